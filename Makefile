@@ -1,0 +1,66 @@
+# The one door to the project: everything is installed, from locked versions, into .venv of this checkout.
+# Needs Python 3.11+, cargo and make. Nothing needs root but test-system and the zram part of bench.
+
+UV_VERSION := 0.13.8
+UV_MINIMUM := 0.9.0
+# The uv at hand where it is new enough to read uv.lock; otherwise one of our own, in .tools.
+UV := $(shell found=$$(uv --version 2>/dev/null | cut -d' ' -f2); \
+	printf '%s\n' $(UV_MINIMUM) "$${found:-0}" | sort -CV && echo uv || echo .tools/uv/bin/uv)
+BIN := .venv/bin
+CARGO_TEST := --workspace --exclude iogauge-py
+
+SYSTEM_TOOLS := fio losetup blockdev wipefs sfdisk mkswap mkfs.ext4 mkfs.xfs mkfs.vfat dmsetup fusermount3
+
+.PHONY: help setup check test test-system demo bench clean
+.DEFAULT_GOAL := help
+
+help:
+	@echo "make demo         set up, press a 1 GiB file with writes, leave demo/report.html (about two minutes)"
+	@echo "make test         everything that needs no root: check, Rust tests, Python tests"
+	@echo "make setup        .venv with the command .venv/bin/iogauge, from locked versions"
+	@echo "make check        formatting, lints, types, order of dependence"
+	@echo "make test-system  as root: real block devices, fio cross-checks"
+	@echo "make bench        side by side with fio; as root also on zram"
+
+setup: $(filter .tools/%,$(UV))
+	@command -v cargo >/dev/null || { echo "setup: cargo is missing; get Rust from https://rustup.rs" >&2; exit 1; }
+	@[ -d .venv ] || echo "setup: installing into .venv and building the Rust core (minutes, once)"
+	@$(UV) sync --locked --quiet
+
+# pip's --target works with externally managed Pythons too; a venv where pip itself is missing.
+.tools/uv/bin/uv:
+	@echo "setup: installing uv $(UV_VERSION) into .tools"
+	@python3 -m pip install --quiet --disable-pip-version-check --target .tools/uv uv==$(UV_VERSION) 2>/dev/null \
+	|| { rm -rf .tools/uv && python3 -m venv .tools/uv && .tools/uv/bin/python -m pip install --quiet uv==$(UV_VERSION); }
+
+check: setup
+	@$(BIN)/ruff format --quiet --check --diff .
+	@$(BIN)/ruff check --quiet .
+	@$(BIN)/mypy --no-error-summary
+	@said=$$($(BIN)/lint-imports --no-logo 2>&1) || { echo "$$said"; exit 1; }
+	@cargo fmt --all --check
+	@cargo clippy --quiet --locked --workspace --all-targets -- -D warnings
+	@echo "check: formatting, lints, types and order of dependence are in order"
+
+test: check
+	@cargo test --quiet --locked $(CARGO_TEST)
+	@$(BIN)/python -m pytest
+
+test-system: setup
+	@[ "$$(id -u)" = 0 ] || { echo "make test-system needs root: it makes loop, zram and device-mapper devices" >&2; exit 1; }
+	@missing=; for tool in $(SYSTEM_TOOLS); do command -v $$tool >/dev/null || missing="$$missing $$tool"; done; \
+	[ -z "$$missing" ] || { echo "make test-system lacks:$$missing" >&2; \
+	echo "hint: on Debian, apt-get install $$(sed -n 's/^PACKAGES=//p' .ci/run | tr -d '()')" >&2; exit 1; }
+	@$(BIN)/python -m pytest tests/system
+
+demo: setup
+	@mkdir -p demo && rm -rf demo/review
+	@$(BIN)/iogauge review demo/target.bin --suite write-pressure --pace quick --output demo/review
+	@$(BIN)/iogauge report demo/review --output demo/report.html
+	@echo "demo: open $(CURDIR)/demo/report.html"
+
+bench: setup
+	@$(BIN)/python -m bench
+
+clean:
+	rm -rf target .venv .tools demo .mypy_cache .pytest_cache .ruff_cache .import_linter_cache python/iogauge/_core*.so

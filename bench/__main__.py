@@ -1,0 +1,54 @@
+"""``python -m bench [CASE...]``: run the cases, print a table, add to the history."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+
+from bench import peers, results
+from bench.cases import CASES
+from bench.settings import Settings, note
+
+
+def main(argv: Sequence[str]) -> int:
+    """Run the cases that ``argv`` names, or all of them; return 1 if one could not be run."""
+    parser = argparse.ArgumentParser(
+        prog="bench", description="iogauge side by side with fio; see bench/README.md"
+    )
+    parser.add_argument("cases", nargs="*", metavar="CASE", help=f"one or more of: {', '.join(CASES)}")
+    parser.add_argument(
+        "--quick", action="store_true", help="few pairs, short runs, nothing kept: for developing"
+    )
+    parser.add_argument("--keep", action="store_true", help="add to the history even if quick")
+    asked = parser.parse_args(argv)
+    for name in asked.cases:
+        if name not in CASES:
+            parser.error(f"no case named {name}")
+    if peers.fio_version() is None:
+        parser.error("fio is missing; on Debian: apt-get install fio")
+
+    settings = Settings.quick() if asked.quick else Settings()
+    rows: list[results.Row] = []
+    skipped: list[str] = []
+    failed: list[str] = []
+    for name in asked.cases or CASES:
+        try:
+            finding = CASES[name](settings)
+        except peers.PeerError as error:
+            failed.append(f"{name}: failed: {error}")
+            continue
+        if finding.skipped:
+            skipped.append(f"{name}: skipped: {finding.skipped}")
+            continue
+        rows += finding.rows
+        if asked.keep or not asked.quick:
+            results.append(name, finding, quick=asked.quick)
+    print(results.table(rows))
+    for line in (*skipped, *failed):
+        note(line)
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

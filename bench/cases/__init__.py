@@ -1,0 +1,24 @@
+"""What is measured, one file per question; each case says what it needs and returns a Finding.
+
+To add one: write a function ``(Settings) -> Finding`` and name it in ``CASES``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from bench.cases import block, memory, null, quantiles, rates, startup
+from bench.results import Finding
+from bench.settings import Settings
+
+CASES: Mapping[str, Callable[[Settings], Finding]] = {
+    "null": null.overhead,
+    "zram-unbatched": block.zram_unbatched,
+    "zram-batched": block.zram_batched,
+    "zram-sync": block.zram_sync,
+    "file": block.direct_file,
+    "rates": rates.accuracy,
+    "quantiles": quantiles.exactness,
+    "memory": memory.growth,
+    "startup": startup.times,
+}

@@ -1,0 +1,119 @@
+"""How the programs are called: iogauge and fio, each by its command line, with the very same options.
+
+What comes back is fio's JSON from both, reduced to the figures that are compared. Whatever a program costs outside
+its worker's thread shows in ``process_user_s``, which is the operating system's figure, not the program's own.
+"""
+
+from __future__ import annotations
+
+import json
+import resource
+import shutil
+import subprocess
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parents[1]
+IOGAUGE = ROOT / ".venv" / "bin" / "iogauge"
+
+Job = Mapping[str, str | int]
+"""fio options by name; flags are 0 and 1, which both programs take."""
+
+
+class PeerError(Exception):
+    """A program that did not run, or whose run is not one to compare; the message carries what it said."""
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """One run of one program. Per-I/O figures are in nanoseconds."""
+
+    iops: float
+    total_ios: int
+    runtime_s: float
+    user_ns_per_io: float
+    system_ns_per_io: float
+    lat_mean_ns: float
+    wall_s: float
+    """The whole process, from start to exit."""
+    process_user_s: float
+    """User time of the whole process, start-up included."""
+    job: dict[str, Any]
+    """The job's part of the JSON."""
+
+    @property
+    def direction(self) -> dict[str, Any]:
+        """The one direction that did anything."""
+        return active(self.job)
+
+
+Runner = Callable[[Job], Outcome]
+
+
+def active(job: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the direction of fio's JSON job that completed the most I/Os.
+
+    >>> active({"read": {"total_ios": 0}, "write": {"total_ios": 3}, "trim": {"total_ios": 0}})
+    {'total_ios': 3}
+    """
+    directions: list[dict[str, Any]] = [job[name] for name in ("read", "write", "trim")]
+    return max(directions, key=lambda direction: int(direction["total_ios"]))
+
+
+def arguments(job: Job) -> list[str]:
+    """Return ``job`` as command-line options.
+
+    >>> arguments({"rw": "randread", "iodepth": 32})
+    ['--name=bench', '--rw=randread', '--iodepth=32']
+    """
+    return ["--name=bench", *(f"--{name}={value}" for name, value in job.items())]
+
+
+def iogauge(job: Job, *, pin: int | None = None, options: Sequence[str] = ()) -> Outcome:
+    """Run ``job`` with the checkout's iogauge; ``options`` are iogauge's own, before the job's."""
+    return run([str(IOGAUGE), "run", "--output-format=json+", *options, *arguments(job)], pin=pin)
+
+
+def fio(job: Job, *, pin: int | None = None) -> Outcome:
+    """Run ``job`` with fio from the path, statistics as by default, as a thread."""
+    return run(["fio", "--output-format=json", *arguments({**job, "thread": 1})], pin=pin)
+
+
+def fio_version() -> str | None:
+    """Return what fio says of itself, or None where there is no fio."""
+    if shutil.which("fio") is None:
+        return None
+    return subprocess.run(["fio", "--version"], capture_output=True, text=True, check=True).stdout.strip()
+
+
+def run(command: Sequence[str], *, pin: int | None) -> Outcome:
+    """Run a command that prints fio's JSON, with the whole process on CPU ``pin`` where given.
+
+    Raises PeerError where it fails, completes nothing or reports an error of its own.
+    """
+    pinned = ["taskset", "--cpu-list", str(pin), *command] if pin is not None else list(command)
+    before, began = resource.getrusage(resource.RUSAGE_CHILDREN), time.monotonic()
+    ran = subprocess.run(pinned, capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL)
+    wall_s = time.monotonic() - began
+    process_user_s = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime - before.ru_utime
+    if ran.returncode != 0:
+        raise PeerError(f"{' '.join(command)}: exit status {ran.returncode}\n{ran.stderr.strip()[-2000:]}")
+    job = json.loads(ran.stdout[ran.stdout.index("{") :])["jobs"][0]
+    direction = active(job)
+    if job["error"] or not direction["total_ios"]:
+        raise PeerError(f"{' '.join(command)}: error {job['error']}, {direction['total_ios']} I/Os")
+    runtime_ns, total_ios = float(direction["runtime"]) * 1e6, int(direction["total_ios"])
+    return Outcome(
+        iops=float(direction["iops"]),
+        total_ios=total_ios,
+        runtime_s=runtime_ns / 1e9,
+        user_ns_per_io=float(job["usr_cpu"]) / 100 * runtime_ns / total_ios,
+        system_ns_per_io=float(job["sys_cpu"]) / 100 * runtime_ns / total_ios,
+        lat_mean_ns=float(direction["lat_ns"]["mean"]),
+        wall_s=wall_s,
+        process_user_s=process_user_s,
+        job=job,
+    )

@@ -1,0 +1,84 @@
+//! What is wrong with a pattern: found when it is made, never while it runs.
+
+use std::fmt;
+
+use crate::request::Direction;
+
+/// Why a [`Pattern`](super::Pattern) cannot be made. Each says what is wrong and where.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum PatternError {
+    /// There is no region to work on: give at least one file.
+    NoRegion,
+    /// A region is too small for one request: make it larger, or the block size or alignment smaller.
+    RegionTooSmall {
+        /// Index of the file.
+        target: usize,
+        /// Length of its region.
+        region_bytes: u64,
+        /// Direction that does not fit.
+        direction: Direction,
+        /// Length of that direction's smallest request.
+        request_bytes: u32,
+    },
+    /// A region ends beyond the largest offset that a file can have, 2^63 - 1.
+    RegionTooFar {
+        /// Index of the file.
+        target: usize,
+    },
+    /// No block size can be drawn: the smallest is zero or above the largest, no share is positive, or the alignment
+    /// is zero.
+    NoSize {
+        /// Direction without sizes.
+        direction: Direction,
+    },
+    /// There is not the memory for a random map of varying block sizes: set norandommap, or a larger block size.
+    NoMemory {
+        /// Index of the file.
+        target: usize,
+        /// Blocks of the smallest size in its region, one bit each.
+        blocks: u64,
+    },
+    /// No zone of a zoned distribution has a positive share of the accesses.
+    NoZone {
+        /// Direction without zones.
+        direction: Direction,
+    },
+}
+
+impl fmt::Display for PatternError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NoRegion => write!(f, "there is no file to work on"),
+            Self::RegionTooSmall {
+                target,
+                region_bytes,
+                direction,
+                request_bytes,
+            } => write!(
+                f,
+                "file {target}: its region of {region_bytes} bytes has no room for an aligned {} of {request_bytes} bytes",
+                direction.name()
+            ),
+            Self::RegionTooFar { target } => {
+                write!(
+                    f,
+                    "file {target}: its region ends beyond the largest offset of a file, 2^63 - 1"
+                )
+            }
+            Self::NoSize { direction } => {
+                write!(f, "{}: no block size can be drawn", direction.name())
+            }
+            Self::NoMemory { target, blocks } => write!(
+                f,
+                "file {target}: no memory for a random map of {blocks} blocks; set norandommap, or a larger block size"
+            ),
+            Self::NoZone { direction } => write!(
+                f,
+                "{}: no zone has a share of the accesses",
+                direction.name()
+            ),
+        }
+    }
+}
+
+impl std::error::Error for PatternError {}

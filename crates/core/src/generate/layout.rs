@@ -1,0 +1,150 @@
+//! From a plan to the shapes and regions that a pattern draws from: what is decided once, before the first request.
+//!
+//! Here lie the rules of the random map. As in fio there is none where positions are not uniform or not aligned to the
+//! smallest size. Directions with the same smallest size share one; others have one each, where fio's single map
+//! mixes their units.
+//!
+//! What it does not do: draw requests.
+
+use super::error::PatternError;
+use super::region::{Cover, Region, Shape};
+use super::rng::{Rng, Stream, child_seed};
+use super::sizes::Sizes;
+use super::spread::Spread;
+use crate::plan::{Distribution, PatternPlan, PerDirection, Rw};
+use crate::request::Direction;
+
+/// By direction: read, write, trim; `None` where the pattern draws no places for it.
+pub(super) type Shapes = [Option<Shape>; 3];
+
+/// The shapes of the plan's directions, and its regions, `(offset, bytes)` of each file, before the first request.
+pub(super) fn lay_out(
+    plan: &PatternPlan,
+    regions: &[(u64, u64)],
+    seed: u64,
+    offsets: &mut Rng,
+) -> Result<(Shapes, Box<[Region]>), PatternError> {
+    if regions.is_empty() {
+        return Err(PatternError::NoRegion);
+    }
+    let mut shapes = [None, None, None];
+    for &direction in directions(plan.rw) {
+        shapes[direction as usize] = Some(shape(plan, direction)?);
+    }
+    let covers = plan_covers(plan, &mut shapes);
+    let mut built = Vec::with_capacity(regions.len());
+    for (target, &(start, bytes)) in regions.iter().enumerate() {
+        if start
+            .checked_add(bytes)
+            .is_none_or(|end| end > i64::MAX as u64)
+        {
+            return Err(PatternError::RegionTooFar { target });
+        }
+        let spreads = spreads(plan, &shapes, target, bytes, seed)?;
+        let covers = covers
+            .iter()
+            .map(|cover| {
+                let blocks = bytes / cover.block_bytes;
+                Cover::new(blocks, cover.fixed, offsets)
+                    .ok_or(PatternError::NoMemory { target, blocks })
+            })
+            .collect::<Result<_, _>>()?;
+        built.push(Region::new(start, bytes, spreads, covers));
+    }
+    Ok((shapes, built.into_boxed_slice()))
+}
+
+/// The values in the order of the directions' indices.
+pub(super) fn in_order<T>(values: &PerDirection<T>) -> [&T; 3] {
+    [&values.read, &values.write, &values.trim]
+}
+
+/// The directions whose places are drawn. A trimwrite's write repeats its trim and draws nothing.
+const fn directions(rw: Rw) -> &'static [Direction] {
+    match rw {
+        Rw::Read | Rw::Randread => &[Direction::Read],
+        Rw::Write | Rw::Randwrite => &[Direction::Write],
+        Rw::Trim | Rw::Randtrim | Rw::Trimwrite | Rw::Randtrimwrite => &[Direction::Trim],
+        Rw::Readwrite | Rw::Randrw => &[Direction::Read, Direction::Write],
+    }
+}
+
+fn shape(plan: &PatternPlan, direction: Direction) -> Result<Shape, PatternError> {
+    let sizes = in_order(&plan.sizes)[direction as usize];
+    match Sizes::new(sizes) {
+        Some(law) if sizes.align_bytes > 0 => Ok(Shape {
+            sizes: law,
+            align: u64::from(sizes.align_bytes),
+            gap: if plan.rw.random() { 0 } else { plan.sequence },
+            cover: None,
+        }),
+        _ => Err(PatternError::NoSize { direction }),
+    }
+}
+
+/// One cover that regions need under a random map.
+struct CoverPlan {
+    block_bytes: u64,
+    fixed: bool,
+}
+
+/// Decides which directions go through a random map, and which of them share one.
+fn plan_covers(plan: &PatternPlan, shapes: &mut Shapes) -> Vec<CoverPlan> {
+    let mut covers: Vec<CoverPlan> = Vec::new();
+    if !plan.random_map || !plan.rw.random() {
+        return covers;
+    }
+    for (shape, distribution) in shapes.iter_mut().zip(in_order(&plan.distribution)) {
+        let Some(shape) = shape else { continue };
+        let block_bytes = u64::from(shape.sizes.smallest());
+        if *distribution != Distribution::Random || shape.align != block_bytes {
+            continue;
+        }
+        let fixed = shape.sizes.is_fixed();
+        let shared = covers
+            .iter()
+            .position(|cover| cover.block_bytes == block_bytes);
+        let index = shared.unwrap_or_else(|| {
+            covers.push(CoverPlan { block_bytes, fixed });
+            covers.len() - 1
+        });
+        covers[index].fixed &= fixed;
+        shape.cover = Some(index);
+    }
+    covers
+}
+
+/// Where random offsets of each direction are drawn in a region; checks that requests fit.
+fn spreads(
+    plan: &PatternPlan,
+    shapes: &Shapes,
+    target: usize,
+    region_bytes: u64,
+    seed: u64,
+) -> Result<[Option<Spread>; 3], PatternError> {
+    let mut spreads = [None, None, None];
+    for (&direction, distribution) in Direction::ALL.iter().zip(in_order(&plan.distribution)) {
+        let Some(shape) = &shapes[direction as usize] else {
+            continue;
+        };
+        let request_bytes = shape.sizes.smallest();
+        let count = shape.positions(region_bytes);
+        if region_bytes < u64::from(request_bytes) || (plan.rw.random() && count == 0) {
+            return Err(PatternError::RegionTooSmall {
+                target,
+                region_bytes,
+                direction,
+                request_bytes,
+            });
+        }
+        if !plan.rw.random() {
+            continue;
+        }
+        // The same scatter for all directions: what is hot for reads is hot for writes.
+        let mut scatter = Rng::new(child_seed(seed, target as u64), Stream::Scatter);
+        let spread = Spread::new(distribution, count, &mut scatter)
+            .ok_or(PatternError::NoZone { direction })?;
+        spreads[direction as usize] = Some(spread);
+    }
+    Ok(spreads)
+}

@@ -1,0 +1,306 @@
+//! What a worker issues next: direction, file, offset and length, by fio's rules.
+//!
+//! A *pass* covers the regions once: it ends when every region is exhausted (a sequential stream at its end, a random
+//! map used up) or as many bytes as the regions have were issued, whichever comes first. In mixed patterns reads and
+//! writes count together; in the trimwrite patterns only writes do. What happens then is the worker's choice:
+//! [`Pattern::rewind`] goes on with fresh random numbers, as fio does under time_based; [`Pattern::replay`] does the
+//! same again, as fio's loops do under randrepeat.
+//!
+//! Files are served in turn, one request each (fio's file_service_type=roundrobin). Where this differs from fio: a
+//! request never leaves its region; a sync goes to the file just written; in a random pattern a sequential
+//! continuation that has no room goes on at random instead of ending the job; directions whose smallest sizes differ
+//! have a random map each; shares may have fractions of a percent.
+//!
+//! What it does not do: limits of time, bytes (io_size) and number, and rates. Those are the worker's.
+//!
+//! Source: peers.md section 5; the tables of `tests/fio_facts.rs`, taken from fio 3.33.
+
+use super::error::PatternError;
+use super::layout::{Shapes, in_order, lay_out};
+use super::region::{Place, Region};
+use super::rng::{Chance, Rng, Stream};
+use super::syncs::Syncs;
+use crate::plan::{PatternPlan, Rw};
+use crate::request::{Direction, Kind};
+
+const TRIM: usize = Direction::Trim as usize;
+
+/// A request without its slot and times.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Io {
+    /// Index into the worker's files.
+    pub target: u32,
+    /// What to do.
+    pub kind: Kind,
+    /// Where, from the start of the file. Zero for syncs.
+    pub offset_bytes: u64,
+    /// How much. Zero for syncs.
+    pub length_bytes: u32,
+}
+
+/// How the direction of the next request is found.
+#[derive(Clone, Copy, Debug)]
+enum Mix {
+    Always(Kind),
+    /// A read with this chance, else a write.
+    ReadWrite(Chance),
+    /// A trim, then a write of the same blocks; file by file.
+    TrimWrite,
+}
+
+/// Decides request after request, in nanoseconds and without allocating.
+///
+/// Memory: a few hundred bytes a file; under a random map with varying block sizes, 1 bit for every block of the
+/// smallest size besides (32 MiB for 1 TiB in blocks of 4 KiB).
+///
+/// ```
+/// use iogauge_core::generate::Pattern;
+/// use iogauge_core::plan::{Distribution, PatternPlan, PerDirection, Rw, SizesPlan};
+///
+/// fn same<T: Clone>(value: T) -> PerDirection<T> {
+///     PerDirection { read: value.clone(), write: value.clone(), trim: value }
+/// }
+/// let sizes = SizesPlan { minimum_bytes: 4096, maximum_bytes: 4096, split: vec![], align_bytes: 4096 };
+/// let plan = PatternPlan {
+///     rw: Rw::Randread,
+///     sequence: 0,
+///     sizes: same(sizes),
+///     distribution: same(Distribution::Random),
+///     percentage_random: same(100.0),
+///     rwmix_read_percent: 50.0,
+///     random_map: true,
+///     fsync_every: 0,
+///     fdatasync_every: 0,
+/// };
+/// let mut pattern = Pattern::new(&plan, &[(1 << 20, 16 * 4096)], 1)?;
+/// let mut offsets: Vec<u64> = std::iter::from_fn(|| pattern.next()).map(|io| io.offset_bytes).collect();
+/// offsets.sort_unstable();
+/// assert!(offsets.into_iter().eq((0..16).map(|block| (1 << 20) + block * 4096)));
+/// # Ok::<(), iogauge_core::generate::PatternError>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct Pattern {
+    seed: u64,
+    mix: Mix,
+    random: bool,
+    /// Requests from each random offset on, at least 1; and how many of them are left.
+    run_length: u64,
+    run_left: u64,
+    jump: [Chance; 3],
+    shapes: Shapes,
+    regions: Box<[Region]>,
+    turn: usize,
+    syncs: Syncs,
+    pass_bytes: u64,
+    issued_bytes: u64,
+    draws: Draws,
+}
+
+/// The streams of random numbers, one a question.
+#[derive(Clone, Debug)]
+struct Draws {
+    offsets: Rng,
+    sizes: Rng,
+    mix: Rng,
+    jumps: Rng,
+}
+
+impl Draws {
+    fn new(seed: u64) -> Self {
+        Self {
+            offsets: Rng::new(seed, Stream::Offsets),
+            sizes: Rng::new(seed, Stream::Sizes),
+            mix: Rng::new(seed, Stream::Mix),
+            jumps: Rng::new(seed, Stream::Jumps),
+        }
+    }
+}
+
+impl Pattern {
+    /// The pattern of the plan over the given regions, `(offset, bytes)` of each file.
+    ///
+    /// # Errors
+    /// Where a region has no room for the smallest request of a direction, a law has nothing to draw, or there is not
+    /// the memory for a random map.
+    pub fn new(
+        plan: &PatternPlan,
+        regions: &[(u64, u64)],
+        seed: u64,
+    ) -> Result<Self, PatternError> {
+        let mut draws = Draws::new(seed);
+        let (shapes, built) = lay_out(plan, regions, seed, &mut draws.offsets)?;
+        let random = plan.rw.random();
+        Ok(Self {
+            seed,
+            mix: match plan.rw {
+                Rw::Read | Rw::Randread => Mix::Always(Kind::Read),
+                Rw::Write | Rw::Randwrite => Mix::Always(Kind::Write),
+                Rw::Trim | Rw::Randtrim => Mix::Always(Kind::Trim),
+                Rw::Readwrite | Rw::Randrw => {
+                    Mix::ReadWrite(Chance::from_percent(plan.rwmix_read_percent))
+                }
+                Rw::Trimwrite | Rw::Randtrimwrite => Mix::TrimWrite,
+            },
+            random,
+            run_length: if random {
+                plan.sequence.max(1).unsigned_abs()
+            } else {
+                1
+            },
+            run_left: 0,
+            jump: in_order(&plan.percentage_random).map(|percent| Chance::from_percent(*percent)),
+            shapes,
+            regions: built,
+            turn: 0,
+            syncs: Syncs::new(plan.fsync_every, plan.fdatasync_every),
+            pass_bytes: regions
+                .iter()
+                .fold(0, |sum, (_, bytes)| sum.saturating_add(*bytes)),
+            issued_bytes: 0,
+            draws,
+        })
+    }
+
+    /// The next request, or `None` at the end of the pass. After [`Self::new`], [`Self::rewind`] and [`Self::replay`]
+    /// there is at least one.
+    #[inline]
+    #[allow(clippy::should_implement_trait)] // Not an iterator: after None, a rewind goes on.
+    pub fn next(&mut self) -> Option<Io> {
+        self.next_of(None)
+    }
+
+    /// As [`Self::next`], but where the pattern would choose between reads and writes, it takes the given direction: for
+    /// a worker whose rates say which of the two is due. A sync that is due comes first all the same.
+    #[inline]
+    pub fn next_toward(&mut self, direction: Direction) -> Option<Io> {
+        self.next_of(Some(direction))
+    }
+
+    #[inline]
+    fn next_of(&mut self, wanted: Option<Direction>) -> Option<Io> {
+        if self.issued_bytes >= self.pass_bytes {
+            return None;
+        }
+        if let Some((kind, target)) = self.syncs.take_due() {
+            return Some(Io {
+                target,
+                kind,
+                offset_bytes: 0,
+                length_bytes: 0,
+            });
+        }
+        let kind = match (self.mix, wanted) {
+            (Mix::Always(kind), _) => Some(kind),
+            (Mix::ReadWrite(_), Some(Direction::Read)) => Some(Kind::Read),
+            (Mix::ReadWrite(_), Some(_)) => Some(Kind::Write),
+            (Mix::ReadWrite(reads), None) => Some(if self.draws.mix.chance(reads) {
+                Kind::Read
+            } else {
+                Kind::Write
+            }),
+            (Mix::TrimWrite, _) => None,
+        };
+        for _ in 0..self.regions.len() {
+            let target = self.turn;
+            self.turn = if target + 1 == self.regions.len() {
+                0
+            } else {
+                target + 1
+            };
+            if self.regions[target].done {
+                continue;
+            }
+            let placed = match kind {
+                Some(kind) => self
+                    .place(target, kind.direction() as usize)
+                    .map(|place| (kind, place)),
+                None => self.trim_or_write(target),
+            };
+            match placed {
+                Some((kind, place)) => return Some(self.issue(target, kind, place)),
+                None => self.regions[target].done = true,
+            }
+        }
+        None
+    }
+
+    /// Starts the next pass with the random numbers going on: regions that are exhausted begin again, sequential streams
+    /// that are not yet at their end go on from where they are.
+    pub fn rewind(&mut self) {
+        self.issued_bytes = 0;
+        for region in &mut self.regions {
+            region.rewind(&self.shapes, &mut self.draws.offsets);
+        }
+    }
+
+    /// Starts the next pass from the beginning of every region with the first pass's random numbers, which makes the
+    /// same requests again.
+    pub fn replay(&mut self) {
+        self.issued_bytes = 0;
+        self.turn = 0;
+        self.run_left = 0;
+        self.draws = Draws::new(self.seed);
+        for region in &mut self.regions {
+            region.replay(&mut self.draws.offsets);
+        }
+    }
+
+    #[inline]
+    fn issue(&mut self, target: usize, kind: Kind, (offset_bytes, length_bytes): Place) -> Io {
+        let target = target as u32;
+        if !(matches!(self.mix, Mix::TrimWrite) && kind == Kind::Trim) {
+            self.issued_bytes += u64::from(length_bytes);
+        }
+        if kind == Kind::Write {
+            self.syncs.written(target);
+        }
+        Io {
+            target,
+            kind,
+            offset_bytes,
+            length_bytes,
+        }
+    }
+
+    /// A write of what was trimmed in this region, or else a trim.
+    fn trim_or_write(&mut self, target: usize) -> Option<(Kind, Place)> {
+        if let Some(place) = self.regions[target].trimmed.take() {
+            return Some((Kind::Write, place));
+        }
+        let place = self.place(target, TRIM)?;
+        self.regions[target].trimmed = Some(place);
+        Some((Kind::Trim, place))
+    }
+
+    /// Where the next request of a direction goes in a region; `None` if the region is exhausted.
+    #[inline]
+    fn place(&mut self, target: usize, direction: usize) -> Option<Place> {
+        let region = &mut self.regions[target];
+        let shape = self.shapes[direction].as_ref()?;
+        if !self.random {
+            return region.sequential(direction, shape, &mut self.draws.sizes);
+        }
+        // Within a run, and for the share that percentage_random leaves, go on where the last request ended. Such
+        // requests neither heed nor mark the random map, as in fio.
+        let jump = if self.run_left > 0 {
+            self.run_left -= 1;
+            false
+        } else {
+            self.run_left = self.run_length - 1;
+            self.draws.jumps.chance(self.jump[direction])
+        };
+        let went_on = if jump {
+            None
+        } else {
+            region.sequential(direction, shape, &mut self.draws.sizes)
+        };
+        went_on.or_else(|| {
+            region.random(
+                direction,
+                shape,
+                &mut self.draws.offsets,
+                &mut self.draws.sizes,
+            )
+        })
+    }
+}

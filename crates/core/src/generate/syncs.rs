@@ -1,0 +1,71 @@
+//! Syncs after every so many writes: fio's fsync and fdatasync.
+//!
+//! Writes of all files are counted together, as in fio. Where both are due, one fsync serves for both. A sync goes to the
+//! file that was written last; fio sends it to the next file in turn, which leaves a file alternately written and
+//! synced unsynced for ever.
+//!
+//! What it does not do: sync at the end of a job (fio does not either without end_fsync).
+
+use crate::request::Kind;
+
+/// Counts writes and says when a sync is due.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Syncs {
+    sync: Countdown,
+    data_sync: Countdown,
+    due: Option<(Kind, u32)>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Countdown {
+    /// 0: never.
+    every: u64,
+    left: u64,
+}
+
+impl Countdown {
+    const fn new(every: u64) -> Self {
+        Self { every, left: every }
+    }
+
+    #[inline]
+    fn tick(&mut self) -> bool {
+        if self.every == 0 {
+            return false;
+        }
+        self.left -= 1;
+        if self.left > 0 {
+            return false;
+        }
+        self.left = self.every;
+        true
+    }
+}
+
+impl Syncs {
+    /// A sync after every so many writes, and a data sync; 0 for never.
+    pub(super) const fn new(sync_every: u64, data_sync_every: u64) -> Self {
+        Self {
+            sync: Countdown::new(sync_every),
+            data_sync: Countdown::new(data_sync_every),
+            due: None,
+        }
+    }
+
+    /// Counts a write to `target`.
+    #[inline]
+    pub(super) fn written(&mut self, target: u32) {
+        let (sync, data_sync) = (self.sync.tick(), self.data_sync.tick());
+        if sync {
+            self.due = Some((Kind::Sync, target));
+        } else if data_sync {
+            self.due = Some((Kind::DataSync, target));
+        }
+    }
+
+    /// The sync that is due before anything else, once.
+    #[inline]
+    pub(super) fn take_due(&mut self) -> Option<(Kind, u32)> {
+        self.due.take()
+    }
+}

@@ -1,0 +1,287 @@
+//! What fio 3.33 issues, as its write_iolog shows, on files of the region's size; and where this differs on purpose.
+//!
+//! Lengths and offsets are in KiB: `r8+4` reads 4 KiB at 8 KiB.
+
+use super::*;
+use crate::plan::BlockSizeShare;
+use crate::request::Direction;
+
+fn shown(plan: &PatternPlan, sizes_kib: &[u64]) -> String {
+    let regions: Vec<(u64, u64)> = sizes_kib.iter().map(|kib| (0, kib * KIB)).collect();
+    pass(&mut pattern(plan, &regions))
+        .iter()
+        .map(show)
+        .collect::<Vec<_>>()
+        .join(" ")
+}
+
+fn with_gap(rw: Rw, gap_kib: i64) -> PatternPlan {
+    PatternPlan {
+        sequence: gap_kib * KIB as i64,
+        ..plan(rw)
+    }
+}
+
+#[test]
+fn sequential_holes() {
+    for (rw, gap_kib, size_kib, expected) in [
+        // --rw=read --size=32k
+        (
+            Rw::Read,
+            0,
+            32,
+            "r0+4 r4+4 r8+4 r12+4 r16+4 r20+4 r24+4 r28+4",
+        ),
+        // --rw=read:4k --size=32k: past the end the holes go round, until 32k are read.
+        (
+            Rw::Read,
+            4,
+            32,
+            "r0+4 r8+4 r16+4 r24+4 r0+4 r8+4 r16+4 r24+4",
+        ),
+        // --rw=write:4k --size=36k: a request that ends exactly at the end is the last.
+        (Rw::Write, 4, 36, "w0+4 w8+4 w16+4 w24+4 w32+4"),
+        // --rw=write:4k --size=34k: so is one whose follower has no room.
+        (Rw::Write, 4, 34, "w0+4 w8+4 w16+4 w24+4"),
+        // --rw=read:-8k --size=32k: backwards, after the first.
+        (
+            Rw::Read,
+            -8,
+            32,
+            "r0+4 r24+4 r20+4 r16+4 r12+4 r8+4 r4+4 r0+4",
+        ),
+        // --rw=read:-4k --size=32k: back to where it began.
+        (Rw::Read, -4, 32, "r0+4 r0+4 r0+4 r0+4 r0+4 r0+4 r0+4 r0+4"),
+        // --rw=read:-12k --size=32k
+        (
+            Rw::Read,
+            -12,
+            32,
+            "r0+4 r20+4 r12+4 r4+4 r20+4 r12+4 r4+4 r20+4",
+        ),
+        // --rw=read:40k --size=32k: a hole larger than the file.
+        (Rw::Read, 40, 32, "r0+4 r0+4 r0+4 r0+4 r0+4 r0+4 r0+4 r0+4"),
+        // --rw=read:-40k --size=32k
+        (Rw::Read, -40, 32, "r0+4"),
+    ] {
+        assert_eq!(
+            shown(&with_gap(rw, gap_kib), &[size_kib]),
+            expected,
+            "{rw:?}:{gap_kib}k of {size_kib}k"
+        );
+    }
+    // --rw=read:4k --bs=8k --size=32k
+    let large = PatternPlan {
+        sizes: same(&sizes(8192, 8192)),
+        ..with_gap(Rw::Read, 4)
+    };
+    assert_eq!(shown(&large, &[32]), "r0+8 r12+8 r24+8");
+}
+
+#[test]
+fn a_tail_smaller_than_a_block_is_left_alone() {
+    // --rw=write --size=10k, and --rw=randread, which needs the map to end.
+    assert_eq!(shown(&plan(Rw::Write), &[10]), "w0+4 w4+4");
+    let random = shown(&plan(Rw::Randread), &[10]);
+    assert!(
+        ["r0+4 r4+4", "r4+4 r0+4"].contains(&random.as_str()),
+        "{random}"
+    );
+    // --norandommap: until at least 10k are read.
+    let without_map = PatternPlan {
+        random_map: false,
+        ..plan(Rw::Randread)
+    };
+    assert_eq!(pass(&mut pattern(&without_map, &[(0, 10 * KIB)])).len(), 3);
+}
+
+#[test]
+fn a_split_fills_the_region_to_the_end() {
+    // --rw=write --size=40k --bssplit=4k/50:16k/50 gives 4, 16, 16, 4: what does not fit is not drawn.
+    let split = [4096, 16384]
+        .map(|size_bytes| BlockSizeShare {
+            size_bytes,
+            percent: 50.0,
+        })
+        .to_vec();
+    let plan = PatternPlan {
+        sizes: same(&SizesPlan {
+            split,
+            ..sizes(4096, 16384)
+        }),
+        ..plan(Rw::Write)
+    };
+    for seed in 0..50 {
+        let mut pattern = Pattern::new(&plan, &[(0, 40 * KIB)], seed).expect("the plan is valid");
+        let ios = pass(&mut pattern);
+        let mut end = 0;
+        for io in &ios {
+            assert_eq!(io.offset_bytes, end);
+            end += u64::from(io.length_bytes);
+        }
+        assert_eq!(end, 40 * KIB);
+    }
+}
+
+#[test]
+fn a_trim_is_followed_by_a_write_of_the_same_blocks() {
+    // --rw=trimwrite --size=16k, and on two files of 8k.
+    assert_eq!(
+        shown(&plan(Rw::Trimwrite), &[16]),
+        "t0+4 w0+4 t4+4 w4+4 t8+4 w8+4 t12+4 w12+4"
+    );
+    assert_eq!(
+        shown(&plan(Rw::Trimwrite), &[8, 8]),
+        "t0+4 1:t0+4 w0+4 1:w0+4 t4+4 1:t4+4 w4+4 1:w4+4"
+    );
+    // --rw=randtrimwrite --bssplit=4k/50:16k/50 --size=64k: every block is trimmed once and written once.
+    let split = [4096, 16384]
+        .map(|size_bytes| BlockSizeShare {
+            size_bytes,
+            percent: 50.0,
+        })
+        .to_vec();
+    let plan = PatternPlan {
+        sizes: same(&SizesPlan {
+            split,
+            ..sizes(4096, 16384)
+        }),
+        ..plan(Rw::Randtrimwrite)
+    };
+    let ios = pass(&mut pattern(&plan, &[(0, 64 * KIB)]));
+    for pair in ios.chunks(2) {
+        assert_eq!((pair[0].kind, pair[1].kind), (Kind::Trim, Kind::Write));
+        assert_eq!(
+            (pair[0].offset_bytes, pair[0].length_bytes),
+            (pair[1].offset_bytes, pair[1].length_bytes)
+        );
+    }
+    assert_eq!(
+        ios.iter().map(|io| u64::from(io.length_bytes)).sum::<u64>(),
+        2 * 64 * KIB
+    );
+}
+
+#[test]
+fn syncs_follow_writes() {
+    for (fsync_every, fdatasync_every, expected) in [
+        // --fsync=1 --size=16k: none after the last write.
+        (1, 0, "w0+4 f w4+4 f w8+4 f w12+4"),
+        // --fsync=2
+        (2, 0, "w0+4 w4+4 f w8+4 w12+4"),
+        // --fsync=3 --fdatasync=2
+        (3, 2, "w0+4 w4+4 d w8+4 f w12+4"),
+        // Both at once: one fsync.
+        (2, 2, "w0+4 w4+4 f w8+4 w12+4"),
+    ] {
+        let plan = PatternPlan {
+            fsync_every,
+            fdatasync_every,
+            ..plan(Rw::Write)
+        };
+        assert_eq!(shown(&plan, &[16]), expected);
+    }
+    // --fsync=3 --loops=2 --size=32k: the count goes on over the end of a pass.
+    let plan = PatternPlan {
+        fsync_every: 3,
+        ..plan(Rw::Write)
+    };
+    let mut pattern = pattern(&plan, &[(0, 32 * KIB)]);
+    pass(&mut pattern);
+    pattern.replay();
+    let second: Vec<String> = pass(&mut pattern).iter().take(5).map(show).collect();
+    assert_eq!(second, ["w0+4", "f", "w4+4", "w8+4", "w12+4"]);
+}
+
+#[test]
+fn a_sync_goes_to_the_file_just_written() {
+    // fio syncs the next file instead: `w0+4 1:f w4+4 1:f` until the first file is full.
+    let plan = PatternPlan {
+        fsync_every: 1,
+        ..plan(Rw::Write)
+    };
+    assert_eq!(shown(&plan, &[8, 8]), "w0+4 f 1:w0+4 1:f w4+4 f 1:w4+4");
+}
+
+#[test]
+fn files_take_turns() {
+    // --filename=a:b --rw=write, then with a file that is full before the other.
+    assert_eq!(shown(&plan(Rw::Write), &[8, 8]), "w0+4 1:w0+4 w4+4 1:w4+4");
+    assert_eq!(
+        shown(&plan(Rw::Write), &[4, 16]),
+        "w0+4 1:w0+4 1:w4+4 1:w8+4 1:w12+4"
+    );
+}
+
+#[test]
+fn reads_and_writes_of_a_mix_advance_side_by_side() {
+    // --rw=rw --size=32k: each direction counts from 0, together they move 32k.
+    let ios = pass(&mut pattern(&plan(Rw::Readwrite), &[(0, 32 * KIB)]));
+    assert_eq!(ios.len(), 8);
+    for kind in [Kind::Read, Kind::Write] {
+        let offsets: Vec<u64> = ios
+            .iter()
+            .filter(|io| io.kind == kind)
+            .map(|io| io.offset_bytes / KIB)
+            .collect();
+        assert!(!offsets.is_empty());
+        assert!(
+            offsets
+                .iter()
+                .copied()
+                .eq((0..offsets.len() as u64).map(|index| index * 4)),
+            "{offsets:?}"
+        );
+    }
+    // --time_based: a pass that ended before the region did goes on where it was.
+    let mut pattern = pattern(&plan(Rw::Readwrite), &[(0, 32 * KIB)]);
+    let reads: Vec<u64> = (0..40)
+        .filter_map(|_| {
+            pattern.next_toward(Direction::Read).or_else(|| {
+                pattern.rewind();
+                pattern.next_toward(Direction::Write)
+            })
+        })
+        .filter(|io| io.kind == Kind::Read)
+        .map(|io| io.offset_bytes / KIB)
+        .collect();
+    assert_eq!(reads[..9], [0, 4, 8, 12, 16, 20, 24, 28, 0]);
+}
+
+#[test]
+fn runs_of_a_random_pattern_go_on_from_each_offset() {
+    // --rw=randread:4 --norandommap
+    let plan = PatternPlan {
+        sequence: 4,
+        random_map: false,
+        ..plan(Rw::Randread)
+    };
+    let ios = pass(&mut pattern(&plan, &[(0, 1024 * KIB)]));
+    assert_eq!(ios.len(), 256);
+    let mut jumps = 0;
+    for run in ios.chunks(4) {
+        for pair in run.windows(2) {
+            // Only a run that reaches the end of the region is broken.
+            if pair[1].offset_bytes != pair[0].offset_bytes + 4096 {
+                assert_eq!(pair[0].offset_bytes, 1020 * KIB);
+                jumps += 1;
+            }
+        }
+    }
+    assert!(jumps < 8, "{jumps}");
+}
+
+#[test]
+fn loops_repeat_under_randrepeat() {
+    // --rw=randread --loops=2 repeats the offsets; --randrepeat=0 does not, but covers every block again.
+    for files in [vec![(0, 128 * KIB)], vec![(0, 64 * KIB), (4096, 64 * KIB)]] {
+        let mut pattern = pattern(&plan(Rw::Randread), &files);
+        let first = pass(&mut pattern);
+        pattern.replay();
+        assert_eq!(pass(&mut pattern), first);
+        pattern.rewind();
+        let other = pass(&mut pattern);
+        assert_ne!(other, first);
+        assert_eq!(other.len(), first.len());
+    }
+}

@@ -1,0 +1,282 @@
+//! What a run is to do, fully resolved: the Rust twin of the plans in `python/iogauge/schema.py`, field by field.
+//!
+//! Values are validated before they arrive; nothing here has a default.
+
+use serde::Deserialize;
+
+use crate::time::Nanos;
+
+/// fio's `rw`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+#[allow(missing_docs)]
+pub enum Rw {
+    Read,
+    Write,
+    Trim,
+    Randread,
+    Randwrite,
+    Randtrim,
+    Readwrite,
+    Randrw,
+    Trimwrite,
+    Randtrimwrite,
+}
+
+impl Rw {
+    /// Whether offsets are drawn at random.
+    pub const fn random(self) -> bool {
+        matches!(self, Rw::Randread | Rw::Randwrite | Rw::Randtrim | Rw::Randrw | Rw::Randtrimwrite)
+    }
+}
+
+/// One value each for reads, writes and trims.
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
+#[allow(missing_docs)]
+pub struct PerDirection<T> {
+    pub read: T,
+    pub write: T,
+    pub trim: T,
+}
+
+/// One entry of a weighted split of block sizes.
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
+pub struct BlockSizeShare {
+    /// Bytes, positive.
+    pub size_bytes: u32,
+    /// Share of the I/Os, in `[0, 100]`.
+    pub percent: f64,
+}
+
+/// Block sizes of one direction.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+pub struct SizesPlan {
+    /// Smallest, positive.
+    pub minimum_bytes: u32,
+    /// Largest, at least the smallest.
+    pub maximum_bytes: u32,
+    /// Weighted split; empty for a fixed size or a range.
+    pub split: Vec<BlockSizeShare>,
+    /// Random offsets are multiples of this, positive.
+    pub align_bytes: u32,
+}
+
+/// One zone of a zoned distribution.
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
+pub struct Zone {
+    /// Share of the I/Os, in `[0, 100]`.
+    pub access_percent: f64,
+    /// Share of the region, in `[0, 100]`.
+    pub size_percent: f64,
+}
+
+/// How random offsets are spread over the region.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(tag = "kind", rename_all = "lowercase")]
+#[allow(missing_docs)]
+pub enum Distribution {
+    Random,
+    Zipf { theta: f64, center: Option<f64> },
+    Pareto { h: f64, center: Option<f64> },
+    Normal { deviation_percent: f64, center: Option<f64> },
+    Zoned { zones: Vec<Zone> },
+}
+
+/// Which offset, length and direction come next.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+pub struct PatternPlan {
+    /// The pattern.
+    pub rw: Rw,
+    /// The `:n` of rw. Random: I/Os in sequence from each drawn offset. Sequential: bytes skipped after each I/O.
+    pub sequence: i64,
+    /// Block sizes.
+    pub sizes: PerDirection<SizesPlan>,
+    /// Spread of random offsets.
+    pub distribution: PerDirection<Distribution>,
+    /// Share of random I/Os in a random pattern, in `[0, 100]`; the rest go on sequentially.
+    pub percentage_random: PerDirection<f64>,
+    /// Share of reads in a mixed pattern, in `[0, 100]`.
+    pub rwmix_read_percent: f64,
+    /// Every block of the region once before any twice.
+    pub random_map: bool,
+    /// An fsync after so many writes; 0: none.
+    pub fsync_every: u64,
+    /// An fdatasync after so many writes; 0: none.
+    pub fdatasync_every: u64,
+}
+
+/// One opened file or device.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+pub struct FilePlan {
+    /// For messages.
+    pub path: String,
+    /// A descriptor that was opened and cleared, or -1 under the null engine.
+    pub fd: i32,
+    /// Whether it may be written.
+    pub writable: bool,
+    /// Block device (trim by BLKDISCARD) or file (by hole punching).
+    pub is_block_device: bool,
+    /// Start of the region that the worker uses.
+    pub region_offset_bytes: u64,
+    /// Length of that region, positive.
+    pub region_bytes: u64,
+}
+
+/// When requests of one direction are due; all zero: no schedule.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[allow(non_snake_case)]
+pub struct SchedulePlan {
+    /// Requests a second.
+    pub rate_iops: u64,
+    /// Bytes a second.
+    pub rate_Bps: u64,
+    /// Below this over a second the stage is stopped; 0: no limit.
+    pub rate_min_Bps: u64,
+}
+
+/// What is written.
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
+pub struct BufferPlan {
+    /// New content before every write.
+    pub refill: bool,
+    /// Zeroes only.
+    pub zero: bool,
+    /// Change a little of the content before every write, where not refilled.
+    pub scramble: bool,
+    /// How much a buffer compresses, in `[0, 100]`.
+    pub compress_percent: f64,
+    /// Share of writes whose content repeats an earlier one's, in `[0, 100]`.
+    pub dedupe_percent: f64,
+}
+
+/// How requests reach the target.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+#[allow(missing_docs)]
+pub enum EngineKind {
+    #[serde(rename = "io_uring")]
+    IoUring,
+    Libaio,
+    Pvsync2,
+    Psync,
+    Null,
+}
+
+/// fio's `sync`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+#[allow(missing_docs)]
+pub enum SyncMode {
+    None,
+    Sync,
+    Dsync,
+}
+
+/// The engine and its settings.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[allow(missing_docs)]
+pub struct EnginePlan {
+    pub kind: EngineKind,
+    pub direct: bool,
+    pub sync: SyncMode,
+    pub hipri: bool,
+    pub fixedbufs: bool,
+    pub registerfiles: bool,
+    pub sqthread_poll: bool,
+    pub sqthread_poll_cpu: Option<u32>,
+    /// At most so many requests a submission; `None`: as many as are ready.
+    pub submit_batch: Option<u32>,
+    /// At most so many completions taken at a time; `None`: all that are there.
+    pub reap_batch: Option<u32>,
+}
+
+/// One thread: everything a worker, its engine and its recorder need to know.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+pub struct WorkerPlan {
+    /// The job's name.
+    pub name: String,
+    /// Index of the section in the job file.
+    pub job: u32,
+    /// Which of the section's numjobs.
+    pub clone: u32,
+    /// The reported row.
+    pub row: u32,
+    /// Seed of everything random in this worker.
+    pub seed: u64,
+    /// The engine.
+    pub engine: EnginePlan,
+    /// What to issue.
+    pub pattern: PatternPlan,
+    /// Where; never empty.
+    pub files: Vec<FilePlan>,
+    /// What to write.
+    pub buffers: BufferPlan,
+    /// Requests in flight at most, positive.
+    pub iodepth: u32,
+    /// Refill once drained to this, in `[1, iodepth]`.
+    pub iodepth_low: u32,
+    /// Completions to wait for when the queue is full; 0 and 1: one.
+    pub complete_min: u32,
+    /// End after this long; 0: no limit.
+    pub runtime_ns: Nanos,
+    /// Go on over `io_bytes` and the region until the runtime is over.
+    pub time_based: bool,
+    /// Measured only after this.
+    pub ramp_ns: Nanos,
+    /// Begins this long after the stage.
+    pub start_delay_ns: Nanos,
+    /// End after so many bytes; 0: no limit.
+    pub io_bytes: u64,
+    /// End after so many I/Os; 0: no limit.
+    pub number_ios: u64,
+    /// Do it all so many times.
+    pub loops: u64,
+    /// Every loop makes the same requests again.
+    pub replay_loops: bool,
+    /// When requests are due.
+    pub schedule: PerDirection<SchedulePlan>,
+    /// Exponential gaps instead of equal ones.
+    pub poisson: bool,
+    /// Pause after every `thinktime_blocks` completions.
+    pub thinktime_ns: Nanos,
+    /// How much of the pause burns CPU.
+    pub thinktime_spin_ns: Nanos,
+    /// See `thinktime_ns`; positive.
+    pub thinktime_blocks: u64,
+    /// CPUs it may run on, one where it is pinned; empty: the process's.
+    pub cpus: Vec<u32>,
+    /// Spin out the last stretch before a due time.
+    pub spin: bool,
+    /// Its end ends the stage.
+    pub exitall: bool,
+    /// Read errors are counted and do not end it.
+    pub continue_on_read_error: bool,
+    /// Write, trim and sync errors are counted and do not end it.
+    pub continue_on_write_error: bool,
+}
+
+/// The workers that start and end together.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+pub struct StagePlan {
+    /// Never empty.
+    pub workers: Vec<WorkerPlan>,
+}
+
+/// One run: stages one after the other.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+pub struct RunPlan {
+    /// The schema's version.
+    pub schema_version: u32,
+    /// Printed and stored; the workers' seeds were derived from it.
+    pub seed: u64,
+    /// Length of an interval, positive.
+    pub interval_ns: Nanos,
+    /// How long to wait at the end for requests that do not come back.
+    pub give_up_ns: Nanos,
+    /// The stages.
+    pub stages: Vec<StagePlan>,
+    /// Keep every request.
+    pub request_log: bool,
+    /// Requests that a worker's bounded queue holds.
+    pub request_log_capacity: u32,
+}

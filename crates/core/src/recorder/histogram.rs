@@ -1,0 +1,238 @@
+//! A histogram of latencies as cheap as an array index, in HdrHistogram's layout.
+//!
+//! The layout (3 significant digits from 1 ns to [`HIGHEST_NS`], so buckets at most 1/1024 of their value wide) is
+//! that of the `hdrhistogram` crate, which encodes and checks what is counted here. Counting is our own because
+//! it sits on the I/O path: no resizing, no error to handle, memory touched before the run.
+
+use hdrhistogram::serialization::{Serializer, V2DeflateSerializer};
+
+use crate::time::Nanos;
+
+/// Largest value told apart, ns: 73 minutes. Larger ones are counted as this one; their exact maximum is kept.
+pub const HIGHEST_NS: Nanos = (1 << 42) - 1;
+
+const HALF_BITS: u32 = 10;
+const HALF: u64 = 1 << HALF_BITS;
+const MAGNITUDES: u32 = 42 - (HALF_BITS + 1) + 1;
+/// How many buckets there are.
+pub const BUCKETS: usize = ((MAGNITUDES as usize) + 1) << HALF_BITS;
+
+/// The bucket that counts `value`.
+#[inline]
+pub fn bucket_of(value: Nanos) -> usize {
+    let value = value.min(HIGHEST_NS);
+    let magnitude = 63 - (value | (2 * HALF - 1)).leading_zeros() - HALF_BITS;
+    (((u64::from(magnitude) + 1) << HALF_BITS) + (value >> magnitude) - HALF) as usize
+}
+
+/// The smallest and the largest value that a bucket counts.
+#[inline]
+pub fn range_of(bucket: usize) -> (Nanos, Nanos) {
+    let bucket = bucket as u64;
+    let (magnitude, steps) = match bucket >> HALF_BITS {
+        0 => (0, bucket),
+        row => (row - 1, (bucket & (HALF - 1)) + HALF),
+    };
+    let low = steps << magnitude;
+    (low, low + (1 << magnitude) - 1)
+}
+
+/// What is known exactly beside the buckets.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
+pub struct Exact {
+    /// How many values.
+    pub count: u64,
+    /// Their sum, ns; saturates.
+    pub sum_ns: u64,
+    /// The smallest; `u64::MAX` where there is none.
+    pub min_ns: Nanos,
+    /// The largest; 0 where there is none.
+    pub max_ns: Nanos,
+}
+
+impl Exact {
+    /// Of nothing.
+    pub const NOTHING: Exact = Exact { count: 0, sum_ns: 0, min_ns: Nanos::MAX, max_ns: 0 };
+
+    /// Counts `value` `times` over.
+    #[inline]
+    fn record(&mut self, value: Nanos, times: u64) {
+        self.count += times;
+        self.sum_ns = self.sum_ns.saturating_add(value.saturating_mul(times));
+        self.min_ns = self.min_ns.min(value);
+        self.max_ns = self.max_ns.max(value);
+    }
+
+    /// Adds another's values.
+    pub fn merge(&mut self, other: &Exact) {
+        self.count += other.count;
+        self.sum_ns = self.sum_ns.saturating_add(other.sum_ns);
+        self.min_ns = self.min_ns.min(other.min_ns);
+        self.max_ns = self.max_ns.max(other.max_ns);
+    }
+}
+
+/// Counts of one interval: 32 bits each, so that the caches hold more of them.
+#[derive(Clone, Debug)]
+pub struct Histogram {
+    counts: Box<[u32]>,
+    exact: Exact,
+}
+
+impl Default for Histogram {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Histogram {
+    /// An empty histogram, its memory touched.
+    pub fn new() -> Self {
+        // Non-zero first, so that the pages are really there before the run.
+        let mut counts = std::hint::black_box(vec![1u32; BUCKETS]);
+        counts.fill(0);
+        Self { counts: counts.into_boxed_slice(), exact: Exact::NOTHING }
+    }
+
+    /// Counts `value` `times` over.
+    #[inline]
+    pub fn record(&mut self, value: Nanos, times: u32) {
+        self.counts[bucket_of(value)] += times;
+        self.exact.record(value, u64::from(times));
+    }
+
+    /// Count, sum, minimum and maximum.
+    pub fn exact(&self) -> &Exact {
+        &self.exact
+    }
+
+    /// Forgets everything.
+    pub fn clear(&mut self) {
+        if self.exact.count > 0 {
+            self.counts[bucket_of(self.exact.min_ns)..=bucket_of(self.exact.max_ns)].fill(0);
+            self.exact = Exact::NOTHING;
+        }
+    }
+
+    /// The buckets that hold something, in order.
+    pub fn nonzero(&self) -> impl Iterator<Item = (usize, u64)> + '_ {
+        let (first, end) = match self.exact.count {
+            0 => (0, 0),
+            _ => (bucket_of(self.exact.min_ns), bucket_of(self.exact.max_ns) + 1),
+        };
+        (first..end).map(|bucket| (bucket, u64::from(self.counts[bucket]))).filter(|&(_, count)| count > 0)
+    }
+}
+
+/// Counts of several intervals or workers, merged: only the buckets in use take memory.
+#[derive(Clone, Debug)]
+pub struct Merged {
+    counts: std::collections::BTreeMap<u32, u64>,
+    exact: Exact,
+}
+
+impl Default for Merged {
+    fn default() -> Self {
+        Self { counts: std::collections::BTreeMap::new(), exact: Exact::NOTHING }
+    }
+}
+
+impl Merged {
+    /// Adds what one interval counted.
+    pub fn add(&mut self, histogram: &Histogram) {
+        for (bucket, count) in histogram.nonzero() {
+            *self.counts.entry(bucket as u32).or_default() += count;
+        }
+        self.exact.merge(histogram.exact());
+    }
+
+    /// Adds what others merged.
+    pub fn merge(&mut self, other: &Merged) {
+        for (&bucket, &count) in &other.counts {
+            *self.counts.entry(bucket).or_default() += count;
+        }
+        self.exact.merge(&other.exact);
+    }
+
+    /// Count, sum, minimum and maximum.
+    pub fn exact(&self) -> &Exact {
+        &self.exact
+    }
+
+    /// The largest value of the bucket that holds the quantile `q`, in `[0, 1]`, and never above the maximum; 0 where
+    /// nothing was counted.
+    pub fn quantile(&self, q: f64) -> Nanos {
+        let rank = (libm::ceil(q * self.exact.count as f64) as u64).clamp(1, self.exact.count.max(1));
+        let mut seen = 0;
+        for (&bucket, &count) in &self.counts {
+            seen += count;
+            if seen >= rank {
+                return range_of(bucket as usize).1.min(self.exact.max_ns);
+            }
+        }
+        0
+    }
+
+    /// HdrHistogram V2, compressed: what every HdrHistogram library decodes.
+    pub fn encode(&self) -> Vec<u8> {
+        let mut whole = hdrhistogram::Histogram::<u64>::new_with_bounds(1, HIGHEST_NS, 3).expect("bounds are constant");
+        for (&bucket, &count) in &self.counts {
+            whole.record_n(range_of(bucket as usize).0, count).expect("within bounds");
+        }
+        let mut bytes = Vec::new();
+        V2DeflateSerializer::new().serialize(&whole, &mut bytes).expect("writing to memory cannot fail");
+        bytes
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    /// The crate's own layout, to compare with.
+    fn peer() -> hdrhistogram::Histogram<u64> {
+        hdrhistogram::Histogram::new_with_bounds(1, HIGHEST_NS, 3).unwrap()
+    }
+
+    #[test]
+    fn as_many_buckets_as_the_peer() {
+        assert_eq!(peer().distinct_values(), BUCKETS);
+    }
+
+    proptest! {
+        #[test]
+        fn buckets_are_the_peers(value in prop_oneof![0..5000u64, 0..=HIGHEST_NS, any::<u64>()]) {
+            let (low, high) = range_of(bucket_of(value));
+            let value = value.min(HIGHEST_NS);
+            prop_assert!(low <= value && value <= high);
+            let peer = peer();
+            prop_assert_eq!(low, peer.lowest_equivalent(value));
+            prop_assert_eq!(high, peer.highest_equivalent(value));
+        }
+
+        #[test]
+        fn a_bucket_is_narrow(value in 1..=HIGHEST_NS) {
+            let (low, high) = range_of(bucket_of(value));
+            prop_assert!((high - low) as f64 <= low as f64 / 1024.0);
+        }
+
+        #[test]
+        fn merging_is_exact_and_decodes(values in prop::collection::vec((1..HIGHEST_NS, 1..5u32), 1..200)) {
+            let (mut one, mut two, mut merged, mut expected) = (Histogram::new(), Histogram::new(), Merged::default(), peer());
+            for (place, &(value, times)) in values.iter().enumerate() {
+                if place % 2 == 0 { one.record(value, times) } else { two.record(value, times) }
+                expected.record_n(value, u64::from(times)).unwrap();
+            }
+            merged.add(&one);
+            merged.add(&two);
+            let decoded: hdrhistogram::Histogram<u64> =
+                hdrhistogram::serialization::Deserializer::new().deserialize(&mut merged.encode().as_slice()).unwrap();
+            prop_assert_eq!(decoded, expected);
+            prop_assert_eq!(merged.exact().count, values.iter().map(|v| u64::from(v.1)).sum::<u64>());
+            prop_assert_eq!(merged.exact().max_ns, values.iter().map(|v| v.0).max().unwrap());
+            one.clear();
+            prop_assert_eq!(one.nonzero().count(), 0);
+        }
+    }
+}

@@ -1,0 +1,250 @@
+//! Completions in, fixed slices of full histograms out.
+//!
+//! A worker's recorder counts into one [`Slice`] that it owns, and swaps it for an empty one when the slice's time
+//! is over. It never allocates, locks or waits: where no empty slice is at hand it goes on in the full one and counts
+//! that. Slices without completions are not handed over at all: whoever collects knows from [`Cutter`] which ones lie
+//! between two that were, and keeps them as zeros.
+
+pub mod histogram;
+mod slice;
+
+pub use histogram::{Exact, Histogram, Merged};
+pub use slice::{Counts, Latency, MergedSide, MergedSlice, Side, Slice, Span};
+
+use crate::plan::WorkerPlan;
+use crate::request::{Completion, Direction, Request};
+use crate::time::{MILLISECOND, Nanos};
+
+/// A scheduled request that starts this much after it was ready is counted as late.
+pub const LATE: Nanos = MILLISECOND;
+
+/// A loop gap longer than this flags the requests in flight across it.
+pub const LONG_GAP: Nanos = MILLISECOND;
+
+/// Where the boundaries between slices lie: pure arithmetic, the same for every worker with the same ramp.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Cutter {
+    /// Length of a slice, positive.
+    pub interval: Nanos,
+    /// End of the ramp, since the stage's start.
+    pub ramp_end: Nanos,
+}
+
+impl Cutter {
+    /// The slice that holds the instant `at` (since the stage's start), with its own start and end.
+    pub fn slice_at(&self, at: Nanos) -> (Span, Nanos, Nanos) {
+        let index = at / self.interval;
+        let (mut start, mut end) = (index * self.interval, (index + 1) * self.interval);
+        let ramp = at < self.ramp_end;
+        if ramp {
+            end = end.min(self.ramp_end);
+        } else {
+            start = start.max(self.ramp_end);
+        }
+        (Span { index, ramp }, start, end)
+    }
+
+    /// The slices that lie wholly in `[from, to)`, both boundaries of slices or of the worker's life.
+    pub fn between(self, from: Nanos, to: Nanos) -> impl Iterator<Item = (Span, Nanos, Nanos)> {
+        let mut at = from;
+        std::iter::from_fn(move || {
+            (at < to).then(|| {
+                let (span, _, end) = self.slice_at(at);
+                let start = std::mem::replace(&mut at, end);
+                (span, start, end.min(to))
+            })
+        })
+    }
+}
+
+/// Takes full slices and gives empty ones.
+pub trait Handover {
+    /// Swaps a full slice for an empty one; where there is none, leaves it and says `false`.
+    fn swap(&mut self, slice: &mut Box<Slice>) -> bool;
+}
+
+/// Which latencies a worker keeps: only those that can differ from one another.
+pub fn latencies(plan: &WorkerPlan, stamps_issue: bool) -> [bool; Latency::COUNT] {
+    let scheduled = is_scheduled(plan);
+    [true, stamps_issue, stamps_issue, scheduled, scheduled, scheduled]
+}
+
+/// Whether requests have an intended time of their own.
+pub fn is_scheduled(plan: &WorkerPlan) -> bool {
+    let rates = &plan.schedule;
+    plan.thinktime_ns > 0
+        || [rates.read, rates.write, rates.trim].iter().any(|rate| rate.rate_iops > 0 || rate.rate_Bps > 0)
+}
+
+/// Equal values in a row, counted once: completions of one batch share their stamps.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Alike {
+    direction: usize,
+    values: [Nanos; Latency::COUNT],
+}
+
+/// Counts one worker's completions.
+#[derive(Debug)]
+pub struct Recorder<H: Handover> {
+    handover: H,
+    slice: Box<Slice>,
+    cutter: Cutter,
+    stage_start: Nanos,
+    /// Absolute end of the current slice.
+    until: Nanos,
+    alike: Alike,
+    times: u32,
+    gap: (Nanos, Nanos),
+    late_handovers: u64,
+}
+
+impl<H: Handover> Recorder<H> {
+    /// A recorder that counts into `slice` first.
+    pub fn new(slice: Box<Slice>, handover: H) -> Self {
+        Self {
+            handover,
+            slice,
+            cutter: Cutter { interval: 1, ramp_end: 0 },
+            stage_start: 0,
+            until: 0,
+            alike: Alike::default(),
+            times: 0,
+            gap: (0, 0),
+            late_handovers: 0,
+        }
+    }
+
+    /// Starts at `now`, before the first request.
+    pub fn begin(&mut self, cutter: Cutter, stage_start: Nanos, now: Nanos) {
+        (self.cutter, self.stage_start) = (cutter, stage_start);
+        self.open(now);
+    }
+
+    /// Sets the current slice to the one that holds `now`.
+    fn open(&mut self, now: Nanos) {
+        let at = now - self.stage_start;
+        let (span, start, end) = self.cutter.slice_at(at);
+        // The first slice of a worker that began late starts with the worker.
+        let start = if self.until == 0 { at } else { start };
+        (self.slice.span, self.slice.start, self.slice.end) = (span, start, end);
+        self.until = self.stage_start + end;
+    }
+
+    /// Hands over slices whose time is over. Call it now and then where nothing completes.
+    #[inline]
+    pub fn advance(&mut self, now: Nanos) {
+        if now >= self.until {
+            self.rotate(now);
+        }
+    }
+
+    #[cold]
+    fn rotate(&mut self, now: Nanos) {
+        self.flush();
+        if self.handover.swap(&mut self.slice) {
+            self.open(now);
+        } else {
+            self.late_handovers += 1;
+            let (_, _, end) = self.cutter.slice_at(now - self.stage_start);
+            self.slice.end = end;
+            self.until = self.stage_start + end;
+        }
+    }
+
+    /// Records the time between two looks at the completions, ending at `now`, that was not spent waiting.
+    #[inline]
+    pub fn gap(&mut self, length: Nanos, now: Nanos) {
+        self.slice.loop_gap.record(length, 1);
+        if length > LONG_GAP {
+            self.gap = (now - length, now);
+        }
+    }
+
+    /// Records a completion at its `done`.
+    #[inline]
+    pub fn record(&mut self, request: &Request, completion: &Completion) {
+        self.advance(completion.done);
+        let direction = request.kind.direction() as usize;
+        let lat = completion.done - completion.start;
+        let flagged = self.gap.1 > completion.start && (self.gap.1 - self.gap.0).saturating_mul(10) > lat;
+        let ready = request.ready.min(completion.start);
+        let lateness = completion.start - ready;
+        let bytes = match completion.result {
+            Ok(bytes) => bytes,
+            Err(errno) => {
+                if let Some(side) = &mut self.slice.sides[direction] {
+                    side.counts.error(errno, 1);
+                }
+                return;
+            }
+        };
+        let alike = Alike {
+            direction,
+            values: [
+                lat,
+                completion.done - completion.issued.unwrap_or(completion.start),
+                completion.issued.map_or(0, |issued| issued - completion.start),
+                completion.done - request.intended.min(ready),
+                ready - request.intended.min(ready),
+                lateness,
+            ],
+        };
+        if alike != self.alike {
+            self.flush();
+            self.alike = alike;
+        }
+        self.times += 1;
+        let Some(side) = &mut self.slice.sides[direction] else { return };
+        let counts = &mut side.counts;
+        counts.ios += 1;
+        counts.bytes += u64::from(bytes);
+        counts.short += u64::from(bytes < request.length_bytes);
+        counts.flagged += u64::from(flagged);
+        counts.late += u64::from(lateness > LATE);
+    }
+
+    /// Brings what was held back because it was alike into the histograms.
+    #[inline]
+    fn flush(&mut self) {
+        if self.times == 0 {
+            return;
+        }
+        if let Some(side) = &mut self.slice.sides[self.alike.direction] {
+            for (histogram, &value) in side.histograms.iter_mut().zip(&self.alike.values) {
+                if let Some(histogram) = histogram {
+                    histogram.record(value, self.times);
+                }
+            }
+        }
+        self.times = 0;
+    }
+
+    /// Ends at `now`: the last slice, cut there.
+    pub fn close(&mut self, now: Nanos) -> &Slice {
+        self.advance(now);
+        self.flush();
+        self.slice.end = now.saturating_sub(self.stage_start).max(self.slice.start);
+        &self.slice
+    }
+
+    /// How many slices went on into the next because no empty one was at hand.
+    pub fn late_handovers(&self) -> u64 {
+        self.late_handovers
+    }
+}
+
+/// The directions that a worker's requests can have.
+pub fn directions(plan: &WorkerPlan) -> [bool; Direction::COUNT] {
+    use crate::plan::Rw;
+    let (read, write, trim) = match plan.pattern.rw {
+        Rw::Read | Rw::Randread => (true, false, false),
+        Rw::Write | Rw::Randwrite => (false, true, false),
+        Rw::Trim | Rw::Randtrim => (false, false, true),
+        Rw::Readwrite | Rw::Randrw => (true, true, false),
+        Rw::Trimwrite | Rw::Randtrimwrite => (false, true, true),
+    };
+    [read, write, trim, plan.pattern.fsync_every > 0 || plan.pattern.fdatasync_every > 0]
+}
+
+#[cfg(test)]
+mod tests;

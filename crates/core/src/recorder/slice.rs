@@ -1,0 +1,207 @@
+//! What one worker completed in one fixed slice of a run, and such slices merged.
+
+use crate::recorder::histogram::{Histogram, Merged};
+use crate::request::{Direction, Errno};
+use crate::time::Nanos;
+
+/// The latencies of DESIGN.md's table; `as usize` indexes arrays of [`Latency::COUNT`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Latency {
+    /// From start to done.
+    Lat,
+    /// From issued to done.
+    Clat,
+    /// From start to issued.
+    Slat,
+    /// From intended to done.
+    Response,
+    /// From intended to ready.
+    Queued,
+    /// From ready to start.
+    Lateness,
+}
+
+impl Latency {
+    /// How many there are.
+    pub const COUNT: usize = 6;
+    /// All of them, in the order of their index.
+    pub const ALL: [Latency; Self::COUNT] =
+        [Latency::Lat, Latency::Clat, Latency::Slat, Latency::Response, Latency::Queued, Latency::Lateness];
+
+    /// The name used in results.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Latency::Lat => "lat",
+            Latency::Clat => "clat",
+            Latency::Slat => "slat",
+            Latency::Response => "response",
+            Latency::Queued => "queued",
+            Latency::Lateness => "lateness",
+        }
+    }
+}
+
+/// How many different errnos a tally tells apart; more are counted as errno 0.
+const ERRNOS: usize = 8;
+
+/// Counts beside the histograms.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counts {
+    /// Completed without error.
+    pub ios: u64,
+    /// Bytes moved by those.
+    pub bytes: u64,
+    /// Completed with fewer bytes than asked.
+    pub short: u64,
+    /// In flight across a long loop gap.
+    pub flagged: u64,
+    /// Started over 1 ms after they were ready.
+    pub late: u64,
+    /// Failed, by errno; unused entries have count 0.
+    pub errors: [(i32, u64); ERRNOS],
+}
+
+impl Counts {
+    /// Counts failures.
+    pub fn error(&mut self, errno: Errno, times: u64) {
+        let known = self.errors.iter().position(|&(seen, count)| count > 0 && seen == errno.0);
+        let place = known.or_else(|| self.errors[..ERRNOS - 1].iter().position(|&(_, count)| count == 0));
+        match place {
+            Some(place) => self.errors[place] = (errno.0, self.errors[place].1 + times),
+            None => self.errors[ERRNOS - 1].1 += times,
+        }
+    }
+
+    /// Adds another's counts.
+    pub fn merge(&mut self, other: &Counts) {
+        self.ios += other.ios;
+        self.bytes += other.bytes;
+        self.short += other.short;
+        self.flagged += other.flagged;
+        self.late += other.late;
+        for &(errno, count) in other.errors.iter().filter(|&&(_, count)| count > 0) {
+            self.error(Errno(errno), count);
+        }
+    }
+
+    /// Failures of every kind.
+    pub fn failed(&self) -> u64 {
+        self.errors.iter().map(|&(_, count)| count).sum()
+    }
+}
+
+/// One direction of one slice. Only the latencies that can differ have a histogram.
+#[derive(Clone, Debug, Default)]
+pub struct Side {
+    /// Counts.
+    pub counts: Counts,
+    /// By [`Latency`].
+    pub histograms: [Option<Histogram>; Latency::COUNT],
+}
+
+/// Which part of a run a slice covers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Span {
+    /// In units of the interval since the stage's start.
+    pub index: u64,
+    /// Whether the ramp was still on. A slice that the end of the ramp cuts comes in two parts.
+    pub ramp: bool,
+}
+
+/// What one worker completed in one fixed slice of a run.
+#[derive(Clone, Debug)]
+pub struct Slice {
+    /// Which slice.
+    pub span: Span,
+    /// From, since the stage's start.
+    pub start: Nanos,
+    /// To, since the stage's start.
+    pub end: Nanos,
+    /// By [`Direction`]; those that the job never issues have none.
+    pub sides: [Option<Side>; Direction::COUNT],
+    /// Gaps between two looks at the completions.
+    pub loop_gap: Histogram,
+}
+
+impl Slice {
+    /// An empty slice for these directions and latencies, its memory touched.
+    pub fn new(directions: [bool; Direction::COUNT], latencies: [bool; Latency::COUNT]) -> Self {
+        let side = |used: bool| {
+            used.then(|| Side { counts: Counts::default(), histograms: latencies.map(|kept| kept.then(Histogram::new)) })
+        };
+        Self {
+            span: Span { index: 0, ramp: false },
+            start: 0,
+            end: 0,
+            sides: directions.map(side),
+            loop_gap: Histogram::new(),
+        }
+    }
+
+    /// An empty slice of the same shape, its memory touched.
+    pub fn touched(&self) -> Self {
+        let directions = std::array::from_fn(|direction| self.sides[direction].is_some());
+        let kept = self.sides.iter().flatten().next();
+        let latencies = kept.map_or([false; Latency::COUNT], |side| side.histograms.each_ref().map(Option::is_some));
+        Self::new(directions, latencies)
+    }
+
+    /// Forgets everything.
+    pub fn clear(&mut self) {
+        for side in self.sides.iter_mut().flatten() {
+            side.counts = Counts::default();
+            side.histograms.iter_mut().flatten().for_each(Histogram::clear);
+        }
+        self.loop_gap.clear();
+    }
+}
+
+/// One direction of several slices, merged.
+#[derive(Clone, Debug, Default)]
+pub struct MergedSide {
+    /// Counts.
+    pub counts: Counts,
+    /// By [`Latency`]; `None` where no slice kept it.
+    pub histograms: [Option<Merged>; Latency::COUNT],
+}
+
+/// Slices of several workers, or of several intervals, merged.
+#[derive(Clone, Debug, Default)]
+pub struct MergedSlice {
+    /// By [`Direction`].
+    pub sides: [Option<MergedSide>; Direction::COUNT],
+    /// Gaps of all workers' loops.
+    pub loop_gap: Merged,
+}
+
+impl MergedSlice {
+    /// Adds one worker's slice.
+    pub fn add(&mut self, slice: &Slice) {
+        for (into, from) in self.sides.iter_mut().zip(&slice.sides) {
+            let Some(from) = from else { continue };
+            let into = into.get_or_insert_default();
+            into.counts.merge(&from.counts);
+            for (into, from) in into.histograms.iter_mut().zip(&from.histograms) {
+                if let Some(from) = from {
+                    into.get_or_insert_default().add(from);
+                }
+            }
+        }
+        self.loop_gap.add(&slice.loop_gap);
+    }
+
+    /// Adds what others merged.
+    pub fn merge(&mut self, other: &MergedSlice) {
+        for (into, from) in self.sides.iter_mut().zip(&other.sides) {
+            let Some(from) = from else { continue };
+            let into = into.get_or_insert_default();
+            into.counts.merge(&from.counts);
+            for (into, from) in into.histograms.iter_mut().zip(&from.histograms) {
+                if let Some(from) = from {
+                    into.get_or_insert_default().merge(from);
+                }
+            }
+        }
+        self.loop_gap.merge(&other.loop_gap);
+    }
+}

@@ -1,0 +1,124 @@
+//! One I/O asked for, and the same I/O finished.
+//!
+//! The instants are those of DESIGN.md: `intended <= ready <= start <= issued <= done`.
+
+use crate::time::Nanos;
+
+/// An errno of the kernel, as a positive number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Errno(pub i32);
+
+/// What a request does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Kind {
+    /// Read into the slot's buffer.
+    Read,
+    /// Write the slot's buffer.
+    Write,
+    /// Discard the range.
+    Trim,
+    /// fsync: data and metadata.
+    Sync,
+    /// fdatasync: data, and the metadata needed to find it.
+    DataSync,
+}
+
+impl Kind {
+    /// The direction under which this kind is reported.
+    #[inline]
+    pub const fn direction(self) -> Direction {
+        match self {
+            Kind::Read => Direction::Read,
+            Kind::Write => Direction::Write,
+            Kind::Trim => Direction::Trim,
+            Kind::Sync | Kind::DataSync => Direction::Sync,
+        }
+    }
+}
+
+/// How requests are grouped in results; `as usize` indexes arrays of [`Direction::COUNT`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Direction {
+    /// Reads.
+    Read = 0,
+    /// Writes.
+    Write = 1,
+    /// Trims.
+    Trim = 2,
+    /// fsync and fdatasync together.
+    Sync = 3,
+}
+
+impl Direction {
+    /// How many there are.
+    pub const COUNT: usize = 4;
+    /// All of them, in the order of their index.
+    pub const ALL: [Direction; Self::COUNT] = [Direction::Read, Direction::Write, Direction::Trim, Direction::Sync];
+
+    /// The name used in results.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Direction::Read => "read",
+            Direction::Write => "write",
+            Direction::Trim => "trim",
+            Direction::Sync => "sync",
+        }
+    }
+}
+
+/// One I/O asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Request {
+    /// Which of the worker's `iodepth` places this request occupies until its completion, in `[0, iodepth)`.
+    pub slot: u32,
+    /// Index into the worker's files.
+    pub target: u32,
+    /// What to do.
+    pub kind: Kind,
+    /// Where, from the start of the file. Zero for syncs.
+    pub offset_bytes: u64,
+    /// How much. Zero for syncs.
+    pub length_bytes: u32,
+    /// When the schedule wanted it; the time of the call to `next` where there is no schedule.
+    pub intended: Nanos,
+    /// When it was due and a slot was free: `max(intended, the instant the slot became free)`.
+    pub ready: Nanos,
+}
+
+/// The same I/O finished.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Completion {
+    /// The request's slot.
+    pub slot: u32,
+    /// Stamped before the submission call that took it.
+    pub start: Nanos,
+    /// Stamped after that call; `None` where no call is made (SQPOLL).
+    pub issued: Option<Nanos>,
+    /// Stamped when the completion was seen.
+    pub done: Nanos,
+    /// Bytes moved, or what went wrong.
+    pub result: Result<u32, Errno>,
+}
+
+/// What a worker wants next. It never blocks, reads no clock and does no I/O.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Want {
+    /// Submit this. More may follow at the same instant: ask again before submitting, as far as batches allow.
+    Issue(Request),
+    /// Until so many completions, or until this instant, whichever comes first. `completions` is zero where
+    /// nothing is in flight (then `until` is given), and `until` is `None` where only completions can help.
+    Wait {
+        /// How many completions to wait for.
+        completions: u32,
+        /// When to ask again at the latest.
+        until: Option<Nanos>,
+    },
+    /// Burn CPU until this instant: think time that stands for an application's own work.
+    Spin {
+        /// When to ask again.
+        until: Nanos,
+    },
+    /// Nothing more to issue and nothing in flight.
+    Finished,
+}

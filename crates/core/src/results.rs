@@ -1,0 +1,180 @@
+//! What came back: the Rust twin of the results in `python/iogauge/schema.py`, field by field, ready to serialize.
+
+use std::collections::BTreeMap;
+
+use base64::Engine as _;
+use serde::{Serialize, Serializer};
+
+use crate::recorder::{Exact, Latency, Merged, MergedSide, MergedSlice, Span};
+use crate::request::{Direction, Request};
+use crate::stage::Stop;
+use crate::time::Nanos;
+
+/// Bytes that JSON carries in base64.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Bytes(pub Vec<u8>);
+
+impl Serialize for Bytes {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(&base64::engine::general_purpose::STANDARD.encode(&self.0))
+    }
+}
+
+/// What one direction of one row did.
+#[derive(Clone, Debug, Serialize)]
+#[allow(missing_docs)]
+pub struct Tally {
+    pub ios: u64,
+    pub bytes: u64,
+    pub errors: BTreeMap<i32, u64>,
+    pub short: u64,
+    pub flagged: u64,
+    pub late: u64,
+    pub histograms: BTreeMap<&'static str, Bytes>,
+    pub exact: BTreeMap<&'static str, Exact>,
+}
+
+impl From<&MergedSide> for Tally {
+    fn from(side: &MergedSide) -> Self {
+        let kept = || {
+            Latency::ALL
+                .iter()
+                .zip(&side.histograms)
+                .filter_map(|(latency, merged)| Some((latency.name(), merged.as_ref()?)))
+                .filter(|(_, merged)| merged.exact().count > 0)
+        };
+        let counts = &side.counts;
+        Self {
+            ios: counts.ios,
+            bytes: counts.bytes,
+            errors: counts.errors.iter().filter(|&&(_, count)| count > 0).copied().collect(),
+            short: counts.short,
+            flagged: counts.flagged,
+            late: counts.late,
+            histograms: kept().map(|(name, merged)| (name, Bytes(merged.encode()))).collect(),
+            exact: kept().map(|(name, merged)| (name, *merged.exact())).collect(),
+        }
+    }
+}
+
+/// The tallies of a merged slice, by direction.
+pub fn tallies(slice: &MergedSlice) -> BTreeMap<&'static str, Tally> {
+    let sides = Direction::ALL.iter().zip(&slice.sides);
+    sides.filter_map(|(direction, side)| Some((direction.name(), side.as_ref()?.into()))).collect()
+}
+
+/// A histogram that may be empty, as bytes.
+pub fn encoded(merged: &Merged) -> Bytes {
+    Bytes(merged.encode())
+}
+
+/// A fixed slice of a run for one row.
+#[derive(Clone, Debug, Serialize)]
+#[allow(missing_docs)]
+pub struct Interval {
+    pub stage: u32,
+    pub row: u32,
+    pub index: u64,
+    pub start_ns: Nanos,
+    pub end_ns: Nanos,
+    pub ramp: bool,
+    pub tallies: BTreeMap<&'static str, Tally>,
+    pub loop_gap: Option<Bytes>,
+}
+
+impl Interval {
+    /// The part of `row` that `slice` tells of.
+    pub fn new(stage: u32, row: u32, span: Span, (start_ns, end_ns): (Nanos, Nanos), slice: &MergedSlice) -> Self {
+        Self {
+            stage,
+            row,
+            index: span.index,
+            start_ns,
+            end_ns,
+            ramp: span.ramp,
+            tallies: tallies(slice),
+            loop_gap: (slice.loop_gap.exact().count > 0).then(|| encoded(&slice.loop_gap)),
+        }
+    }
+}
+
+/// A request that had not come back when the run gave up.
+#[derive(Clone, Debug, Serialize)]
+#[allow(missing_docs)]
+pub struct InFlight {
+    pub worker: u32,
+    pub direction: Direction,
+    pub path: String,
+    pub offset_bytes: u64,
+    pub length_bytes: u32,
+    pub age_ns: Nanos,
+}
+
+impl InFlight {
+    /// `request` of `worker` as it stands at `now`.
+    pub fn new(worker: u32, path: &str, request: &Request, now: Nanos) -> Self {
+        Self {
+            worker,
+            direction: request.kind.direction(),
+            path: path.to_owned(),
+            offset_bytes: request.offset_bytes,
+            length_bytes: request.length_bytes,
+            age_ns: now.saturating_sub(request.ready),
+        }
+    }
+}
+
+/// What one thread cost and how it was kept busy.
+#[derive(Clone, Debug, Default, Serialize)]
+#[allow(missing_docs)]
+pub struct WorkerResult {
+    pub name: String,
+    pub row: u32,
+    pub stage: u32,
+    pub cpus: Vec<u32>,
+    pub pinned: bool,
+    pub start_ns: Nanos,
+    pub end_ns: Nanos,
+    pub user_ns: Nanos,
+    pub system_ns: Nanos,
+    pub voluntary_switches: u64,
+    pub involuntary_switches: u64,
+    pub migrations: u64,
+    pub submit_calls: u64,
+    pub reap_calls: u64,
+    pub submit_batch: Vec<u64>,
+    pub reap_batch: Vec<u64>,
+    pub depth: Vec<u64>,
+    pub depth_mean: f64,
+    pub overdue: u64,
+    pub late_handovers: u64,
+    pub log_dropped: u64,
+    pub error: Option<String>,
+    pub stuck: bool,
+}
+
+/// One reported row: a worker, or a group of them merged.
+#[derive(Clone, Debug, Serialize)]
+#[allow(missing_docs)]
+pub struct RowResult {
+    pub row: u32,
+    pub stage: u32,
+    pub name: String,
+    pub start_ns: Nanos,
+    pub end_ns: Nanos,
+    pub tallies: BTreeMap<&'static str, Tally>,
+    pub loop_gap: Bytes,
+}
+
+/// All of a run but its intervals. `clock` is whatever stamped it: the engine's facts, or a model's.
+#[derive(Clone, Debug, Serialize)]
+#[allow(missing_docs)]
+pub struct RunResult<Clock> {
+    pub rows: Vec<RowResult>,
+    pub workers: Vec<WorkerResult>,
+    pub in_flight: Vec<InFlight>,
+    pub clock: Clock,
+    pub stopped_by: Option<Stop>,
+    pub error: Option<String>,
+    pub elapsed_ns: Nanos,
+}

@@ -1,0 +1,147 @@
+//! The workers that run at the same time: starts them together, and ends them together where the job says so.
+//!
+//! A stage knows which workers are ready, running and finished, and how far they have come. It does no I/O and reads
+//! no clock; whoever runs the workers reports to it and does as it says. Stonewalls are the boundaries between
+//! stages, ramps and delays instants that the stage's start fixes.
+
+use crate::plan::StagePlan;
+use crate::time::{Nanos, SECOND};
+
+/// Why a stage is ended before its workers are done.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Stop {
+    /// A worker with `exitall` finished.
+    Exitall,
+    /// A worker with `exitall` ended with an error.
+    Error,
+    /// Asked to.
+    Interrupt,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Phase {
+    Preparing,
+    Ready,
+    Running,
+    Finished,
+}
+
+/// One worker as its stage sees it.
+#[derive(Clone, Debug)]
+struct Member {
+    phase: Phase,
+    exitall: bool,
+    /// Bytes a second at least, by direction; 0: no limit.
+    rate_min: [u64; 3],
+    /// First instant at which the minimum is checked, since the stage's start.
+    measured_from: Nanos,
+    /// The window under way: its start, and the bytes completed by then.
+    window: Option<(Nanos, [u64; 3])>,
+}
+
+/// See the module's text.
+#[derive(Clone, Debug)]
+pub struct Stage {
+    members: Vec<Member>,
+    start: Option<Nanos>,
+    stopped: Option<Stop>,
+}
+
+impl Stage {
+    /// A stage whose workers are being prepared.
+    pub fn new(plan: &StagePlan) -> Self {
+        let members = plan
+            .workers
+            .iter()
+            .map(|worker| Member {
+                phase: Phase::Preparing,
+                exitall: worker.exitall,
+                rate_min: [
+                    worker.schedule.read.rate_min_Bps,
+                    worker.schedule.write.rate_min_Bps,
+                    worker.schedule.trim.rate_min_Bps,
+                ],
+                measured_from: worker.start_delay_ns + worker.ramp_ns,
+                window: None,
+            })
+            .collect();
+        Self { members, start: None, stopped: None }
+    }
+
+    /// A worker has everything it needs. True once all have.
+    pub fn ready(&mut self, worker: usize) -> bool {
+        if self.members[worker].phase == Phase::Preparing {
+            self.members[worker].phase = Phase::Ready;
+        }
+        self.members.iter().all(|member| member.phase != Phase::Preparing)
+    }
+
+    /// All begin at `now`, or `start_delay` after it.
+    ///
+    /// # Panics
+    /// Where a worker is not ready: the barrier is the caller's to keep.
+    pub fn begin(&mut self, now: Nanos) {
+        assert!(self.members.iter().all(|member| member.phase == Phase::Ready), "a worker is not ready");
+        self.members.iter_mut().for_each(|member| member.phase = Phase::Running);
+        self.start = Some(now);
+    }
+
+    /// A worker has nothing more to do. Says so if that ends the others.
+    pub fn finished(&mut self, worker: usize, failed: bool) -> Option<Stop> {
+        let member = &mut self.members[worker];
+        member.phase = Phase::Finished;
+        // A failed job ends alone, as in fio, unless its end is to end all.
+        match (member.exitall, failed) {
+            (false, _) => None,
+            (true, false) => self.stop(Stop::Exitall),
+            (true, true) => self.stop(Stop::Error),
+        }
+    }
+
+    /// Looks at how far a worker has come (bytes completed by direction: read, write, trim). True where it fell below
+    /// its `rate_min` over the last second or more: it is to be ended with an error, it alone, as in fio.
+    pub fn too_slow(&mut self, worker: usize, now: Nanos, bytes: [u64; 3]) -> bool {
+        let Some(start) = self.start else { return false };
+        let at = now.saturating_sub(start);
+        let member = &mut self.members[worker];
+        if member.phase != Phase::Running || member.rate_min == [0; 3] || at < member.measured_from {
+            return false;
+        }
+        let Some((since, before)) = member.window else {
+            member.window = Some((at, bytes));
+            return false;
+        };
+        let length = at - since;
+        if length < SECOND {
+            return false;
+        }
+        member.window = Some((at, bytes));
+        (0..3).any(|direction| {
+            let moved = u128::from(bytes[direction] - before[direction]) * u128::from(SECOND);
+            moved < u128::from(member.rate_min[direction]) * u128::from(length)
+        })
+    }
+
+    /// Ends the stage, for the first reason given.
+    pub fn stop(&mut self, why: Stop) -> Option<Stop> {
+        if self.stopped.is_some() {
+            return None;
+        }
+        self.stopped = Some(why);
+        self.stopped
+    }
+
+    /// Why it was ended early, if it was.
+    pub fn stopped(&self) -> Option<Stop> {
+        self.stopped
+    }
+
+    /// Whether all workers are finished.
+    pub fn done(&self) -> bool {
+        self.members.iter().all(|member| member.phase == Phase::Finished)
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,204 @@
+//! The memory of one worker's requests: one aligned mapping, touched and filled before the run.
+//!
+//! Every slot has a place of its own, page-aligned. A worker that both reads and writes has two places a slot, so
+//! that what was read is never written back: a drive full of zeroes would otherwise be written with zeroes.
+#![allow(unsafe_code)]
+
+use std::io;
+use std::ptr::{self, NonNull};
+
+use iogauge_core::plan::WorkerPlan;
+use iogauge_core::{Kind, Request};
+
+use crate::content::{Before, Content};
+use crate::directions::Directions;
+use crate::error::Error;
+
+const PAGE: usize = 4096;
+const HUGE_PAGE: usize = 2 << 20;
+
+/// The kernel registers at most 1 GiB as one fixed buffer.
+const LARGEST_FIXED: usize = 1 << 30;
+
+/// One worker's buffers.
+#[derive(Debug)]
+pub(crate) struct Buffers {
+    base: NonNull<u8>,
+    mapped_bytes: usize,
+    /// Distance between two places.
+    stride: usize,
+    /// Places that belong to reads; a write's places come after them. Zero where one kind of place serves both.
+    read_places: usize,
+    places: usize,
+    places_per_fixed: usize,
+    content: Content,
+}
+
+// SAFETY: the mapping is reached through this value alone, which owns it; nothing in it is tied to a thread.
+unsafe impl Send for Buffers {}
+
+impl Buffers {
+    /// Maps, touches and fills the buffers for `plan`.
+    pub(crate) fn new(plan: &WorkerPlan) -> Result<Buffers, Error> {
+        let directions = Directions::of(plan.pattern.rw);
+        let depth = plan.iodepth as usize;
+        let mixed = directions.read && directions.write;
+        let stride = directions
+            .largest_bytes(&plan.pattern)
+            .next_multiple_of(PAGE);
+        let places = if mixed { 2 * depth } else { depth };
+        let bytes = stride * places;
+        let mapped_bytes =
+            bytes.next_multiple_of(if bytes >= HUGE_PAGE { HUGE_PAGE } else { PAGE });
+        let mut buffers = Buffers {
+            base: map(mapped_bytes)?,
+            mapped_bytes,
+            stride,
+            read_places: if mixed { depth } else { 0 },
+            places,
+            places_per_fixed: (LARGEST_FIXED / stride).max(1),
+            content: Content::new(&plan.buffers, plan.seed),
+        };
+        for place in 0..places {
+            let written = directions.write && place >= buffers.read_places;
+            let (content, buffer) = buffers.parts(place, stride);
+            if written {
+                content.fill(buffer);
+            } else {
+                // Touches the pages: zeroes over zeroes that were never there.
+                buffer.fill(0);
+            }
+        }
+        Ok(buffers)
+    }
+
+    /// Where the request's bytes come from or go to. The caller keeps `slot` and length within the plan.
+    #[inline]
+    pub(crate) fn address(&self, request: &Request) -> *mut u8 {
+        // SAFETY: `place` is checked against the number of places there.
+        unsafe { self.base.as_ptr().add(self.place(request) * self.stride) }
+    }
+
+    /// Which of [`Buffers::fixed`] the request's bytes lie in.
+    #[inline]
+    pub(crate) fn fixed_index(&self, request: &Request) -> u16 {
+        if self.places <= self.places_per_fixed {
+            return 0;
+        }
+        (self.place(request) / self.places_per_fixed) as u16
+    }
+
+    /// The whole memory, in pieces that the kernel takes as fixed buffers.
+    pub(crate) fn fixed(&self) -> Vec<libc::iovec> {
+        let piece = self.places_per_fixed * self.stride;
+        (0..self.places * self.stride)
+            .step_by(piece)
+            .map(|start| libc::iovec {
+                // SAFETY: `start` lies inside the mapping.
+                iov_base: unsafe { self.base.as_ptr().add(start) }.cast(),
+                iov_len: piece.min(self.places * self.stride - start),
+            })
+            .collect()
+    }
+
+    /// Bytes in all.
+    pub(crate) fn bytes(&self) -> u64 {
+        self.mapped_bytes as u64
+    }
+
+    /// Makes the content of a write, before its `start` is stamped. Other kinds need nothing.
+    #[inline]
+    pub(crate) fn prepare(&mut self, request: &Request) {
+        if request.kind != Kind::Write || self.content.before == Before::Nothing {
+            return;
+        }
+        let (content, buffer) = self.parts(self.place(request), request.length_bytes as usize);
+        match content.before {
+            Before::Scramble => content.scramble(buffer, request.offset_bytes),
+            _ => content.fill(buffer),
+        }
+    }
+
+    /// Gives the memory up without returning it to the system: for requests that the kernel still holds, which
+    /// would otherwise land in whatever is mapped there next.
+    pub(crate) fn leak(&mut self) {
+        self.mapped_bytes = 0;
+    }
+
+    #[inline]
+    fn place(&self, request: &Request) -> usize {
+        let place = request.slot as usize
+            + if request.kind == Kind::Write {
+                self.read_places
+            } else {
+                0
+            };
+        assert!(
+            place < self.places && request.length_bytes as usize <= self.stride,
+            "outside the plan: {request:?}"
+        );
+        place
+    }
+
+    /// The content maker and one buffer's first `length` bytes.
+    #[inline]
+    fn parts(&mut self, place: usize, length: usize) -> (&mut Content, &mut [u8]) {
+        assert!(place < self.places && length <= self.stride);
+        // SAFETY: the place lies inside the mapping, which is initialised (by the kernel, to zero) and reached through
+        // `self` alone, here borrowed mutably. The kernel does not use it: the slot has no request in flight.
+        let buffer = unsafe {
+            std::slice::from_raw_parts_mut(self.base.as_ptr().add(place * self.stride), length)
+        };
+        (&mut self.content, buffer)
+    }
+}
+
+impl Drop for Buffers {
+    fn drop(&mut self) {
+        if self.mapped_bytes > 0 {
+            // SAFETY: this range was mapped by `map` and is given back once, here.
+            unsafe { libc::munmap(self.base.as_ptr().cast(), self.mapped_bytes) };
+        }
+    }
+}
+
+/// Maps zeroed memory; from 2 MiB on aligned to huge pages, and asking for them.
+fn map(bytes: usize) -> Result<NonNull<u8>, Error> {
+    let huge = bytes >= HUGE_PAGE;
+    let asked = if huge { bytes + HUGE_PAGE } else { bytes };
+    // SAFETY: a fresh private mapping, placed by the kernel, touches nothing that exists.
+    let start = unsafe {
+        libc::mmap(
+            ptr::null_mut(),
+            asked,
+            libc::PROT_READ | libc::PROT_WRITE,
+            libc::MAP_PRIVATE | libc::MAP_ANONYMOUS,
+            -1,
+            0,
+        )
+    };
+    if start == libc::MAP_FAILED {
+        return Err(Error::Memory {
+            bytes: bytes as u64,
+            cause: io::Error::last_os_error(),
+        });
+    }
+    let start = start.cast::<u8>();
+    if !huge {
+        return Ok(NonNull::new(start).expect("the kernel never maps at zero"));
+    }
+    let head = start.align_offset(HUGE_PAGE);
+    // SAFETY: `head` is below HUGE_PAGE, so [head, head + bytes) lies inside the mapping; what lies before and after
+    // it is returned, and nothing refers to that. madvise only advises; its failure changes nothing.
+    unsafe {
+        let base = start.add(head);
+        if head > 0 {
+            libc::munmap(start.cast(), head);
+        }
+        if head < HUGE_PAGE {
+            libc::munmap(base.add(bytes).cast(), HUGE_PAGE - head);
+        }
+        libc::madvise(base.cast(), bytes, libc::MADV_HUGEPAGE);
+        Ok(NonNull::new_unchecked(base))
+    }
+}

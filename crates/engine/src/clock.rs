@@ -1,0 +1,322 @@
+//! The clock that stamps every request.
+//!
+//! Where the CPU's time stamp counter is invariant and the kernel itself keeps time by it, an instant is one RDTSC,
+//! a multiplication and a shift; anywhere else it is `clock_gettime(CLOCK_MONOTONIC)`. The counter's rate is measured
+//! once a process against `CLOCK_MONOTONIC_RAW`, and [`Clock::facts`] compares the two again over all the time since.
+//!
+//! RDTSC is used without a fence: within a thread the counter is read in program order as far as any stamp of a
+//! system call can tell, and a fence costs as much as the rest of the reading. Differences are to be saturating.
+//! It does not follow NTP, and does not promise equal readings on two sockets beyond what the kernel checked.
+#![allow(unsafe_code)]
+
+use std::sync::OnceLock;
+use std::time::Duration;
+
+use iogauge_core::Nanos;
+use serde::Serialize;
+
+/// A copyable handle on the process's clock. Instants count from about the first use of [`Clock::get`].
+///
+/// ```
+/// let clock = iogauge_engine::Clock::get();
+/// let first = clock.now();
+/// assert!(clock.now() >= first);
+/// ```
+#[derive(Clone, Copy, Debug)]
+pub struct Clock {
+    /// Counter value (or kernel time in ns) that counts as zero.
+    origin: u64,
+    /// Nanoseconds per tick, times `2^SHIFT`; zero stands for `clock_gettime`.
+    multiplier: u64,
+}
+
+/// Leaves 8 bits for whole nanoseconds per tick (counters from 4 MHz up) and 56 for the fraction: the rounding adds
+/// up to under 0.01 ns in a day.
+const SHIFT: u32 = 56;
+
+/// How long the counter's rate is measured.
+const CALIBRATION: Duration = Duration::from_millis(40);
+
+/// What stamped the requests; `ClockFacts` of the schema.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct ClockFacts {
+    /// `tsc` or `clock_gettime`.
+    pub source: &'static str,
+    /// Why not the TSC, where it was not.
+    pub reason: String,
+    /// The counter's measured rate; zero without it.
+    pub tsc_hz: f64,
+    /// What one reading costs.
+    pub read_cost_ns: f64,
+    /// How far the clock's rate is off the kernel's, over all the time since it was calibrated.
+    pub check_ppm: f64,
+}
+
+/// The same moment, read from both clocks.
+#[derive(Clone, Copy)]
+struct Pair {
+    ticks: u64,
+    kernel_ns: u64,
+}
+
+struct Calibrated {
+    clock: Clock,
+    reason: String,
+    tsc_hz: f64,
+    read_cost_ns: f64,
+    anchor: Pair,
+}
+
+fn calibrated() -> &'static Calibrated {
+    static CALIBRATED: OnceLock<Calibrated> = OnceLock::new();
+    CALIBRATED.get_or_init(|| {
+        let (clock, tsc_hz, reason, anchor) = match counter::trusted() {
+            Ok(()) => {
+                let (clock, tsc_hz, anchor) = calibrate();
+                (clock, tsc_hz, String::new(), anchor)
+            }
+            Err(reason) => {
+                let origin = kernel_ns(libc::CLOCK_MONOTONIC);
+                let clock = Clock {
+                    origin,
+                    multiplier: 0,
+                };
+                (
+                    clock,
+                    0.0,
+                    reason,
+                    Pair {
+                        ticks: 0,
+                        kernel_ns: kernel_ns(libc::CLOCK_MONOTONIC_RAW),
+                    },
+                )
+            }
+        };
+        Calibrated {
+            clock,
+            reason,
+            tsc_hz,
+            read_cost_ns: read_cost(clock),
+            anchor,
+        }
+    })
+}
+
+impl Clock {
+    /// Returns the process's clock. The first call takes about 40 ms.
+    pub fn get() -> Clock {
+        calibrated().clock
+    }
+
+    /// The current instant.
+    #[inline(always)]
+    pub fn now(self) -> Nanos {
+        if self.multiplier != 0 {
+            self.convert(counter::read())
+        } else {
+            kernel_ns(libc::CLOCK_MONOTONIC).saturating_sub(self.origin)
+        }
+    }
+
+    /// What this clock is, and how well it has kept time since it was calibrated.
+    pub fn facts(self) -> ClockFacts {
+        let all = calibrated();
+        ClockFacts {
+            source: if self.multiplier != 0 {
+                "tsc"
+            } else {
+                "clock_gettime"
+            },
+            reason: all.reason.clone(),
+            tsc_hz: all.tsc_hz,
+            read_cost_ns: all.read_cost_ns,
+            check_ppm: self.check(),
+        }
+    }
+
+    /// Difference of this clock's rate from the kernel's since the calibration began, in parts per million; positive
+    /// where this clock is the faster one. Zero without a counter, which has nothing to differ from.
+    pub fn check(self) -> f64 {
+        if self.multiplier == 0 {
+            return 0.0;
+        }
+        let (then, now) = (calibrated().anchor, pair());
+        let ours = self.convert(now.ticks) as f64 - self.convert(then.ticks) as f64;
+        let kernels = (now.kernel_ns - then.kernel_ns) as f64;
+        (ours - kernels) / kernels * 1e6
+    }
+
+    #[inline(always)]
+    fn convert(self, ticks: u64) -> Nanos {
+        let elapsed = u128::from(ticks.wrapping_sub(self.origin));
+        ((elapsed * u128::from(self.multiplier)) >> SHIFT) as u64
+    }
+}
+
+/// Measures the counter's rate between two tight pairs of readings.
+fn calibrate() -> (Clock, f64, Pair) {
+    let first = pair();
+    std::thread::sleep(CALIBRATION);
+    let last = pair();
+    let (ticks, elapsed_ns) = (last.ticks - first.ticks, last.kernel_ns - first.kernel_ns);
+    let multiplier = (u128::from(elapsed_ns) << SHIFT) / u128::from(ticks);
+    let multiplier = u64::try_from(multiplier).expect("the counter ticks faster than 4 MHz");
+    let hz = ticks as f64 / elapsed_ns as f64 * 1e9;
+    (
+        Clock {
+            origin: first.ticks,
+            multiplier,
+        },
+        hz,
+        first,
+    )
+}
+
+/// Reads both clocks as close together as 64 tries allow: nothing came between the two counter readings of the
+/// closest one, and the kernel's clock was read half way.
+fn pair() -> Pair {
+    (0..64)
+        .map(|_| {
+            let before = counter::read();
+            let kernel_ns = kernel_ns(libc::CLOCK_MONOTONIC_RAW);
+            let window = counter::read() - before;
+            (
+                window,
+                Pair {
+                    ticks: before + window / 2,
+                    kernel_ns,
+                },
+            )
+        })
+        .min_by_key(|&(window, _)| window)
+        .expect("64 readings")
+        .1
+}
+
+/// The least of several means, so that an interruption does not count.
+fn read_cost(clock: Clock) -> f64 {
+    const READINGS: u32 = 256;
+    (0..32)
+        .map(|_| {
+            let start = clock.now();
+            for _ in 0..READINGS {
+                std::hint::black_box(clock.now());
+            }
+            (clock.now() - start) as f64 / f64::from(READINGS)
+        })
+        .fold(f64::INFINITY, f64::min)
+}
+
+#[inline]
+fn kernel_ns(id: libc::clockid_t) -> u64 {
+    let mut now = libc::timespec {
+        tv_sec: 0,
+        tv_nsec: 0,
+    };
+    // SAFETY: `now` is a timespec that outlives the call; both clock ids exist since Linux 2.6.28, so it cannot fail.
+    unsafe { libc::clock_gettime(id, &mut now) };
+    now.tv_sec as u64 * 1_000_000_000 + now.tv_nsec as u64
+}
+
+#[cfg(target_arch = "x86_64")]
+mod counter {
+    use std::arch::x86_64::{__cpuid, _rdtsc};
+
+    #[inline(always)]
+    pub(super) fn read() -> u64 {
+        // SAFETY: every x86-64 CPU has RDTSC, and Linux leaves it allowed in user mode.
+        unsafe { _rdtsc() }
+    }
+
+    /// The counter is trusted where it ticks at one rate in all states of the CPU, and the kernel, which watches it
+    /// against other clocks and knows of hypervisors that move it, keeps time by it.
+    pub(super) fn trusted() -> Result<(), String> {
+        const INVARIANT_TSC: u32 = 1 << 8;
+        let extended = __cpuid(0x8000_0000).eax;
+        if extended < 0x8000_0007 || __cpuid(0x8000_0007).edx & INVARIANT_TSC == 0 {
+            return Err("the CPU does not promise an invariant time stamp counter".into());
+        }
+        let path = "/sys/devices/system/clocksource/clocksource0/current_clocksource";
+        match std::fs::read_to_string(path) {
+            Ok(name) if name.trim() == "tsc" => Ok(()),
+            Ok(name) => Err(format!(
+                "the kernel keeps time by {}, not by the time stamp counter",
+                name.trim()
+            )),
+            Err(cause) => Err(format!("{path}: {cause}")),
+        }
+    }
+}
+
+#[cfg(not(target_arch = "x86_64"))]
+mod counter {
+    pub(super) fn read() -> u64 {
+        0
+    }
+
+    pub(super) fn trusted() -> Result<(), String> {
+        Err("this architecture has no time stamp counter that iogauge reads".into())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_day_of_ticks_converts_without_drift() {
+        for hz in [
+            4_000_000u64,
+            24_000_000,
+            999_999_937,
+            2_596_120_000,
+            5_700_000_000,
+        ] {
+            let multiplier = u64::try_from((1_000_000_000u128 << SHIFT) / u128::from(hz)).unwrap();
+            let clock = Clock {
+                origin: 17,
+                multiplier,
+            };
+            let day = 86_400;
+            let exact = day * 1_000_000_000u64;
+            let got = clock.convert(17 + hz * day);
+            assert!(exact.abs_diff(got) <= 1, "{hz} Hz: {got}");
+        }
+    }
+
+    #[test]
+    fn never_goes_back_and_agrees_with_the_kernel() {
+        let clock = Clock::get();
+        let mut last = clock.now();
+        for _ in 0..200_000 {
+            let now = clock.now();
+            assert!(now >= last);
+            last = now;
+        }
+        assert!(clock.check().abs() < 1000.0, "{} ppm", clock.check());
+    }
+
+    #[test]
+    fn both_sources_measure_the_same_sleep() {
+        let (fast, slow) = (
+            Clock::get(),
+            Clock {
+                origin: kernel_ns(libc::CLOCK_MONOTONIC),
+                multiplier: 0,
+            },
+        );
+        let (fast_start, slow_start) = (fast.now(), slow.now());
+        std::thread::sleep(Duration::from_millis(20));
+        let (slow_ns, fast_ns) = (slow.now() - slow_start, fast.now() - fast_start);
+        // The order of the four readings makes the first clock's span the longer one.
+        assert!(fast_ns as f64 >= slow_ns as f64 * 0.999);
+    }
+
+    #[test]
+    fn facts_say_why_not() {
+        let facts = Clock::get().facts();
+        assert_eq!(facts.source == "tsc", facts.reason.is_empty());
+        assert_eq!(facts.source == "tsc", facts.tsc_hz > 0.0);
+        assert!(facts.read_cost_ns > 0.0 && facts.read_cost_ns < 10_000.0);
+    }
+}

@@ -1,0 +1,179 @@
+//! The loop of one worker's thread: ask the worker, submit, reap, record.
+
+use std::sync::atomic::Ordering;
+
+use iogauge_core::recorder::LONG_GAP;
+use iogauge_core::{Completion, Errno, Kind, Nanos, Request, Want};
+
+use crate::desk::{Busy, Desk, Held, Place};
+use crate::error::Error;
+use crate::exchange::Signals;
+use crate::heartbeat::Heartbeat;
+use crate::Engine;
+
+/// How the loop ended.
+#[derive(Debug)]
+pub enum End {
+    /// Nothing more to issue and nothing in flight, at this instant.
+    Finished(Nanos),
+    /// Told to leave its requests in flight behind.
+    GaveUp(Nanos),
+    /// The desk was taken while the thread was inside the engine.
+    Abandoned,
+}
+
+/// What the loop needs to know beside its engine and its desk.
+#[derive(Debug)]
+pub struct Loop<'a> {
+    /// The desk's place.
+    pub place: &'a Place,
+    /// What the thread is told, and tells.
+    pub signals: &'a Signals,
+    /// Whether the process stood still.
+    pub heartbeat: &'a Heartbeat,
+    /// Places for requests in flight.
+    pub iodepth: u32,
+    /// At most so many requests a submission; `None`: all that are ready.
+    pub submit_batch: Option<u32>,
+    /// Look up from waiting this often, positive.
+    pub tick: Nanos,
+    /// The ramp's end: how the loop is kept busy is counted from here.
+    pub ramp_end: Nanos,
+}
+
+impl Loop<'_> {
+    /// Runs until the worker is finished. `ramped` is called once the ramp is over.
+    ///
+    /// # Errors
+    /// Where the engine itself fails; failed requests are completions.
+    pub fn run<E: Engine>(&self, engine: &mut E, mut ramped: impl FnMut()) -> Result<End, Error> {
+        let limit = self.submit_batch.unwrap_or(self.iodepth).clamp(1, self.iodepth) as usize;
+        let mut batch: Vec<Request> = Vec::with_capacity(limit);
+        let mut done: Vec<Completion> = Vec::with_capacity(self.iodepth as usize);
+        let Some(mut desk) = self.place.pick_up() else { return Ok(End::Abandoned) };
+        let mut now = engine.now();
+        let mut in_ramp = true;
+        loop {
+            if in_ramp && now >= self.ramp_end {
+                in_ramp = false;
+                desk.busy = Busy::default();
+                ramped();
+            }
+            if self.signals.stop.load(Ordering::Relaxed) {
+                desk.worker.stop(now);
+            }
+            desk.recorder.advance(now);
+            batch.clear();
+            let want = loop {
+                match desk.worker.next(now) {
+                    Want::Issue(request) => batch.push(request),
+                    other => break Some(other),
+                }
+                if batch.len() == limit && desk.worker.in_flight() < self.iodepth {
+                    break None;
+                }
+            };
+            let (min, until) = match want {
+                Some(Want::Finished) if batch.is_empty() => return Ok(End::Finished(now)),
+                Some(Want::Spin { until }) if batch.is_empty() => {
+                    now = spin(engine, until.min(now + self.tick));
+                    continue;
+                }
+                Some(Want::Wait { completions, until }) => (completions.max(1), until),
+                // The batch is full or ends here: look, and ask again.
+                _ => (0, None),
+            };
+            if self.signals.give_up.load(Ordering::Relaxed) {
+                return Ok(End::GaveUp(now));
+            }
+            let deadline = (now + self.tick).min(until.unwrap_or(Nanos::MAX));
+            let in_flight = desk.worker.in_flight();
+            self.signals.in_flight.store(in_flight, Ordering::Relaxed);
+            drop(desk);
+
+            let mut looked = if E::BLOCKS { engine.now() } else { 0 };
+            let mut submitted = 0;
+            let mut calls = 0;
+            while submitted < batch.len() {
+                submitted += engine.submit(&batch[submitted..])?;
+                calls += 1;
+            }
+            if !E::BLOCKS {
+                looked = engine.now();
+            }
+            if min > 0 {
+                engine.reap(min, Some(deadline), &mut done)?;
+            } else if E::BLOCKS {
+                engine.reap(0, None, &mut done)?;
+            }
+            let Some(held) = self.place.pick_up() else { return Ok(End::Abandoned) };
+            desk = held;
+
+            let after = done.last().map_or_else(|| engine.now(), |last| last.done);
+            let overslept = if min > 0 { after.saturating_sub(deadline.max(looked)) } else { 0 };
+            desk.recorder.gap(looked.saturating_sub(now) + overslept, after);
+            if calls > 0 {
+                desk.busy.submit_calls += calls;
+                desk.busy.submit_batch.count(submitted as u32);
+                desk.busy.depth.count(in_flight);
+            }
+            desk.busy.depth_area += u128::from(in_flight) * u128::from(after.saturating_sub(now));
+            desk.busy.depth_time += after.saturating_sub(now);
+            if !done.is_empty() {
+                self.complete::<E>(&mut desk, &mut done);
+            }
+            now = after;
+        }
+    }
+
+    /// Records what has come back and tells the worker.
+    #[inline]
+    fn complete<E: Engine>(&self, desk: &mut Held<'_>, done: &mut Vec<Completion>) {
+        let Desk { worker, recorder, busy, log, .. } = &mut **desk;
+        busy.reap_calls += 1;
+        busy.reap_batch.count(done.len() as u32);
+        if E::BLOCKS {
+            for completion in done.iter() {
+                if completion.done - completion.start > LONG_GAP
+                    && let Some((length, end)) = self.heartbeat.stall(completion.start, completion.done)
+                {
+                    recorder.gap(length, end);
+                }
+            }
+        }
+        let mut bytes = [0; 3];
+        for completion in done.iter_mut() {
+            let request = worker.request(completion.slot);
+            // Nothing moved is no success: the file ends here, whatever it said before.
+            if completion.result == Ok(0) && matches!(request.kind, Kind::Read | Kind::Write) {
+                completion.result = Err(Errno(libc::ENODATA));
+            }
+            recorder.record(request, completion);
+            if let Some(log) = log {
+                log.push(request, completion);
+            }
+            if let (Ok(moved), Some(sum)) = (completion.result, bytes.get_mut(request.kind.direction() as usize)) {
+                *sum += u64::from(moved);
+            }
+            worker.complete(completion);
+        }
+        Signals::add(&self.signals.completions, done.len() as u64);
+        for (counter, moved) in self.signals.bytes.iter().zip(bytes) {
+            if moved > 0 {
+                Signals::add(counter, moved);
+            }
+        }
+        done.clear();
+    }
+}
+
+/// Burns CPU until `until`, and says when it was over.
+fn spin<E: Engine>(engine: &E, until: Nanos) -> Nanos {
+    loop {
+        let now = engine.now();
+        if now >= until {
+            return now;
+        }
+        std::hint::spin_loop();
+    }
+}

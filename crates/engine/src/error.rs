@@ -1,0 +1,183 @@
+//! Everything that can keep an engine from being opened or from going on, each with its remedy.
+//!
+//! A request that fails is not here: it is a completion with an errno. Source: peers.md section 5.
+
+use std::io;
+
+/// Why an engine cannot be opened, or cannot go on. [`Error::hint`] has the remedy.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// The file could not be opened with the flags that the job asks for.
+    #[error("{path}: cannot be opened for {access}: {cause}")]
+    Open {
+        /// The file.
+        path: String,
+        /// The access asked for.
+        access: &'static str,
+        /// What the kernel said.
+        cause: io::Error,
+    },
+    /// `O_DIRECT` was refused.
+    #[error("{path}: its filesystem does not take direct I/O")]
+    NoDirect {
+        /// The file.
+        path: String,
+    },
+    /// The pattern writes and the file was cleared for reading only.
+    #[error("{path}: the job writes to it, and it may only be read")]
+    ReadOnly {
+        /// The file.
+        path: String,
+    },
+    /// Direct I/O at this size or place would fail.
+    #[error(
+        "{path}: {what} of {value_bytes} bytes is not a multiple of {align_bytes}, as direct I/O needs here"
+    )]
+    Misaligned {
+        /// The file.
+        path: String,
+        /// What does not fit.
+        what: &'static str,
+        /// Its value.
+        value_bytes: u64,
+        /// What it must be a multiple of.
+        align_bytes: u64,
+    },
+    /// The kernel was built without io_uring, or is too old.
+    #[error("this kernel has no io_uring")]
+    UringMissing,
+    /// io_uring is there and may not be used.
+    #[error("io_uring may not be used here: {reason}")]
+    UringDisabled {
+        /// What forbids it.
+        reason: String,
+        /// How to get it.
+        remedy: String,
+    },
+    /// The io_uring could not be set up.
+    #[error("io_uring: {what} failed: {cause}")]
+    UringSetup {
+        /// The step that failed.
+        what: &'static str,
+        /// What the kernel said.
+        cause: io::Error,
+    },
+    /// io_uring polls for completions of direct I/O only.
+    #[error("hipri with io_uring needs direct I/O")]
+    PollingNeedsDirect,
+    /// Buffers or rings exceed what the process may lock in memory.
+    #[error(
+        "{needed_bytes} bytes of buffers cannot be registered: the process may lock {limit_bytes}"
+    )]
+    LockedMemory {
+        /// Size of the buffers.
+        needed_bytes: u64,
+        /// `RLIMIT_MEMLOCK`.
+        limit_bytes: u64,
+    },
+    /// No memory for the buffers.
+    #[error("no memory for {bytes} bytes of buffers: {cause}")]
+    Memory {
+        /// Size of the buffers.
+        bytes: u64,
+        /// What the kernel said.
+        cause: io::Error,
+    },
+    /// The machine's limit on libaio requests leaves too few.
+    #[error("libaio: {needed} requests wanted, {used} of the machine's {limit} are taken")]
+    AioExhausted {
+        /// The depth asked for.
+        needed: u64,
+        /// `fs.aio-nr`.
+        used: u64,
+        /// `fs.aio-max-nr`.
+        limit: u64,
+    },
+    /// A worker cannot run on its CPUs.
+    #[error("cannot run on CPU {cpus}: {cause}")]
+    Affinity {
+        /// The CPUs asked for.
+        cpus: String,
+        /// What the kernel said.
+        cause: io::Error,
+    },
+    /// The job's pattern cannot be generated.
+    #[error("job {job}: {cause}")]
+    Pattern {
+        /// The job's name.
+        job: String,
+        /// What is wrong with it.
+        cause: String,
+    },
+    /// A thread of iogauge itself could not do its part.
+    #[error("internal: {what}")]
+    Thread {
+        /// What happened.
+        what: &'static str,
+    },
+    /// A system call of the engine itself failed in the middle of a run.
+    #[error("{call} failed: {cause}")]
+    Call {
+        /// The call.
+        call: &'static str,
+        /// What the kernel said.
+        cause: io::Error,
+    },
+}
+
+impl Error {
+    /// What to do about it.
+    ///
+    /// ```
+    /// assert!(iogauge_engine::Error::PollingNeedsDirect.hint().unwrap().contains("direct=1"));
+    /// ```
+    pub fn hint(&self) -> Option<String> {
+        let text = match self {
+            Error::Open { cause, .. } => match cause.raw_os_error() {
+                Some(libc::EACCES | libc::EPERM) => "check its permissions, or run as root".into(),
+                Some(libc::EROFS) => "its filesystem is mounted read-only: remount it, or only read".into(),
+                Some(libc::EBUSY) => "something else holds it exclusively: unmount or stop that first".into(),
+                Some(libc::EMFILE | libc::ENFILE) => "raise the limit on open files (ulimit -n)".into(),
+                _ => return None,
+            },
+            Error::NoDirect { .. } => {
+                "use direct=0 (the page cache is then measured too), or a file on ext4, xfs or a block device".into()
+            }
+            Error::ReadOnly { .. } => "use rw=read or rw=randread, or a target that may be written".into(),
+            Error::Misaligned { what, align_bytes, .. } => {
+                format!("make the {what} a multiple of {align_bytes}, or use direct=0")
+            }
+            Error::UringMissing => "use ioengine=libaio, or Linux 5.6 or later with CONFIG_IO_URING".into(),
+            Error::UringDisabled { remedy, .. } => remedy.clone(),
+            Error::UringSetup { cause, .. } => match cause.raw_os_error() {
+                Some(libc::ENOMEM) => "raise the limit on locked memory (ulimit -l), or lower iodepth".into(),
+                Some(libc::EPERM) => "sqthread_poll needs root before Linux 5.11".into(),
+                Some(libc::EINVAL) => "lower iodepth; check that sqthread_poll_cpu is a CPU that is online".into(),
+                _ => "use ioengine=libaio".into(),
+            },
+            Error::PollingNeedsDirect => "add direct=1, or leave hipri out".into(),
+            Error::LockedMemory { .. } => {
+                "raise the limit (ulimit -l, or LimitMEMLOCK= of a service), lower iodepth or bs, or leave fixedbufs out"
+                    .into()
+            }
+            Error::Memory { .. } => "lower iodepth, bs or numjobs".into(),
+            Error::AioExhausted { needed, used, .. } => {
+                format!("sysctl fs.aio-max-nr={} (as root), or lower iodepth", (needed + used).next_power_of_two())
+            }
+            Error::Affinity { .. } => {
+                "name CPUs that are online and that this process may use (taskset -p $$ shows them)".into()
+            }
+            Error::Thread { .. } => "this is a fault of iogauge: please report it with the command that led to it".into(),
+            Error::Pattern { .. } | Error::Call { .. } => return None,
+        };
+        Some(text)
+    }
+}
+
+/// The error of the system call that has just failed on this thread.
+pub(crate) fn last_errno() -> i32 {
+    io::Error::last_os_error()
+        .raw_os_error()
+        .unwrap_or(libc::EIO)
+}

@@ -1,0 +1,127 @@
+//! A worker's own descriptors, and what is done to a file without a buffer.
+//!
+//! The descriptors in the plan were opened and cleared by the safety check; here each worker opens the same file
+//! again through `/proc/self/fd`, with its own flags, so that no path is looked up twice and nothing else can have
+//! taken the file's place.
+#![allow(unsafe_code)]
+
+use std::ffi::CString;
+use std::io;
+use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
+
+use iogauge_core::plan::{FilePlan, SyncMode, WorkerPlan};
+use iogauge_core::{Errno, Kind};
+
+use crate::directions::Directions;
+use crate::error::{Error, last_errno};
+
+/// One file of a worker, open with the flags of its job.
+#[derive(Debug)]
+pub(crate) struct File {
+    fd: OwnedFd,
+    is_block_device: bool,
+}
+
+/// Opens all files of `plan`.
+pub(crate) fn open_all(plan: &WorkerPlan) -> Result<Vec<File>, Error> {
+    plan.files
+        .iter()
+        .map(|file| File::open(plan, file))
+        .collect()
+}
+
+impl File {
+    fn open(plan: &WorkerPlan, file: &FilePlan) -> Result<File, Error> {
+        let changes = Directions::of(plan.pattern.rw).changes();
+        if changes && !file.writable {
+            return Err(Error::ReadOnly {
+                path: file.path.clone(),
+            });
+        }
+        let (mut flags, access) = if changes {
+            (libc::O_RDWR, "writing")
+        } else {
+            (libc::O_RDONLY, "reading")
+        };
+        flags |= libc::O_CLOEXEC;
+        if plan.engine.direct {
+            flags |= libc::O_DIRECT;
+        }
+        flags |= match plan.engine.sync {
+            SyncMode::None => 0,
+            SyncMode::Sync => libc::O_SYNC,
+            SyncMode::Dsync => libc::O_DSYNC,
+        };
+        let link = CString::new(format!("/proc/self/fd/{}", file.fd)).expect("no zero byte in it");
+        // SAFETY: `link` is a string that ends in zero and outlives the call.
+        let fd = unsafe { libc::open(link.as_ptr(), flags) };
+        if fd < 0 {
+            let cause = io::Error::last_os_error();
+            let path = file.path.clone();
+            return Err(match cause.raw_os_error() {
+                Some(libc::EINVAL) if plan.engine.direct => Error::NoDirect { path },
+                _ => Error::Open {
+                    path,
+                    access,
+                    cause,
+                },
+            });
+        }
+        // SAFETY: `fd` was just opened and belongs to nobody else.
+        let fd = unsafe { OwnedFd::from_raw_fd(fd) };
+        Ok(File {
+            fd,
+            is_block_device: file.is_block_device,
+        })
+    }
+
+    pub(crate) fn raw(&self) -> RawFd {
+        self.fd.as_raw_fd()
+    }
+
+    pub(crate) fn is_block_device(&self) -> bool {
+        self.is_block_device
+    }
+
+    /// Trims or syncs, in this thread. Returns the bytes concerned.
+    pub(crate) fn without_data(
+        &self,
+        kind: Kind,
+        offset_bytes: u64,
+        length_bytes: u32,
+    ) -> Result<u32, Errno> {
+        let fd = self.raw();
+        let failed = loop {
+            let range = [offset_bytes, u64::from(length_bytes)];
+            let result = match kind {
+                // SAFETY: BLKDISCARD reads two u64 from the pointer, which `range` holds.
+                Kind::Trim if self.is_block_device => unsafe {
+                    libc::ioctl(fd, BLKDISCARD, range.as_ptr())
+                },
+                // SAFETY: fallocate takes numbers only.
+                Kind::Trim => unsafe {
+                    libc::fallocate(fd, PUNCH, offset_bytes as i64, i64::from(length_bytes))
+                },
+                // SAFETY: fsync and fdatasync take numbers only.
+                Kind::Sync => unsafe { libc::fsync(fd) },
+                // SAFETY: as above.
+                Kind::DataSync => unsafe { libc::fdatasync(fd) },
+                Kind::Read | Kind::Write => unreachable!("reads and writes have a buffer"),
+            };
+            match result {
+                0.. => return Ok(if kind == Kind::Trim { length_bytes } else { 0 }),
+                _ => match last_errno() {
+                    libc::EINTR => {}
+                    errno => break errno,
+                },
+            }
+        };
+        Err(Errno(failed))
+    }
+}
+
+/// `_IO(0x12, 119)`, as the asm-generic ioctl numbers have it (x86, Arm, RISC-V).
+const BLKDISCARD: libc::Ioctl = 0x1277;
+
+/// How a hole is punched: the file keeps its size.
+pub(crate) const PUNCH: libc::c_int = libc::FALLOC_FL_PUNCH_HOLE | libc::FALLOC_FL_KEEP_SIZE;

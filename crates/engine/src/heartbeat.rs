@@ -1,0 +1,66 @@
+//! Whether the whole process stood still.
+//!
+//! A thread inside a blocking call cannot tell a slow drive from a stopped process. The collecting thread beats every
+//! few milliseconds; where it missed beats, everything did (SIGSTOP, a suspended machine, a hypervisor that took the
+//! CPUs), and requests that were in flight then are flagged.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use iogauge_core::Nanos;
+use iogauge_core::time::MILLISECOND;
+
+/// How often the collecting thread beats.
+pub const BEAT: Nanos = 20 * MILLISECOND;
+
+/// A beat this much too late is a stall and not a busy CPU.
+const STALL: Nanos = 200 * MILLISECOND;
+
+/// Beats, and the last stall between two of them.
+#[derive(Debug, Default)]
+pub struct Heartbeat {
+    last: AtomicU64,
+    stall_from: AtomicU64,
+    stall_to: AtomicU64,
+}
+
+impl Heartbeat {
+    /// The collecting thread is alive at `now`.
+    pub fn beat(&self, now: Nanos) {
+        let last = self.last.swap(now, Ordering::Relaxed);
+        if last > 0 && now.saturating_sub(last) > BEAT + STALL {
+            self.stall_from.store(last, Ordering::Relaxed);
+            self.stall_to.store(now, Ordering::Release);
+        }
+    }
+
+    /// The stall that overlaps `[start, done]`, as its length and end, if there was one.
+    pub fn stall(&self, start: Nanos, done: Nanos) -> Option<(Nanos, Nanos)> {
+        let last = self.last.load(Ordering::Relaxed);
+        if last > 0 && done.saturating_sub(last) > BEAT + STALL {
+            return Some((done - last.max(start), done));
+        }
+        let to = self.stall_to.load(Ordering::Acquire);
+        let from = self.stall_from.load(Ordering::Relaxed).max(start);
+        (to > from && from < done).then(|| (to.min(done) - from, to.min(done)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_missed_beat_is_seen_by_whoever_was_in_flight() {
+        let heart = Heartbeat::default();
+        heart.beat(1_000 * MILLISECOND);
+        heart.beat(1_020 * MILLISECOND);
+        assert_eq!(heart.stall(1_000 * MILLISECOND, 1_030 * MILLISECOND), None);
+        // Seen by a thread that woke before the heart did ...
+        let (length, end) = heart.stall(1_010 * MILLISECOND, 3_000 * MILLISECOND).unwrap();
+        assert_eq!((length, end), (1_980 * MILLISECOND, 3_000 * MILLISECOND));
+        // ... and by one that woke after it.
+        heart.beat(3_001 * MILLISECOND);
+        assert_eq!(heart.stall(1_010 * MILLISECOND, 3_002 * MILLISECOND), Some((1_981 * MILLISECOND, 3_001 * MILLISECOND)));
+        assert_eq!(heart.stall(3_001 * MILLISECOND, 3_002 * MILLISECOND), None);
+    }
+}

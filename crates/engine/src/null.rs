@@ -1,0 +1,88 @@
+//! null: every request is done the moment it is looked for. It measures iogauge itself.
+//!
+//! It takes its stamps where a real engine would, and touches no file and no buffer.
+
+use iogauge_core::plan::WorkerPlan;
+use iogauge_core::{Completion, Kind, Nanos, Request};
+
+use crate::Engine;
+use crate::clock::Clock;
+use crate::error::Error;
+use crate::wait::Waiter;
+
+/// The null engine.
+#[derive(Debug)]
+pub struct Null {
+    clock: Clock,
+    waiter: Waiter,
+    reap_limit: usize,
+    submit_limit: usize,
+    /// In flight, the oldest first; `done` is still to be stamped.
+    taken: Vec<Completion>,
+}
+
+impl Null {
+    /// Makes room for the requests of `plan`.
+    pub fn new(plan: &WorkerPlan, clock: Clock, waiter: Waiter) -> Null {
+        let limit = |batch: Option<u32>| batch.map_or(usize::MAX, |batch| batch as usize);
+        Null {
+            clock,
+            waiter,
+            reap_limit: limit(plan.engine.reap_batch),
+            submit_limit: limit(plan.engine.submit_batch),
+            taken: Vec::with_capacity(plan.iodepth as usize),
+        }
+    }
+}
+
+impl Engine for Null {
+    const BLOCKS: bool = false;
+
+    #[inline]
+    fn now(&self) -> Nanos {
+        self.clock.now()
+    }
+
+    #[inline]
+    fn submit(&mut self, requests: &[Request]) -> Result<usize, Error> {
+        let requests = &requests[..requests.len().min(self.submit_limit)];
+        let start = self.clock.now();
+        let issued = Some(self.clock.now());
+        self.taken.extend(requests.iter().map(|request| {
+            let moved = match request.kind {
+                Kind::Sync | Kind::DataSync => 0,
+                _ => request.length_bytes,
+            };
+            Completion {
+                slot: request.slot,
+                start,
+                issued,
+                done: start,
+                result: Ok(moved),
+            }
+        }));
+        Ok(requests.len())
+    }
+
+    #[inline]
+    fn reap(
+        &mut self,
+        _min: u32,
+        until: Option<Nanos>,
+        done: &mut Vec<Completion>,
+    ) -> Result<(), Error> {
+        if self.taken.is_empty() {
+            if let Some(until) = until {
+                self.waiter.sleep_until(until);
+            }
+            return Ok(());
+        }
+        let stamp = self.clock.now();
+        let count = self.taken.len().min(self.reap_limit);
+        done.extend(self.taken.drain(..count).map(|completion| Completion {
+            done: stamp,
+            ..completion
+        }));
+        Ok(())
+    }
+}

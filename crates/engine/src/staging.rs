@@ -1,0 +1,340 @@
+//! One stage: its threads brought to the gate, let through together, watched, and collected.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
+use std::time::Duration;
+
+use crossbeam_queue::ArrayQueue;
+use iogauge_core::plan::{RunPlan, StagePlan, WorkerPlan};
+use iogauge_core::results::{InFlight, RowResult, WorkerResult};
+use iogauge_core::stage::{Stage, Stop};
+use iogauge_core::time::MILLISECOND;
+use iogauge_core::{Errno, Nanos};
+
+use crate::affinity::ThreadUsage;
+use crate::clock::Clock;
+use crate::collect::Row;
+use crate::desk::{Desk, Place};
+use crate::error::Error;
+use crate::exchange::{LogRecord, Signals, Slices};
+use crate::heartbeat::{BEAT, Heartbeat};
+use crate::member::{Ended, Gate, Member, Report, cutter};
+use crate::run::{Asked, Event, Events};
+
+/// Between the gate's opening and the first request: time for every thread to wake.
+const LEAD: Nanos = 2 * MILLISECOND;
+
+/// How long a thread that was told to give up has to do so before its desk is taken.
+const NOTICE: Nanos = 500 * MILLISECOND;
+
+/// What a stage is run in.
+pub struct Context<'a> {
+    pub plan: &'a RunPlan,
+    pub stage: &'a StagePlan,
+    pub index: u32,
+    /// Index in the run of the stage's first worker.
+    pub first_worker: usize,
+    pub clock: Clock,
+    pub heartbeat: &'a Arc<Heartbeat>,
+    pub logs: &'a [Arc<ArrayQueue<LogRecord>>],
+    pub asked: &'a Asked,
+    pub events: &'a Events,
+}
+
+/// What a stage came to.
+#[derive(Debug, Default)]
+pub struct Outcome {
+    pub rows: Vec<RowResult>,
+    pub workers: Vec<WorkerResult>,
+    pub in_flight: Vec<InFlight>,
+    pub stopped_by: Option<Stop>,
+    pub error: Option<String>,
+}
+
+/// One worker as the collecting thread sees it.
+struct Watched<'a> {
+    plan: &'a WorkerPlan,
+    signals: Arc<Signals>,
+    place: Option<Arc<Place>>,
+    slices: Option<Slices>,
+    /// Completions at the last look, and since when there have been no more.
+    progress: (u64, Nanos),
+    told_to_give_up: Option<Nanos>,
+    result: Option<WorkerResult>,
+    error: Option<String>,
+}
+
+/// Runs one stage to its end.
+///
+/// # Errors
+/// Where a worker could not be prepared: then none has begun.
+pub fn run(context: &Context<'_>) -> Result<Outcome, Error> {
+    let gate = Arc::new(Gate::default());
+    let (sender, reports) = mpsc::channel();
+    let mut watched = Vec::new();
+    for (place, plan) in context.stage.workers.iter().enumerate() {
+        let signals = Arc::new(Signals::default());
+        let member = Member {
+            worker: place,
+            stage: context.index,
+            plan: plan.clone(),
+            interval: context.plan.interval_ns,
+            clock: context.clock,
+            gate: gate.clone(),
+            signals: signals.clone(),
+            heartbeat: context.heartbeat.clone(),
+            log: context.logs.get(context.first_worker + place).cloned(),
+            reports: sender.clone(),
+        };
+        watched.push(Watched {
+            plan,
+            signals,
+            place: None,
+            slices: None,
+            progress: (0, 0),
+            told_to_give_up: None,
+            result: None,
+            error: None,
+        });
+        let spawned = std::thread::Builder::new().name(format!("iogauge-{place}")).spawn(move || member.run());
+        if let Err(cause) = spawned {
+            gate.open(None);
+            return Err(Error::Call { call: "starting a worker's thread", cause });
+        }
+    }
+    drop(sender);
+
+    let mut stage = Stage::new(context.stage);
+    if let Err(error) = gather(&mut watched, &reports, &mut stage) {
+        gate.open(None);
+        return Err(error);
+    }
+    let start = context.clock.now() + LEAD;
+    stage.begin(start);
+    gate.open(Some(start));
+    let mut running = Running { context, watched, rows: rows(context), stage, start, in_flight: Vec::new() };
+    running.watch(&reports);
+    Ok(running.outcome())
+}
+
+/// Waits until every worker is at the gate.
+fn gather(watched: &mut [Watched<'_>], reports: &Receiver<(usize, Report)>, stage: &mut Stage) -> Result<(), Error> {
+    loop {
+        match reports.recv() {
+            Ok((worker, Report::Ready(place, slices))) => {
+                (watched[worker].place, watched[worker].slices) = (Some(place), Some(slices));
+                if stage.ready(worker) {
+                    return Ok(());
+                }
+            }
+            Ok((_, Report::Ended(Err(error)))) => return Err(error),
+            Ok((_, Report::Ended(Ok(_)))) | Err(_) => {
+                return Err(Error::Thread { what: "a worker ended before it began" });
+            }
+        }
+    }
+}
+
+/// The stage's rows, each with its workers.
+fn rows(context: &Context<'_>) -> Vec<Row> {
+    let mut rows: Vec<(u32, Row)> = Vec::new();
+    for (worker, plan) in context.stage.workers.iter().enumerate() {
+        let interval = context.plan.interval_ns;
+        let place = rows.iter().position(|&(row, _)| row == plan.row).unwrap_or_else(|| {
+            rows.push((plan.row, Row::new(context.index, plan.row, plan.name.clone(), interval)));
+            rows.len() - 1
+        });
+        rows[place].1.join(worker, cutter(plan, interval), plan.start_delay_ns);
+    }
+    rows.into_iter().map(|(_, row)| row).collect()
+}
+
+/// A stage whose workers have begun.
+struct Running<'a> {
+    context: &'a Context<'a>,
+    watched: Vec<Watched<'a>>,
+    rows: Vec<Row>,
+    stage: Stage,
+    start: Nanos,
+    in_flight: Vec<InFlight>,
+}
+
+impl Running<'_> {
+    fn watch(&mut self, reports: &Receiver<(usize, Report)>) {
+        let beat = BEAT.min(self.context.plan.interval_ns).max(MILLISECOND);
+        let mut now = self.context.clock.now();
+        for watched in &mut self.watched {
+            watched.progress.1 = now;
+        }
+        while !self.stage.done() {
+            match reports.recv_timeout(Duration::from_nanos(beat)) {
+                Ok((worker, Report::Ended(ended))) => self.ended(worker, ended),
+                Ok((_, Report::Ready(..))) => {}
+                Err(RecvTimeoutError::Timeout) => {}
+                // Every thread reports its end, so this cannot leave a worker unfinished for ever: look, and go on.
+                Err(RecvTimeoutError::Disconnected) => std::thread::sleep(Duration::from_nanos(beat)),
+            }
+            now = self.context.clock.now();
+            self.context.heartbeat.beat(now);
+            if self.context.asked.stop.load(Ordering::Relaxed) && self.stage.stop(Stop::Interrupt).is_some() {
+                self.stop_all();
+            }
+            if !self.context.events.full() {
+                self.collect(now);
+            }
+            self.look_after(now);
+        }
+        self.collect(now);
+    }
+
+    fn stop_all(&self) {
+        for watched in &self.watched {
+            watched.signals.stop.store(true, Ordering::Relaxed);
+        }
+    }
+
+    /// Merges what the workers have handed over, and passes on the intervals that are whole.
+    fn collect(&mut self, now: Nanos) {
+        for worker in 0..self.watched.len() {
+            self.merge(worker);
+        }
+        for row in &mut self.rows {
+            for interval in row.ready(now.saturating_sub(self.start)) {
+                self.context.events.push(Event::Interval(Box::new(interval)));
+            }
+        }
+    }
+
+    fn merge(&mut self, worker: usize) {
+        let Some(slices) = &self.watched[worker].slices else { return };
+        let Some(row) = self.rows.iter_mut().find(|row| row.has(worker)) else { return };
+        while let Some(slice) = slices.pop() {
+            row.add(worker, &slice);
+            slices.give_back(slice);
+        }
+    }
+
+    /// Looks for workers that are too slow, and for those that the kernel does not give back.
+    fn look_after(&mut self, now: Nanos) {
+        let at_once = self.context.asked.give_up.load(Ordering::Relaxed);
+        for worker in 0..self.watched.len() {
+            let watched = &mut self.watched[worker];
+            if watched.result.is_some() {
+                continue;
+            }
+            let bytes = watched.signals.bytes.each_ref().map(|counter| counter.load(Ordering::Relaxed));
+            if self.stage.too_slow(worker, now, bytes) {
+                watched.error = Some(format!("{}: slower than its rate_min", watched.plan.name));
+                watched.signals.stop.store(true, Ordering::Relaxed);
+            }
+            let completions = watched.signals.completions.load(Ordering::Relaxed);
+            if completions != watched.progress.0 || watched.signals.in_flight.load(Ordering::Relaxed) == 0 {
+                watched.progress = (completions, now);
+            }
+            let silent = now.saturating_sub(watched.progress.1) > self.context.plan.give_up_ns;
+            match watched.told_to_give_up {
+                None if silent || at_once => {
+                    watched.told_to_give_up = Some(now);
+                    watched.signals.give_up.store(true, Ordering::Relaxed);
+                    watched.signals.stop.store(true, Ordering::Relaxed);
+                }
+                Some(since) if now.saturating_sub(since) > NOTICE => self.take(worker, now),
+                _ => {}
+            }
+        }
+    }
+
+    /// Takes the desk of a thread that is stuck inside the kernel.
+    fn take(&mut self, worker: usize, now: Nanos) {
+        let Some(place) = self.watched[worker].place.clone() else { return };
+        let Some(desk) = place.take() else { return };
+        let ended = Ended { at: now, gave_up: true, usage: ThreadUsage::default(), cpus: Vec::new() };
+        self.close(worker, desk, &ended, true);
+    }
+
+    fn ended(&mut self, worker: usize, ended: Result<Ended, Error>) {
+        if self.watched[worker].result.is_some() {
+            return; // Its desk was taken; it came back after all.
+        }
+        let Some(place) = self.watched[worker].place.clone() else { return };
+        let Some(desk) = place.take() else { return };
+        let ended = ended.unwrap_or_else(|error| {
+            self.watched[worker].error.get_or_insert_with(|| error.to_string());
+            Ended { at: self.context.clock.now(), gave_up: true, usage: ThreadUsage::default(), cpus: Vec::new() }
+        });
+        self.close(worker, desk, &ended, false);
+    }
+
+    /// The end of a worker: its last slice, its requests in flight, its result.
+    fn close(&mut self, worker: usize, desk: &mut Desk, ended: &Ended, stuck: bool) {
+        self.merge(worker);
+        let at = ended.at.max(self.start);
+        let since_start = at - self.start;
+        let late_handovers = desk.recorder.late_handovers();
+        if let Some(row) = self.rows.iter_mut().find(|row| row.has(worker)) {
+            row.add(worker, desk.close(at));
+            row.end(worker, since_start);
+        }
+        self.merge(worker);
+        let watched = &mut self.watched[worker];
+        let plan = watched.plan;
+        if let Some(errno) = desk.worker.failed() {
+            watched.error.get_or_insert_with(|| failure(plan, errno));
+        }
+        if ended.gave_up {
+            let index = (self.context.first_worker + worker) as u32;
+            let path = |target: u32| plan.files.get(target as usize).map_or("", |file| file.path.as_str());
+            let left = desk.worker.requests_in_flight();
+            self.in_flight.extend(left.map(|request| InFlight::new(index, path(request.target), request, at)));
+        }
+        let busy = desk.busy;
+        let measured_from = plan.start_delay_ns + plan.ramp_ns;
+        watched.result = Some(WorkerResult {
+            name: plan.name.clone(),
+            row: plan.row,
+            stage: self.context.index,
+            cpus: ended.cpus.clone(),
+            pinned: plan.cpus.len() == 1,
+            start_ns: measured_from.min(since_start),
+            end_ns: since_start,
+            user_ns: ended.usage.user_ns,
+            system_ns: ended.usage.system_ns,
+            voluntary_switches: ended.usage.voluntary_switches,
+            involuntary_switches: ended.usage.involuntary_switches,
+            migrations: ended.usage.migrations,
+            submit_calls: busy.submit_calls,
+            reap_calls: busy.reap_calls,
+            submit_batch: busy.submit_batch.to_vec(),
+            reap_batch: busy.reap_batch.to_vec(),
+            depth: busy.depth.to_vec(),
+            depth_mean: if busy.depth_time > 0 { busy.depth_area as f64 / busy.depth_time as f64 } else { 0.0 },
+            overdue: desk.worker.overdue(10_000_000),
+            late_handovers,
+            log_dropped: desk.log.as_ref().map_or(0, |log| log.dropped()),
+            error: watched.error.clone(),
+            stuck,
+        });
+        if self.stage.finished(worker, watched.error.is_some()).is_some() {
+            self.stop_all();
+        }
+    }
+
+    fn outcome(self) -> Outcome {
+        let workers: Vec<_> = self.watched.into_iter().filter_map(|watched| watched.result).collect();
+        Outcome {
+            rows: self.rows.iter().map(Row::result).collect(),
+            error: workers.iter().find_map(|worker| worker.error.clone()),
+            workers,
+            in_flight: self.in_flight,
+            stopped_by: self.stage.stopped(),
+        }
+    }
+}
+
+/// What a failed request means to the job, in words.
+fn failure(plan: &WorkerPlan, errno: Errno) -> String {
+    let cause = std::io::Error::from_raw_os_error(errno.0);
+    let paths: Vec<_> = plan.files.iter().map(|file| file.path.as_str()).collect();
+    format!("{}: a request to {} failed: {cause}", plan.name, paths.join(", "))
+}

@@ -1,0 +1,150 @@
+//! psync and pvsync2: one request at a time, made by the thread itself.
+//!
+//! A submission is the whole request, so there is no instant between submission and completion: `issued` is absent,
+//! slat does not exist and clat is lat, as in fio.
+//!
+//! pvsync2's `hipri` passes `RWF_HIPRI`, which no longer polls since Linux 5.19 (the probe says so).
+//! Source: peers.md section 5.
+#![allow(unsafe_code)]
+
+use std::os::fd::RawFd;
+
+use iogauge_core::plan::{EngineKind, WorkerPlan};
+use iogauge_core::{Completion, Errno, Kind, Nanos, Request};
+
+use crate::Engine;
+use crate::buffers::Buffers;
+use crate::clock::Clock;
+use crate::error::{Error, last_errno};
+use crate::files::{self, File};
+use crate::wait::Waiter;
+
+/// How bytes are moved.
+#[derive(Clone, Copy, Debug)]
+enum Call {
+    /// pread and pwrite.
+    Plain,
+    /// preadv2 and pwritev2 with these flags.
+    Vectored(libc::c_int),
+}
+
+/// The psync and pvsync2 engines.
+#[derive(Debug)]
+pub struct Sync {
+    clock: Clock,
+    waiter: Waiter,
+    files: Vec<File>,
+    buffers: Buffers,
+    call: Call,
+    finished: Vec<Completion>,
+}
+
+impl Sync {
+    /// Opens the files and makes the buffers of `plan`.
+    pub fn new(plan: &WorkerPlan, clock: Clock, waiter: Waiter) -> Result<Sync, Error> {
+        let call = match plan.engine.kind {
+            EngineKind::Pvsync2 => Call::Vectored(if plan.engine.hipri {
+                libc::RWF_HIPRI
+            } else {
+                0
+            }),
+            _ => Call::Plain,
+        };
+        Ok(Sync {
+            clock,
+            waiter,
+            files: files::open_all(plan)?,
+            buffers: Buffers::new(plan)?,
+            call,
+            finished: Vec::with_capacity(plan.iodepth as usize),
+        })
+    }
+}
+
+impl Engine for Sync {
+    const BLOCKS: bool = true;
+
+    #[inline]
+    fn now(&self) -> Nanos {
+        self.clock.now()
+    }
+
+    /// Does the first of `requests`, from beginning to end.
+    #[inline]
+    fn submit(&mut self, requests: &[Request]) -> Result<usize, Error> {
+        let Some(request) = requests.first() else {
+            return Ok(0);
+        };
+        self.buffers.prepare(request);
+        let file = &self.files[request.target as usize];
+        let address = match request.kind {
+            Kind::Read | Kind::Write => self.buffers.address(request),
+            _ => std::ptr::null_mut(),
+        };
+        let start = self.clock.now();
+        let result = match request.kind {
+            Kind::Read | Kind::Write => move_bytes(self.call, file.raw(), request, address),
+            kind => file.without_data(kind, request.offset_bytes, request.length_bytes),
+        };
+        let done = self.clock.now();
+        self.finished.push(Completion {
+            slot: request.slot,
+            start,
+            issued: None,
+            done,
+            result,
+        });
+        Ok(1)
+    }
+
+    #[inline]
+    fn reap(
+        &mut self,
+        _min: u32,
+        until: Option<Nanos>,
+        done: &mut Vec<Completion>,
+    ) -> Result<(), Error> {
+        if !self.finished.is_empty() {
+            done.append(&mut self.finished);
+        } else if let Some(until) = until {
+            self.waiter.sleep_until(until);
+        }
+        Ok(())
+    }
+}
+
+/// Reads or writes; a signal that comes before the first byte only means another try.
+#[inline]
+fn move_bytes(call: Call, fd: RawFd, request: &Request, address: *mut u8) -> Result<u32, Errno> {
+    let length = request.length_bytes as usize;
+    let offset = request.offset_bytes as i64;
+    let buffer = address.cast::<libc::c_void>();
+    loop {
+        // SAFETY: `address` is the slot's own buffer, at least `length` long and valid as long as the engine; nothing
+        // else uses it while the call lasts. The iovec lives for the call that reads it.
+        let moved = unsafe {
+            match (call, request.kind) {
+                (Call::Plain, Kind::Read) => libc::pread64(fd, buffer, length, offset),
+                (Call::Plain, _) => libc::pwrite64(fd, buffer, length, offset),
+                (Call::Vectored(flags), kind) => {
+                    let vector = libc::iovec {
+                        iov_base: buffer,
+                        iov_len: length,
+                    };
+                    if kind == Kind::Read {
+                        libc::preadv2(fd, &vector, 1, offset, flags)
+                    } else {
+                        libc::pwritev2(fd, &vector, 1, offset, flags)
+                    }
+                }
+            }
+        };
+        if moved >= 0 {
+            return Ok(moved as u32);
+        }
+        match last_errno() {
+            libc::EINTR => {}
+            errno => return Err(Errno(errno)),
+        }
+    }
+}

@@ -1,0 +1,527 @@
+//! The io_uring engine: fixed buffers, registered files and ring, batches, SQPOLL and IOPOLL.
+//!
+//! One `io_uring_enter` submits a batch and, with `GETEVENTS`, takes in whatever has completed by then; a reap that
+//! finds its completions there makes no call. Submitting and *waiting* in one call would spare one more where nothing
+//! is done yet, and would make slat meaningless: the call returns only after the device did.
+//!
+//! - Under SQPOLL no call is made to submit: `issued` is absent. Waiting spins for a while before it sleeps.
+//! - Under IOPOLL waiting is polling, and `until` more than a millisecond away cannot interrupt it.
+//! - What the ring cannot do is done by this thread instead, one at a time: trims where the kernel has no command for
+//!   them or polls, and syncs where it polls.
+//! - Requests that never come back do not keep [`Uring`] from being dropped; their buffers are then left mapped. The
+//!   *thread's* end waits for them: the kernel cancels a thread's requests and waits until it has.
+//!
+//! Source: peers.md section 5; the kernel's io_uring_enter(2).
+#![allow(unsafe_code)]
+
+use std::collections::VecDeque;
+use std::io;
+
+use io_uring::opcode;
+use iogauge_core::plan::WorkerPlan;
+use iogauge_core::{Completion, Errno, Kind, Nanos, Request};
+
+use crate::Engine;
+use crate::buffers::Buffers;
+use crate::clock::Clock;
+use crate::directions::Directions;
+use crate::error::Error;
+use crate::files::{self, File, PUNCH};
+use crate::probe;
+use crate::ring::{Mode, Ring, Sqe};
+use crate::wait::Waiter;
+
+/// What is kept of a request until its completion.
+#[derive(Clone, Copy, Debug, Default)]
+struct Slot {
+    start: Nanos,
+    issued: Option<Nanos>,
+    /// Added to the kernel's result: a successful trim returns zero.
+    trimmed_bytes: u32,
+}
+
+/// How a file is trimmed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Trim {
+    /// `BLOCK_URING_CMD_DISCARD`, for block devices since Linux 6.12.
+    Command,
+    /// `IORING_OP_FALLOCATE`, for files.
+    Punch,
+    /// By this thread.
+    Blocking,
+}
+
+/// What is common to all requests for one file.
+#[derive(Clone, Copy, Debug)]
+struct Template {
+    read: Sqe,
+    write: Sqe,
+    trim: Trim,
+}
+
+/// The io_uring engine.
+pub struct Uring {
+    clock: Clock,
+    waiter: Waiter,
+    ring: Ring,
+    slots: Box<[Slot]>,
+    /// In flight in the kernel.
+    in_flight: u32,
+    /// Done by this thread, and not yet handed out.
+    finished: VecDeque<Completion>,
+    templates: Vec<Template>,
+    submit_limit: usize,
+    reap_limit: usize,
+    buffers: Buffers,
+    files: Vec<File>,
+}
+
+/// `IOSQE_FIXED_FILE`.
+const FIXED_FILE: u8 = 1;
+
+/// `IORING_FSYNC_DATASYNC`.
+const DATASYNC: u32 = 1;
+
+/// `BLOCK_URING_CMD_DISCARD`: `_IO(0x12, 0)`.
+const DISCARD: u64 = 0x1200;
+
+/// Polled completions are waited for inside the kernel from this far ahead of `until` on.
+const POLL_IN_KERNEL: Nanos = 1_000_000;
+
+/// Under SQPOLL a wait spins this long before it sleeps.
+const SPIN_BEFORE_SLEEP: Nanos = 1_000_000;
+
+impl Uring {
+    /// Sets everything up for `plan`, on the calling thread, which must be the one that uses the engine.
+    pub fn new(plan: &WorkerPlan, clock: Clock, waiter: Waiter) -> Result<Uring, Error> {
+        let engine = &plan.engine;
+        let mode = Mode {
+            poll: probe::polls(plan)?,
+            kernel_thread: engine.sqthread_poll,
+        };
+        let files = files::open_all(plan)?;
+        let mut ring = Ring::new(plan.iodepth, mode, engine)?;
+        let buffers = Buffers::new(plan)?;
+        if engine.fixedbufs {
+            register_buffers(&ring, &buffers)?;
+        }
+        // The kernel's thread has no use for our descriptor table, and before Linux 5.11 cannot use it.
+        let registered = engine.registerfiles || mode.kernel_thread;
+        if registered {
+            let descriptors: Vec<_> = files.iter().map(File::raw).collect();
+            let outcome = ring.submitter().register_files(&descriptors);
+            outcome.map_err(|cause| Error::UringSetup {
+                what: "registering files",
+                cause,
+            })?;
+        }
+        let trims = Directions::of(plan.pattern.rw).trim;
+        let mut templates = Vec::with_capacity(files.len());
+        for (index, file) in files.iter().enumerate() {
+            let (fd, flags) = if registered {
+                (index as i32, FIXED_FILE)
+            } else {
+                (file.raw(), 0)
+            };
+            let base = Sqe {
+                fd,
+                flags,
+                ..Sqe::default()
+            };
+            let (read, write) = if engine.fixedbufs {
+                (opcode::ReadFixed::CODE, opcode::WriteFixed::CODE)
+            } else {
+                (opcode::Read::CODE, opcode::Write::CODE)
+            };
+            let trim = if trims {
+                how_to_trim(&mut ring, file, base)?
+            } else {
+                Trim::Blocking
+            };
+            templates.push(Template {
+                read: Sqe {
+                    opcode: read,
+                    ..base
+                },
+                write: Sqe {
+                    opcode: write,
+                    ..base
+                },
+                trim,
+            });
+        }
+        let limit = |batch: Option<u32>| batch.map_or(usize::MAX, |batch| batch as usize);
+        Ok(Uring {
+            clock,
+            waiter,
+            ring,
+            slots: vec![Slot::default(); plan.iodepth as usize].into(),
+            in_flight: 0,
+            finished: VecDeque::with_capacity(plan.iodepth as usize),
+            templates,
+            submit_limit: limit(engine.submit_batch),
+            reap_limit: limit(engine.reap_batch),
+            buffers,
+            files,
+        })
+    }
+
+    /// Whether this thread has to do the request itself.
+    #[inline(always)]
+    fn blocks(&self, request: &Request) -> bool {
+        match request.kind {
+            Kind::Read | Kind::Write => false,
+            Kind::Trim => self.templates[request.target as usize].trim == Trim::Blocking,
+            Kind::Sync | Kind::DataSync => self.ring.mode.poll,
+        }
+    }
+
+    /// Hands `count` queued entries to the kernel.
+    #[inline]
+    fn hand_over(&mut self, count: u32) -> Result<(), Error> {
+        if self.ring.mode.kernel_thread {
+            return self.ring.wake().map_err(enter_failed);
+        }
+        match self.ring.submit(count) {
+            Ok(taken) if taken == count => Ok(()),
+            Ok(taken) => self.hand_over_rest(count - taken, None),
+            Err(errno) => self.hand_over_rest(count, Some(errno)),
+        }
+    }
+
+    /// The kernel took fewer than asked: it is short of memory, was interrupted, or (before Linux 5.18) stopped at a
+    /// request that it refused, whose completion says so.
+    #[cold]
+    fn hand_over_rest(&mut self, mut count: u32, mut errno: Option<i32>) -> Result<(), Error> {
+        let mut fruitless = 0;
+        while count > 0 {
+            match errno {
+                None | Some(libc::EINTR) => {}
+                // One of ours that finishes gives back what it held.
+                Some(libc::EAGAIN | libc::EBUSY | libc::ENOMEM) if fruitless < 1000 => {
+                    fruitless += 1;
+                    if self.in_flight > 0 && self.ring.completions().is_empty() {
+                        let _ = self.ring.wait(1, Some(1_000_000));
+                    } else {
+                        std::thread::yield_now();
+                    }
+                }
+                Some(errno) => return Err(enter_failed(errno)),
+            }
+            errno = match self.ring.submit(count) {
+                Ok(0) => Some(libc::EAGAIN),
+                Ok(taken) => {
+                    count -= taken;
+                    None
+                }
+                Err(errno) => Some(errno),
+            };
+        }
+        Ok(())
+    }
+
+    /// Takes what is there, at most `limit`.
+    #[inline(always)]
+    fn take(&mut self, limit: usize, done: &mut Vec<Completion>) -> usize {
+        let queue = self.ring.completions();
+        let count = queue.len().min(limit);
+        if count == 0 {
+            return 0;
+        }
+        let stamp = self.clock.now();
+        let slots = &self.slots;
+        done.extend(queue.take(count).map(|entry| {
+            let slot = entry.user_data() as u32;
+            let Slot {
+                start,
+                issued,
+                trimmed_bytes,
+            } = slots[slot as usize];
+            let result = match entry.result() {
+                moved @ 0.. => Ok(moved as u32 + trimmed_bytes),
+                errno => Err(Errno(-errno)),
+            };
+            Completion {
+                slot,
+                start,
+                issued,
+                done: stamp,
+                result,
+            }
+        }));
+        self.in_flight -= count as u32;
+        count
+    }
+
+    /// Waits until `min` completions are in the ring, at most until `until`. Returns whether to look again.
+    #[inline]
+    fn wait(
+        &mut self,
+        min: u32,
+        until: Option<Nanos>,
+        waiting_since: &mut Nanos,
+    ) -> Result<bool, Error> {
+        let now = self.clock.now();
+        if until.is_some_and(|until| until <= now) {
+            return Ok(false);
+        }
+        if *waiting_since == 0 {
+            *waiting_since = now;
+        }
+        let ahead = until.map_or(Nanos::MAX, |until| until - now);
+        let nap = until.map(|until| self.waiter.nap(now, until));
+        let mode = self.ring.mode;
+        let outcome = match nap {
+            _ if mode.polls_by_call() => self
+                .ring
+                .wait(if ahead > POLL_IN_KERNEL { min } else { 0 }, None),
+            _ if mode.kernel_thread
+                && self.waiter.spins()
+                && now - *waiting_since < SPIN_BEFORE_SLEEP =>
+            {
+                std::hint::spin_loop();
+                return Ok(true);
+            }
+            Some(None) => {
+                std::hint::spin_loop();
+                if !self.ring.has_deferred_work() {
+                    return Ok(true);
+                }
+                self.ring.wait(0, None)
+            }
+            Some(nap) => self.ring.wait(min, nap),
+            None => self.ring.wait(min, None),
+        };
+        match outcome {
+            Ok(()) => Ok(true),
+            Err(libc::EINTR) => Ok(false),
+            Err(errno) => Err(enter_failed(errno)),
+        }
+    }
+}
+
+impl Engine for Uring {
+    const BLOCKS: bool = false;
+
+    #[inline]
+    fn now(&self) -> Nanos {
+        self.clock.now()
+    }
+
+    #[inline]
+    fn submit(&mut self, requests: &[Request]) -> Result<usize, Error> {
+        let requests = &requests[..requests.len().min(self.submit_limit)];
+        let count = requests
+            .iter()
+            .position(|request| self.blocks(request))
+            .unwrap_or(requests.len());
+        if count == 0 {
+            let Some(request) = requests.first() else {
+                return Ok(0);
+            };
+            let start = self.clock.now();
+            let file = &self.files[request.target as usize];
+            let result =
+                file.without_data(request.kind, request.offset_bytes, request.length_bytes);
+            let done = self.clock.now();
+            self.finished.push_back(Completion {
+                slot: request.slot,
+                start,
+                issued: None,
+                done,
+                result,
+            });
+            return Ok(1);
+        }
+        let requests = &requests[..count];
+        for request in requests {
+            self.buffers.prepare(request);
+        }
+        let mut queue = self.ring.submission();
+        for request in requests {
+            let entry = entry(
+                &self.templates[request.target as usize],
+                &self.buffers,
+                request,
+            );
+            // SAFETY: buffer and descriptor belong to this engine and stay until the completion, or, if that never
+            // comes, for good (see `drop`).
+            unsafe { queue.push(&entry.into_entry()) }.expect("room for iodepth requests");
+        }
+        let start = self.clock.now();
+        drop(queue);
+        self.hand_over(count as u32)?;
+        let issued = (!self.ring.mode.kernel_thread).then(|| self.clock.now());
+        for request in requests {
+            let trimmed_bytes = if request.kind == Kind::Trim {
+                request.length_bytes
+            } else {
+                0
+            };
+            self.slots[request.slot as usize] = Slot {
+                start,
+                issued,
+                trimmed_bytes,
+            };
+        }
+        self.in_flight += count as u32;
+        Ok(count)
+    }
+
+    #[inline]
+    fn reap(
+        &mut self,
+        min: u32,
+        until: Option<Nanos>,
+        done: &mut Vec<Completion>,
+    ) -> Result<(), Error> {
+        let mut taken = self.finished.len().min(self.reap_limit);
+        done.extend(self.finished.drain(..taken));
+        let available = taken + self.in_flight as usize;
+        let want = (min.max(u32::from(until.is_some())) as usize)
+            .min(available)
+            .min(self.reap_limit);
+        if available == 0 {
+            if let Some(until) = until {
+                self.waiter.sleep_until(until);
+            }
+            return Ok(());
+        }
+        taken += self.take(self.reap_limit - taken, done);
+        let mut waiting_since = 0;
+        while taken < want && self.wait((want - taken) as u32, until, &mut waiting_since)? {
+            taken += self.take(self.reap_limit - taken, done);
+        }
+        // The last look: at `until`, after a signal, or the only one. Polling finds nothing without a call.
+        if taken < want.max(1) && self.in_flight > 0 {
+            if self.ring.mode.polls_by_call() || self.ring.has_deferred_work() {
+                let _ = self.ring.wait(0, None);
+            }
+            self.take(self.reap_limit - taken, done);
+        }
+        Ok(())
+    }
+}
+
+impl Drop for Uring {
+    fn drop(&mut self) {
+        if self.in_flight > 0 {
+            self.buffers.leak();
+        }
+    }
+}
+
+impl std::fmt::Debug for Uring {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Uring")
+            .field("mode", &self.ring.mode)
+            .field("in_flight", &self.in_flight)
+            .finish_non_exhaustive()
+    }
+}
+
+/// The request as the kernel takes it.
+#[inline(always)]
+fn entry(template: &Template, buffers: &Buffers, request: &Request) -> Sqe {
+    let user_data = u64::from(request.slot);
+    let moves_data = |base: Sqe| Sqe {
+        off: request.offset_bytes,
+        addr: buffers.address(request).expose_provenance() as u64,
+        len: request.length_bytes,
+        user_data,
+        buf_index: buffers.fixed_index(request),
+        ..base
+    };
+    let base = Sqe {
+        user_data,
+        ..template.read
+    };
+    match request.kind {
+        Kind::Read => moves_data(template.read),
+        Kind::Write => moves_data(template.write),
+        Kind::Sync => Sqe {
+            opcode: opcode::Fsync::CODE,
+            ..base
+        },
+        Kind::DataSync => Sqe {
+            opcode: opcode::Fsync::CODE,
+            op_flags: DATASYNC,
+            ..base
+        },
+        Kind::Trim if template.trim == Trim::Command => {
+            discard(base, request.offset_bytes, u64::from(request.length_bytes))
+        }
+        Kind::Trim => Sqe {
+            opcode: opcode::Fallocate::CODE,
+            off: request.offset_bytes,
+            addr: u64::from(request.length_bytes),
+            len: PUNCH as u32,
+            ..base
+        },
+    }
+}
+
+fn discard(base: Sqe, offset_bytes: u64, length_bytes: u64) -> Sqe {
+    Sqe {
+        opcode: opcode::UringCmd16::CODE,
+        off: DISCARD,
+        addr: offset_bytes,
+        addr3: length_bytes,
+        ..base
+    }
+}
+
+/// Tries the discard command with no length, which a kernel that knows it calls invalid.
+fn how_to_trim(ring: &mut Ring, file: &File, base: Sqe) -> Result<Trim, Error> {
+    let (way, operation) = if file.is_block_device() {
+        (Trim::Command, opcode::UringCmd16::CODE)
+    } else {
+        (Trim::Punch, opcode::Fallocate::CODE)
+    };
+    if ring.mode.poll || !ring.knows(operation) {
+        return Ok(Trim::Blocking);
+    }
+    if way == Trim::Punch {
+        return Ok(way);
+    }
+    // SAFETY: the entry refers to no memory.
+    unsafe { ring.submission().push(&discard(base, 0, 0).into_entry()) }
+        .expect("an empty ring has room");
+    if ring.mode.kernel_thread {
+        ring.wake().map_err(enter_failed)?;
+    } else {
+        ring.submit(1).map_err(enter_failed)?;
+    }
+    ring.wait(1, None).map_err(enter_failed)?;
+    let answer = ring
+        .completions()
+        .next()
+        .map_or(-libc::EOPNOTSUPP, |entry| entry.result());
+    Ok(if answer == -libc::EINVAL {
+        way
+    } else {
+        Trim::Blocking
+    })
+}
+
+fn register_buffers(ring: &Ring, buffers: &Buffers) -> Result<(), Error> {
+    // SAFETY: the buffers outlive the ring's use of them: the kernel holds their pages by itself.
+    let outcome = unsafe { ring.submitter().register_buffers(&buffers.fixed()) };
+    outcome.map_err(|cause| match cause.raw_os_error() {
+        Some(libc::ENOMEM) => Error::LockedMemory {
+            needed_bytes: buffers.bytes(),
+            limit_bytes: probe::lockable_bytes(),
+        },
+        _ => Error::UringSetup {
+            what: "registering buffers",
+            cause,
+        },
+    })
+}
+
+fn enter_failed(errno: i32) -> Error {
+    Error::Call {
+        call: "io_uring_enter",
+        cause: io::Error::from_raw_os_error(errno),
+    }
+}

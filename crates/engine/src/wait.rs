@@ -1,0 +1,158 @@
+//! Waiting for an instant: sleep until shortly before it, spin the rest where that harms nobody.
+//!
+//! A sleeping thread is woken late, by an amount that depends on the machine. The lateness of the timer is measured
+//! once a process; its 99th percentile is what is spun instead of slept. Where spinning is not allowed (fewer CPUs
+//! than workers) the thread sleeps to the instant itself and the lateness stays, recorded by the worker.
+#![allow(unsafe_code)]
+
+use std::sync::OnceLock;
+
+use iogauge_core::Nanos;
+
+use crate::clock::Clock;
+
+/// How a thread waits. Copied into each engine.
+#[derive(Clone, Copy, Debug)]
+pub struct Waiter {
+    clock: Clock,
+    spin: bool,
+    slack: Nanos,
+}
+
+/// Naps longer than this are cut short by a thousandth and the rest waited for again: the kernel's timers follow
+/// NTP, whose rate may differ from our clock's by up to 500 ppm.
+const LONG_NAP: Nanos = 20_000_000;
+
+impl Waiter {
+    /// Waits by `clock`, spinning out the last stretch where `spin` allows. The first call that may spin takes about
+    /// 50 ms to measure the timer.
+    pub fn new(clock: Clock, spin: bool) -> Waiter {
+        Waiter {
+            clock,
+            spin,
+            slack: if spin { sleep_slack() } else { 0 },
+        }
+    }
+
+    /// Returns at `instant`, or when a signal interrupted the sleep; never earlier otherwise.
+    pub fn sleep_until(self, instant: Nanos) {
+        loop {
+            let now = self.clock.now();
+            if now >= instant {
+                return;
+            }
+            match self.nap(now, instant) {
+                Some(nap) if !sleep(nap) => return,
+                Some(_) => {}
+                None => std::hint::spin_loop(),
+            }
+        }
+    }
+
+    /// How long to sleep at `now` on the way to `instant`, which lies ahead; `None`: spin from here.
+    #[inline]
+    pub(crate) fn nap(self, now: Nanos, instant: Nanos) -> Option<Nanos> {
+        let nap = instant.saturating_sub(now).saturating_sub(self.slack);
+        match nap {
+            0 => None,
+            1..=LONG_NAP => Some(nap),
+            _ => Some(nap - nap / 1024),
+        }
+    }
+
+    /// Whether this thread may spin.
+    pub(crate) fn spins(self) -> bool {
+        self.spin
+    }
+}
+
+/// How late the kernel's timer wakes a thread, 99th percentile, at least 2 us and at most 1 ms. Measured once.
+pub fn sleep_slack() -> Nanos {
+    static SLACK: OnceLock<Nanos> = OnceLock::new();
+    *SLACK.get_or_init(|| {
+        // A thread of its own, so that the caller's timer setting stays as it is.
+        let measured = std::thread::spawn(measure_slack).join();
+        measured.unwrap_or(100_000).clamp(2_000, 1_000_000)
+    })
+}
+
+fn measure_slack() -> Nanos {
+    const NAPS: usize = 300;
+    const NAP: Nanos = 100_000;
+    sharpen_timer();
+    let clock = Clock::get();
+    let mut late: Vec<Nanos> = (0..NAPS)
+        .map(|_| {
+            let due = clock.now() + NAP;
+            sleep(NAP);
+            clock.now().saturating_sub(due)
+        })
+        .collect();
+    late.sort_unstable();
+    late[NAPS * 99 / 100]
+}
+
+/// Asks the kernel to wake this thread as close to the asked time as it can, instead of up to 50 us later.
+/// [`crate::open`] does this for the worker's thread.
+pub fn sharpen_timer() {
+    // SAFETY: PR_SET_TIMERSLACK takes one number and touches no memory of ours. It cannot fail with a positive one.
+    unsafe { libc::prctl(libc::PR_SET_TIMERSLACK, 1 as libc::c_ulong) };
+}
+
+/// Sleeps; returns false if a signal cut it short.
+fn sleep(nap: Nanos) -> bool {
+    let wanted = timespec(nap);
+    // SAFETY: `wanted` is a valid timespec for the whole call, and the remaining time is not asked for.
+    unsafe { libc::clock_nanosleep(libc::CLOCK_MONOTONIC, 0, &wanted, std::ptr::null_mut()) == 0 }
+}
+
+/// A length of time as the kernel takes it.
+pub(crate) fn timespec(length: Nanos) -> libc::timespec {
+    libc::timespec {
+        tv_sec: (length / 1_000_000_000) as libc::time_t,
+        tv_nsec: (length % 1_000_000_000) as libc::c_long,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn never_returns_early() {
+        let clock = Clock::get();
+        for spin in [true, false] {
+            let waiter = Waiter::new(clock, spin);
+            for wait in [0, 1, 900, 40_000, 1_500_000] {
+                let due = clock.now() + wait;
+                waiter.sleep_until(due);
+                assert!(clock.now() >= due);
+            }
+        }
+    }
+
+    #[test]
+    fn the_past_needs_no_waiting() {
+        let clock = Clock::get();
+        let waiter = Waiter {
+            clock,
+            spin: false,
+            slack: 0,
+        };
+        assert_eq!(waiter.nap(100, 50), None);
+        waiter.sleep_until(0);
+    }
+
+    #[test]
+    fn naps_leave_room_for_lateness_and_for_ntp() {
+        let waiter = Waiter {
+            clock: Clock::get(),
+            spin: true,
+            slack: 60_000,
+        };
+        assert_eq!(waiter.nap(0, 60_000), None);
+        assert_eq!(waiter.nap(0, 100_000), Some(40_000));
+        let second = waiter.nap(0, 1_000_000_000).unwrap();
+        assert!(second < 999_940_000 - 500_000 && second > 990_000_000);
+    }
+}

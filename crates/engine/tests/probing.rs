@@ -1,0 +1,121 @@
+//! What is refused or warned of before a run, with its remedy.
+
+mod common;
+
+use common::{Scenario, Scratch, plan, play};
+use iogauge_core::plan::{EngineKind, Rw};
+use iogauge_engine::{Engine, Error, probe};
+
+struct Nothing;
+
+impl Scenario for Nothing {
+    fn play<E: Engine>(&mut self, _engine: &mut E) {}
+}
+
+#[test]
+fn a_plain_job_has_nothing_to_say() {
+    let scratch = Scratch::new(&[0; 4096]);
+    for kind in [EngineKind::Psync, EngineKind::Pvsync2, EngineKind::Null] {
+        assert_eq!(
+            probe::check(&plan(kind, Rw::Randread, vec![scratch.plan()])).unwrap(),
+            []
+        );
+    }
+}
+
+#[test]
+fn writing_needs_a_writable_file() {
+    let scratch = Scratch::new(&[0; 4096]);
+    let mut file = scratch.plan();
+    file.writable = false;
+    for rw in [Rw::Write, Rw::Randrw, Rw::Trim] {
+        let plan = plan(EngineKind::Psync, rw, vec![file.clone()]);
+        let errors = [
+            probe::check(&plan).unwrap_err(),
+            play(&plan, &mut Nothing).unwrap_err(),
+        ];
+        for error in errors {
+            assert!(matches!(error, Error::ReadOnly { .. }));
+            assert!(error.to_string().contains(&file.path) && error.hint().is_some());
+        }
+    }
+    probe::check(&plan(EngineKind::Psync, Rw::Read, vec![file])).unwrap();
+}
+
+#[test]
+fn direct_io_out_of_line_is_named() {
+    let scratch = Scratch::new(&[0; 8192]);
+    let mut direct = plan(EngineKind::Psync, Rw::Randread, vec![scratch.plan()]);
+    direct.engine.direct = true;
+    if play(&direct, &mut Nothing).is_err() {
+        return; // The filesystem has no direct I/O.
+    }
+    probe::check(&direct).unwrap();
+    let named = |plan, words: &str| {
+        let Err(error @ Error::Misaligned { .. }) = probe::check(&plan) else {
+            panic!("{words} passed")
+        };
+        assert!(error.to_string().contains(words), "{error}");
+        assert!(error.hint().unwrap().contains("direct=0"));
+    };
+    let mut odd = direct.clone();
+    odd.pattern.sizes.read.minimum_bytes = 100;
+    named(odd, "block size of 100 bytes");
+    let mut odd = direct.clone();
+    odd.pattern.sizes.read.align_bytes = 3;
+    named(odd, "alignment of random offsets (ba) of 3 bytes");
+    let mut odd = direct.clone();
+    odd.files[0].region_offset_bytes = 77;
+    named(odd, "offset of 77 bytes");
+    let mut odd = direct.clone();
+    odd.pattern.rw = Rw::Read;
+    odd.pattern.sequence = -5;
+    named(odd, "hole between sequential I/Os of 5 bytes");
+    // The other direction's sizes do not matter.
+    direct.pattern.sizes.write.minimum_bytes = 100;
+    probe::check(&direct).unwrap();
+}
+
+#[test]
+fn a_depth_that_libaio_cannot_have_names_the_sysctl() {
+    let scratch = Scratch::new(&[0; 4096]);
+    let mut plan = plan(EngineKind::Libaio, Rw::Randread, vec![scratch.plan()]);
+    plan.iodepth = u32::MAX / 2;
+    let error = probe::check(&plan).unwrap_err();
+    assert!(error.hint().unwrap().contains("fs.aio-max-nr"), "{error}");
+}
+
+#[test]
+fn polling_that_does_not_happen_is_said() {
+    let scratch = Scratch::new(&[0; 4096]);
+    let mut plan = plan(EngineKind::Pvsync2, Rw::Randread, vec![scratch.plan()]);
+    plan.engine.hipri = true;
+    let release = std::fs::read_to_string("/proc/sys/kernel/osrelease").unwrap();
+    let modern = release.split('.').next().unwrap().parse::<u32>().unwrap() >= 6;
+    let notes = probe::check(&plan).unwrap();
+    assert_eq!(
+        notes
+            .iter()
+            .any(|note| note.code == "no_polling" && note.hint.contains("io_uring")),
+        modern
+    );
+    plan.engine.kind = EngineKind::IoUring;
+    if let Err(error) = probe::check(&plan) {
+        let expected = matches!(
+            error,
+            Error::PollingNeedsDirect | Error::UringMissing | Error::UringDisabled { .. }
+        );
+        assert!(expected && error.hint().is_some(), "{error}");
+    } else {
+        panic!("buffered polling passed");
+    }
+}
+
+#[test]
+fn trims_that_hold_up_others_are_said() {
+    let scratch = Scratch::new(&[0; 4096]);
+    let mut plan = plan(EngineKind::Libaio, Rw::Randtrim, vec![scratch.plan()]);
+    assert_eq!(probe::check(&plan).unwrap()[0].code, "engine_fallback");
+    plan.iodepth = 1;
+    assert_eq!(probe::check(&plan).unwrap(), []);
+}

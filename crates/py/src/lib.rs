@@ -1,0 +1,102 @@
+//! The Rust core as the private Python module `iogauge._core`: converts, releases the GIL, maps errors.
+
+use std::sync::Mutex;
+use std::time::Duration;
+
+use iogauge_core::plan::RunPlan;
+use iogauge_engine::run::{Event, Run};
+use iogauge_engine::{Error, exchange::LogRecord};
+use pyo3::create_exception;
+use pyo3::exceptions::{PyRuntimeError, PyValueError};
+use pyo3::prelude::*;
+use pyo3::types::PyBytes;
+
+create_exception!(_core, CoreError, PyRuntimeError, "What went wrong, and a hint or None: `args` of length two.");
+
+fn mapped(error: &Error) -> PyErr {
+    CoreError::new_err((error.to_string(), error.hint()))
+}
+
+fn json(value: &impl serde::Serialize) -> PyResult<String> {
+    serde_json::to_string(value).map_err(|cause| PyValueError::new_err(cause.to_string()))
+}
+
+/// A run under way: made from a plan as JSON, polled until it is over.
+#[pyclass(frozen, module = "iogauge._core")]
+struct RunHandle {
+    run: Run,
+    records: Mutex<Vec<LogRecord>>,
+}
+
+#[pymethods]
+impl RunHandle {
+    #[new]
+    fn new(plan: &str) -> PyResult<Self> {
+        let plan: RunPlan =
+            serde_json::from_str(plan).map_err(|cause| PyValueError::new_err(format!("plan: {cause}")))?;
+        Ok(Self { run: Run::start(plan).map_err(|error| mapped(&error))?, records: Mutex::new(Vec::new()) })
+    }
+
+    /// Waits for `timeout_s` at most. Returns what has happened: `("interval", JSON)`, `("finished", JSON)`.
+    fn poll(&self, py: Python<'_>, timeout_s: f64) -> PyResult<Vec<(&'static str, String)>> {
+        let events = py.detach(|| self.run.poll(Duration::from_secs_f64(timeout_s.clamp(0.0, 3600.0))));
+        let told = |event: &Event| match event {
+            Event::Interval(interval) => Ok(("interval", json(interval)?)),
+            Event::Finished(result) => Ok(("finished", json(result)?)),
+            Event::Failed(error) => Err(mapped(error)),
+        };
+        events.iter().map(told).collect()
+    }
+
+    /// Asks the run to end: nothing more is issued, what is in flight is waited for.
+    fn stop(&self) {
+        self.run.stop();
+    }
+
+    /// Asks the run to end without waiting for what is in flight.
+    fn give_up(&self) {
+        self.run.give_up();
+    }
+
+    /// At most `limit` logged requests, as the bytes of `LogRecord`s (see `iogauge.run.LOG_RECORD`).
+    fn requests<'py>(&self, py: Python<'py>, limit: usize) -> PyResult<Bound<'py, PyBytes>> {
+        // The buffer is kept between calls; it is taken out so that the lock is not held without the GIL.
+        let kept = self.records.lock().map(|mut kept| std::mem::take(&mut *kept));
+        let mut records = kept.map_err(|_| PyRuntimeError::new_err("a reader panicked"))?;
+        records.clear();
+        py.detach(|| self.run.requests(limit, &mut records));
+        let bytes = PyBytes::new(py, iogauge_engine::exchange::bytes_of(&records));
+        if let Ok(mut kept) = self.records.lock() {
+            *kept = records;
+        }
+        Ok(bytes)
+    }
+}
+
+/// CPUs that this process may run on.
+#[pyfunction]
+fn allowed_cpus() -> PyResult<Vec<u32>> {
+    iogauge_engine::affinity::allowed_cpus().map_err(|error| mapped(&error))
+}
+
+/// Facts of the clock, as JSON. The first call calibrates it.
+#[pyfunction]
+fn clock_facts(py: Python<'_>) -> PyResult<String> {
+    json(&py.detach(|| iogauge_engine::Clock::get().facts()))
+}
+
+/// How late a sleeping thread is woken, 99th percentile, nanoseconds. The first call measures it.
+#[pyfunction]
+fn sleep_slack_ns(py: Python<'_>) -> u64 {
+    py.detach(iogauge_engine::sleep_slack)
+}
+
+#[pymodule]
+fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add("__version__", env!("CARGO_PKG_VERSION"))?;
+    module.add("CoreError", module.py().get_type::<CoreError>())?;
+    module.add_class::<RunHandle>()?;
+    module.add_function(wrap_pyfunction!(allowed_cpus, module)?)?;
+    module.add_function(wrap_pyfunction!(clock_facts, module)?)?;
+    module.add_function(wrap_pyfunction!(sleep_slack_ns, module)?)
+}

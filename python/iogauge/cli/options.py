@@ -1,0 +1,42 @@
+"""``iogauge options``: the job options that are supported, from the table that the parser itself uses.
+
+List the job options that are supported: fio's names, what each takes, and its default. With words given, only the
+options that mention any of them.
+"""
+
+from __future__ import annotations
+
+from itertools import groupby
+from typing import Annotated
+
+import typer
+
+from iogauge.cli import status
+
+
+def options(
+    words: Annotated[
+        list[str] | None, typer.Argument(metavar="[WORD]...", help="Only options that mention any of these.")
+    ] = None,
+) -> None:
+    """Print the options by chapter."""
+    from iogauge.report.grid import labelled
+    from iogauge.workload import OPTIONS
+
+    wanted = [word.lower() for word in words or ()]
+    shown = [
+        option
+        for option in OPTIONS
+        if not wanted
+        or any(word in f"{option.name} {' '.join(option.aliases)} {option.help}".lower() for word in wanted)
+    ]
+    if not shown:
+        raise status.UsageError(f"no option mentions {' or '.join(wanted)}", hint="see 'iogauge options'")
+    for category, group in groupby(shown, key=lambda option: option.category):
+        print(f"{category.value}\n")
+        for option in group:
+            aliases = f"  (also {', '.join(option.aliases)})" if option.aliases else ""
+            print(f"  {option.name}={option.kind.syntax}{aliases}")
+            for line in labelled("", f"{option.help} Default: {option.default}.", indent="      ", width=0):
+                print(line)
+        print()

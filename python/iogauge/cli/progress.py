@@ -1,0 +1,209 @@
+"""How far a run or a review is: a live display on a terminal, plain lines otherwise. Always on stderr.
+
+The display is drawn once a second by a thread that sleeps in between, never because data arrived: what it costs
+the machine that is being measured does not depend on how fast the drive is. Plain lines come when a step starts
+and ends, and at most every five seconds in between.
+
+Does not measure anything: it is told of steps and intervals, and keeps only each row's last interval.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from typing import TYPE_CHECKING, TextIO
+
+from iogauge.report import quantities
+
+if TYPE_CHECKING:
+    from rich.console import Console, RenderableType
+    from rich.live import Live
+
+    from iogauge.schema import Direction, Interval, RunPlan, Tally
+
+EVERY_S = 5.0
+"""Plain lines come no closer than this."""
+ROWS = 8
+"""Rows shown; the rest are counted."""
+_BAR = 24
+
+
+class Progress(AbstractContextManager["Progress"]):
+    """Shows ``steps`` steps of ``title``. ``plain``: lines, whatever stderr is; None: as stderr is.
+
+    Not thread-safe, but for the drawing thread, which only reads.
+    """
+
+    def __init__(
+        self,
+        *,
+        title: str,
+        steps: int = 1,
+        plain: bool | None = None,
+        stream: TextIO | None = None,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._title = title
+        self._steps = steps
+        self._stream = sys.stderr if stream is None else stream
+        self._plain = not self._stream.isatty() if plain is None else plain
+        self._clock = clock
+        self._began = self._step_began = self._said = clock()
+        self._done = 0
+        self._label: str | None = None
+        self._expected_s: float | None = None
+        self._spent_s = 0.0
+        self._names: dict[tuple[int, int], str] = {}
+        self._latest: dict[tuple[int, int], Interval] = {}
+        self._live: Live | None = None
+
+    def __enter__(self) -> Progress:
+        if not self._plain:
+            from rich.live import Live
+
+            self._live = Live(
+                get_renderable=self._drawn, console=self._console(), refresh_per_second=1, transient=True
+            )
+            self._live.start()
+        return self
+
+    def __exit__(self, kind: object, error: object, trace: object) -> None:
+        self._finish_step(whole=kind is None)
+        if self._live:
+            self._live.stop()
+
+    def step(self, label: str, *, expected_s: float | None) -> None:
+        """Begin the next step, which ends the one before. ``expected_s``: how long it should take, where known."""
+        self._finish_step(whole=True)
+        self._label, self._expected_s = label, expected_s
+        self._step_began = self._said = self._clock()
+        self._latest, self._names = {}, {}
+        if self._plain:
+            takes = f", about {quantities.clock_time(expected_s)}" if expected_s else ""
+            self._write(f"{self._place()}{label}{takes}")
+
+    def started(self, plan: RunPlan) -> None:
+        """Learn the names of the rows that intervals will speak of."""
+        for stage, each in enumerate(plan.stages):
+            for worker in each.workers:
+                self._names.setdefault((stage, worker.row), worker.name)
+
+    def interval(self, interval: Interval) -> None:
+        """Take the latest interval of a row."""
+        self._latest[interval.stage, interval.row] = interval
+        # Rows of earlier stages are over.
+        for place in [place for place in self._latest if place[0] < interval.stage]:
+            del self._latest[place]
+        if self._plain and self._clock() - self._said >= EVERY_S:
+            self._said = self._clock()
+            self._write(f"{self._place()}{self._state()}; {'; '.join(self._rows())}")
+
+    def message(self, text: str) -> None:
+        """Show a line that stays, above the display."""
+        if self._live:
+            self._live.console.print(text, markup=False, highlight=False, soft_wrap=True)
+        else:
+            self._write(text)
+
+    def _finish_step(self, *, whole: bool) -> None:
+        if self._label is None:
+            return
+        took_s = self._clock() - self._step_began
+        place = self._place()
+        if whole:
+            self._done += 1
+            self._spent_s += took_s
+        if self._plain:
+            ended = "done in" if whole else "stopped after"
+            self._write(f"{place}{self._label}: {ended} {quantities.clock_time(took_s)}")
+        self._label = None
+
+    def _write(self, line: str) -> None:
+        print(line, file=self._stream, flush=True)
+
+    def _place(self) -> str:
+        return f"[{self._done + 1}/{self._steps}] " if self._steps > 1 else ""
+
+    def _left_s(self) -> float | None:
+        """Seconds to the end: of this step as expected, of those to come as the finished ones took on average."""
+        if self._label is None or self._expected_s is None:
+            return None
+        ahead = max(self._steps - self._done - 1, 0)
+        here = max(self._expected_s - (self._clock() - self._step_began), 0.0)
+        each = self._spent_s / self._done if self._done else self._expected_s
+        return here + ahead * each
+
+    def _state(self) -> str:
+        spent = quantities.clock_time(self._clock() - self._step_began)
+        left = self._left_s()
+        return f"{spent} in" + (f", {quantities.clock_time(left)} left" if left is not None else "")
+
+    def _rows(self) -> list[str]:
+        latest = sorted(self._latest.items())
+        lines = [
+            f"{self._names.get(place, f'row {place[1]}')}: {described(last)}" for place, last in latest[:ROWS]
+        ]
+        if len(latest) > ROWS:
+            lines.append(f"and {quantities.counted(len(latest) - ROWS, 'row')} more")
+        return lines
+
+    def _share(self) -> float:
+        """How much is done, in [0, 1]."""
+        here = 0.0
+        if self._label is not None and self._expected_s:
+            here = min((self._clock() - self._step_began) / self._expected_s, 1.0)
+        return min((self._done + here) / max(self._steps, 1), 1.0)
+
+    def _drawn(self) -> RenderableType:
+        from rich.text import Text
+
+        filled = round(self._share() * _BAR)
+        bar = "#" * filled + "." * (_BAR - filled)
+        label = f" {self._place()}{self._label}" if self._label else ""
+        lines = [f"{self._title}{label}", f"  [{bar}] {self._state()}", *(f"  {row}" for row in self._rows())]
+        return Text("\n".join(lines), no_wrap=True, overflow="ellipsis")
+
+    def _console(self) -> Console:
+        from rich.console import Console
+
+        return Console(file=self._stream)
+
+
+def described(interval: Interval) -> str:
+    """Return one line on an interval: rates, mean and p99 lat of every direction; that it was empty, where so."""
+    seconds = (interval.end_ns - interval.start_ns) / 1e9
+    parts = [
+        _described(direction, tally, seconds)
+        for direction, tally in interval.tallies.items()
+        if tally.ios or tally.errors
+    ]
+    return ("ramp, " if interval.ramp else "") + (", ".join(parts) or "nothing completed")
+
+
+def _described(direction: Direction, tally: Tally, seconds: float) -> str:
+    from iogauge.schema import Kind
+    from iogauge.stats.histogram import Histogram
+
+    text = f"{direction.value} {tally.ios / seconds if seconds else 0:,.0f} IOPS"
+    if tally.bytes and seconds:
+        text += f" {quantities.bandwidth(tally.bytes / seconds)}"
+    lat = Histogram.decode(tally.histograms[Kind.LAT]) if Kind.LAT in tally.histograms else Histogram.empty()
+    if lat.count:
+        text += f" mean {quantities.duration(lat.mean)} p99 {quantities.duration(lat.quantile(0.99))}"
+    if tally.errors:
+        text += f" {quantities.counted(sum(tally.errors.values()), 'error')}"
+    return text
+
+
+def expected_s(plan: RunPlan) -> float | None:
+    """Return how long a run will take where every stage has a time limit; None where one ends by its work."""
+    total_ns = 0
+    for stage in plan.stages:
+        if not all(worker.runtime_ns for worker in stage.workers):
+            return None
+        total_ns += max(
+            worker.start_delay_ns + worker.ramp_ns + worker.runtime_ns for worker in stage.workers
+        )
+    return total_ns / 1e9

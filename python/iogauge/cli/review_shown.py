@@ -1,0 +1,131 @@
+"""A review's judgement as a table for people and as JSON for programs.
+
+Both say the same: quantiles that the sample does not support are marked in the one and ``supported: false`` in the
+other. Shapes text and data; ``review.py`` prints them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from iogauge.report import quantities
+from iogauge.report.fail_if import Violation
+from iogauge.report.grid import WIDTH, aligned
+from iogauge.schema import Manifest
+from iogauge.stats.figures import Ratio
+from iogauge.stats.quantiles import Estimate
+from iogauge.suites import Judgement, StepJudgement
+
+SHOWN = (0.5, 0.99, 0.999, 0.9999)
+"""Quantiles of the table; JSON has all that were judged."""
+
+
+def table(judgement: Judgement, manifest: Manifest) -> str:
+    """Return the steps as lines of text, ending with a newline."""
+    plan = judgement.plan
+    planned = quantities.counted(len(plan.steps), "step")
+    title = f"{plan.title} ({manifest.pace}): {manifest.target.path}, {len(judgement.steps)} of {planned}"
+    head = [plan.axis.unit, "achieved", "read IOPS", "mean", *(f"p{q * 100:.12g}" for q in SHOWN)]
+    lines = [title, "-" * min(len(title), WIDTH), *aligned([head, *map(_cells, judgement.steps)], left=0)]
+    if any(not estimate.supported for step in judgement.steps for estimate in _shown(step)):
+        lines.append("~ fewer than ten samples lie beyond this quantile: run longer (--runtime, --pace full)")
+    if judgement.growth is not None:
+        lines.append(f"mean read latency under most pressure is {_times(judgement.growth)} that under least")
+    lines += [f"note: {note}" for note in plan.notes]
+    if judgement.missing:
+        lines.append(f"missing: {', '.join(judgement.missing)}")
+    return "".join(f"{line}\n" for line in lines)
+
+
+def as_json(
+    judgement: Judgement, manifest: Manifest, *, path: str, violations: Iterable[tuple[str, Violation]]
+) -> dict[str, Any]:
+    """Return all that the review shows, in JSON's types. Latencies are in nanoseconds, rates in bytes a second."""
+    plan = judgement.plan
+    return {
+        "schema_version": manifest.schema_version,
+        "review": path,
+        "id": manifest.id,
+        "suite": plan.suite,
+        "pace": manifest.pace,
+        "seed": manifest.seed,
+        "target": manifest.target.model_dump(mode="json"),
+        "machine": manifest.machine.model_dump(mode="json"),
+        "axis": plan.axis.model_dump(mode="json"),
+        "steps": [_step(step) for step in judgement.steps],
+        "missing": list(judgement.missing),
+        "growth": _ratio(judgement.growth),
+        "notes": list(plan.notes),
+        "warnings": [warning.model_dump(mode="json") for warning in manifest.warnings],
+        "violations": [
+            {"step": step, "condition": found.condition, "message": found.message, "unknown": found.unknown}
+            for step, found in violations
+        ],
+    }
+
+
+def _cells(step: StepJudgement) -> list[str]:
+    figures = step.figures
+    return [
+        f"{step.plan.at:g}",
+        quantities.bandwidth(step.achieved_Bps) if step.achieved_Bps else "-",
+        f"{figures.iops:,.0f}",
+        "-" if figures.mean is None else quantities.duration(figures.mean.value),
+        *(_marked(figures.quantiles.get(q)) for q in SHOWN),
+    ]
+
+
+def _shown(step: StepJudgement) -> Sequence[Estimate]:
+    return [estimate for q in SHOWN if (estimate := step.figures.quantiles.get(q)) is not None]
+
+
+def _marked(estimate: Estimate | None) -> str:
+    if estimate is None:
+        return "-"
+    return ("" if estimate.supported else "~ ") + quantities.duration(estimate.value)
+
+
+def _times(growth: Ratio) -> str:
+    between = (
+        f" (95 %: {quantities.figure(growth.low)} to {quantities.figure(growth.high)})"
+        if growth.low is not None and growth.high is not None
+        else ""
+    )
+    return f"{quantities.figure(growth.value)} times{between}"
+
+
+def _step(step: StepJudgement) -> dict[str, Any]:
+    figures = step.figures
+    return {
+        "id": step.plan.id,
+        "at": step.plan.at,
+        "seed": step.plan.seed,
+        "asked_Bps": step.asked_Bps,
+        "achieved_Bps": step.achieved_Bps,
+        "duration_s": figures.duration_s,
+        "ios": figures.ios,
+        "iops": figures.iops,
+        "mean_ns": _estimate(figures.mean),
+        "quantiles_ns": {f"{q:.12g}": _estimate(estimate) for q, estimate in figures.quantiles.items()},
+        "errors": figures.errors,
+        "flagged": figures.flagged,
+        "late": figures.late,
+        "in_flight": figures.in_flight,
+    }
+
+
+def _estimate(estimate: Estimate | None) -> dict[str, Any] | None:
+    if estimate is None:
+        return None
+    return {
+        "value": estimate.value,
+        "low": estimate.low,
+        "high": estimate.high,
+        "supported": estimate.supported,
+        "needed": estimate.needed,
+    }
+
+
+def _ratio(growth: Ratio | None) -> dict[str, float | None] | None:
+    return None if growth is None else {"value": growth.value, "low": growth.low, "high": growth.high}

@@ -1,0 +1,20 @@
+"""What the commands' exit statuses mean, and the errors that choose one."""
+
+from __future__ import annotations
+
+from iogauge.errors import IogaugeError
+
+OK = 0
+ERROR = 1
+"""Something went wrong, and stderr says what. Also: a condition that could not be judged."""
+USAGE = 2
+"""The command line itself was wrong; nothing was done."""
+VIOLATED = 3
+"""Everything was measured, and a ``--fail-if`` condition held."""
+INTERRUPTED = 130
+BROKEN_PIPE = 141
+"""128 + SIGPIPE: whoever read our output went away, which is no error of ours."""
+
+
+class UsageError(IogaugeError):
+    """The command line asks for something that cannot be; exit status 2."""

@@ -1,0 +1,70 @@
+"""Whether what lies on a target is zeros or compresses well: drives that compress answer such data faster.
+
+A few blocks spread over the region are read through the page cache, which forgets them again, and packed with
+zlib at its fastest. Reads only; the drive sees a handful of reads before the run. Source: peers.md section 1
+(entropy), style.md (traps: compressible data).
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import random
+import zlib
+from dataclasses import dataclass
+
+_BLOCK_BYTES = 4096
+
+
+@dataclass(frozen=True)
+class Sample:
+    """What a few blocks of a region look like. Shares are fractions in [0, 1]."""
+
+    blocks: int
+    zero_share: float
+    """Blocks of nothing but zeros."""
+    saved_share: float
+    """How much smaller zlib makes the blocks altogether, zeros included; about 0 for random data."""
+    repeated_share: float
+    """Blocks equal to another one of the sample."""
+
+
+def sample_data(
+    fd: int, *, offset_bytes: int = 0, length_bytes: int, blocks: int = 64, seed: int = 0
+) -> Sample | None:
+    """Return what ``blocks`` blocks of 4 KiB look like, one at a random place in each of as many equal stretches.
+
+    None where nothing can be read. The same seed looks at the same places.
+    """
+    places = _places(offset_bytes, length_bytes, blocks, random.Random(seed))
+    found = [block for place in places if (block := _read(fd, place))]
+    if not found:
+        return None
+    zeros = sum(block == bytes(len(block)) for block in found)
+    packed = sum(min(len(zlib.compress(block, 1)), len(block)) for block in found)
+    return Sample(
+        blocks=len(found),
+        zero_share=zeros / len(found),
+        saved_share=1 - packed / sum(map(len, found)),
+        repeated_share=1 - len(set(found)) / len(found),
+    )
+
+
+def _places(start: int, length: int, blocks: int, draw: random.Random) -> list[int]:
+    whole = length // _BLOCK_BYTES
+    if whole == 0:
+        return [start] if length > 0 else []
+    count = min(blocks, whole)
+    edges = [index * whole // count for index in range(count + 1)]
+    return [start + _BLOCK_BYTES * draw.randrange(edges[index], edges[index + 1]) for index in range(count)]
+
+
+def _read(fd: int, place: int) -> bytes:
+    """One block, or nothing where it cannot be read: a sample does without it."""
+    try:
+        block = os.pread(fd, _BLOCK_BYTES, place)
+    except OSError:
+        return b""
+    with contextlib.suppress(OSError):
+        os.posix_fadvise(fd, place, _BLOCK_BYTES, os.POSIX_FADV_DONTNEED)
+    return block

@@ -1,0 +1,68 @@
+"""Whether somebody else uses the drive: other processes that have it open, and I/O on it that was not ours.
+
+Looks, and never stops anybody. Processes of other users stay out of sight without root, so finding nobody proves
+nothing; the byte count does not depend on sight. Source: peers.md section 6; proc(5).
+"""
+
+from __future__ import annotations
+
+import stat
+from collections.abc import Collection
+from os import stat_result
+
+from iogauge.schema import DeviceStat, TargetFacts
+from iogauge.target.sysfs import HOST, Host
+from iogauge.target.usage import openers, program_name
+
+_SLACK_BYTES = 1 << 20
+"""Readahead, superblocks, a partition scan: too little to disturb."""
+_READ_SLACK = 0.05
+_FILE_WRITE_SLACK = 1.0
+"""Journal and metadata may double what is written to a file; that is its filesystem's doing, not a stranger's."""
+
+
+def other_processes(targets: Collection[TargetFacts], host: Host = HOST) -> dict[str, list[str]]:
+    """Return, by target path, the other processes that have the target open, as ``name (pid 123)``."""
+    wanted: dict[tuple[str, int, int], str] = {}
+    for facts in targets:
+        try:
+            wanted[_identity(host.stat(facts.path))] = facts.path
+        except OSError:
+            continue
+    found: dict[str, list[str]] = {}
+    for process, descriptors in openers(host) if wanted else ():
+        for descriptor in descriptors:
+            try:
+                path = wanted.get(_identity(host.stat(descriptor)))
+            except OSError:
+                continue
+            if path is not None:
+                name = program_name(process, host)
+                if name not in found.setdefault(path, []):
+                    found[path].append(name)
+    return found
+
+
+def foreign_bytes(
+    counted: DeviceStat, *, own_read_bytes: int, own_write_bytes: int, through_filesystem: bool
+) -> tuple[int, int]:
+    """Return the bytes read and written on the device beyond our own direct I/O; zero where within the tolerance.
+
+    Only meaningful where everything of ours bypassed the page cache and nothing of ours is left out (ramps too).
+    """
+    write_slack = _FILE_WRITE_SLACK if through_filesystem else _READ_SLACK
+    return (
+        _excess(counted.read_bytes, own_read_bytes, _READ_SLACK),
+        _excess(counted.write_bytes, own_write_bytes, write_slack),
+    )
+
+
+def _excess(counted: int, own: int, slack: float) -> int:
+    return counted - own if counted > own * (1 + slack) + _SLACK_BYTES else 0
+
+
+def _identity(found: stat_result) -> tuple[str, int, int]:
+    """The same for every node of one device, and for every name of one file."""
+    if stat.S_ISBLK(found.st_mode):
+        return ("block", found.st_rdev, 0)
+    return ("file", found.st_dev, found.st_ino)

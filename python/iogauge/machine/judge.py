@@ -1,0 +1,336 @@
+"""What is wrong with a run: its parts in, warnings out.
+
+Pure functions, one for each question, and ``judge`` which asks them all. Quantities that need histograms come in as
+numbers (``RowFigures``), and what only a look at the machine shows as ``Observations``, so that a stored run is
+judged by the same code as a fresh one. The texts are in ``warnings``.
+
+Source: peers.md sections 3 and 6; methods.md section 3; the thresholds are ours, each with its reason beside it.
+"""
+
+from __future__ import annotations
+
+import errno
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from iogauge.machine.compress import Sample
+from iogauge.machine.warnings import warning
+from iogauge.schema import (
+    Ceiling,
+    Code,
+    Direction,
+    EngineKind,
+    MachineFacts,
+    RunPlan,
+    RunResult,
+    TargetFacts,
+    Warning,  # noqa: A004
+    WorkerPlan,
+)
+
+UNWRITTEN_SHARE = 0.01
+"""Any more never-written blocks than this move a mean visibly: they answer in a tenth of the time or less."""
+ZERO_SHARE = 0.05
+SAVED_SHARE = 0.10
+"""Random data saves nothing under zlib; a tenth is data that was meant to be something."""
+REPEATED_SHARE = 0.05
+TAIL_SAMPLES = 10
+"""Completions wanted beyond a quantile before it is believed."""
+CEILING_SHARE = 0.5
+"""Over half of what the generator can do with no drive at all, a good part of every latency is its own."""
+LATE_SHARE = 0.001
+LATENESS_NS = 100_000
+"""p99 of lateness: 100 us is ten times a fast drive's read."""
+GAP_NS = 20_000
+GAP_SHARE = 0.5
+"""A p99.9 loop gap of over 20 us and over half the median latency blurs what the median says."""
+RATE_SHARE = 0.01
+DRIFT_PPM = 100.0
+"""TSC against the kernel's clock over the run; time synchronisation may slew by 500, oscillators agree within 50."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class RowFigures:
+    """One reported row and direction, in the numbers that are judged. Times in nanoseconds."""
+
+    name: str
+    direction: Direction
+    ios: int
+    elapsed_s: float
+    workers: int = 1
+    quantiles: tuple[float, ...] = ()
+    """Asked for, as fractions."""
+    lat_p50_ns: int | None = None
+    lateness_p99_ns: int | None = None
+    """None: the row has no schedule."""
+    late: int = 0
+    """Scheduled requests that started over 1 ms late."""
+    loop_gap_p999_ns: int | None = None
+    asked_iops: float | None = None
+    """Rate of the whole row; None: no rate was asked for."""
+    poisson: bool = False
+    flagged: int = 0
+    errors: Mapping[int, int] = field(default_factory=dict)
+
+    @property
+    def label(self) -> str:
+        """How warnings call the row."""
+        return f"{self.name} ({self.direction})"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Observations:
+    """What was seen around a run, by target path."""
+
+    unwritten: Mapping[str, float] = field(default_factory=dict)
+    samples: Mapping[str, Sample] = field(default_factory=dict)
+    users: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    foreign_bytes: Mapping[str, tuple[int, int]] = field(default_factory=dict)
+    """Read and written on the device beyond our own, by device name."""
+    polls: Mapping[str, bool] = field(default_factory=dict)
+    """Whether the device has poll queues."""
+    fallbacks: Sequence[Warning] = ()
+
+
+def judge(
+    *,
+    plan: RunPlan,
+    result: RunResult,
+    targets: Sequence[TargetFacts],
+    ceiling: Ceiling | None,
+    machine: MachineFacts,
+    rows: Sequence[RowFigures],
+    observed: Observations | None = None,
+) -> tuple[Warning, ...]:
+    """Return every warning that a run deserves, those about its validity first, each once."""
+    observed = observed or Observations()
+    workers = [worker for stage in plan.stages for worker in stage.workers]
+    found = [
+        *page_cache(workers),
+        *unwritten(workers, observed),
+        *compressible(workers, observed),
+        *in_flight(result),
+        *(one for row in rows for one in judge_row(row, ceiling)),
+        *busy(targets, observed),
+        *polling(workers, machine, targets, observed),
+        *observed.fallbacks,
+        *placement(plan, result, machine),
+        *bookkeeping(result),
+        *clock(result),
+        *virtual(machine, workers),
+    ]
+    return tuple(dict.fromkeys(found))
+
+
+def judge_row(row: RowFigures, ceiling: Ceiling | None) -> Iterator[Warning]:
+    """Judge one row by its numbers alone."""
+    if unsupported := [q for q in row.quantiles if row.ios * (1 - q) < TAIL_SAMPLES * (1 - 1e-9)]:
+        asked = ", ".join(f"p{100 * q:.10g}" for q in sorted(unsupported))
+        if row.ios:
+            yield warning(Code.FEW_SAMPLES, row=row.label, ios=row.ios, quantiles=asked)
+    if reasons := list(_generator(row, ceiling)):
+        yield warning(Code.GENERATOR_LIMITED, row=row.label, why="; ".join(reasons))
+    if row.asked_iops and row.elapsed_s > 0:
+        achieved = row.ios / row.elapsed_s
+        # A Poisson count scatters by its root, whatever the drive does.
+        chance = 3 / (row.asked_iops * row.elapsed_s) ** 0.5 if row.poisson else 0.0
+        if achieved < row.asked_iops * (1 - RATE_SHARE - chance):
+            share = achieved / row.asked_iops
+            yield warning(
+                Code.RATE_MISSED, row=row.label, achieved=achieved, asked=row.asked_iops, share=share
+            )
+    if row.errors:
+        counted = sorted(row.errors.items(), key=lambda item: (-item[1], item[0]))
+        kinds = ", ".join(f"{count} {errno.errorcode.get(number, number)}" for number, count in counted)
+        yield warning(Code.ERRORS, row=row.label, count=sum(row.errors.values()), kinds=kinds)
+    if row.flagged:
+        yield warning(Code.STALLED, row=row.label, count=row.flagged)
+
+
+def _generator(row: RowFigures, ceiling: Ceiling | None) -> Iterator[str]:
+    if row.lateness_p99_ns is not None:
+        if row.lateness_p99_ns > max(LATENESS_NS, row.lat_p50_ns or 0):
+            yield f"lateness p99 is {_us(row.lateness_p99_ns)}"
+        if row.ios and row.late > row.ios * LATE_SHARE:
+            yield f"{row.late / row.ios:.1%} of the requests started over 1 ms late"
+    gap = row.loop_gap_p999_ns
+    if gap is not None and row.lat_p50_ns and gap > max(GAP_NS, GAP_SHARE * row.lat_p50_ns):
+        yield f"the loop's p99.9 gap is {_us(gap)} beside a median latency of {_us(row.lat_p50_ns)}"
+    if ceiling and ceiling.iops > 0 and row.elapsed_s > 0:
+        share = row.ios / row.elapsed_s / row.workers / ceiling.iops
+        if share > CEILING_SHARE:
+            yield f"{share:.0%} of the {ceiling.iops:,.0f} IOPS that one worker reaches without a drive"
+
+
+def page_cache(workers: Sequence[WorkerPlan]) -> Iterator[Warning]:
+    """Requests without O_DIRECT."""
+    cached = [worker for worker in workers if not worker.engine.direct and not _null(worker)]
+    for what, jobs in _by_kind(cached):
+        yield warning(Code.PAGE_CACHE, what=f"{what} of {jobs}")
+
+
+def unwritten(workers: Sequence[WorkerPlan], observed: Observations) -> Iterator[Warning]:
+    """Reads of blocks that no one wrote."""
+    read = {file.path for worker in workers if _reads(worker) for file in worker.files}
+    for path, share in observed.unwritten.items():
+        if path in read and share > UNWRITTEN_SHARE:
+            yield warning(Code.UNWRITTEN, path=path, share=share)
+
+
+def compressible(workers: Sequence[WorkerPlan], observed: Observations) -> Iterator[Warning]:
+    """Zeros, data that packs well, or repeated data: written, or found where it is read."""
+    for worker in workers:
+        if not worker.pattern.rw.writes or _null(worker):
+            continue
+        buffers = worker.buffers
+        if buffers.zero:
+            yield warning(Code.COMPRESSIBLE, what=f"{worker.name} writes zeros")
+        elif buffers.compress_percent:
+            yield warning(
+                Code.COMPRESSIBLE,
+                what=f"{worker.name} writes data that compresses by {buffers.compress_percent:g} %",
+            )
+        elif buffers.dedupe_percent:
+            yield warning(
+                Code.COMPRESSIBLE,
+                what=f"{worker.name} repeats {buffers.dedupe_percent:g} % of what it writes",
+            )
+    read = {file.path for worker in workers if _reads(worker) for file in worker.files}
+    for path, sample in observed.samples.items():
+        if path not in read:
+            continue
+        if sample.zero_share > ZERO_SHARE:
+            yield warning(Code.COMPRESSIBLE, what=f"{path} is {sample.zero_share:.0%} zeros")
+        elif sample.saved_share > SAVED_SHARE:
+            yield warning(Code.COMPRESSIBLE, what=f"{path} compresses by {sample.saved_share:.0%}")
+        elif sample.repeated_share > REPEATED_SHARE:
+            yield warning(Code.COMPRESSIBLE, what=f"{path} repeats {sample.repeated_share:.0%} of its blocks")
+
+
+def busy(targets: Sequence[TargetFacts], observed: Observations) -> Iterator[Warning]:
+    """Other processes with the target open, and bytes on its device that were not ours."""
+    for path, users in observed.users.items():
+        shown = ", ".join(users[:3]) + (f" and {len(users) - 3} more" if len(users) > 3 else "")
+        yield warning(Code.BUSY_TARGET, path=path, who=f"open in {shown}")
+    for device, (read, written) in observed.foreign_bytes.items():
+        parts = [
+            f"{amount / 1e6:.1f} MB {did}" for amount, did in ((read, "read"), (written, "written")) if amount
+        ]
+        if parts:
+            path = next((facts.path for facts in targets if facts.device == device), device)
+            yield warning(
+                Code.BUSY_TARGET, path=path, who=f"{' and '.join(parts)} on {device} besides the run's own"
+            )
+
+
+def polling(
+    workers: Sequence[WorkerPlan],
+    machine: MachineFacts,
+    targets: Sequence[TargetFacts],
+    observed: Observations,
+) -> Iterator[Warning]:
+    """``hipri`` that does not poll."""
+    device_of = {facts.path: facts.device for facts in targets}
+    for worker in workers:
+        if not worker.engine.hipri:
+            continue
+        if worker.engine.kind is EngineKind.PVSYNC2 and kernel_version(machine.kernel) >= (5, 19):
+            yield warning(
+                Code.NO_POLLING,
+                what=f"{worker.name}: hipri under pvsync2",
+                why="since Linux 5.19 preadv2 ignores RWF_HIPRI for polling",
+                remedy="use ioengine=io_uring with hipri, on a device with poll queues",
+            )
+        for file in worker.files:
+            device = device_of.get(file.path)
+            if device is not None and observed.polls.get(device) is False:
+                yield warning(
+                    Code.NO_POLLING,
+                    what=f"{worker.name}: hipri on {device}",
+                    why="the device has no poll queues",
+                    remedy="for NVMe boot with nvme.poll_queues=N, or reload the module with it",
+                )
+
+
+def placement(plan: RunPlan, result: RunResult, machine: MachineFacts) -> Iterator[Warning]:
+    """Workers that moved, or were never pinned."""
+    moved = sum(worker.migrations > 0 for worker in result.workers)
+    if moved:
+        yield warning(Code.MIGRATION, workers=moved, total=len(result.workers))
+    # Workers whose job names CPUs were left to share them on purpose.
+    free = [len(stage.workers) for stage in plan.stages if any(not worker.cpus for worker in stage.workers)]
+    if free and any(not worker.pinned for worker in result.workers):
+        yield warning(Code.NO_PIN, workers=max(free), cpus=machine.cpus_allowed)
+
+
+def in_flight(result: RunResult) -> Iterator[Warning]:
+    """Requests that never came back."""
+    if result.in_flight:
+        oldest = max(request.age_ns for request in result.in_flight)
+        yield warning(Code.IN_FLIGHT, count=len(result.in_flight), age_s=oldest / 1e9)
+
+
+def bookkeeping(result: RunResult) -> Iterator[Warning]:
+    """What the recording itself lost."""
+    if dropped := sum(worker.log_dropped for worker in result.workers):
+        yield warning(Code.LOG_DROPPED, count=dropped)
+    if late := sum(worker.late_handovers for worker in result.workers):
+        yield warning(Code.INTERVALS_MERGED, count=late)
+
+
+def clock(result: RunResult) -> Iterator[Warning]:
+    """A clock that costs more or drifts."""
+    facts = result.clock
+    if facts.source != "tsc":
+        yield warning(
+            Code.CLOCK, why=f"clock_gettime instead of the TSC ({facts.reason or 'no reason given'})"
+        )
+    elif abs(facts.check_ppm) > DRIFT_PPM:
+        yield warning(
+            Code.CLOCK, why=f"the TSC ran {facts.check_ppm:+.0f} ppm off the kernel's clock during the run"
+        )
+
+
+def virtual(machine: MachineFacts, workers: Sequence[WorkerPlan]) -> Iterator[Warning]:
+    """A machine in front of the drive that is not there."""
+    if machine.virtualised and not all(map(_null, workers)):
+        yield warning(Code.VIRTUAL_MACHINE, evidence=machine.virtualised)
+
+
+def kernel_version(kernel: str) -> tuple[int, int]:
+    """Return major and minor version out of ``uname``'s words; (0, 0) where there are none.
+
+    >>> kernel_version("Linux 6.8.0-45-generic x86_64")
+    (6, 8)
+    """
+    for word in kernel.split():
+        numbers = word.replace("-", ".").split(".")
+        if len(numbers) > 1 and numbers[0].isdecimal() and numbers[1].isdecimal():
+            return int(numbers[0]), int(numbers[1])
+    return 0, 0
+
+
+def _by_kind(workers: Sequence[WorkerPlan]) -> Iterator[tuple[str, str]]:
+    """Reads and writes, each with the jobs that do them."""
+    jobs: Counter[tuple[str, str]] = Counter()
+    for worker in workers:
+        if _reads(worker):
+            jobs["reads", worker.name] += 1
+        if Direction.WRITE in worker.pattern.rw.directions:
+            jobs["writes", worker.name] += 1
+    for what in ("reads", "writes"):
+        if names := [name for kind, name in jobs if kind == what]:
+            yield what, ", ".join(names)
+
+
+def _reads(worker: WorkerPlan) -> bool:
+    return Direction.READ in worker.pattern.rw.directions and not _null(worker)
+
+
+def _null(worker: WorkerPlan) -> bool:
+    return worker.engine.kind is EngineKind.NULL
+
+
+def _us(time_ns: int) -> str:
+    return f"{time_ns / 1000:,.1f} us" if time_ns < 10**6 else f"{time_ns / 1e6:,.1f} ms"

@@ -1,0 +1,75 @@
+"""What the kernel counted on a block device during a run: its ``stat`` file before and after, subtracted.
+
+The times are those of block layer and device together, so a result can show how much of its mean latency lies
+there. The counters count everybody's I/O, not only ours. For a file, the device under it answers.
+Source: Documentation/block/stat.rst (11 columns; 15 since Linux 4.18 with discards; 17 since 5.5 with flushes).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from iogauge.schema import DeviceStat, TargetFacts
+from iogauge.target.sysfs import HOST, BlockDevice, Host
+
+_COLUMNS = (11, 15, 17)
+_SECTOR_BYTES = 512
+_MS = 10**6
+_WRAP = 1 << 32
+
+Counters = tuple[int, ...]
+"""The columns of one stat file, filled up with zeros to 17."""
+
+
+def parse_stat(text: str) -> Counters:
+    """Return the columns of a stat file; those that an older kernel lacks are zero.
+
+    Raises ValueError for anything that is not a stat file.
+
+    >>> parse_stat("1 0 8 2 0 0 0 0 0 3 4")[:4]
+    (1, 0, 8, 2)
+    """
+    columns = tuple(int(word) for word in text.split())
+    if len(columns) < _COLUMNS[0]:
+        raise ValueError(f"a stat file has at least {_COLUMNS[0]} columns, not {len(columns)}")
+    return (*columns, *(0,) * _COLUMNS[-1])[: _COLUMNS[-1]]
+
+
+def read_counters(targets: Iterable[TargetFacts], host: Host = HOST) -> dict[str, Counters]:
+    """Return the counters of every device of these targets, by kernel name. Devices without statistics are left out."""
+    found = {}
+    for name in dict.fromkeys(facts.device for facts in targets if facts.device):
+        device = BlockDevice.by_name(name, host)
+        text = device.text("stat") if device and device.text("queue/iostats") != "0" else None
+        if text:
+            found[name] = parse_stat(text)
+    return found
+
+
+def difference(device: str, before: Counters, after: Counters) -> DeviceStat:
+    """Return what happened in between. Times are 32-bit milliseconds in the kernel and may wrap once."""
+    delta = [late - early for early, late in zip(before, after, strict=True)]
+    # Only a counter that wrapped goes down; a device that was replaced meanwhile is caught by max().
+    delta = [change + _WRAP if -_WRAP < change < 0 else max(change, 0) for change in delta]
+    return DeviceStat(
+        device=device,
+        read_ios=delta[0],
+        read_merges=delta[1],
+        read_bytes=delta[2] * _SECTOR_BYTES,
+        read_ns=delta[3] * _MS,
+        write_ios=delta[4],
+        write_merges=delta[5],
+        write_bytes=delta[6] * _SECTOR_BYTES,
+        write_ns=delta[7] * _MS,
+        busy_ns=delta[9] * _MS,
+        queue_ns=delta[10] * _MS,
+        trim_ios=delta[11],
+        trim_ns=delta[14] * _MS,
+        flush_ios=delta[15],
+        flush_ns=delta[16] * _MS,
+    )
+
+
+def differences(before: Mapping[str, Counters], after: Mapping[str, Counters]) -> tuple[DeviceStat, ...]:
+    """Return the difference of every device that both looks found."""
+    return tuple(difference(name, before[name], after[name]) for name in before if name in after)

@@ -1,0 +1,107 @@
+"""Every warning iogauge can give, in one table: what it says, and the remedy it names.
+
+A warning says that a result means less than it seems to; it never stops a run. When each is given is decided in
+``judge``. Source: peers.md sections 3 and 6; style.md (one enum of warnings, each text naming the remedy).
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from iogauge.schema import Code, Warning  # noqa: A004
+
+
+class Text(NamedTuple):
+    """A message with places for facts, and what to do about it."""
+
+    message: str
+    hint: str
+
+
+TEXTS: dict[Code, Text] = {
+    Code.PAGE_CACHE: Text(
+        "{what} went through the page cache: latencies may be memory's, not the drive's",
+        "set direct=1",
+    ),
+    Code.UNWRITTEN: Text(
+        "{path}: {share:.0%} of the region was never written, and reads of it are answered without the drive",
+        "write the whole region first, or let iogauge create the file",
+    ),
+    Code.COMPRESSIBLE: Text(
+        "{what}: drives and filesystems that compress answer such data faster",
+        "use random data: leave zero_buffers, buffer_compress_percentage and dedupe_percentage off, "
+        "and fill the target with random data before reading it",
+    ),
+    Code.FEW_SAMPLES: Text(
+        "{row}: {ios} completions do not support {quantiles} (fewer than 10 beyond it)",
+        "run longer, or ask for lower percentiles",
+    ),
+    Code.GENERATOR_LIMITED: Text(
+        "{row}: the load generator, not only the drive, set the pace: {why}",
+        "use more workers on more CPUs, lower the rate, or free the CPUs from other work",
+    ),
+    Code.MIGRATION: Text(
+        "{workers} of {total} workers moved between CPUs while they were measured",
+        "pin them: cpus_allowed with cpus_allowed_policy=split, or no more workers than CPUs",
+    ),
+    Code.VIRTUAL_MACHINE: Text(
+        "this machine is virtual ({evidence}): its host may cache, throttle or share the drive, "
+        "and take the CPU away",
+        "measure on the host or on bare metal; compare only runs from this very machine",
+    ),
+    Code.BUSY_TARGET: Text(
+        "{path}: somebody else uses it: {who}",
+        "stop the other use, or choose an idle drive",
+    ),
+    Code.NO_POLLING: Text(
+        "{what} does not poll: {why}",
+        "{remedy}",
+    ),
+    Code.NO_PIN: Text(
+        "workers are not pinned: {workers} workers at once, {cpus} CPUs",
+        "use at most as many workers as CPUs, or set cpus_allowed",
+    ),
+    Code.CLOCK: Text(
+        "the clock is less exact than it could be: {why}",
+        "use a machine with an invariant TSC and clocksource=tsc; set time synchronisation to slew, not step",
+    ),
+    Code.IN_FLIGHT: Text(
+        "{count} requests had not come back when the run ended; the oldest was {age_s:.1f} s old",
+        "look at dmesg for the drive; their latencies are at least their ages and are missing from the histograms",
+    ),
+    Code.ERRORS: Text(
+        "{row}: {count} requests failed ({kinds})",
+        "look at dmesg for the drive; latencies are those of the requests that succeeded",
+    ),
+    Code.STALLED: Text(
+        "{row}: {count} completions were seen after their thread had stood still for over 1 ms: "
+        "their latency may be the thread's",
+        "free the CPUs from other work, or pin the workers; response and loop gap show what happened",
+    ),
+    Code.LOG_DROPPED: Text(
+        "the request log is incomplete: {count} requests were dropped, rather than slow the run down",
+        "write the log to a faster place, or lower the load; histograms are complete",
+    ),
+    Code.RATE_MISSED: Text(
+        "{row}: {achieved:.0f} of the {asked:.0f} requests a second asked for ({share:.1%})",
+        "the target or the generator cannot keep up: lower the rate, or raise iodepth or numjobs",
+    ),
+    Code.INTERVALS_MERGED: Text(
+        "{count} intervals were handed over late and merged with the next",
+        "free a CPU for the process, or use a longer interval; totals are complete",
+    ),
+    Code.ENGINE_FALLBACK: Text(
+        "{asked} is not available here ({why}); used {instead} instead",
+        "{remedy}",
+    ),
+}
+
+
+def warning(code: Code, **facts: object) -> Warning:
+    """Return the warning with its facts filled in; raises KeyError where one is missing.
+
+    >>> warning(Code.LOG_DROPPED, count=3).message
+    'the request log is incomplete: 3 requests were dropped, rather than slow the run down'
+    """
+    text = TEXTS[code]
+    return Warning(code=code, message=text.message.format(**facts), hint=text.hint.format(**facts))

@@ -1,0 +1,141 @@
+"""Watches the machine around one run: looks at targets before it, at counters after it, and adds what it saw.
+
+The only part of this room with state. It stands outside the run and is called at its start and end::
+
+    watch = Watch()
+    record = run.execute(jobs, on_start=watch.started)
+    record = watch.finished(record, rows)
+
+Looking costs a few milliseconds before the workers start and nothing while they run. Failing to see something is
+no error: what cannot be seen is left out. Source: issue "Knowing ourselves".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from iogauge.machine.compress import Sample, sample_data
+from iogauge.machine.extents import unwritten_share
+from iogauge.machine.facts import machine_facts
+from iogauge.machine.interference import foreign_bytes, other_processes
+from iogauge.machine.judge import Observations, RowFigures, judge
+from iogauge.machine.stat import Counters, differences, read_counters
+from iogauge.schema import (
+    DeviceStat,
+    EngineKind,
+    FilePlan,
+    MachineFacts,
+    RunPlan,
+    RunRecord,
+    TargetFacts,
+    Warning,  # noqa: A004
+)
+from iogauge.target.sysfs import HOST, BlockDevice, Host
+
+
+class Watch:
+    """One run's observer. Use a new one for every run; ``machine`` spares looking the machine up again."""
+
+    def __init__(self, *, machine: MachineFacts | None = None, host: Host = HOST) -> None:
+        self._host = host
+        self._machine = machine
+        self._counters: dict[str, Counters] = {}
+        self._users: dict[str, list[str]] = {}
+        self._unwritten: dict[str, float] = {}
+        self._samples: dict[str, Sample] = {}
+        self._polls: dict[str, bool] = {}
+
+    def started(self, plan: RunPlan, targets: Sequence[TargetFacts]) -> None:
+        """Look at targets that are open and about to be driven: ``execute``'s ``on_start``."""
+        self._users = other_processes(targets, self._host)
+        for file in _read_files(plan):
+            share = unwritten_share(
+                file.fd,
+                offset_bytes=file.region_offset_bytes,
+                length_bytes=file.region_bytes,
+                host=self._host,
+            )
+            sample = sample_data(
+                file.fd, offset_bytes=file.region_offset_bytes, length_bytes=file.region_bytes
+            )
+            if share is not None:
+                self._unwritten[file.path] = max(share, self._unwritten.get(file.path, 0.0))
+            if sample is not None:
+                self._samples[file.path] = sample
+        for name in {facts.device for facts in targets if facts.device}:
+            device = BlockDevice.by_name(name, self._host)
+            polls = device.disk.text("queue/io_poll") if device else None
+            if polls is not None:
+                self._polls[name] = polls == "1"
+        # Last, so that our own looking is not counted.
+        self._counters = read_counters(targets, self._host)
+
+    def finished(
+        self,
+        record: RunRecord,
+        rows: Sequence[RowFigures],
+        *,
+        own_bytes: Mapping[str, tuple[int, int]] | None = None,
+        fallbacks: Sequence[Warning] = (),
+    ) -> RunRecord:
+        """Return the record with device statistics and all warnings.
+
+        ``own_bytes`` gives what the run read and wrote by device name, ramps included; only devices in it are
+        judged for other people's I/O. Warnings that the record has already are kept, in front.
+        """
+        stats = differences(self._counters, read_counters(record.targets, self._host))
+        observed = Observations(
+            unwritten=self._unwritten,
+            samples=self._samples,
+            users=self._users,
+            foreign_bytes=dict(_foreign(stats, record, own_bytes or {})),
+            polls=self._polls,
+            fallbacks=fallbacks,
+        )
+        found = judge(
+            plan=record.plan,
+            result=record.result,
+            targets=record.targets,
+            ceiling=record.ceiling,
+            machine=self._machine or machine_facts(self._host),
+            rows=rows,
+            observed=observed,
+        )
+        warnings = tuple(dict.fromkeys((*record.warnings, *found)))
+        return record.model_copy(update={"device_stats": stats, "warnings": warnings})
+
+
+def _read_files(plan: RunPlan) -> Iterator[FilePlan]:
+    """Each region once, of the files that will be read from a real target."""
+    seen = set()
+    for stage in plan.stages:
+        for worker in stage.workers:
+            if worker.engine.kind is EngineKind.NULL or "read" not in worker.pattern.rw.directions:
+                continue
+            for file in worker.files:
+                region = (file.path, file.region_offset_bytes, file.region_bytes)
+                if file.fd >= 0 and region not in seen:
+                    seen.add(region)
+                    yield file
+
+
+def _foreign(
+    stats: Sequence[DeviceStat], record: RunRecord, own: Mapping[str, tuple[int, int]]
+) -> Iterator[tuple[str, tuple[int, int]]]:
+    # Buffered writes reach the device at another time, or never: nothing can be told then.
+    if not all(worker.engine.direct for stage in record.plan.stages for worker in stage.workers):
+        return
+    for counted in stats:
+        if counted.device in own:
+            read, written = own[counted.device]
+            through_filesystem = any(
+                facts.kind == "file" for facts in record.targets if facts.device == counted.device
+            )
+            beyond = foreign_bytes(
+                counted,
+                own_read_bytes=read,
+                own_write_bytes=written,
+                through_filesystem=through_filesystem,
+            )
+            if any(beyond):
+                yield counted.device, beyond

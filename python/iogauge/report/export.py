@@ -1,0 +1,52 @@
+"""Charts as files, for scripts and papers: SVG, PNG and CSV, drawn without a browser by vl-convert."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+import vl_convert
+
+from iogauge.errors import IogaugeError
+from iogauge.report.charts import Chart, Spec
+
+VEGA_LITE = "6.4"
+"""The version that Altair writes for and vl-convert carries."""
+
+PNG_SCALE = 2.0
+
+
+def svg(spec: Spec) -> str:
+    """Return a whole specification as SVG."""
+    drawn: str = vl_convert.vegalite_to_svg(spec, vl_version=VEGA_LITE)
+    return drawn
+
+
+def write_charts(charts: Iterable[Chart], directory: Path) -> list[Path]:
+    """Write each chart's pictures, one for each statistic it can show, and its data; return the files, in order.
+
+    Raises IogaugeError where the directory or a file cannot be written.
+    """
+    written = []
+    try:
+        directory.mkdir(parents=True, exist_ok=True)
+        for chart in charts:
+            for name, content in _files(chart):
+                path = directory / name
+                path.write_bytes(content)
+                written.append(path)
+    except OSError as error:
+        raise IogaugeError(
+            f"{error.filename or directory}: cannot write the charts: {error.strerror}",
+            hint="name another directory with --export",
+        ) from error
+    return written
+
+
+def _files(chart: Chart) -> Iterator[tuple[str, bytes]]:
+    for statistic in chart.scales:
+        name = f"{chart.name}-{statistic}" if len(chart.scales) > 1 else chart.name
+        picture = svg(chart.spec(statistic))
+        yield f"{name}.svg", picture.encode()
+        yield f"{name}.png", vl_convert.svg_to_png(picture, scale=PNG_SCALE)
+    yield f"{chart.name}.csv", chart.table.csv().encode()

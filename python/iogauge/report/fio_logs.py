@@ -1,0 +1,305 @@
+"""fio's log files: ``write_bw_log``, ``write_lat_log``, ``write_iops_log`` and ``write_hist_log``, in fio's formats.
+
+    PREFIX_bw.N.log, PREFIX_iops.N.log, PREFIX_{lat,clat,slat}.N.log     time, value, ddir, bs, prio
+    PREFIX_clat_hist.N.log                                               time, ddir, bs, 1856 counts
+
+Time in ms since the row's measured start, latencies in ns, bandwidth in KiB/s (per request in kB/s, as fio does).
+With ``log_avg_msec`` (and for histograms ``log_hist_msec``) lines come from the run's intervals while it runs;
+without it, one line a request from the request log, afterwards. Memory does not grow with the run either way.
+
+Differences from fio, both deliberate: a window without I/O is a line with zeros (a latency log, where zero would
+be a lie, has no line for it); and a group that is reported as one row has one file, numbered as its first worker.
+
+Source: peers.md section 3 (Logs), and the files of fio 3.33.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, TextIO
+
+import numpy as np
+from numpy.typing import NDArray
+
+from iogauge.errors import IogaugeError
+from iogauge.report.fio_buckets import buckets
+from iogauge.schema import Direction, Interval, Job, JobFile, Kind, RunPlan
+from iogauge.stats.histogram import Histogram
+
+SHORTEST_NS = 10_000_000
+"""No interval is shorter: handing out histograms must stay far from the time of an I/O."""
+DEFAULT_NS = 1_000_000_000
+
+DDIR = {Direction.READ: 0, Direction.WRITE: 1, Direction.TRIM: 2}
+_LATENCIES = (Kind.LAT, Kind.CLAT, Kind.SLAT)
+
+
+def interval_ns_for(jobs: JobFile, *, otherwise_ns: int = DEFAULT_NS) -> int:
+    """Return the interval that divides every log's window, and ``otherwise_ns`` where there are logs or not.
+
+    Raises IogaugeError where that would be shorter than 10 ms.
+    """
+    interval_ns = math.gcd(otherwise_ns, *_windows(jobs))
+    if interval_ns < SHORTEST_NS:
+        raise IogaugeError(
+            f"{jobs.source}: log windows of {', '.join(f'{each / 1e6:g} ms' for each in sorted(_windows(jobs)))} "
+            f"need intervals of {interval_ns / 1e6:g} ms, and {SHORTEST_NS / 1e6:g} ms is the shortest",
+            hint="use multiples of 10 for log_avg_msec and log_hist_msec; without log_avg_msec every request is logged",
+        )
+    return interval_ns
+
+
+def require_interval(jobs: JobFile, *, interval_ns: int) -> None:
+    """Raise IogaugeError where a chosen interval does not divide the windows that the jobs' logs need."""
+    for window_ns in sorted(_windows(jobs)):
+        if window_ns % interval_ns:
+            raise IogaugeError(
+                f"a log window of {window_ns / 1e6:g} ms is no multiple of the interval, {interval_ns / 1e6:g} ms",
+                hint="choose an interval that divides log_avg_msec and log_hist_msec, or leave it out",
+            )
+
+
+def needs_requests(jobs: JobFile) -> bool:
+    """Return whether some log wants a line for every request."""
+    return any(_prefixes(job) and not job.log_avg_ns for job in jobs.jobs)
+
+
+def wanted(jobs: JobFile) -> bool:
+    """Return whether any job writes a log at all."""
+    return any(_prefixes(job) or job.write_hist_log is not None for job in jobs.jobs)
+
+
+def _windows(jobs: JobFile) -> set[int]:
+    averaged = {job.log_avg_ns for job in jobs.jobs if _prefixes(job)}
+    histograms = {job.log_hist_ns for job in jobs.jobs if job.write_hist_log is not None}
+    return (averaged | histograms) - {0}
+
+
+def _prefixes(job: Job) -> dict[str, str]:
+    """The logs of rates and latencies that a job asks for: what is logged, and under which prefix."""
+    given = {"bw": job.write_bw_log, "iops": job.write_iops_log, "lat": job.write_lat_log}
+    return {what: prefix or job.name for what, prefix in given.items() if prefix is not None}
+
+
+def _names(job: Job) -> list[str]:
+    names = [name for what in _prefixes(job) for name in (_LATENCIES if what == "lat" else (what,))]
+    return [*map(str, names), *(["clat_hist"] if job.write_hist_log is not None else [])]
+
+
+def name_of(name: str, job: Job, number: int) -> str:
+    """Return the name of one log file; ``number`` counts workers from 1.
+
+    >>> name_of("clat", Job(name="reader", write_lat_log="out"), 1)
+    'out_clat.1.log'
+    """
+    given = {"bw": job.write_bw_log, "iops": job.write_iops_log, "clat_hist": job.write_hist_log}
+    prefix = given.get(name, job.write_lat_log) or job.name
+    return f"{prefix}_{name}.{number}.log"
+
+
+@dataclass
+class _Window:
+    """What one row did in the window that is open."""
+
+    number: int
+    end_ns: int = 0
+    start_ns: int | None = None
+    tallies: dict[Direction, list[int]] = field(default_factory=dict)
+    """I/Os and bytes."""
+    latencies: dict[tuple[Direction, Kind], list[Histogram]] = field(default_factory=dict)
+
+    def add(self, interval: Interval, kinds: tuple[Kind, ...]) -> None:
+        self.start_ns = interval.start_ns if self.start_ns is None else min(self.start_ns, interval.start_ns)
+        self.end_ns = max(self.end_ns, interval.end_ns)
+        for direction, tally in interval.tallies.items():
+            sums = self.tallies.setdefault(direction, [0, 0])
+            sums[0] += tally.ios
+            sums[1] += tally.bytes
+            for kind in kinds:
+                data = tally.histograms.get(kind)
+                if data is None and kind is Kind.CLAT:
+                    data = tally.histograms.get(Kind.LAT)
+                if data is not None:
+                    self.latencies.setdefault((direction, kind), []).append(Histogram.decode(data))
+
+
+@dataclass
+class _RowLogs:
+    """The open files of one row. ``origin_ns`` is the row's measured start, since that of its stage."""
+
+    job: Job
+    directions: tuple[Direction, ...]
+    files: dict[str, TextIO]
+    origin_ns: int | None = None
+    average: _Window | None = None
+    histogram: _Window | None = None
+
+    def time_ms(self, instant_ns: int) -> int:
+        return (instant_ns - (self.origin_ns or 0)) // 10**6
+
+
+class FioLogs:
+    """Writes the logs of a run: made when its plan is known, fed with its intervals, closed at its end.
+
+    Trouble with a file never stops the run: it is kept, and raised by ``close`` as IogaugeError.
+    """
+
+    def __init__(self, jobs: JobFile, plan: RunPlan, *, directory: Path = Path()) -> None:
+        self._trouble: OSError | None = None
+        self._rows: dict[tuple[int, int], _RowLogs] = {}
+        self._files = ExitStack()
+        number = 0
+        for stage, each in enumerate(plan.stages):
+            for worker in each.workers:
+                number += 1
+                if (stage, worker.row) not in self._rows:
+                    job = jobs.jobs[worker.job]
+                    self._rows[stage, worker.row] = _RowLogs(
+                        job,
+                        tuple(direction for direction in DDIR if direction in job.rw.directions),
+                        {name: self._open(directory / name_of(name, job, number)) for name in _names(job)},
+                    )
+
+    def _open(self, path: Path) -> TextIO:
+        try:
+            return self._files.enter_context(path.open("w", encoding="ascii"))
+        except OSError as error:
+            self._files.close()
+            raise IogaugeError(
+                f"{path}: cannot write the log: {error.strerror}",
+                hint="check the prefix of the job's write_*_log",
+            ) from error
+
+    def interval(self, interval: Interval) -> None:
+        """Take one interval, or one part of one; the ramp is left out."""
+        row = self._rows.get((interval.stage, interval.row))
+        if row is None or interval.ramp or self._trouble:
+            return
+        if row.origin_ns is None:
+            row.origin_ns = interval.start_ns
+        try:
+            if row.job.log_avg_ns and _prefixes(row.job):
+                row.average = self._enter(row, row.average, interval, row.job.log_avg_ns, self._averages)
+                row.average.add(interval, _LATENCIES if row.job.write_lat_log is not None else ())
+            if row.job.log_hist_ns and row.job.write_hist_log is not None:
+                row.histogram = self._enter(
+                    row, row.histogram, interval, row.job.log_hist_ns, self._histograms
+                )
+                row.histogram.add(interval, (Kind.CLAT,))
+        except OSError as error:
+            self._trouble = error
+
+    def _enter(
+        self,
+        row: _RowLogs,
+        window: _Window | None,
+        interval: Interval,
+        window_ns: int,
+        write: Callable[[_RowLogs, _Window], None],
+    ) -> _Window:
+        """Return the window that ``interval`` belongs to, having written the one before if that is over."""
+        number = interval.start_ns // window_ns
+        if window is not None and window.number != number:
+            write(row, window)
+            window = None
+        return window or _Window(number)
+
+    def _averages(self, row: _RowLogs, window: _Window) -> None:
+        time_ms = row.time_ms(window.end_ns)
+        length_ns = max(window.end_ns - (window.start_ns or 0), 1)
+        for direction in row.directions:
+            ios, moved = window.tallies.get(direction, (0, 0))
+            values = {"bw": moved * 10**9 // length_ns >> 10, "iops": ios * 10**9 // length_ns}
+            for kind in _LATENCIES:
+                parts = Histogram.merge(window.latencies.get((direction, kind), ()))
+                if parts.count:
+                    values[kind.value] = round(parts.mean)
+            for name, value in values.items():
+                if name in row.files:
+                    row.files[name].write(f"{time_ms}, {value}, {DDIR[direction]}, 0, 0\n")
+
+    def _histograms(self, row: _RowLogs, window: _Window) -> None:
+        time_ms = row.time_ms(window.end_ns)
+        for direction in row.directions:
+            counts = buckets(Histogram.merge(window.latencies.get((direction, Kind.CLAT), ())))
+            size = getattr(row.job.bs, direction.value).maximum_bytes
+            row.files["clat_hist"].write(
+                f"{time_ms}, {DDIR[direction]}, {size}, {', '.join(map(str, counts))}\n"
+            )
+
+    def requests(self, path: Path) -> None:
+        """Write the logs that have a line for every request, from the request log at ``path`` (Parquet)."""
+        try:
+            for batch in _batches(path):
+                self._request_lines(batch)
+        except OSError as error:
+            self._trouble = self._trouble or error
+
+    def _request_lines(self, batch: dict[str, NDArray[Any]]) -> None:
+        for place, row in self._rows.items():
+            if row.job.log_avg_ns or not _prefixes(row.job):
+                continue
+            mine = (
+                (batch["stage"] == place[0])
+                & (batch["row"] == place[1])
+                & ~batch["ramp"]
+                & (batch["result"] >= 0)
+            )
+            for request in zip(*(batch[name][mine].tolist() for name in _COLUMNS), strict=True):
+                start_ns, issued_ns, done_ns, length_bytes, direction = request
+                if direction not in DDIR:
+                    continue
+                if row.origin_ns is None:
+                    row.origin_ns = start_ns
+                clat_ns = done_ns - (start_ns if issued_ns is None else issued_ns)
+                tail = f"{DDIR[direction]}, {length_bytes}, 0\n"
+                time_ms = row.time_ms(done_ns)
+                values = {
+                    "bw": length_bytes * 10**6 // max(clat_ns, 1),
+                    "iops": 1,
+                    "lat": done_ns - start_ns,
+                    "clat": clat_ns,
+                    "slat": None if issued_ns is None else issued_ns - start_ns,
+                }
+                for name, file in row.files.items():
+                    if (value := values.get(name)) is not None:
+                        file.write(f"{time_ms}, {value}, {tail}")
+
+    def close(self) -> None:
+        """Write the windows that are still open and close the files.
+
+        Raises IogaugeError where anything could not be written, now or earlier.
+        """
+        try:
+            for row in self._rows.values():
+                if row.average and not self._trouble:
+                    self._averages(row, row.average)
+                if row.histogram and not self._trouble:
+                    self._histograms(row, row.histogram)
+            self._files.close()
+        except OSError as error:
+            self._trouble = self._trouble or error
+        if self._trouble:
+            raise IogaugeError(
+                f"the job's logs are not complete: {self._trouble.strerror}",
+                hint="free some space, or log elsewhere",
+            ) from self._trouble
+
+
+_COLUMNS = ("start_ns", "issued_ns", "done_ns", "length_bytes", "direction")
+
+
+def _batches(path: Path) -> Iterator[dict[str, NDArray[Any]]]:
+    """Yield a request log piece by piece, as arrays by column; an ``issued_ns`` that is not known is None."""
+    import pyarrow.parquet as parquet
+
+    with parquet.ParquetFile(path) as log:
+        for batch in log.iter_batches(columns=[*_COLUMNS, "stage", "row", "ramp", "result"]):
+            columns = {name: batch.column(name).to_numpy(zero_copy_only=False) for name in batch.schema.names}
+            columns["issued_ns"] = np.array(batch.column("issued_ns").to_pylist(), dtype=object)
+            columns["ramp"] = columns["ramp"].astype(bool)
+            yield columns

@@ -1,0 +1,49 @@
+"""Plain text in columns: cells in, aligned lines out. Knows nothing of what the cells say."""
+
+from __future__ import annotations
+
+import re
+import textwrap
+from collections.abc import Sequence
+
+WIDTH = 100
+"""Columns that every text report fits in."""
+
+
+def aligned(table: Sequence[Sequence[str]], *, indent: str = "", left: int = 1, gap: int = 2) -> list[str]:
+    """Return one line a row: the first ``left`` columns flush left, the others flush right.
+
+    >>> aligned([["p50", "9 us"], ["p99.9", "12.5 us"]])
+    ['p50       9 us', 'p99.9  12.5 us']
+    """
+    widths = [max(map(len, column)) for column in zip(*table, strict=True)]
+    lines = []
+    for cells in table:
+        fitted = [
+            cell.ljust(width) if place < left else cell.rjust(width)
+            for place, (cell, width) in enumerate(zip(cells, widths, strict=True))
+        ]
+        lines.append((indent + (" " * gap).join(fitted)).rstrip())
+    return lines
+
+
+_BOUND = re.compile(r"(?<=[\d~]) (?=[\d%A-Za-z])")
+"""The space between a number and its unit, or its mark: no line breaks there."""
+
+
+def labelled(label: str, text: str, *, indent: str = "  ", width: int = 13) -> list[str]:
+    """Return ``text`` beside a label, wrapped at 100 columns into a block of its own.
+
+    >>> labelled("errors", "EIO 3")
+    ['  errors       EIO 3']
+    """
+    begin = f"{indent}{label:<{width}}"
+    wrapped = textwrap.wrap(
+        _BOUND.sub("\u00a0", text),
+        WIDTH,
+        initial_indent=begin,
+        subsequent_indent=" " * len(begin),
+        break_on_hyphens=False,
+        break_long_words=False,
+    )
+    return [line.replace("\u00a0", " ") for line in wrapped] or [begin.rstrip()]

@@ -1,0 +1,140 @@
+"""The report: one HTML file that needs no network, no server and, for reading, no scripts.
+
+Charts are in it twice: drawn, as SVG, for whoever reads without scripts, and as Vega-Lite specifications, which the
+scripts of the page (Vega, inlined) draw anew with the statistic that the reader chooses and save as SVG, PNG and CSV.
+
+A name in a job file or on a drive is text everywhere, never markup: Jinja2 escapes, data travels as JSON, and the
+page's own policy lets no script run but its two, known by their hashes, and nothing be fetched.
+Does not judge: figures are ``iogauge.stats``'s. Source: methods.md WP-3.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import jinja2
+import vl_convert
+from markupsafe import Markup
+
+from iogauge.errors import IogaugeError
+from iogauge.report import html_facts, html_text
+from iogauge.report.charts import DATASET, Chart
+from iogauge.report.charts_data import STATISTICS
+from iogauge.report.charts_pressure import pressure_chart
+from iogauge.report.charts_theme import config
+from iogauge.report.charts_time import time_chart
+from iogauge.report.export import VEGA_LITE, svg
+from iogauge.report.html_reviews import Drive, load
+from iogauge.stats.quantiles import FEWEST_BLOCKS
+
+TEMPLATES = Path(__file__).parent / "templates"
+
+
+@dataclass(frozen=True)
+class Report:
+    """Reviews and their charts, read from the store once: to be written as a page, as pictures, or both."""
+
+    drives: tuple[Drive, ...]
+    pressure: Chart
+    over_time: tuple[Chart, ...]
+    """One for each drive, in the same order."""
+
+    @classmethod
+    def of(cls, directories: Sequence[Path]) -> Report:
+        """Read the reviews in ``directories``.
+
+        Raises IogaugeError where one is not a review, is damaged or newer, or where they have no axis in common.
+        """
+        drives = load(directories)
+        charts = (time_chart(drive, name=f"over-time-{place}") for place, drive in enumerate(drives, 1))
+        return cls(drives, pressure_chart(drives), tuple(charts))
+
+    @property
+    def charts(self) -> tuple[Chart, ...]:
+        """All charts, the write-pressure chart first."""
+        return (self.pressure, *self.over_time)
+
+    def write(self, path: Path) -> None:
+        """Write the page to ``path``, replacing what is there. Raises IogaugeError where that cannot be done."""
+        try:
+            path.write_text(self.page(), encoding="utf-8")
+        except OSError as error:
+            raise IogaugeError(
+                f"{path}: cannot write the report: {error.strerror}", hint="name another place with --output"
+            ) from error
+
+    def page(self) -> str:
+        """Return the page."""
+        scripts = [Markup(_bundle()), Markup((TEMPLATES / "report.js").read_text("utf-8"))]
+        return _environment().get_template("report.html.j2").render(
+            plan=self.drives[0].plan,
+            drives=self.drives,
+            verdicts=[html_text.verdict(drive) for drive in self.drives],
+            comparison=html_text.comparison(self.drives),
+            step_tables=[list(html_text.step_rows(drive)) for drive in self.drives],
+            assumed=[_assumed_independent(drive) for drive in self.drives],
+            fewest=FEWEST_BLOCKS,
+            environments=[html_facts.environment(drive) for drive in self.drives],
+            statistics=STATISTICS,
+            pressure=self.pressure,
+            over_time=self.over_time,
+            drawn={chart.name: Markup(_drawn(chart)) for chart in self.charts},
+            data={
+                "config": config(),
+                "dataset": DATASET,
+                "charts": {chart.name: _payload(chart) for chart in self.charts},
+            },
+            style=Markup((TEMPLATES / "report.css").read_text("utf-8")),
+            scripts=scripts,
+            hashes=[_hash(script) for script in scripts],
+        )  # fmt: skip
+
+
+def _drawn(chart: Chart) -> str:
+    """Return the chart as SVG: what is seen until the scripts have run, or without them."""
+    return svg(chart.spec(next(iter(chart.scales))))
+
+
+def _payload(chart: Chart) -> dict[str, Any]:
+    """Return what the page's script draws a chart from and saves it with."""
+    return {
+        "columns": chart.table.columns,
+        "values": chart.table.rows,
+        "scales": chart.scales,
+        "specs": {f"{statistic} {scale}": spec for (statistic, scale), spec in chart.variants.items()},
+    }
+
+
+def _assumed_independent(drive: Drive) -> bool:
+    """Return whether any step was too short to see how its latencies cluster."""
+    return any(figures.mean and not figures.mean.dependence for _, figures, _ in drive.measured())
+
+
+@cache
+def _bundle() -> str:
+    """Return Vega, Vega-Lite and Vega-Embed as one script, in a scope of its own."""
+    code: str = vl_convert.javascript_bundle("window.vegaEmbed = vegaEmbed;", vl_version=VEGA_LITE)
+    if "</script" in code.lower() or "<!--" in code:
+        raise RuntimeError("the Vega bundle would end its own script element")
+    return f"(() => {{{code}\n}})();"
+
+
+def _hash(script: str) -> str:
+    return f"sha256-{base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()}"
+
+
+def _environment() -> jinja2.Environment:
+    environment = jinja2.Environment(
+        loader=jinja2.FileSystemLoader(TEMPLATES),
+        autoescape=True,
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    return environment

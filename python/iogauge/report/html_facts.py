@@ -1,0 +1,105 @@
+"""The circumstances of a review as terms and values: machine, target, clock, generator, where it came from.
+
+What is not known says so: an absent fact must not look like a good one.
+"""
+
+from __future__ import annotations
+
+import shlex
+
+from iogauge.report.html_reviews import Drive
+from iogauge.report.html_text import latency
+from iogauge.report.quantities import block, figure, size
+from iogauge.schema import SCHEMA_VERSION
+
+Facts = list[tuple[str, str]]
+
+
+def environment(drive: Drive) -> list[tuple[str, Facts]]:
+    """Return what was measured, on what and with what, in sections."""
+    return [
+        ("Target", _target(drive)),
+        ("Machine", _machine(drive)),
+        ("Clock and generator", _generator(drive)),
+        ("Provenance", _provenance(drive)),
+    ]
+
+
+def _target(drive: Drive) -> Facts:
+    target = drive.manifest.target
+    return [
+        ("Path", target.path),
+        *([("Lies at", target.real_path)] if target.real_path not in ("", target.path) else []),
+        ("Kind", {"block": "block device", "file": "file", "null": "nothing: the null engine"}[target.kind]),
+        ("Size", size(target.size_bytes)),
+        ("Model", _known(target.model)),
+        ("Serial", _known(target.serial)),
+        ("Firmware", _known(target.firmware)),
+        ("Device", _known(target.device)),
+        *([("Filesystem", _known(target.filesystem))] if target.kind == "file" else []),
+        (
+            "Logical / physical block",
+            f"{_block(target.logical_block_bytes)} / {_block(target.physical_block_bytes)}",
+        ),
+        ("Rotating", {True: "yes", False: "no", None: "unknown"}[target.rotational]),
+        ("Scheduler", _known(target.scheduler)),
+        ("Write cache", _known(target.write_cache)),
+    ]
+
+
+def _machine(drive: Drive) -> Facts:
+    machine = drive.manifest.machine
+    return [
+        ("Host", machine.hostname),
+        ("Processor", machine.cpu),
+        ("CPUs", f"{machine.cpus}, {machine.cpus_allowed} of them allowed"),
+        ("Memory", size(machine.memory_bytes)),
+        ("Kernel", machine.kernel),
+        ("Virtual", machine.virtualised or "no sign of it"),
+        ("Clocksource", _known(machine.clocksource)),
+        ("Governor", _known(machine.governor)),
+    ]
+
+
+def _generator(drive: Drive) -> Facts:
+    facts: Facts = []
+    for _, _, record in drive.measured():
+        clock = record.result.clock
+        facts.append(
+            ("Timestamps", "TSC" if clock.source == "tsc" else f"clock_gettime ({clock.reason or 'no TSC'})")
+        )
+        facts.append(("Reading the clock", latency(clock.read_cost_ns)))
+        if clock.source == "tsc":
+            facts.append(("Off the kernel's clock by", f"{clock.check_ppm:+.2f} ppm"))
+        break
+    ceiling = drive.manifest.ceiling
+    if ceiling is None:
+        return [*facts, ("Ceiling", "not measured")]
+    return [
+        *facts,
+        ("Ceiling, one worker", f"{figure(round(ceiling.iops))} IOPS on the null engine"),
+        ("Own cost of a request", f"{latency(ceiling.lat_mean_ns)} (null engine, iodepth 1), not subtracted"),
+        ("Timer wakes late by", f"{latency(ceiling.sleep_slack_ns)} (p99)"),
+    ]
+
+
+def _provenance(drive: Drive) -> Facts:
+    manifest = drive.manifest
+    return [
+        ("Command", shlex.join(manifest.command)),
+        ("Suite", f"{manifest.plan.suite}, pace {manifest.pace}"),
+        ("Procedure", manifest.plan.source),
+        ("Seed", str(manifest.seed)),
+        ("Begun", manifest.created_at),
+        ("Review", f"{manifest.id}, schema {manifest.schema_version} (read as {SCHEMA_VERSION})"),
+        ("Versions", ", ".join(f"{name} {version}" for name, version in sorted(manifest.versions.items()))),
+        *([("Commit", manifest.machine.git)] if manifest.machine.git else []),
+    ]
+
+
+def _known(value: str | None) -> str:
+    return value or "unknown"
+
+
+def _block(value_bytes: int | None) -> str:
+    return "unknown" if value_bytes is None else block(value_bytes)

@@ -1,0 +1,248 @@
+"""What the report says in words and cells: figures with their intervals, the verdict, a step's row.
+
+Every sentence is made of figures that the step's stored run supports; where a sample is too small, the text says
+what it would need. Returns plain text and plain values: escaping and layout are the template's.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from iogauge.report.charts_data import STATISTICS, Statistic
+from iogauge.report.html_reviews import Drive, Step
+from iogauge.report.quantities import bandwidth, counted, duration, figure
+from iogauge.stats.figures import Ratio, StepFigures, ratio
+from iogauge.stats.histogram import EXCEEDANCES
+from iogauge.stats.quantiles import Estimate
+
+GAP_WORTH_TELLING_NS = 1_000_000
+
+_UNITS = ((1e9, "s"), (1e6, "ms"), (1e3, "µs"), (1.0, "ns"))
+
+
+Measured = tuple[Step, StepFigures]
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One figure of the step table: ``text``, beneath it ``interval``, and why it is not supported, if it is not."""
+
+    text: str
+    interval: str = ""
+    unsupported: str = ""
+
+
+@dataclass(frozen=True)
+class StepRow:
+    """One step of the table; ``cells`` hold the statistics in the order of ``STATISTICS``."""
+
+    asked: str
+    achieved: str
+    reads: str
+    read_iops: str
+    cells: tuple[Cell, ...]
+    maximum: str
+    device: str
+    supports: str
+    remarks: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What a reader should take away of one drive: sentences, and the figures that matter by name."""
+
+    sentences: tuple[str, ...]
+    figures: tuple[tuple[str, str, str], ...]
+    """Name, value, and what it is compared with."""
+
+
+def latency(value_ns: float) -> str:
+    """Return a latency for people.
+
+    >>> latency(84_230), latency(812)
+    ('84.23 µs', '812 ns')
+    """
+    return duration(value_ns).replace(" us", " µs")
+
+
+def interval(low_ns: float | None, high_ns: float | None) -> str:
+    """Return a 95 % interval in one unit.
+
+    >>> interval(83_900, 84_600), interval(1_900_000, None), interval(None, None)
+    ('83.90–84.60 µs', '≥ 1.900 ms', '')
+    """
+    known = [value for value in (low_ns, high_ns) if value is not None]
+    if not known:
+        return ""
+    scale, unit = next((pair for pair in _UNITS if known[-1] >= pair[0]), _UNITS[-1])
+    if low_ns is None or high_ns is None:
+        return f"{'≥' if high_ns is None else '≤'} {figure(known[0] / scale)} {unit}"
+    return f"{figure(low_ns / scale)}–{figure(high_ns / scale)} {unit}"
+
+
+def times(value: Ratio) -> str:
+    """Return a ratio with its interval.
+
+    >>> times(Ratio(4.123, 3.98, 4.3)), times(Ratio(4.123, 3.98, None))
+    ('4.12 times (95 % interval 3.98–4.30)', '4.12 times')
+    """
+    if value.low is None or value.high is None:
+        return f"{value.value:.2f} times"
+    return f"{value.value:.2f} times (95 % interval {value.low:.2f}–{value.high:.2f})"
+
+
+def supported_up_to(count: int) -> str:
+    """Return the highest quantile of the usual ones that ``count`` samples support.
+
+    >>> supported_up_to(10_000), supported_up_to(19)
+    ('p99.9', 'none')
+    """
+    names = {20: "median", 100: "p90"}
+    exponent = math.floor(math.log10(count / EXCEEDANCES)) if count >= 100 else 0
+    if exponent < 2:
+        return next((name for needed, name in sorted(names.items(), reverse=True) if count >= needed), "none")
+    return "p99" if exponent == 2 else f"p99.{'9' * (exponent - 2)}"
+
+
+def step_rows(drive: Drive) -> Iterator[StepRow | tuple[str, str]]:
+    """Yield the table's rows; for a step that is not complete, what was asked and its id."""
+    for step in drive.steps:
+        asked = figure(step.plan.at) if step.plan.at % 1 else f"{step.plan.at:,.0f}"
+        if step.figures is None:
+            yield asked, step.plan.id
+            continue
+        figures = step.figures
+        yield StepRow(
+            asked=asked,
+            achieved=figure(figures.pressure_Bps / 1e6) if drive.plan.pressure else "",
+            reads=f"{figures.ios:,}",
+            read_iops=f"{figures.iops:,.0f}",
+            cells=tuple(_cell(statistic.of(figures)) for statistic in STATISTICS),
+            maximum=latency(figures.whole.max) if figures.ios else "–",
+            device="–" if figures.device_mean_ns is None else latency(figures.device_mean_ns),
+            supports=supported_up_to(figures.ios),
+            remarks=tuple(_remarks(step, figures)),
+        )
+
+
+def _cell(estimate: Estimate | None) -> Cell:
+    if estimate is None:
+        return Cell("–", unsupported="nothing completed")
+    missing = "" if estimate.supported else f"needs {estimate.needed:,}"
+    return Cell(latency(estimate.value), interval(estimate.low, estimate.high), missing)
+
+
+def _remarks(step: Step, figures: StepFigures) -> Iterator[str]:
+    silent = sum(1 for moment in figures.moments if not moment.ios)
+    if silent:
+        yield f"{counted(silent, 'interval')} without a read"
+    if figures.errors:
+        yield counted(figures.errors, "error")
+    if figures.in_flight:
+        yield f"{counted(figures.in_flight, 'request')} never came back"
+    if figures.flagged:
+        yield f"{counted(figures.flagged, 'read')} flagged: the generator stood still in their flight"
+    if figures.late:
+        yield f"{counted(figures.late, 'read')} started over 1 ms late"
+    if figures.loop_gap_max_ns > GAP_WORTH_TELLING_NS:
+        yield f"generator stood still for up to {latency(figures.loop_gap_max_ns)}"
+    if step.record is not None and step.record.result.stopped_by:
+        yield f"stopped early: {step.record.result.stopped_by}"
+
+
+def verdict(drive: Drive) -> Verdict:
+    """Return what one drive's review shows, from its least to its most pressed complete step."""
+    measured = [(step, figures) for step, figures, _ in drive.measured() if figures.mean is not None]
+    if not measured:
+        return Verdict(
+            ("No step of this review is complete with any read: there is nothing to judge yet.",), ()
+        )
+    (first_step, first), (last_step, last) = _ends(drive, measured)
+    sentences, shown = [], []
+    for statistic in _judged(first, last):
+        before, after = statistic.of(first), statistic.of(last)
+        if before is None or after is None:
+            continue
+        change = ratio(after, before)
+        name = f"{statistic.label if statistic.q else 'Mean'} read latency"
+        if first_step is not last_step:
+            sentences.append(
+                f"{name} {_changed(change)} from {latency(before.value)} at {_load(drive, first_step, first)} "
+                f"to {latency(after.value)} at {_load(drive, last_step, last)}: {times(change)}."
+            )
+            shown.append((name, f"×{change.value:.2f}", f"{latency(before.value)} → {latency(after.value)}"))
+        else:
+            shown.append((name, latency(before.value), interval(before.low, before.high)))
+    if first_step is last_step:
+        sentences.append("One step is complete: it takes two to tell what pressure does.")
+    if drive.plan.pressure:
+        reached, asked = measured[-1][1].pressure_Bps / 1e6, measured[-1][0].plan.at
+        shown.append(
+            (
+                "Most writes taken",
+                bandwidth(last.pressure_Bps),
+                f"{asked:,.0f} {drive.plan.axis.unit} asked at most",
+            )
+        )
+        if drive.plan.axis.unit == "MB/s" and reached < 0.95 * asked:
+            sentences.append(
+                f"The drive took {figure(reached)} of the {asked:,.0f} MB/s asked at the hardest step."
+            )
+    shown.append(
+        ("Reads measured", f"{sum(figures.ios for _, figures in measured):,}", f"in {len(measured)} steps")
+    )
+    return Verdict(tuple(sentences), tuple(shown))
+
+
+def _ends(drive: Drive, measured: Sequence[Measured]) -> tuple[Measured, Measured]:
+    """Return the steps to compare: the least and the most pressed one or, without pressure, the axis's ends."""
+    if not drive.plan.pressure:
+        return measured[0], measured[-1]
+    least = min(measured, key=lambda pair: pair[1].pressure_Bps)
+    return least, max(measured, key=lambda pair: pair[1].pressure_Bps)
+
+
+def _judged(first: StepFigures, last: StepFigures) -> Iterator[Statistic]:
+    """Yield the mean, and the highest quantile that both steps support."""
+    yield STATISTICS[0]
+    for statistic in reversed(STATISTICS[1:]):
+        before, after = statistic.of(first), statistic.of(last)
+        if before and after and before.supported and after.supported:
+            yield statistic
+            return
+
+
+def _changed(change: Ratio) -> str:
+    if change.low is not None and change.high is not None and change.low <= 1 <= change.high:
+        return "did not change measurably"
+    return "grew" if change.value > 1 else "fell"
+
+
+def _load(drive: Drive, step: Step, figures: StepFigures) -> str:
+    if drive.plan.pressure:
+        return f"{bandwidth(figures.pressure_Bps)} of writes" if figures.pressure_Bps else "no writes"
+    return f"{step.plan.at:,.6g} {drive.plan.axis.unit}"
+
+
+def comparison(drives: Sequence[Drive]) -> str:
+    """Return how the slowest and the fastest drive compare at the hardest step that all of them completed."""
+    measured = [{step.plan.at: figures for step, figures, _ in drive.measured()} for drive in drives]
+    common = set.intersection(*(set(steps) for steps in measured)) if measured else set()
+    if len(drives) < 2 or not common:
+        return ""
+    at = max(common)
+    found = [
+        (figures.mean, drive.label)
+        for steps, drive in zip(measured, drives, strict=True)
+        if (figures := steps[at])
+    ]
+    means = sorted(((mean, label) for mean, label in found if mean), key=lambda pair: pair[0].value)
+    if len(means) < 2:
+        return ""
+    (fast, quick), (slow, slowest) = means[0], means[-1]
+    return (
+        f"At {at:,.6g} {drives[0].plan.axis.unit} asked, the mean read of {slowest} took {times(ratio(slow, fast))} "
+        f"as long as that of {quick}: {latency(slow.value)} against {latency(fast.value)}."
+    )

@@ -1,0 +1,114 @@
+"""Numbers with units, for people: the unit is chosen per value and always named.
+
+Exists so that every table, progress line and message writes a latency or a bandwidth alike. Does not parse, and
+imports nothing heavy: progress lines need it before anything is measured.
+"""
+
+from __future__ import annotations
+
+import math
+
+_TIMES = ((1_000_000_000, "s"), (1_000_000, "ms"), (1_000, "us"))
+_SIZES = ((10**15, "PB"), (10**12, "TB"), (10**9, "GB"), (10**6, "MB"), (10**3, "kB"))
+_BLOCKS = ((1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB"))
+
+
+def figure(value: float) -> str:
+    """Return ``value`` with four significant digits, thousands separated; large ones keep all of theirs.
+
+    >>> figure(0.5321), figure(77.314), figure(123456.7), figure(0)
+    ('0.5321', '77.31', '123,457', '0')
+    """
+    if value == 0 or not math.isfinite(value):
+        return f"{value:.0f}"
+    digits = math.floor(math.log10(abs(value)))
+    return f"{value:,.{min(max(3 - digits, 0), 6)}f}"
+
+
+def duration(value_ns: float) -> str:
+    """Return a time in ns, us, ms or s.
+
+    >>> duration(812), duration(77_314), duration(2_500_000_000), duration(math.nan)
+    ('812 ns', '77.31 us', '2.500 s', '-')
+    """
+    if not math.isfinite(value_ns):
+        return "-"
+    for unit_ns, name in _TIMES:
+        # The margin keeps 999,999 ns from being written as "1000 us".
+        if abs(value_ns) >= unit_ns * 0.99995:
+            return f"{figure(value_ns / unit_ns)} {name}"
+    return f"{value_ns:.0f} ns" if abs(value_ns) >= 100 or value_ns == int(value_ns) else f"{value_ns:.1f} ns"
+
+
+def clock_time(seconds: float) -> str:
+    """Return a waiting time in whole seconds, minutes and hours.
+
+    >>> clock_time(7.4), clock_time(80), clock_time(3720)
+    ('7 s', '1 min 20 s', '1 h 02 min')
+    """
+    whole = max(round(seconds), 0)
+    if whole < 60:
+        return f"{whole} s"
+    if whole < 3600:
+        return f"{whole // 60} min {whole % 60:02d} s"
+    return f"{whole // 3600} h {whole % 3600 // 60:02d} min"
+
+
+def bandwidth(value_Bps: float) -> str:
+    """Return a bandwidth in MB/s (10^6), the unit of every comparison in a report.
+
+    >>> bandwidth(1_689_000_000)
+    '1,689 MB/s'
+    """
+    return f"{figure(value_Bps / 1e6)} MB/s"
+
+
+def bandwidth_binary(value_Bps: float) -> str:
+    """Return a bandwidth in MiB/s (2^20).
+
+    >>> bandwidth_binary(1_689_000_000)
+    '1,611 MiB/s'
+    """
+    return f"{figure(value_Bps / (1 << 20))} MiB/s"
+
+
+def size(value_bytes: int) -> str:
+    """Return an amount of data in decimal units.
+
+    >>> size(8_445_000_000), size(512)
+    ('8.445 GB', '512 B')
+    """
+    for unit, name in _SIZES:
+        if value_bytes >= unit:
+            return f"{figure(value_bytes / unit)} {name}"
+    return f"{value_bytes} B"
+
+
+def block(value_bytes: int) -> str:
+    """Return a block size: binary units where they divide it, bytes otherwise.
+
+    >>> block(4096), block(512), block(5000)
+    ('4 KiB', '512 B', '5000 B')
+    """
+    for unit, name in _BLOCKS:
+        if value_bytes and value_bytes % unit == 0:
+            return f"{value_bytes // unit} {name}"
+    return f"{value_bytes} B"
+
+
+def percent(share: float) -> str:
+    """Return a fraction as a percentage with one decimal; what is not zero is never written as 0.0 %.
+
+    >>> percent(0.423), percent(0.00001), percent(1)
+    ('42.3 %', '<0.1 %', '100.0 %')
+    """
+    return "<0.1 %" if 0 < share < 0.0005 else f"{100 * share:.1f} %"
+
+
+def counted(number: int, noun: str) -> str:
+    """Return a count and its noun, which forms its plural with an s.
+
+    >>> counted(1, "worker"), counted(12000, "worker")
+    ('1 worker', '12,000 workers')
+    """
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"

@@ -1,0 +1,158 @@
+"""A reported row as the reports read it: its job, its workers, its histograms decoded once.
+
+Exists because a stored record names a histogram only where it differs (schema ``Tally``): here a missing one is
+given its meaning again, in one place for the table, the JSON and the conditions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from decimal import Decimal
+from functools import cached_property
+
+import numpy as np
+
+from iogauge.schema import Direction, Job, Kind, RowResult, RunRecord, Tally, WorkerPlan, WorkerResult
+from iogauge.stats.histogram import Histogram
+
+DATA = (Direction.READ, Direction.WRITE, Direction.TRIM)
+"""The directions that move or discard data, in fio's order."""
+
+
+@dataclass(frozen=True)
+class Row:
+    """One row of ``record``. Histograms are decoded when first asked for, and kept."""
+
+    record: RunRecord
+    result: RowResult
+
+    @property
+    def name(self) -> str:
+        """Name of the job or group."""
+        return self.result.name
+
+    @property
+    def seconds(self) -> float:
+        """How long it was measured."""
+        return (self.result.end_ns - self.result.start_ns) / 1e9
+
+    @cached_property
+    def plans(self) -> tuple[WorkerPlan, ...]:
+        """The workers merged into this row, as planned."""
+        stages = self.record.plan.stages
+        workers = stages[self.result.stage].workers if self.result.stage < len(stages) else ()
+        return tuple(worker for worker in workers if worker.row == self.result.row)
+
+    @cached_property
+    def workers(self) -> tuple[WorkerResult, ...]:
+        """The same workers, as they went."""
+        place = (self.result.stage, self.result.row)
+        return tuple(worker for worker in self.record.result.workers if (worker.stage, worker.row) == place)
+
+    @property
+    def job_index(self) -> int:
+        """Index of its (first) section in the job file."""
+        return self.plans[0].job
+
+    @property
+    def job(self) -> Job:
+        """Its section of the job file; the first, where several share the row."""
+        return self.record.jobs.jobs[self.job_index]
+
+    @cached_property
+    def directions(self) -> tuple[Direction, ...]:
+        """The directions in which anything was completed, or failed."""
+        return tuple(
+            direction for direction in Direction if (tally := self.tally(direction)).ios or tally.errors
+        )
+
+    def tally(self, direction: Direction) -> Tally:
+        """Return the counts of one direction; zeros where it was not used."""
+        return self.result.tallies.get(direction, Tally())
+
+    def scheduled(self, direction: Direction) -> bool:
+        """Return whether requests of this direction were due at times of their own (a rate, or think time)."""
+        if any(plan.thinktime_ns for plan in self.plans):
+            return True
+        if direction is Direction.SYNC:
+            return False
+        schedules = [getattr(plan.schedule, direction.value) for plan in self.plans]
+        return any(schedule.rate_iops or schedule.rate_Bps for schedule in schedules)
+
+    def iops(self, direction: Direction) -> float:
+        """Completed I/Os a second over the row's measured time."""
+        return self.tally(direction).ios / self.seconds if self.seconds else 0.0
+
+    def bandwidth_Bps(self, direction: Direction) -> float:
+        """Bytes a second over the row's measured time."""
+        return self.tally(direction).bytes / self.seconds if self.seconds else 0.0
+
+    @cached_property
+    def _decoded(self) -> dict[tuple[Direction, Kind], Histogram | None]:
+        return {}
+
+    def histogram(self, direction: Direction, kind: Kind) -> Histogram | None:
+        """Return the histogram of one kind of latency in nanoseconds; None where it is not known.
+
+        Response and clat stand for lat where they did not differ; queued and lateness are then zeros. Only slat can
+        be unknown: under SQPOLL no call is made.
+        """
+        key = (direction, kind)
+        if key not in self._decoded:
+            self._decoded[key] = self._decode(direction, kind)
+        return self._decoded[key]
+
+    def _decode(self, direction: Direction, kind: Kind) -> Histogram | None:
+        if kind is Kind.LOOP_GAP:
+            return self.loop_gap
+        histograms = self.tally(direction).histograms
+        if kind in histograms:
+            return Histogram.decode(histograms[kind])
+        if kind is Kind.LAT:
+            return Histogram.empty()
+        if kind in (Kind.RESPONSE, Kind.CLAT):
+            return self.histogram(direction, Kind.LAT)
+        if kind in (Kind.QUEUED, Kind.LATENESS):
+            return _zeros(self.lat(direction).count)
+        return None
+
+    def lat(self, direction: Direction) -> Histogram:
+        """Return the histogram of lat: empty where nothing was completed."""
+        return self.histogram(direction, Kind.LAT) or Histogram.empty()
+
+    @cached_property
+    def loop_gap(self) -> Histogram:
+        """The gaps between two rounds of its workers' loops, which belong to no direction."""
+        return Histogram.decode(self.result.loop_gap) if self.result.loop_gap else Histogram.empty()
+
+
+def _zeros(count: int) -> Histogram:
+    if not count:
+        return Histogram.empty()
+    zero = np.zeros(1, dtype=np.int64)
+    return Histogram(zero, zero, np.array([count], dtype=np.int64))
+
+
+def rows(record: RunRecord) -> Iterator[Row]:
+    """Yield the rows of ``record`` in the order in which they are reported."""
+    for result in record.result.rows:
+        yield Row(record, result)
+
+
+def supported(histogram: Histogram, q: float) -> bool:
+    """Return whether the sample supports the ``q``-quantile; no sample supports the maximum.
+
+    >>> supported(Histogram.of(range(1000)), 0.99), supported(Histogram.of(range(1000)), 1.0)
+    (True, False)
+    """
+    return q < 1 and histogram.supports(q)
+
+
+def fraction(percentile: float) -> float:
+    """Return a percentile as the quantile that was meant: 99.9 / 100 is 0.9990000000000001 in floating point.
+
+    >>> fraction(99.9)
+    0.999
+    """
+    return float(Decimal(str(percentile)).scaleb(-2))

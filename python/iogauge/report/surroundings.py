@@ -1,0 +1,109 @@
+"""What surrounds a run's figures: the devices' own account, the generator's limits, requests that never came back.
+
+A mean latency is split by the block device's ``stat``: what block layer and device took, and what the rest, the
+system calls and the wake-up, added. The warnings are rendered apart, since they belong on another stream.
+
+Source: methods.md section 3; peers.md section 6 (d) and (e).
+"""
+
+from __future__ import annotations
+
+from iogauge.report import quantities
+from iogauge.report.grid import labelled
+from iogauge.report.rows import rows
+from iogauge.schema import DeviceStat, Direction, InFlight, RunRecord
+from iogauge.schema import Warning as Caution
+from iogauge.stats.histogram import Histogram
+
+
+def lines(record: RunRecord) -> list[str]:
+    """Return the lines below the rows."""
+    found: list[str] = []
+    for stat in record.device_stats:
+        found += _device(record, stat)
+    return found + _generator(record) + _ending(record)
+
+
+def warnings(given: tuple[Caution, ...]) -> str:
+    """Return the warnings, each with its remedy below it; empty where there is none.
+
+    >>> warnings(())
+    ''
+    """
+    return "".join(f"warning: {each.message}\n   hint: {each.hint}\n" for each in given)
+
+
+def in_flight(request: InFlight) -> str:
+    """Return one sentence on a request that had not come back."""
+    return (
+        f"a {request.direction.value} of {quantities.block(request.length_bytes)} at {request.offset_bytes} of "
+        f"{request.path} has not come back after {quantities.duration(request.age_ns)}"
+    )
+
+
+def _device(record: RunRecord, stat: DeviceStat) -> list[str]:
+    found: list[str] = []
+    for direction, ios, spent_ns in (
+        (Direction.READ, stat.read_ios, stat.read_ns),
+        (Direction.WRITE, stat.write_ios, stat.write_ns),
+        (Direction.TRIM, stat.trim_ios, stat.trim_ns),
+        (Direction.SYNC, stat.flush_ios, stat.flush_ns),
+    ):
+        if not ios:
+            continue
+        mean_ns = spent_ns / ios
+        lat = _lat_on(record, stat.device, direction)
+        text = (
+            f"{direction.value}: {ios:,} I/Os, mean {quantities.duration(mean_ns)} in block layer and device"
+        )
+        # Flushes are not the syncs that caused them: one fsync may send several, or none.
+        if lat.count and direction is not Direction.SYNC:
+            share = quantities.percent(mean_ns / lat.mean) if lat.mean else "-"
+            text += f", {share} of the mean lat {quantities.duration(lat.mean)}"
+        found += labelled(stat.device if not found else "", text, indent="", width=11)
+    busy = stat.busy_ns / record.result.elapsed_ns if record.result.elapsed_ns else 0.0
+    if found:
+        found += labelled("", f"busy {quantities.percent(min(busy, 1.0))} of the time", indent="", width=11)
+    return found
+
+
+def _lat_on(record: RunRecord, device: str, direction: Direction) -> Histogram:
+    """The lat of all rows that used this device alone, merged; empty where none did."""
+    device_of = {facts.path: facts.device for facts in record.targets}
+    parts = []
+    for row in rows(record):
+        used = {device_of.get(file.path) for plan in row.plans for file in plan.files}
+        if used == {device}:
+            parts.append(row.lat(direction))
+    return Histogram.merge(parts)
+
+
+def _generator(record: RunRecord) -> list[str]:
+    found = []
+    if record.ceiling:
+        ceiling = record.ceiling
+        text = (
+            f"at most {ceiling.iops:,.0f} IOPS a worker (null engine, 4 KiB, iodepth 32); adds "
+            f"{quantities.duration(round(ceiling.lat_mean_ns))} to a request at iodepth 1; "
+            f"the timer wakes up to {quantities.duration(round(ceiling.sleep_slack_ns))} late (p99)"
+        )
+        found += labelled("generator", text, indent="", width=11)
+    clock = record.result.clock
+    parts = [f"{clock.source}{f' ({clock.reason})' if clock.reason else ''}"]
+    if clock.tsc_hz:
+        parts.append(
+            f"{clock.tsc_hz / 1e9:.4g} GHz, {clock.check_ppm:+.2g} ppm off the kernel's over the run"
+        )
+    parts.append(f"{quantities.duration(clock.read_cost_ns)} a reading")
+    return found + labelled("clock", ", ".join(parts), indent="", width=11)
+
+
+def _ending(record: RunRecord) -> list[str]:
+    found = []
+    for request in record.result.in_flight:
+        found += labelled("in flight", in_flight(request), indent="", width=11)
+    if record.result.stopped_by:
+        reason = f": {record.result.error}" if record.result.error else ""
+        found += labelled("stopped", f"by {record.result.stopped_by}{reason}", indent="", width=11)
+    found += labelled("seed", str(record.plan.seed), indent="", width=11)
+    return found

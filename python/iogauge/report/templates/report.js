@@ -1,0 +1,114 @@
+// Draws the charts anew with what the reader chooses, and saves them. Charts, data and libraries are all in the page.
+"use strict";
+(() => {
+  const page = JSON.parse(document.getElementById("charts").textContent);
+  const QUIET = { ast: true, actions: false, renderer: "svg", defaultStyle: false };
+  document.documentElement.classList.add("scripted");
+
+  const records = ({ columns, values }) =>
+    values.map((row) => Object.fromEntries(columns.map((name, place) => [name, row[place]])));
+
+  const cell = (value) => {
+    const text = value === null ? "" : String(value);
+    return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
+  };
+  const csv = ({ columns, values }) => [columns, ...values].map((row) => row.map(cell).join(",") + "\n").join("");
+
+  function download(name, blob) {
+    const link = document.createElement("a");
+    link.href = URL.createObjectURL(blob);
+    link.download = name;
+    link.click();
+    setTimeout(() => URL.revokeObjectURL(link.href), 10_000);
+  }
+
+  for (const figure of document.querySelectorAll("[data-chart]")) {
+    const name = figure.dataset.chart;
+    const chart = page.charts[name];
+    const plot = figure.querySelector("[data-plot]");
+    const data = records(chart);
+    let shown = null;
+    let drawnWidth = 0;
+
+    const chosen = (control) => figure.querySelector(`[data-control=${control}] input:checked`)?.value;
+    const statistic = () => chosen("statistic") ?? Object.keys(chart.scales)[0];
+
+    function spec() {
+      const scale = chosen("scale") || chart.scales[statistic()];
+      const copy = structuredClone(chart.specs[`${statistic()} ${scale}`]);
+      copy.datasets = { [page.dataset]: data };
+      copy.config = structuredClone(page.config);
+      return copy;
+    }
+
+    // On the page the title is HTML, which wraps; in a saved picture it is part of the chart.
+    async function draw() {
+      const width = Math.floor(plot.clientWidth);
+      if (!width) return;
+      drawnWidth = width;
+      const fitted = spec();
+      figure.querySelector("[data-title]").textContent = fitted.title.text;
+      figure.querySelector("[data-subtitle]").textContent = fitted.title.subtitle;
+      delete fitted.title;
+      fitted.config.background = null;
+      fitted.config.padding = { left: 2, right: 10, top: 6, bottom: 4 };
+      if (width < 560) fitted.config.legend.columns = 1;
+      if (fitted.vconcat) {
+        const side = fitted.vconcat[0].layer.map((layer) => layer.encoding?.y?.axis?.minExtent).find(Boolean);
+        for (const panel of fitted.vconcat) panel.width = width - side - 12;
+      } else {
+        fitted.width = width;
+        fitted.autosize = { type: "fit-x", contains: "padding" };
+      }
+      const holder = document.createElement("div");
+      const result = await vegaEmbed(holder, fitted, QUIET);
+      shown?.finalize();
+      shown = result;
+      plot.replaceChildren(holder);
+    }
+
+    async function save(format) {
+      const file = Object.keys(chart.scales).length > 1 && format !== "csv" ? `${name}-${statistic()}` : name;
+      if (format === "csv") return download(`${file}.csv`, new Blob([csv(chart)], { type: "text/csv" }));
+      const { view, finalize } = await vegaEmbed(document.createElement("div"), spec(), QUIET);
+      if (format === "svg") {
+        download(`${file}.svg`, new Blob([await view.toSVG()], { type: "image/svg+xml" }));
+      } else {
+        const canvas = await view.toCanvas(2);
+        canvas.toBlob((blob) => download(`${file}.png`, blob), "image/png");
+      }
+      finalize();
+    }
+
+    figure.addEventListener("change", draw);
+    for (const button of figure.querySelectorAll("[data-save]")) {
+      button.addEventListener("click", () => save(button.dataset.save));
+    }
+    new ResizeObserver(() => {
+      if (Math.abs(plot.clientWidth - drawnWidth) > 4) requestAnimationFrame(draw);
+    }).observe(plot);
+  }
+
+  for (const button of document.querySelectorAll("[data-copy]")) {
+    const code = button.parentElement.querySelector("code");
+    button.addEventListener("click", async () => {
+      try {
+        await navigator.clipboard.writeText(code.textContent);
+        button.textContent = "Copied";
+      } catch {
+        getSelection().selectAllChildren(code); // a page opened as a file may not write the clipboard
+        button.textContent = document.execCommand("copy") ? "Copied" : "Selected";
+      }
+      setTimeout(() => (button.textContent = "Copy"), 2_000);
+    });
+  }
+
+  let closed = [];
+  addEventListener("beforeprint", () => {
+    closed = [...document.querySelectorAll("details:not([open])")];
+    for (const details of closed) details.open = true;
+  });
+  addEventListener("afterprint", () => {
+    for (const details of closed) details.open = false;
+  });
+})();

@@ -1,0 +1,173 @@
+"""Run a job file on its targets: the only way from a job to a request, and it always asks ``target`` first.
+
+``execute`` opens and clears the targets, settles the plan, hands it to the Rust core, and comes back with a record
+that holds everything needed to judge it. The machine is watched around it. Saving and printing are others' work.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+
+from iogauge import _core
+from iogauge.errors import IogaugeError
+from iogauge.machine import Watch
+from iogauge.run.ceiling import measure_ceiling
+from iogauge.run.core import drive
+from iogauge.run.figures import OwnBytes, row_figures
+from iogauge.run.planning import Need, Opened, make_plan, needs
+from iogauge.run.request_log import RequestLog
+from iogauge.schema import (
+    Ceiling,
+    Interval,
+    JobFile,
+    RunPlan,
+    RunRecord,
+    RunResult,
+    TargetFacts,
+)
+from iogauge.target import Target, open_target
+
+__all__ = ["execute", "measure_ceiling"]
+
+
+def execute(
+    job_file: JobFile,
+    *,
+    destroy: Collection[str] = (),
+    seed: int | None = None,
+    interval_ns: int = 10**9,
+    give_up_ns: int = 30 * 10**9,
+    request_log: Path | None = None,
+    on_interval: Callable[[Interval], None] | None = None,
+    on_message: Callable[[str], None] | None = None,
+    on_start: Callable[[RunPlan, tuple[TargetFacts, ...]], None] | None = None,
+    ceiling: Ceiling | None = None,
+) -> RunRecord:
+    """Run every stage of a job file and return what happened, intervals excepted: ``on_interval`` hears those.
+
+    ``destroy`` names targets whose content may be lost (``target.open_target``). ``seed`` is what every random choice
+    of jobs without randrepeat derives from; drawn and recorded where it is None. ``give_up_ns``: how long a worker may
+    have requests in flight with none coming back before they are reported as such.
+
+    Raises IogaugeError where a target is refused, the plan is impossible or an engine cannot be opened. What goes wrong
+    later is in the record. Ctrl-C ends the run and still returns the record, with ``stopped_by == "interrupt"``.
+    """
+    say = on_message or (lambda _: None)
+    seed = seed if seed is not None else int.from_bytes(os.urandom(7))
+    with contextlib.ExitStack() as stack:
+        targets = _open(needs(job_file), destroy=destroy, say=say, stack=stack)
+        plan = make_plan(
+            job_file,
+            {path: _opened(target) for path, target in targets.items()},
+            seed=seed,
+            interval_ns=interval_ns,
+            give_up_ns=give_up_ns,
+            request_log=request_log is not None,
+            cpus=_core.allowed_cpus(),
+            say=say,
+        )
+        facts = tuple(target.facts for target in targets.values())
+        _invalidate(job_file, targets)
+        watch = Watch()
+        watch.started(plan, facts)
+        if on_start:
+            on_start(plan, facts)
+        own = OwnBytes(plan, facts)
+
+        def hear(interval: Interval) -> None:
+            own.add(interval)
+            if on_interval:
+                on_interval(interval)
+
+        started_at = datetime.now(UTC).isoformat(timespec="milliseconds")
+        result = drive(
+            plan,
+            on_interval=hear,
+            around=(lambda handle: RequestLog(handle, request_log)) if request_log else None,
+            on_message=say,
+        )
+        record = RunRecord(
+            jobs=job_file,
+            plan=plan,
+            result=result,
+            targets=facts,
+            device_stats=(),
+            ceiling=ceiling,
+            warnings=(),
+            started_at=started_at,
+        )
+        _tell_of_the_kernel(result, say)
+        return watch.finished(record, row_figures(record), own_bytes=own.by_device())
+
+
+def _open(
+    wanted: Sequence[Need],
+    *,
+    destroy: Collection[str],
+    say: Callable[[str], None],
+    stack: contextlib.ExitStack,
+) -> dict[str, Target]:
+    """Open every target once, however many names lead to it."""
+    targets: dict[str, Target] = {}
+    by_real_path: dict[str, Target] = {}
+    for real_path, group in _by_real_path(wanted).items():
+        sizes = [need.size_bytes for need in group if need.size_bytes is not None]
+        if not sizes and not os.path.lexists(real_path):
+            raise IogaugeError(
+                f"{group[0].path}: no such file, and the job does not say how large to make it",
+                hint="give size=, or the path of an existing file or device",
+            )
+        by_real_path[real_path] = stack.enter_context(
+            open_target(
+                group[0].path,
+                write=any(need.write for need in group),
+                size_bytes=max(sizes, default=None),
+                destroy=destroy,
+                on_message=say,
+            )
+        )
+        for need in group:
+            targets[need.path] = by_real_path[real_path]
+    return targets
+
+
+def _by_real_path(wanted: Sequence[Need]) -> Mapping[str, list[Need]]:
+    groups: dict[str, list[Need]] = {}
+    for need in wanted:
+        groups.setdefault(os.path.realpath(need.path), []).append(need)
+    return groups
+
+
+def _opened(target: Target) -> Opened:
+    return Opened(
+        fd=target.fd,
+        size_bytes=target.size_bytes,
+        writable=target.writable,
+        is_block_device=target.facts.kind == "block",
+    )
+
+
+def _invalidate(job_file: JobFile, targets: Mapping[str, Target]) -> None:
+    """Drop what the page cache holds of the targets, where any job has fio's default ``invalidate=1``."""
+    if any(job.invalidate for job in job_file.jobs):
+        for target in _unique(targets.values()):
+            with contextlib.suppress(OSError):
+                os.fdatasync(target.fd) if target.writable else None
+                os.posix_fadvise(target.fd, 0, 0, os.POSIX_FADV_DONTNEED)
+
+
+def _unique(targets: Collection[Target]) -> Iterator[Target]:
+    return iter({id(target): target for target in targets}.values())
+
+
+def _tell_of_the_kernel(result: RunResult, say: Callable[[str], None]) -> None:
+    if result.in_flight:
+        count = len(result.in_flight)
+        say(
+            f"{count} request{'s' if count > 1 else ''} still in the kernel: results are complete without "
+            f"{'them' if count > 1 else 'it'}, but this process can only end once the kernel lets go"
+        )

@@ -1,0 +1,71 @@
+"""The one caller of the Rust core: a plan in, intervals while it runs, the result at the end.
+
+Ctrl-C once: nothing more is issued and what is in flight is waited for. Twice: it is not waited for either.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable
+
+from iogauge import _core
+from iogauge.errors import IogaugeError
+from iogauge.schema import Interval, RunPlan, RunResult
+
+_POLL_S = 0.2
+
+
+def drive(
+    plan: RunPlan,
+    *,
+    on_interval: Callable[[Interval], None] | None = None,
+    around: Callable[[_core.RunHandle], contextlib.AbstractContextManager[object]] | None = None,
+    on_message: Callable[[str], None] | None = None,
+) -> RunResult:
+    """Run a plan to its end and return its result.
+
+    ``on_interval`` hears every interval, in order for each row; ``around`` is entered with the handle before the first
+    and left after the last. Where ``on_interval`` raises, the run is stopped, its end is waited for, and the error
+    raised then. Raises IogaugeError where the run cannot be started.
+    """
+    try:
+        handle = _core.RunHandle(plan.model_dump_json())
+    except _core.CoreError as error:
+        raise _translated(error) from None
+    with around(handle) if around else contextlib.nullcontext():
+        return _follow(handle, on_interval or (lambda _: None), on_message or (lambda _: None))
+
+
+def _follow(
+    handle: _core.RunHandle, on_interval: Callable[[Interval], None], say: Callable[[str], None]
+) -> RunResult:
+    finished: str | None = None
+    failure: Exception | None = None
+    interrupts = 0
+    while finished is None:
+        try:
+            for what, text in handle.poll(_POLL_S):
+                if what == "finished":
+                    finished = text
+                elif failure is None:
+                    on_interval(Interval.model_validate_json(text))
+        except _core.CoreError as error:
+            raise _translated(error) from None
+        except KeyboardInterrupt:
+            interrupts += 1
+            if interrupts == 1:
+                say("interrupted: waiting for what is in flight (once more: not waiting)")
+                handle.stop()
+            else:
+                handle.give_up()
+        except Exception as error:
+            failure = error
+            handle.stop()
+    if failure is not None:
+        raise failure
+    return RunResult.model_validate_json(finished)
+
+
+def _translated(error: _core.CoreError) -> IogaugeError:
+    message, hint = error.args
+    return IogaugeError(message, hint=hint)

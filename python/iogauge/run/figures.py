@@ -1,0 +1,109 @@
+"""The few numbers of a run that its judges want: quantiles of totals, and the bytes that were our own.
+
+Everything else about results is ``stats`` and ``report``. Pure functions of a record.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+
+from iogauge.machine import RowFigures
+from iogauge.schema import Direction, Interval, Kind, RowResult, RunPlan, RunRecord, Tally, TargetFacts, WorkerPlan
+from iogauge.stats.histogram import Histogram
+
+
+def row_figures(record: RunRecord) -> list[RowFigures]:
+    """Return one entry for every row and direction that completed or failed anything."""
+    figures = []
+    for row in record.result.rows:
+        workers = [worker for stage in record.plan.stages for worker in stage.workers if worker.row == row.row]
+        jobs = [record.jobs.jobs[worker.job] for worker in workers]
+        quantiles = tuple(sorted({percent / 100 for job in jobs for percent in job.percentile_list}))
+        gap = Histogram.decode(row.loop_gap)
+        for direction, tally in row.tallies.items():
+            if direction is Direction.SYNC or not (tally.ios or tally.errors):
+                continue
+            figures.append(
+                RowFigures(
+                    name=row.name,
+                    direction=direction,
+                    ios=tally.ios,
+                    elapsed_s=(row.end_ns - row.start_ns) / 1e9,
+                    workers=sum(direction in worker.pattern.rw.directions for worker in workers),
+                    quantiles=quantiles,
+                    lat_p50_ns=_quantile(tally, Kind.LAT, 0.5),
+                    lateness_p99_ns=_quantile(tally, Kind.LATENESS, 0.99),
+                    late=tally.late,
+                    loop_gap_p999_ns=gap.quantile(0.999) if gap.count else None,
+                    asked_iops=_asked_iops(row, workers, direction, tally),
+                    poisson=any(worker.poisson for worker in workers),
+                    flagged=tally.flagged,
+                    errors=tally.errors,
+                )
+            )
+    return figures
+
+
+def _quantile(tally: Tally, kind: Kind, q: float) -> int | None:
+    data = tally.histograms.get(kind)
+    histogram = Histogram.decode(data) if data else None
+    return histogram.quantile(q) if histogram and histogram.count else None
+
+
+def _asked_iops(
+    row: RowResult, workers: Iterable[WorkerPlan], direction: Direction, tally: Tally
+) -> float | None:
+    """The rate asked of a whole row; None where a worker has none, or did not run for its time."""
+    asked = 0.0
+    for worker in workers:
+        if direction not in worker.pattern.rw.directions:
+            continue
+        schedule = getattr(worker.schedule, direction)
+        mean_bytes = tally.bytes / tally.ios if tally.ios else 0.0
+        if schedule.rate_iops:
+            asked += schedule.rate_iops
+        elif schedule.rate_Bps and mean_bytes:
+            asked += schedule.rate_Bps / mean_bytes
+        else:
+            return None
+        limited = worker.number_ios or worker.io_bytes or not worker.time_based
+        if limited and row.end_ns - row.start_ns < worker.runtime_ns:
+            return None
+    return asked or None
+
+
+class OwnBytes:
+    """What a run itself read and wrote on each device, ramps included: told of every interval as it comes."""
+
+    def __init__(self, plan: RunPlan, targets: Iterable[TargetFacts]) -> None:
+        device_of = {facts.path: facts.device for facts in targets}
+        self._devices: dict[int, str] = {}
+        self._shared: set[int] = set()
+        for worker in (worker for stage in plan.stages for worker in stage.workers):
+            devices = {device_of.get(file.path) for file in worker.files}
+            known = self._devices.get(worker.row)
+            if len(devices) != 1 or None in devices or (known is not None and known not in devices):
+                self._shared.add(worker.row)
+            for device in devices - {None}:
+                self._devices[worker.row] = str(device)
+        self._read: Counter[str] = Counter()
+        self._written: Counter[str] = Counter()
+
+    def add(self, interval: Interval) -> None:
+        """Count one interval."""
+        device = self._devices.get(interval.row)
+        if device is None or interval.row in self._shared:
+            return
+        for direction, tally in interval.tallies.items():
+            if direction is Direction.READ:
+                self._read[device] += tally.bytes
+            elif direction is Direction.WRITE:
+                self._written[device] += tally.bytes
+
+    def by_device(self) -> dict[str, tuple[int, int]]:
+        """Return (read, written) bytes by device name; empty where a row's bytes cannot be told apart by device."""
+        if self._shared:
+            return {}
+        names = set(self._devices.values())
+        return {name: (self._read[name], self._written[name]) for name in names}

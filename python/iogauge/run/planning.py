@@ -1,0 +1,339 @@
+"""Jobs in, plan out: everything a job leaves open is settled here, and nothing is left to default after it.
+
+Files and their regions, clones, reported rows, stages, seeds, CPUs, batches. Opens nothing: ``needs`` says which
+targets a job file wants, and ``make_plan`` is given what they turned out to be.
+
+Source: fio's setup_files and fixup_options as peers.md section 5 sums them up.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from iogauge.errors import IogaugeError
+from iogauge.schema import (
+    BlockSize,
+    BufferPlan,
+    ContinueOnError,
+    EngineKind,
+    EnginePlan,
+    FilePlan,
+    Job,
+    JobFile,
+    PatternPlan,
+    PerDirection,
+    RunPlan,
+    SchedulePlan,
+    SizesPlan,
+    StagePlan,
+    WorkerPlan,
+)
+
+REPEATABLE_SEED = 0x89
+"""Base of the seeds of jobs with randrepeat: the same requests in every run."""
+
+NULL_SIZE_BYTES = 1 << 30
+"""What the null engine drives where the job gives no size: it has no file that could tell."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Need:
+    """One target that a job file wants."""
+
+    path: str
+    write: bool
+    direct: bool
+    size_bytes: int | None
+    """What a file must hold at least; None: as much as it does."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Opened:
+    """What a needed target turned out to be."""
+
+    fd: int
+    size_bytes: int
+    writable: bool
+    is_block_device: bool
+
+
+def file_names(job: Job, clone: int) -> tuple[str, ...]:
+    """Return the paths that one clone drives: those the job names, or fio's NAME.CLONE.FILE.
+
+    >>> file_names(Job(name="reader", directory="/data"), 2)
+    ('/data/reader.2.0',)
+    """
+    names = job.filenames or (f"{job.name}.{clone}.0",)
+    return tuple(str(Path(job.directory) / name) if job.directory else name for name in names)
+
+
+def needs(job_file: JobFile) -> tuple[Need, ...]:
+    """Return every target once, with all that any job wants of it, in the order in which jobs name them."""
+    found: dict[str, Need] = {}
+    for job in job_file.jobs:
+        if job.ioengine is EngineKind.NULL:
+            continue
+        for clone in range(job.numjobs):
+            names = file_names(job, clone)
+            for name in names:
+                size = _wanted_bytes(job, clone, len(names))
+                known = found.get(name)
+                need = Need(path=name, write=job.rw.writes, direct=job.direct, size_bytes=size)
+                if known:
+                    sizes = [n for n in (known.size_bytes, size) if n is not None]
+                    need = replace(
+                        need,
+                        write=known.write or need.write,
+                        direct=known.direct or need.direct,
+                        size_bytes=max(sizes) if sizes else None,
+                    )
+                found[name] = need
+    return tuple(found.values())
+
+
+def _wanted_bytes(job: Job, clone: int, files: int) -> int | None:
+    """How much of one file a clone will touch, where its size is given in bytes."""
+    if job.size is None or job.size.percent is not None:
+        return None
+    offset = 0 if job.offset.percent is not None else job.offset.size_bytes
+    step = 0 if job.offset_increment.percent is not None else job.offset_increment.size_bytes
+    return offset + step * clone + -(-job.size.size_bytes // files)
+
+
+def region(job: Job, clone: int, *, path: str, file_bytes: int, files: int) -> tuple[int, int]:
+    """Return (offset, length) in bytes of what one clone drives in one of its files.
+
+    Raises IogaugeError where nothing is left between the offset and the end.
+    """
+    offset = job.offset.of(file_bytes) + job.offset_increment.of(file_bytes) * clone
+    left = file_bytes - offset
+    if job.size is None:
+        length = left
+    elif job.size.percent is not None:
+        length = min(job.size.of(file_bytes), left)
+    else:
+        length = min(-(-job.size.size_bytes // files), left)
+    if length <= 0:
+        raise IogaugeError(
+            f"{job.name}: {path} ends at {file_bytes} bytes, before the job's offset of {offset}",
+            hint="lower offset, offset_increment or numjobs, or give a larger target",
+        )
+    return offset, length
+
+
+def seed_for(base: int, *parts: object) -> int:
+    """Derive a 63-bit seed that depends on every part.
+
+    >>> seed_for(1, "a", 0) != seed_for(1, "a", 1)
+    True
+    """
+    text = "/".join(map(str, (base, *parts))).encode()
+    return int.from_bytes(hashlib.blake2b(text, digest_size=8).digest(), "big") >> 1
+
+
+def make_plan(
+    job_file: JobFile,
+    opened: Mapping[str, Opened],
+    *,
+    seed: int,
+    interval_ns: int,
+    give_up_ns: int,
+    request_log: bool,
+    cpus: Sequence[int],
+    say: Callable[[str], None] = lambda _: None,
+) -> RunPlan:
+    """Settle everything. ``cpus`` are those that the process may use; ``say`` hears what was decided otherwise."""
+    stages: list[list[WorkerPlan]] = []
+    rows: dict[object, int] = {}
+    group = 0
+    for index, job in enumerate(job_file.jobs):
+        if index and (job.stonewall or job.new_group):
+            group += 1
+        if not stages or job.stonewall:
+            stages.append([])
+        for clone in range(job.numjobs):
+            key = (len(stages), "group", group) if job.group_reporting else (index, clone)
+            row = rows.setdefault(key, len(rows))
+            files = _files(job, clone, opened)
+            stages[-1].append(_worker(job, files, index=index, clone=clone, row=row, seed=seed, say=say))
+    return RunPlan(
+        seed=seed,
+        interval_ns=interval_ns,
+        give_up_ns=give_up_ns,
+        stages=tuple(StagePlan(workers=_placed(stage, job_file, cpus)) for stage in stages),
+        request_log=request_log,
+    )
+
+
+def _files(job: Job, clone: int, opened: Mapping[str, Opened]) -> tuple[FilePlan, ...]:
+    names = file_names(job, clone)
+    if job.ioengine is EngineKind.NULL:
+        whole = job.size.size_bytes if job.size and job.size.size_bytes else NULL_SIZE_BYTES
+        opened = {name: Opened(fd=-1, size_bytes=whole, writable=True, is_block_device=False) for name in names}
+    plans = []
+    for name in names:
+        target = opened[name]
+        offset, length = region(job, clone, path=name, file_bytes=target.size_bytes, files=len(names))
+        plans.append(
+            FilePlan(
+                path=name,
+                fd=target.fd,
+                writable=target.writable,
+                is_block_device=target.is_block_device,
+                region_offset_bytes=offset,
+                region_bytes=length,
+            )
+        )
+    return tuple(plans)
+
+
+def _worker(
+    job: Job,
+    files: tuple[FilePlan, ...],
+    *,
+    index: int,
+    clone: int,
+    row: int,
+    seed: int,
+    say: Callable[[str], None],
+) -> WorkerPlan:
+    depth = job.iodepth
+    if job.ioengine in (EngineKind.PSYNC, EngineKind.PVSYNC2) and depth > 1:
+        if clone == 0:
+            say(f"{job.name}: {job.ioengine} does one request at a time: iodepth {depth} becomes 1")
+        depth = 1
+    base = job.randseed if job.randseed is not None else REPEATABLE_SEED if job.randrepeat else seed
+    worker_seed = seed_for(base, "worker", index, clone)
+    low, high = job.startdelay_ns
+    delay = low if low == high else low + seed_for(worker_seed, "delay") % (high - low + 1)
+    whole = sum(file.region_bytes for file in files)
+    forgiven = job.continue_on_error
+    return WorkerPlan(
+        name=job.name,
+        job=index,
+        clone=clone,
+        row=row,
+        seed=worker_seed,
+        engine=_engine(job, depth),
+        pattern=_pattern(job),
+        files=files,
+        buffers=BufferPlan(
+            refill=job.refill_buffers,
+            zero=job.zero_buffers,
+            scramble=job.scramble_buffers,
+            compress_percent=job.buffer_compress_percent,
+            dedupe_percent=job.dedupe_percent,
+        ),
+        iodepth=depth,
+        iodepth_low=min(job.iodepth_low or depth, depth),
+        complete_min=min(job.iodepth_batch_complete_min or 0, depth),
+        runtime_ns=job.runtime_ns,
+        time_based=job.time_based,
+        ramp_ns=job.ramp_time_ns,
+        start_delay_ns=delay,
+        io_bytes=job.io_size.of(whole) if job.io_size else 0,
+        number_ios=job.number_ios,
+        loops=job.loops,
+        replay_loops=job.randrepeat,
+        schedule=PerDirection[SchedulePlan](
+            read=_schedule(job, "read"), write=_schedule(job, "write"), trim=_schedule(job, "trim")
+        ),
+        poisson=job.rate_process == "poisson",
+        thinktime_ns=job.thinktime_ns,
+        thinktime_spin_ns=job.thinktime_spin_ns,
+        thinktime_blocks=job.thinktime_blocks,
+        cpus=job.cpus_allowed,
+        spin=False,
+        exitall=job.exitall,
+        continue_on_read_error=forgiven in (ContinueOnError.READ, ContinueOnError.IO, ContinueOnError.ALL),
+        continue_on_write_error=forgiven in (ContinueOnError.WRITE, ContinueOnError.IO, ContinueOnError.ALL),
+    )
+
+
+def _engine(job: Job, depth: int) -> EnginePlan:
+    batch = job.iodepth_batch
+    submit = None if batch is None else min(batch or depth, depth)
+    least, most = job.iodepth_batch_complete_min, job.iodepth_batch_complete_max
+    if batch is None and least is None and most is None:
+        reap = None
+    else:
+        # fio's rule: the maximum is at least the minimum, and 1 where neither is given.
+        reap = min(max(most or 0, least or 0, 1), depth)
+    return EnginePlan(
+        kind=job.ioengine,
+        direct=job.direct,
+        sync=job.sync,
+        hipri=job.hipri,
+        fixedbufs=job.fixedbufs,
+        registerfiles=job.registerfiles,
+        sqthread_poll=job.sqthread_poll,
+        sqthread_poll_cpu=job.sqthread_poll_cpu,
+        submit_batch=submit,
+        reap_batch=reap,
+    )
+
+
+def _pattern(job: Job) -> PatternPlan:
+    def sizes(block: BlockSize, align: int) -> SizesPlan:
+        smallest = min((share.size_bytes for share in block.split), default=block.minimum_bytes)
+        return SizesPlan(
+            minimum_bytes=block.minimum_bytes,
+            maximum_bytes=block.maximum_bytes,
+            split=block.split,
+            align_bytes=align or smallest,
+        )
+
+    return PatternPlan(
+        rw=job.rw,
+        sequence=job.rw_sequence,
+        sizes=PerDirection[SizesPlan](
+            read=sizes(job.bs.read, job.ba.read),
+            write=sizes(job.bs.write, job.ba.write),
+            trim=sizes(job.bs.trim, job.ba.trim),
+        ),
+        distribution=job.random_distribution,
+        percentage_random=job.percentage_random,
+        rwmix_read_percent=job.rwmix_read_percent,
+        random_map=not job.norandommap,
+        fsync_every=job.fsync,
+        fdatasync_every=job.fdatasync,
+    )
+
+
+def _schedule(job: Job, direction: str) -> SchedulePlan:
+    rate_iops: int = getattr(job.rate_iops, direction)
+    return SchedulePlan(
+        rate_iops=rate_iops,
+        rate_Bps=0 if rate_iops else getattr(job.rate_Bps, direction),
+        rate_min_Bps=getattr(job.rate_min_Bps, direction),
+    )
+
+
+def _placed(workers: list[WorkerPlan], job_file: JobFile, cpus: Sequence[int]) -> tuple[WorkerPlan, ...]:
+    """Pin workers and let them spin where the CPUs suffice for all of the stage, or as cpus_allowed says.
+
+    Unless told otherwise the last CPUs are taken first: the first ones serve more of the machine's interrupts.
+    """
+    enough = len(cpus) >= len(workers)
+    placed = []
+    for place, worker in enumerate(workers):
+        job = job_file.jobs[worker.job]
+        if not job.cpus_allowed:
+            chosen = (cpus[-1 - place],) if enough else ()
+            placed.append(worker.model_copy(update={"cpus": chosen, "spin": enough}))
+            continue
+        if missing := sorted(set(job.cpus_allowed) - set(cpus)):
+            raise IogaugeError(
+                f"{job.name}: CPU {missing[0]} of cpus_allowed is not one that this process may use",
+                hint=f"these are: {', '.join(map(str, cpus))}",
+            )
+        allowed = job.cpus_allowed
+        if job.cpus_allowed_policy == "split":
+            allowed = (allowed[worker.clone % len(allowed)],)
+        sharing = sum(bool(set(job_file.jobs[other.job].cpus_allowed or cpus) & set(allowed)) for other in workers)
+        room = len(job.cpus_allowed) >= sharing
+        placed.append(worker.model_copy(update={"cpus": allowed, "spin": room}))
+    return tuple(placed)

@@ -1,0 +1,197 @@
+"""Latency histograms: decoded from what the recorder wrote, merged exactly, asked for quantiles.
+
+Percentiles are never averaged; histograms are merged and asked again. A quantile errs by at most the width of a
+bucket (under 0.1 % of the value at three significant digits), and ``bounds`` of a rank says by how much. Mean,
+minimum and maximum are exact where the recorder kept them beside the buckets (schema ``Exact``), and merging
+keeps them so; otherwise they are the buckets' too.
+
+Does not judge what a sample supports beyond the plain rule; intervals are in ``quantiles.py``.
+Source: methods.md section 3; ranks as HdrHistogram's own implementations count them.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from iogauge.schema import Exact
+from iogauge.stats.encoding import Layout, decode
+
+EXCEEDANCES = 10
+"""A quantile is supported where at least so many samples are expected beyond it."""
+
+
+@dataclass(frozen=True, eq=False)
+class Histogram:
+    """Counts of latencies, in nanoseconds, by bucket; only buckets that are not empty are held.
+
+    ``lowest`` and ``values`` are the first and the last nanosecond of each bucket, ascending; ``counts`` how many
+    samples fell between them. All three are int64 arrays of one length, zero for an empty histogram. ``exact`` is
+    what the buckets cannot say, where it is known.
+    """
+
+    lowest: NDArray[np.int64]
+    values: NDArray[np.int64]
+    counts: NDArray[np.int64]
+    exact: Exact | None = None
+
+    @classmethod
+    def empty(cls) -> Histogram:
+        """Return a histogram of no samples.
+
+        >>> Histogram.empty().count
+        0
+        """
+        nothing = np.empty(0, dtype=np.int64)
+        return cls(nothing, nothing, nothing)
+
+    @classmethod
+    def decode(cls, data: bytes, exact: Exact | None = None) -> Histogram:
+        """Return the histogram held in ``data``, an HdrHistogram V2 compressed encoding, and in ``exact``.
+
+        Raises IogaugeError where it is not one.
+        """
+        layout, index, counts = decode(data)
+        return cls(*layout.bounds(index), counts, exact)
+
+    @classmethod
+    def of(cls, samples_ns: Iterable[int], *, digits: int = 3) -> Histogram:
+        """Return the histogram of raw samples, in the recorder's buckets.
+
+        >>> Histogram.of([1000, 1000, 3000]).count
+        3
+        """
+        samples = np.fromiter(samples_ns, dtype=np.int64)
+        lowest, values = Layout.of(lowest=1, digits=digits).bounds_of(samples)
+        (values, first, counts) = np.unique(values, return_index=True, return_counts=True)
+        return cls(lowest[first], values, counts.astype(np.int64))
+
+    @classmethod
+    def merge(cls, histograms: Iterable[Histogram]) -> Histogram:
+        """Return all samples of ``histograms`` in one: counts of equal buckets add up, nothing is lost.
+
+        >>> Histogram.merge([Histogram.of([5, 7]), Histogram.of([7])]).counts.tolist()
+        [1, 2]
+        """
+        parts = [part for part in histograms if len(part.counts)]
+        if not parts:
+            return cls.empty()
+        if len(parts) == 1:
+            return parts[0]
+        values, place = np.unique(np.concatenate([part.values for part in parts]), return_inverse=True)
+        counts = np.zeros(len(values), dtype=np.int64)
+        np.add.at(counts, place, np.concatenate([part.counts for part in parts]))
+        lowest = np.empty(len(values), dtype=np.int64)
+        lowest[place] = np.concatenate([part.lowest for part in parts])
+        return cls(lowest, values, counts, _together([part.exact for part in parts]))
+
+    @cached_property
+    def count(self) -> int:
+        """How many samples."""
+        return int(self.counts.sum())
+
+    @cached_property
+    def cumulative(self) -> NDArray[np.int64]:
+        """How many samples lie in each bucket or below it."""
+        return np.cumsum(self.counts)
+
+    @property
+    def midpoints(self) -> NDArray[np.float64]:
+        """The middle of each bucket, in nanoseconds: what stands for its samples in a mean."""
+        return (self.lowest + self.values) / 2
+
+    @property
+    def min(self) -> int:
+        """The least sample, or else the first nanosecond of its bucket; 0 where there is none."""
+        if not len(self.lowest):
+            return 0
+        return int(self.lowest[0]) if self.exact is None else self.exact.min_ns
+
+    @property
+    def max(self) -> int:
+        """The greatest sample, or else the last nanosecond of its bucket; 0 where there is none."""
+        if not len(self.values):
+            return 0
+        return int(self.values[-1]) if self.exact is None else self.exact.max_ns
+
+    @cached_property
+    def mean(self) -> float:
+        """Mean in nanoseconds, from midpoints where it is not known exactly; NaN where there is no sample."""
+        if not self.count:
+            return math.nan
+        if self.exact is not None:
+            return self.exact.sum_ns / self.exact.count
+        return float(self.counts @ self.midpoints) / self.count
+
+    @cached_property
+    def stddev(self) -> float:
+        """Standard deviation of the sample (n - 1) in nanoseconds, from midpoints; NaN below two samples."""
+        if self.count < 2:
+            return math.nan
+        return math.sqrt(float(self.counts @ (self.midpoints - self.mean) ** 2) / (self.count - 1))
+
+    def quantile(self, q: float) -> int:
+        """Return the ``q``-quantile in nanoseconds: the last value of the bucket of rank ceil(q n), up to the maximum.
+
+        Raises ValueError where ``q`` is outside [0, 1] or there is no sample.
+
+        >>> Histogram.of(range(1, 101)).quantile(0.99)
+        99
+        """
+        if not 0 <= q <= 1:
+            raise ValueError(f"quantile {q} is outside [0, 1]")
+        return self.bounds(math.ceil(_fraction(q) * self.count))[1]
+
+    def bounds(self, rank: int) -> tuple[int, int]:
+        """Return the first and last nanosecond of the bucket of the ``rank``-th least sample, counted from 1.
+
+        Ranks beyond the ends stand for the first and the last sample. Raises ValueError where there is none.
+        """
+        if not self.count:
+            raise ValueError("an empty histogram has no quantiles")
+        rank = min(max(rank, 1), self.count)
+        place = int(np.searchsorted(self.cumulative, rank))
+        return max(int(self.lowest[place]), self.min), min(int(self.values[place]), self.max)
+
+    def supports(self, q: float) -> bool:
+        """Return whether the sample supports the ``q``-quantile: ten samples or more beyond it.
+
+        >>> Histogram.of(range(1000)).supports(0.99), Histogram.of(range(999)).supports(0.99)
+        (True, False)
+        """
+        return self.count >= needed(q)
+
+
+def needed(q: float) -> int:
+    """Return how many samples support the ``q``-quantile: the least n with n (1 - q) >= 10.
+
+    >>> needed(0.9999)
+    100000
+    """
+    if q >= 1:
+        raise ValueError("no sample supports the maximum")
+    return math.ceil(EXCEEDANCES / (1 - _fraction(q)))
+
+
+def _together(parts: Sequence[Exact | None]) -> Exact | None:
+    """Return what is exactly known of all parts together: nothing, where it is not of each."""
+    known = [part for part in parts if part is not None]
+    if len(known) < len(parts):
+        return None
+    return Exact(
+        count=sum(part.count for part in known),
+        sum_ns=sum(part.sum_ns for part in known),
+        min_ns=min(part.min_ns for part in known),
+        max_ns=max(part.max_ns for part in known),
+    )
+
+
+def _fraction(q: float) -> Fraction:
+    """Return the fraction that was meant: 0.07 * 100 is 7.000000000000001 in floating point, yet its rank is 7."""
+    return Fraction(str(float(q)))

@@ -1,0 +1,112 @@
+"""SQL over saved reviews, for questions that no report asks.
+
+DuckDB reads the Parquet files where they lie. Three views cover one review or several: ``steps`` (what was planned,
+and whether it is complete), ``intervals`` and ``totals`` (their columns, preceded by the review and the step).
+Histograms are columns of HdrHistogram bytes: decode them with ``iogauge.stats.histogram``, since percentiles cannot
+be averaged in SQL.
+
+This module changes nothing on disk.
+"""
+
+from __future__ import annotations
+
+import glob
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pyarrow as pa
+
+from iogauge.errors import IogaugeError
+from iogauge.store import tables
+from iogauge.store.review import INTERVALS, TOTALS, Review
+from iogauge.store.seal import check_seal
+
+_HEAD: list[pa.Field[Any]] = [
+    pa.field("review", pa.string()),
+    pa.field("step", pa.string()),
+    pa.field("position", pa.float64()),
+]
+_STEPS = pa.schema(
+    [
+        *_HEAD,
+        pa.field("target", pa.string()),
+        pa.field("suite", pa.string()),
+        pa.field("unit", pa.string()),
+        pa.field("repeat", pa.int64()),
+        pa.field("state_group", pa.string()),
+        pa.field("complete", pa.bool_()),
+        pa.field("folder", pa.string()),
+    ]
+)
+
+
+def query(path: Path | str | Iterable[Path | str], sql: str) -> pa.Table:
+    """Answer a question about one review or several.
+
+    Args:
+        path: a saved review, or several.
+        sql: one statement in DuckDB's SQL over the views ``steps``, ``intervals`` and ``totals``.
+
+    Returns:
+        The answer as an Arrow table.
+
+    Raises:
+        IogaugeError: there is no review at a path, one of its files is damaged, or the statement fails.
+    """
+    paths = [path] if isinstance(path, (str, Path)) else list(path)
+    steps = pa.Table.from_pylist(
+        [row for each in paths for row in _step_rows(Review.open(Path(each)))], schema=_STEPS
+    )
+    with duckdb.connect() as connection:
+        connection.register("steps", steps)
+        _view(connection, "intervals", INTERVALS, tables.INTERVALS, steps)
+        _view(connection, "totals", TOTALS, tables.TOTALS, steps)
+        try:
+            answer = connection.sql(sql)
+        except duckdb.Error as error:
+            raise IogaugeError(
+                f"query: {error}",
+                hint="the views are steps, intervals and totals; DESCRIBE intervals lists the columns of one",
+            ) from error
+        if answer is None:
+            raise IogaugeError("query: this statement has no answer", hint="ask with SELECT or DESCRIBE")
+        table: pa.Table = answer.to_arrow_table()
+        return table
+
+
+def _step_rows(review: Review) -> list[dict[str, object]]:
+    plan = review.manifest.plan
+    return [
+        {
+            "review": str(review.path),
+            "target": review.manifest.target.path,
+            "suite": plan.suite,
+            "step": step.id,
+            "position": step.at,
+            "unit": plan.axis.unit,
+            "repeat": step.repeat,
+            "state_group": step.state_group,
+            "complete": review.has(step.id),
+            "folder": str(review.step_path(step.id)),
+        }
+        for step in plan.steps
+    ]
+
+
+def _view(
+    connection: duckdb.DuckDBPyConnection, name: str, file: str, schema: pa.Schema, steps: pa.Table
+) -> None:
+    whole = [step["folder"] for step in steps.to_pylist() if step["complete"]]
+    if not whole:
+        connection.register(name, pa.schema([*_HEAD, *schema]).empty_table())
+        return
+    for folder in whole:
+        check_seal(Path(folder, file))
+    files = [glob.escape(f"{folder}/{file}") for folder in whole]
+    connection.read_parquet(files, filename=True).create_view(f"{name}_files")
+    connection.sql(
+        f"CREATE VIEW {name} AS SELECT steps.review, steps.step, steps.position, files.* EXCLUDE (filename) "
+        f"FROM {name}_files AS files JOIN steps ON files.filename = steps.folder || '/{file}'"
+    )

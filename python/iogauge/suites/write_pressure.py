@@ -1,0 +1,193 @@
+"""Write pressure: how long a read waits while eight writers push harder and harder.
+
+The procedure of the application note that made the chart famous (methods.md section 1, WP-1 to WP-3): one job reads
+8 KiB at random and at queue depth 1, eight write 8 KiB at random at depth 8 and at a fixed rate each, and the rate
+grows from step to step. Only the reader is judged. ``full`` is the published script: seven steps of a minute, each
+an independent job file. ``quick`` is the same load for seconds, between nothing and what the target takes.
+
+Caveats. The note's figure says 4K, its script 8K: the script counts. Its label of 500 MB/s is 8 x 62,500 KiB/s, which
+is 512 MB/s: labels are kept, and figures show what was achieved. The note plots the mean although tails were
+collected: here is both. Neither note nor script preconditions the drive, so flash that is new or was trimmed
+shows less pressure than flash in steady state; and eight threads at depth 8 need CPU that the reader needs too:
+mind the warnings about the generator.
+
+One line is not the script's: ``new_group`` reports the reader by itself, and changes nothing in the load. The logs
+that the script asks for are written where a step's job file is run by itself; a review has its intervals instead,
+as long as ``log_avg_msec`` says.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+
+from iogauge.errors import IogaugeError
+from iogauge.schema import Axis, RunRecord, StepPlan, SuitePlan, TargetFacts
+from iogauge.stats.figures import step_figures
+from iogauge.store import Review
+from iogauge.suites.judgement import Judgement, judge_steps
+from iogauge.suites.suite import Asked, Pace, filename, job_text, seed_of
+from iogauge.workload.numbers import size_text
+
+NAME = "write-pressure"
+TITLE = "Write pressure"
+
+READER = "reader"
+WRITER = "pressure"
+WRITERS = 8
+
+PUBLISHED_MBps = range(100, 800, 100)
+PUBLISHED_RUNTIME_NS = 60 * 10**9
+PUBLISHED_PERCENTILES = "99:99.9:99.99:99.999:99.9999:99.99999:99.999999:99.9999999"
+QUANTILES = (0.5, 0.99, 0.999, 0.9999, 0.99999, 0.999999, 0.9999999, 0.99999999, 0.999999999)
+
+QUICK_RUNTIME_NS = 3 * 10**9
+QUICK_RAMP_NS = 500_000_000
+SEARCH_RUNTIME_NS = 2 * 10**9
+QUICK_STEPS = 8
+QUICK_SHARE = 0.95
+"""Quick pressures stay below this share of what the search found: beyond, writers wait and the rate is not theirs."""
+
+_FILE_BYTES: dict[Pace, int] = {"quick": 1 << 30, "full": 16 << 30}
+_STEPS_OF_TEN = (1.0, 1.5, 2.0, 2.5, 3.0, 4.0, 5.0, 6.0, 8.0)
+
+
+def file_bytes(pace: Pace) -> int:
+    """Return how large a file to measure on, where the user does not say. A block device is used whole."""
+    return _FILE_BYTES[pace]
+
+
+def plan(asked: Asked) -> SuitePlan:
+    """Read latency at QD1 while eight writers push harder and harder.
+
+    Source: methods.md WP-1. ``full`` gives the seven published steps; ``quick`` a search, and ``refine`` the steps.
+    """
+    size_bytes = asked.size_bytes or (file_bytes(asked.pace) if asked.target.kind == "file" else None)
+    full = asked.pace == "full"
+    empty = SuitePlan(
+        suite=NAME,
+        title=TITLE,
+        source="methods.md WP-1 to WP-3",
+        axis=Axis(name="write pressure", unit="MB/s"),
+        reader=READER,
+        pressure=WRITER,
+        steps=(),
+        size_bytes=size_bytes,
+        runtime_ns=asked.runtime_ns or (PUBLISHED_RUNTIME_NS if full else QUICK_RUNTIME_NS),
+        ramp_ns=0 if full else QUICK_RAMP_NS,
+        notes=tuple(_notes(asked)),
+    )
+    path = asked.target.path
+    if full:
+        return _with_steps(
+            empty, path, {at: f"{at * 1000 // WRITERS}k" for at in PUBLISHED_MBps}, seed=asked.seed
+        )
+    search = empty.model_copy(update={"runtime_ns": SEARCH_RUNTIME_NS})
+    return empty.model_copy(update={"search": _step(search, path, "search", at=0, rate="", seed=asked.seed)})
+
+
+def refine(plan: SuitePlan, found: RunRecord, *, target: TargetFacts, seed: int) -> SuitePlan:
+    """Return the quick plan with its steps, spread evenly from no pressure to almost what the search achieved.
+
+    Raises:
+        IogaugeError: nothing was written during the search.
+    """
+    limit_Bps = step_figures(found, (), reader=READER, pressure=WRITER).pressure_Bps
+    if limit_Bps <= 0:
+        raise IogaugeError(
+            "no write completed during the search for what the target takes",
+            hint="try the target with a plain job first: iogauge run --name=w --rw=randwrite --bs=8k --direct=1 ...",
+        )
+    rates = {at: str(round(at * 10**6 / WRITERS)) for at in pressures_MBps(limit_Bps / 1e6)}
+    note = (
+        f"Steps are scaled to a search of {SEARCH_RUNTIME_NS / 1e9:.0f} s in which the target took "
+        f"{limit_Bps / 1e6:.0f} MB/s of writes. Where a cache absorbs writes at first, it takes less for longer."
+    )
+    refined = _with_steps(plan, target.path, {0: None, **rates}, seed=seed)
+    return refined.model_copy(update={"notes": (*plan.notes, note)})
+
+
+def judge(review: Review) -> Judgement:
+    """Return the reader's latency in every complete step, beside the pressure asked and achieved."""
+    return judge_steps(review, quantiles=QUANTILES)
+
+
+def pressures_MBps(limit_MBps: float) -> list[float]:
+    """Return evenly spaced round pressures, at most ``QUICK_STEPS``, up to nearly what the target takes.
+
+    >>> pressures_MBps(800)
+    [100.0, 200.0, 300.0, 400.0, 500.0, 600.0, 700.0]
+    >>> pressures_MBps(2.2)
+    [0.25, 0.5, 0.75, 1.0, 1.25, 1.5, 1.75, 2.0]
+    """
+    top = limit_MBps * QUICK_SHARE
+    power = 10.0 ** math.floor(math.log10(top / QUICK_STEPS))
+    step = next(
+        each * scale
+        for scale in (power, 10 * power)
+        for each in _STEPS_OF_TEN
+        if math.floor(top / (each * scale)) <= QUICK_STEPS
+    )
+    return [round(step * count, 9) for count in range(1, math.floor(top / step) + 1)]
+
+
+def _with_steps(plan: SuitePlan, path: str, rates: dict[float, str | None], *, seed: int) -> SuitePlan:
+    steps = [_step(plan, path, f"{WRITER}-{at:g}", at=at, rate=rate, seed=seed) for at, rate in rates.items()]
+    return plan.model_copy(update={"steps": tuple(steps)})
+
+
+def _step(plan: SuitePlan, path: str, step_id: str, *, at: float, rate: str | None, seed: int) -> StepPlan:
+    """Return one step. ``rate`` is each writer's in fio's notation; empty: no limit; None: no writers."""
+    writers = {
+        "rw": "randwrite",
+        "iodepth": 8,
+        "numjobs": WRITERS,
+        "rate": f",{rate}" if rate else None,
+        "write_bw_log": step_id,
+    }
+    reader = {"new_group": 1, "rw": "randread", "iodepth": 1, "write_lat_log": step_id}
+    common = {
+        "filename": filename(path),
+        "size": size_text(plan.size_bytes) if plan.size_bytes else None,
+        "ioengine": "libaio",
+        "thread": 1,
+        "direct": 1,
+        "bs": "8k",
+        "group_reporting": 1,
+        "norandommap": 1,
+        "randrepeat": 0,
+        "refill_buffers": 1,
+        "gtod_reduce": 0,
+        "time_based": 1,
+        "runtime": _time(plan.runtime_ns),
+        "ramp_time": _time(plan.ramp_ns) if plan.ramp_ns else None,
+        "log_avg_msec": 500,
+        "percentile_list": PUBLISHED_PERCENTILES,
+    }
+    sections = {WRITER: writers, READER: reader} if rate is not None else {READER: reader}
+    return StepPlan(
+        id=step_id,
+        at=at,
+        job_file=job_text(global_=common, **sections),
+        seed=seed_of(seed, step_id),
+        state_group=step_id,  # each step is an independent file: the note merges them only in its chart
+    )
+
+
+def _time(time_ns: int) -> str:
+    """Return a time as fio writes it, in the largest unit that keeps it whole; fio knows none below 1 us."""
+    for unit_ns, suffix in ((10**9, ""), (10**6, "ms")):
+        if time_ns % unit_ns == 0:
+            return f"{time_ns // unit_ns}{suffix}"
+    return f"{-(-time_ns // 1000)}us"
+
+
+def _notes(asked: Asked) -> Iterator[str]:
+    if asked.pace == "full":
+        yield "Labels are the published ones: 500 stands for 8 x 62,500 KiB/s, which is 512 MB/s."
+        if asked.runtime_ns and asked.runtime_ns != PUBLISHED_RUNTIME_NS:
+            yield f"Steps run for {asked.runtime_ns / 1e9:g} s instead of the published 60 s."
+    if asked.target.kind == "block":
+        yield "The drive is measured as it was found: the procedure has no preconditioning."
+    if asked.target.kind == "file":
+        yield "The target is a file: the file system's part is measured with the drive's."

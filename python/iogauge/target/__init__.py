@@ -1,0 +1,97 @@
+"""What a target is, and whether it may be written: the one door to drives and files.
+
+``open_target`` opens a block device or a regular file and refuses what could destroy something. What it hands out
+stays open for as long as the run, exclusively where it is a block device to be written.
+
+- *In use* (mounted, swap, held by device-mapper or md, behind a loop device, not to be had exclusively): refused
+  always. ``--destroy`` says that content may be lost, not that a running system may be damaged.
+- *Holds data* (signature, partition table, a file that iogauge did not make): refused unless ``destroy`` names
+  exactly this target, by path, or for a device by a serial number that no other disk shares.
+- *Not a target* (directory, pipe, socket, character device): refused.
+
+Does not issue measured I/O and does not look at results. Source: issue "Safety"; peers.md sections 0 and 3 (#1550).
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Callable, Collection
+
+from iogauge.target.block import open_block
+from iogauge.target.file import create_file, open_file
+from iogauge.target.handle import Target
+from iogauge.target.refusal import TargetRefused, refused_by_kernel
+
+__all__ = ["Target", "TargetRefused", "open_target"]
+
+_KINDS: tuple[tuple[Callable[[int], bool], str, str], ...] = (
+    (stat.S_ISDIR, "a directory", "name a file in it, or the block device below it"),
+    (stat.S_ISCHR, "a character device", "use the block device (/dev/nvme0n1, not /dev/nvme0)"),
+    (stat.S_ISFIFO, "a pipe", "name a block device or a regular file"),
+    (stat.S_ISLNK, "a symbolic link that leads in a circle", "name the block device or the file itself"),
+    (stat.S_ISSOCK, "a socket", "name a block device or a regular file"),
+)
+
+
+def open_target(
+    path: str,
+    *,
+    write: bool,
+    size_bytes: int | None = None,
+    destroy: Collection[str] = (),
+    on_message: Callable[[str], None] | None = None,
+) -> Target:
+    """Open the block device or file at ``path``, for reading or, once cleared, for writing too.
+
+    A file that is missing is created with ``size_bytes`` of random data, whether it is to be read or written, and
+    one of iogauge's own that is smaller is extended; for a device ``size_bytes`` means nothing. ``destroy`` holds
+    the serial numbers and paths whose content may be lost. ``on_message`` hears of long work and of what was let pass.
+
+    One target is opened once: a second ``open_target`` of the same device for writing is refused like a stranger's.
+
+    Raises TargetRefused, which says what was found and what to do. A KeyboardInterrupt during the layout of a file
+    passes through; the file is kept, and the next call goes on with it.
+
+    >>> import tempfile, os
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     with open_target(os.path.join(folder, "new.bin"), write=True, size_bytes=1 << 20) as target:
+    ...         target.size_bytes, target.writable, target.facts.kind
+    (1048576, True, 'file')
+    """
+    say = on_message or (lambda _: None)
+    real_path = _resolve(path)
+    try:
+        node = os.open(real_path, os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC)
+    except FileNotFoundError:
+        return create_file(real_path, path, write=write, size_bytes=size_bytes, say=say)
+    except OSError as error:
+        raise refused_by_kernel(path, "opening it", error) from None
+    try:
+        mode = os.fstat(node).st_mode
+        if stat.S_ISBLK(mode):
+            target = open_block(node, path, write=write, destroy=destroy)
+        elif stat.S_ISREG(mode):
+            target = open_file(
+                node, real_path, path, write=write, size_bytes=size_bytes, destroy=destroy, say=say
+            )
+        else:
+            kind, hint = next(
+                ((kind, hint) for test, kind, hint in _KINDS if test(mode)), ("of an unknown kind", "")
+            )
+            raise TargetRefused(f"{path}: it is {kind}, not a block device or a file", hint=hint or None)
+    finally:
+        os.close(node)
+    for note in target.notes:
+        say(note)
+    return target
+
+
+def _resolve(path: str) -> str:
+    """Follow symbolic links to the end; the last part may be missing."""
+    if not path or "\0" in path:
+        raise TargetRefused(f"{path!r}: not a path", hint="name a block device or a file")
+    try:
+        return os.path.realpath(path)
+    except OSError as error:
+        raise refused_by_kernel(path, "resolving it", error) from None

@@ -1,0 +1,185 @@
+"""Opening a block device: the checks before anything may be written to it.
+
+The device is opened exclusively first and examined through that descriptor afterwards, so nothing can be mounted
+or swapped in between. Three kinds of refusal: *in use* (mounted, swap, held, attached) is never overridden;
+*content* (a signature) and *doubt* (it cannot be read) are, by ``--destroy`` naming this very device.
+Source: issue "Safety".
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import fcntl
+import os
+import sys
+from collections.abc import Collection
+
+from iogauge.target.facts import facts_of, serials
+from iogauge.target.handle import Target
+from iogauge.target.refusal import TargetRefused, refused_by_kernel
+from iogauge.target.signatures import blkid_signatures, reader_of, signatures
+from iogauge.target.sysfs import HOST, BlockDevice, Host, number_of
+from iogauge.target.usage import Usage, Use, processes_with_open
+
+_BLKGETDISKSEQ = 0x80081280
+_NEVER = "--destroy does not apply to what is in use"
+
+
+def open_block(node: int, path: str, *, write: bool, destroy: Collection[str], host: Host = HOST) -> Target:
+    """Open the block device whose node the descriptor ``node`` (O_PATH) holds, and clear it for writing if asked.
+
+    Reading needs no clearance. Raises TargetRefused.
+    """
+    number = number_of(os.fstat(node).st_rdev)
+    flags = (os.O_RDWR | os.O_EXCL if write else os.O_RDONLY) | os.O_CLOEXEC
+    try:
+        fd = os.open(f"/proc/self/fd/{node}", flags)
+    except OSError as error:
+        raise _unopened(path, error, number, write=write, host=host) from None
+    try:
+        notes = _clear(fd, path, number, destroy=destroy, host=host) if write else ()
+        size_bytes = os.lseek(fd, 0, os.SEEK_END)
+        if size_bytes == 0:
+            raise refused_by_kernel(path, "using it", OSError(errno.ENOMEDIUM, ""))
+        facts = facts_of(fd, path, size_bytes=size_bytes, host=host)
+        return Target(fd, facts=facts, writable=write, notes=notes)
+    except OSError as error:
+        os.close(fd)
+        raise refused_by_kernel(path, "examining it", error) from None
+    except BaseException:
+        os.close(fd)
+        raise
+
+
+def _clear(fd: int, path: str, number: str, *, destroy: Collection[str], host: Host) -> tuple[str, ...]:
+    """Return notes on what ``--destroy`` let pass, or raise."""
+    device = BlockDevice.by_number(number, host)
+    if device is None:
+        raise TargetRefused(
+            f"{path}: sysfs does not know device {number}, so whether it is in use cannot be found out",
+            hint=f"make {host.sys} visible here (mount -t sysfs sysfs {host.sys})",
+        )
+    if not _describes(device, fd):
+        raise TargetRefused(
+            f"{path}: the device was replaced while it was being examined", hint="start again"
+        )
+    if uses := Usage(host).of_device(device):
+        raise _in_use(path, uses)
+    if device.text("ro") == "1":
+        # Linux opens such a device for writing all the same, and fails every write.
+        raise _read_only(path)
+    found = _content(fd, device)
+    named = names_device(destroy, path, device, host)
+    if destroy and not named:
+        raise TargetRefused(
+            f"{path}: --destroy names {_listed(destroy)}, which is not this device: {_identity(path, device)}",
+            hint="check that this is the device you mean, then name it exactly, by serial number or path",
+        )
+    if found and not named:
+        raise TargetRefused(
+            f"{path}: it holds data: {_listed(found)} ({_identity(path, device)})",
+            hint=f"if all of it may be lost, say so by --destroy {_confirmation(path, device, host)}",
+        )
+    return (f"{path}: overwriting {_listed(found)}, as --destroy says",) if found else ()
+
+
+def names_device(destroy: Collection[str], path: str, device: BlockDevice, host: Host = HOST) -> bool:
+    """Whether one of ``destroy`` is this device: a path that leads to it, or an identity that no other disk shares.
+
+    A serial number shared with another disk (NVMe namespaces of one controller, cheap USB bridges) confirms nothing.
+    """
+    real = os.path.realpath(path)
+    for name in destroy:
+        if name == path or (name.startswith("/") and os.path.realpath(name) == real):
+            return True
+        if name in serials(device) and not _shared(name, device, host):
+            return True
+    return False
+
+
+def _describes(device: BlockDevice, fd: int) -> bool:
+    """Whether sysfs speaks of the disk behind the descriptor: numbers are reused, sequence numbers never are."""
+    try:
+        answer = fcntl.ioctl(fd, _BLKGETDISKSEQ, bytes(8))
+    except OSError:
+        return True  # Before Linux 5.15 there are none.
+    return device.disk.text("diskseq") in (None, str(int.from_bytes(answer, sys.byteorder)))
+
+
+def _shared(serial: str, device: BlockDevice, host: Host) -> bool:
+    others = (other for other in BlockDevice.all(host) if not other.is_partition)
+    return any(other.directory != device.disk.directory and serial in serials(other) for other in others)
+
+
+def _content(fd: int, device: BlockDevice) -> list[str]:
+    """What is recognised on the device, in words; the kernel's partitions count even where their table is gone."""
+    size_bytes = os.lseek(fd, 0, os.SEEK_END)
+    found = [f"partition {partition.name}" for partition in device.partitions]
+    try:
+        kinds = signatures(reader_of(fd), size_bytes)
+    except OSError as error:
+        return [*found, f"unknown content, since reading it failed ({os.strerror(error.errno or 0)})"]
+    finally:
+        # What was read for the check must not serve the measurement from memory.
+        with contextlib.suppress(OSError):
+            os.posix_fadvise(fd, 0, 0, os.POSIX_FADV_DONTNEED)
+    # blkid names the same things in other words; it is asked only for what is not known here.
+    return [*found, *(kinds or blkid_signatures(fd))]
+
+
+def _unopened(path: str, error: OSError, number: str, *, write: bool, host: Host) -> TargetRefused:
+    """Explain why the device cannot be opened; that it is in use matters more than any other reason."""
+    device = BlockDevice.by_number(number, host) if write else None
+    if device is not None and (uses := Usage(host).of_device(device)):
+        return _in_use(path, uses)
+    if device is not None and error.errno == errno.EBUSY:
+        return _busy(path, device, host)
+    if device is not None and device.text("ro") == "1":
+        return _read_only(path)
+    if error.errno == errno.EPERM:
+        return TargetRefused(
+            f"{path}: opening it failed: {os.strerror(errno.EPERM)}",
+            hint="a container needs the device among its allowed ones (docker run --device)",
+        )
+    return refused_by_kernel(path, "opening it", error)
+
+
+def _busy(path: str, device: BlockDevice, host: Host) -> TargetRefused:
+    programs = processes_with_open(device.number, host)
+    who = f"open in {_listed(programs)}" if programs else "held by the kernel or by a program out of sight"
+    return TargetRefused(
+        f"{path}: it cannot be opened exclusively: {who}",
+        hint=f"end that use (a mount in another namespace, RAID, multipath, another test) first; {_NEVER}",
+    )
+
+
+def _read_only(path: str) -> TargetRefused:
+    return TargetRefused(
+        f"{path}: the device is read-only", hint=f"blockdev --setrw {path}, or choose another device"
+    )
+
+
+def _in_use(path: str, uses: list[Use]) -> TargetRefused:
+    remedies = "; ".join(dict.fromkeys(use.remedy for use in uses[:3]))
+    return TargetRefused(
+        f"{path}: it is in use: {_listed([use.what for use in uses], most=3)}", hint=f"{remedies}; {_NEVER}"
+    )
+
+
+def _identity(path: str, device: BlockDevice) -> str:
+    known = serials(device)
+    real = os.path.realpath(path)
+    return f"{real}, {f'serial {known[0]}' if known else 'no serial number'}"
+
+
+def _confirmation(path: str, device: BlockDevice, host: Host) -> str:
+    for serial in serials(device)[:1]:
+        if not _shared(serial, device, host) and not set(serial) & set(" '\"$\\"):
+            return serial
+    return os.path.realpath(path)
+
+
+def _listed(things: Collection[str], *, most: int = 5) -> str:
+    shown = list(things)[:most]
+    return ", ".join(shown) + (f" and {len(things) - most} more" if len(things) > most else "")

@@ -1,0 +1,106 @@
+"""What a target is: model, serial, sizes, scheduler, and the device under a file. From sysfs alone.
+
+Unknown facts stay None; nothing is guessed. Does not judge.
+Source: Documentation/ABI/stable/sysfs-block, sysfs-class-nvme and the SCSI VPD pages (SPC-5, 7.7).
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import stat
+from pathlib import Path
+
+from iogauge.schema import TargetFacts
+from iogauge.target.sysfs import HOST, BlockDevice, Host, number_of, read_text
+from iogauge.target.usage import mount_of_fd
+
+
+def facts_of(fd: int, path: str, *, size_bytes: int, host: Host = HOST) -> TargetFacts:
+    """Describe the open block device or file ``fd``, whose resolved name is ``path``'s.
+
+    ``path`` is what the user called it.
+    """
+    found = os.fstat(fd)
+    is_block = stat.S_ISBLK(found.st_mode)
+    device = BlockDevice.by_number(number_of(found.st_rdev if is_block else found.st_dev), host)
+    mount = None if is_block else mount_of_fd(fd, host)
+    facts = TargetFacts(
+        path=path,
+        kind="block" if is_block else "file",
+        size_bytes=size_bytes,
+        real_path=os.path.realpath(path),
+        filesystem=mount.kind if mount else None,
+    )
+    if device is None:
+        return facts
+    disk = device.disk
+    hardware = _hardware(disk)
+    return facts.model_copy(
+        update={
+            "device": device.name,
+            "model": _model(hardware),
+            "serial": next(iter(serials(hardware)), None),
+            "firmware": hardware.text("device/firmware_rev", "device/rev", "device/fwrev"),
+            "logical_block_bytes": _number(disk, "queue/logical_block_size"),
+            "physical_block_bytes": _number(disk, "queue/physical_block_size"),
+            "rotational": {"0": False, "1": True}.get(disk.text("queue/rotational") or ""),
+            "scheduler": _chosen(disk.text("queue/scheduler")),
+            "write_cache": disk.text("queue/write_cache"),
+        }
+    )
+
+
+def serials(device: BlockDevice) -> list[str]:
+    """Return every identity that the disk carries, the plain serial number first: what ``--destroy`` may name.
+
+    A partition answers with its disk's.
+    """
+    disk = device.disk
+    found = [
+        disk.text("serial", "device/serial"),
+        _vpd_serial(disk.directory / "device" / "vpd_pg80"),
+        disk.text("wwid", "device/wwid"),
+        disk.text("dm/uuid", "md/uuid"),
+    ]
+    return list(dict.fromkeys(text for text in found if text))
+
+
+def _hardware(disk: BlockDevice) -> BlockDevice:
+    """Follow a chain of single slaves (LVM on LUKS on one drive) down to the drive that does the work."""
+    while len(slaves := disk.slaves) == 1:
+        disk = slaves[0].disk
+    return disk
+
+
+def _model(disk: BlockDevice) -> str | None:
+    model = disk.text("device/model", "device/name")
+    vendor = disk.text("device/vendor")
+    # Behind SCSI the vendor is text ("ATA" says only how it is attached); behind PCI it is a number.
+    if model and vendor and vendor != "ATA" and not vendor.startswith("0x"):
+        return f"{vendor} {model}"
+    return model
+
+
+def _vpd_serial(path: Path) -> str | None:
+    """Unit serial number: page 80h is a 4-byte header, then the length it announces in ASCII."""
+    try:
+        page = path.read_bytes()
+    except OSError:
+        return None
+    if len(page) < 4 or page[1] != 0x80:
+        return None
+    return page[4 : 4 + int.from_bytes(page[2:4], "big")].decode("ascii", "replace").strip(" \0") or None
+
+
+def _chosen(text: str | None) -> str | None:
+    """The bracketed one of ``none [mq-deadline] kyber``."""
+    if text is None:
+        return None
+    match = re.search(r"\[([^]]+)\]", text)
+    return match.group(1) if match else text
+
+
+def _number(device: BlockDevice, path: str) -> int | None:
+    text = read_text(device.directory / path)
+    return int(text) if text and text.isdecimal() and int(text) else None

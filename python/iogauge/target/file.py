@@ -1,0 +1,187 @@
+"""Opening a regular file: created, marked and laid out where it is missing, overwritten only where that is safe.
+
+Safe means: iogauge made it (``mark``), or ``--destroy`` names it. A file that is an active swap area, is mounted,
+or is behind a loop device is in use, and never written. Reading an existing file needs no leave.
+Source: issue "Safety".
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import fcntl
+import os
+from collections.abc import Collection
+from pathlib import Path
+
+from iogauge.target.facts import facts_of
+from iogauge.target.handle import Target
+from iogauge.target.layout import Say, check_space, gib, lay_out
+from iogauge.target.mark import put_mark, remove_sidecar, why_foreign
+from iogauge.target.refusal import TargetRefused, refused_by_kernel
+from iogauge.target.sysfs import HOST, Host
+from iogauge.target.usage import Usage
+
+
+def create_file(
+    real_path: str, path: str, *, write: bool, size_bytes: int | None, say: Say, host: Host = HOST
+) -> Target:
+    """Create the file, mark it, and fill it with random data. Raises TargetRefused; nothing is left then."""
+    if not size_bytes:
+        raise TargetRefused(
+            f"{path}: no such file, and no size to create it with", hint="check the path, or give size="
+        )
+    try:
+        fd = os.open(real_path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o644)
+    except OSError as error:
+        if error.errno == errno.ENOENT:
+            folder = Path(real_path).parent
+            raise TargetRefused(
+                f"{path}: there is no directory {folder}", hint=f"check the path, or mkdir -p {folder}"
+            ) from None
+        raise refused_by_kernel(path, "creating it", error) from None
+    try:
+        _lock(fd, path)
+        # Before anything is put into the directory beside it.
+        check_space(fd, path, size_bytes=size_bytes)
+        put_mark(fd, real_path, in_use=True)
+        lay_out(fd, path, size_bytes=size_bytes, say=say)
+    except KeyboardInterrupt:
+        _leave(fd, real_path)
+        os.close(fd)
+        raise
+    except BaseException as error:
+        os.close(fd)
+        with contextlib.suppress(OSError):
+            Path(real_path).unlink()
+        remove_sidecar(real_path)
+        if isinstance(error, OSError):
+            raise refused_by_kernel(path, "creating it", error) from None
+        raise
+    return _hand_out(fd, real_path, path, write=write, ours=True, host=host)
+
+
+def open_file(
+    node: int,
+    real_path: str,
+    path: str,
+    *,
+    write: bool,
+    size_bytes: int | None,
+    destroy: Collection[str],
+    say: Say,
+    host: Host = HOST,
+) -> Target:
+    """Open the existing file that the descriptor ``node`` (O_PATH) holds. Raises TargetRefused.
+
+    Asked for more than it holds, iogauge's own file is extended, even for reading.
+    """
+    grow = size_bytes is not None and os.fstat(node).st_size < size_bytes
+    change = write or grow
+    try:
+        flags = os.O_RDWR if change else os.O_RDONLY
+        fd = os.open(f"/proc/self/fd/{node}", flags | os.O_CLOEXEC)
+    except OSError as error:
+        raise refused_by_kernel(path, "opening it", error) from None
+    try:
+        ours = False
+        if change:
+            ours = _clear(fd, real_path, path, write=write, size_bytes=size_bytes, destroy=destroy, host=host)
+            check_space(fd, path, size_bytes=max(size_bytes or 0, os.fstat(fd).st_size))
+            if ours:
+                put_mark(fd, real_path, in_use=True)
+        try:
+            if size_bytes is not None:
+                lay_out(fd, path, size_bytes=size_bytes, say=say)
+        except BaseException:
+            if ours:
+                _leave(fd, real_path)
+            raise
+        if os.fstat(fd).st_size == 0:
+            raise TargetRefused(f"{path}: the file is empty", hint="give size=, or another file")
+    except OSError as error:
+        os.close(fd)
+        raise refused_by_kernel(path, "preparing it", error) from None
+    except BaseException:
+        os.close(fd)
+        raise
+    return _hand_out(fd, real_path, path, write=write, ours=ours, host=host)
+
+
+def names_file(destroy: Collection[str], real_path: str, path: str) -> bool:
+    """Whether one of ``destroy`` is this file: the path as given, or a path that leads to it."""
+    return any(name == path or os.path.realpath(name) == real_path for name in destroy)
+
+
+def _clear(
+    fd: int,
+    real_path: str,
+    path: str,
+    *,
+    write: bool,
+    size_bytes: int | None,
+    destroy: Collection[str],
+    host: Host,
+) -> bool:
+    """Return whether iogauge made the file; raise where it may not be written."""
+    found = os.fstat(fd)
+    if uses := Usage(host).of_file((found.st_dev, found.st_ino)):
+        raise TargetRefused(
+            f"{path}: it is in use: {', '.join(use.what for use in uses[:3])}",
+            hint=f"{'; '.join(dict.fromkeys(use.remedy for use in uses[:3]))}; "
+            "--destroy does not apply to what is in use",
+        )
+    _lock(fd, path)
+    foreign = why_foreign(fd, real_path)
+    if names_file(destroy, real_path, path):
+        return foreign is None
+    if found.st_nlink > 1:
+        raise TargetRefused(
+            f"{path}: the file has {found.st_nlink} names (hard links), so its content is someone else's too",
+            hint=f"choose another file; if its content may be lost, say so by --destroy {real_path}",
+        )
+    if foreign is None:
+        return True
+    if not write:
+        raise TargetRefused(
+            f"{path}: the file holds {gib(found.st_size)}, not {gib(size_bytes or 0)}, and {foreign}",
+            hint=f"ask for a size of at most {found.st_size} bytes; or have it extended by --destroy {real_path}",
+        )
+    raise TargetRefused(
+        f"{path}: the file exists ({gib(found.st_size)}), and {foreign}",
+        hint=f"choose another file; if its content may be lost, say so by --destroy {real_path}",
+    )
+
+
+def _lock(fd: int, path: str) -> None:
+    """Keep a second iogauge from writing the file meanwhile; where locks are not supported, go without."""
+    try:
+        fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        raise TargetRefused(
+            f"{path}: another iogauge is writing to it", hint="wait for it, or choose another file"
+        ) from None
+    except OSError:
+        pass
+
+
+def _hand_out(fd: int, real_path: str, path: str, *, write: bool, ours: bool, host: Host) -> Target:
+    try:
+        if not write and ours:
+            _leave(fd, real_path)
+            # A file that was only extended is handed out as what was asked for: read-only.
+            reading = os.open(f"/proc/self/fd/{fd}", os.O_RDONLY | os.O_CLOEXEC)
+            os.close(fd)
+            fd = reading
+        facts = facts_of(fd, path, size_bytes=os.fstat(fd).st_size, host=host)
+    except OSError as error:
+        os.close(fd)
+        raise refused_by_kernel(path, "examining it", error) from None
+    on_close = (lambda closing: _leave(closing, real_path)) if write and ours else None
+    return Target(fd, facts=facts, writable=write, on_close=on_close)
+
+
+def _leave(fd: int, real_path: str) -> None:
+    """Record how the file is left. Failing that, its mark stays as it is during a run, which is enough."""
+    with contextlib.suppress(OSError):
+        put_mark(fd, real_path, in_use=False)

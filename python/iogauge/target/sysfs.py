@@ -1,0 +1,153 @@
+"""Block devices as sysfs shows them: found by number, with their partitions, parents, holders and slaves.
+
+Everything starts from a device number (``st_rdev`` of an open descriptor, ``st_dev`` of a file), never from a
+name: names are reused and links are moved, numbers of an open device are not. Reads only, and only ``/sys``.
+Source: the kernel's Documentation/ABI/stable/sysfs-block.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+
+@dataclass(frozen=True)
+class Host:
+    """Where the kernel's views of the machine are mounted; tests put small trees of their own here."""
+
+    sys: Path = Path("/sys")
+    proc: Path = Path("/proc")
+    stat: Callable[[str], os.stat_result] = field(default=os.stat, compare=False)
+
+    def device_number(self, path: str) -> str | None:
+        """Return ``major:minor`` of the block device at ``path``, None where there is none."""
+        try:
+            found = self.stat(path)
+        except (OSError, ValueError):
+            return None
+        return number_of(found.st_rdev) if stat.S_ISBLK(found.st_mode) else None
+
+
+HOST = Host()
+
+
+def number_of(device: int) -> str:
+    """Return a device number as the kernel prints it.
+
+    >>> number_of(os.makedev(254, 3))
+    '254:3'
+    """
+    return f"{os.major(device)}:{os.minor(device)}"
+
+
+def read_text(path: Path) -> str | None:
+    """Return a small file's text without surrounding blanks and NULs, or None where it cannot be read or is empty."""
+    try:
+        text = path.read_bytes().decode("utf-8", "replace").strip(" \t\r\n\0")
+    except OSError:
+        return None
+    return text or None
+
+
+@dataclass(frozen=True)
+class BlockDevice:
+    """One block device, whole or partition, by its directory in sysfs."""
+
+    directory: Path
+    host: Host = HOST
+
+    @classmethod
+    def by_number(cls, number: str, host: Host = HOST) -> BlockDevice | None:
+        """Return the device with this ``major:minor``, or None: none, or an anonymous one (btrfs, overlay)."""
+        link = host.sys / "dev" / "block" / number
+        return cls(link.resolve(), host) if link.exists() else None
+
+    @classmethod
+    def by_name(cls, name: str, host: Host = HOST) -> BlockDevice | None:
+        """Return the device with this kernel name, or None."""
+        link = host.sys / "class" / "block" / name
+        return cls(link.resolve(), host) if link.exists() else None
+
+    @classmethod
+    def all(cls, host: Host = HOST) -> Iterator[BlockDevice]:
+        """Yield every block device, partitions included, in the order of their names."""
+        for name in names_in(host.sys / "class" / "block"):
+            if device := cls.by_name(name, host):
+                yield device
+
+    @property
+    def name(self) -> str:
+        """The kernel's name, as in ``/dev``."""
+        return self.directory.name.replace("!", "/")
+
+    @property
+    def number(self) -> str:
+        """``major:minor``."""
+        return self.text("dev") or ""
+
+    @property
+    def size_bytes(self) -> int:
+        """Capacity; sysfs counts in units of 512 bytes whatever the logical block is."""
+        return 512 * int(self.text("size") or 0)
+
+    @property
+    def is_partition(self) -> bool:
+        """Whether it is a partition of a disk."""
+        return (self.directory / "partition").exists()
+
+    @property
+    def disk(self) -> BlockDevice:
+        """The whole disk: the parent of a partition, or the device itself."""
+        return BlockDevice(self.directory.parent, self.host) if self.is_partition else self
+
+    @property
+    def partitions(self) -> list[BlockDevice]:
+        """The partitions of a whole disk."""
+        return [
+            BlockDevice(self.directory / name, self.host)
+            for name in names_in(self.directory)
+            if (self.directory / name / "partition").exists()
+        ]
+
+    @property
+    def holders(self) -> list[BlockDevice]:
+        """Devices built directly on this one: device-mapper, md, bcache."""
+        return self._linked("holders")
+
+    @property
+    def slaves(self) -> list[BlockDevice]:
+        """Devices that this one is directly built on."""
+        return self._linked("slaves")
+
+    @property
+    def backing_path(self) -> str | None:
+        """The file or device behind a bound loop device, as the kernel remembers its path."""
+        return read_text(self.directory / "loop" / "backing_file")
+
+    @property
+    def title(self) -> str:
+        """The name, with the name given by device-mapper or md behind it: ``dm-0 (vg-root)``."""
+        given = self.text("dm/name")
+        return f"{self.name} ({given})" if given else self.name
+
+    def text(self, *paths: str) -> str | None:
+        """Return the first of these attributes that exists and is not empty."""
+        for path in paths:
+            if found := read_text(self.directory / path):
+                return found
+        return None
+
+    def _linked(self, folder: str) -> list[BlockDevice]:
+        found = (BlockDevice.by_name(name, self.host) for name in names_in(self.directory / folder))
+        return [device for device in found if device]
+
+
+def names_in(folder: Path) -> list[str]:
+    """Return the names in a directory, sorted; none where it cannot be read."""
+    try:
+        return sorted(entry.name for entry in folder.iterdir())
+    except OSError:
+        return []

@@ -1,0 +1,60 @@
+"""fio job files and command lines, read into ``schema.JobFile`` and written back.
+
+>>> job_file = parse("[reader]\\nrw=randread\\nbs=8k\\nsize=1g\\n", source="example")
+>>> job_file.jobs[0].rw, job_file.jobs[0].bs.read.minimum_bytes
+(<Rw.RANDREAD: 'randread'>, 8192)
+
+Meanings and defaults are those of fio's code, where it and its manual disagree. There is one deliberate difference:
+where a job does not set iodepth_batch, submission and reaping are batched as the ring allows. An option
+that fio knows and iogauge does not is refused by name; no option is ever ignored. Every problem is an
+``IogaugeError`` with the place, the section, the option and a hint.
+
+One table, ``OPTIONS``, defines every option: names, kind of value, default, help. What this package does not do: it
+opens no target, looks at no device, and runs nothing.
+
+Source: peers.md section 5.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from iogauge.schema import JobFile
+from iogauge.workload import arguments as _arguments
+from iogauge.workload import ini
+from iogauge.workload.jobfile import Builder
+from iogauge.workload.options import BY_NAME, OPTIONS
+from iogauge.workload.paths import paths
+from iogauge.workload.write import to_fio
+
+__all__ = ["BY_NAME", "OPTIONS", "from_arguments", "load", "parse", "paths", "to_fio"]
+
+
+def load(path: Path | str, *, environ: Mapping[str, str] = os.environ) -> JobFile:
+    """Read a job file. Raises ``IogaugeError``."""
+    path = Path(path)
+    return parse(ini.read_text(path), source=str(path), base=path.parent, environ=environ)
+
+
+def parse(
+    text: str, *, source: str, base: Path | None = None, environ: Mapping[str, str] = os.environ
+) -> JobFile:
+    """Read the text of a job file. ``source`` names it in errors; ``include`` looks in ``base``.
+
+    Raises ``IogaugeError``.
+    """
+    builder = Builder(source=source)
+    builder.file(ini.sections(text, source=source, base=base), environ=environ)
+    return builder.finish()
+
+
+def from_arguments(arguments: Sequence[str], *, environ: Mapping[str, str] = os.environ) -> JobFile:
+    """Read a command line: jobs as ``--name=x --rw=randread …``, and job files. Raises ``IogaugeError``.
+
+    >>> jobs = from_arguments(["--bs=8k", "--name=a", "--rw=write", "--name", "b", "--iodepth=4", "--ioengine=null"])
+    >>> [(job.name, job.bs.read.minimum_bytes, job.iodepth) for job in jobs.jobs]
+    [('a', 8192, 1), ('b', 8192, 4)]
+    """
+    return _arguments.job_file(arguments, environ=environ)

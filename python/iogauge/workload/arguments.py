@@ -1,0 +1,94 @@
+"""Jobs from a command line, with fio's option names.
+
+``--name=x`` begins a job; what stands before the first one holds for all of them, and for the first job file; a
+``--name`` that begins with ``global`` goes on with such defaults. Options need no particular order. An option that
+needs a value takes it after ``=`` or as the next argument. Everything else is a job file, read after the jobs of
+the command line, wherever it stands. Variables are left to the shell. Not taken over: shortened option names.
+
+Source: fio init.c (parse_cmd_line).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from itertools import pairwise
+from pathlib import Path
+
+from iogauge.errors import IogaugeError
+from iogauge.schema import JobFile
+from iogauge.workload.ini import LARGEST_BYTES, Section, read_text, sections
+from iogauge.workload.jobfile import Builder, Given
+from iogauge.workload.problem import Place
+
+_MOST = 10_000
+"""Arguments."""
+
+SOURCE = "command line"
+"""What a job file from a command line is called."""
+
+
+def job_file(arguments: Sequence[str], *, environ: Mapping[str, str]) -> JobFile:
+    """Return the jobs of a command line and of the job files it names. Raises ``IogaugeError``."""
+    if len(arguments) > _MOST or sum(map(len, arguments)) > LARGEST_BYTES:
+        raise IogaugeError(f"{SOURCE}: there are too many arguments", hint="write a job file")
+    options, paths = _sorted(arguments)
+    builder = Builder(source=SOURCE if options or len(paths) != 1 else paths[0])
+    _add_jobs(builder, options)
+    for index, name in enumerate(paths):
+        if index:
+            builder.forget_defaults()
+        builder.file(_sections(name), environ=environ, stonewall=index > 0)
+    return builder.finish()
+
+
+def _sections(name: str) -> list[Section]:
+    path = Path(name)
+    return sections(read_text(path), source=name, base=path.parent)
+
+
+def _sorted(arguments: Sequence[str]) -> tuple[list[Given], list[str]]:
+    """Tell options, taken apart, from job files."""
+    options: list[Given] = []
+    paths: list[str] = []
+    at = 0
+    while at < len(arguments):
+        argument = arguments[at]
+        at += 1
+        if argument == "--":
+            paths.extend(arguments[at:])
+            break
+        if not argument.startswith("-") or argument == "-":
+            paths.append(argument)
+            continue
+        place = Place(f"argument {at}")
+        name, equals, value = argument.lstrip("-").partition("=")
+        given = Given(name, value if equals else None, argument, place)
+        if given.value is None and given.option is not None and given.option.kind.bare is None:
+            if at == len(arguments):
+                raise place.error(argument, "needs a value", hint=f"write {argument}=VALUE")
+            given = Given(name, arguments[at], f"{argument} {arguments[at]}", place)
+            at += 1
+        if given.value is not None and ("\n" in given.value or "\0" in given.value):
+            raise place.error(argument, "the value is not one line of text", hint="remove the line break")
+        options.append(given)
+    return options, paths
+
+
+def _add_jobs(builder: Builder, options: Sequence[Given]) -> None:
+    """Cut the options at every --name, and add what each of them begins."""
+    starts = [index for index, given in enumerate(options) if given.name == "name"]
+    ends = [*starts, len(options)]
+    builder.defaults(options[: ends[0]])
+    for start, end in pairwise(ends):
+        first = options[start]
+        name = first.value or ""
+        if not name:
+            raise first.place.error(first.text, "needs a value", hint="write --name=JOB")
+        section = [
+            Given(given.name, given.value, given.text, Place(given.place.where, name))
+            for given in options[start + 1 : end]
+        ]
+        if name.startswith("global"):
+            builder.defaults(section)
+        else:
+            builder.job(name, section, Place(first.place.where, name))

@@ -1,0 +1,189 @@
+"""The lines of a job file: sections, comments and included files. What the lines mean is not known here.
+
+Lines are those of fio: a section begins with ``[name]``; everything after a ``;`` or ``#`` is a comment, wherever it
+stands; ``include FILE`` reads FILE's lines in its place, looking first in the working directory and then beside
+the file that includes it. Included files hold no sections. Sizes and depths are bounded, and a file that includes
+itself is an error.
+
+Source: fio init.c (__parse_jobs_ini), parse.c (strip_blank_end).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from iogauge.errors import IogaugeError
+from iogauge.workload.problem import Place, shown
+
+LARGEST_BYTES = 1 << 20
+"""Of one job file or included file."""
+_LONGEST_LINE = 8_192
+_DEEPEST = 16
+_MOST_LINES = 100_000
+"""Of a job file with everything it includes."""
+_MOST_FILES = 256
+"""Included by one job file."""
+_GLOBAL = "global"
+_LONGEST_NAME = 255
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One option line, without comment and outer blanks."""
+
+    text: str
+    place: Place
+
+
+@dataclass(slots=True)
+class Section:
+    """A section and its lines in order. As in fio, every name that begins with ``global`` is a global section."""
+
+    name: str
+    place: Place
+    lines: list[Line] = field(default_factory=list)
+
+    @property
+    def is_global(self) -> bool:
+        """Whether it gives defaults for the sections after it."""
+        return self.name.startswith(_GLOBAL)
+
+
+def read_text(path: Path) -> str:
+    """Return a job file's text, or raise with the reason and a remedy."""
+    try:
+        if not path.is_file() and path.exists() and not path.is_fifo():
+            raise IogaugeError(f"{path}: is not a file", hint="give the path of a job file")
+        with path.open("rb") as file:
+            raw = file.read(LARGEST_BYTES + 1)
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or str(error)
+        raise IogaugeError(f"{shown(str(path))}: {reason}", hint="check the path of the job file") from None
+    if len(raw) > LARGEST_BYTES:
+        raise IogaugeError(f"{path}: is larger than {LARGEST_BYTES} bytes", hint="is it a job file?")
+    try:
+        return raw.decode()
+    except UnicodeDecodeError:
+        raise IogaugeError(f"{path}: is not text in UTF-8", hint="is it a job file?") from None
+
+
+def sections(text: str, *, source: str, base: Path | None) -> list[Section]:
+    """Return the sections of a job file's text.
+
+    ``source`` names the text in errors; files it includes are looked for in the working directory and in ``base``.
+    Raises ``IogaugeError`` for an option outside of a section, a section in an included file, and whatever
+    is not a line of a job file.
+
+    >>> [s.name for s in sections("[global]\\nbs=4k ; small\\n[reader]\\n", source="a.fio", base=None)]
+    ['global', 'reader']
+    """
+    return _Reader().sections(text, source, base)
+
+
+class _Reader:
+    """One job file being read, with everything it includes counted against the limits."""
+
+    def __init__(self) -> None:
+        self._lines_left = _MOST_LINES
+        self._files_left = _MOST_FILES
+
+    def sections(self, text: str, source: str, base: Path | None) -> list[Section]:
+        found: list[Section] = []
+        for line in _lines(text, source):
+            if line.text.startswith("["):
+                name = _name(line)
+                found.append(Section(name, Place(line.place.where, name)))
+            elif not found:
+                raise line.place.error(
+                    line.text, "stands before the first section", hint="put [global] above it"
+                )
+            else:
+                here = Line(line.text, Place(line.place.where, found[-1].name))
+                found[-1].lines.extend(self._included(here, base, ()))
+        return found
+
+    def _included(self, line: Line, base: Path | None, chain: tuple[Path, ...]) -> Iterator[Line]:
+        """Yield the line, or the lines of the file that it includes."""
+        words = line.text.split(maxsplit=1)
+        if words[0] != "include":
+            self._lines_left -= 1
+            if self._lines_left < 0:
+                raise line.place.error(
+                    "", f"there are more than {_MOST_LINES} lines", hint="split the job file"
+                )
+            yield line
+            return
+        if len(words) == 1:
+            raise line.place.error(line.text, "names no file", hint="write: include FILE")
+        path = _find(words[1], base)
+        resolved = _resolved(path)
+        if resolved in chain:
+            raise line.place.error(
+                line.text, "the file includes itself", hint="remove one of the include lines"
+            )
+        self._files_left -= 1
+        if len(chain) >= _DEEPEST or self._files_left < 0:
+            raise line.place.error(
+                line.text, "too many files are included, or too deep", hint="include fewer"
+            )
+        try:
+            text = read_text(path)
+        except IogaugeError as error:
+            raise line.place.error(line.text, str(error), hint=error.hint) from None
+        for inner in _lines(text, str(path)):
+            if inner.text.startswith("["):
+                raise inner.place.error(
+                    inner.text, "an included file cannot hold sections", hint="move it to the job file"
+                )
+            here = Line(inner.text, Place(inner.place.where, line.place.section))
+            yield from self._included(here, path.parent, (*chain, resolved))
+
+
+def _lines(text: str, source: str) -> Iterator[Line]:
+    if len(text) > LARGEST_BYTES:
+        raise IogaugeError(f"{source}: is larger than {LARGEST_BYTES} bytes", hint="is it a job file?")
+    # Only the line feed ends a line in fio; str.splitlines knows more.
+    for number, raw in enumerate(text.split("\n"), start=1):
+        place = Place(f"{source}:{number}")
+        if len(raw) > _LONGEST_LINE:
+            raise place.error(
+                "", f"the line is longer than {_LONGEST_LINE} characters", hint="is it a job file?"
+            )
+        line = _without_comment(raw).strip()
+        if "\0" in line:
+            raise place.error("", "the line holds a NUL byte", hint="is it a job file?")
+        if line:
+            yield Line(line, place)
+
+
+def _without_comment(line: str) -> str:
+    return line.partition(";")[0].partition("#")[0]
+
+
+def _name(line: Line) -> str:
+    name = line.text[1:-1]
+    if not line.text.endswith("]") or not name:
+        raise line.place.error(line.text, "is not a section", hint="write a name in brackets: [name]")
+    if len(name) > _LONGEST_NAME:
+        raise line.place.error(
+            line.text, f"the name is longer than {_LONGEST_NAME} characters", hint="shorten it"
+        )
+    return name
+
+
+def _find(name: str, base: Path | None) -> Path:
+    path = Path(name)
+    beside = base / path if base is not None else path
+    try:
+        return path if path.exists() or not beside.exists() else beside
+    except (OSError, ValueError):
+        return path
+
+
+def _resolved(path: Path) -> Path:
+    try:
+        return path.resolve()
+    except (OSError, RuntimeError, ValueError):
+        return path

@@ -1,0 +1,207 @@
+"""From sections of lines to a job file: which option a line means, and which sections build on which.
+
+Sections of a file and jobs of a command line come together here; ``Builder`` is fed one section after the other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from iogauge.errors import IogaugeError
+from iogauge.schema import Job, JobFile
+from iogauge.workload import known
+from iogauge.workload.draft import Draft
+from iogauge.workload.ini import Line, Section
+from iogauge.workload.option import Option
+from iogauge.workload.options import BY_NAME, MOST_JOBS
+from iogauge.workload.problem import BadValue, Place, shown
+from iogauge.workload.settle import settle
+from iogauge.workload.substitute import substitute
+from iogauge.workload.suggest import closest
+
+
+@dataclass(frozen=True, slots=True)
+class Given:
+    """An option line taken apart. ``value`` is None for a bare flag."""
+
+    name: str
+    value: str | None
+    text: str
+    place: Place
+
+    @property
+    def option(self) -> Option | None:
+        """The supported option of that name."""
+        return BY_NAME.get(self.name)
+
+
+def take_apart(line: Line) -> Given:
+    """Split an option line at its first '='."""
+    name, equals, value = line.text.partition("=")
+    return Given(name.rstrip(), value if equals else None, line.text, line.place)
+
+
+class Builder:
+    """Collects jobs in order, and the defaults that [global] sections build up for the ones after them."""
+
+    def __init__(self, *, source: str) -> None:
+        self._source = source
+        self._defaults = Draft()
+        self._jobs: list[Job] = []
+        self._options: list[dict[str, str]] = []
+
+    def forget_defaults(self) -> None:
+        """Begin another file: what [global] sections said so far no longer holds."""
+        self._defaults = Draft()
+
+    @property
+    def count(self) -> int:
+        """How many sections of jobs there are so far."""
+        return len(self._jobs)
+
+    def file(
+        self, sections: Iterable[Section], *, environ: Mapping[str, str], stonewall: bool = False
+    ) -> None:
+        """Add the sections of a file. ``stonewall`` makes its first job wait for all jobs before it."""
+        for section in sections:
+            given = [take_apart(_replaced(line, environ)) for line in section.lines]
+            if section.is_global:
+                self.defaults(given)
+            else:
+                self.job(section.name, given, section.place, stonewall=stonewall, from_file=True)
+                stonewall = False
+
+    def defaults(self, given: Iterable[Given]) -> None:
+        """Apply the lines of a [global] section."""
+        _apply(self._defaults, given)
+        self._defaults.values.pop("name", None)
+
+    def job(
+        self,
+        name: str,
+        given: Iterable[Given],
+        place: Place,
+        *,
+        stonewall: bool = False,
+        from_file: bool = False,
+    ) -> None:
+        """Add a job. In a file its name is the section's, and names its files."""
+        draft = self._defaults.child()
+        draft.options.pop("name", None)
+        if stonewall:
+            draft.values["stonewall"] = True
+        _apply(draft, given)
+        renamed = draft.values.get("name", name)
+        if from_file and renamed != name and not draft.values.get("filenames"):
+            where, text = draft.places["name"]
+            raise where.error(
+                text,
+                f"fio would still name its files after [{shown(name)}]",
+                hint="rename the section, or add filename",
+            )
+        self._jobs.append(settle(draft, name=name, place=place))
+        self._options.append(_in_effect(draft))
+        if sum(job.numjobs for job in self._jobs) > MOST_JOBS:
+            raise place.error("", f"there are more than {MOST_JOBS} jobs", hint="lower numjobs")
+
+    def finish(self) -> JobFile:
+        """Return everything added. Raises ``IogaugeError`` where there is no job."""
+        if not self._jobs:
+            raise IogaugeError(f"{self._source}: there is no job", hint="add a section such as [job]")
+        if any(job.exitall for job in self._jobs):
+            # fio keeps exitall for the whole process, whichever job gives it.
+            self._jobs = [job.model_copy(update={"exitall": True}) for job in self._jobs]
+        return JobFile(
+            jobs=tuple(self._jobs),
+            source=self._source,
+            options=tuple(self._options),
+            global_options=dict(self._defaults.options),
+        )
+
+
+def _in_effect(draft: Draft) -> dict[str, str]:
+    """Return the lines of a draft, without those for an engine that the section does not use."""
+    engine_values = draft.engine_values.get(draft.engine, {})
+    return {
+        name: value
+        for name, value in draft.options.items()
+        if name in engine_values or name not in BY_NAME or not BY_NAME[name].engines
+    }
+
+
+def _replaced(line: Line, environ: Mapping[str, str]) -> Line:
+    try:
+        return Line(substitute(line.text, environ), line.place)
+    except BadValue as problem:
+        if take_apart(line).name in known.ALL:
+            return line  # Refused by its name later, which says more than that a variable of it is not set.
+        raise line.place.error(line.text, str(problem), hint=problem.hint) from None
+
+
+def _apply(draft: Draft, given: Iterable[Given]) -> None:
+    """Read lines into a draft, in fio's order: units first, file names late, engine options last."""
+    for one in sorted(given, key=lambda one: one.option.order if one.option else 0):
+        try:
+            _read(draft, one)
+        except BadValue as problem:
+            raise one.place.error(one.text, str(problem), hint=problem.hint) from None
+
+
+def _read(draft: Draft, one: Given) -> None:
+    option = one.option
+    if one.value is not None and one.value[:1].isspace():
+        raise BadValue(
+            "has a blank after '=', which fio takes for part of the value", hint="write it without blanks"
+        )
+    if option is None:
+        _read_unsupported(draft, one)
+        return
+    if option.name == "ioengine" and one.value is not None:
+        _refuse_engine(one.value)
+    if option.engines and draft.engine not in option.engines:
+        engines = " or ".join(sorted(option.engines))
+        raise BadValue(
+            f"belongs to ioengine={engines}, and this section has {draft.engine}",
+            hint=f"set ioengine={engines} in the same section, or remove the option",
+        )
+    option.store(draft, _value(option, one, draft.kb_base))
+    draft.note(option.name, one.value or "", one.text, one.place)
+
+
+def _value(option: Option, one: Given, kb_base: int) -> Any:
+    if one.value is not None:
+        return option.kind.read(one.value, kb_base)
+    if option.kind.bare is None:
+        raise BadValue("needs a value", hint=f"write {option.name}={option.kind.syntax.replace(chr(92), '')}")
+    return option.kind.bare
+
+
+def _read_unsupported(draft: Draft, one: Given) -> None:
+    if one.name in known.AT_DEFAULT and one.value in known.AT_DEFAULT[one.name]:
+        draft.note(one.name, one.value or "", one.text, one.place)
+        return
+    if one.name in known.ALL:
+        accepted = known.AT_DEFAULT.get(one.name)
+        default = f" other than as {one.name}={min(accepted)}" if accepted else ""
+        raise BadValue(
+            f"{one.name} is known to fio and not supported{default}",
+            hint=known.HINTS.get(one.name, "remove the option, or run the job with fio"),
+        )
+    if one.name in known.COMMANDS:
+        raise BadValue("is an option of fio's command line, not of a job", hint="see: iogauge run --help")
+    near = closest(one.name, [*BY_NAME, *known.ALL])
+    raise BadValue(
+        "is not an option",
+        hint=f"did you mean '{near}'?" if near else "supported options are listed in docs/options.md",
+    )
+
+
+def _refuse_engine(text: str) -> None:
+    name = text.partition(":")[0]
+    if name in known.ENGINES:
+        raise BadValue(
+            f"the engine {name} is known to fio and not supported",
+            hint=known.ENGINE_HINTS.get(name, "engines: io_uring, libaio, pvsync2, psync, null"),
+        )

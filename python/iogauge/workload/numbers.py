@@ -1,0 +1,170 @@
+"""Numbers, sizes and times as fio writes them, and back.
+
+With the default ``kb_base=1024``, ``k`` and ``kb`` mean 1024 and ``kib`` means 1000: reversed, kept by fio for the
+sake of old job files. ``ki`` and ``mi`` are 1024 and 2**20, as fio's code has it (its manual says otherwise).
+fio reads the start of a malformed number and ignores the rest (``size=1.5g`` is one byte, ``runtime=10sec`` ten
+microseconds). Such values are refused here, with what to write instead.
+
+Source: peers.md section 5; fio parse.c.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+from iogauge.workload.expression import Number, evaluate
+from iogauge.workload.problem import BadValue
+
+LARGEST: Final = 2**63 - 1
+US: Final = 1_000
+"""Nanoseconds in a microsecond; all of fio's times are whole microseconds."""
+SECOND: Final = 1_000_000_000
+
+_LONGEST = 64
+_NUMBER = re.compile(r"([-+]?)(0[xX][0-9a-fA-F]+|[0-9]+)([a-zA-Z]*)", re.ASCII)
+_POWERS = "kmgtp"
+_TIME_UNITS = {
+    "us": US,
+    "usec": US,
+    "ms": 1_000 * US,
+    "msec": 1_000 * US,
+    "s": SECOND,
+    "m": 60 * SECOND,
+    "h": 3_600 * SECOND,
+    "d": 86_400 * SECOND,
+}
+_MEANT = {
+    "sec": "s", "secs": "s", "second": "s", "seconds": "s",
+    "min": "m", "mins": "m", "minute": "m", "minutes": "m",
+    "hr": "h", "hrs": "h", "hour": "h", "hours": "h", "day": "d", "days": "d",
+}  # fmt: skip
+
+
+def byte_suffixes(kb_base: int) -> dict[str, int]:
+    """Return every suffix of a plain number, in lower case, with what it multiplies by.
+
+    >>> byte_suffixes(1024)["kib"], byte_suffixes(1024)["ki"], byte_suffixes(1000)["kib"]
+    (1000, 1024, 1024)
+    """
+    other = 1000 if kb_base == 1024 else 1024
+    table = {"b": 1}
+    for power, letter in enumerate(_POWERS, start=1):
+        table |= dict.fromkeys((letter, f"{letter}b", f"{letter}i"), kb_base**power)
+        table[f"{letter}ib"] = other**power
+    return table
+
+
+def integer(
+    text: str, *, minimum: int = 0, maximum: int = LARGEST, kb_base: int = 1024, unit: str = ""
+) -> int:
+    """Read a whole number with fio's suffixes; ``unit`` only words the error. Raises ``BadValue``.
+
+    >>> integer("4k"), integer("1MiB"), integer("0x10"), integer("(2*4)k")
+    (4096, 1000000, 16, 8192)
+    """
+    suffixes = byte_suffixes(kb_base)
+    if text.startswith("("):
+        value = _whole(evaluate(text, suffixes).value)
+    else:
+        sign, digits, suffix = _split(text)
+        if suffix and suffix not in suffixes:
+            raise BadValue(
+                f"'{suffix}' is not a suffix of a number", hint="suffixes: k, m, g, t, p (powers of 1024)"
+            )
+        value = sign * _digits(digits, suffix) * suffixes.get(suffix, 1)
+    return in_range(value, minimum=minimum, maximum=maximum, unit=unit)
+
+
+def duration_ns(text: str, *, default_unit_ns: int, maximum_ns: int = LARGEST) -> int:
+    """Read a time with fio's suffixes (us, ms, s, m for minutes, h, d) into nanoseconds. Raises ``BadValue``.
+
+    >>> duration_ns("1m", default_unit_ns=SECOND) // SECOND, duration_ns("5", default_unit_ns=US)
+    (60, 5000)
+    """
+    if text.startswith("("):
+        value, has_unit = evaluate(text, _TIME_UNITS)
+        whole = _whole(value * (1 if has_unit else default_unit_ns))
+        if whole % default_unit_ns:
+            raise BadValue(
+                "fio drops the fraction of a second in an expression", hint="write the time in ms or us"
+            )
+        return in_range(whole, minimum=0, maximum=maximum_ns, unit="ns")
+    sign, digits, suffix = _split(text)
+    if suffix and suffix not in _TIME_UNITS:
+        meant = _MEANT.get(suffix)
+        hint = f"write '{meant}'" if meant else "units: us, ms, s, m (minutes), h, d"
+        raise BadValue(f"'{suffix}' is not a unit of time", hint=hint)
+    if digits[:2].lower() == "0x":
+        raise BadValue("is a hexadecimal time", hint="write it in decimal")
+    value = sign * int(digits) * _TIME_UNITS.get(suffix, default_unit_ns)
+    return in_range(value, minimum=0, maximum=maximum_ns, unit="ns")
+
+
+def in_range(value: int, *, minimum: int, maximum: int, unit: str = "") -> int:
+    """Return ``value`` unless it lies outside [minimum, maximum]: then raise ``BadValue``."""
+    tail = f" {unit}" if unit else ""
+    if value < minimum:
+        raise BadValue(
+            f"must be at least {minimum}{tail}", hint=f"use a value from {minimum} to {maximum}{tail}"
+        )
+    if value > maximum:
+        raise BadValue(
+            f"must be at most {maximum}{tail}", hint=f"use a value from {minimum} to {maximum}{tail}"
+        )
+    return value
+
+
+def size_text(value: int) -> str:
+    """Write a number with the largest suffix that keeps it exact, for ``kb_base=1024``.
+
+    >>> size_text(4096), size_text(1000), size_text(0), size_text(-8192)
+    ('4k', '1000', '0', '-8k')
+    """
+    for power in range(len(_POWERS), 0, -1):
+        if value and value % 1024**power == 0:
+            return f"{value // 1024**power}{_POWERS[power - 1]}"
+    return str(value)
+
+
+def duration_text(value_ns: int) -> str:
+    """Write a time with its largest exact unit up to seconds. Raises ``BadValue`` below a microsecond.
+
+    >>> duration_text(60 * SECOND), duration_text(1_500_000), duration_text(0)
+    ('60s', '1500us', '0')
+    """
+    if value_ns % US:
+        raise BadValue("fio's times are whole microseconds", hint="round the time to microseconds")
+    for name in ("s", "ms"):
+        if value_ns and value_ns % _TIME_UNITS[name] == 0:
+            return f"{value_ns // _TIME_UNITS[name]}{name}"
+    return f"{value_ns // US}us" if value_ns else "0"
+
+
+def _split(text: str) -> tuple[int, str, str]:
+    """Return sign, digits and lower-case suffix of a number's text."""
+    if not text:
+        raise BadValue("needs a value", hint="write a number after '='")
+    if len(text) > _LONGEST:
+        raise BadValue("is too long to be a number", hint="write the number")
+    match = _NUMBER.fullmatch(text)
+    if match is None:
+        hint = (
+            "write a whole number with a smaller suffix"
+            if re.match(r"[0-9]*\.[0-9]", text)
+            else "write a number"
+        )
+        raise BadValue("is not a whole number", hint=hint)
+    return (-1 if match[1] == "-" else 1), match[2], match[3].lower()
+
+
+def _digits(digits: str, suffix: str) -> int:
+    if digits[:2].lower() != "0x":
+        return int(digits)
+    if suffix:
+        raise BadValue("has a suffix after a hexadecimal number", hint="write it in decimal")
+    return int(digits, 16)
+
+
+def _whole(value: Number) -> int:
+    return int(value)

@@ -1,0 +1,35 @@
+"""Which files a job's clone uses where the job names none.
+
+fio names a file after the job, the clone and the number of the file; but a job that is named like a block device
+uses that device.
+
+Source: fio init.c (add_job, make_filename).
+"""
+
+from __future__ import annotations
+
+import stat
+from pathlib import Path
+
+from iogauge.schema import Job
+
+
+def paths(job: Job, clone: int) -> tuple[str, ...]:
+    """Return the paths that clone number ``clone`` of a job uses, in order.
+
+    >>> paths(Job(name="reader", directory="/mnt"), 2)
+    ('/mnt/reader.2.0',)
+    """
+    if job.filenames:
+        return job.filenames
+    prefix = f"{job.directory}/" if job.directory else ""
+    if _is_device(job.name):
+        return (prefix + job.name,)
+    return (f"{prefix}{job.name}.{clone}.0",)
+
+
+def _is_device(name: str) -> bool:
+    try:
+        return stat.S_ISBLK(Path(name).stat().st_mode)
+    except (OSError, ValueError):
+        return False

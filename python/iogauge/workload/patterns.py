@@ -1,0 +1,338 @@
+"""Values with an inner structure of their own: rw, block-size ranges and splits, random distributions, file names.
+
+fio keeps shares as whole percentages. A share left out takes an equal part of what is missing; the rest of that
+division goes where fio's generator puts it: to the largest share.
+
+Source: fio options.c (bssplit_ddir, zone_split_ddir, str_rw_cb, get_next_str), io_u.c (get_next_buflen).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from iogauge.schema import (
+    BlockSize,
+    BlockSizeShare,
+    Distribution,
+    NormalDistribution,
+    ParetoDistribution,
+    PerDirection,
+    Rw,
+    UniformDistribution,
+    ZipfDistribution,
+    Zone,
+    ZonedDistribution,
+)
+from iogauge.workload import numbers
+from iogauge.workload.kinds import (
+    Directions,
+    Kind,
+    decimal,
+    decimal_text,
+    join_directions,
+    plain,
+    split_directions,
+    whole_percent,
+)
+from iogauge.workload.problem import BadValue
+from iogauge.workload.suggest import closest
+
+LARGEST_BLOCK = 0x7FFF_F000
+"""The most that Linux moves in one request."""
+_SPLITS = 64
+_ZONES = 256
+_ZIPF_THETA = 1.1
+_PARETO_H = 0.2
+
+Files = tuple[str, ...]
+
+
+def _read_rw(text: str, kb_base: int) -> tuple[Rw, int]:
+    word, colon, sequence = text.partition(":")
+    known = {rw.value: rw for rw in Rw} | {"rw": Rw.READWRITE}
+    if word not in known:
+        near = closest(word, known)
+        hint = f"did you mean '{near}'?" if near else f"one of: {', '.join(known)}"
+        raise BadValue("is not a pattern of I/O", hint=hint)
+    rw = known[word]
+    if not colon:
+        return rw, 0
+    if rw.random:
+        count = numbers.integer(sequence, minimum=1, maximum=2**32 - 1, kb_base=kb_base)
+        return rw, 0 if count == 1 else count
+    return rw, numbers.integer(sequence, minimum=-numbers.LARGEST, kb_base=kb_base, unit="bytes")
+
+
+def _write_rw(value: tuple[Rw, int]) -> str:
+    rw, sequence = value
+    return f"{rw.value}:{numbers.size_text(sequence)}" if sequence else rw.value
+
+
+RW = Kind(syntax="pattern[:n]", read=_read_rw, write=_write_rw)
+"""A pattern, and the I/Os in sequence from each random offset or the bytes skipped after each sequential one."""
+
+
+def _read_ranges(text: str, kb_base: int) -> Directions[BlockSize]:
+    def one(part: str) -> BlockSize:
+        low, dash, high = part.partition("-") if "-" in part else part.partition(":")
+        if not dash:
+            raise BadValue("is not a range", hint="write a range such as 4k-64k, or use bs")
+        ends = sorted(_block(end, kb_base) for end in (low, high))
+        return BlockSize(minimum_bytes=ends[0], maximum_bytes=ends[1])
+
+    return split_directions(text, one)
+
+
+def _block(text: str, kb_base: int) -> int:
+    return numbers.integer(text, minimum=1, maximum=LARGEST_BLOCK, kb_base=kb_base, unit="bytes")
+
+
+def _write_range(value: BlockSize) -> str:
+    return f"{numbers.size_text(value.minimum_bytes)}-{numbers.size_text(value.maximum_bytes)}"
+
+
+RANGES = Kind(
+    syntax="size-size[,…][,…]",
+    read=_read_ranges,
+    write=lambda values: join_directions(values, _write_range),
+)
+"""bsrange: the smallest and the largest block."""
+
+
+def _read_splits(text: str, kb_base: int) -> Directions[BlockSize]:
+    return split_directions(text, lambda part: _split(part, kb_base))
+
+
+def _split(text: str, kb_base: int) -> BlockSize:
+    entries = text.split(":", _SPLITS + 1)
+    if len(entries) > _SPLITS:
+        raise BadValue(f"has more than {_SPLITS} block sizes", hint="fio takes no more")
+    sizes: list[int] = []
+    given: list[int | None] = []
+    for entry in entries:
+        block, _, percent = entry.partition("/")
+        sizes.append(_block(block, kb_base))
+        # fio takes a share of zero for one that was not given.
+        given.append(numbers.integer(percent, maximum=100, unit="%") or None if percent else None)
+    low, high = min(sizes), max(sizes)
+    if low == high:
+        return BlockSize(minimum_bytes=low, maximum_bytes=low)
+    for size in sizes:
+        if size % low:
+            raise BadValue(
+                f"{size} is not a multiple of the smallest size, and fio rounds it down",
+                hint=f"use multiples of {numbers.size_text(low)}",
+            )
+    shares = _filled(given, "block sizes")
+    ordered = sorted(zip(shares, sizes, strict=True), key=lambda share: share[0])
+    rest = 100 - sum(percent for percent, _ in ordered[:-1])
+    filled = [*ordered[:-1], (rest, ordered[-1][1])]
+    return BlockSize(
+        minimum_bytes=low,
+        maximum_bytes=high,
+        split=tuple(BlockSizeShare(size_bytes=size, percent=percent) for percent, size in filled),
+    )
+
+
+def _filled(given: list[int | None], what: str) -> list[int]:
+    """Return shares with the missing ones filled in, or raise where they cannot add up to 100."""
+    total = sum(percent for percent in given if percent is not None)
+    missing = given.count(None)
+    if total > 100 or (total < 100 and not missing):
+        raise BadValue(
+            f"the shares of its {what} add up to {total} %, not 100", hint="make them add up to 100"
+        )
+    return [(100 - total) // missing if percent is None else percent for percent in given]
+
+
+def _write_split(value: BlockSize) -> str:
+    if not value.split:
+        return numbers.size_text(value.minimum_bytes)
+    return ":".join(
+        f"{numbers.size_text(share.size_bytes)}/{whole_percent(share.percent)}" for share in value.split
+    )
+
+
+SPLITS = Kind(
+    syntax="size/percent[:…][,…][,…]",
+    read=_read_splits,
+    write=lambda values: join_directions(values, _write_split),
+)
+"""bssplit: block sizes and the shares of I/Os that have them."""
+
+
+def _read_distribution(text: str, _: int) -> PerDirection[Distribution]:
+    word, colon, rest = text.partition(":")
+    if word in ("zoned_abs", "sequence"):
+        raise BadValue(
+            f"'{word}' is known to fio and not supported", hint="use zoned, zipf, pareto or normal"
+        )
+    readers: dict[str, Callable[[str | None], PerDirection[Distribution]]] = {
+        "random": _uniform,
+        "zipf": _zipf,
+        "pareto": _pareto,
+        "normal": _normal,
+        "zoned": _zoned,
+    }
+    if word not in readers:
+        near = closest(word, readers)
+        raise BadValue(
+            "is not a distribution",
+            hint=f"did you mean '{near}'?" if near else f"one of: {', '.join(readers)}",
+        )
+    return readers[word](rest if colon else None)
+
+
+def _everywhere(value: Distribution) -> PerDirection[Distribution]:
+    return PerDirection[Distribution].same(value)
+
+
+def _uniform(rest: str | None) -> PerDirection[Distribution]:
+    if rest is not None:
+        raise BadValue("'random' takes no parameter", hint="write random_distribution=random")
+    return _everywhere(UniformDistribution())
+
+
+def _parameters(rest: str | None, default: float) -> tuple[float, float | None]:
+    """Return shape and center of ``shape[:center]``."""
+    if rest is None:
+        return default, None
+    if "/" in rest:
+        raise BadValue("separates its centre by '/', which fio ignores", hint="write it after ':'")
+    shape, colon, center = rest.partition(":")
+    where = decimal(center) if colon else None
+    if where is not None and where > 1:
+        raise BadValue("its centre lies outside of [0, 1]", hint="0 is the start of the region, 1 its end")
+    return decimal(shape), where
+
+
+def _zipf(rest: str | None) -> PerDirection[Distribution]:
+    theta, center = _parameters(rest, _ZIPF_THETA)
+    if theta <= 0 or theta == 1:
+        raise BadValue("zipf's theta must be above 0 and not 1", hint="write a theta such as 1.2")
+    return _everywhere(ZipfDistribution(theta=theta, center=center))
+
+
+def _pareto(rest: str | None) -> PerDirection[Distribution]:
+    h, center = _parameters(rest, _PARETO_H)
+    if not 0 < h < 1:
+        raise BadValue("pareto's h must lie between 0 and 1", hint="write an h such as 0.2")
+    return _everywhere(ParetoDistribution(h=h, center=center))
+
+
+def _normal(rest: str | None) -> PerDirection[Distribution]:
+    deviation, center = _parameters(rest, 0.0)
+    if not 0 <= deviation < 100:
+        raise BadValue("the deviation must be from 0 to below 100 %", hint="write a deviation such as 10")
+    return _everywhere(NormalDistribution(deviation_percent=deviation, center=center))
+
+
+def _zoned(rest: str | None) -> PerDirection[Distribution]:
+    if not rest:
+        raise BadValue("zoned needs its zones", hint="write access/size percentages: zoned:50/5:30/15:20/80")
+    read, write, trim = split_directions(rest, _zones)
+    if read is None or write is None or trim is None:
+        raise BadValue(
+            "leaves a direction without zones", hint="write zones for all, or for each of the three"
+        )
+    return PerDirection[Distribution](read=read, write=write, trim=trim)
+
+
+def _zones(text: str) -> ZonedDistribution:
+    entries = text.split(":", _ZONES + 1)
+    if len(entries) > _ZONES:
+        raise BadValue(f"has more than {_ZONES} zones", hint="fio takes no more")
+    access: list[int] = []
+    given: list[int | None] = []
+    for entry in entries:
+        first, _, size = entry.partition("/")
+        access.append(numbers.integer(first, maximum=100, unit="%"))
+        given.append(numbers.integer(size, maximum=100, unit="%") or None if size else None)
+    if sum(access) != 100:
+        raise BadValue(f"its accesses add up to {sum(access)} %, not 100", hint="make them add up to 100")
+    sizes = _filled(given, "zones")
+    if sum(sizes) != 100:
+        raise BadValue("the sizes of its zones do not divide evenly", hint="write each zone's size")
+    return ZonedDistribution(
+        zones=tuple(Zone(access_percent=a, size_percent=s) for a, s in zip(access, sizes, strict=True))
+    )
+
+
+def _write_distribution(value: PerDirection[Distribution]) -> str:
+    match value.read, value.write, value.trim:
+        case (ZonedDistribution() as read, ZonedDistribution() as write, ZonedDistribution() as trim):
+            return "zoned:" + join_directions((read, write, trim), _zones_text)
+        case (read, write, trim) if read == write == trim and not isinstance(read, ZonedDistribution):
+            return _one_distribution(read)
+    raise BadValue("fio has one distribution for all directions", hint="use the same in each of them")
+
+
+def _zones_text(value: ZonedDistribution) -> str:
+    return ":".join(
+        f"{whole_percent(zone.access_percent)}/{whole_percent(zone.size_percent)}" for zone in value.zones
+    )
+
+
+def _one_distribution(
+    value: UniformDistribution | ZipfDistribution | ParetoDistribution | NormalDistribution,
+) -> str:
+    match value:
+        case UniformDistribution():
+            return "random"
+        case ZipfDistribution(theta=shape) | ParetoDistribution(h=shape):
+            pass
+        case NormalDistribution(deviation_percent=shape):
+            pass
+    center = "" if value.center is None else f":{decimal_text(value.center)}"
+    return f"{value.kind}:{decimal_text(shape)}{center}"
+
+
+DISTRIBUTION = Kind(
+    syntax="random\\|zipf[:theta]\\|pareto[:h]\\|normal[:deviation]\\|zoned:access/size[:…]",
+    read=_read_distribution,
+    write=_write_distribution,
+)
+"""How random offsets are spread, for each direction."""
+
+
+def _read_files(text: str, _: int) -> Files:
+    names: list[str] = []
+    current = ""
+    for character in text:
+        if character != ":":
+            current += character
+        elif current.endswith("\\"):
+            current = current[:-1] + ":"
+        elif current:
+            names.append(current)
+            current = ""
+    if current:
+        names.append(current)
+    if not names:
+        raise BadValue("names no file", hint="write a path after '='")
+    return tuple(names)
+
+
+def _write_files(names: Files) -> str:
+    for name in names:
+        if name.endswith("\\") or not name:
+            raise BadValue("a job file cannot hold this path", hint="rename the file")
+        plain(name)
+    return ":".join(name.replace(":", "\\:") for name in names)
+
+
+FILES = Kind(syntax="path[:path…]", read=_read_files, write=_write_files)
+"""Paths; a colon inside one is written ``\\:``."""
+
+
+def _read_directory(text: str, _: int) -> str:
+    if not text:
+        raise BadValue("needs a value", hint="write a directory after '='")
+    names = _read_files(text, 0)
+    if len(names) > 1:
+        raise BadValue("names several directories", hint="use one directory a job, or name the files")
+    return names[0]
+
+
+DIRECTORY = Kind(syntax="path", read=_read_directory, write=lambda name: _write_files((name,)))
+"""One directory; fio's list of them is not supported."""

@@ -1,0 +1,51 @@
+"""How a mistake in a job file becomes an error that says where it is.
+
+Readers of values know nothing of files and lines: they raise ``BadValue`` with a reason and a remedy. Whoever
+knows the ``Place`` turns that into the ``IogaugeError`` a user sees. Nothing else is raised by this package.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from iogauge.errors import IogaugeError
+
+_SHOWN = 80
+"""Characters of the user's text that an error repeats."""
+
+
+class BadValue(Exception):  # noqa: N818 (a finding about a value, not a failure of ours)
+    """A value that an option cannot have. ``str()`` is the reason; ``hint`` the remedy."""
+
+    def __init__(self, reason: str, *, hint: str | None = None) -> None:
+        super().__init__(reason)
+        self.hint = hint
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a line of a job stands: ``job.fio:12`` or ``argument 3``, and the section it belongs to."""
+
+    where: str
+    section: str | None = None
+
+    def error(self, text: str, reason: str, *, hint: str | None = None) -> IogaugeError:
+        """Return the error for ``text``, the option as the user wrote it, or empty where no option is at fault.
+
+        >>> str(Place("job.fio:12", "reader").error("iodepth=0", "must be at least 1"))
+        'job.fio:12: [reader] iodepth=0: must be at least 1'
+        """
+        section = f" [{shown(self.section)}]" if self.section is not None else ""
+        option = f" {shown(text)}:" if text else ("" if not section else ":")
+        separator = ":" if section or text else ""
+        return IogaugeError(f"{self.where}{separator}{section}{option} {reason}", hint=hint)
+
+
+def shown(text: str) -> str:
+    """Return ``text`` fit for one line of an error: shortened, and without control characters.
+
+    >>> shown("a" * 100)[-4:], shown("tab\\there")
+    ('aaa…', 'tab\\\\there')
+    """
+    clipped = text if len(text) <= _SHOWN else text[: _SHOWN - 1] + "…"
+    return "".join(c if c.isprintable() else repr(c)[1:-1] for c in clipped)

@@ -1,0 +1,21 @@
+"""The nearest known word to one that is not known."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+
+_LONGEST = 64
+
+
+def closest(word: str, known: Iterable[str]) -> str | None:
+    """Return the word of ``known`` most like ``word``, or None where none is near.
+
+    >>> closest("iodepht", ["iodepth", "ioengine"])
+    'iodepth'
+    >>> closest("xyzzy", ["iodepth", "ioengine"])
+    """
+    if len(word) > _LONGEST:
+        return None
+    matches = difflib.get_close_matches(word.lower(), sorted(known), n=1, cutoff=0.6)
+    return matches[0] if matches else None

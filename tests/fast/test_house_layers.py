@@ -1,0 +1,141 @@
+"""Who may depend on whom, and who may do what, where no linter can tell (DESIGN.md, Shape and Invariants).
+
+The Python layers themselves are import-linter's (``make check``); unsafe code is also the compiler's.
+"""
+
+from __future__ import annotations
+
+import ast
+import json
+import re
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+PACKAGE = ROOT / "python" / "iogauge"
+CRATES = ROOT / "crates"
+
+ALLOWED = {
+    "iogauge-core": set(),
+    "iogauge-engine": {"iogauge-core"},
+    "iogauge-py": {"iogauge-core", "iogauge-engine"},
+}
+"""py -> engine -> core; a crate that is not listed here has no place in the order yet."""
+
+
+def modules() -> list[Path]:
+    """Every Python module of the package."""
+    return sorted(PACKAGE.rglob("*.py"))
+
+
+def rust_files(crate: str) -> list[Path]:
+    """Every source file of a crate."""
+    return sorted((CRATES / crate / "src").rglob("*.rs"))
+
+
+def rust_code(path: Path, *, tests: bool = True) -> str:
+    """The source without comments and string contents and, where not ``tests``, without its test module."""
+    text = path.read_text()
+    if not tests and path.stem == "tests":
+        return ""
+    if not tests:
+        text = re.split(r"^#\[cfg\(test\)\]\s*\nmod ", text, maxsplit=1, flags=re.MULTILINE)[0]
+    text = re.sub(r'"(?:[^"\\\n]|\\.)*"', '""', text)
+    return re.sub(r"//.*", "", text)
+
+
+def imports(tree: ast.AST) -> Iterator[str]:
+    """Dotted names of everything that a module imports, ``from a import b`` as ``a.b``."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            yield from (f"{node.module or ''}.{alias.name}" for alias in node.names)
+
+
+def test_crates_depend_in_order() -> None:
+    asked = ["cargo", "metadata", "--format-version=1", "--no-deps", "--locked"]
+    found = subprocess.run(asked, cwd=ROOT, capture_output=True, text=True, check=True)
+    packages = json.loads(found.stdout)["packages"]
+    ours = {package["name"] for package in packages}
+    assert ours == set(ALLOWED)
+    for package in packages:
+        inner = {dependency["name"] for dependency in package["dependencies"]} & ours
+        assert inner == ALLOWED[package["name"]], package["name"]
+
+
+def test_core_forbids_unsafe_code() -> None:
+    assert "#![forbid(unsafe_code)]" in (CRATES / "core" / "src" / "lib.rs").read_text()
+
+
+def test_only_the_engine_has_unsafe_code() -> None:
+    offenders = [
+        path.relative_to(ROOT)
+        for crate in CRATES.iterdir()
+        if crate.name != "engine"
+        for path in rust_files(crate.name)
+        if re.search(r"\bunsafe\b(?!_code)", rust_code(path))
+    ]
+    assert offenders == []
+
+
+@pytest.mark.parametrize(
+    "forbidden",
+    [
+        r"\bstd::(time|thread|fs|net|process|env|os)\b",
+        r"\b(Instant|SystemTime)\b",
+        r"\blibc\b",
+        r"\b(println|eprintln|print|eprint|dbg)!",
+    ],
+)
+def test_core_reads_no_clock_and_touches_no_system(forbidden: str) -> None:
+    offenders = [
+        path.relative_to(ROOT)
+        for path in rust_files("core")
+        if re.search(forbidden, rust_code(path, tests=False))
+    ]
+    assert offenders == []
+
+
+def test_core_repeats_on_any_machine() -> None:
+    """Transcendental functions come from ``libm``: those of ``std`` are the system's, and differ in the last bit."""
+    inexact = r"\.(ln|ln_1p|log|log2|log10|exp|exp2|exp_m1|pow[fi]|cbrt|sin|cos|tan|tanh|atan2?|hypot)\("
+    offenders = [
+        f"{path.relative_to(ROOT)}: {call[0]}"
+        for path in rust_files("core")
+        for call in re.finditer(inexact, rust_code(path, tests=False))
+    ]
+    assert offenders == []
+
+
+def test_only_run_imports_the_rust_core() -> None:
+    importers = {
+        str(path.relative_to(PACKAGE))
+        for path in modules()
+        for name in imports(ast.parse(path.read_text()))
+        if name == "_core" or name.endswith("._core") or "._core." in name
+    }
+    assert importers
+    assert all(name.startswith("run/") for name in importers), importers
+
+
+def test_only_the_command_line_prints() -> None:
+    offenders = []
+    for path in modules():
+        if path.is_relative_to(PACKAGE / "cli"):
+            continue
+        tree = ast.parse(path.read_text())
+        for node in ast.walk(tree):
+            called = (
+                isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "print"
+            )
+            stream = isinstance(node, ast.Attribute) and ast.unparse(node) in ("sys.stdout", "sys.stderr")
+            if called or stream:
+                offenders.append(f"{path.relative_to(ROOT)}:{node.lineno}")
+        offenders += [
+            f"{path.relative_to(ROOT)}: {name}" for name in imports(tree) if name.split(".")[0] == "rich"
+        ]
+    assert offenders == []

@@ -1,0 +1,151 @@
+"""The figures of a step, from runs small enough to work out by hand."""
+
+from __future__ import annotations
+
+import pytest
+
+from iogauge.errors import IogaugeError
+from iogauge.schema import Direction, Interval, Job, JobFile, Kind, RowResult, RunRecord, Rw, Tally
+from iogauge.stats.figures import StepFigures, ratio, step_figures
+from iogauge.stats.quantiles import Estimate
+from tests import builders
+
+READ, WRITE = Direction.READ, Direction.WRITE
+MEGABYTE = 10**6
+
+
+def jobs(**kinds: Rw) -> JobFile:
+    return JobFile(
+        jobs=tuple(Job(name=name, rw=rw) for name, rw in kinds.items()),
+        source="test",
+        options=tuple({} for _ in kinds),
+    )
+
+
+def pressed(rows: list[RowResult], **fields: object) -> RunRecord:
+    return builders.record(rows, jobs=jobs(reader=Rw.RANDREAD, pressure=Rw.RANDWRITE), **fields)
+
+
+def rows(reads: list[int], written_bytes: int) -> list[RowResult]:
+    return [
+        builders.row("reader", {READ: builders.tally(reads)}, index=0),
+        builders.row("pressure", {WRITE: Tally(ios=3, bytes=written_bytes)}, index=1),
+    ]
+
+
+def figures(record: RunRecord, intervals: list[Interval], **options: object) -> StepFigures:
+    return step_figures(record, intervals, **({"reader": "reader", "pressure": "pressure"} | options))  # type: ignore[arg-type]
+
+
+def test_totals_and_rates_are_the_rows_over_their_measured_time() -> None:
+    found = figures(pressed(rows([1000, 1200, 2000], 300 * MEGABYTE)), [])
+    assert (found.ios, found.duration_s, found.iops) == (3, 3.0, 1.0)
+    assert found.pressure_Bps == 100 * MEGABYTE
+    assert found.mean is not None
+    assert found.mean.value == pytest.approx(1400, abs=1)
+    assert found.quantiles[0.5] is not None
+    assert found.quantiles[0.5].value == 1200
+    assert found.device_mean_ns == 1000
+
+
+def test_parts_of_an_interval_add_up_and_the_ramp_is_left_out() -> None:
+    part = builders.interval(1, {READ: builders.tally([1000])})
+    intervals = [
+        builders.interval(0, {READ: builders.tally([9000] * 5)}, ramp=True),
+        part.model_copy(update={"end_ns": 1_400_000_000}),
+        part.model_copy(update={"start_ns": 1_400_000_000}),
+        builders.interval(1, {WRITE: Tally(ios=1, bytes=MEGABYTE)}, row=1),
+    ]
+    (moment,) = figures(pressed(rows([1000, 1000], MEGABYTE)), intervals).moments
+    assert (moment.start_s, moment.end_s, moment.ios, moment.iops) == (1.0, 2.0, 2, 2.0)
+    assert (moment.p50_ns, moment.max_ns) == (1000, 1000)
+    assert moment.pressure_Bps == MEGABYTE
+
+
+def test_an_interval_without_completions_is_a_moment_of_zero() -> None:
+    intervals = [
+        builders.interval(0, {READ: builders.tally([1000])}),
+        builders.interval(1),
+        builders.interval(2),
+    ]
+    moments = figures(pressed(rows([1000], 0)), intervals).moments
+    assert [moment.ios for moment in moments] == [1, 0, 0]
+    assert [moment.p99_ns for moment in moments] == [1000, None, None]
+
+
+def test_a_reader_that_completed_nothing_has_no_estimates() -> None:
+    found = figures(pressed(rows([], 0)), [builders.interval(0)])
+    assert found.mean is None
+    assert set(found.quantiles.values()) == {None}
+    assert found.ios == 0
+
+
+def test_several_rows_of_one_job_are_merged() -> None:
+    two = [
+        builders.row("reader", {READ: builders.tally([latency])}, index=index)
+        for index, latency in ((0, 1000), (1, 3000))
+    ]
+    record = builders.record(two, jobs=jobs(reader=Rw.RANDREAD))
+    intervals = [
+        builders.interval(0, {READ: builders.tally([1000])}, row=0),
+        builders.interval(0, {READ: builders.tally([3000])}, row=1),
+    ]
+    found = figures(record, intervals, pressure=None)
+    assert found.whole.count == 2
+    assert found.pressure_Bps == 0
+    assert len(found.moments) == 1
+    assert found.moments[0].max_ns == 3000
+
+
+def test_a_kind_that_did_not_differ_is_taken_from_lat() -> None:
+    only_lat = Tally(ios=1, histograms={Kind.LAT: builders.histogram([5000])})
+    record = builders.record([builders.row("reader", {READ: only_lat})], jobs=jobs(reader=Rw.RANDREAD))
+    for kind in (Kind.LAT, Kind.RESPONSE, Kind.CLAT):
+        found = figures(record, [], pressure=None, kind=kind)
+        assert found.whole.count == 1
+
+
+def test_reader_and_writers_in_one_group_are_told_apart_by_direction() -> None:
+    group = builders.row("pressure", {READ: builders.tally([1000]), WRITE: Tally(ios=9, bytes=3 * MEGABYTE)})
+    workers = (builders.worker("reader"), builders.worker("pressure"))
+    record = pressed([group])
+    record = record.model_copy(update={"result": record.result.model_copy(update={"workers": workers})})
+    found = figures(record, [])
+    assert (found.ios, found.pressure_Bps) == (1, MEGABYTE)
+
+
+def test_a_row_shared_with_another_reader_is_refused() -> None:
+    record = builders.record(
+        [builders.row("reader", {READ: builders.tally([1000])})],
+        jobs=jobs(reader=Rw.RANDREAD, other=Rw.RANDRW),
+    )
+    workers = (builders.worker("reader"), builders.worker("other"))
+    record = record.model_copy(update={"result": record.result.model_copy(update={"workers": workers})})
+    with pytest.raises(IogaugeError, match="one row with 'other'"):
+        figures(record, [], pressure=None)
+
+
+def test_a_job_that_is_not_there_is_named() -> None:
+    with pytest.raises(IogaugeError, match="no job named 'nobody'"):
+        figures(pressed(rows([1], 1)), [], reader="nobody")
+
+
+def estimate(low: float | None, value: float, high: float | None) -> Estimate:
+    return Estimate(value, low, high, supported=True, needed=0, count=100, dependence=True)
+
+
+def test_a_ratio_is_as_unsure_as_both_its_figures() -> None:
+    exact, vague = estimate(100, 100, 100), estimate(90, 100, 112)
+    assert ratio(exact, exact).low == pytest.approx(1)
+    after = ratio(estimate(200, 200, 200), vague)
+    assert (after.low, after.value, after.high) == (pytest.approx(200 / 112), 2, pytest.approx(200 / 90))
+    both = ratio(estimate(180, 200, 224), vague)
+    assert both.low is not None
+    assert after.low is not None
+    assert both.low < after.low
+
+
+def test_a_ratio_of_open_intervals_is_open_on_the_side_it_concerns() -> None:
+    open_above = ratio(estimate(90, 100, None), estimate(90, 100, 110))
+    assert open_above.high is None
+    assert open_above.low is not None

@@ -1,0 +1,119 @@
+"""Intervals against exact binomial sums, known distributions and clustered series."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy.stats import binom
+
+from iogauge.stats.histogram import Histogram
+from iogauge.stats.quantiles import FEWEST_BLOCKS, LEVEL, Estimate, Sample, binomial_interval
+
+
+@pytest.mark.parametrize(("count", "q"), [(100, 0.5), (1000, 0.5), (1000, 0.99), (2000, 0.9), (1009, 0.25)])
+def test_binomial_ranks_cover_at_least_the_level(count: int, q: float) -> None:
+    # Values 1..n below 2048 have buckets of one nanosecond, so the bounds are the ranks themselves.
+    low, high = binomial_interval(Histogram.of(range(1, count + 1)), q)
+    assert low is not None
+    assert high is not None
+    covered = binom.cdf(high - 1, count, q) - binom.cdf(low - 1, count, q)
+    assert covered >= LEVEL
+    narrower = binom.cdf(high - 2, count, q) - binom.cdf(low, count, q)
+    assert narrower < LEVEL
+
+
+def test_an_interval_that_the_sample_cannot_close_is_open() -> None:
+    assert binomial_interval(Histogram.of(range(1, 101)), 0.99)[1] is None
+    assert binomial_interval(Histogram.of(range(1, 101)), 0.01)[0] is None
+
+
+def test_bounds_are_the_outer_edges_of_their_buckets() -> None:
+    low, high = binomial_interval(Histogram.of([1_000_000] * 1000), 0.5)
+    whole = Histogram.of([1_000_000])
+    assert (low, high) == (whole.min, whole.max)
+    assert whole.min < whole.max
+
+
+def test_intervals_of_independent_samples_hold_the_truth() -> None:
+    # 200 samples of an exponential: the true p99 is ln 100 times the scale. 95 % of the intervals hold it; with
+    # 200 draws the count lies within 3 standard errors (10 of 200) of 190, or above: the method is conservative.
+    random = np.random.default_rng(2)
+    held_p99 = held_mean = 0
+    for _ in range(200):
+        sample = Sample([Histogram.of((random.exponential(1e5, 2000)).astype(int))])
+        p99, mean = sample.quantile(0.99), sample.mean()
+        assert p99 is not None
+        assert mean is not None
+        held_p99 += p99.low <= 1e5 * np.log(100) <= p99.high
+        held_mean += mean.low <= 1e5 <= mean.high
+    assert held_p99 >= 180
+    assert held_mean >= 180
+
+
+def test_clustered_latencies_widen_the_interval() -> None:
+    # Half the seconds are slow, in runs of six: within a second all requests agree, so a minute holds ten facts.
+    random = np.random.default_rng(3)
+    seconds = [
+        Histogram.of(random.normal(2e5 if second // 6 % 2 else 1e5, 1e3, 1000).astype(int))
+        for second in range(60)
+    ]
+    together, shuffled = Sample(seconds), Sample([Histogram.merge(seconds)])
+    wide, narrow = together.mean(), shuffled.mean()
+    assert wide is not None
+    assert narrow is not None
+    assert wide.value == narrow.value
+    assert wide.dependence
+    assert not narrow.dependence
+    assert width(wide) > 10 * width(narrow)
+
+
+def test_neighbouring_slow_seconds_widen_more_than_scattered_ones() -> None:
+    fast, slow = Histogram.of([100_000] * 500), Histogram.of([300_000] * 500)
+    runs = Sample([slow if second < 30 else fast for second in range(60)]).mean()
+    scattered = Sample([slow if second % 2 else fast for second in range(60)]).mean()
+    assert runs is not None
+    assert scattered is not None
+    assert width(runs) > width(scattered)
+
+
+def width(estimate: Estimate) -> float:
+    assert estimate.low is not None
+    assert estimate.high is not None
+    return estimate.high - estimate.low
+
+
+def test_the_same_seed_gives_the_same_interval() -> None:
+    random = np.random.default_rng(4)
+    seconds = [Histogram.of(random.lognormal(11, 0.5, 300).astype(int)) for _ in range(20)]
+    assert Sample(seconds, seed=7).quantile(0.9) == Sample(seconds, seed=7).quantile(0.9)
+
+
+def test_empty_seconds_belong_to_the_series() -> None:
+    full = [Histogram.of([100_000, 110_000])] * FEWEST_BLOCKS
+    sample = Sample([*full, *[Histogram.empty()] * 5])
+    assert sample.dependence
+    mean = sample.mean()
+    assert mean is not None
+    assert mean.count == 2 * FEWEST_BLOCKS
+
+
+def test_few_seconds_are_not_resampled() -> None:
+    assert not Sample([Histogram.of([5, 6])] * (FEWEST_BLOCKS - 1)).dependence
+
+
+def test_support_is_told_with_what_it_would_need() -> None:
+    sample = Sample([Histogram.of(range(1, 1001))])
+    supported, unsupported = sample.quantile(0.99), sample.quantile(0.999)
+    assert supported is not None
+    assert supported.supported
+    assert unsupported is not None
+    assert not unsupported.supported
+    assert unsupported.needed == 10_000
+
+
+def test_no_sample_has_no_figures_and_one_sample_no_interval() -> None:
+    assert Sample([]).mean() is None
+    assert Sample([Histogram.empty()]).quantile(0.5) is None
+    single = Sample([Histogram.of([7])]).mean()
+    assert single is not None
+    assert (single.value, single.low, single.high, single.supported) == (7, None, None, False)
