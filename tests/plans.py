@@ -121,5 +121,3 @@ def plan(*workers: WorkerPlan) -> RunPlan:
         stages=(StagePlan(workers=workers),),
         request_log=False,
     )
-
-

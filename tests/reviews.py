@@ -11,7 +11,7 @@ from pathlib import Path
 
 import numpy as np
 
-from iogauge.schema import Direction, InFlight, Interval, Job, JobFile, Rw, Tally
+from iogauge.schema import Direction, Interval, Job, JobFile, Rw, Tally
 from iogauge.schema import Warning as Caution
 from iogauge.stats.histogram import Histogram
 from iogauge.store import Review
@@ -138,15 +138,3 @@ def _run(
         for interval in intervals:
             writer.interval(interval)
         writer.finish(builders.record(rows, jobs=jobs, target_facts=target))
-
-
-def stuck(age_ns: int = 31 * SECOND_NS) -> InFlight:
-    """Return a request that never came back."""
-    return InFlight(
-        worker=0,
-        direction=Direction.WRITE,
-        path="/dev/nvme0n1",
-        offset_bytes=0,
-        length_bytes=8192,
-        age_ns=age_ns,
-    )

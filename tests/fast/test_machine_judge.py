@@ -5,7 +5,6 @@ from __future__ import annotations
 import string
 
 import pytest
-from tests import builders, plans
 
 from iogauge.machine.compress import Sample
 from iogauge.machine.judge import Observations, RowFigures, judge, judge_row, kernel_version
@@ -22,6 +21,7 @@ from iogauge.schema import (
     Rw,
     Warning,  # noqa: A004
 )
+from tests import builders, plans
 
 PATH = "/tmp/drive.bin"
 GOOD = {
@@ -39,7 +39,9 @@ def row(**fields: object) -> RowFigures:
     return RowFigures(**{**GOOD, **fields})  # type: ignore[arg-type]
 
 
-def result(*, clock: ClockFacts | None = None, in_flight: tuple[InFlight, ...] = (), **worker: object) -> RunResult:
+def result(
+    *, clock: ClockFacts | None = None, in_flight: tuple[InFlight, ...] = (), **worker: object
+) -> RunResult:
     return RunResult(
         rows=(),
         workers=(builders.worker("reader", **{"pinned": True, **worker}),),
@@ -62,7 +64,9 @@ def judged(
         result=outcome or result(),
         targets=(builders.target(PATH, device="sda"),),
         ceiling=ceiling or builders.ceiling(),
-        machine=builders.machine().model_copy(update={"virtualised": virtualised, "kernel": "Linux 6.1.0 x86_64"}),
+        machine=builders.machine().model_copy(
+            update={"virtualised": virtualised, "kernel": "Linux 6.1.0 x86_64"}
+        ),
         rows=rows or (row(),),
         observed=observed,
     )
@@ -165,7 +169,9 @@ def test_flagged_completions() -> None:
 
 def test_buffered_requests_are_the_page_caches() -> None:
     cached = plans.engine(direct=False)
-    mixed = plans.plan(plans.worker("a", rw=Rw.RANDRW, engine=cached), plans.worker("b", rw=Rw.WRITE, engine=cached))
+    mixed = plans.plan(
+        plans.worker("a", rw=Rw.RANDRW, engine=cached), plans.worker("b", rw=Rw.WRITE, engine=cached)
+    )
     messages = [one.message for one in judged(mixed) if one.code is Code.PAGE_CACHE]
     assert messages[0].startswith("reads of a went")
     assert messages[1].startswith("writes of a, b went")
@@ -189,14 +195,17 @@ def test_compressible_buffers(buffers: dict[str, object], what: str) -> None:
 
 def test_the_null_engine_has_no_drive_to_warn_of() -> None:
     null = plans.worker(
-        rw=Rw.RANDRW, engine=plans.engine(kind=EngineKind.NULL, direct=False), buffers=plans.buffers(zero=True)
+        rw=Rw.RANDRW,
+        engine=plans.engine(kind=EngineKind.NULL, direct=False),
+        buffers=plans.buffers(zero=True),
     )
     observed = Observations(unwritten={PATH: 1.0}, samples={PATH: Sample(64, 1.0, 1.0, 1.0)})
     assert judged(plans.plan(null), observed=observed, virtualised="DMI") == ()
 
 
 @pytest.mark.parametrize(
-    ("kernel", "warned"), [("Linux 5.18.0 x86_64", False), ("Linux 5.19.0-rc1 x86_64", True), ("Linux 6.8 arm64", True)]
+    ("kernel", "warned"),
+    [("Linux 5.18.0 x86_64", False), ("Linux 5.19.0-rc1 x86_64", True), ("Linux 6.8 arm64", True)],
 )
 def test_polling_by_pvsync2_ended_with_5_19(kernel: str, warned: bool) -> None:
     worker = plans.worker(engine=plans.engine(kind=EngineKind.PVSYNC2, hipri=True))
@@ -256,7 +265,9 @@ def test_somebody_elses_use() -> None:
 
 
 def test_fallbacks_are_passed_on() -> None:
-    given = warning(Code.ENGINE_FALLBACK, asked="SQPOLL", why="no permission", instead="interrupts", remedy="run as root")
+    given = warning(
+        Code.ENGINE_FALLBACK, asked="SQPOLL", why="no permission", instead="interrupts", remedy="run as root"
+    )
     assert judged(observed=Observations(fallbacks=(given, given))) == (given,)
 
 
@@ -311,7 +322,12 @@ def test_a_virtual_machine() -> None:
 
 @pytest.mark.parametrize(
     ("text", "version"),
-    [("Linux 6.8.0-45-generic x86_64", (6, 8)), ("Linux 5.19-rc1 arm64", (5, 19)), ("Linux", (0, 0)), ("", (0, 0))],
+    [
+        ("Linux 6.8.0-45-generic x86_64", (6, 8)),
+        ("Linux 5.19-rc1 arm64", (5, 19)),
+        ("Linux", (0, 0)),
+        ("", (0, 0)),
+    ],
 )
 def test_kernel_versions(text: str, version: tuple[int, int]) -> None:
     assert kernel_version(text) == version

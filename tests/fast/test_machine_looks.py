@@ -1,4 +1,4 @@
-"""What is read of the machine: counters, facts, extents, samples, other processes; from made-up trees and real files."""
+"""What is read of the machine: counters, facts, extents, samples, processes; from made-up trees and real files."""
 
 from __future__ import annotations
 
@@ -12,7 +12,6 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests import builders, plans
 
 from iogauge.machine import Watch, extents
 from iogauge.machine.compress import sample_data
@@ -23,6 +22,7 @@ from iogauge.machine.stat import difference, differences, parse_stat, read_count
 from iogauge.schema import Code, DeviceStat
 from iogauge.target import open_target
 from iogauge.target.sysfs import Host
+from tests import builders, plans
 
 MIB = 1 << 20
 
@@ -104,7 +104,9 @@ def test_devices_are_read_once_and_only_where_they_count(tmp_path: Path) -> None
         ({"proc/device-tree/hypervisor/compatible": "linux,kvm\0"}, "device tree: linux,kvm"),
     ],
 )
-def test_what_says_that_a_machine_is_virtual(tmp_path: Path, files: dict[str, str], words: str | None) -> None:
+def test_what_says_that_a_machine_is_virtual(
+    tmp_path: Path, files: dict[str, str], words: str | None
+) -> None:
     assert virtualised(tree(tmp_path, files)) == words
 
 

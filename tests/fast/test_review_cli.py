@@ -12,7 +12,8 @@ from typing import Any
 import pytest
 
 from iogauge.cli import main
-from iogauge.schema import Interval, JobFile, RunRecord
+from iogauge.schema import Code, Interval, JobFile, RunRecord
+from iogauge.schema import Warning as Caution
 from iogauge.store import Review
 from tests import builders
 
@@ -27,6 +28,7 @@ class Engine(ModuleType):
         self.runs: list[tuple[JobFile, int]] = []
         self.interrupt_at = -1
         self.raise_at = -1
+        self.warnings: Callable[[JobFile], tuple[Caution, ...]] = lambda _: ()
 
     def measure_ceiling(self) -> Any:
         """Measure nothing."""
@@ -40,7 +42,11 @@ class Engine(ModuleType):
         self.runs.append((job_file, seed))
         stopped_by = "interrupt" if place == self.interrupt_at else None
         record, intervals = builders.pressed_run(
-            job_file, seed=seed, limit_Bps=LIMIT_BPS, stopped_by=stopped_by
+            job_file,
+            seed=seed,
+            limit_Bps=LIMIT_BPS,
+            stopped_by=stopped_by,
+            warnings=self.warnings(job_file),
         )
         for interval in intervals:
             on_interval(interval)
@@ -108,6 +114,27 @@ def test_the_manifest_says_what_was_asked(engine: Engine) -> None:
     assert "numpy" in manifest.versions
     assert {job.runtime_ns for job_file, _ in engine.runs for job in job_file.jobs} == {2 * 10**9}
     assert len(engine.runs) == 7
+
+
+def test_each_kind_of_warning_is_printed_once(engine: Engine, capsys: pytest.CaptureFixture[str]) -> None:
+    def warning(code: Code, message: str) -> Caution:
+        return Caution(code=code, message=message, hint=f"remedy of {code}")
+
+    def warnings(job_file: JobFile) -> tuple[Caution, ...]:
+        shared = warning(Code.VIRTUAL_MACHINE, "this machine is virtual")
+        if len(job_file.jobs) == 1:
+            return (shared,)
+        return (shared, warning(Code.STALLED, f"stalled {job_file.jobs[0].rate_Bps.write} times"))
+
+    engine.warnings = warnings
+    assert review("--json") == 0
+    out, err = capsys.readouterr()
+    assert err.count("warning: ") == 2
+    assert "warning: this machine is virtual\n   hint: remedy of virtual_machine\n" in err
+    assert "warning: at 100 MB/s, and 6 other steps: stalled 12500000 times\n" in err
+    found = json.loads(out)
+    assert [each["code"] for each in found["warnings"]] == ["virtual_machine"]
+    assert [len(step["warnings"]) for step in found["steps"]] == [1, *[2] * 7]
 
 
 def test_saves_in_a_new_directory_named_after_target_and_time(engine: Engine) -> None:

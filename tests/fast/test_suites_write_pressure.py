@@ -130,6 +130,7 @@ def test_quick_searches_without_a_limit_before_it_plans() -> None:
     assert plan.search is not None
     pressure, _ = parsed(plan.search).jobs
     assert (pressure.rate_Bps.write, pressure.runtime_ns) == (0, 2 * 10**9)
+    assert pressure.percentile_list == (50, 99, 99.9, 99.99)
 
 
 def test_quick_goes_from_nothing_to_nearly_what_the_search_found() -> None:

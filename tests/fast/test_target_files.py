@@ -208,7 +208,8 @@ def test_where_files_have_no_birth_the_last_use_must_be_known(
 
 
 @pytest.mark.parametrize(
-    "text", [b"", b"{", b"[]", b"null", b'{"inode": 1}', b'{"inode": "x", "birth_ns": 1, "modified_ns": 1}', b"\xff"]
+    "text",
+    [b"", b"{", b"[]", b"null", b'{"inode": 1}', b'{"inode": "x", "birth_ns": 1, "modified_ns": 1}', b"\xff"],
 )
 def test_a_damaged_mark_is_no_mark(tmp_path: Path, text: bytes) -> None:
     path = tmp_path / "ours.bin"
@@ -263,6 +264,13 @@ def test_a_file_with_two_names(tmp_path: Path) -> None:
 
 
 # --- Not a target --------------------------------------------------------------------------------------------
+
+
+def test_a_mistyped_device_does_not_become_a_file() -> None:
+    path = "/dev/nvme77n77"
+    for write in (True, False):
+        assert "no such device" in str(refused(path, write=write, size_bytes=MIB))
+    assert not Path(path).exists()
 
 
 def test_what_is_no_target(tmp_path: Path) -> None:
@@ -385,15 +393,19 @@ def test_long_work_says_how_far_it_is(tmp_path: Path, monkeypatch: pytest.Monkey
     assert [line.split("(")[1] for line in said[1:]] == ["25 %)", "50 %)", "75 %)"]
 
 
+def _descriptors() -> set[str]:
+    return {path.name for path in Path("/proc/self/fd").iterdir()}
+
+
 def test_no_descriptor_is_left_open(tmp_path: Path) -> None:
     (tmp_path / "theirs").write_bytes(b"x")
     make(tmp_path / "ours.bin")
-    before = os.listdir("/proc/self/fd")
+    before = _descriptors()
     for path in (tmp_path / "theirs", tmp_path, tmp_path / "no" / "file", "/dev/null"):
         refused(path, size_bytes=MIB)
     opened(tmp_path / "ours.bin")
     open_target(str(tmp_path / "ours.bin"), write=False, size_bytes=2 * MIB).close()
-    assert os.listdir("/proc/self/fd") == before
+    assert _descriptors() == before
 
 
 def test_a_closed_target_has_no_descriptor(tmp_path: Path) -> None:

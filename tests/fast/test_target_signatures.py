@@ -17,7 +17,9 @@ SIZE = 8 << 20
 
 
 def found_in(image: bytes | bytearray) -> list[str]:
-    return signatures(lambda offset, length: bytes(image[offset : offset + length]) if offset >= 0 else b"", len(image))
+    return signatures(
+        lambda offset, length: bytes(image[offset : offset + length]) if offset >= 0 else b"", len(image)
+    )
 
 
 def image_with(*parts: tuple[int, bytes]) -> bytearray:
@@ -44,7 +46,12 @@ def test_every_magic_is_found_at_its_place(kind: str, offset: int, magic: bytes)
 
 @pytest.mark.parametrize(
     ("kind", "features"),
-    [("ext2", {}), ("ext3", {"compatible": 4}), ("ext4", {"incompatible": 0x40}), ("ext journal", {"incompatible": 8})],
+    [
+        ("ext2", {}),
+        ("ext3", {"compatible": 4}),
+        ("ext4", {"incompatible": 0x40}),
+        ("ext journal", {"incompatible": 8}),
+    ],
 )
 def test_ext_by_its_features(kind: str, features: dict[str, int]) -> None:
     assert found_in(image_with((1024, ext_superblock(**features)))) == [kind]
@@ -73,7 +80,9 @@ def test_what_is_kept_at_the_end(kind: str, from_end: int, magic: bytes) -> None
 @pytest.mark.parametrize("label", [0, 256 << 10, SIZE - (512 << 10), SIZE - (256 << 10)])
 @pytest.mark.parametrize("order", ["<Q", ">Q"])
 def test_zfs_by_any_of_its_four_labels(label: int, order: str) -> None:
-    assert found_in(image_with((label + (128 << 10) + 5 * 1024, struct.pack(order, 0x00BAB10C)))) == ["zfs member"]
+    assert found_in(image_with((label + (128 << 10) + 5 * 1024, struct.pack(order, 0x00BAB10C)))) == [
+        "zfs member"
+    ]
 
 
 def test_partition_tables() -> None:

@@ -160,8 +160,18 @@ def test_btrfs_lies_on_all_its_members(machine: Machine) -> None:
     for disk in disks:
         (devices / disk.name).symlink_to(disk)
     machine.mount("0:40", "/pool", "btrfs", "/dev/sda")
-    assert machine.uses(disks[0]) == ["it is mounted at /pool", "it is a member of the mounted btrfs 1234-5678"]
+    assert machine.uses(disks[0]) == [
+        "it is mounted at /pool",
+        "it is a member of the mounted btrfs 1234-5678",
+    ]
     assert machine.uses(disks[1]) == ["it is a member of the mounted btrfs 1234-5678"]
+
+
+def test_bcachefs_names_all_its_members(machine: Machine) -> None:
+    disks = [machine.disk(name, number) for name, number in (("sda", "8:0"), ("sdb", "8:16"))]
+    machine.mount("0:41", "/pool", "bcachefs", "/dev/sda:/dev/sdb")
+    for disk in disks:
+        assert machine.uses(disk) == ["it is mounted at /pool"]
 
 
 def test_swap_on_a_partition(machine: Machine) -> None:
@@ -182,8 +192,8 @@ def test_loop_devices_over_one_file(machine: Machine) -> None:
         "loop9002 over it is mounted at /mnt",
     ]
     assert "loop device loop9001 is attached to its backing file" in machine.uses(two)
-    uses = machine.usage().of_file((5, 77))
-    assert [use.what for use in uses][0] == "loop device loop9001 is attached to it"
+    first, *_ = machine.usage().of_file((5, 77))
+    assert first.what == "loop device loop9001 is attached to it"
 
 
 def test_a_partition_of_a_loop_device_over_a_shared_file(machine: Machine) -> None:
@@ -286,7 +296,9 @@ def test_an_empty_serial_matches_nothing(machine: Machine) -> None:
 
 
 def test_a_serial_that_two_disks_share_confirms_neither(machine: Machine) -> None:
-    one = BlockDevice(machine.disk("nvme0n1", "259:0", **{"device/serial": "CTRL", "wwid": "eui.1"}), machine.host)
+    one = BlockDevice(
+        machine.disk("nvme0n1", "259:0", **{"device/serial": "CTRL", "wwid": "eui.1"}), machine.host
+    )
     machine.disk("nvme0n2", "259:1", **{"device/serial": "CTRL", "wwid": "eui.2"})
     assert not names_device(["CTRL"], "/dev/nvme0n1", one, machine.host)
     assert names_device(["eui.1"], "/dev/nvme0n1", one, machine.host)

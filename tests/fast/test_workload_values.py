@@ -159,7 +159,8 @@ def test_zones(text: str) -> None:
     "text",
     ["", "zip", "random:1", "zipf:1", "zipf:0", "zipf:-1", "zipf:1e1", "zipf:nan", "zipf:1.2:2", "zipf:1.2/0.5",
      "pareto:0", "pareto:1", "normal:100", "zoned", "zoned:", "zoned:50/50", "zoned:50/50:50/60", "zoned:50/50:60/50",
-     "zoned:50/20:50/20", "zoned:40/:30/:30/", "zoned:x/50:50/50", "zoned:100/100,", "zoned_abs:60/20g:40/100g", "sequence:2,0,1"],
+     "zoned:50/20:50/20", "zoned:40/:30/:30/", "zoned:x/50:50/50", "zoned:100/100,", "zoned_abs:60/20g:40/100g",
+     "sequence:2,0,1"],
 )  # fmt: skip
 def test_distributions_refuse(text: str) -> None:
     with pytest.raises(BadValue) as caught:

@@ -145,7 +145,7 @@ impl Worker {
     /// What the worker wants at `now`. `now` never goes back.
     #[inline]
     pub fn next(&mut self, now: Nanos) -> Want {
-        if now >= self.end {
+        if now >= self.end && !self.catches_up() {
             self.draining = true;
         }
         if self.draining {
@@ -161,11 +161,11 @@ impl Worker {
             let above = self.in_flight.saturating_sub(self.low);
             if self.in_flight as usize == self.slots.len() || above > 0 {
                 let completions = self.complete_min.max(above).min(self.in_flight);
-                return Want::Wait { completions, until: self.deadline() };
+                return Want::Wait { completions, until: self.deadline(now) };
             }
             self.blocked = false;
         }
-        if let Some((spin_until, until)) = self.think.until {
+        if let Some((spin_until, until)) = self.think.until.filter(|_| now < self.end) {
             if now < spin_until {
                 return Want::Spin { until: spin_until.min(self.end) };
             }
@@ -189,6 +189,10 @@ impl Worker {
             intended = self.start.saturating_add(schedule.peek());
             if intended > now {
                 self.pending = Some(io);
+                if now >= self.end {
+                    self.draining = true;
+                    return self.next(now);
+                }
                 return self.wait_until(intended);
             }
             schedule.advance(io.length_bytes);
@@ -282,9 +286,23 @@ impl Worker {
         Want::Wait { completions: self.in_flight.min(1), until: Some(until.min(self.end)) }
     }
 
-    /// When its time is over, where it has a limit.
-    fn deadline(&self) -> Option<Nanos> {
-        (self.end != Nanos::MAX).then_some(self.end)
+    /// When its time is over, where that is still to come.
+    fn deadline(&self, now: Nanos) -> Option<Nanos> {
+        (now < self.end && self.end != Nanos::MAX).then_some(self.end)
+    }
+
+    /// Whether there is still something to issue after the end: requests that a generator in time would have issued before
+    /// it. Those that the target kept waiting are not among them: they stay undone, and are counted as overdue.
+    #[cold]
+    fn catches_up(&self) -> bool {
+        let dues = self.schedules.iter().flatten().map(|schedule| self.start.saturating_add(schedule.peek()));
+        let Some(due) = dues.min() else { return false };
+        // Where all slots are taken, whether one is free in time shows when it is.
+        let free_at = match self.in_flight as usize == self.slots.len() {
+            true => 0,
+            false => self.slots[self.free[self.free_head] as usize].free_at,
+        };
+        due.max(free_at) < self.end
     }
 
     /// Takes a completion of a request that is in flight.

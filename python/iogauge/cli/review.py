@@ -214,7 +214,7 @@ def _show(saved: Review, conditions: Sequence[Condition], *, as_json: bool) -> N
     else:
         print(review_shown.table(judgement, manifest), end="")
         print(f"next: iogauge report {shlex.quote(str(saved.path))}")
-    print(warnings(manifest.warnings), end="", file=sys.stderr)
+    print(warnings(review_shown.warnings(judgement, manifest)), end="", file=sys.stderr)
     for step, found in violations:
         kind = "error" if found.unknown else "failed"
         _say(f"{kind}: {step}: {found.message}" + (f"\nhint: {found.hint}" if found.hint else ""))

@@ -6,13 +6,15 @@ other. Shapes text and data; ``review.py`` prints them.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import Any
 
 from iogauge.report import quantities
 from iogauge.report.fail_if import Violation
 from iogauge.report.grid import WIDTH, aligned
-from iogauge.schema import Manifest
+from iogauge.schema import Code, Manifest
+from iogauge.schema import Warning as Caution
 from iogauge.stats.figures import Ratio
 from iogauge.stats.quantiles import Estimate
 from iogauge.suites import Judgement, StepJudgement
@@ -65,6 +67,24 @@ def as_json(
     }
 
 
+def warnings(judgement: Judgement, manifest: Manifest) -> tuple[Caution, ...]:
+    """Return each kind of warning once: those of the whole review, then those of steps, with how many gave it."""
+    first: dict[Code, tuple[StepJudgement, Caution]] = {}
+    steps: Counter[Code] = Counter()
+    for step in judgement.steps:
+        own = [warning for warning in step.warnings if warning not in manifest.warnings]
+        steps.update({warning.code for warning in own})
+        for warning in own:
+            first.setdefault(warning.code, (step, warning))
+    return (*manifest.warnings, *(_placed(*first[code], steps[code], judgement) for code in first))
+
+
+def _placed(step: StepJudgement, warning: Caution, steps: int, judgement: Judgement) -> Caution:
+    others = f", and {quantities.counted(steps - 1, 'other step')}" if steps > 1 else ""
+    place = f"at {step.plan.at:g} {judgement.plan.axis.unit}{others}"
+    return warning.model_copy(update={"message": f"{place}: {warning.message}"})
+
+
 def _cells(step: StepJudgement) -> list[str]:
     figures = step.figures
     return [
@@ -112,6 +132,7 @@ def _step(step: StepJudgement) -> dict[str, Any]:
         "flagged": figures.flagged,
         "late": figures.late,
         "in_flight": figures.in_flight,
+        "warnings": [warning.model_dump(mode="json") for warning in step.warnings],
     }
 
 

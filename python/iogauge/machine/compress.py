@@ -37,7 +37,10 @@ def sample_data(
     None where nothing can be read. The same seed looks at the same places.
     """
     places = _places(offset_bytes, length_bytes, blocks, random.Random(seed))
+    # Without readahead, whose pages nobody would make the cache forget.
+    _advise(fd, os.POSIX_FADV_RANDOM)
     found = [block for place in places if (block := _read(fd, place))]
+    _advise(fd, os.POSIX_FADV_NORMAL)
     if not found:
         return None
     zeros = sum(block == bytes(len(block)) for block in found)
@@ -65,6 +68,10 @@ def _read(fd: int, place: int) -> bytes:
         block = os.pread(fd, _BLOCK_BYTES, place)
     except OSError:
         return b""
-    with contextlib.suppress(OSError):
-        os.posix_fadvise(fd, place, _BLOCK_BYTES, os.POSIX_FADV_DONTNEED)
+    _advise(fd, os.POSIX_FADV_DONTNEED, place, _BLOCK_BYTES)
     return block
+
+
+def _advise(fd: int, advice: int, start: int = 0, length: int = 0) -> None:
+    with contextlib.suppress(OSError):
+        os.posix_fadvise(fd, start, length, advice)

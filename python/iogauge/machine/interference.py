@@ -15,10 +15,9 @@ from iogauge.target.sysfs import HOST, Host
 from iogauge.target.usage import openers, program_name
 
 _SLACK_BYTES = 1 << 20
-"""Readahead, superblocks, a partition scan: too little to disturb."""
-_READ_SLACK = 0.05
-_FILE_WRITE_SLACK = 1.0
-"""Journal and metadata may double what is written to a file; that is its filesystem's doing, not a stranger's."""
+"""Readahead, superblocks, a partition scan."""
+_SLACK_SHARE = 0.05
+"""Of all that we moved: less than this disturbs little, whoever it was (our own request log may be among it)."""
 
 
 def other_processes(targets: Collection[TargetFacts], host: Host = HOST) -> dict[str, list[str]]:
@@ -50,15 +49,11 @@ def foreign_bytes(
 
     Only meaningful where everything of ours bypassed the page cache and nothing of ours is left out (ramps too).
     """
-    write_slack = _FILE_WRITE_SLACK if through_filesystem else _READ_SLACK
-    return (
-        _excess(counted.read_bytes, own_read_bytes, _READ_SLACK),
-        _excess(counted.write_bytes, own_write_bytes, write_slack),
-    )
-
-
-def _excess(counted: int, own: int, slack: float) -> int:
-    return counted - own if counted > own * (1 + slack) + _SLACK_BYTES else 0
+    slack = _SLACK_BYTES + int(_SLACK_SHARE * (own_read_bytes + own_write_bytes))
+    read, written = counted.read_bytes - own_read_bytes, counted.write_bytes - own_write_bytes
+    # Journal and metadata may double what is written to a file: its filesystem's doing, not a stranger's.
+    write_slack = slack + (own_write_bytes if through_filesystem else 0)
+    return (read if read > slack else 0, written if written > write_slack else 0)
 
 
 def _identity(found: stat_result) -> tuple[str, int, int]:

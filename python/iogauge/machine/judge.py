@@ -242,6 +242,7 @@ def polling(
                 why="since Linux 5.19 preadv2 ignores RWF_HIPRI for polling",
                 remedy="use ioengine=io_uring with hipri, on a device with poll queues",
             )
+            continue
         for file in worker.files:
             device = device_of.get(file.path)
             if device is not None and observed.polls.get(device) is False:

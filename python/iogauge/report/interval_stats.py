@@ -3,9 +3,8 @@
 fio drops intervals without I/O, and adds up the minima and maxima of a group's jobs whenever they happened. Here an
 interval is a sample even when it is empty, and a group's sample is the group's sum over one aligned interval.
 
-Mean and deviation are weighted by the intervals' lengths (Welford's recurrence, in West's weighted form), so that
-the mean is the total over the time. Minimum and maximum are those of whole intervals: the slice in which a job
-ends is too short to stand for a rate, and counts only where there is no whole one.
+The mean is the total over the time. Minimum, maximum, deviation and the number of samples are those of whole
+intervals: the slice in which a job ends is too short to stand for a rate, and does so only where no whole one is.
 
 Source: peers.md sections 0 and 3.
 """
@@ -37,34 +36,42 @@ class Spread:
 
 @dataclass
 class _Running:
-    """Weighted mean and deviation, minimum and maximum of a stream."""
+    """Mean, deviation, minimum and maximum of a stream (Welford's recurrence)."""
 
-    weight: float = 0.0
+    samples: int = 0
     mean: float = 0.0
     squares: float = 0.0
-    samples: int = 0
-    whole: int = 0
     minimum: float = math.inf
     maximum: float = -math.inf
 
-    def add(self, value: float, *, weight: float, whole: bool) -> None:
+    def add(self, value: float) -> None:
         self.samples += 1
-        self.weight += weight
         step = value - self.mean
-        self.mean += step * weight / self.weight
-        self.squares += weight * step * (value - self.mean)
-        if whole and not self.whole:
-            self.minimum, self.maximum = math.inf, -math.inf
-        if whole or not self.whole:
-            self.minimum, self.maximum = min(self.minimum, value), max(self.maximum, value)
-        self.whole += whole
+        self.mean += step / self.samples
+        self.squares += step * (value - self.mean)
+        self.minimum, self.maximum = min(self.minimum, value), max(self.maximum, value)
+
+
+@dataclass
+class _Rate:
+    """One rate of one row: its total, and how it varied over whole slices, and over the others."""
+
+    total: int = 0
+    spent_ns: int = 0
+    whole: _Running = field(default_factory=_Running)
+    parts: _Running = field(default_factory=_Running)
+
+    def add(self, amount: int, *, length_ns: int, whole: bool) -> None:
+        self.total += amount
+        self.spent_ns += length_ns
+        (self.whole if whole else self.parts).add(amount * 1e9 / length_ns)
 
     def spread(self) -> Spread:
-        if not self.samples:
+        seen = self.whole if self.whole.samples else self.parts
+        if not seen.samples:
             return Spread()
-        # Unbiased for equal weights, as whole intervals have: n / (n - 1) of the weighted variance.
-        variance = self.squares / self.weight * self.samples / max(self.samples - 1, 1)
-        return Spread(self.minimum, self.maximum, self.mean, math.sqrt(max(variance, 0.0)), self.samples)
+        stddev = math.sqrt(max(seen.squares, 0.0) / max(seen.samples - 1, 1))
+        return Spread(seen.minimum, seen.maximum, self.total * 1e9 / self.spent_ns, stddev, seen.samples)
 
 
 @dataclass
@@ -80,8 +87,8 @@ class _Slice:
 @dataclass
 class _RowStats:
     open: dict[int, _Slice] = field(default_factory=dict)
-    iops: dict[Direction, _Running] = field(default_factory=lambda: {d: _Running() for d in Direction})
-    bandwidth: dict[Direction, _Running] = field(default_factory=lambda: {d: _Running() for d in Direction})
+    iops: dict[Direction, _Rate] = field(default_factory=lambda: {d: _Rate() for d in Direction})
+    bandwidth: dict[Direction, _Rate] = field(default_factory=lambda: {d: _Rate() for d in Direction})
 
 
 class IntervalStats:
@@ -125,10 +132,9 @@ class IntervalStats:
             return
         whole = length_ns >= _WHOLE * self._interval_ns
         for direction in Direction:
-            iops = part.ios.get(direction, 0) * 1e9 / length_ns
-            rate_Bps = part.bytes.get(direction, 0) * 1e9 / length_ns
-            row.iops[direction].add(iops, weight=length_ns, whole=whole)
-            row.bandwidth[direction].add(rate_Bps, weight=length_ns, whole=whole)
+            ios, moved = part.ios.get(direction, 0), part.bytes.get(direction, 0)
+            row.iops[direction].add(ios, length_ns=length_ns, whole=whole)
+            row.bandwidth[direction].add(moved, length_ns=length_ns, whole=whole)
 
     def _settled(self, stage: int, row: int) -> _RowStats:
         stats = self._rows.setdefault((stage, row), _RowStats())

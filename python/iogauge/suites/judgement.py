@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from iogauge.schema import RunRecord, StepPlan, SuitePlan
+from iogauge.schema import Warning as Caution
 from iogauge.stats.figures import Ratio, StepFigures, ratio, step_figures
 from iogauge.store import Review
 
@@ -19,6 +20,7 @@ class StepJudgement:
     plan: StepPlan
     asked_Bps: int
     figures: StepFigures
+    warnings: tuple[Caution, ...]
 
     @property
     def achieved_Bps(self) -> float:
@@ -72,7 +74,9 @@ def _step(review: Review, step: StepPlan, plan: SuitePlan, *, quantiles: tuple[f
         pressure=plan.pressure,
         quantiles=quantiles,
     )
-    return StepJudgement(step, asked_Bps=_asked(record, plan.pressure), figures=figures)
+    return StepJudgement(
+        step, asked_Bps=_asked(record, plan.pressure), figures=figures, warnings=record.warnings
+    )
 
 
 def _asked(record: RunRecord, pressure: str | None) -> int:

@@ -20,6 +20,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from dataclasses import dataclass, replace
 
 from iogauge.errors import IogaugeError
 from iogauge.schema import Axis, RunRecord, StepPlan, SuitePlan, TargetFacts
@@ -41,6 +42,8 @@ PUBLISHED_RUNTIME_NS = 60 * 10**9
 PUBLISHED_PERCENTILES = "99:99.9:99.99:99.999:99.9999:99.99999:99.999999:99.9999999"
 QUANTILES = (0.5, 0.99, 0.999, 0.9999, 0.99999, 0.999999, 0.9999999, 0.99999999, 0.999999999)
 
+QUICK_PERCENTILES = "50:99:99.9:99.99"
+"""Seconds do not support more; what is not asked for is not warned about."""
 QUICK_RUNTIME_NS = 3 * 10**9
 QUICK_RAMP_NS = 500_000_000
 SEARCH_RUNTIME_NS = 2 * 10**9
@@ -62,7 +65,6 @@ def plan(asked: Asked) -> SuitePlan:
 
     Source: methods.md WP-1. ``full`` gives the seven published steps; ``quick`` a search, and ``refine`` the steps.
     """
-    size_bytes = asked.size_bytes or (file_bytes(asked.pace) if asked.target.kind == "file" else None)
     full = asked.pace == "full"
     empty = SuitePlan(
         suite=NAME,
@@ -72,18 +74,17 @@ def plan(asked: Asked) -> SuitePlan:
         reader=READER,
         pressure=WRITER,
         steps=(),
-        size_bytes=size_bytes,
+        size_bytes=asked.size_bytes or (file_bytes(asked.pace) if asked.target.kind == "file" else None),
         runtime_ns=asked.runtime_ns or (PUBLISHED_RUNTIME_NS if full else QUICK_RUNTIME_NS),
         ramp_ns=0 if full else QUICK_RAMP_NS,
         notes=tuple(_notes(asked)),
     )
-    path = asked.target.path
+    load = _Load.of(empty, asked.target, seed=asked.seed)
     if full:
-        return _with_steps(
-            empty, path, {at: f"{at * 1000 // WRITERS}k" for at in PUBLISHED_MBps}, seed=asked.seed
-        )
-    search = empty.model_copy(update={"runtime_ns": SEARCH_RUNTIME_NS})
-    return empty.model_copy(update={"search": _step(search, path, "search", at=0, rate="", seed=asked.seed)})
+        published = [load.step(at, rate=f"{at * 1000 // WRITERS}k") for at in PUBLISHED_MBps]
+        return empty.model_copy(update={"steps": tuple(published)})
+    search = replace(load, runtime_ns=SEARCH_RUNTIME_NS).step(0, rate="", step_id="search")
+    return empty.model_copy(update={"search": search})
 
 
 def refine(plan: SuitePlan, found: RunRecord, *, target: TargetFacts, seed: int) -> SuitePlan:
@@ -98,13 +99,14 @@ def refine(plan: SuitePlan, found: RunRecord, *, target: TargetFacts, seed: int)
             "no write completed during the search for what the target takes",
             hint="try the target with a plain job first: iogauge run --name=w --rw=randwrite --bs=8k --direct=1 ...",
         )
-    rates = {at: str(round(at * 10**6 / WRITERS)) for at in pressures_MBps(limit_Bps / 1e6)}
+    load = _Load.of(plan, target, seed=seed)
+    pressed = [load.step(at, rate=f"{round(at * 10**6 / WRITERS)}") for at in pressures_MBps(limit_Bps / 1e6)]
     note = (
         f"Steps are scaled to a search of {SEARCH_RUNTIME_NS / 1e9:.0f} s in which the target took "
-        f"{limit_Bps / 1e6:.0f} MB/s of writes. Where a cache absorbs writes at first, it takes less for longer."
+        f"{limit_Bps / 1e6:.4g} MB/s of writes. Where a cache absorbs writes at first, it takes less for longer."
     )
-    refined = _with_steps(plan, target.path, {0: None, **rates}, seed=seed)
-    return refined.model_copy(update={"notes": (*plan.notes, note)})
+    steps = (load.step(0, rate=None), *pressed)
+    return plan.model_copy(update={"steps": steps, "notes": (*plan.notes, note)})
 
 
 def judge(review: Review) -> Judgement:
@@ -131,47 +133,65 @@ def pressures_MBps(limit_MBps: float) -> list[float]:
     return [round(step * count, 9) for count in range(1, math.floor(top / step) + 1)]
 
 
-def _with_steps(plan: SuitePlan, path: str, rates: dict[float, str | None], *, seed: int) -> SuitePlan:
-    steps = [_step(plan, path, f"{WRITER}-{at:g}", at=at, rate=rate, seed=seed) for at, rate in rates.items()]
-    return plan.model_copy(update={"steps": tuple(steps)})
+@dataclass(frozen=True, kw_only=True)
+class _Load:
+    """What all steps of a review have in common."""
 
+    path: str
+    size_bytes: int | None
+    runtime_ns: int
+    ramp_ns: int
+    percentiles: str
+    seed: int
 
-def _step(plan: SuitePlan, path: str, step_id: str, *, at: float, rate: str | None, seed: int) -> StepPlan:
-    """Return one step. ``rate`` is each writer's in fio's notation; empty: no limit; None: no writers."""
-    writers = {
-        "rw": "randwrite",
-        "iodepth": 8,
-        "numjobs": WRITERS,
-        "rate": f",{rate}" if rate else None,
-        "write_bw_log": step_id,
-    }
-    reader = {"new_group": 1, "rw": "randread", "iodepth": 1, "write_lat_log": step_id}
-    common = {
-        "filename": filename(path),
-        "size": size_text(plan.size_bytes) if plan.size_bytes else None,
-        "ioengine": "libaio",
-        "thread": 1,
-        "direct": 1,
-        "bs": "8k",
-        "group_reporting": 1,
-        "norandommap": 1,
-        "randrepeat": 0,
-        "refill_buffers": 1,
-        "gtod_reduce": 0,
-        "time_based": 1,
-        "runtime": _time(plan.runtime_ns),
-        "ramp_time": _time(plan.ramp_ns) if plan.ramp_ns else None,
-        "log_avg_msec": 500,
-        "percentile_list": PUBLISHED_PERCENTILES,
-    }
-    sections = {WRITER: writers, READER: reader} if rate is not None else {READER: reader}
-    return StepPlan(
-        id=step_id,
-        at=at,
-        job_file=job_text(global_=common, **sections),
-        seed=seed_of(seed, step_id),
-        state_group=step_id,  # each step is an independent file: the note merges them only in its chart
-    )
+    @classmethod
+    def of(cls, plan: SuitePlan, target: TargetFacts, *, seed: int) -> _Load:
+        return cls(
+            path=target.path,
+            size_bytes=plan.size_bytes,
+            runtime_ns=plan.runtime_ns,
+            ramp_ns=plan.ramp_ns,
+            percentiles=QUICK_PERCENTILES if plan.ramp_ns else PUBLISHED_PERCENTILES,
+            seed=seed,
+        )
+
+    def step(self, at: float, *, rate: str | None, step_id: str = "") -> StepPlan:
+        """Return one step. ``rate`` is each writer's in fio's notation; empty: no limit; None: no writers."""
+        step_id = step_id or f"{WRITER}-{at:g}"
+        common = {
+            "filename": filename(self.path),
+            "size": size_text(self.size_bytes) if self.size_bytes else None,
+            "ioengine": "libaio",
+            "thread": 1,
+            "direct": 1,
+            "bs": "8k",
+            "group_reporting": 1,
+            "norandommap": 1,
+            "randrepeat": 0,
+            "refill_buffers": 1,
+            "gtod_reduce": 0,
+            "time_based": 1,
+            "runtime": _time(self.runtime_ns),
+            "ramp_time": _time(self.ramp_ns) if self.ramp_ns else None,
+            "log_avg_msec": 500,
+            "percentile_list": self.percentiles,
+        }
+        writers = {
+            "rw": "randwrite",
+            "iodepth": 8,
+            "numjobs": WRITERS,
+            "rate": f",{rate}" if rate else None,
+            "write_bw_log": step_id,
+        }
+        reader = {"new_group": 1, "rw": "randread", "iodepth": 1, "write_lat_log": step_id}
+        jobs = {READER: reader} if rate is None else {WRITER: writers, READER: reader}
+        return StepPlan(
+            id=step_id,
+            at=at,
+            job_file=job_text(global_=common, **jobs),
+            seed=seed_of(self.seed, step_id),
+            state_group=step_id,  # each step is an independent file: the note merges them only in its chart
+        )
 
 
 def _time(time_ns: int) -> str:

@@ -27,6 +27,9 @@ def create_file(
     real_path: str, path: str, *, write: bool, size_bytes: int | None, say: Say, host: Host = HOST
 ) -> Target:
     """Create the file, mark it, and fill it with random data. Raises TargetRefused; nothing is left then."""
+    if real_path.startswith("/dev/") and not real_path.startswith("/dev/shm/"):
+        # A mistyped device must not become a file in memory that is then measured.
+        raise TargetRefused(f"{path}: no such device", hint="check its name: lsblk lists those there are")
     if not size_bytes:
         raise TargetRefused(
             f"{path}: no such file, and no size to create it with", hint="check the path, or give size="

@@ -37,6 +37,8 @@ class Mount:
         """Yield the paths that the filesystem may lie on: its source, and log or journal devices among its options."""
         if self.source.startswith("/"):
             yield self.source
+            # bcachefs names all its members.
+            yield from (part for part in self.source.split(":") if part.startswith("/dev/"))
         for option in self.options:
             _, _, value = option.partition("=")
             if value.startswith("/dev/"):

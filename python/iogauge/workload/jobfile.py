@@ -50,16 +50,12 @@ class Builder:
         self._source = source
         self._defaults = Draft()
         self._jobs: list[Job] = []
+        self._clones = 0
         self._options: list[dict[str, str]] = []
 
     def forget_defaults(self) -> None:
         """Begin another file: what [global] sections said so far no longer holds."""
         self._defaults = Draft()
-
-    @property
-    def count(self) -> int:
-        """How many sections of jobs there are so far."""
-        return len(self._jobs)
 
     def file(
         self, sections: Iterable[Section], *, environ: Mapping[str, str], stonewall: bool = False
@@ -101,9 +97,11 @@ class Builder:
                 f"fio would still name its files after [{shown(name)}]",
                 hint="rename the section, or add filename",
             )
-        self._jobs.append(settle(draft, name=name, place=place))
+        job = settle(draft, name=name, place=place)
+        self._jobs.append(job)
         self._options.append(_in_effect(draft))
-        if sum(job.numjobs for job in self._jobs) > MOST_JOBS:
+        self._clones += job.numjobs
+        if self._clones > MOST_JOBS:
             raise place.error("", f"there are more than {MOST_JOBS} jobs", hint="lower numjobs")
 
     def finish(self) -> JobFile:

@@ -95,14 +95,19 @@ pub struct Recorder<H: Handover> {
     alike: Alike,
     times: u32,
     gap: (Nanos, Nanos),
+    /// Requests have an intended time of their own, so that they can be late.
+    scheduled: bool,
     late_handovers: u64,
 }
 
 impl<H: Handover> Recorder<H> {
     /// A recorder that counts into `slice` first.
     pub fn new(slice: Box<Slice>, handover: H) -> Self {
+        let lateness = |side: &Side| side.histograms[Latency::Lateness as usize].is_some();
+        let scheduled = slice.sides.iter().flatten().any(lateness);
         Self {
             handover,
+            scheduled,
             slice,
             cutter: Cutter { interval: 1, ramp_end: 0 },
             stage_start: 0,
@@ -200,7 +205,7 @@ impl<H: Handover> Recorder<H> {
         counts.bytes += u64::from(bytes);
         counts.short += u64::from(bytes < request.length_bytes);
         counts.flagged += u64::from(flagged);
-        counts.late += u64::from(lateness > LATE);
+        counts.late += u64::from(self.scheduled && lateness > LATE);
     }
 
     /// Brings what was held back because it was alike into the histograms.

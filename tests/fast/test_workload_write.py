@@ -1,0 +1,153 @@
+"""What is written is read again as the same jobs."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from iogauge.errors import IogaugeError
+from iogauge.schema import (
+    Amount,
+    BlockSize,
+    Job,
+    JobFile,
+    NormalDistribution,
+    PerDirection,
+    UniformDistribution,
+)
+from iogauge.workload import OPTIONS, parse, to_fio
+
+SIZE = st.sampled_from(["4k", "1000", "64k", "1m", "3g", "7", "1kib", "(3*8k)"])
+PERCENT = st.integers(0, 100).map(str)
+COUNT = st.integers(1, 10**6).map(str)
+TIME = st.sampled_from(["1", "90", "250ms", "17us", "2m", "1h", "1500ms"])
+SWITCH = st.sampled_from(["0", "1"])
+BLOCK = st.sampled_from(["512", "4k", "8k", "12k", "64k", "1m"])
+AMOUNT = st.one_of(
+    SIZE.map(lambda size: f"{size}" if size != "7" else "1m"), PERCENT.map(lambda percent: f"{percent}%")
+)
+
+
+def directions(one: st.SearchStrategy[str]) -> st.SearchStrategy[str]:
+    return st.one_of(
+        one,
+        st.tuples(one, one).map(",".join),
+        st.tuples(one, one, one).map(",".join),
+        one.map(lambda text: f",{text}"),
+        one.map(lambda text: f"{text},"),
+        one.map(lambda text: f",,{text}"),
+        one.map(lambda text: f",{text},"),
+    )
+
+
+def words(*values: str) -> st.SearchStrategy[str]:
+    return st.sampled_from(values)
+
+
+VALUES: dict[str, st.SearchStrategy[str]] = {
+    "description": words("a job", "x=y"),
+    "numjobs": st.integers(1, 64).map(str),
+    "thread": SWITCH, "stonewall": SWITCH, "new_group": SWITCH, "exitall": words("1"), "group_reporting": SWITCH,
+    "continue_on_error": words("none", "read", "write", "io", "verify", "all"),
+    "filename": words("/dev/x", "a:b", r"a\:b:c"), "directory": words("/mnt", "sub/dir"),
+    "rw": words("read", "write", "randread:8", "randrw", "rw:4k", "write:-8k", "trimwrite", "randtrim"),
+    "bs": directions(BLOCK),
+    "ba": directions(BLOCK),
+    "rwmixread": PERCENT, "rwmixwrite": PERCENT, "percentage_random": directions(PERCENT),
+    "random_distribution": words("random", "zipf:1.2", "pareto:0.3:0.5", "normal:10", "zoned:50/10:50/90",
+                                 "zoned:60/10:40/90,50/50:50/50"),
+    "norandommap": SWITCH, "randrepeat": SWITCH, "randseed": COUNT,
+    "size": AMOUNT, "io_size": AMOUNT, "offset": AMOUNT, "offset_increment": AMOUNT, "number_ios": COUNT,
+    "loops": COUNT,
+    "runtime": TIME, "ramp_time": TIME, "startdelay": words("5", "5-10", "20ms-3s"),
+    "iodepth": st.integers(1, 256).map(str), "iodepth_batch": st.integers(0, 300).map(str),
+    "iodepth_batch_complete_min": st.integers(0, 64).map(str),
+    "iodepth_batch_complete_max": st.integers(0, 64).map(str),
+    "iodepth_low": st.integers(0, 300).map(str),
+    "hipri": SWITCH, "fixedbufs": SWITCH, "registerfiles": SWITCH, "sqthread_poll": words("1"),
+    "sqthread_poll_cpu": words("0"),
+    "rate": directions(SIZE), "rate_process": words("linear", "poisson"),
+    "thinktime": TIME, "thinktime_spin": TIME, "thinktime_blocks": COUNT,
+    "refill_buffers": SWITCH, "zero_buffers": SWITCH, "scramble_buffers": SWITCH, "buffer_compress_percentage": PERCENT,
+    "dedupe_percentage": PERCENT,
+    "cpus_allowed": words("0", "0-3,8"), "cpus_allowed_policy": words("shared", "split"), "cpumask": words("5"),
+    "direct": SWITCH, "buffered": SWITCH, "invalidate": SWITCH, "sync": words("none", "sync", "dsync", "0", "1"),
+    "fsync": COUNT, "fdatasync": COUNT,
+    "percentile_list": words("50:99.9", "99.9999999", "100"),
+    "clat_percentiles": SWITCH, "slat_percentiles": SWITCH, "lat_percentiles": SWITCH,
+    "write_bw_log": words("x"), "write_lat_log": words("y"), "write_iops_log": words("z"), "write_hist_log": words("h"),
+    "log_avg_msec": COUNT, "log_hist_msec": COUNT,
+}  # fmt: skip
+"""Readable values of all options but those below, which exclude or need others."""
+APART = {"name", "ioengine", "kb_base", "bsrange", "bssplit", "rate_iops", "rate_min", "time_based"}
+
+LINES = st.dictionaries(st.sampled_from(sorted(VALUES)), st.none(), max_size=12).flatmap(
+    lambda names: st.fixed_dictionaries({name: VALUES[name] for name in names})
+)
+EXTRA = st.sampled_from([
+    [], ["rate_iops=,500"], ["rate_min=1"], ["runtime=5", "time_based"], ["bsrange=4k-64k,", "rate_iops=100,200"],
+    ["bssplit=4k/10:64k/90,8k/50:16k/50,4k"], ["bssplit=,512:1k:2k,"], ["bsrange=,1k-9k", "write_bw_log"],
+    ["write_hist_log", "write_lat_log"],
+])  # fmt: skip
+
+
+def test_every_option_takes_part() -> None:
+    assert VALUES.keys() | APART == {option.name for option in OPTIONS}
+
+
+@given(st.lists(st.tuples(LINES, EXTRA), min_size=1, max_size=3))
+def test_reading_what_was_written_gives_the_same_jobs(
+    sections: list[tuple[dict[str, str], list[str]]],
+) -> None:
+    text = ""
+    for index, (options, extra) in enumerate(sections):
+        lines = ["ioengine=io_uring", *(f"{name}={value}" for name, value in options.items()), *extra]
+        text += f"[job {index}]\n" + "\n".join(lines) + "\n"
+    try:
+        jobs = parse(text, source="a", environ={})
+    except IogaugeError:
+        return  # Options drawn at random may exclude each other.
+    written = to_fio(jobs)
+    assert parse(written, source="b", environ={}).jobs == jobs.jobs
+    assert to_fio(parse(written, source="b", environ={})) == written
+
+
+def test_a_written_job_is_short() -> None:
+    assert to_fio(Job(name="r")) == "[r]\nrw=read\nbs=4k\nioengine=psync\n"
+
+
+def test_several_jobs_are_several_sections() -> None:
+    file = JobFile(jobs=(Job(name="a"), Job(name="b", stonewall=True)), source="x", options=({}, {}))
+    assert to_fio(file).count("[") == 2
+    assert parse(to_fio(file), source="y").jobs == file.jobs
+
+
+SIZES = PerDirection[BlockSize].same(BlockSize(minimum_bytes=512, maximum_bytes=512))
+UNWRITABLE = {
+    "a name that is [global]": Job(name="global"),
+    "a name with a comment": Job(name="a;b"),
+    "no name": Job(name=""),
+    "a comment in a file's name": Job(name="j", filenames=("/tmp/a#b",)),
+    "a variable in a file's name": Job(name="j", filenames=("/tmp/${HOME}",)),
+    "a line break": Job(name="j", description="a\nb"),
+    "a fraction of a percent": Job(name="j", rwmix_read_percent=33.3),
+    "a fraction of a percent of a file": Job(name="j", size=Amount(percent=0.5)),
+    "half a microsecond": Job(name="j", thinktime_ns=1500),
+    "part of a millisecond": Job(name="j", log_avg_ns=1500),
+    "distributions by direction": Job(
+        name="j",
+        random_distribution=PerDirection(
+            read=UniformDistribution(),
+            write=NormalDistribution(deviation_percent=5),
+            trim=UniformDistribution(),
+        ),
+    ),
+}
+
+
+@pytest.mark.parametrize("job", UNWRITABLE.values(), ids=UNWRITABLE)
+def test_what_no_job_file_can_say_is_an_error(job: Job) -> None:
+    with pytest.raises(IogaugeError) as caught:
+        to_fio(job)
+    assert caught.value.hint
