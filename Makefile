@@ -9,7 +9,7 @@ UV := $(shell found=$$(uv --version 2>/dev/null | cut -d' ' -f2); \
 BIN := .venv/bin
 CARGO_TEST := --workspace --exclude iogauge-py
 
-SYSTEM_TOOLS := fio losetup blockdev wipefs sfdisk mkswap mkfs.ext4 mkfs.xfs mkfs.vfat dmsetup fusermount3
+SYSTEM_TOOLS := fio losetup addpart dmsetup cryptsetup mkswap mkfs.btrfs mkfs.ext4 mkfs.f2fs mkfs.ntfs mkfs.vfat mkfs.xfs
 
 .PHONY: help setup check test test-system demo bench clean
 .DEFAULT_GOAL := help

@@ -20,7 +20,7 @@ from iogauge.workload import BY_NAME, load
 
 PERCENT_FLOOR = 2**64 - 101
 """fio keeps a percentage p as 2**64 - 1 - p."""
-ENVIRON = {"IOGAUGE_TEST_DEPTH": "6", "IOGAUGE_TEST_DIR": "sub"}
+ENVIRON = {"IOGAUGE_TEST_DEPTH": "6", "TARGET": "/dev/null"}
 
 
 @dataclass

@@ -7,12 +7,12 @@ a flash drive, the drives' names are not.
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
-from iogauge.schema import Direction, Interval, Job, JobFile, Rw, Tally
-from iogauge.schema import Warning as Caution
+from iogauge.schema import Direction, Interval, Job, JobFile, Rw, StepPlan, Tally, TargetFacts
 from iogauge.stats.histogram import Histogram
 from iogauge.store import Review
 from tests import builders
@@ -20,121 +20,108 @@ from tests import builders
 PRESSURES_MBps = (100, 200, 300, 400, 500, 600, 700)
 SECOND_NS = 10**9
 BLOCK_BYTES = 8192
+JOBS = (Job(name="pressure", rw=Rw.RANDWRITE, numjobs=8, iodepth=8), Job(name="reader", rw=Rw.RANDREAD))
+
+
+@dataclass(frozen=True)
+class Drive:
+    """How a made-up drive answers. ``silent`` are the seconds of each step in which it does nothing at all."""
+
+    model: str = "Flash 9000"
+    base_us: float = 85.0
+    slope: float = 1.0
+    """How much writes slow reads down; 0: not at all."""
+    limit_MBps: float = 640.0
+    reads_a_second: int = 2_000
+    seconds: int = 12
+    silent: Collection[int] = ()
+
+    @property
+    def target(self) -> TargetFacts:
+        """The facts of this drive."""
+        return builders.target(
+            "/dev/nvme0n1",
+            kind="block",
+            model=self.model,
+            size_bytes=1_600_321_314_816,
+            serial="S3E4",
+            firmware="8D",
+        )
+
+    def second(self, at_MBps: float, random: np.random.Generator) -> tuple[Histogram, int]:
+        """Return one second's read latencies and how many blocks were written."""
+        share = min(at_MBps, self.limit_MBps) / self.limit_MBps
+        count = max(int(random.normal(self.reads_a_second / (1 + 3 * self.slope * share), 20)), 10)
+        lat_us = self.base_us * random.lognormal(0, 0.12, count)
+        behind = random.random(count) < share**2 * self.slope / 2 + 0.02
+        lat_us += behind * random.gamma(2, 260 * self.slope * (0.3 + share), count)
+        lat_us += (random.random(count) < 2e-4) * random.exponential(4000 * share, count)
+        written_MBps = min(at_MBps, self.limit_MBps * random.normal(1, 0.01))
+        return Histogram.of((lat_us * 1000).astype(int)), int(written_MBps * 1e6 / BLOCK_BYTES)
 
 
 def job_file(at_MBps: float) -> str:
     """Return the step as a job file."""
     return (
         "[global]\nioengine=libaio\ndirect=1\nbs=8k\nnorandommap=1\ntime_based=1\nruntime=60\n"
-        f"filename=/dev/nvme0n1\n\n[pressure]\nrw=randwrite\niodepth=8\nnumjobs=8\ngroup_reporting=1\n"
-        f"rate=,{at_MBps * 1e6 / 8 / 1024:.0f}k\n\n[reader]\nstonewall=0\nnew_group=1\nrw=randread\niodepth=1\n"
+        "filename=/dev/nvme0n1\ngroup_reporting=1\n\n"
+        f"[pressure]\nrw=randwrite\niodepth=8\nnumjobs=8\nrate=,{at_MBps * 1e6 / 8 / 1024:.0f}k\n\n"
+        "[reader]\nnew_group=1\nrw=randread\niodepth=1\n"
     )
 
 
 def save(
     path: Path,
+    drive: Drive = Drive(),
     *,
-    model: str = "Flash 9000",
     pressures_MBps: Sequence[float] = PRESSURES_MBps,
-    seconds: int = 12,
-    base_us: float = 85.0,
-    slope: float = 1.0,
-    limit_MBps: float = 640.0,
-    reads_a_second: int = 2_000,
-    silent: Collection[int] = (),
     missing: Collection[float] = (),
     seed: int = 1,
-    cautions: Sequence[Caution] = (),
     job_text: str | None = None,
     **manifest: object,
 ) -> Review:
-    """Save a review. ``silent`` seconds complete nothing; steps at ``missing`` pressures are planned, not run."""
+    """Save a review of ``drive``. Steps at ``missing`` pressures are planned, not run."""
     random = np.random.default_rng(seed)
     steps = tuple(
         builders.step(f"at-{at:04.0f}", at, job_file=job_text or job_file(at), seed=seed + place)
         for place, at in enumerate(pressures_MBps)
     )
-    target = builders.target(
-        "/dev/nvme0n1",
-        kind="block",
-        model=model,
-        size_bytes=1_600_321_314_816,
-        serial="S3E4",
-        firmware="8DV1",
-    )
-    fields: dict[str, object] = {"target": target, "warnings": tuple(cautions), "seed": seed}
-    review = Review.create(path, builders.manifest(steps, **(fields | manifest)))
+    review = Review.create(path, builders.manifest(steps, target=drive.target, seed=seed, **manifest))
     with review.lock():
         for step in steps:
             if step.at not in missing:
-                _run(
-                    review,
-                    step.id,
-                    step.at,
-                    random,
-                    target,
-                    seconds,
-                    base_us,
-                    slope,
-                    limit_MBps,
-                    reads_a_second,
-                    silent,
-                )
+                _run(review, step, drive, random)
     return review
 
 
-def _run(
-    review, step_id, at, random, target, seconds, base_us, slope, limit_MBps, reads_a_second, silent
-) -> None:  # type: ignore[no-untyped-def]
+def _run(review: Review, step: StepPlan, drive: Drive, random: np.random.Generator) -> None:
     intervals: list[Interval] = []
-    whole: list[Histogram] = []
-    written = 0
-    share = min(at, limit_MBps) / limit_MBps
-    for second in range(seconds):
-        quiet = second in silent
-        count = 0 if quiet else max(int(random.normal(reads_a_second / (1 + 3 * slope * share), 20)), 10)
-        lat_us = base_us * random.lognormal(0, 0.12, count)
-        behind = random.random(count) < 0.02 + 0.5 * share**2 * slope
-        lat_us = lat_us + behind * random.gamma(2, 260 * slope * (0.3 + share), count)
-        lat_us = lat_us + (random.random(count) < 2e-4) * random.exponential(4000 * share, count)
-        taken = Histogram.of((lat_us * 1000).astype(int))
-        blocks = 0 if quiet else int(min(at, limit_MBps * random.normal(1, 0.01)) * 1e6 / BLOCK_BYTES)
-        whole.append(taken)
+    reads, written = [], 0
+    for second in range(drive.seconds):
+        taken, blocks = drive.second(step.at, random)
+        if second in drive.silent:
+            taken, blocks = Histogram.empty(), 0
+        reads.append(taken)
         written += blocks
-        read = builders.tally(dict(zip(taken.values.tolist(), taken.counts.tolist(), strict=True)))
-        write = Tally(ios=blocks, bytes=blocks * BLOCK_BYTES)
-        intervals += [
-            builders.interval(second, {Direction.WRITE: write}, row=0),
-            builders.interval(second, {Direction.READ: read}, row=1),
-        ]
-    total = Histogram.merge(whole)
+        intervals.append(builders.interval(second, {Direction.WRITE: _writes(blocks)}, row=0))
+        intervals.append(builders.interval(second, {Direction.READ: _reads(taken)}, row=1))
+    end_ns = drive.seconds * SECOND_NS
     rows = (
-        builders.row(
-            "pressure",
-            {Direction.WRITE: Tally(ios=written, bytes=written * BLOCK_BYTES)},
-            index=0,
-            end_ns=seconds * SECOND_NS,
-        ),
-        builders.row(
-            "reader",
-            {
-                Direction.READ: builders.tally(
-                    dict(zip(total.values.tolist(), total.counts.tolist(), strict=True))
-                )
-            },
-            index=1,
-            end_ns=seconds * SECOND_NS,
-        ),
+        builders.row("pressure", {Direction.WRITE: _writes(written)}, index=0, end_ns=end_ns),
+        builders.row("reader", {Direction.READ: _reads(Histogram.merge(reads))}, index=1, end_ns=end_ns),
     )
-    jobs = JobFile(
-        jobs=(
-            Job(name="pressure", rw=Rw.RANDWRITE, numjobs=8, iodepth=8),
-            Job(name="reader", rw=Rw.RANDREAD),
-        ),
-        source=step_id,
-        options=({}, {}),
-    )
-    with review.begin(step_id) as writer:
+    # Without pressure there are no jobs that press, as in the suite's first quick step.
+    rows, jobs = (rows, JOBS) if step.at else (rows[1:], JOBS[1:])
+    with review.begin(step.id) as writer:
         for interval in intervals:
             writer.interval(interval)
-        writer.finish(builders.record(rows, jobs=jobs, target_facts=target))
+        file = JobFile(jobs=jobs, source=step.id, options=tuple({} for _ in jobs))
+        writer.finish(builders.record(rows, jobs=file, target_facts=drive.target))
+
+
+def _reads(taken: Histogram) -> Tally:
+    return builders.tally(dict(zip(taken.values.tolist(), taken.counts.tolist(), strict=True)))
+
+
+def _writes(blocks: int) -> Tally:
+    return Tally(ios=blocks, bytes=blocks * BLOCK_BYTES)

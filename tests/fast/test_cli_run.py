@@ -177,7 +177,7 @@ def test_a_condition_that_holds_sets_the_status_after_the_results(runner: Runner
     assert run(*JOB, "--fail-if=p99 > 1us", "--fail-if", "iops < 1") == status.VIOLATED
     out, err = capsys.readouterr()
     assert "randread" in out
-    assert err.endswith("failed: reader: read lat p99 is 50.02 us (p99 > 1us)\n")
+    assert err.endswith("failed: reader: read lat p99 is 50.00 us (p99 > 1us)\n")
 
 
 def test_a_condition_that_cannot_be_judged_is_an_error(runner: Runner, capsys) -> None:

@@ -254,6 +254,11 @@ def test_data_that_packs_well(sample: Sample, what: str) -> None:
     assert what in one.message
 
 
+def test_stamped_random_data_is_random_data() -> None:
+    stamped = Sample(64, zero_share=0.0, saved_share=0.125, repeated_share=0.0)
+    assert judged(observed=Observations(samples={PATH: stamped})) == ()
+
+
 def test_somebody_elses_use() -> None:
     users = [f"p{index} (pid {index})" for index in range(5)]
     observed = Observations(users={PATH: users}, foreign_bytes={"sda": (3_000_000, 0), "sdb": (0, 0)})

@@ -65,7 +65,7 @@ def test_a_time_that_wrapped(before: int, passed: int) -> None:
     assert difference("sda", early, late).read_ns == passed * 10**6
 
 
-def test_devices_are_read_once_and_only_where_they_count(tmp_path: Path) -> None:
+def test_devices_are_read_once_and_told_of_only_where_they_count(tmp_path: Path) -> None:
     host = tree(
         tmp_path,
         {
@@ -76,9 +76,11 @@ def test_devices_are_read_once_and_only_where_they_count(tmp_path: Path) -> None
     )
     targets = [builders.target(f"/x{name}", device=name) for name in ("sda", "sda", "sdb", "gone", None)]
     found = read_counters(targets, host)
-    assert list(found) == ["sda"]
-    assert differences(found, {}) == ()
-    assert [one.device for one in differences(found, found)] == ["sda"]
+    assert list(found) == ["sda", "sdb"]
+    assert differences(found, {}, host) == ()
+    assert [one.device for one in differences(found, found, host)] == ["sda"]
+    moved = {name: (*counters[:-1], counters[-1] + 1) for name, counters in found.items()}
+    assert [one.device for one in differences(found, moved, host)] == ["sda", "sdb"]
 
 
 # --- Facts ---------------------------------------------------------------------------------------------------

@@ -120,7 +120,7 @@ def test_a_condition_that_holds_is_found_on_its_row() -> None:
     (violation,) = parse("read.max > 1ms").check(record())[:1]
     assert (violation.row, violation.direction, violation.unknown) == ("reader", READ, False)
     assert violation.measured == pytest.approx(5e6, rel=1e-3)
-    assert violation.message == "reader: read lat max is 5.001 ms (read.max > 1ms)"
+    assert violation.message == "reader: read lat max is 5.000 ms (read.max > 1ms)"
 
 
 def test_a_condition_that_does_not_hold_finds_nothing() -> None:

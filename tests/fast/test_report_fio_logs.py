@@ -70,7 +70,17 @@ def test_time_begins_with_the_measured_part(tmp_path: Path) -> None:
     assert lines(tmp_path / "out_iops.1.log") == ["100, 10, 0, 0, 0", "200, 10, 0, 0, 0"]
 
 
-def test_the_last_window_is_as_long_as_it_was(tmp_path: Path) -> None:
+def test_a_rest_at_the_end_has_latencies_but_no_rates(tmp_path: Path) -> None:
+    written = logs(tmp_path, job(write_iops_log="out", write_lat_log="out", log_avg_ns=200 * MS))
+    written.interval(interval(0, reads(10)))
+    written.interval(interval(1, reads(10)))
+    written.interval(interval(2, reads(1)).model_copy(update={"end_ns": 250 * MS}))
+    written.close()
+    assert lines(tmp_path / "out_iops.1.log") == ["200, 100, 0, 0, 0"]
+    assert lines(tmp_path / "out_lat.1.log") == ["200, 2000, 0, 0, 0", "250, 2000, 0, 0, 0"]
+
+
+def test_an_only_window_is_as_long_as_it_was(tmp_path: Path) -> None:
     written = logs(tmp_path, job(write_iops_log="out", log_avg_ns=1000 * MS))
     written.interval(interval(0, reads(5), length_ns=500 * MS))
     written.close()

@@ -123,24 +123,24 @@ def test_slat_is_shown_where_asked_for_and_known() -> None:
         update={"histograms": {**tally.histograms, Kind.SLAT: builders.histogram({700: 2_000})}}
     )
     found = text(reading(slat_percentiles=True), {READ: known})
-    assert row_of(found, "p50") == ["50.02 us", "50.02 us", "700 ns"]
+    assert row_of(found, "p50") == ["50.00 us", "50.00 us", "700 ns"]
 
 
 def test_a_schedule_adds_response_queued_and_lateness() -> None:
     job = reading(rate_iops={"read": 100, "write": 0, "trim": 0}, clat_percentiles=False)
     found = text(job, {READ: report_records.scheduled({30_000: 2_000}, {90_000: 2_000})})
-    assert row_of(found, "p50") == ["30.02 us", "90.05 us", "0 ns", "1.500 us"]
+    assert row_of(found, "p50") == ["30.00 us", "90.05 us", "0 ns", "1.500 us"]
     assert "response counts from when the schedule wanted a request" in found
 
 
 def test_a_quantile_that_its_sample_cannot_support_is_marked_and_the_mark_explained() -> None:
     asked = reading(percentile_list=(50, 99, 99.9), clat_percentiles=False)
     found = text(asked, {READ: builders.tally({50_000: 1_000})})
-    assert row_of(found, "p99") == ["50.02 us"]
-    assert row_of(found, "p99.9") == ["~50.02 us"]
+    assert row_of(found, "p99") == ["50.00 us"]
+    assert row_of(found, "p99.9") == ["~50.00 us"]
     assert "~ fewer than 10 samples are expected beyond this quantile" in found
     enough = text(asked, {READ: builders.tally({50_000: 10_000})})
-    assert row_of(enough, "p99.9") == ["50.02 us"]
+    assert row_of(enough, "p99.9") == ["50.00 us"]
 
 
 def test_of_the_default_quantiles_one_unsupported_is_enough() -> None:
@@ -163,6 +163,16 @@ def test_a_device_used_by_others_too_is_not_compared() -> None:
     run, stats = whole()
     elsewhere = run.model_copy(update={"targets": (builders.target(device="sdb"),)})
     assert "of the mean lat" not in table.render(elsewhere, stats)
+
+
+def test_a_device_that_saw_other_ios_is_not_compared() -> None:
+    run, stats = whole()
+    busy = run.device_stats[0].model_copy(update={"read_ios": 12_000})
+    found = " ".join(table.render(run.model_copy(update={"device_stats": (busy,)}), stats).split())
+    assert (
+        "read: 12,000 I/Os, mean 33.37 us in block layer and device; not comparable with the run's own"
+        in found
+    )
 
 
 def test_worker_errors_and_stuck_workers_are_named() -> None:

@@ -73,6 +73,32 @@ def test_an_interval_without_completions_is_a_moment_of_zero() -> None:
     assert [moment.p99_ns for moment in moments] == [1000, None, None]
 
 
+def slice_of(index: int, reads: list[int], *, start_ns: int, end_ns: int) -> Interval:
+    cut = {"start_ns": start_ns, "end_ns": end_ns}
+    return builders.interval(index, {READ: builders.tally(reads)}).model_copy(update=cut)
+
+
+def test_the_blink_in_which_a_job_ends_belongs_to_the_moment_before() -> None:
+    second = 10**9
+    intervals = [
+        slice_of(0, [1000], start_ns=900_000_000, end_ns=second),  # what a ramp left of its interval
+        slice_of(1, [2000], start_ns=second, end_ns=2 * second),
+        slice_of(2, [3000], start_ns=2 * second, end_ns=3 * second),
+        slice_of(3, [4000], start_ns=3 * second, end_ns=3 * second + 2_000_000),
+    ]
+    found = figures(pressed(rows([1000, 2000, 3000, 4000], 0)), intervals).moments
+    assert [(moment.start_s, moment.end_s, moment.ios) for moment in found] == [
+        (0.9, 2.0, 2),
+        (2.0, 3.002, 2),
+    ]
+    assert found[1].max_ns == 4000
+
+
+def test_a_short_run_is_one_moment_whatever_its_length() -> None:
+    found = figures(pressed(rows([1000], 0)), [slice_of(0, [1000], start_ns=0, end_ns=1000)]).moments
+    assert [moment.ios for moment in found] == [1]
+
+
 def test_a_reader_that_completed_nothing_has_no_estimates() -> None:
     found = figures(pressed(rows([], 0)), [builders.interval(0)])
     assert found.mean is None
@@ -128,6 +154,13 @@ def test_a_row_shared_with_another_reader_is_refused() -> None:
 def test_a_job_that_is_not_there_is_named() -> None:
     with pytest.raises(IogaugeError, match="no job named 'nobody'"):
         figures(pressed(rows([1], 1)), [], reader="nobody")
+
+
+def test_a_run_without_the_jobs_that_press_has_no_pressure() -> None:
+    record = builders.record(
+        [builders.row("reader", {READ: builders.tally([1000])})], jobs=jobs(reader=Rw.RANDREAD)
+    )
+    assert figures(record, []).pressure_Bps == 0
 
 
 def estimate(low: float | None, value: float, high: float | None) -> Estimate:

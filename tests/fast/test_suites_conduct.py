@@ -310,6 +310,14 @@ def test_a_plan_that_cannot_be_parsed_is_refused_before_anything_is_made() -> No
         new_manifest(SUITE, asked, command=(), machine=builders.machine(), ceiling=None)
 
 
+@pytest.mark.parametrize("path", ["/tmp/$ncpus.bin", "/tmp/${HOME}.bin", "/tmp/a.bin ", "/tmp/a\nrw=write"])
+def test_a_path_that_a_job_file_cannot_hold_is_refused(path: str) -> None:
+    asked = Asked(target=builders.target(path), pace="quick", seed=1)
+    with pytest.raises(IogaugeError) as caught:
+        new_manifest(SUITE, asked, command=(), machine=builders.machine(), ceiling=None)
+    assert caught.value.hint
+
+
 def test_the_jobs_that_run_are_those_of_the_plan(tmp_path: Path) -> None:
     review, runs = begun(tmp_path / "r"), Runs()
     go(review, runs)

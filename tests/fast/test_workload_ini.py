@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
+from threading import Thread
 
 import pytest
 from hypothesis import given
@@ -108,7 +110,7 @@ def test_sizes_are_bounded(tmp_path: Path) -> None:
     (tmp_path / "big.fio").write_bytes(b"#" * (ini.LARGEST_BYTES + 1))
     with pytest.raises(IogaugeError, match="larger than"):
         load(tmp_path / "big.fio")
-    (tmp_path / "many.inc").write_text("bs=4k\n" * 60_000)
+    (tmp_path / "many.inc").write_text("bs=4k\n" * 12_000)
     with pytest.raises(IogaugeError, match="more than"):
         parse("[a]\ninclude many.inc\ninclude many.inc\n", source="t", base=tmp_path)
 
@@ -125,6 +127,17 @@ def test_files_that_cannot_be_read(tmp_path: Path) -> None:
         with pytest.raises(IogaugeError) as caught:
             load(path)
         assert caught.value.hint
+
+
+def test_pipes_are_read_but_not_included(tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe.fio"
+    os.mkfifo(pipe)
+    with pytest.raises(IogaugeError, match="is not a file"):
+        parse("[a]\ninclude pipe.fio\n", source="t", base=tmp_path)
+    writer = Thread(target=pipe.write_text, args=("[a]\n",))
+    writer.start()
+    assert load(pipe).jobs[0].name == "a"
+    writer.join()
 
 
 def test_variables_and_keywords() -> None:

@@ -269,6 +269,11 @@ def test_the_number_of_jobs_is_bounded() -> None:
     assert "more than 4096 jobs" in str(refusal("[a]\nnumjobs=4000\n[b]\nnumjobs=97\n"))
 
 
+def test_the_number_of_files_is_bounded() -> None:
+    assert len(job("filename=a\n" * 1024).filenames) == 1024
+    assert "more than 1024 files" in str(refusal("[j]\n" + "filename=a\n" * 1025))
+
+
 def test_kb_base_comes_first_in_its_section() -> None:
     one, two = jobs("[one]\nsize=1k\nbs=1\nkb_base=1000\n[two]\nsize=1k\nbs=1\n")
     assert (one.size, two.size) == (Amount(size_bytes=1000), Amount(size_bytes=1024))

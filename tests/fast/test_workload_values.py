@@ -197,12 +197,12 @@ def test_cpus() -> None:
     assert read(kinds.CPU_LIST, "0-2,8,10-11,1") == (0, 1, 2, 8, 10, 11)
     assert kinds.CPU_LIST.write((0, 1, 2, 8, 10, 11)) == "0-2,8,10-11"
     assert read(kinds.CPU_MASK, "0x15") == (0, 2, 4)
-    for text in ("", "a", "3-1", "0,", "-1", "8192", "1-2-3"):
+    for text in ("", "a", "3-1", "0,", "-1", "1024", "1-2-3"):
         with pytest.raises(BadValue):
             read(kinds.CPU_LIST, text)
 
 
-@given(st.sets(st.integers(0, 8191), min_size=1, max_size=40))
+@given(st.sets(st.integers(0, 1023), min_size=1, max_size=40))
 def test_cpus_survive_writing(cpus: set[int]) -> None:
     assert read(kinds.CPU_LIST, kinds.CPU_LIST.write(tuple(sorted(cpus)))) == tuple(sorted(cpus))
 

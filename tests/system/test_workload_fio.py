@@ -19,6 +19,7 @@ from tests.fio_parser import AMOUNTS, DIRECTIONS, ENVIRON, SCALARS, assert_like_
 
 pytestmark = pytest.mark.skipif(shutil.which("fio") is None, reason="needs fio")
 
+OURS = Path(__file__).resolve().parents[2] / "examples"
 EXAMPLES = Path("/usr/share/doc/fio/examples")
 
 FILES = {
@@ -375,3 +376,8 @@ def test_fios_own_examples_agree_or_are_refused(path: Path) -> None:
     except IogaugeError:
         return
     assert_like_fio(path)
+
+
+@pytest.mark.parametrize("path", sorted(OURS.glob("*.fio")), ids=lambda path: path.name)
+def test_our_examples_mean_the_same_to_fio(path: Path) -> None:
+    assert assert_like_fio(path)

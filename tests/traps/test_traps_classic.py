@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from iogauge.machine.judge import kernel_version
-from iogauge.run import execute
+from iogauge.run import execute, measure_ceiling
 from iogauge.schema import Ceiling, Code, RunRecord, Warning  # noqa: A004
 from iogauge.target import open_target
 from iogauge.workload import from_arguments
@@ -119,18 +119,31 @@ def test_too_few_samples_for_the_tail(ours: Path) -> None:
     assert "p99, " not in one.message
 
 
-def test_more_is_asked_than_the_generator_can_do() -> None:
-    """No drive at all, and a rate that no core reaches: all that is missing is the generator's fault."""
-    record = run(
+def test_the_generator_is_saturated() -> None:
+    """No drive at all: whatever the rate, it is the generator's."""
+    options = (
         "--rw=randread",
         "--ioengine=null",
         "--size=1g",
-        "--rate_iops=200000000",
         "--runtime=300ms",
         "--time_based",
+        "--norandommap",
     )
+    record = run(*options, "--iodepth=32", ceiling=measure_ceiling())
     assert warned(record, Code.GENERATOR_LIMITED)
-    assert warned(record, Code.RATE_MISSED)
+
+
+def test_more_is_asked_than_can_be_done() -> None:
+    options = (
+        "--rw=randread",
+        "--ioengine=null",
+        "--size=1g",
+        "--runtime=300ms",
+        "--time_based",
+        "--norandommap",
+    )
+    (one,) = warned(run(*options, "--rate_iops=500000000"), Code.RATE_MISSED)
+    assert "of the 500000000 requests a second" in one.message
 
 
 def test_the_generators_own_ceiling_is_near() -> None:
@@ -178,3 +191,9 @@ def test_no_trap_no_warning(ours: Path, direct: str) -> None:
         assert {one.code for one in record.warnings} & setting_traps == set()
     # Others may use the machine, but nobody has this file open.
     assert "open in" not in " ".join(one.message for one in warned(record, Code.BUSY_TARGET))
+
+
+def test_what_iogauge_writes_is_no_trap_for_later_reads(ours: Path, direct: str) -> None:
+    sequential = ("--rw=write", f"--filename={ours}", f"--size={SIZE}")
+    assert run(*sequential, direct).result.error is None
+    assert {one.code for one in reading(ours, direct).warnings} & {Code.COMPRESSIBLE, Code.UNWRITTEN} == set()

@@ -140,6 +140,8 @@ pub struct WorkerResult {
     pub voluntary_switches: u64,
     pub involuntary_switches: u64,
     pub migrations: u64,
+    pub major_faults: u64,
+    pub minor_faults: u64,
     pub submit_calls: u64,
     pub reap_calls: u64,
     pub submit_batch: Vec<u64>,

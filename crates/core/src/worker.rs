@@ -10,7 +10,7 @@
 
 use crate::generate::{Io, Pattern, PatternError, Schedule, child_seed};
 use crate::plan::WorkerPlan;
-use crate::recorder::LATE;
+use crate::recorder::{self, LATE};
 use crate::request::{Completion, Direction, Errno, Kind, Request, Want};
 use crate::time::Nanos;
 
@@ -87,7 +87,8 @@ impl Worker {
             ready: 0,
         };
         let schedule = |rate: crate::plan::SchedulePlan, direction: u64| {
-            (rate.rate_iops > 0 || rate.rate_Bps > 0)
+            let issued = recorder::directions(plan)[direction as usize];
+            (issued && (rate.rate_iops > 0 || rate.rate_Bps > 0))
                 .then(|| Schedule::new(rate, plan.poisson, child_seed(plan.seed, direction)))
         };
         Ok(Self {

@@ -23,6 +23,10 @@ pub struct ThreadUsage {
     pub involuntary_switches: u64,
     /// Times it was moved to another CPU; zero where the kernel does not count them.
     pub migrations: u64,
+    /// Page faults that waited for I/O.
+    pub major_faults: u64,
+    /// Page faults that did not.
+    pub minor_faults: u64,
 }
 
 impl ThreadUsage {
@@ -39,6 +43,8 @@ impl ThreadUsage {
                 .involuntary_switches
                 .saturating_sub(earlier.involuntary_switches),
             migrations: self.migrations.saturating_sub(earlier.migrations),
+            major_faults: self.major_faults.saturating_sub(earlier.major_faults),
+            minor_faults: self.minor_faults.saturating_sub(earlier.minor_faults),
         }
     }
 }
@@ -110,6 +116,8 @@ pub fn thread_usage() -> ThreadUsage {
         voluntary_switches: usage.ru_nvcsw as u64,
         involuntary_switches: usage.ru_nivcsw as u64,
         migrations: migrations().unwrap_or(0),
+        major_faults: usage.ru_majflt as u64,
+        minor_faults: usage.ru_minflt as u64,
     }
 }
 

@@ -10,76 +10,18 @@
 
 use std::collections::VecDeque;
 use std::io;
-use std::ptr;
-use std::sync::atomic::{AtomicU32, Ordering};
 
 use iogauge_core::plan::WorkerPlan;
 use iogauge_core::{Completion, Errno, Kind, Nanos, Request};
 
 use crate::Engine;
+use crate::aio_context::{Context, Event, FDSYNC, FSYNC, Iocb, PREAD, PWRITE};
 use crate::buffers::Buffers;
 use crate::clock::Clock;
-use crate::error::{Error, last_errno};
+use crate::error::Error;
 use crate::files::{self, File};
-use crate::wait::{Waiter, timespec};
-
-/// `struct iocb`, little-endian, as all that iogauge runs on is.
-#[repr(C)]
-#[derive(Clone, Copy, Debug, Default)]
-struct Iocb {
-    data: u64,
-    key: u32,
-    rw_flags: u32,
-    opcode: u16,
-    priority: i16,
-    fd: u32,
-    buffer: u64,
-    length: u64,
-    offset: i64,
-    reserved: u64,
-    flags: u32,
-    event_fd: u32,
-}
-
-const _: () = assert!(size_of::<Iocb>() == 64);
-
-const PREAD: u16 = 0;
-const PWRITE: u16 = 1;
-const FSYNC: u16 = 2;
-const FDSYNC: u16 = 3;
-
-/// `struct io_event`.
-#[repr(C)]
-#[derive(Clone, Copy, Debug, Default)]
-struct Event {
-    data: u64,
-    iocb: u64,
-    result: i64,
-    result2: i64,
-}
-
-/// `struct aio_ring`, which a context's address points at; its events follow.
-#[repr(C)]
-struct RingHead {
-    id: u32,
-    entries: u32,
-    head: AtomicU32,
-    tail: AtomicU32,
-    magic: u32,
-    compatible: u32,
-    incompatible: u32,
-    header_bytes: u32,
-}
-
-const RING_MAGIC: u32 = 0xA10A_10A1;
-
-/// The kernel's `io_context_t`.
-#[derive(Debug)]
-struct Context {
-    address: usize,
-    /// Whether its ring can be read here.
-    readable: bool,
-}
+use crate::probe;
+use crate::wait::Waiter;
 
 #[derive(Clone, Copy, Debug, Default)]
 struct Slot {
@@ -112,11 +54,19 @@ impl Aio {
     pub fn new(plan: &WorkerPlan, clock: Clock, waiter: Waiter) -> Result<Aio, Error> {
         let depth = plan.iodepth as usize;
         let limit = |batch: Option<u32>| batch.map_or(usize::MAX, |batch| batch as usize);
+        let (files, buffers) = (files::open_all(plan)?, Buffers::new(plan)?);
+        let context = Context::new(plan.iodepth).map_err(|errno| {
+            let unless_taken = probe::enough_aio(u64::from(plan.iodepth));
+            unless_taken
+                .err()
+                .unwrap_or_else(|| failed("io_setup", errno))
+        })?;
         Ok(Aio {
             clock,
             waiter,
-            files: files::open_all(plan)?,
-            context: Context::new(plan.iodepth)?,
+            files,
+            buffers,
+            context,
             slots: vec![Slot::default(); depth].into(),
             iocbs: vec![Iocb::default(); depth].into(),
             batch: Vec::with_capacity(depth),
@@ -125,31 +75,27 @@ impl Aio {
             finished: VecDeque::with_capacity(depth),
             submit_limit: limit(plan.engine.submit_batch),
             reap_limit: limit(plan.engine.reap_batch),
-            buffers: Buffers::new(plan)?,
         })
     }
 
     #[inline]
     fn prepare(&mut self, request: &Request) {
         self.buffers.prepare(request);
-        let (opcode, buffer) = match request.kind {
-            Kind::Read => (PREAD, self.buffers.address(request).expose_provenance()),
-            Kind::Write => (PWRITE, self.buffers.address(request).expose_provenance()),
-            Kind::Sync => (FSYNC, 0),
-            Kind::DataSync => (FDSYNC, 0),
+        let opcode = match request.kind {
+            Kind::Read => PREAD,
+            Kind::Write => PWRITE,
+            Kind::Sync => FSYNC,
+            Kind::DataSync => FDSYNC,
             Kind::Trim => unreachable!("trims are done by the thread"),
         };
-        let iocb = &mut self.iocbs[request.slot as usize];
-        *iocb = Iocb {
-            data: u64::from(request.slot),
-            opcode,
-            fd: self.files[request.target as usize].raw() as u32,
-            buffer: buffer as u64,
-            length: u64::from(request.length_bytes),
-            offset: request.offset_bytes as i64,
-            ..Iocb::default()
-        };
-        self.batch.push(iocb);
+        let fd = self.files[request.target as usize].raw();
+        let mut iocb = Iocb::new(u64::from(request.slot), opcode, fd);
+        if matches!(request.kind, Kind::Read | Kind::Write) {
+            let buffer = self.buffers.address(request);
+            iocb = iocb.moving(buffer, request.length_bytes, request.offset_bytes);
+        }
+        self.iocbs[request.slot as usize] = iocb;
+        self.batch.push(&raw mut self.iocbs[request.slot as usize]);
     }
 
     /// Hands the batch over. Returns how many requests were taken, and the errno of the next one if it was refused.
@@ -157,26 +103,17 @@ impl Aio {
     fn hand_over(&mut self) -> Result<(usize, Option<Errno>), Error> {
         let mut patience = 1000;
         loop {
-            // SAFETY: the batch points at iocbs of this engine, whose buffers and descriptors it owns and keeps.
-            let taken = unsafe {
-                libc::syscall(
-                    libc::SYS_io_submit,
-                    self.context.address,
-                    self.batch.len(),
-                    self.batch.as_mut_ptr(),
-                )
-            };
-            if taken > 0 {
-                return Ok((taken as usize, None));
-            }
-            match last_errno() {
-                libc::EINTR => {}
-                libc::EAGAIN | libc::ENOMEM if taken < 0 && patience > 0 => {
+            // SAFETY: the batch points at iocbs of this engine, which owns their buffers and descriptors and keeps
+            // them until the events, or, if those never come, for good (see `drop`).
+            match unsafe { self.context.submit(&mut self.batch) } {
+                Ok(taken) => return Ok((taken, None)),
+                Err(libc::EINTR) => {}
+                Err(libc::EAGAIN | libc::ENOMEM) if patience > 0 => {
                     patience -= 1;
                     std::thread::yield_now();
                 }
-                libc::ENOSYS => return Err(failed("io_submit", libc::ENOSYS)),
-                errno => return Ok((0, Some(Errno(errno)))),
+                Err(libc::ENOSYS) => return Err(failed("io_submit", libc::ENOSYS)),
+                Err(errno) => return Ok((0, Some(Errno(errno)))),
             }
         }
     }
@@ -335,86 +272,7 @@ impl Drop for Aio {
             self.buffers.leak();
             return;
         }
-        // SAFETY: the context is this engine's, has nothing in flight, and is not used again.
-        unsafe { libc::syscall(libc::SYS_io_destroy, self.context.address) };
-    }
-}
-
-impl Context {
-    fn new(depth: u32) -> Result<Context, Error> {
-        let mut address = 0usize;
-        // SAFETY: io_setup writes the context's address to the pointer, which is a zeroed word as it demands.
-        if unsafe { libc::syscall(libc::SYS_io_setup, depth, &raw mut address) } != 0 {
-            let errno = last_errno();
-            crate::probe::enough_aio(u64::from(depth))?;
-            return Err(failed("io_setup", errno));
-        }
-        let head = ptr::with_exposed_provenance::<RingHead>(address);
-        // SAFETY: a context's address is that of its ring, which the kernel has mapped readable.
-        let (magic, incompatible, entries) =
-            unsafe { ((*head).magic, (*head).incompatible, (*head).entries) };
-        Ok(Context {
-            address,
-            readable: magic == RING_MAGIC && incompatible == 0 && entries > 0,
-        })
-    }
-
-    /// Moves events from the mapped ring; `None` where it cannot be read.
-    #[inline]
-    fn read(&self, events: &mut [Event]) -> Option<usize> {
-        if !self.readable {
-            return None;
-        }
-        let ring = ptr::with_exposed_provenance::<RingHead>(self.address);
-        // SAFETY: the ring stays mapped until io_destroy, which comes last; head and tail are atomics shared with the
-        // kernel, and `entries` does not change.
-        let ring = unsafe { &*ring };
-        let mut head = ring.head.load(Ordering::Relaxed);
-        let tail = ring.tail.load(Ordering::Acquire);
-        let mut count = 0;
-        while head != tail && count < events.len() {
-            // SAFETY: `head` is below `entries`, and the events begin right after the header.
-            events[count] = unsafe {
-                ptr::from_ref(ring)
-                    .add(1)
-                    .cast::<Event>()
-                    .add(head as usize)
-                    .read()
-            };
-            head = if head + 1 == ring.entries {
-                0
-            } else {
-                head + 1
-            };
-            count += 1;
-        }
-        if count > 0 {
-            ring.head.store(head, Ordering::Release);
-        }
-        Some(count)
-    }
-
-    /// Waits for `min` events, or for `timeout`. Returns how many came.
-    #[inline]
-    fn wait(&self, min: usize, events: &mut [Event], timeout: Option<Nanos>) -> Result<usize, i32> {
-        let mut length = timeout.map(timespec);
-        let length = length.as_mut().map_or(ptr::null_mut(), ptr::from_mut);
-        // SAFETY: `events` is writable for its length, and the timespec, if any, lives for the call.
-        let count = unsafe {
-            libc::syscall(
-                libc::SYS_io_getevents,
-                self.address,
-                min,
-                events.len(),
-                events.as_mut_ptr(),
-                length,
-            )
-        };
-        if count >= 0 {
-            Ok(count as usize)
-        } else {
-            Err(last_errno())
-        }
+        self.context.destroy();
     }
 }
 

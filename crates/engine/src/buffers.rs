@@ -202,3 +202,81 @@ fn map(bytes: usize) -> Result<NonNull<u8>, Error> {
         Ok(NonNull::new_unchecked(base))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use iogauge_core::plan::BufferPlan;
+
+    fn buffers(read_places: usize, places: usize, stride: usize) -> Buffers {
+        let plan = BufferPlan {
+            refill: false,
+            zero: false,
+            scramble: true,
+            compress_percent: 0.0,
+            dedupe_percent: 0.0,
+        };
+        let mapped_bytes = (places * stride).next_multiple_of(HUGE_PAGE);
+        Buffers {
+            base: map(mapped_bytes).unwrap(),
+            mapped_bytes,
+            stride,
+            read_places,
+            places,
+            places_per_fixed: (LARGEST_FIXED / stride).max(1),
+            content: Content::new(&plan, 1),
+        }
+    }
+
+    fn request(slot: u32, kind: Kind) -> Request {
+        Request {
+            slot,
+            target: 0,
+            kind,
+            offset_bytes: 0,
+            length_bytes: 4096,
+            intended: 0,
+            ready: 0,
+        }
+    }
+
+    #[test]
+    fn places_are_aligned_and_apart() {
+        let buffers = buffers(4, 8, 3 * PAGE);
+        let mut addresses = Vec::new();
+        for slot in 0..4 {
+            for kind in [Kind::Read, Kind::Write] {
+                let address = buffers.address(&request(slot, kind)) as usize;
+                assert_eq!(address % PAGE, 0);
+                addresses.push(address);
+            }
+        }
+        addresses.sort_unstable();
+        assert!(
+            addresses
+                .windows(2)
+                .all(|pair| pair[1] - pair[0] >= 3 * PAGE)
+        );
+        assert_eq!(buffers.base.as_ptr() as usize % HUGE_PAGE, 0);
+    }
+
+    #[test]
+    #[should_panic(expected = "outside the plan")]
+    fn a_slot_beyond_the_depth_is_no_address() {
+        buffers(0, 4, PAGE).address(&request(4, Kind::Read));
+    }
+
+    #[test]
+    fn fixed_pieces_cover_everything_and_cut_no_place() {
+        // Addresses only: this much memory is mapped and never touched.
+        let buffers = buffers(0, 5, LARGEST_FIXED / 2);
+        let pieces = buffers.fixed();
+        assert_eq!(pieces.len(), 3);
+        for slot in 0..5 {
+            let request = request(slot, Kind::Read);
+            let piece = pieces[usize::from(buffers.fixed_index(&request))];
+            let (start, address) = (piece.iov_base as usize, buffers.address(&request) as usize);
+            assert!(start <= address && address + buffers.stride <= start + piece.iov_len);
+        }
+    }
+}

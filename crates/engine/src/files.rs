@@ -52,6 +52,17 @@ impl File {
             SyncMode::Sync => libc::O_SYNC,
             SyncMode::Dsync => libc::O_DSYNC,
         };
+        File::reopen(file, flags, access)
+    }
+
+    /// Opens the file for direct reads only, to look at what it can do: closing a device that was open for writing
+    /// makes the system read it all over for signs of a filesystem.
+    pub(crate) fn open_to_probe(file: &FilePlan) -> Result<File, Error> {
+        let flags = libc::O_RDONLY | libc::O_DIRECT | libc::O_CLOEXEC;
+        File::reopen(file, flags, "direct reading")
+    }
+
+    fn reopen(file: &FilePlan, flags: libc::c_int, access: &'static str) -> Result<File, Error> {
         let link = CString::new(format!("/proc/self/fd/{}", file.fd)).expect("no zero byte in it");
         // SAFETY: `link` is a string that ends in zero and outlives the call.
         let fd = unsafe { libc::open(link.as_ptr(), flags) };
@@ -59,7 +70,7 @@ impl File {
             let cause = io::Error::last_os_error();
             let path = file.path.clone();
             return Err(match cause.raw_os_error() {
-                Some(libc::EINVAL) if plan.engine.direct => Error::NoDirect { path },
+                Some(libc::EINVAL) if flags & libc::O_DIRECT != 0 => Error::NoDirect { path },
                 _ => Error::Open {
                     path,
                     access,
@@ -73,6 +84,19 @@ impl File {
             fd,
             is_block_device: file.is_block_device,
         })
+    }
+
+    /// Whether direct I/O on it can be asked not to block, without which io_uring leaves every request to a thread of
+    /// the kernel. Asks by a read of one byte, which direct I/O refuses as misaligned where the answer is yes.
+    pub(crate) fn takes_nonblocking(&self) -> bool {
+        let mut byte = 0u8;
+        let vector = libc::iovec {
+            iov_base: (&raw mut byte).cast(),
+            iov_len: 1,
+        };
+        // SAFETY: the vector names one writable byte; both live for the whole call.
+        let read = unsafe { libc::preadv2(self.raw(), &vector, 1, 0, libc::RWF_NOWAIT) };
+        read >= 0 || last_errno() != libc::EOPNOTSUPP
     }
 
     pub(crate) fn raw(&self) -> RawFd {

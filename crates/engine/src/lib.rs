@@ -5,6 +5,7 @@
 
 pub mod affinity;
 mod aio;
+mod aio_context;
 mod buffers;
 mod clock;
 mod collect;
@@ -21,7 +22,9 @@ mod null;
 mod open;
 pub mod probe;
 mod ring;
+mod ring_setup;
 pub mod run;
+mod sqe;
 mod staging;
 mod sync;
 mod uring;

@@ -1,7 +1,7 @@
 //! What the kernel and the device allow, found out before a run: errors with their remedy, and warnings.
 //!
-//! It opens nothing and changes nothing: it looks at the plan, at the descriptors in it, at /proc and /sys. What
-//! only opening can show is said by [`crate::open`]. Source: peers.md sections 5 and 6.
+//! It changes nothing: it looks at the plan, at the descriptors in it, at /proc and /sys, and opens files for reading
+//! only. What only trying can show is said by [`crate::open`]. Source: peers.md sections 5 and 6.
 #![allow(unsafe_code)]
 
 use std::io;
@@ -13,7 +13,8 @@ use serde::Serialize;
 
 use crate::directions::Directions;
 use crate::error::Error;
-use crate::ring;
+use crate::files::File;
+use crate::ring_setup;
 
 /// Something that makes a run mean less than it seems to. `code` is one of the schema's `Code`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -48,12 +49,13 @@ pub fn check(plan: &WorkerPlan) -> Result<Vec<Note>, Error> {
         }
     }
     match plan.engine.kind {
-        EngineKind::IoUring => ring::available()?,
+        EngineKind::IoUring => ring_setup::available()?,
         EngineKind::Libaio => enough_aio(u64::from(plan.iodepth))?,
         _ => {}
     }
     notes.extend(polling_note(plan)?);
     notes.extend(trim_note(plan, directions));
+    notes.extend(worker_note(plan)?);
     Ok(notes)
 }
 
@@ -135,6 +137,26 @@ fn trim_note(plan: &WorkerPlan, directions: Directions) -> Option<Note> {
         hint: "use ioengine=io_uring without hipri, on Linux 6.12 or later for block devices; or trims in a job of their own"
             .into(),
     })
+}
+
+/// Devices that take no I/O without blocking, of which io_uring's latencies include a change of threads.
+fn worker_note(plan: &WorkerPlan) -> Result<Option<Note>, Error> {
+    if plan.engine.kind != EngineKind::IoUring || !plan.engine.direct {
+        return Ok(None);
+    }
+    for file in &plan.files {
+        if !File::open_to_probe(file)?.takes_nonblocking() {
+            return Ok(Some(Note {
+                code: "engine_fallback",
+                message: format!(
+                    "{}: its driver has no non-blocking I/O, so that io_uring hands every request to a kernel thread",
+                    file.path
+                ),
+                hint: "use ioengine=pvsync2 with more jobs to measure the device itself".into(),
+            }));
+        }
+    }
+    Ok(None)
 }
 
 /// Compares sizes and places with what direct I/O on this file needs. Where nobody knows, nothing is refused.

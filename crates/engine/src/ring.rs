@@ -1,70 +1,25 @@
 //! An io_uring as the engine needs it: set up with the best that the kernel offers, and entered by one system call.
 //!
 //! The `io-uring` crate maps the rings and knows the kernel's numbers. Entering is done here, because the crate
-//! remembers a registered ring descriptor only as long as one borrow of its submitter lasts. What is submitted, and
-//! what its completion means, is `uring.rs`.
+//! remembers a registered ring descriptor only as long as one borrow of its submitter lasts. Which flags a ring is
+//! made with is `ring_setup.rs`; what is submitted, and what its completion means, is `uring.rs`.
 #![allow(unsafe_code)]
 
 use std::io;
 use std::os::fd::AsRawFd;
 use std::ptr;
 
-use io_uring::{EnterFlags, IoUring, cqueue, squeue};
+use io_uring::{EnterFlags, IoUring, cqueue, opcode, squeue};
 use iogauge_core::Nanos;
 use iogauge_core::plan::EnginePlan;
 
+use crate::buffers::Buffers;
 use crate::error::Error;
+use crate::files::File;
+use crate::probe;
+use crate::ring_setup::{self, Mode};
+use crate::sqe::{Template, Trim};
 use crate::wait::timespec;
-
-/// One SQE, in the kernel's layout. The crate builds entries one opcode at a time; here a request is a template of
-/// its file and kind with four fields set.
-#[repr(C)]
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Sqe {
-    pub(crate) opcode: u8,
-    pub(crate) flags: u8,
-    pub(crate) ioprio: u16,
-    pub(crate) fd: i32,
-    /// Offset, or the command of a uring_cmd.
-    pub(crate) off: u64,
-    pub(crate) addr: u64,
-    pub(crate) len: u32,
-    /// `rw_flags`, `fsync_flags` and so on.
-    pub(crate) op_flags: u32,
-    pub(crate) user_data: u64,
-    pub(crate) buf_index: u16,
-    pub(crate) personality: u16,
-    pub(crate) file_index: u32,
-    pub(crate) addr3: u64,
-    pub(crate) pad: u64,
-}
-
-impl Sqe {
-    /// The same entry as the crate has it.
-    #[inline(always)]
-    pub(crate) fn into_entry(self) -> squeue::Entry {
-        // SAFETY: both are the kernel's 64 bytes, with equal alignment (asserted below), and take any bits.
-        unsafe { std::mem::transmute::<Sqe, squeue::Entry>(self) }
-    }
-}
-
-const _: () = assert!(size_of::<Sqe>() == 64 && align_of::<Sqe>() == align_of::<squeue::Entry>());
-
-/// How the ring is used; by interrupts and by calls where neither is set.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Mode {
-    /// Completions are polled for (`IORING_SETUP_IOPOLL`).
-    pub(crate) poll: bool,
-    /// A kernel thread submits, and polls where that is asked for (`IORING_SETUP_SQPOLL`).
-    pub(crate) kernel_thread: bool,
-}
-
-impl Mode {
-    /// Whether completions are found only by calls that look for them.
-    pub(crate) const fn polls_by_call(self) -> bool {
-        self.poll && !self.kernel_thread
-    }
-}
 
 /// One ring.
 pub(crate) struct Ring {
@@ -72,11 +27,15 @@ pub(crate) struct Ring {
     /// The descriptor passed to the kernel, or its index where it is registered.
     fd: i32,
     base_flags: u32,
+    submit_flags: EnterFlags,
     pub(crate) mode: Mode,
 }
 
 /// `IORING_REGISTER_RING_FDS`.
 const REGISTER_RING_FDS: libc::c_uint = 20;
+
+/// `IORING_UNREGISTER_RING_FDS`.
+const UNREGISTER_RING_FDS: libc::c_uint = 21;
 
 /// `struct io_uring_rsrc_update`.
 #[repr(C)]
@@ -95,16 +54,18 @@ struct GetEvents {
     timespec: u64,
 }
 
-/// How long the kernel's submission thread polls before it sleeps.
-const KERNEL_THREAD_IDLE_MS: u32 = 1_000;
-
 impl Ring {
     /// Sets up a ring with room for `depth` requests. It belongs to the calling thread.
     pub(crate) fn new(depth: u32, mode: Mode, plan: &EnginePlan) -> Result<Ring, Error> {
-        let ring = build(depth, mode, plan)?;
+        let ring = ring_setup::build(depth, mode, plan)?;
         let mut ring = Ring {
             fd: ring.as_raw_fd(),
             base_flags: 0,
+            submit_flags: if mode.handed_to_workers {
+                EnterFlags::empty()
+            } else {
+                EnterFlags::GETEVENTS
+            },
             mode,
             ring,
         };
@@ -135,9 +96,67 @@ impl Ring {
         }
     }
 
-    /// The crate's ring, for what registers files and buffers.
-    pub(crate) fn submitter(&self) -> io_uring::Submitter<'_> {
-        self.ring.submitter()
+    /// Makes the buffers known, so that the kernel need not look their pages up for every request.
+    pub(crate) fn register_buffers(&self, buffers: &Buffers) -> Result<(), Error> {
+        // SAFETY: the pages are held by the kernel itself from here on, and stay mapped as long as requests use them.
+        let outcome = unsafe { self.ring.submitter().register_buffers(&buffers.fixed()) };
+        outcome.map_err(|cause| match cause.raw_os_error() {
+            Some(libc::ENOMEM) => {
+                let limit_bytes = probe::lockable_bytes();
+                Error::LockedMemory {
+                    needed_bytes: buffers.bytes(),
+                    limit_bytes,
+                }
+            }
+            _ => Error::UringSetup {
+                what: "registering buffers",
+                cause,
+            },
+        })
+    }
+
+    /// Makes the files known: requests then name their indices.
+    pub(crate) fn register_files(&self, files: &[File]) -> Result<(), Error> {
+        let descriptors: Vec<_> = files.iter().map(File::raw).collect();
+        let outcome = self.ring.submitter().register_files(&descriptors);
+        outcome.map_err(|cause| Error::UringSetup {
+            what: "registering files",
+            cause,
+        })
+    }
+
+    /// Finds out how the ring can trim `file`. The discard command is tried with no length, which a kernel that
+    /// knows it calls invalid.
+    pub(crate) fn how_to_trim(&mut self, file: &File, template: &Template) -> Result<Trim, Error> {
+        let (way, operation) = if file.is_block_device() {
+            (Trim::Command, opcode::UringCmd16::CODE)
+        } else {
+            (Trim::Punch, opcode::Fallocate::CODE)
+        };
+        if self.mode.poll || !self.knows(operation) {
+            return Ok(Trim::Blocking);
+        }
+        if way == Trim::Punch {
+            return Ok(way);
+        }
+        // SAFETY: the entry refers to no memory.
+        unsafe { self.submission().push(&template.discard(0, 0).into_entry()) }
+            .expect("an empty ring has room");
+        if self.mode.kernel_thread {
+            self.wake().map_err(enter_failed)?;
+        } else {
+            self.submit(1).map_err(enter_failed)?;
+        }
+        self.wait(1, None).map_err(enter_failed)?;
+        let answer = self
+            .completions()
+            .next()
+            .map_or(-libc::EOPNOTSUPP, |entry| entry.result());
+        Ok(if answer == -libc::EINVAL {
+            way
+        } else {
+            Trim::Blocking
+        })
     }
 
     /// Takes entries; the kernel sees them once the returned queue is dropped.
@@ -147,7 +166,7 @@ impl Ring {
     }
 
     /// Whether the kernel knows an operation.
-    pub(crate) fn knows(&self, operation: u8) -> bool {
+    fn knows(&self, operation: u8) -> bool {
         let mut probe = io_uring::Probe::new();
         self.ring.submitter().register_probe(&mut probe).is_ok() && probe.is_supported(operation)
     }
@@ -174,11 +193,11 @@ impl Ring {
         Ok(())
     }
 
-    /// Submits, runs what completed meanwhile, and waits for nothing: one call for both directions. Returns how many
-    /// the kernel took, or its errno.
+    /// Submits, collects what completed meanwhile, and waits for nothing: one call for both directions. Returns how
+    /// many the kernel took, or its errno.
     #[inline(always)]
     pub(crate) fn submit(&self, count: u32) -> Result<u32, i32> {
-        self.enter(count, 0, EnterFlags::GETEVENTS)
+        self.enter(count, 0, self.submit_flags)
     }
 
     /// Waits until `min` completions are there (zero: collects those that are due), a signal, or for `timeout`.
@@ -228,6 +247,31 @@ impl Ring {
     }
 }
 
+impl Drop for Ring {
+    /// A registered descriptor would keep the ring, and the pages of its buffers, as long as the thread lives.
+    fn drop(&mut self) {
+        if self.base_flags == 0 {
+            return;
+        }
+        let mut update = RingFd {
+            offset: self.fd as u32,
+            reserved: 0,
+            data: 0,
+        };
+        let fd = self.ring.as_raw_fd();
+        // SAFETY: the descriptor is open, `update` is one io_uring_rsrc_update as this operation reads it.
+        unsafe {
+            libc::syscall(
+                libc::SYS_io_uring_register,
+                fd,
+                UNREGISTER_RING_FDS,
+                &raw mut update,
+                1,
+            )
+        };
+    }
+}
+
 /// # Safety
 /// `argument` must be null, or what `flags` say, for the whole call. Queued entries must be valid.
 #[inline(always)]
@@ -258,89 +302,10 @@ unsafe fn enter(
     }
 }
 
-/// Tries the best set-up first, then what older kernels understand: no array of indices (6.6), deferred work run by
-/// this thread alone (6.1), work run without interrupting it (5.19), nothing special.
-fn build(depth: u32, mode: Mode, plan: &EnginePlan) -> Result<IoUring, Error> {
-    let mut refusal = None;
-    for level in (0..4).rev() {
-        let mut builder = IoUring::builder();
-        builder
-            .setup_clamp()
-            .setup_cqsize((2 * depth).next_power_of_two());
-        if mode.poll {
-            builder.setup_iopoll();
-        }
-        if mode.kernel_thread {
-            builder.setup_sqpoll(KERNEL_THREAD_IDLE_MS);
-            if let Some(cpu) = plan.sqthread_poll_cpu {
-                builder.setup_sqpoll_cpu(cpu);
-            }
-        }
-        if level >= 1 {
-            builder.setup_submit_all();
-            if !mode.kernel_thread {
-                builder.setup_taskrun_flag();
-                if level == 1 {
-                    builder.setup_coop_taskrun();
-                }
-            }
-        }
-        if level >= 2 {
-            builder.setup_single_issuer();
-            if !mode.kernel_thread {
-                builder.setup_defer_taskrun();
-            }
-        }
-        if level >= 3 {
-            builder.setup_no_sqarray();
-        }
-        match builder.build(depth.next_power_of_two()) {
-            Ok(ring) => return Ok(ring),
-            Err(cause) if cause.raw_os_error() == Some(libc::EINVAL) => refusal = Some(cause),
-            Err(cause) => return Err(refused(cause)),
-        }
-    }
-    let cause = refusal.unwrap_or_else(|| io::Error::from_raw_os_error(libc::EINVAL));
-    Err(Error::UringSetup {
-        what: "set-up",
-        cause,
-    })
-}
-
-/// Whether io_uring can be used at all: sets up the smallest ring and drops it.
-pub(crate) fn available() -> Result<(), Error> {
-    IoUring::new(1).map(drop).map_err(refused)
-}
-
-/// What a failed set-up means.
-fn refused(cause: io::Error) -> Error {
-    match cause.raw_os_error() {
-        Some(libc::ENOSYS) => Error::UringMissing,
-        Some(libc::EPERM | libc::EACCES) => {
-            let setting =
-                std::fs::read_to_string("/proc/sys/kernel/io_uring_disabled").unwrap_or_default();
-            let (reason, remedy) = match setting.trim() {
-                "1" => (
-                    "kernel.io_uring_disabled is 1",
-                    "sysctl kernel.io_uring_disabled=0 (as root), join the group of kernel.io_uring_group, or use ioengine=libaio",
-                ),
-                "2" => (
-                    "kernel.io_uring_disabled is 2",
-                    "sysctl kernel.io_uring_disabled=0 (as root), or use ioengine=libaio",
-                ),
-                _ => (
-                    "a security policy refuses it (seccomp, as in most containers, or an LSM)",
-                    "allow io_uring_setup, io_uring_enter and io_uring_register in the container's seccomp profile, or use ioengine=libaio",
-                ),
-            };
-            Error::UringDisabled {
-                reason: reason.into(),
-                remedy: remedy.into(),
-            }
-        }
-        _ => Error::UringSetup {
-            what: "set-up",
-            cause,
-        },
+/// An `io_uring_enter` that fails for good.
+pub(crate) fn enter_failed(errno: i32) -> Error {
+    Error::Call {
+        call: "io_uring_enter",
+        cause: io::Error::from_raw_os_error(errno),
     }
 }

@@ -303,6 +303,8 @@ impl Running<'_> {
             voluntary_switches: ended.usage.voluntary_switches,
             involuntary_switches: ended.usage.involuntary_switches,
             migrations: ended.usage.migrations,
+            major_faults: ended.usage.major_faults,
+            minor_faults: ended.usage.minor_faults,
             submit_calls: busy.submit_calls,
             reap_calls: busy.reap_calls,
             submit_batch: busy.submit_batch.to_vec(),

@@ -15,9 +15,7 @@
 #![allow(unsafe_code)]
 
 use std::collections::VecDeque;
-use std::io;
 
-use io_uring::opcode;
 use iogauge_core::plan::WorkerPlan;
 use iogauge_core::{Completion, Errno, Kind, Nanos, Request};
 
@@ -26,9 +24,11 @@ use crate::buffers::Buffers;
 use crate::clock::Clock;
 use crate::directions::Directions;
 use crate::error::Error;
-use crate::files::{self, File, PUNCH};
+use crate::files::{self, File};
 use crate::probe;
-use crate::ring::{Mode, Ring, Sqe};
+use crate::ring::{Ring, enter_failed};
+use crate::ring_setup::Mode;
+use crate::sqe::{Access, Template, Trim};
 use crate::wait::Waiter;
 
 /// What is kept of a request until its completion.
@@ -38,25 +38,6 @@ struct Slot {
     issued: Option<Nanos>,
     /// Added to the kernel's result: a successful trim returns zero.
     trimmed_bytes: u32,
-}
-
-/// How a file is trimmed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Trim {
-    /// `BLOCK_URING_CMD_DISCARD`, for block devices since Linux 6.12.
-    Command,
-    /// `IORING_OP_FALLOCATE`, for files.
-    Punch,
-    /// By this thread.
-    Blocking,
-}
-
-/// What is common to all requests for one file.
-#[derive(Clone, Copy, Debug)]
-struct Template {
-    read: Sqe,
-    write: Sqe,
-    trim: Trim,
 }
 
 /// The io_uring engine.
@@ -76,15 +57,6 @@ pub struct Uring {
     files: Vec<File>,
 }
 
-/// `IOSQE_FIXED_FILE`.
-const FIXED_FILE: u8 = 1;
-
-/// `IORING_FSYNC_DATASYNC`.
-const DATASYNC: u32 = 1;
-
-/// `BLOCK_URING_CMD_DISCARD`: `_IO(0x12, 0)`.
-const DISCARD: u64 = 0x1200;
-
 /// Polled completions are waited for inside the kernel from this far ahead of `until` on.
 const POLL_IN_KERNEL: Nanos = 1_000_000;
 
@@ -95,60 +67,39 @@ impl Uring {
     /// Sets everything up for `plan`, on the calling thread, which must be the one that uses the engine.
     pub fn new(plan: &WorkerPlan, clock: Clock, waiter: Waiter) -> Result<Uring, Error> {
         let engine = &plan.engine;
+        let files = files::open_all(plan)?;
+        let nonblocking: Vec<bool> = files.iter().map(File::takes_nonblocking).collect();
         let mode = Mode {
             poll: probe::polls(plan)?,
             kernel_thread: engine.sqthread_poll,
+            handed_to_workers: engine.direct
+                && plan.complete_min <= 1
+                && !nonblocking.iter().all(|&yes| yes),
         };
-        let files = files::open_all(plan)?;
         let mut ring = Ring::new(plan.iodepth, mode, engine)?;
         let buffers = Buffers::new(plan)?;
         if engine.fixedbufs {
-            register_buffers(&ring, &buffers)?;
+            ring.register_buffers(&buffers)?;
         }
         // The kernel's thread has no use for our descriptor table, and before Linux 5.11 cannot use it.
         let registered = engine.registerfiles || mode.kernel_thread;
         if registered {
-            let descriptors: Vec<_> = files.iter().map(File::raw).collect();
-            let outcome = ring.submitter().register_files(&descriptors);
-            outcome.map_err(|cause| Error::UringSetup {
-                what: "registering files",
-                cause,
-            })?;
+            ring.register_files(&files)?;
         }
         let trims = Directions::of(plan.pattern.rw).trim;
         let mut templates = Vec::with_capacity(files.len());
         for (index, file) in files.iter().enumerate() {
-            let (fd, flags) = if registered {
-                (index as i32, FIXED_FILE)
-            } else {
-                (file.raw(), 0)
+            let fd = if registered { index as i32 } else { file.raw() };
+            let access = Access {
+                registered,
+                fixed_buffers: engine.fixedbufs,
+                nonblocking: nonblocking[index],
             };
-            let base = Sqe {
-                fd,
-                flags,
-                ..Sqe::default()
-            };
-            let (read, write) = if engine.fixedbufs {
-                (opcode::ReadFixed::CODE, opcode::WriteFixed::CODE)
-            } else {
-                (opcode::Read::CODE, opcode::Write::CODE)
-            };
-            let trim = if trims {
-                how_to_trim(&mut ring, file, base)?
-            } else {
-                Trim::Blocking
-            };
-            templates.push(Template {
-                read: Sqe {
-                    opcode: read,
-                    ..base
-                },
-                write: Sqe {
-                    opcode: write,
-                    ..base
-                },
-                trim,
-            });
+            let mut template = Template::new(fd, access);
+            if trims {
+                template.trim = ring.how_to_trim(file, &template)?;
+            }
+            templates.push(template);
         }
         let limit = |batch: Option<u32>| batch.map_or(usize::MAX, |batch| batch as usize);
         Ok(Uring {
@@ -173,6 +124,19 @@ impl Uring {
             Kind::Read | Kind::Write => false,
             Kind::Trim => self.templates[request.target as usize].trim == Trim::Blocking,
             Kind::Sync | Kind::DataSync => self.ring.mode.poll,
+        }
+    }
+
+    /// How many entries the ring takes now, at least one. It has room for iodepth, unless that is more than any ring
+    /// has, and the kernel's thread is behind.
+    #[inline]
+    fn room(&mut self) -> usize {
+        loop {
+            let queue = self.ring.submission();
+            match queue.capacity() - queue.len() {
+                0 => std::hint::spin_loop(),
+                room => return room,
+            }
         }
     }
 
@@ -310,7 +274,8 @@ impl Engine for Uring {
 
     #[inline]
     fn submit(&mut self, requests: &[Request]) -> Result<usize, Error> {
-        let requests = &requests[..requests.len().min(self.submit_limit)];
+        let limit = self.submit_limit.min(self.room());
+        let requests = &requests[..requests.len().min(limit)];
         let count = requests
             .iter()
             .position(|request| self.blocks(request))
@@ -339,14 +304,10 @@ impl Engine for Uring {
         }
         let mut queue = self.ring.submission();
         for request in requests {
-            let entry = entry(
-                &self.templates[request.target as usize],
-                &self.buffers,
-                request,
-            );
+            let entry = self.templates[request.target as usize].entry(request, &self.buffers);
             // SAFETY: buffer and descriptor belong to this engine and stay until the completion, or, if that never
             // comes, for good (see `drop`).
-            unsafe { queue.push(&entry.into_entry()) }.expect("room for iodepth requests");
+            unsafe { queue.push(&entry.into_entry()) }.expect("no more requests than room");
         }
         let start = self.clock.now();
         drop(queue);
@@ -417,111 +378,5 @@ impl std::fmt::Debug for Uring {
             .field("mode", &self.ring.mode)
             .field("in_flight", &self.in_flight)
             .finish_non_exhaustive()
-    }
-}
-
-/// The request as the kernel takes it.
-#[inline(always)]
-fn entry(template: &Template, buffers: &Buffers, request: &Request) -> Sqe {
-    let user_data = u64::from(request.slot);
-    let moves_data = |base: Sqe| Sqe {
-        off: request.offset_bytes,
-        addr: buffers.address(request).expose_provenance() as u64,
-        len: request.length_bytes,
-        user_data,
-        buf_index: buffers.fixed_index(request),
-        ..base
-    };
-    let base = Sqe {
-        user_data,
-        ..template.read
-    };
-    match request.kind {
-        Kind::Read => moves_data(template.read),
-        Kind::Write => moves_data(template.write),
-        Kind::Sync => Sqe {
-            opcode: opcode::Fsync::CODE,
-            ..base
-        },
-        Kind::DataSync => Sqe {
-            opcode: opcode::Fsync::CODE,
-            op_flags: DATASYNC,
-            ..base
-        },
-        Kind::Trim if template.trim == Trim::Command => {
-            discard(base, request.offset_bytes, u64::from(request.length_bytes))
-        }
-        Kind::Trim => Sqe {
-            opcode: opcode::Fallocate::CODE,
-            off: request.offset_bytes,
-            addr: u64::from(request.length_bytes),
-            len: PUNCH as u32,
-            ..base
-        },
-    }
-}
-
-fn discard(base: Sqe, offset_bytes: u64, length_bytes: u64) -> Sqe {
-    Sqe {
-        opcode: opcode::UringCmd16::CODE,
-        off: DISCARD,
-        addr: offset_bytes,
-        addr3: length_bytes,
-        ..base
-    }
-}
-
-/// Tries the discard command with no length, which a kernel that knows it calls invalid.
-fn how_to_trim(ring: &mut Ring, file: &File, base: Sqe) -> Result<Trim, Error> {
-    let (way, operation) = if file.is_block_device() {
-        (Trim::Command, opcode::UringCmd16::CODE)
-    } else {
-        (Trim::Punch, opcode::Fallocate::CODE)
-    };
-    if ring.mode.poll || !ring.knows(operation) {
-        return Ok(Trim::Blocking);
-    }
-    if way == Trim::Punch {
-        return Ok(way);
-    }
-    // SAFETY: the entry refers to no memory.
-    unsafe { ring.submission().push(&discard(base, 0, 0).into_entry()) }
-        .expect("an empty ring has room");
-    if ring.mode.kernel_thread {
-        ring.wake().map_err(enter_failed)?;
-    } else {
-        ring.submit(1).map_err(enter_failed)?;
-    }
-    ring.wait(1, None).map_err(enter_failed)?;
-    let answer = ring
-        .completions()
-        .next()
-        .map_or(-libc::EOPNOTSUPP, |entry| entry.result());
-    Ok(if answer == -libc::EINVAL {
-        way
-    } else {
-        Trim::Blocking
-    })
-}
-
-fn register_buffers(ring: &Ring, buffers: &Buffers) -> Result<(), Error> {
-    // SAFETY: the buffers outlive the ring's use of them: the kernel holds their pages by itself.
-    let outcome = unsafe { ring.submitter().register_buffers(&buffers.fixed()) };
-    outcome.map_err(|cause| match cause.raw_os_error() {
-        Some(libc::ENOMEM) => Error::LockedMemory {
-            needed_bytes: buffers.bytes(),
-            limit_bytes: probe::lockable_bytes(),
-        },
-        _ => Error::UringSetup {
-            what: "registering buffers",
-            cause,
-        },
-    })
-}
-
-fn enter_failed(errno: i32) -> Error {
-    Error::Call {
-        call: "io_uring_enter",
-        cause: io::Error::from_raw_os_error(errno),
     }
 }

@@ -3,9 +3,10 @@
 mod common;
 
 use std::collections::HashSet;
+use std::os::fd::AsRawFd;
 
 use common::{Scenario, Scratch, do_all, plan, play, request};
-use iogauge_core::plan::{EngineKind, Rw, WorkerPlan};
+use iogauge_core::plan::{EngineKind, FilePlan, Rw, WorkerPlan};
 use iogauge_core::{Completion, Errno, Kind};
 use iogauge_engine::{Engine, Error};
 
@@ -406,6 +407,101 @@ fn a_call_is_stamped_once() {
         &mut Stamps,
     )
     .unwrap();
+}
+
+#[test]
+fn nothing_is_touched_for_the_first_time_in_a_run() {
+    struct Faults;
+    impl Scenario for Faults {
+        fn play<E: Engine>(&mut self, engine: &mut E) {
+            let write = |slot| request(slot, Kind::Write, 0, 1 << 20);
+            do_all(engine, &[write(0)]);
+            let before = page_faults();
+            for slot in 1..8 {
+                do_all(engine, &[write(slot)]);
+            }
+            let faults = page_faults() - before;
+            assert!(faults < 64, "{faults} page faults over 7 MiB");
+        }
+    }
+    let scratch = Scratch::new(&[]);
+    for mut plan in variants(Rw::Randwrite, &scratch) {
+        plan.pattern.sizes.write.maximum_bytes = 1 << 20;
+        play(&plan, &mut Faults).unwrap();
+    }
+}
+
+/// Minor faults of this thread: fields after the name in /proc/thread-self/stat.
+fn page_faults() -> u64 {
+    let stat = std::fs::read_to_string("/proc/thread-self/stat").unwrap();
+    let after_name = stat.rsplit(')').next().unwrap();
+    after_name
+        .split_whitespace()
+        .nth(7)
+        .unwrap()
+        .parse()
+        .unwrap()
+}
+
+#[test]
+fn a_request_that_never_returns_does_not_hold_the_thread() {
+    struct Hung;
+    impl Scenario for Hung {
+        fn play<E: Engine>(&mut self, engine: &mut E) {
+            let mut done = Vec::new();
+            assert_eq!(
+                engine
+                    .submit(&[request(0, Kind::Read, 0, BLOCK as u32)])
+                    .unwrap(),
+                1
+            );
+            let until = engine.now() + 5_000_000;
+            engine.reap(1, Some(until), &mut done).unwrap();
+            assert!(done.is_empty() && engine.now() >= until);
+            engine.reap(0, None, &mut done).unwrap();
+            assert!(done.is_empty());
+        }
+    }
+    // An empty pipe whose writing end stays open: a read of it waits for ever.
+    let (reader, _writer) = std::io::pipe().unwrap();
+    let file = FilePlan {
+        path: "pipe".into(),
+        fd: reader.as_raw_fd(),
+        writable: false,
+        is_block_device: false,
+        region_offset_bytes: 0,
+        region_bytes: BLOCK as u64,
+    };
+    for spin in [false, true] {
+        let mut plan = plan(EngineKind::IoUring, Rw::Read, vec![file.clone()]);
+        plan.spin = spin;
+        if usable(&plan) {
+            play(&plan, &mut Hung).unwrap();
+            plan.engine.sqthread_poll = true;
+            play(&plan, &mut Hung).unwrap();
+        }
+    }
+}
+
+#[test]
+fn many_engines_one_after_the_other_in_one_thread() {
+    struct One;
+    impl Scenario for One {
+        fn play<E: Engine>(&mut self, engine: &mut E) {
+            do_all(engine, &[request(0, Kind::Read, 0, BLOCK as u32)]);
+        }
+    }
+    const ENGINES: usize = 100;
+    let open_files = || std::fs::read_dir("/proc/self/fd").unwrap().count();
+    let scratch = Scratch::new(&numbered(1));
+    for plan in variants(Rw::Randread, &scratch) {
+        let before = open_files();
+        for _ in 0..ENGINES {
+            play(&plan, &mut One).unwrap();
+        }
+        // The other tests in this process hold a few, too.
+        assert!(open_files() < before + ENGINES, "{:?} leaks", plan.engine);
+    }
 }
 
 #[test]

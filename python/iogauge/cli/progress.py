@@ -183,14 +183,14 @@ def described(interval: Interval) -> str:
 
 
 def _described(direction: Direction, tally: Tally, seconds: float) -> str:
+    from iogauge.report.rows import histogram_of
     from iogauge.schema import Kind
-    from iogauge.stats.histogram import Histogram
 
     text = f"{direction.value} {tally.ios / seconds if seconds else 0:,.0f} IOPS"
     if tally.bytes and seconds:
         text += f" {quantities.bandwidth(tally.bytes / seconds)}"
-    lat = Histogram.decode(tally.histograms[Kind.LAT]) if Kind.LAT in tally.histograms else Histogram.empty()
-    if lat.count:
+    lat = histogram_of(tally, Kind.LAT)
+    if lat and lat.count:
         text += f" mean {quantities.duration(lat.mean)} p99 {quantities.duration(lat.quantile(0.99))}"
     if tally.errors:
         text += f" {quantities.counted(sum(tally.errors.values()), 'error')}"

@@ -34,6 +34,11 @@ def table(judgement: Judgement, manifest: Manifest) -> str:
         lines.append("~ fewer than ten samples lie beyond this quantile: run longer (--runtime, --pace full)")
     if judgement.growth is not None:
         lines.append(f"mean read latency under most pressure is {_times(judgement.growth)} that under least")
+    if manifest.ceiling is not None:
+        lines.append(
+            f"the generator alone: {manifest.ceiling.iops:,.0f} IOPS a worker, "
+            f"{quantities.duration(manifest.ceiling.lat_mean_ns)} of every latency at depth 1"
+        )
     lines += [f"note: {note}" for note in plan.notes]
     if judgement.missing:
         lines.append(f"missing: {', '.join(judgement.missing)}")

@@ -57,7 +57,8 @@ def run(
         ),
     ] = None,
     seed: Annotated[
-        int | None, typer.Option(min=0, help="Seed of everything random; default: the jobs' own.")
+        int | None,
+        typer.Option(min=0, metavar="NUMBER", help="Seed of everything random; default: the jobs' own."),
     ] = None,
     interval: Annotated[
         str | None, typer.Option(metavar="TIME", help="Length of an interval, as 500ms or 1s.  [default: 1s]")

@@ -36,12 +36,11 @@ def parse_stat(text: str) -> Counters:
 
 
 def read_counters(targets: Iterable[TargetFacts], host: Host = HOST) -> dict[str, Counters]:
-    """Return the counters of every device of these targets, by kernel name. Devices without statistics are left out."""
+    """Return the counters of every device of these targets, by kernel name."""
     found = {}
     for name in dict.fromkeys(facts.device for facts in targets if facts.device):
         device = BlockDevice.by_name(name, host)
-        text = device.text("stat") if device and device.text("queue/iostats") != "0" else None
-        if text:
+        if device and (text := device.text("stat")):
             found[name] = parse_stat(text)
     return found
 
@@ -70,6 +69,18 @@ def difference(device: str, before: Counters, after: Counters) -> DeviceStat:
     )
 
 
-def differences(before: Mapping[str, Counters], after: Mapping[str, Counters]) -> tuple[DeviceStat, ...]:
-    """Return the difference of every device that both looks found."""
-    return tuple(difference(name, before[name], after[name]) for name in before if name in after)
+def differences(
+    before: Mapping[str, Counters], after: Mapping[str, Counters], host: Host = HOST
+) -> tuple[DeviceStat, ...]:
+    """Return the difference of every device that both looks found, those left out whose statistics are off."""
+    return tuple(
+        difference(name, before[name], after[name])
+        for name in before
+        if name in after and (before[name] != after[name] or not _switched_off(name, host))
+    )
+
+
+def _switched_off(name: str, host: Host) -> bool:
+    # Drivers without request queues (zram) count whatever the switch says, so counters that move are believed.
+    device = BlockDevice.by_name(name, host)
+    return device is not None and device.disk.text("queue/iostats") == "0"

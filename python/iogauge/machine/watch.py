@@ -83,7 +83,7 @@ class Watch:
         ``own_bytes`` gives what the run read and wrote by device name, ramps included; only devices in it are
         judged for other people's I/O. Warnings that the record has already are kept, in front.
         """
-        stats = differences(self._counters, read_counters(record.targets, self._host))
+        stats = differences(self._counters, read_counters(record.targets, self._host), self._host)
         observed = Observations(
             unwritten=self._unwritten,
             samples=self._samples,

@@ -57,11 +57,14 @@ def log_axis(values: Iterable[object]) -> tuple[alt.Scale, list[float]]:
 def finished(
     chart: alt.LayerChart | alt.VConcatChart, *, title: str, subtitle: str, description: str
 ) -> Spec:
-    """Return the specification of a chart, bound to its table by name; colours and fonts come with the data."""
+    """Return the specification of a chart, bound to its table by name; colours and fonts come with the data.
+
+    Not validated here: the specifications are fixed, tests compile every one, and it would take as long again.
+    """
     spec: Spec = chart.properties(
         data=alt.NamedData(name=DATASET),
         title=alt.TitleParams(title, subtitle=subtitle),
         description=description,
-    ).to_dict()
+    ).to_dict(validate=False)
     del spec["config"]
     return spec

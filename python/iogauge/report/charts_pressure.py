@@ -70,7 +70,8 @@ def _pressure(
     layers = [_latency(x, y, [drive.label for drive in drives], closed=closed)]
     if plan.pressure:
         layers.insert(0, _stair(x, [drive.label for drive in drives]))
-    notes = ["Whiskers: 95 % interval."]
+    independent = any(drive.taken_as_independent for drive in drives)
+    notes = [f"Whiskers: 95 % interval{', requests taken as independent' if independent else ''}."]
     if any(not row["supported"] for row in shown):
         notes.append("Hollow: too few samples beyond this quantile to support it.")
     if plan.pressure:

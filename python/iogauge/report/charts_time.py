@@ -76,8 +76,9 @@ class _Panel:
         return rules
 
     def silence(self, column: str) -> alt.Chart:
-        """Mark the intervals in which ``column`` is zero, over the whole height."""
-        silent = alt.Chart().transform_filter(f"datum.{column} === 0").mark_rect(color=ALARM, opacity=0.3)
+        """Mark the intervals in which ``column`` is zero, and was not asked to be, over the whole height."""
+        missed = f"datum.{column} === 0" + (" && datum.asked > 0" if column == "achieved_MBps" else "")
+        silent = alt.Chart().transform_filter(missed).mark_rect(color=ALARM, opacity=0.3)
         marks: alt.Chart = silent.encode(x=self.clock("start_s"), x2="end_s:Q")
         return marks
 

@@ -9,6 +9,7 @@ without it, one line a request from the request log, afterwards. Memory does not
 
 Differences from fio, both deliberate: a window without I/O is a line with zeros (a latency log, where zero would
 be a lie, has no line for it); and a group that is reported as one row has one file, numbered as its first worker.
+As in fio, what is left at the end and shorter than half a window has a line for its latencies, but none for rates.
 
 Source: peers.md section 3 (Logs), and the files of fio 3.33.
 """
@@ -27,12 +28,16 @@ from numpy.typing import NDArray
 
 from iogauge.errors import IogaugeError
 from iogauge.report.fio_buckets import buckets
+from iogauge.report.rows import histogram_of
 from iogauge.schema import Direction, Interval, Job, JobFile, Kind, RunPlan
 from iogauge.stats.histogram import Histogram
 
 SHORTEST_NS = 10_000_000
 """No interval is shorter: handing out histograms must stay far from the time of an I/O."""
 DEFAULT_NS = 1_000_000_000
+
+_WHOLE = 0.5
+"""Share of its length from which a window at the end counts as a whole one."""
 
 DDIR = {Direction.READ: 0, Direction.WRITE: 1, Direction.TRIM: 2}
 _LATENCIES = (Kind.LAT, Kind.CLAT, Kind.SLAT)
@@ -120,11 +125,12 @@ class _Window:
             sums[0] += tally.ios
             sums[1] += tally.bytes
             for kind in kinds:
-                data = tally.histograms.get(kind)
-                if data is None and kind is Kind.CLAT:
-                    data = tally.histograms.get(Kind.LAT)
-                if data is not None:
-                    self.latencies.setdefault((direction, kind), []).append(Histogram.decode(data))
+                # Where clat was not recorded apart, it did not differ from lat.
+                found = histogram_of(tally, kind) or (
+                    histogram_of(tally, Kind.LAT) if kind is Kind.CLAT else None
+                )
+                if found is not None:
+                    self.latencies.setdefault((direction, kind), []).append(found)
 
 
 @dataclass
@@ -137,6 +143,8 @@ class _RowLogs:
     origin_ns: int | None = None
     average: _Window | None = None
     histogram: _Window | None = None
+    rated: bool = False
+    """Whether a line of rates was written."""
 
     def time_ms(self, instant_ns: int) -> int:
         return (instant_ns - (self.origin_ns or 0)) // 10**6
@@ -211,9 +219,14 @@ class FioLogs:
     def _averages(self, row: _RowLogs, window: _Window) -> None:
         time_ms = row.time_ms(window.end_ns)
         length_ns = max(window.end_ns - (window.start_ns or 0), 1)
+        # The rest of a run is too short to stand for a rate, unless it is all there is; its latencies are samples.
+        rated = length_ns >= _WHOLE * row.job.log_avg_ns or not row.rated
+        row.rated = True
         for direction in row.directions:
             ios, moved = window.tallies.get(direction, (0, 0))
-            values = {"bw": moved * 10**9 // length_ns >> 10, "iops": ios * 10**9 // length_ns}
+            values = (
+                {"bw": moved * 10**9 // length_ns >> 10, "iops": ios * 10**9 // length_ns} if rated else {}
+            )
             for kind in _LATENCIES:
                 parts = Histogram.merge(window.latencies.get((direction, kind), ()))
                 if parts.count:

@@ -78,7 +78,6 @@ class Report:
             verdicts=[html_text.verdict(drive) for drive in self.drives],
             comparison=html_text.comparison(self.drives),
             step_tables=[list(html_text.step_rows(drive)) for drive in self.drives],
-            assumed=[_assumed_independent(drive) for drive in self.drives],
             fewest=FEWEST_BLOCKS,
             environments=[html_facts.environment(drive) for drive in self.drives],
             statistics=STATISTICS,
@@ -109,11 +108,6 @@ def _payload(chart: Chart) -> dict[str, Any]:
         "scales": chart.scales,
         "specs": {f"{statistic} {scale}": spec for (statistic, scale), spec in chart.variants.items()},
     }
-
-
-def _assumed_independent(drive: Drive) -> bool:
-    """Return whether any step was too short to see how its latencies cluster."""
-    return any(figures.mean and not figures.mean.dependence for _, figures, _ in drive.measured())
 
 
 @cache

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from iogauge.errors import IogaugeError
-from iogauge.schema import Manifest, RunRecord, StepPlan, SuitePlan, TargetFacts
+from iogauge.schema import Code, Manifest, RunRecord, StepPlan, SuitePlan, TargetFacts
 from iogauge.schema import Warning as Caution
 from iogauge.stats.figures import StepFigures, step_figures
 from iogauge.store import Review
@@ -25,6 +25,14 @@ class Step:
     plan: StepPlan
     record: RunRecord | None
     figures: StepFigures | None
+
+
+@dataclass(frozen=True)
+class Warned:
+    """One remedy, and the messages that call for it, each with the steps it was given for; none: the whole review."""
+
+    remedy: str
+    messages: tuple[tuple[str, tuple[StepPlan, ...]], ...]
 
 
 @dataclass(frozen=True)
@@ -46,20 +54,34 @@ class Drive:
         """The steps that were planned and are not complete."""
         return tuple(step for step in self.steps if step.figures is None)
 
+    @property
+    def taken_as_independent(self) -> bool:
+        """Whether any step was too short to see how its latencies cluster: its intervals are then too narrow."""
+        return any(figures.mean and not figures.mean.dependence for _, figures, _ in self.measured())
+
     def measured(self) -> Iterator[tuple[Step, StepFigures, RunRecord]]:
         """Yield the complete steps, in the order of the axis."""
         for step in self.steps:
             if step.figures is not None and step.record is not None:
                 yield step, step.figures, step.record
 
-    def warnings(self) -> tuple[tuple[Caution, tuple[StepPlan, ...]], ...]:
-        """Return each different warning once, with the steps it was given for; none: the whole review."""
-        found: dict[Caution, tuple[StepPlan, ...]] = dict.fromkeys(self.manifest.warnings, ())
-        for step, _, record in self.measured():
-            for warning in record.warnings:
-                if warning not in self.manifest.warnings:
-                    found[warning] = (*found.get(warning, ()), step.plan)
-        return tuple(found.items())
+    def warnings(self) -> tuple[Warned, ...]:
+        """Return the warnings of the review and of its steps, those with one remedy together, the review's first."""
+        given: list[tuple[Caution, StepPlan | None]] = [(warning, None) for warning in self.manifest.warnings]
+        given += [
+            (warning, step.plan)
+            for step, _, record in self.measured()
+            for warning in record.warnings
+            if warning not in self.manifest.warnings
+        ]
+        groups: dict[tuple[Code, str], dict[str, list[StepPlan]]] = {}
+        for warning, step in given:
+            steps = groups.setdefault((warning.code, warning.hint), {}).setdefault(warning.message, [])
+            steps.extend([step] if step else [])
+        return tuple(
+            Warned(hint, tuple((message, tuple(steps)) for message, steps in messages.items()))
+            for (_, hint), messages in groups.items()
+        )
 
 
 def load(directories: Sequence[Path]) -> tuple[Drive, ...]:
@@ -93,9 +115,18 @@ def _drive(review: Review, label: str) -> Drive:
     return Drive(label, review.path, review.manifest, tuple(steps))
 
 
+def _name(target: TargetFacts) -> str:
+    """Return what to call a target: the drive, and for a file the file on it."""
+    drive = target.model or target.device
+    if target.kind == "block" and drive:
+        return drive
+    name = Path(target.path).name or target.path
+    return f"{name} on {drive}" if drive else name
+
+
 def _labels(targets: Sequence[TargetFacts], paths: Sequence[Path]) -> list[str]:
-    """Name each drive by its model, or where it lies; by the review's directory too, where that is not enough."""
-    names = [target.model or target.device or Path(target.path).name for target in targets]
+    """Name each drive; by the review's directory too, where its name alone is not enough."""
+    names = [_name(target) for target in targets]
     shared = Counter(names)
     labels = [
         f"{name} ({path.resolve().name})" if shared[name] > 1 else name

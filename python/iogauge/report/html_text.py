@@ -18,6 +18,8 @@ from iogauge.stats.histogram import EXCEEDANCES
 from iogauge.stats.quantiles import Estimate
 
 GAP_WORTH_TELLING_NS = 1_000_000
+REACHED = 0.95
+"""Share of the asked writes from which a step counts as pressed as asked."""
 
 _UNITS = ((1e9, "s"), (1e6, "ms"), (1e3, "µs"), (1.0, "ns"))
 
@@ -165,34 +167,30 @@ def verdict(drive: Drive) -> Verdict:
         before, after = statistic.of(first), statistic.of(last)
         if before is None or after is None:
             continue
-        change = ratio(after, before)
-        name = f"{statistic.label if statistic.q else 'Mean'} read latency"
-        if first_step is not last_step:
-            sentences.append(
-                f"{name} {_changed(change)} from {latency(before.value)} at {_load(drive, first_step, first)} "
-                f"to {latency(after.value)} at {_load(drive, last_step, last)}: {times(change)}."
-            )
-            shown.append((name, f"×{change.value:.2f}", f"{latency(before.value)} → {latency(after.value)}"))
-        else:
+        name = f"{statistic.label} read latency"
+        if first_step is last_step:
             shown.append((name, latency(before.value), interval(before.low, before.high)))
+            continue
+        change = ratio(after, before)
+        sentences.append(
+            f"{name} {_changed(change)} from {latency(before.value)} {_load(drive, first_step, first)} "
+            f"to {latency(after.value)} {_load(drive, last_step, last)}: {times(change)}."
+        )
+        shown.append((name, f"×{change.value:.2f}", f"{latency(before.value)} → {latency(after.value)}"))
     if first_step is last_step:
         sentences.append("One step is complete: it takes two to tell what pressure does.")
+    elif drive.taken_as_independent:
+        sentences.append("Steps were too short to tell how latencies cluster: true intervals are wider.")
     if drive.plan.pressure:
-        reached, asked = measured[-1][1].pressure_Bps / 1e6, measured[-1][0].plan.at
-        shown.append(
-            (
-                "Most writes taken",
-                bandwidth(last.pressure_Bps),
-                f"{asked:,.0f} {drive.plan.axis.unit} asked at most",
-            )
-        )
-        if drive.plan.axis.unit == "MB/s" and reached < 0.95 * asked:
+        hardest_step, hardest = measured[-1]
+        unit, asked, reached = drive.plan.axis.unit, hardest_step.plan.at, hardest.pressure_Bps / 1e6
+        shown.append(("Most writes", bandwidth(last.pressure_Bps), f"{asked:,.0f} {unit} asked at most"))
+        if unit == "MB/s" and reached < REACHED * asked:
             sentences.append(
-                f"The drive took {figure(reached)} of the {asked:,.0f} MB/s asked at the hardest step."
+                f"Writes reached {figure(reached)} of the {asked:,.0f} MB/s asked at the hardest step."
             )
-    shown.append(
-        ("Reads measured", f"{sum(figures.ios for _, figures in measured):,}", f"in {len(measured)} steps")
-    )
+    reads = sum(figures.ios for _, figures in measured)
+    shown.append(("Reads measured", f"{reads:,}", f"in {counted(len(measured), 'step')}"))
     return Verdict(tuple(sentences), tuple(shown))
 
 
@@ -222,8 +220,8 @@ def _changed(change: Ratio) -> str:
 
 def _load(drive: Drive, step: Step, figures: StepFigures) -> str:
     if drive.plan.pressure:
-        return f"{bandwidth(figures.pressure_Bps)} of writes" if figures.pressure_Bps else "no writes"
-    return f"{step.plan.at:,.6g} {drive.plan.axis.unit}"
+        return f"at {bandwidth(figures.pressure_Bps)} of writes" if figures.pressure_Bps else "without writes"
+    return f"at {step.plan.at:,.6g} {drive.plan.axis.unit}"
 
 
 def comparison(drives: Sequence[Drive]) -> str:

@@ -19,7 +19,7 @@ from iogauge.schema import Direction, Interval
 
 _OPEN = 3
 """How many intervals of a row are kept open for parts that come late: workers of a group end at their own times."""
-_WHOLE = 0.9
+_WHOLE = 0.5
 """Share of the full length from which a slice counts as a whole interval."""
 
 

@@ -106,9 +106,9 @@ class Row:
     def _decode(self, direction: Direction, kind: Kind) -> Histogram | None:
         if kind is Kind.LOOP_GAP:
             return self.loop_gap
-        histograms = self.tally(direction).histograms
-        if kind in histograms:
-            return Histogram.decode(histograms[kind])
+        recorded = histogram_of(self.tally(direction), kind)
+        if recorded is not None:
+            return recorded
         if kind is Kind.LAT:
             return Histogram.empty()
         if kind in (Kind.RESPONSE, Kind.CLAT):
@@ -125,6 +125,12 @@ class Row:
     def loop_gap(self) -> Histogram:
         """The gaps between two rounds of its workers' loops, which belong to no direction."""
         return Histogram.decode(self.result.loop_gap) if self.result.loop_gap else Histogram.empty()
+
+
+def histogram_of(tally: Tally, kind: Kind) -> Histogram | None:
+    """Return what a tally recorded of one kind of latency; None where it recorded nothing of it."""
+    data = tally.histograms.get(kind)
+    return None if data is None else Histogram.decode(data, tally.exact.get(kind))
 
 
 def _zeros(count: int) -> Histogram:

@@ -15,6 +15,9 @@ from iogauge.schema import DeviceStat, Direction, InFlight, RunRecord
 from iogauge.schema import Warning as Caution
 from iogauge.stats.histogram import Histogram
 
+_SAME = 0.05
+"""Counts of I/Os that differ by less are taken for the same I/Os."""
+
 
 def lines(record: RunRecord) -> list[str]:
     """Return the lines below the rows."""
@@ -52,19 +55,26 @@ def _device(record: RunRecord, stat: DeviceStat) -> list[str]:
         if not ios:
             continue
         mean_ns = spent_ns / ios
-        lat = _lat_on(record, stat.device, direction)
         text = (
             f"{direction.value}: {ios:,} I/Os, mean {quantities.duration(mean_ns)} in block layer and device"
         )
+        lat = _lat_on(record, stat.device, direction)
         # Flushes are not the syncs that caused them: one fsync may send several, or none.
         if lat.count and direction is not Direction.SYNC:
-            share = quantities.percent(mean_ns / lat.mean) if lat.mean else "-"
-            text += f", {share} of the mean lat {quantities.duration(lat.mean)}"
+            text += _share(ios, mean_ns, lat)
         found += labelled(stat.device if not found else "", text, indent="", width=11)
     busy = stat.busy_ns / record.result.elapsed_ns if record.result.elapsed_ns else 0.0
     if found:
         found += labelled("", f"busy {quantities.percent(min(busy, 1.0))} of the time", indent="", width=11)
     return found
+
+
+def _share(ios: int, mean_ns: float, lat: Histogram) -> str:
+    """How much of the mean lat lies below; only where the device saw the same I/Os as we did, neither split, merged
+    nor mixed with others'."""
+    if abs(ios / lat.count - 1) > _SAME:
+        return f"; not comparable with the run's own {lat.count:,}"
+    return f", {quantities.percent(mean_ns / lat.mean)} of the mean lat {quantities.duration(lat.mean)}"
 
 
 def _lat_on(record: RunRecord, device: str, direction: Direction) -> Histogram:

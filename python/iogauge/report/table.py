@@ -175,7 +175,7 @@ def _trouble(row: Row, direction: Direction) -> list[str]:
         (
             "flagged",
             tally.flagged,
-            "were in flight while their worker was not running: latency may be its own",
+            "were in flight while their worker stood still: latency may be its own",
         ),
         ("late", tally.late, "started over 1 ms after they were ready"),
     ):

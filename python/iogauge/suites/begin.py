@@ -27,11 +27,16 @@ def new_manifest(
 ) -> Manifest:
     """Return the manifest of a review that begins now, planned as far as it can be before its search.
 
-    Raises IogaugeError where a planned job file is not one: a size below a block, for instance.
+    Raises IogaugeError where a planned job file is not one: with a size below a block, for instance.
     """
     plan = suite.plan(asked)
     for step in (*plan.steps, *([plan.search] if plan.search else [])):
-        workload.parse(step.job_file, source=f"{suite.NAME}, {step.id}")
+        jobs = workload.parse(step.job_file, source=f"{suite.NAME}, {step.id}").jobs
+        if any(job.filenames != (asked.target.path,) for job in jobs):
+            raise IogaugeError(
+                f"{asked.target.path}: a job file gives some of these characters another meaning",
+                hint="name the target by a symbolic link of letters and digits",
+            )
     now = datetime.now(UTC)
     return Manifest(
         id=f"{suite.NAME}-{now:%Y%m%dT%H%M%SZ}-{asked.seed:x}",

@@ -17,6 +17,9 @@ from iogauge.schema import BlockSize, EngineKind
 from iogauge.workload.kinds import Directions
 from iogauge.workload.problem import BadValue, Place
 
+MOST_FILES = 1_024
+"""Files of one job."""
+
 Three = list[Any]
 
 
@@ -97,4 +100,9 @@ class Draft:
         """Add file names, each under the directory in effect."""
         directory = self.values.get("directory", "")
         prefix = f"{directory}/" if directory else ""
-        self.values["filenames"] = (*self.values.get("filenames", ()), *(prefix + name for name in names))
+        files = (*self.values.get("filenames", ()), *(prefix + name for name in names))
+        if len(files) > MOST_FILES:
+            raise BadValue(
+                f"makes more than {MOST_FILES} files of one job", hint="give the files to several jobs"
+            )
+        self.values["filenames"] = files

@@ -21,7 +21,7 @@ LARGEST_BYTES = 1 << 20
 """Of one job file or included file."""
 _LONGEST_LINE = 8_192
 _DEEPEST = 16
-_MOST_LINES = 100_000
+_MOST_LINES = 20_000
 """Of a job file with everything it includes."""
 _MOST_FILES = 256
 """Included by one job file."""
@@ -51,10 +51,10 @@ class Section:
         return self.name.startswith(_GLOBAL)
 
 
-def read_text(path: Path) -> str:
-    """Return a job file's text, or raise with the reason and a remedy."""
+def read_text(path: Path, *, pipe: bool = True) -> str:
+    """Return a job file's text, or raise with the reason and a remedy. ``pipe``: it may come through one."""
     try:
-        if not path.is_file() and path.exists() and not path.is_fifo():
+        if path.exists() and not path.is_file() and not (pipe and path.is_fifo()):
             raise IogaugeError(f"{path}: is not a file", hint="give the path of a job file")
         with path.open("rb") as file:
             raw = file.read(LARGEST_BYTES + 1)
@@ -129,7 +129,7 @@ class _Reader:
                 line.text, "too many files are included, or too deep", hint="include fewer"
             )
         try:
-            text = read_text(path)
+            text = read_text(path, pipe=False)
         except IogaugeError as error:
             raise line.place.error(line.text, str(error), hint=error.hint) from None
         for inner in _lines(text, str(path)):

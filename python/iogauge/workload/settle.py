@@ -49,7 +49,7 @@ class _Settling:
         for rule in (
             self._block_sizes,
             self._directions,
-            self._name,
+            self._files,
             self._depth,
             self._time,
             self._rates,
@@ -89,7 +89,7 @@ class _Settling:
                 read, write, trim = self._values[field]
                 self._values[field] = model(read=read, write=write, trim=trim)
 
-    def _name(self) -> None:
+    def _files(self) -> None:
         if self._values.get("filenames"):
             self._values.pop("directory", None)
 
@@ -108,8 +108,8 @@ class _Settling:
         if batch is not None and (batch == 0 or batch > depth):
             self._values["iodepth_batch"] = depth
         least, most = self._get("iodepth_batch_complete_min"), self._get("iodepth_batch_complete_max")
-        if least is not None and most is not None and least > most:
-            self._values["iodepth_batch_complete_max"] = least
+        if most is not None:
+            self._values["iodepth_batch_complete_max"] = max(most, least or 1)
 
     def _time(self) -> None:
         if self._get("time_based") and not self._get("runtime_ns"):

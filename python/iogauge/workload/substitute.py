@@ -10,14 +10,13 @@ Source: fio options.c (fio_option_dup_subs, fio_keyword_replace, bc_calc).
 from __future__ import annotations
 
 import os
-import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 
 from iogauge.workload.expression import evaluate
 from iogauge.workload.problem import BadValue, shown
 
-_VARIABLE = re.compile(r"\$\{([^}]*)\}")
-_SUM = re.compile(r"[-+*/^%()\s0-9]*[-+*/][-+*/^%()\s0-9]*", re.ASCII)
+_OPERATORS = frozenset("+-*/")
+_ARITHMETIC = frozenset("0123456789+-*/^%() \t")
 _LONGEST = 8_192
 
 
@@ -45,7 +44,7 @@ def substitute(line: str, environ: Mapping[str, str]) -> str:
     """
     if "$" not in line:
         return line
-    line = _VARIABLE.sub(lambda match: _variable(match[1], environ), line)
+    line = "".join(_variables_replaced(line, environ))
     if len(line) > _LONGEST or "\n" in line or "\0" in line:
         raise BadValue("is not one line of text once its variables are replaced", hint="check the variables")
     replaced = line
@@ -55,9 +54,18 @@ def substitute(line: str, environ: Mapping[str, str]) -> str:
     if replaced == line:
         return line
     name, equals, text = replaced.partition("=")
-    if equals and _SUM.fullmatch(text):
+    if equals and _ARITHMETIC.issuperset(text) and not _OPERATORS.isdisjoint(text):
         text = str(int(evaluate(text, {}, minus=True).value))
     return f"{name}{equals}{text}"
+
+
+def _variables_replaced(line: str, environ: Mapping[str, str]) -> Iterator[str]:
+    at = 0
+    while (start := line.find("${", at)) >= 0 and (end := line.find("}", start)) >= 0:
+        yield line[at:start]
+        yield _variable(line[start + 2 : end], environ)
+        at = end + 1
+    yield line[at:]
 
 
 def _variable(name: str, environ: Mapping[str, str]) -> str:

@@ -11,7 +11,7 @@ from iogauge.errors import IogaugeError
 from iogauge.schema import Job, JobFile
 from iogauge.workload.kinds import plain
 from iogauge.workload.options import OPTIONS
-from iogauge.workload.problem import BadValue
+from iogauge.workload.problem import BadValue, shown
 
 
 def to_fio(jobs: JobFile | Job) -> str:
@@ -35,7 +35,7 @@ def _section(job: Job) -> str:
         try:
             value = option.text(job)
         except BadValue as problem:
-            raise IogaugeError(f"[{job.name}] {option.name}: {problem}", hint=problem.hint) from None
+            raise IogaugeError(f"[{shown(job.name)}] {option.name}: {problem}", hint=problem.hint) from None
         if value is not None:
             lines.append(f"{option.name}={value}" if value else option.name)
     return "\n".join(lines) + "\n"
@@ -45,7 +45,7 @@ def _name(name: str) -> str:
     try:
         plain(name)
     except BadValue as problem:
-        raise IogaugeError(f"the job name '{name}': {problem}", hint=problem.hint) from None
+        raise IogaugeError(f"the job name '{shown(name)}': {problem}", hint=problem.hint) from None
     if not name or name.startswith("global") or len(name) > 255:
-        raise IogaugeError(f"the job name '{name}' cannot name a section", hint="choose another name")
+        raise IogaugeError(f"the job name '{shown(name)}' cannot name a section", hint="choose another name")
     return name

@@ -232,15 +232,15 @@ mod tests {
     }
 
     #[test]
-    fn ten_million_steps_end_where_division_says() {
+    fn a_million_steps_end_where_division_says() {
         for rate in [7, 999_983, 300_000, 1_200_001] {
             let mut schedule = Schedule::new(by_requests(rate), false, 1);
-            for _ in 0..10_000_000 {
+            for _ in 0..1_000_000 {
                 schedule.advance(4096);
             }
             assert_eq!(
                 u128::from(schedule.peek()),
-                10_000_000u128 * u128::from(SECOND) / u128::from(rate)
+                1_000_000u128 * u128::from(SECOND) / u128::from(rate)
             );
         }
     }

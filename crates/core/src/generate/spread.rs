@@ -219,7 +219,7 @@ mod tests {
         let Spread::Pareto { scatter, .. } = &pareto else {
             unreachable!()
         };
-        let counts = histogram(&pareto, count, 200_000);
+        let counts = histogram(&pareto, count, 1_000_000);
         let by_rank: Vec<u64> = (0..count)
             .map(|rank| counts[scatter.block(rank) as usize])
             .collect();
@@ -227,11 +227,11 @@ mod tests {
         let exponent = libm::log(1.0 - h) / libm::log(h);
         let below = |rank: u64| libm::pow(rank as f64 / count as f64, exponent);
         let expected: Vec<f64> = (0..count)
-            .map(|rank| 2e5 * (below(rank + 1) - below(rank)))
+            .map(|rank| 1e6 * (below(rank + 1) - below(rank)))
             .collect();
         assert_chi_square(&by_rank, &expected);
         let hot: u64 = by_rank[..200].iter().sum();
-        assert!((hot as f64 / 2e5 - 0.8).abs() < 0.004, "{hot}");
+        assert!((hot as f64 / 1e6 - 0.8).abs() < 0.0016, "{hot}");
     }
 
     #[test]

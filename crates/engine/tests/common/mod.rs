@@ -28,7 +28,9 @@ impl Scratch {
             std::process::id(),
             NEXT.fetch_add(1, Ordering::Relaxed)
         );
-        let path = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(name);
+        let path = option_env!("CARGO_TARGET_TMPDIR")
+            .map_or_else(std::env::temp_dir, PathBuf::from)
+            .join(name);
         std::fs::write(&path, bytes).unwrap();
         let file = OpenOptions::new()
             .read(true)
@@ -134,7 +136,7 @@ pub fn plan(kind: EngineKind, rw: Rw, files: Vec<FilePlan>) -> WorkerPlan {
         thinktime_spin_ns: 0,
         thinktime_blocks: 1,
         cpus: Vec::new(),
-        pin: false,
+        replay_loops: true,
         spin: false,
         exitall: false,
         continue_on_read_error: false,

@@ -186,6 +186,53 @@ fn directions_of_different_sizes_have_a_map_each() {
 }
 
 #[test]
+fn a_rewind_goes_on_where_a_stream_is_not_at_its_end() {
+    fn take(pattern: &mut Pattern, direction: Direction, count: usize) -> Vec<String> {
+        (0..count)
+            .map_while(|_| pattern.next_toward(direction))
+            .map(|io| show(&io))
+            .collect()
+    }
+    let mut pattern = pattern(&plan(Rw::Readwrite), &[(0, 8 * 4096)]);
+    assert_eq!(
+        take(&mut pattern, Direction::Read, 6)
+            .last()
+            .map(String::as_str),
+        Some("r20+4")
+    );
+    assert_eq!(take(&mut pattern, Direction::Write, 3), ["w0+4", "w4+4"]);
+    pattern.rewind();
+    assert_eq!(take(&mut pattern, Direction::Read, 3), ["r24+4", "r28+4"]);
+    pattern.rewind();
+    assert_eq!(take(&mut pattern, Direction::Read, 1), ["r0+4"]);
+    assert_eq!(take(&mut pattern, Direction::Write, 1), ["w8+4"]);
+}
+
+#[test]
+fn a_rewind_keeps_a_map_that_is_not_used_up() {
+    // Runs of four use up a quarter of the map in a pass.
+    let plan = PatternPlan {
+        sequence: 4,
+        ..plan(Rw::Randread)
+    };
+    let mut pattern = pattern(&plan, &[(0, 1024 * 4096)]);
+    let mut starts = Vec::new();
+    for _ in 0..2 {
+        starts.extend(
+            pass(&mut pattern)
+                .iter()
+                .step_by(4)
+                .map(|io| io.offset_bytes),
+        );
+        pattern.rewind();
+    }
+    assert_eq!(starts.len(), 512);
+    starts.sort_unstable();
+    starts.dedup();
+    assert_eq!(starts.len(), 512);
+}
+
+#[test]
 fn what_cannot_work_is_said_before_it_runs() {
     let error = |plan: &PatternPlan, regions: &[(u64, u64)]| Pattern::new(plan, regions, 1).err();
     let good = plan(Rw::Randread);
