@@ -542,7 +542,7 @@ class InFlight(Model):
 
 
 class WorkerResult(Model):
-    """What one thread cost and how it was kept busy. Histograms by powers of two: entry n counts [2**n, 2**(n+1))."""
+    """What one thread cost and how it was kept busy."""
 
     name: str
     row: NonNegative
@@ -563,9 +563,11 @@ class WorkerResult(Model):
     submit_calls: NonNegative
     reap_calls: NonNegative
     submit_batch: tuple[int, ...]
+    """Submissions by how many requests they took: entry n counts those in (2**(n-1), 2**n]."""
     reap_batch: tuple[int, ...]
+    """Looks at the completions that found some, by how many, as ``submit_batch``."""
     depth: tuple[int, ...]
-    """How many requests were in flight, seen at each submission, by powers of two."""
+    """How many requests were in flight, seen at each submission: entry n counts [2**n, 2**(n+1))."""
     depth_mean: float
     """Time-weighted mean of requests in flight."""
     overdue: NonNegative

@@ -43,12 +43,15 @@ pub struct Worker {
     start: Nanos,
     /// End of its time; `Nanos::MAX` where it has no limit.
     end: Nanos,
+    /// `Nanos::MAX` once it is over, or where there is none.
     ramp_end: Nanos,
     time_based: bool,
     number_ios: u64,
     io_bytes: u64,
     issued_ios: u64,
     issued_bytes: u64,
+    /// Length of the last request issued, which stands for those that never were.
+    last_length: u32,
     passes_left: u64,
     /// Loops repeat the same requests.
     replay: bool,
@@ -111,12 +114,13 @@ impl Worker {
             draining: false,
             start: 0,
             end: Nanos::MAX,
-            ramp_end: 0,
+            ramp_end: Nanos::MAX,
             time_based: plan.time_based,
             number_ios: plan.number_ios,
             io_bytes: plan.io_bytes,
             issued_ios: 0,
             issued_bytes: 0,
+            last_length: plan.pattern.sizes.write.minimum_bytes,
             passes_left: plan.loops,
             replay: plan.replay_loops,
             think: Think {
@@ -136,8 +140,8 @@ impl Worker {
     /// the limits; a `runtime` of 0 is no limit.
     pub fn begin(&mut self, start: Nanos, ramp: Nanos, runtime: Nanos) {
         self.start = start;
-        self.ramp_end = start + ramp;
-        self.end = if runtime == 0 { Nanos::MAX } else { self.ramp_end + runtime };
+        self.ramp_end = if ramp == 0 { Nanos::MAX } else { start + ramp };
+        self.end = if runtime == 0 { Nanos::MAX } else { start + ramp + runtime };
         for slot in &mut self.slots {
             slot.free_at = start;
         }
@@ -146,6 +150,9 @@ impl Worker {
     /// What the worker wants at `now`. `now` never goes back.
     #[inline]
     pub fn next(&mut self, now: Nanos) -> Want {
+        if now >= self.ramp_end {
+            self.end_ramp();
+        }
         if now >= self.end && !self.catches_up() {
             self.draining = true;
         }
@@ -208,6 +215,9 @@ impl Worker {
         self.in_flight += 1;
         self.issued_ios += 1;
         self.issued_bytes += u64::from(io.length_bytes);
+        if io.length_bytes > 0 {
+            self.last_length = io.length_bytes;
+        }
         let slot = &mut self.slots[place as usize];
         slot.busy = true;
         slot.request = Request {
@@ -222,15 +232,24 @@ impl Worker {
         Want::Issue(slot.request)
     }
 
+    /// What counts begins here: limits are counted anew, and what a schedule still owed from the ramp is let go, so that
+    /// catching up on it does not press on the target while it is measured.
+    #[cold]
+    fn end_ramp(&mut self) {
+        let ramp = self.ramp_end - self.start;
+        self.ramp_end = Nanos::MAX;
+        (self.issued_ios, self.issued_bytes) = (0, 0);
+        let length = self.last_length;
+        for schedule in self.schedules.iter_mut().flatten() {
+            while schedule.peek() < ramp {
+                schedule.advance(length);
+            }
+        }
+    }
+
     /// The next request of the pattern, as far as the job's limits allow one.
     #[inline]
     fn draw(&mut self, now: Nanos) -> Option<Io> {
-        if self.ramp_end > 0 && now >= self.ramp_end {
-            if self.ramp_end > self.start {
-                (self.issued_ios, self.issued_bytes) = (0, 0);
-            }
-            self.ramp_end = 0;
-        }
         if self.number_ios > 0 && self.issued_ios >= self.number_ios {
             return None;
         }
@@ -267,7 +286,7 @@ impl Worker {
     /// Begins the next pass over the region, if there is one.
     #[cold]
     fn next_pass(&mut self) -> bool {
-        if !self.time_based && self.ramp_end == 0 {
+        if !self.time_based && self.ramp_end == Nanos::MAX {
             self.passes_left -= 1;
             if self.passes_left == 0 {
                 self.passes_left = 1;
@@ -378,7 +397,7 @@ impl Worker {
         for schedule in self.schedules.iter().flatten() {
             let mut rest = schedule.clone();
             while count < limit && self.end != Nanos::MAX && self.start.saturating_add(rest.peek()) < self.end {
-                rest.advance(self.pending.map_or(4096, |io| io.length_bytes));
+                rest.advance(self.last_length);
                 count += 1;
             }
         }

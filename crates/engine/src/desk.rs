@@ -13,16 +13,24 @@ use iogauge_core::{Nanos, Worker};
 
 use crate::exchange::{LogQueue, Slices};
 
-/// Counts by powers of two: entry n counts values in `[2^n, 2^(n+1))`.
+/// Counts by powers of two.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Powers([u64; 21]);
 
 impl Powers {
-    /// Counts a value; zero is not counted.
+    /// Counts a value in entry n where it lies in `[2^n, 2^(n+1))`; zero is not counted.
     #[inline]
-    pub fn count(&mut self, value: u32) {
+    pub fn count_level(&mut self, value: u32) {
         if value > 0 {
             self.0[(31 - value.leading_zeros()).min(20) as usize] += 1;
+        }
+    }
+
+    /// Counts a value in entry n where it lies in `(2^(n-1), 2^n]`; zero is not counted.
+    #[inline]
+    pub fn count_batch(&mut self, value: u32) {
+        if value > 0 {
+            self.0[(32 - (value - 1).leading_zeros()).min(20) as usize] += 1;
         }
     }
 

@@ -114,8 +114,8 @@ impl Loop<'_> {
             desk.recorder.gap(looked.saturating_sub(now) + overslept, after);
             if calls > 0 {
                 desk.busy.submit_calls += calls;
-                desk.busy.submit_batch.count(submitted as u32);
-                desk.busy.depth.count(in_flight);
+                desk.busy.submit_batch.count_batch(submitted as u32);
+                desk.busy.depth.count_level(in_flight);
             }
             desk.busy.depth_area += u128::from(in_flight) * u128::from(after.saturating_sub(now));
             desk.busy.depth_time += after.saturating_sub(now);
@@ -131,7 +131,7 @@ impl Loop<'_> {
     fn complete<E: Engine>(&self, desk: &mut Held<'_>, done: &mut Vec<Completion>) {
         let Desk { worker, recorder, busy, log, .. } = &mut **desk;
         busy.reap_calls += 1;
-        busy.reap_batch.count(done.len() as u32);
+        busy.reap_batch.count_batch(done.len() as u32);
         if E::BLOCKS {
             for completion in done.iter() {
                 if completion.done - completion.start > LONG_GAP

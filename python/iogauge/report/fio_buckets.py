@@ -93,16 +93,13 @@ def depths(by_power: Sequence[int]) -> dict[str, float]:
 
 
 def batches(by_power: Sequence[int]) -> dict[str, float]:
-    """Return the percentages of ``iodepth_submit`` or ``iodepth_complete`` from counts by powers of two.
+    """Return the percentages of ``iodepth_submit`` or ``iodepth_complete`` from counts of ``submit_batch``'s classes.
 
-    fio's classes end with a power of two, ours begin with one: a batch of exactly 4, 8, 16, 32 or 64 is counted
-    one class higher than in fio, where it could not be told from 5, 9, 17, 33 or 65.
-
-    >>> batches([3, 1, 0, 0, 4])["4"], batches([3, 1, 0, 0, 4])["32"]
+    >>> batches([3, 1, 0, 0, 0, 4])["4"], batches([3, 1, 0, 0, 0, 4])["32"]
     (50.0, 50.0)
     """
-    # 1 and 2 to 3 are both in fio's class "4"; the class "0" is for calls that took nothing, which are not made.
-    merged = [0, sum(by_power[:2]), *by_power[2:]]
+    # 1, 2 and 3 to 4 are all in fio's class "4"; the class "0" is for calls that took nothing, which are not made.
+    merged = [0, sum(by_power[:3]), *by_power[3:]]
     return _shares(_BATCHES, merged)
 
 

@@ -9,7 +9,17 @@ from collections import Counter
 from collections.abc import Iterable
 
 from iogauge.machine import RowFigures
-from iogauge.schema import Direction, Interval, Kind, RowResult, RunPlan, RunRecord, Tally, TargetFacts, WorkerPlan
+from iogauge.schema import (
+    Direction,
+    Interval,
+    Kind,
+    RowResult,
+    RunPlan,
+    RunRecord,
+    Tally,
+    TargetFacts,
+    WorkerPlan,
+)
 from iogauge.stats.histogram import Histogram
 
 
@@ -17,7 +27,9 @@ def row_figures(record: RunRecord) -> list[RowFigures]:
     """Return one entry for every row and direction that completed or failed anything."""
     figures = []
     for row in record.result.rows:
-        workers = [worker for stage in record.plan.stages for worker in stage.workers if worker.row == row.row]
+        workers = [
+            worker for stage in record.plan.stages for worker in stage.workers if worker.row == row.row
+        ]
         jobs = [record.jobs.jobs[worker.job] for worker in workers]
         quantiles = tuple(sorted({percent / 100 for job in jobs for percent in job.percentile_list}))
         gap = Histogram.decode(row.loop_gap)

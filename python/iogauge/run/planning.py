@@ -11,7 +11,6 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 
 from iogauge.errors import IogaugeError
 from iogauge.schema import (
@@ -31,6 +30,7 @@ from iogauge.schema import (
     StagePlan,
     WorkerPlan,
 )
+from iogauge.workload import paths
 
 REPEATABLE_SEED = 0x89
 """Base of the seeds of jobs with randrepeat: the same requests in every run."""
@@ -60,16 +60,6 @@ class Opened:
     is_block_device: bool
 
 
-def file_names(job: Job, clone: int) -> tuple[str, ...]:
-    """Return the paths that one clone drives: those the job names, or fio's NAME.CLONE.FILE.
-
-    >>> file_names(Job(name="reader", directory="/data"), 2)
-    ('/data/reader.2.0',)
-    """
-    names = job.filenames or (f"{job.name}.{clone}.0",)
-    return tuple(str(Path(job.directory) / name) if job.directory else name for name in names)
-
-
 def needs(job_file: JobFile) -> tuple[Need, ...]:
     """Return every target once, with all that any job wants of it, in the order in which jobs name them."""
     found: dict[str, Need] = {}
@@ -77,7 +67,7 @@ def needs(job_file: JobFile) -> tuple[Need, ...]:
         if job.ioengine is EngineKind.NULL:
             continue
         for clone in range(job.numjobs):
-            names = file_names(job, clone)
+            names = paths(job, clone)
             for name in names:
                 size = _wanted_bytes(job, clone, len(names))
                 known = found.get(name)
@@ -169,10 +159,12 @@ def make_plan(
 
 
 def _files(job: Job, clone: int, opened: Mapping[str, Opened]) -> tuple[FilePlan, ...]:
-    names = file_names(job, clone)
+    names = paths(job, clone)
     if job.ioengine is EngineKind.NULL:
         whole = job.size.size_bytes if job.size and job.size.size_bytes else NULL_SIZE_BYTES
-        opened = {name: Opened(fd=-1, size_bytes=whole, writable=True, is_block_device=False) for name in names}
+        opened = {
+            name: Opened(fd=-1, size_bytes=whole, writable=True, is_block_device=False) for name in names
+        }
     plans = []
     for name in names:
         target = opened[name]
@@ -333,7 +325,9 @@ def _placed(workers: list[WorkerPlan], job_file: JobFile, cpus: Sequence[int]) -
         allowed = job.cpus_allowed
         if job.cpus_allowed_policy == "split":
             allowed = (allowed[worker.clone % len(allowed)],)
-        sharing = sum(bool(set(job_file.jobs[other.job].cpus_allowed or cpus) & set(allowed)) for other in workers)
+        sharing = sum(
+            bool(set(job_file.jobs[other.job].cpus_allowed or cpus) & set(allowed)) for other in workers
+        )
         room = len(job.cpus_allowed) >= sharing
         placed.append(worker.model_copy(update={"cpus": allowed, "spin": room}))
     return tuple(placed)

@@ -77,7 +77,8 @@ def to_batch(data: bytes) -> pa.RecordBatch:
         "issued_ns": pa.array(issued, mask=issued == np.iinfo(np.uint64).max),
     }
     columns = [
-        special[name] if name in special else pa.array(np.ascontiguousarray(records[name])) for name in SCHEMA.names
+        special[name] if name in special else pa.array(np.ascontiguousarray(records[name]))
+        for name in SCHEMA.names
     ]
     return pa.RecordBatch.from_arrays(columns, schema=SCHEMA)
 
