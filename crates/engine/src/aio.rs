@@ -16,6 +16,7 @@ use iogauge_core::{Completion, Errno, Kind, Nanos, Request};
 
 use crate::Engine;
 use crate::aio_context::{Context, Event, FDSYNC, FSYNC, Iocb, PREAD, PWRITE};
+use crate::batch;
 use crate::buffers::Buffers;
 use crate::clock::Clock;
 use crate::error::Error;
@@ -53,7 +54,6 @@ impl Aio {
     /// Sets everything up for `plan`.
     pub fn new(plan: &WorkerPlan, clock: Clock, waiter: Waiter) -> Result<Aio, Error> {
         let depth = plan.iodepth as usize;
-        let limit = |batch: Option<u32>| batch.map_or(usize::MAX, |batch| batch as usize);
         let (files, buffers) = (files::open_all(plan)?, Buffers::new(plan)?);
         let context = Context::new(plan.iodepth).map_err(|errno| {
             let unless_taken = probe::enough_aio(u64::from(plan.iodepth));
@@ -73,8 +73,8 @@ impl Aio {
             events: vec![Event::default(); depth].into(),
             in_flight: 0,
             finished: VecDeque::with_capacity(depth),
-            submit_limit: limit(plan.engine.submit_batch),
-            reap_limit: limit(plan.engine.reap_batch),
+            submit_limit: batch::submit_limit(plan),
+            reap_limit: batch::reap_limit(plan),
         })
     }
 

@@ -6,6 +6,7 @@
 pub mod affinity;
 mod aio;
 mod aio_context;
+mod batch;
 mod buffers;
 mod clock;
 mod collect;

@@ -6,6 +6,7 @@ use iogauge_core::plan::WorkerPlan;
 use iogauge_core::{Completion, Kind, Nanos, Request};
 
 use crate::Engine;
+use crate::batch;
 use crate::clock::Clock;
 use crate::error::Error;
 use crate::wait::Waiter;
@@ -24,12 +25,14 @@ pub struct Null {
 impl Null {
     /// Makes room for the requests of `plan`.
     pub fn new(plan: &WorkerPlan, clock: Clock, waiter: Waiter) -> Null {
-        let limit = |batch: Option<u32>| batch.map_or(usize::MAX, |batch| batch as usize);
         Null {
             clock,
             waiter,
-            reap_limit: limit(plan.engine.reap_batch),
-            submit_limit: limit(plan.engine.submit_batch),
+            reap_limit: batch::reap_limit(plan),
+            submit_limit: plan
+                .engine
+                .submit_batch
+                .map_or(usize::MAX, |batch| batch as usize),
             taken: Vec::with_capacity(plan.iodepth as usize),
         }
     }

@@ -20,6 +20,7 @@ use iogauge_core::plan::WorkerPlan;
 use iogauge_core::{Completion, Errno, Kind, Nanos, Request};
 
 use crate::Engine;
+use crate::batch;
 use crate::buffers::Buffers;
 use crate::clock::Clock;
 use crate::directions::Directions;
@@ -101,7 +102,6 @@ impl Uring {
             }
             templates.push(template);
         }
-        let limit = |batch: Option<u32>| batch.map_or(usize::MAX, |batch| batch as usize);
         Ok(Uring {
             clock,
             waiter,
@@ -110,8 +110,8 @@ impl Uring {
             in_flight: 0,
             finished: VecDeque::with_capacity(plan.iodepth as usize),
             templates,
-            submit_limit: limit(engine.submit_batch),
-            reap_limit: limit(engine.reap_batch),
+            submit_limit: batch::submit_limit(plan),
+            reap_limit: batch::reap_limit(plan),
             buffers,
             files,
         })

@@ -399,7 +399,8 @@ fn a_call_is_stamped_once() {
         }
     }
     let scratch = Scratch::new(&numbered(1));
-    for plan in variants(Rw::Randread, &scratch) {
+    for mut plan in variants(Rw::Randread, &scratch) {
+        plan.engine.submit_batch = Some(BLOCKS as u32);
         play(&plan, &mut Stamps).unwrap();
     }
     play(
