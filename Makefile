@@ -6,6 +6,10 @@ UV_MINIMUM := 0.9.0
 # The uv at hand where it is new enough to read uv.lock; otherwise one of our own, in .tools.
 UV := $(shell found=$$(uv --version 2>/dev/null | cut -d' ' -f2); \
 	printf '%s\n' $(UV_MINIMUM) "$${found:-0}" | sort -CV && echo uv || echo .tools/uv/bin/uv)
+# Where the system says whom to trust, so does it for uv: a company's proxy may have an authority of its own.
+ifneq ($(wildcard /etc/ssl/certs/ca-certificates.crt),)
+export UV_SYSTEM_CERTS ?= true
+endif
 BIN := .venv/bin
 CARGO_TEST := --workspace --exclude iogauge-py
 
@@ -15,7 +19,7 @@ SYSTEM_TOOLS := fio losetup addpart dmsetup cryptsetup mkswap mkfs.btrfs mkfs.ex
 .DEFAULT_GOAL := help
 
 help:
-	@echo "make demo         set up, press a 1 GiB file with writes, leave demo/report.html (about two minutes)"
+	@echo "make demo         set up, press a 1 GiB file with writes, leave demo/report.html (a minute)"
 	@echo "make test         everything that needs no root: check, Rust tests, Python tests"
 	@echo "make setup        .venv with the command .venv/bin/iogauge, from locked versions"
 	@echo "make check        formatting, lints, types, order of dependence"

@@ -17,7 +17,18 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-LOOKUP, FORGET, GETATTR, SETATTR, OPEN, READ, WRITE, STATFS, RELEASE, FSYNC = 1, 2, 3, 4, 14, 15, 16, 17, 18, 20
+LOOKUP, FORGET, GETATTR, SETATTR, OPEN, READ, WRITE, STATFS, RELEASE, FSYNC = (
+    1,
+    2,
+    3,
+    4,
+    14,
+    15,
+    16,
+    17,
+    18,
+    20,
+)
 SETXATTR, GETXATTR, FLUSH, INIT, INTERRUPT, DESTROY, BATCH_FORGET = 21, 22, 25, 26, 36, 38, 42
 DIRECT_IO = 1
 ROOT, FILE = 1, 2
@@ -83,7 +94,11 @@ class Unreliable:
             answer = struct.pack("<IIIIHHIIHHI28x", 7, 31, 1 << 20, 0, 16, 12, 1 << 20, 1, 256, 0, 0)
         elif opcode == LOOKUP:
             found = body.rstrip(b"\0") == b"data"
-            answer = struct.pack("<QQQQII", FILE, 1, 0, 0, 0, 0) + self._attributes(FILE) if found else -errno.ENOENT
+            answer = (
+                struct.pack("<QQQQII", FILE, 1, 0, 0, 0, 0) + self._attributes(FILE)
+                if found
+                else -errno.ENOENT
+            )
         elif opcode in (GETATTR, SETATTR):
             answer = struct.pack("<QII", 0, 0, 0) + self._attributes(node)
         elif opcode == OPEN:
@@ -129,7 +144,21 @@ class Unreliable:
         mode = stat.S_IFDIR | 0o755 if node == ROOT else stat.S_IFREG | 0o644
         size = 4096 if node == ROOT else self.size_bytes
         times = (now, now, now, 0, 0, 0)
-        return struct.pack("<QQQQQQIIIIIIIIII", node, size, -(-size // 512), *times[:3], *times[3:], mode, 1, 0, 0, 0, 4096, 0)
+        return struct.pack(
+            "<QQQQQQIIIIIIIIII",
+            node,
+            size,
+            -(-size // 512),
+            *times[:3],
+            *times[3:],
+            mode,
+            1,
+            0,
+            0,
+            0,
+            4096,
+            0,
+        )
 
 
 @contextlib.contextmanager

@@ -1,7 +1,7 @@
 """The cost and the latency of real I/O: io_uring and pvsync2 on a RAM-backed block device and on a file.
 
 Both programs get the same options. ``unbatched`` is fio's default, one request a system call; ``batched`` hands 32
-over at once and takes back whatever is there. User time is sampled by the kernel in ticks, so runs are long.
+over at once and takes 32 back at once: with a smaller iodepth_batch_complete_min both fall back to batches of a few. User time is sampled by the kernel in ticks, so runs are long.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ FILE = peers.ROOT / "bench" / "out" / "target.bin"
 RANDREAD: Job = {"rw": "randread", "bs": "4k", "direct": 1, "norandommap": 1, "time_based": 1}
 URING: Job = {**RANDREAD, "ioengine": "io_uring", "iodepth": 32, "fixedbufs": 1, "registerfiles": 1}
 UNBATCHED: Job = {"iodepth_batch": 1, "iodepth_batch_complete_min": 1, "iodepth_batch_complete_max": 1}
-BATCHED: Job = {"iodepth_batch": 32, "iodepth_batch_complete_min": 1, "iodepth_batch_complete_max": 32}
+BATCHED: Job = {"iodepth_batch": 32, "iodepth_batch_complete_min": 32, "iodepth_batch_complete_max": 32}
 
 
 def zram_unbatched(settings: Settings) -> Finding:

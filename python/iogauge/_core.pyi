@@ -21,6 +21,9 @@ class RunHandle:
 
 __version__: str
 
+def probe(plan: str) -> list[tuple[str, str, str]]:
+    """Return what the plan's engines will do differently here: code, message, hint."""
+
 def allowed_cpus() -> list[int]:
     """Return the CPUs that this process may run on."""
 

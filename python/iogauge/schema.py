@@ -162,7 +162,7 @@ class UniformDistribution(Model):
 
 
 class ZipfDistribution(Model):
-    """``zipf:theta[/center]``. ``center`` in [0, 1] rotates the hottest block there; without it blocks are scattered."""
+    """``zipf:theta[/center]``. ``center`` in [0, 1] rotates the hottest block there; else blocks are scattered."""
 
     kind: Literal["zipf"] = "zipf"
     theta: Annotated[float, Field(gt=0)]
@@ -233,7 +233,9 @@ class Job(Model):
     rw_sequence: int = 0
     """The ``:n`` of rw. Random: n I/Os in sequence from each drawn offset (0 and 1: one). Sequential: bytes added
     to the offset after each I/O, leaving a hole (negative goes backwards)."""
-    bs: PerDirection[BlockSize] = PerDirection[BlockSize].same(BlockSize(minimum_bytes=4096, maximum_bytes=4096))
+    bs: PerDirection[BlockSize] = PerDirection[BlockSize].same(
+        BlockSize(minimum_bytes=4096, maximum_bytes=4096)
+    )
     ba: PerDirection[NonNegative] = PerDirection[int].same(0)
     """Alignment of random offsets in bytes; 0 means the direction's smallest block size."""
     iodepth: Positive = 1

@@ -11,6 +11,7 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 
 LONGEST = 500
+LONGEST_TEST = 600
 LONGER = {
     "python/iogauge/schema.py": 1000,  # one vocabulary, one file
 }
@@ -52,7 +53,8 @@ def test_rust_opens_with_what_it_is(path: str) -> None:
 @pytest.mark.parametrize("path", PYTHON + RUST)
 def test_ends_within_reach(path: str) -> None:
     lines = len((ROOT / path).read_text().splitlines())
-    assert lines <= LONGER.get(path, LONGEST), f"{path} has {lines} lines: split it by purpose"
+    usual = LONGEST_TEST if "tests" in Path(path).parts else LONGEST
+    assert lines <= LONGER.get(path, usual), f"{path} has {lines} lines: split it by purpose"
 
 
 @pytest.mark.parametrize("path", PYTHON + RUST + PROSE)

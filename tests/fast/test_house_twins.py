@@ -1,4 +1,4 @@
-"""Things written down twice say the same: schema.py and its Rust twins, versions, commands, examples."""
+"""Things written down twice say the same: schema.py and its Rust twins, versions, commands."""
 
 from __future__ import annotations
 
@@ -142,20 +142,3 @@ def test_commands_that_documents_name_exist(document: str) -> None:
 def test_continuous_integration_runs_the_test_command_of_the_readme() -> None:
     assert re.search(r"^make test$", (ROOT / ".ci" / "run").read_text(), re.MULTILINE)
     assert "make test" in (ROOT / "README.md").read_text()
-
-
-def examples() -> list[Path]:
-    return sorted((ROOT / "examples").glob("**/*.fio"))
-
-
-def test_there_are_examples() -> None:
-    assert examples()
-
-
-@pytest.mark.parametrize("path", examples(), ids=lambda path: path.name)
-def test_every_example_is_a_job_file(path: Path) -> None:
-    from iogauge import workload
-
-    job_file = workload.load(path, environ={})
-    assert job_file.jobs
-    assert len(job_file.options) == len(job_file.jobs)

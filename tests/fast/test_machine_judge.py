@@ -148,6 +148,11 @@ def test_who_set_the_pace(fields: dict[str, object], limited: bool) -> None:
         ({"asked_iops": 10_190, "poisson": True}, False),
         ({"asked_iops": 10_300, "poisson": True}, True),
         ({"asked_iops": 5_000}, False),
+        ({"overdue": 100}, False),
+        ({"overdue": 101}, True),
+        ({"overdue": 10, "ios": 1_000, "quantiles": ()}, False),
+        ({"overdue": 11, "ios": 1_000, "quantiles": ()}, True),
+        ({"overdue": 2_000, "asked_iops": 10_200}, True),
     ],
 )
 def test_a_rate_that_was_missed(fields: dict[str, object], missed: bool) -> None:

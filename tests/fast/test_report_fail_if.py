@@ -143,7 +143,35 @@ def test_a_quantile_that_its_sample_cannot_support_is_neither_kept_nor_broken() 
 
 
 def test_a_latency_of_nothing_is_unknown() -> None:
-    assert found("job=reader: write.p50 > 1ms") == [("reader", None, True)]
+    idle = report_records.record([READER, WRITER], [{}, {}])
+    assert [each.unknown for each in parse("write.p50 > 1ms").check(idle)] == [True]
+    assert [each.row for each in parse("p50 > 1ms").check(idle)] == ["reader", "writer"]
+
+
+def test_a_direction_that_is_named_is_not_asked_of_rows_that_do_not_issue_it() -> None:
+    assert found("write.mean > 1ns") == [("writer", pytest.approx(30_000, rel=1e-3), False)]
+    assert found("write.bw < 1B/s") == []
+    assert found("sync.mean > 1ns") == [("writer", None, True)]
+    assert found("job=reader: write.p50 > 1ms") == []
+
+
+def test_a_group_is_asked_for_what_any_of_its_jobs_issues() -> None:
+    jobs = [READER, WRITER]
+    plan = report_records.plan(jobs)
+    workers = tuple(worker.model_copy(update={"row": 0}) for worker in plan.stages[0].workers)
+    grouped = plan.model_copy(update={"stages": (plan.stages[0].model_copy(update={"workers": workers}),)})
+    writes = builders.tally({30_000: 50}, block_bytes=4096)
+    both = report_records.record(
+        [READER], [{WRITE: writes}], file=report_records.job_file(*jobs), plan=grouped
+    )
+    assert [each.row for each in parse("write.mean > 1us").check(both)] == ["reader"]
+
+
+def test_whether_a_condition_concerns_jobs_at_all() -> None:
+    reads, writes = report_records.job_file(READER), report_records.job_file(WRITER)
+    assert [parse("write.p50 > 1ms").concerns(jobs) for jobs in (reads, writes)] == [False, True]
+    assert [parse("job=reader: p50 > 1ms").concerns(jobs) for jobs in (reads, writes)] == [True, False]
+    assert parse("p50 > 1ms").concerns(reads)
 
 
 def test_slat_without_a_submission_call_is_unknown() -> None:

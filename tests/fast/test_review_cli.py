@@ -15,7 +15,7 @@ from iogauge.cli import main
 from iogauge.schema import Code, Interval, JobFile, RunRecord
 from iogauge.schema import Warning as Caution
 from iogauge.store import Review
-from tests import builders
+from tests import builders, report_records
 
 LIMIT_BPS = 800_000_000
 
@@ -46,6 +46,7 @@ class Engine(ModuleType):
             seed=seed,
             limit_Bps=LIMIT_BPS,
             stopped_by=stopped_by,
+            plan=report_records.plan(job_file.jobs),
             warnings=self.warnings(job_file),
         )
         for interval in intervals:
@@ -83,6 +84,9 @@ def test_prints_a_table_and_what_to_do_next(engine: Engine, capsys: pytest.Captu
     assert lines[10].split()[0] == "700"
     assert lines[11].startswith("~ fewer than ten samples")
     assert "times" in lines[12]
+    assert lines[13].startswith(
+        "this takes requests as independent, since steps have fewer than 10 intervals"
+    )
     assert lines[-1] == "next: iogauge report saved"
     assert "seed 7" in err
     assert len(engine.runs) == 9

@@ -7,7 +7,7 @@ import pytest
 from scipy.stats import binom
 
 from iogauge.stats.histogram import Histogram
-from iogauge.stats.quantiles import FEWEST_BLOCKS, LEVEL, Estimate, Sample, binomial_interval
+from iogauge.stats.quantiles import FEWEST_BLOCKS, LEVEL, Estimate, Sample, binomial_interval, binomial_rank
 
 
 @pytest.mark.parametrize(("count", "q"), [(100, 0.5), (1000, 0.5), (1000, 0.99), (2000, 0.9), (1009, 0.25)])
@@ -20,6 +20,14 @@ def test_binomial_ranks_cover_at_least_the_level(count: int, q: float) -> None:
     assert covered >= LEVEL
     narrower = binom.cdf(high - 2, count, q) - binom.cdf(low, count, q)
     assert narrower < LEVEL
+
+
+@pytest.mark.parametrize("level", [0.025, 0.975])
+@pytest.mark.parametrize("q", [0.0001, 0.25, 0.5, 0.99, 0.99999])
+def test_ranks_are_those_of_scipys_own_distribution(level: float, q: float) -> None:
+    counts = [1, 2, 9, 100, 1009, 10**5, 10**7, 3 * 10**9]
+    found = [binomial_rank(level, count, q) for count in counts]
+    assert found == [int(binom.ppf(level, count, q)) for count in counts]
 
 
 def test_an_interval_that_the_sample_cannot_close_is_open() -> None:

@@ -83,7 +83,6 @@ ERRORS = {
     ("--name=a", "--debug=parse"): "argument 2: [a] --debug=parse: is an option of fio's command line",
     ("--name=a", "--bs", "x"): "argument 2: [a] --bs x: is not a whole number",
     ("--name=a", "--description=a\nb"): "argument 2: --description=a\\nb: the value is not one line",
-    ("--name=a", "--iodepth=4"): "argument 2: [a] --iodepth=4: ioengine=psync does one I/O at a time",
     ("no-such.fio",): "no-such.fio: No such file",
     ("--rw=read",): "command line: there is no job",
     (): "command line: there is no job",

@@ -234,7 +234,7 @@ REFUSED = (
     "iodepth=0", "iodepth=-1", "iodepth=99999", "numjobs=0", "numjobs=5000", "bs=0", "bs=3g", "direct", "direct=2",
     "direct=yes", "rw", "rw=", "runtime", "bs = 4k", "bs= 4k", "=4k", "=", "x" * 5000, "exitall=0", "time_based",
     "rate=1m\nrate_iops=1", "rate=1m\nrate_min=2m", "size=1k", "bssplit=4k/50:8k/50\nbs=8k", "bsrange=1k-4k\nbs=8k",
-    "bssplit=4k/50:8k/50\nbsrange=4k-8k", "iodepth=4", "ioengine=pvsync2\niodepth=2", "hipri", "fixedbufs",
+    "bssplit=4k/50:8k/50\nbsrange=4k-8k", "hipri", "fixedbufs",
     "ioengine=libaio\nhipri", "ioengine=io_uring\nsqthread_poll_cpu=1", "write_bw_log=", "description=", "runtime=-5",
     "thinktime_blocks=0", "randseed=-1", "randseed=0x8000000000000000", "cpus_allowed", "percentile_list", "name=other",
     "directory=/a:/b", "${NOT_SET}=1", "rw=${NOT_SET}", "runtime=300000000000d", "ba=0", "kb_base=512", "fsync=4g",
@@ -251,8 +251,13 @@ def test_refusals_name_place_section_and_option(lines: str) -> None:
 
 
 def test_an_error_of_global_options_names_the_section_that_they_break() -> None:
-    error = refusal("[global]\niodepth=8\nioengine=libaio\n[fine]\n[broken]\nioengine=psync\n")
-    assert str(error) == "t.fio:2: [broken] iodepth=8: ioengine=psync does one I/O at a time"
+    error = refusal("[global]\nrate_min=8m\n[fine]\nrate=9m\n[broken]\nrate=1m\n")
+    assert str(error) == "t.fio:2: [broken] rate_min=8m: is above rate"
+
+
+def test_a_depth_that_the_engine_cannot_keep_is_no_error() -> None:
+    """As in fio, which notes it and keeps one I/O in flight; so does the plan (``run.planning``)."""
+    assert job("ioengine=psync\niodepth=8").iodepth == 8
 
 
 def test_a_section_renamed_needs_a_file_name() -> None:

@@ -10,6 +10,7 @@ import time
 from pathlib import Path
 
 import pytest
+
 from unreliable import unreliable
 
 IOGAUGE = Path(sys.executable).with_name("iogauge")

@@ -369,6 +369,7 @@ def test_the_disk_that_this_system_runs_from() -> None:
 
 # --- Content: refused, unless --destroy names this very device ------------------------------------------------
 
+QUICK_KEY = ("--pbkdf", "pbkdf2", "--pbkdf-force-iterations", "1000")
 MAKERS = {
     "ext2": ("mke2fs", "-q", "-t", "ext2"),
     "ext3": ("mke2fs", "-q", "-t", "ext3"),
@@ -378,7 +379,7 @@ MAKERS = {
     "xfs": ("mkfs.xfs", "-q"),
     "vfat": ("mkfs.vfat",),
     "minix": ("mkfs.minix",),
-    "LUKS": ("cryptsetup", "-q", "luksFormat", "--key-file", "/etc/hostname"),
+    "LUKS": ("cryptsetup", "-q", "luksFormat", *QUICK_KEY, "--key-file", "/etc/hostname"),
     "f2fs": ("mkfs.f2fs",),
     "ntfs": ("mkfs.ntfs", "-q", "-F"),
 }
@@ -399,7 +400,9 @@ def test_a_filesystem_signature(kind: str, tmp_path: Path, attach: Attach) -> No
     assert f"--destroy {disk}" in error.hint
     messages: list[str] = []
     with open_target(disk, write=True, destroy=(disk,), on_message=messages.append):
-        assert messages == [f"{disk}: overwriting {kind}, as --destroy says"]
+        assert len(messages) == 1
+        assert messages[0].startswith(f"{disk}: overwriting {kind}")
+        assert messages[0].endswith(", as --destroy says")
 
 
 def test_a_partition_table(disk: str) -> None:

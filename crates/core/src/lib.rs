@@ -11,6 +11,8 @@ pub mod recorder;
 pub mod request;
 pub mod results;
 pub mod stage;
+#[cfg(test)]
+mod testing;
 pub mod time;
 pub mod worker;
 

@@ -26,7 +26,10 @@ pub enum Rw {
 impl Rw {
     /// Whether offsets are drawn at random.
     pub const fn random(self) -> bool {
-        matches!(self, Rw::Randread | Rw::Randwrite | Rw::Randtrim | Rw::Randrw | Rw::Randtrimwrite)
+        matches!(
+            self,
+            Rw::Randread | Rw::Randwrite | Rw::Randtrim | Rw::Randrw | Rw::Randtrimwrite
+        )
     }
 }
 
@@ -76,10 +79,21 @@ pub struct Zone {
 #[allow(missing_docs)]
 pub enum Distribution {
     Random,
-    Zipf { theta: f64, center: Option<f64> },
-    Pareto { h: f64, center: Option<f64> },
-    Normal { deviation_percent: f64, center: Option<f64> },
-    Zoned { zones: Vec<Zone> },
+    Zipf {
+        theta: f64,
+        center: Option<f64>,
+    },
+    Pareto {
+        h: f64,
+        center: Option<f64>,
+    },
+    Normal {
+        deviation_percent: f64,
+        center: Option<f64>,
+    },
+    Zoned {
+        zones: Vec<Zone>,
+    },
 }
 
 /// Which offset, length and direction come next.

@@ -54,7 +54,12 @@ impl Direction {
     /// How many there are.
     pub const COUNT: usize = 4;
     /// All of them, in the order of their index.
-    pub const ALL: [Direction; Self::COUNT] = [Direction::Read, Direction::Write, Direction::Trim, Direction::Sync];
+    pub const ALL: [Direction; Self::COUNT] = [
+        Direction::Read,
+        Direction::Write,
+        Direction::Trim,
+        Direction::Sync,
+    ];
 
     /// The name used in results.
     pub const fn name(self) -> &'static str {

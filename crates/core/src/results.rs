@@ -47,12 +47,21 @@ impl From<&MergedSide> for Tally {
         Self {
             ios: counts.ios,
             bytes: counts.bytes,
-            errors: counts.errors.iter().filter(|&&(_, count)| count > 0).copied().collect(),
+            errors: counts
+                .errors
+                .iter()
+                .filter(|&&(_, count)| count > 0)
+                .copied()
+                .collect(),
             short: counts.short,
             flagged: counts.flagged,
             late: counts.late,
-            histograms: kept().map(|(name, merged)| (name, Bytes(merged.encode()))).collect(),
-            exact: kept().map(|(name, merged)| (name, *merged.exact())).collect(),
+            histograms: kept()
+                .map(|(name, merged)| (name, Bytes(merged.encode())))
+                .collect(),
+            exact: kept()
+                .map(|(name, merged)| (name, *merged.exact()))
+                .collect(),
         }
     }
 }
@@ -60,7 +69,9 @@ impl From<&MergedSide> for Tally {
 /// The tallies of a merged slice, by direction.
 pub fn tallies(slice: &MergedSlice) -> BTreeMap<&'static str, Tally> {
     let sides = Direction::ALL.iter().zip(&slice.sides);
-    sides.filter_map(|(direction, side)| Some((direction.name(), side.as_ref()?.into()))).collect()
+    sides
+        .filter_map(|(direction, side)| Some((direction.name(), side.as_ref()?.into())))
+        .collect()
 }
 
 /// A histogram that may be empty, as bytes.
@@ -84,7 +95,13 @@ pub struct Interval {
 
 impl Interval {
     /// The part of `row` that `slice` tells of.
-    pub fn new(stage: u32, row: u32, span: Span, (start_ns, end_ns): (Nanos, Nanos), slice: &MergedSlice) -> Self {
+    pub fn new(
+        stage: u32,
+        row: u32,
+        span: Span,
+        (start_ns, end_ns): (Nanos, Nanos),
+        slice: &MergedSlice,
+    ) -> Self {
         Self {
             stage,
             row,

@@ -7,6 +7,9 @@
 use crate::plan::StagePlan;
 use crate::time::{Nanos, SECOND};
 
+/// A rate may settle for so long before its minimum is checked, as in fio.
+const SETTLE: Nanos = 2 * SECOND;
+
 /// Why a stage is ended before its workers are done.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
 #[serde(rename_all = "snake_case")]
@@ -34,8 +37,8 @@ struct Member {
     exitall: bool,
     /// Bytes a second at least, by direction; 0: no limit.
     rate_min: [u64; 3],
-    /// First instant at which the minimum is checked, since the stage's start.
-    measured_from: Nanos,
+    /// From and until when the minimum is checked, since the stage's start.
+    checked: (Nanos, Nanos),
     /// The window under way: its start, and the bytes completed by then.
     window: Option<(Nanos, [u64; 3])>,
 }
@@ -54,19 +57,34 @@ impl Stage {
         let members = plan
             .workers
             .iter()
-            .map(|worker| Member {
-                phase: Phase::Preparing,
-                exitall: worker.exitall,
-                rate_min: [
-                    worker.schedule.read.rate_min_Bps,
-                    worker.schedule.write.rate_min_Bps,
-                    worker.schedule.trim.rate_min_Bps,
-                ],
-                measured_from: worker.start_delay_ns + worker.ramp_ns,
-                window: None,
+            .map(|worker| {
+                let measured_from = worker.start_delay_ns.saturating_add(worker.ramp_ns);
+                let end = if worker.runtime_ns == 0 {
+                    Nanos::MAX
+                } else {
+                    worker.runtime_ns
+                };
+                Member {
+                    phase: Phase::Preparing,
+                    exitall: worker.exitall,
+                    rate_min: [
+                        worker.schedule.read.rate_min_Bps,
+                        worker.schedule.write.rate_min_Bps,
+                        worker.schedule.trim.rate_min_Bps,
+                    ],
+                    checked: (
+                        measured_from.saturating_add(SETTLE),
+                        measured_from.saturating_add(end),
+                    ),
+                    window: None,
+                }
             })
             .collect();
-        Self { members, start: None, stopped: None }
+        Self {
+            members,
+            start: None,
+            stopped: None,
+        }
     }
 
     /// A worker has everything it needs. True once all have.
@@ -74,7 +92,9 @@ impl Stage {
         if self.members[worker].phase == Phase::Preparing {
             self.members[worker].phase = Phase::Ready;
         }
-        self.members.iter().all(|member| member.phase != Phase::Preparing)
+        self.members
+            .iter()
+            .all(|member| member.phase != Phase::Preparing)
     }
 
     /// All begin at `now`, or `start_delay` after it.
@@ -82,8 +102,15 @@ impl Stage {
     /// # Panics
     /// Where a worker is not ready: the barrier is the caller's to keep.
     pub fn begin(&mut self, now: Nanos) {
-        assert!(self.members.iter().all(|member| member.phase == Phase::Ready), "a worker is not ready");
-        self.members.iter_mut().for_each(|member| member.phase = Phase::Running);
+        assert!(
+            self.members
+                .iter()
+                .all(|member| member.phase == Phase::Ready),
+            "a worker is not ready"
+        );
+        self.members
+            .iter_mut()
+            .for_each(|member| member.phase = Phase::Running);
         self.start = Some(now);
     }
 
@@ -100,12 +127,18 @@ impl Stage {
     }
 
     /// Looks at how far a worker has come (bytes completed by direction: read, write, trim). True where it fell below
-    /// its `rate_min` over the last second or more: it is to be ended with an error, it alone, as in fio.
+    /// its `rate_min` over the last second or more: it is to be ended with an error, it alone, as in fio. Nothing is
+    /// checked while the rate settles, once the worker or the stage is at its end, and where nobody looked for so long that
+    /// whoever runs the worker must have stood still as well.
     pub fn too_slow(&mut self, worker: usize, now: Nanos, bytes: [u64; 3]) -> bool {
-        let Some(start) = self.start else { return false };
+        let Some(start) = self.start else {
+            return false;
+        };
         let at = now.saturating_sub(start);
         let member = &mut self.members[worker];
-        if member.phase != Phase::Running || member.rate_min == [0; 3] || at < member.measured_from {
+        let (from, to) = member.checked;
+        let ending = self.stopped.is_some() || at >= to;
+        if member.phase != Phase::Running || member.rate_min == [0; 3] || ending || at < from {
             return false;
         }
         let Some((since, before)) = member.window else {
@@ -117,6 +150,9 @@ impl Stage {
             return false;
         }
         member.window = Some((at, bytes));
+        if length >= 2 * SECOND {
+            return false;
+        }
         (0..3).any(|direction| {
             let moved = u128::from(bytes[direction] - before[direction]) * u128::from(SECOND);
             moved < u128::from(member.rate_min[direction]) * u128::from(length)
@@ -139,7 +175,9 @@ impl Stage {
 
     /// Whether all workers are finished.
     pub fn done(&self) -> bool {
-        self.members.iter().all(|member| member.phase == Phase::Finished)
+        self.members
+            .iter()
+            .all(|member| member.phase == Phase::Finished)
     }
 }
 

@@ -9,7 +9,7 @@
 //! started in time. Otherwise two seconds lost by the generator would look like two seconds of queueing.
 
 use crate::generate::{Io, Pattern, PatternError, Schedule, child_seed};
-use crate::plan::WorkerPlan;
+use crate::plan::{Rw, WorkerPlan};
 use crate::recorder::{self, LATE};
 use crate::request::{Completion, Direction, Errno, Kind, Request, Want};
 use crate::time::Nanos;
@@ -35,41 +35,100 @@ pub struct Worker {
     free: Box<[u32]>,
     free_head: usize,
     in_flight: u32,
-    low: u32,
-    complete_min: u32,
-    /// Full, and waiting to be drained to `low`.
+    /// Once full, it is filled again when no more than this are in flight.
+    refill_at: u32,
+    /// Full, and waiting to be drained to `refill_at`.
     blocked: bool,
+    /// When it was last drained so far: the free slots were not to be used before.
+    drained_at: Nanos,
     draining: bool,
     start: Nanos,
     /// End of its time; `Nanos::MAX` where it has no limit.
     end: Nanos,
     /// `Nanos::MAX` once it is over, or where there is none.
     ramp_end: Nanos,
-    time_based: bool,
-    number_ios: u64,
-    io_bytes: u64,
-    issued_ios: u64,
-    issued_bytes: u64,
+    /// What was issued since the end of the ramp, and how much of it there is to be.
+    issued: Counted,
+    limits: Option<Limits>,
     /// Length of the last request issued, which stands for those that never were.
     last_length: u32,
-    passes_left: u64,
-    /// Loops repeat the same requests.
+    /// A new pass repeats the requests of the first.
     replay: bool,
+    /// A trimwrite's trims come with its writes and do not count beside them.
+    trims_count: bool,
     think: Think,
+    /// When nobody looked for completions, the last time that this went on for long.
+    away: (Nanos, Nanos),
     continue_on_read_error: bool,
     continue_on_write_error: bool,
     failed: Option<Errno>,
 }
 
-/// Pauses between requests.
+/// What counts toward the limits: reads, writes and trims, not syncs.
+#[derive(Clone, Copy, Debug, Default)]
+struct Counted {
+    ios: u64,
+    bytes: u64,
+}
+
+/// When a job that is not time_based is done. fio's rules, as fio 3.33 was seen to follow them: the loops multiply the limits,
+/// and where the region is used up sooner, it is gone over `loops` times and then on until `io_bytes` are reached once.
+#[derive(Clone, Copy, Debug)]
+struct Limits {
+    /// 0: no limit.
+    ios: u64,
+    /// 0: no limit.
+    io_bytes: u64,
+    all_bytes: u64,
+    passes_left: u64,
+    /// Without a random map nothing is ever used up.
+    endless: bool,
+}
+
+impl Limits {
+    fn new(plan: &WorkerPlan) -> Self {
+        Self {
+            ios: plan.number_ios.saturating_mul(plan.loops),
+            io_bytes: plan.io_bytes,
+            all_bytes: plan.io_bytes.saturating_mul(plan.loops),
+            passes_left: plan.loops,
+            endless: plan.io_bytes > 0 && plan.pattern.rw.random() && !plan.pattern.random_map,
+        }
+    }
+
+    #[inline]
+    fn reached(&self, issued: Counted) -> bool {
+        (self.ios > 0 && issued.ios >= self.ios)
+            || (self.io_bytes > 0
+                && issued.bytes
+                    >= if self.passes_left == 0 {
+                        self.io_bytes
+                    } else {
+                        self.all_bytes
+                    })
+    }
+
+    /// A pass is over: whether there is another.
+    fn next_pass(&mut self, issued: Counted) -> bool {
+        if !self.endless {
+            self.passes_left = self.passes_left.saturating_sub(1);
+        }
+        self.passes_left > 0 || issued.bytes < self.io_bytes
+    }
+}
+
+/// Pauses between requests: so many are issued, all of them are waited for, and then nothing happens for a while.
 #[derive(Debug)]
 struct Think {
     pause: Nanos,
     spin: Nanos,
     blocks: u64,
-    completed: u64,
+    /// Requests until the next pause; 0: waiting for those in flight.
+    left: u64,
     /// The pause under way: when its spinning ends, and when it does.
     until: Option<(Nanos, Nanos)>,
+    /// When the last pause ended: nothing was meant to be issued before.
+    resumed: Nanos,
 }
 
 impl Worker {
@@ -78,8 +137,11 @@ impl Worker {
     /// # Errors
     /// Where the pattern cannot be drawn, such as a region smaller than a block.
     pub fn new(plan: &WorkerPlan) -> Result<Self, PatternError> {
-        let regions: Vec<(u64, u64)> =
-            plan.files.iter().map(|file| (file.region_offset_bytes, file.region_bytes)).collect();
+        let regions: Vec<(u64, u64)> = plan
+            .files
+            .iter()
+            .map(|file| (file.region_offset_bytes, file.region_bytes))
+            .collect();
         let nothing = Request {
             slot: 0,
             target: 0,
@@ -90,10 +152,12 @@ impl Worker {
             ready: 0,
         };
         let schedule = |rate: crate::plan::SchedulePlan, direction: u64| {
+            // A rate for a direction that is never issued would stay due for ever.
             let issued = recorder::directions(plan)[direction as usize];
             (issued && (rate.rate_iops > 0 || rate.rate_Bps > 0))
                 .then(|| Schedule::new(rate, plan.poisson, child_seed(plan.seed, direction)))
         };
+        let rw = plan.pattern.rw;
         Ok(Self {
             pattern: Pattern::new(&plan.pattern, &regions, plan.seed)?,
             schedules: [
@@ -103,33 +167,38 @@ impl Worker {
             ],
             pending: None,
             slots: (0..plan.iodepth)
-                .map(|slot| Slot { request: Request { slot, ..nothing }, free_at: 0, busy: false })
+                .map(|slot| Slot {
+                    request: Request { slot, ..nothing },
+                    free_at: 0,
+                    busy: false,
+                })
                 .collect(),
             free: (0..plan.iodepth).collect(),
             free_head: 0,
             in_flight: 0,
-            low: plan.iodepth_low.min(plan.iodepth),
-            complete_min: plan.complete_min.max(1),
+            refill_at: plan
+                .iodepth_low
+                .min(plan.iodepth.saturating_sub(plan.complete_min.max(1))),
             blocked: false,
+            drained_at: 0,
             draining: false,
             start: 0,
             end: Nanos::MAX,
             ramp_end: Nanos::MAX,
-            time_based: plan.time_based,
-            number_ios: plan.number_ios,
-            io_bytes: plan.io_bytes,
-            issued_ios: 0,
-            issued_bytes: 0,
+            issued: Counted::default(),
+            limits: (!plan.time_based).then(|| Limits::new(plan)),
             last_length: plan.pattern.sizes.write.minimum_bytes,
-            passes_left: plan.loops,
-            replay: plan.replay_loops,
+            replay: plan.replay_loops && !plan.time_based && rw.random() && plan.pattern.random_map,
+            trims_count: !matches!(rw, Rw::Trimwrite | Rw::Randtrimwrite),
             think: Think {
                 pause: plan.thinktime_ns,
                 spin: plan.thinktime_spin_ns.min(plan.thinktime_ns),
                 blocks: plan.thinktime_blocks.max(1),
-                completed: 0,
+                left: plan.thinktime_blocks.max(1),
                 until: None,
+                resumed: 0,
             },
+            away: (0, 0),
             continue_on_read_error: plan.continue_on_read_error,
             continue_on_write_error: plan.continue_on_write_error,
             failed: None,
@@ -140,15 +209,20 @@ impl Worker {
     /// the limits; a `runtime` of 0 is no limit.
     pub fn begin(&mut self, start: Nanos, ramp: Nanos, runtime: Nanos) {
         self.start = start;
-        self.ramp_end = if ramp == 0 { Nanos::MAX } else { start + ramp };
-        self.end = if runtime == 0 { Nanos::MAX } else { start + ramp + runtime };
+        let ramp_end = start.saturating_add(ramp);
+        self.ramp_end = if ramp == 0 { Nanos::MAX } else { ramp_end };
+        self.end = if runtime == 0 {
+            Nanos::MAX
+        } else {
+            ramp_end.saturating_add(runtime)
+        };
         for slot in &mut self.slots {
             slot.free_at = start;
         }
     }
 
     /// What the worker wants at `now`. `now` never goes back.
-    #[inline]
+    #[inline(always)] // A request that is returned in memory costs more to copy than to make.
     pub fn next(&mut self, now: Nanos) -> Want {
         if now >= self.ramp_end {
             self.end_ramp();
@@ -159,29 +233,43 @@ impl Worker {
         if self.draining {
             return match self.in_flight {
                 0 => Want::Finished,
-                completions => Want::Wait { completions, until: None },
+                completions => Want::Wait {
+                    completions,
+                    until: None,
+                },
             };
         }
         if self.in_flight as usize == self.slots.len() {
             self.blocked = true;
         }
         if self.blocked {
-            let above = self.in_flight.saturating_sub(self.low);
-            if self.in_flight as usize == self.slots.len() || above > 0 {
-                let completions = self.complete_min.max(above).min(self.in_flight);
-                return Want::Wait { completions, until: self.deadline(now) };
+            if self.in_flight > self.refill_at {
+                return Want::Wait {
+                    completions: self.in_flight - self.refill_at,
+                    until: self.deadline(now),
+                };
             }
             self.blocked = false;
         }
+        if self.think.left == 0 {
+            return Want::Wait {
+                completions: self.in_flight,
+                until: self.deadline(now),
+            };
+        }
         if let Some((spin_until, until)) = self.think.until.filter(|_| now < self.end) {
             if now < spin_until {
-                return Want::Spin { until: spin_until.min(self.end) };
+                return Want::Spin {
+                    until: spin_until.min(self.end),
+                };
             }
             if now < until {
                 return self.wait_until(until);
             }
         }
         let Some(io) = self.pending.take().or_else(|| self.draw(now)) else {
+            // All is done, so nothing is due any more.
+            self.schedules = [None, None, None];
             self.draining = true;
             return self.next(now);
         };
@@ -189,13 +277,13 @@ impl Worker {
     }
 
     /// Issues `io` if it is due, and waits for its time otherwise.
-    #[inline]
+    #[inline(always)]
     fn place(&mut self, io: Io, now: Nanos) -> Want {
         let mut intended = now;
         let direction = io.kind.direction() as usize;
         if let Some(Some(schedule)) = self.schedules.get_mut(direction) {
             intended = self.start.saturating_add(schedule.peek());
-            if intended > now {
+            if intended > now || intended >= self.end {
                 self.pending = Some(io);
                 if now >= self.end {
                     self.draining = true;
@@ -205,31 +293,51 @@ impl Worker {
             }
             schedule.advance(io.length_bytes);
             if let Some((_, until)) = self.think.until.take() {
-                intended = intended.max(until);
+                self.think.resumed = until;
             }
+            intended = intended.max(self.think.resumed);
         } else if let Some((_, until)) = self.think.until.take() {
+            self.think.resumed = until;
             intended = until;
         }
         let place = self.free[self.free_head];
-        self.free_head = if self.free_head + 1 == self.free.len() { 0 } else { self.free_head + 1 };
+        self.free_head = if self.free_head + 1 == self.free.len() {
+            0
+        } else {
+            self.free_head + 1
+        };
         self.in_flight += 1;
-        self.issued_ios += 1;
-        self.issued_bytes += u64::from(io.length_bytes);
-        if io.length_bytes > 0 {
-            self.last_length = io.length_bytes;
-        }
+        self.count(&io);
         let slot = &mut self.slots[place as usize];
         slot.busy = true;
-        slot.request = Request {
+        // Made once and stored twice: read back from the slot it would wait for its own narrower stores.
+        let request = Request {
             slot: place,
             target: io.target,
             kind: io.kind,
             offset_bytes: io.offset_bytes,
             length_bytes: io.length_bytes,
             intended,
-            ready: intended.max(slot.free_at),
+            ready: intended.max(slot.free_at).max(self.drained_at),
         };
-        Want::Issue(slot.request)
+        slot.request = request;
+        Want::Issue(request)
+    }
+
+    /// Counts a request toward the limits and the next pause.
+    #[inline]
+    fn count(&mut self, io: &Io) {
+        if matches!(io.kind, Kind::Sync | Kind::DataSync) {
+            return;
+        }
+        self.last_length = io.length_bytes;
+        if self.think.pause > 0 {
+            self.think.left -= 1;
+        }
+        if self.trims_count || io.kind != Kind::Trim {
+            self.issued.ios += 1;
+            self.issued.bytes += u64::from(io.length_bytes);
+        }
     }
 
     /// What counts begins here: limits are counted anew, and what a schedule still owed from the ramp is let go, so that
@@ -238,31 +346,34 @@ impl Worker {
     fn end_ramp(&mut self) {
         let ramp = self.ramp_end - self.start;
         self.ramp_end = Nanos::MAX;
-        (self.issued_ios, self.issued_bytes) = (0, 0);
-        let length = self.last_length;
+        self.issued = Counted::default();
         for schedule in self.schedules.iter_mut().flatten() {
-            while schedule.peek() < ramp {
-                schedule.advance(length);
-            }
+            schedule.let_go(ramp);
         }
     }
 
     /// The next request of the pattern, as far as the job's limits allow one.
     #[inline]
     fn draw(&mut self, now: Nanos) -> Option<Io> {
-        if self.number_ios > 0 && self.issued_ios >= self.number_ios {
-            return None;
-        }
-        if self.io_bytes > 0 && self.issued_bytes >= self.io_bytes && !self.next_pass() {
-            return None;
-        }
-        if let Some(io) = self.next_due(now) {
+        let measured = self.ramp_end == Nanos::MAX;
+        if let Some(io) = match &self.limits {
+            Some(limits) if measured && limits.reached(self.issued) => return None,
+            _ => self.next_due(now),
+        } {
             return Some(io);
         }
-        if self.io_bytes > 0 {
-            self.pattern.rewind();
-        } else if !self.next_pass() {
+        if measured
+            && !self
+                .limits
+                .as_mut()
+                .is_none_or(|limits| limits.next_pass(self.issued))
+        {
             return None;
+        }
+        if self.replay {
+            self.pattern.replay();
+        } else {
+            self.pattern.rewind();
         }
         self.next_due(now)
     }
@@ -278,32 +389,19 @@ impl Worker {
             (Some(_), Some(_)) => Direction::Write,
             (Some(reads), None) if not_due(reads) => Direction::Write,
             (None, Some(writes)) if not_due(writes) => Direction::Read,
+            // After the end only what was due before it is made up for.
+            (Some(_), None) if now >= self.end => Direction::Read,
+            (None, Some(_)) if now >= self.end => Direction::Write,
             _ => return self.pattern.next(),
         };
         self.pattern.next_toward(toward)
     }
 
-    /// Begins the next pass over the region, if there is one.
-    #[cold]
-    fn next_pass(&mut self) -> bool {
-        if !self.time_based && self.ramp_end == Nanos::MAX {
-            self.passes_left -= 1;
-            if self.passes_left == 0 {
-                self.passes_left = 1;
-                return false;
-            }
-        }
-        self.issued_bytes = 0;
-        if self.replay && !self.time_based {
-            self.pattern.replay();
-        } else {
-            self.pattern.rewind();
-        }
-        true
-    }
-
     fn wait_until(&self, until: Nanos) -> Want {
-        Want::Wait { completions: self.in_flight.min(1), until: Some(until.min(self.end)) }
+        Want::Wait {
+            completions: self.in_flight.min(1),
+            until: Some(until.min(self.end)),
+        }
     }
 
     /// When its time is over, where that is still to come.
@@ -315,51 +413,108 @@ impl Worker {
     /// it. Those that the target kept waiting are not among them: they stay undone, and are counted as overdue.
     #[cold]
     fn catches_up(&self) -> bool {
-        let dues = self.schedules.iter().flatten().map(|schedule| self.start.saturating_add(schedule.peek()));
+        let dues = self
+            .schedules
+            .iter()
+            .flatten()
+            .map(|schedule| self.start.saturating_add(schedule.peek()));
         let Some(due) = dues.min() else { return false };
         // Where all slots are taken, whether one is free in time shows when it is.
         let free_at = match self.in_flight as usize == self.slots.len() {
             true => 0,
             false => self.slots[self.free[self.free_head] as usize].free_at,
         };
-        due.max(free_at) < self.end
+        let resumes = self
+            .think
+            .until
+            .map_or(self.think.resumed, |(_, until)| until);
+        due.max(free_at).max(resumes).max(self.drained_at) < self.end
+    }
+
+    /// Nobody looked for completions between `from` and `to`. One that is seen then may have come at any instant between, and
+    /// what its coming late does to the requests behind it is the generator's as well.
+    pub fn looked_away(&mut self, from: Nanos, to: Nanos) {
+        self.away = (from, to);
+    }
+
+    /// How much earlier a slot would have been free, had its request started in time and its completion been seen at once.
+    #[inline]
+    fn lost(&self, ready: Nanos, completion: &Completion) -> Nanos {
+        let lateness = completion.start.saturating_sub(ready);
+        let late = if lateness > LATE { lateness } else { 0 };
+        let (from, to) = self.away;
+        if completion.start >= to || completion.done.saturating_sub(to) > LATE {
+            return late;
+        }
+        late + completion
+            .done
+            .min(to)
+            .saturating_sub(from.max(completion.start))
     }
 
     /// Takes a completion of a request that is in flight.
     #[inline]
     pub fn complete(&mut self, completion: &Completion) {
+        let lost = self.lost(
+            self.slots[completion.slot as usize].request.ready,
+            completion,
+        );
         let slot = &mut self.slots[completion.slot as usize];
         debug_assert!(slot.busy, "slot {} completed twice", completion.slot);
-        let lateness = completion.start.saturating_sub(slot.request.ready);
-        slot.free_at = completion.done - if lateness > LATE { lateness } else { 0 };
+        slot.free_at = completion.done - lost;
         slot.busy = false;
         let kind = slot.request.kind;
-        let mut tail = self.free_head + self.slots.len() - self.in_flight as usize;
-        if tail >= self.free.len() {
-            tail -= self.free.len();
+        self.free_up(completion.slot, lost > 0);
+        if self.blocked
+            && self.in_flight == self.refill_at
+            && self.refill_at as usize + 1 < self.slots.len()
+        {
+            self.drained_at = completion.done - lost;
         }
-        self.free[tail] = completion.slot;
-        self.in_flight -= 1;
-        if self.think.pause > 0 {
-            self.think.completed += 1;
-            if self.think.completed % self.think.blocks == 0 {
-                self.think.until = Some((completion.done + self.think.spin, completion.done + self.think.pause));
-            }
+        if self.think.left == 0 && self.in_flight == 0 {
+            self.think.left = self.think.blocks;
+            let done = completion.done;
+            self.think.until = Some((
+                done.saturating_add(self.think.spin),
+                done.saturating_add(self.think.pause),
+            ));
         }
         if let Err(errno) = completion.result {
-            self.fail(kind, errno);
+            self.fail(kind, errno, completion.done);
         }
     }
 
+    /// Puts a slot behind the free ones, or, where it would have been free `earlier` than now, among them by that instant:
+    /// a generator in time would have taken them in that order.
+    #[inline]
+    fn free_up(&mut self, slot: u32, earlier: bool) {
+        let length = self.free.len();
+        let mut place = self.free_head + length - self.in_flight as usize;
+        if place >= length {
+            place -= length;
+        }
+        self.in_flight -= 1;
+        let free_at = self.slots[slot as usize].free_at;
+        while earlier && place != self.free_head {
+            let before = if place == 0 { length - 1 } else { place - 1 };
+            if self.slots[self.free[before] as usize].free_at <= free_at {
+                break;
+            }
+            self.free[place] = self.free[before];
+            place = before;
+        }
+        self.free[place] = slot;
+    }
+
     #[cold]
-    fn fail(&mut self, kind: Kind, errno: Errno) {
+    fn fail(&mut self, kind: Kind, errno: Errno, at: Nanos) {
         let goes_on = match kind {
             Kind::Read => self.continue_on_read_error,
             _ => self.continue_on_write_error,
         };
         if !goes_on {
             self.failed.get_or_insert(errno);
-            self.draining = true;
+            self.stop(at);
         }
     }
 
@@ -383,7 +538,10 @@ impl Worker {
 
     /// The requests that are in flight.
     pub fn requests_in_flight(&self) -> impl Iterator<Item = &Request> {
-        self.slots.iter().filter(|slot| slot.busy).map(|slot| &slot.request)
+        self.slots
+            .iter()
+            .filter(|slot| slot.busy)
+            .map(|slot| &slot.request)
     }
 
     /// The error that ended it, if one did.
@@ -396,7 +554,10 @@ impl Worker {
         let mut count = 0;
         for schedule in self.schedules.iter().flatten() {
             let mut rest = schedule.clone();
-            while count < limit && self.end != Nanos::MAX && self.start.saturating_add(rest.peek()) < self.end {
+            while count < limit
+                && self.end != Nanos::MAX
+                && self.start.saturating_add(rest.peek()) < self.end
+            {
                 rest.advance(self.last_length);
                 count += 1;
             }

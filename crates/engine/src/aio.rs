@@ -35,6 +35,8 @@ struct Slot {
 pub struct Aio {
     clock: Clock,
     waiter: Waiter,
+    /// The last instant that `submit` stamped.
+    stamp: Nanos,
     context: Context,
     slots: Box<[Slot]>,
     iocbs: Box<[Iocb]>,
@@ -64,6 +66,7 @@ impl Aio {
         Ok(Aio {
             clock,
             waiter,
+            stamp: 0,
             files,
             buffers,
             context,
@@ -169,6 +172,11 @@ impl Engine for Aio {
     }
 
     #[inline]
+    fn stamped(&self) -> Nanos {
+        self.stamp
+    }
+
+    #[inline]
     fn submit(&mut self, requests: &[Request]) -> Result<usize, Error> {
         let requests = &requests[..requests.len().min(self.submit_limit)];
         let Some(first) = requests.first() else {
@@ -179,6 +187,7 @@ impl Engine for Aio {
             let file = &self.files[first.target as usize];
             let result = file.without_data(first.kind, first.offset_bytes, first.length_bytes);
             let done = self.clock.now();
+            self.stamp = done;
             self.finished.push_back(Completion {
                 slot: first.slot,
                 start,
@@ -198,6 +207,7 @@ impl Engine for Aio {
         let start = self.clock.now();
         let (taken, refusal) = self.hand_over()?;
         let issued = self.clock.now();
+        self.stamp = issued;
         for request in &requests[..taken] {
             self.slots[request.slot as usize] = Slot { start, issued };
         }

@@ -51,7 +51,15 @@ impl Row {
 
     /// A worker of this row begins `begins` after the stage, and is measured from `cutter.ramp_end` on.
     pub fn join(&mut self, worker: usize, cutter: Cutter, begins: Nanos) {
-        self.sources.insert(worker, Source { cutter, begins, reached: begins, ended: None });
+        self.sources.insert(
+            worker,
+            Source {
+                cutter,
+                begins,
+                reached: begins,
+                ended: None,
+            },
+        );
     }
 
     /// Whether a worker is one of this row's.
@@ -62,7 +70,8 @@ impl Row {
     /// Adds what a worker completed in a slice, and zeros for the time between its last slice and this one.
     pub fn add(&mut self, worker: usize, slice: &Slice) {
         self.reach(worker, slice.start);
-        self.pending_at(slice.span, slice.start, slice.end).add(slice);
+        self.pending_at(slice.span, slice.start, slice.end)
+            .add(slice);
         if let Some(source) = self.sources.get_mut(&worker) {
             source.reached = source.reached.max(slice.end);
         }
@@ -77,7 +86,9 @@ impl Row {
 
     /// Keeps zeros for a worker up to `to`.
     fn reach(&mut self, worker: usize, to: Nanos) {
-        let Some(source) = self.sources.get_mut(&worker) else { return };
+        let Some(source) = self.sources.get_mut(&worker) else {
+            return;
+        };
         let from = source.reached;
         source.reached = from.max(to);
         for (span, start, end) in source.cutter.between(from, to) {
@@ -105,8 +116,14 @@ impl Row {
         for (worker, to) in silent {
             self.reach(worker, to);
         }
-        let live = self.sources.values().filter(|source| source.ended.is_none());
-        let until = live.map(|source| source.reached).min().unwrap_or(Nanos::MAX);
+        let live = self
+            .sources
+            .values()
+            .filter(|source| source.ended.is_none());
+        let until = live
+            .map(|source| source.reached)
+            .min()
+            .unwrap_or(Nanos::MAX);
         let mut out = Vec::new();
         while let Some(first) = self.pending.first_entry() {
             if first.get().bounds.is_some_and(|(_, end)| end > until) {
@@ -122,13 +139,29 @@ impl Row {
         if !span.ramp {
             self.totals.merge(&pending.merged);
         }
-        Interval::new(self.stage, self.row, span, pending.bounds.unwrap_or_default(), &pending.merged)
+        Interval::new(
+            self.stage,
+            self.row,
+            span,
+            pending.bounds.unwrap_or_default(),
+            &pending.merged,
+        )
     }
 
     /// The whole row, once all of its workers have ended and [`Row::ready`] has given all of its intervals.
     pub fn result(&self) -> RowResult {
-        let start_ns = self.sources.values().map(|s| s.begins.max(s.cutter.ramp_end)).min().unwrap_or(0);
-        let end_ns = self.sources.values().filter_map(|s| s.ended).max().unwrap_or(start_ns);
+        let start_ns = self
+            .sources
+            .values()
+            .map(|s| s.begins.max(s.cutter.ramp_end))
+            .min()
+            .unwrap_or(0);
+        let end_ns = self
+            .sources
+            .values()
+            .filter_map(|s| s.ended)
+            .max()
+            .unwrap_or(start_ns);
         RowResult {
             row: self.row,
             stage: self.stage,
@@ -147,12 +180,18 @@ mod tests {
     use iogauge_core::recorder::{Latency, Side};
 
     fn slice(span: Span, start: Nanos, end: Nanos, ios: u64) -> Slice {
-        let mut slice = Slice::new([true, false, false, false], [true, false, false, false, false, false]);
+        let mut slice = Slice::new(
+            [true, false, false, false],
+            [true, false, false, false, false, false],
+        );
         (slice.span, slice.start, slice.end) = (span, start, end);
         let side: &mut Side = slice.sides[0].as_mut().unwrap();
         side.counts.ios = ios;
         if ios > 0 {
-            side.histograms[Latency::Lat as usize].as_mut().unwrap().record(1_000, ios as u32);
+            side.histograms[Latency::Lat as usize]
+                .as_mut()
+                .unwrap()
+                .record(1_000, ios as u32);
         }
         slice
     }
@@ -167,25 +206,37 @@ mod tests {
 
     #[test]
     fn a_silent_worker_leaves_zeros_and_its_late_part_still_counts() {
-        let cutter = Cutter { interval: SECOND, ramp_end: 0 };
+        let cutter = Cutter {
+            interval: SECOND,
+            ramp_end: 0,
+        };
         let mut row = Row::new(0, 0, "reader".into(), SECOND);
         row.join(0, cutter, 0);
         row.join(1, cutter, 0);
         for index in 0..6 {
-            row.add(0, &slice(at(index), index * SECOND, (index + 1) * SECOND, 10));
+            row.add(
+                0,
+                &slice(at(index), index * SECOND, (index + 1) * SECOND, 10),
+            );
         }
         row.add(1, &slice(at(0), 0, SECOND, 1));
         let first = row.ready(2 * SECOND);
         assert_eq!(first.iter().map(ios).collect::<Vec<_>>(), [11]);
         // Worker 1 is silent: from patience on, its row goes on without it.
         let second = row.ready(7 * SECOND);
-        assert_eq!(second.iter().map(|i| (i.index, ios(i))).collect::<Vec<_>>(), [(1, 10), (2, 10), (3, 10)]);
+        assert_eq!(
+            second.iter().map(|i| (i.index, ios(i))).collect::<Vec<_>>(),
+            [(1, 10), (2, 10), (3, 10)]
+        );
         // It comes back with a slice that spans what is out already.
         row.add(1, &slice(at(1), SECOND, 6 * SECOND, 7));
         row.end(0, 6 * SECOND);
         row.end(1, 6 * SECOND);
         let rest = row.ready(8 * SECOND);
-        assert_eq!(rest.iter().map(|i| (i.index, ios(i))).collect::<Vec<_>>(), [(1, 7), (4, 10), (5, 10)]);
+        assert_eq!(
+            rest.iter().map(|i| (i.index, ios(i))).collect::<Vec<_>>(),
+            [(1, 7), (4, 10), (5, 10)]
+        );
         let whole = row.result();
         assert_eq!(whole.tallies["read"].ios, 68);
         assert_eq!((whole.start_ns, whole.end_ns), (0, 6 * SECOND));
@@ -193,14 +244,31 @@ mod tests {
 
     #[test]
     fn time_between_two_slices_is_kept_as_zeros() {
-        let cutter = Cutter { interval: SECOND, ramp_end: SECOND / 2 };
+        let cutter = Cutter {
+            interval: SECOND,
+            ramp_end: SECOND / 2,
+        };
         let mut row = Row::new(0, 0, "reader".into(), SECOND);
         row.join(0, cutter, 0);
-        row.add(0, &slice(Span { index: 0, ramp: true }, 0, SECOND / 2, 3));
+        row.add(
+            0,
+            &slice(
+                Span {
+                    index: 0,
+                    ramp: true,
+                },
+                0,
+                SECOND / 2,
+                3,
+            ),
+        );
         row.add(0, &slice(at(3), 3 * SECOND, 4 * SECOND, 5));
         row.end(0, 4 * SECOND);
         let all = row.ready(4 * SECOND);
-        let seen: Vec<_> = all.iter().map(|i| (i.index, i.ramp, i.start_ns, i.end_ns, ios(i))).collect();
+        let seen: Vec<_> = all
+            .iter()
+            .map(|i| (i.index, i.ramp, i.start_ns, i.end_ns, ios(i)))
+            .collect();
         assert_eq!(
             seen,
             [

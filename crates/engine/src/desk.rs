@@ -2,15 +2,16 @@
 //!
 //! A thread owns its [`Desk`] except while it is inside an engine's call, which may be inside the kernel for ever. For
 //! that time it puts the desk down; should the run have to end meanwhile, the desk is taken, with everything recorded
-//! so far, and the thread finds it gone when it returns. One compare-and-swap a round of the loop pays for that.
+//! so far, and the thread finds it gone when it returns. Two plain stores a round of the loop pay for that.
 #![allow(unsafe_code)]
 
 use std::cell::UnsafeCell;
-use std::sync::atomic::{AtomicU8, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use iogauge_core::recorder::{Handover, Recorder, Slice};
 use iogauge_core::{Nanos, Worker};
 
+use crate::barrier::Light;
 use crate::exchange::{LogQueue, Slices};
 
 /// Counts by powers of two.
@@ -36,7 +37,11 @@ impl Powers {
 
     /// The counts up to the last one that is not zero.
     pub fn to_vec(self) -> Vec<u64> {
-        let end = self.0.iter().rposition(|&count| count > 0).map_or(0, |last| last + 1);
+        let end = self
+            .0
+            .iter()
+            .rposition(|&count| count > 0)
+            .map_or(0, |last| last + 1);
         self.0[..end].to_vec()
     }
 }
@@ -55,7 +60,7 @@ pub struct Busy {
     /// Requests in flight after a submission.
     pub depth: Powers,
     /// Requests in flight, integrated over time, request-nanoseconds.
-    pub depth_area: u128,
+    pub depth_area: u64,
     /// What the integral covers.
     pub depth_time: Nanos,
 }
@@ -87,40 +92,55 @@ impl Handover for Slices {
     }
 }
 
-const HELD: u8 = 0;
-const PUT_DOWN: u8 = 1;
-const TAKEN: u8 = 2;
-
 /// The place of one desk, shared by its thread and whoever may have to take it.
 #[derive(Debug)]
 pub struct Place {
-    state: AtomicU8,
+    /// Its thread has the desk, or is about to see that it was taken.
+    held: AtomicBool,
+    taken: AtomicBool,
+    barrier: Light,
     desk: UnsafeCell<Desk>,
 }
 
-// SAFETY: the desk is only reached through `Held` and `Taken`, and `state` lets exactly one of them exist at a time.
+// SAFETY: the desk is only reached through `Held` and by `take`. Each writes its own flag, passes the barrier, and goes
+// on only where the other's flag is not set: at least one of the two sees the other.
 unsafe impl Sync for Place {}
 
 impl Place {
     /// A place whose desk nobody holds yet.
     pub fn new(desk: Desk) -> Self {
-        Self { state: AtomicU8::new(PUT_DOWN), desk: UnsafeCell::new(desk) }
+        Self {
+            held: AtomicBool::new(false),
+            taken: AtomicBool::new(false),
+            barrier: Light::get(),
+            desk: UnsafeCell::new(desk),
+        }
     }
 
-    /// Picks the desk up, unless it was taken.
+    /// Picks the desk up, unless it was taken. For the desk's own thread, which must have put it down before.
     #[inline]
     pub fn pick_up(&self) -> Option<Held<'_>> {
-        self.state
-            .compare_exchange(PUT_DOWN, HELD, Ordering::Acquire, Ordering::Relaxed)
-            .is_ok()
-            .then_some(Held { place: self })
+        self.held.store(true, Ordering::Relaxed);
+        self.barrier.pass();
+        if self.taken.load(Ordering::Relaxed) {
+            self.held.store(false, Ordering::Release);
+            return None;
+        }
+        Some(Held { place: self })
     }
 
-    /// Takes the desk for good, if its thread has put it down.
-    #[allow(clippy::mut_from_ref)] // `TAKEN` is never left, so this can succeed only once.
+    /// Takes the desk for good, if its thread has put it down; may be tried again where it has not.
+    #[allow(clippy::mut_from_ref)] // `taken` is never left once this has succeeded, so it can succeed only once.
     pub fn take(&self) -> Option<&mut Desk> {
-        self.state.compare_exchange(PUT_DOWN, TAKEN, Ordering::Acquire, Ordering::Relaxed).ok()?;
-        // SAFETY: the state was PUT_DOWN, so nobody holds the desk, and it is TAKEN now, so nobody ever will.
+        if self.taken.swap(true, Ordering::AcqRel) {
+            return None;
+        }
+        self.barrier.heavy();
+        if self.held.load(Ordering::Acquire) {
+            self.taken.store(false, Ordering::Release);
+            return None;
+        }
+        // SAFETY: the thread does not hold the desk, and sees `taken` before it picks it up again.
         Some(unsafe { &mut *self.desk.get() })
     }
 }
@@ -134,7 +154,7 @@ pub struct Held<'a> {
 impl Drop for Held<'_> {
     #[inline]
     fn drop(&mut self) {
-        self.place.state.store(PUT_DOWN, Ordering::Release);
+        self.place.held.store(false, Ordering::Release);
     }
 }
 
@@ -142,7 +162,7 @@ impl std::ops::Deref for Held<'_> {
     type Target = Desk;
     #[inline]
     fn deref(&self) -> &Desk {
-        // SAFETY: while a `Held` lives the state is HELD, so no other reference to the desk exists.
+        // SAFETY: while a `Held` lives nobody can take the desk, so no other reference to it exists.
         unsafe { &*self.place.desk.get() }
     }
 }

@@ -5,11 +5,11 @@ use std::sync::atomic::Ordering;
 use iogauge_core::recorder::LONG_GAP;
 use iogauge_core::{Completion, Errno, Kind, Nanos, Request, Want};
 
+use crate::Engine;
 use crate::desk::{Busy, Desk, Held, Place};
 use crate::error::Error;
 use crate::exchange::Signals;
 use crate::heartbeat::Heartbeat;
-use crate::Engine;
 
 /// How the loop ended.
 #[derive(Debug)]
@@ -47,10 +47,15 @@ impl Loop<'_> {
     /// # Errors
     /// Where the engine itself fails; failed requests are completions.
     pub fn run<E: Engine>(&self, engine: &mut E, mut ramped: impl FnMut()) -> Result<End, Error> {
-        let limit = self.submit_batch.unwrap_or(self.iodepth).clamp(1, self.iodepth) as usize;
+        let limit = self
+            .submit_batch
+            .unwrap_or(self.iodepth)
+            .clamp(1, self.iodepth) as usize;
         let mut batch: Vec<Request> = Vec::with_capacity(limit);
         let mut done: Vec<Completion> = Vec::with_capacity(self.iodepth as usize);
-        let Some(mut desk) = self.place.pick_up() else { return Ok(End::Abandoned) };
+        let Some(mut desk) = self.place.pick_up() else {
+            return Ok(End::Abandoned);
+        };
         let mut now = engine.now();
         let mut in_ramp = true;
         loop {
@@ -76,14 +81,17 @@ impl Loop<'_> {
             let (min, until) = match want {
                 Some(Want::Finished) if batch.is_empty() => return Ok(End::Finished(now)),
                 Some(Want::Spin { until }) if batch.is_empty() => {
-                    now = spin(engine, until.min(now + self.tick));
+                    let spun = spin(engine, until.min(now + self.tick));
+                    desk.busy.depth_time += spun - now;
+                    now = spun;
                     continue;
                 }
                 Some(Want::Wait { completions, until }) => (completions.max(1), until),
                 // The batch is full or ends here: look, and ask again.
                 _ => (0, None),
             };
-            if self.signals.give_up.load(Ordering::Relaxed) {
+            // A request that was never submitted is not left in flight: the stop comes with the giving up.
+            if batch.is_empty() && self.signals.give_up.load(Ordering::Relaxed) {
                 return Ok(End::GaveUp(now));
             }
             let deadline = (now + self.tick).min(until.unwrap_or(Nanos::MAX));
@@ -99,25 +107,44 @@ impl Loop<'_> {
                 calls += 1;
             }
             if !E::BLOCKS {
-                looked = engine.now();
+                looked = if calls > 0 {
+                    engine.stamped()
+                } else {
+                    engine.now()
+                };
             }
             if min > 0 {
                 engine.reap(min, Some(deadline), &mut done)?;
             } else if E::BLOCKS {
                 engine.reap(0, None, &mut done)?;
             }
-            let Some(held) = self.place.pick_up() else { return Ok(End::Abandoned) };
+            let Some(held) = self.place.pick_up() else {
+                return Ok(End::Abandoned);
+            };
             desk = held;
 
-            let after = done.last().map_or_else(|| engine.now(), |last| last.done);
-            let overslept = if min > 0 { after.saturating_sub(deadline.max(looked)) } else { 0 };
-            desk.recorder.gap(looked.saturating_sub(now) + overslept, after);
+            let after = done
+                .last()
+                .map_or_else(|| engine.now(), |last| last.done.max(now));
+            // An engine that blocks spends this time on the requests themselves.
+            let slept = min > 0 && !(E::BLOCKS && calls > 0);
+            let overslept = if slept {
+                after.saturating_sub(deadline.max(looked))
+            } else {
+                0
+            };
+            let gap = looked.saturating_sub(now) + overslept;
+            desk.recorder.gap(gap, after);
+            // What came after a long time of waiting was seen as it came.
+            if gap > LONG_GAP && !E::BLOCKS && after.saturating_sub(now) < 2 * gap {
+                desk.worker.looked_away(after - gap, after);
+            }
             if calls > 0 {
                 desk.busy.submit_calls += calls;
                 desk.busy.submit_batch.count_batch(submitted as u32);
                 desk.busy.depth.count_level(in_flight);
             }
-            desk.busy.depth_area += u128::from(in_flight) * u128::from(after.saturating_sub(now));
+            desk.busy.depth_area += u64::from(in_flight) * after.saturating_sub(now);
             desk.busy.depth_time += after.saturating_sub(now);
             if !done.is_empty() {
                 self.complete::<E>(&mut desk, &mut done);
@@ -129,15 +156,23 @@ impl Loop<'_> {
     /// Records what has come back and tells the worker.
     #[inline]
     fn complete<E: Engine>(&self, desk: &mut Held<'_>, done: &mut Vec<Completion>) {
-        let Desk { worker, recorder, busy, log, .. } = &mut **desk;
+        let Desk {
+            worker,
+            recorder,
+            busy,
+            log,
+            ..
+        } = &mut **desk;
         busy.reap_calls += 1;
         busy.reap_batch.count_batch(done.len() as u32);
         if E::BLOCKS {
             for completion in done.iter() {
                 if completion.done - completion.start > LONG_GAP
-                    && let Some((length, end)) = self.heartbeat.stall(completion.start, completion.done)
+                    && let Some((length, end)) =
+                        self.heartbeat.stall(completion.start, completion.done)
                 {
                     recorder.gap(length, end);
+                    worker.looked_away(end - length, end);
                 }
             }
         }
@@ -152,7 +187,10 @@ impl Loop<'_> {
             if let Some(log) = log {
                 log.push(request, completion);
             }
-            if let (Ok(moved), Some(sum)) = (completion.result, bytes.get_mut(request.kind.direction() as usize)) {
+            if let (Ok(moved), Some(sum)) = (
+                completion.result,
+                bytes.get_mut(request.kind.direction() as usize),
+            ) {
                 *sum += u64::from(moved);
             }
             worker.complete(completion);

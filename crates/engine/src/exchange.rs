@@ -26,12 +26,17 @@ impl Slices {
         for _ in 0..SPARES {
             let _ = empty.push(Box::new(slice.touched()));
         }
-        Self { full: Arc::new(ArrayQueue::new(SPARES + 1)), empty: Arc::new(empty) }
+        Self {
+            full: Arc::new(ArrayQueue::new(SPARES + 1)),
+            empty: Arc::new(empty),
+        }
     }
 
     /// The worker's side: gives a full slice for an empty one, if there is one.
     pub(crate) fn exchange(&self, slice: &mut Box<Slice>) -> bool {
-        let Some(empty) = self.empty.pop() else { return false };
+        let Some(empty) = self.empty.pop() else {
+            return false;
+        };
         let full = std::mem::replace(slice, empty);
         // `full` has room for every slice there is.
         self.full.push(full).is_ok()
@@ -89,7 +94,15 @@ pub struct LogQueue {
 impl LogQueue {
     /// A worker's end of `queue`.
     pub fn new(queue: Arc<ArrayQueue<LogRecord>>, worker: u32, row: u32, stage: u16) -> Self {
-        Self { queue, dropped: 0, worker, row, stage, stage_start: 0, ramp_end: 0 }
+        Self {
+            queue,
+            dropped: 0,
+            worker,
+            row,
+            stage,
+            stage_start: 0,
+            ramp_end: 0,
+        }
     }
 
     /// Instants are logged since `stage_start`.

@@ -24,6 +24,11 @@ pub struct Heartbeat {
 }
 
 impl Heartbeat {
+    /// Begins to beat at `now`: what went before was no stall.
+    pub fn begin(&self, now: Nanos) {
+        self.last.store(now, Ordering::Relaxed);
+    }
+
     /// The collecting thread is alive at `now`.
     pub fn beat(&self, now: Nanos) {
         let last = self.last.swap(now, Ordering::Relaxed);
@@ -56,11 +61,20 @@ mod tests {
         heart.beat(1_020 * MILLISECOND);
         assert_eq!(heart.stall(1_000 * MILLISECOND, 1_030 * MILLISECOND), None);
         // Seen by a thread that woke before the heart did ...
-        let (length, end) = heart.stall(1_010 * MILLISECOND, 3_000 * MILLISECOND).unwrap();
+        let (length, end) = heart
+            .stall(1_010 * MILLISECOND, 3_000 * MILLISECOND)
+            .unwrap();
         assert_eq!((length, end), (1_980 * MILLISECOND, 3_000 * MILLISECOND));
         // ... and by one that woke after it.
         heart.beat(3_001 * MILLISECOND);
-        assert_eq!(heart.stall(1_010 * MILLISECOND, 3_002 * MILLISECOND), Some((1_981 * MILLISECOND, 3_001 * MILLISECOND)));
+        assert_eq!(
+            heart.stall(1_010 * MILLISECOND, 3_002 * MILLISECOND),
+            Some((1_981 * MILLISECOND, 3_001 * MILLISECOND))
+        );
         assert_eq!(heart.stall(3_001 * MILLISECOND, 3_002 * MILLISECOND), None);
+        // Between two stages nothing beats, and nothing stalls.
+        heart.begin(9_000 * MILLISECOND);
+        heart.beat(9_020 * MILLISECOND);
+        assert_eq!(heart.stall(9_001 * MILLISECOND, 9_021 * MILLISECOND), None);
     }
 }

@@ -6,6 +6,7 @@
 pub mod affinity;
 mod aio;
 mod aio_context;
+mod barrier;
 mod batch;
 mod buffers;
 mod clock;
@@ -55,8 +56,15 @@ pub trait Engine {
     const BLOCKS: bool;
     /// The current instant of the run's clock.
     fn now(&self) -> Nanos;
+    /// The last instant stamped by `submit`: as good as `now` right after it, and free.
+    fn stamped(&self) -> Nanos;
     /// Hands requests to the kernel.
     fn submit(&mut self, requests: &[Request]) -> Result<usize, Error>;
     /// Collects completions.
-    fn reap(&mut self, min: u32, until: Option<Nanos>, done: &mut Vec<Completion>) -> Result<(), Error>;
+    fn reap(
+        &mut self,
+        min: u32,
+        until: Option<Nanos>,
+        done: &mut Vec<Completion>,
+    ) -> Result<(), Error>;
 }

@@ -1,5 +1,6 @@
 //! One worker's thread, from its preparation to its end.
 
+use std::panic::AssertUnwindSafe;
 use std::sync::atomic::Ordering;
 use std::sync::mpsc::Sender;
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
@@ -10,6 +11,7 @@ use iogauge_core::recorder::{self, Cutter, Recorder, Slice};
 use iogauge_core::time::MILLISECOND;
 use iogauge_core::{Nanos, Worker};
 
+use crate::Engine;
 use crate::affinity::{self, ThreadUsage};
 use crate::clock::Clock;
 use crate::desk::{Busy, Desk, Place};
@@ -19,7 +21,6 @@ use crate::exchange::{LogQueue, LogRecord, Signals, Slices};
 use crate::heartbeat::Heartbeat;
 use crate::open::{UseEngine, open};
 use crate::wait::Waiter;
-use crate::Engine;
 
 /// Where the threads of a stage wait for one another.
 #[derive(Debug, Default)]
@@ -67,8 +68,10 @@ pub struct Ended {
 /// Everything a worker's thread is given.
 #[derive(Debug)]
 pub struct Member {
-    /// Its index in the run.
+    /// Its index in its stage.
     pub worker: usize,
+    /// Its index in the run.
+    pub run_worker: usize,
     /// Its stage.
     pub stage: u32,
     /// The plan of it.
@@ -91,7 +94,11 @@ pub struct Member {
 
 /// Where the slices of a worker are cut, since the stage's start.
 pub fn cutter(plan: &WorkerPlan, interval: Nanos) -> Cutter {
-    let ramp_end = if plan.ramp_ns > 0 { plan.start_delay_ns + plan.ramp_ns } else { 0 };
+    let ramp_end = if plan.ramp_ns > 0 {
+        plan.start_delay_ns + plan.ramp_ns
+    } else {
+        0
+    };
     Cutter { interval, ramp_end }
 }
 
@@ -107,28 +114,58 @@ fn stamps_issue(plan: &WorkerPlan) -> bool {
 impl Member {
     /// The whole life of the thread.
     pub fn run(self) {
-        let ended = self.prepare_and_run().and_then(|inner| inner);
+        // Whoever collects must hear of the end, even of one that should never come.
+        let whole = AssertUnwindSafe(|| self.prepare_and_run().and_then(|inner| inner));
+        let panicked = |_| {
+            Err(Error::Thread {
+                what: "a worker's thread panicked",
+            })
+        };
+        let ended = std::panic::catch_unwind(whole).unwrap_or_else(panicked);
         let _ = self.reports.send((self.worker, Report::Ended(ended)));
     }
 
     fn prepare_and_run(&self) -> Result<Result<Ended, Error>, Error> {
         affinity::run_on(&self.plan.cpus)?;
         let waiter = Waiter::new(self.clock, self.plan.spin);
-        open(&self.plan, self.clock, waiter, InThread { member: self, waiter })
+        open(
+            &self.plan,
+            self.clock,
+            waiter,
+            InThread {
+                member: self,
+                waiter,
+            },
+        )
     }
 
     /// A desk with everything on it, allocated and touched.
     fn desk(&self) -> Result<(Desk, Slices), Error> {
-        let worker = Worker::new(&self.plan)
-            .map_err(|cause| Error::Pattern { job: self.plan.name.clone(), cause: cause.to_string() })?;
+        let worker = Worker::new(&self.plan).map_err(|cause| Error::Pattern {
+            job: self.plan.name.clone(),
+            cause: cause.to_string(),
+        })?;
         let latencies = recorder::latencies(&self.plan, stamps_issue(&self.plan));
         let first = Slice::new(recorder::directions(&self.plan), latencies);
         let slices = Slices::new(&first);
         let log = self.log.as_ref().map(|queue| {
-            LogQueue::new(queue.clone(), self.worker as u32, self.plan.row, self.stage as u16)
+            LogQueue::new(
+                queue.clone(),
+                self.run_worker as u32,
+                self.plan.row,
+                self.stage as u16,
+            )
         });
         let recorder = Recorder::new(Box::new(first), slices.clone());
-        Ok((Desk { worker, recorder, busy: Busy::default(), log }, slices))
+        Ok((
+            Desk {
+                worker,
+                recorder,
+                busy: Busy::default(),
+                log,
+            },
+            slices,
+        ))
     }
 }
 
@@ -145,15 +182,25 @@ impl UseEngine for InThread<'_> {
         let member = self.member;
         let (desk, slices) = member.desk()?;
         let place = Arc::new(Place::new(desk));
-        let _ = member.reports.send((member.worker, Report::Ready(place.clone(), slices)));
-        let sent_home = |at| Ended { at, gave_up: false, usage: ThreadUsage::default(), cpus: Vec::new() };
-        let Some(stage_start) = member.gate.pass() else { return Ok(sent_home(member.clock.now())) };
+        let _ = member
+            .reports
+            .send((member.worker, Report::Ready(place.clone(), slices)));
+        let sent_home = |at| Ended {
+            at,
+            gave_up: false,
+            usage: ThreadUsage::default(),
+            cpus: Vec::new(),
+        };
+        let Some(stage_start) = member.gate.pass() else {
+            return Ok(sent_home(member.clock.now()));
+        };
         let start = stage_start + member.plan.start_delay_ns;
         self.wait_for(start);
 
         let cutter = cutter(&member.plan, member.interval);
         if let Some(mut desk) = place.pick_up() {
-            desk.worker.begin(start, member.plan.ramp_ns, member.plan.runtime_ns);
+            desk.worker
+                .begin(start, member.plan.ramp_ns, member.plan.runtime_ns);
             desk.recorder.begin(cutter, stage_start, start);
             if let Some(log) = &mut desk.log {
                 log.begin(stage_start, stage_start + cutter.ramp_end);
@@ -189,7 +236,12 @@ impl UseEngine for InThread<'_> {
         if gave_up {
             std::mem::forget(engine);
         }
-        Ok(Ended { at, gave_up, usage, cpus })
+        Ok(Ended {
+            at,
+            gave_up,
+            usage,
+            cpus,
+        })
     }
 }
 

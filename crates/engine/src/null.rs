@@ -47,6 +47,13 @@ impl Engine for Null {
     }
 
     #[inline]
+    fn stamped(&self) -> Nanos {
+        self.taken.last().map_or(0, |completion| {
+            completion.issued.unwrap_or(completion.start)
+        })
+    }
+
+    #[inline]
     fn submit(&mut self, requests: &[Request]) -> Result<usize, Error> {
         let requests = &requests[..requests.len().min(self.submit_limit)];
         let start = self.clock.now();

@@ -43,18 +43,31 @@ pub(crate) struct Events {
 
 impl Events {
     pub(crate) fn push(&self, event: Event) {
-        self.queue.lock().unwrap_or_else(PoisonError::into_inner).push_back(event);
+        self.queue
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .push_back(event);
         self.arrived.notify_one();
     }
 
     pub(crate) fn full(&self) -> bool {
-        self.queue.lock().unwrap_or_else(PoisonError::into_inner).len() >= EVENTS
+        self.queue
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .len()
+            >= EVENTS
     }
 
     fn take(&self, timeout: Duration) -> Vec<Event> {
         let queue = self.queue.lock().unwrap_or_else(PoisonError::into_inner);
-        let waited = self.arrived.wait_timeout_while(queue, timeout, |queue| queue.is_empty());
-        waited.unwrap_or_else(PoisonError::into_inner).0.drain(..).collect()
+        let waited = self
+            .arrived
+            .wait_timeout_while(queue, timeout, |queue| queue.is_empty());
+        waited
+            .unwrap_or_else(PoisonError::into_inner)
+            .0
+            .drain(..)
+            .collect()
     }
 }
 
@@ -84,20 +97,31 @@ impl Run {
         let workers: usize = plan.stages.iter().map(|stage| stage.workers.len()).sum();
         let capacity = plan.request_log_capacity.max(1) as usize;
         let logs: Vec<_> = match plan.request_log {
-            true => (0..workers).map(|_| Arc::new(ArrayQueue::new(capacity))).collect(),
+            true => (0..workers)
+                .map(|_| Arc::new(ArrayQueue::new(capacity)))
+                .collect(),
             false => Vec::new(),
         };
-        let run = Self { events: events.clone(), asked: asked.clone(), logs: logs.clone() };
+        let run = Self {
+            events: events.clone(),
+            asked: asked.clone(),
+            logs: logs.clone(),
+        };
         std::thread::Builder::new()
             .name("iogauge-collect".into())
             .spawn(move || {
                 // Whoever polls must hear of the end, even of one that should never come.
                 let whole = AssertUnwindSafe(|| collect(&plan, &logs, &asked, &events));
                 if std::panic::catch_unwind(whole).is_err() {
-                    events.push(Event::Failed(Error::Thread { what: "the collecting thread panicked" }));
+                    events.push(Event::Failed(Error::Thread {
+                        what: "the collecting thread panicked",
+                    }));
                 }
             })
-            .map_err(|cause| Error::Call { call: "starting a thread", cause })?;
+            .map_err(|cause| Error::Call {
+                call: "starting a thread",
+                cause,
+            })?;
         Ok(run)
     }
 
@@ -131,7 +155,12 @@ impl Run {
 }
 
 /// Runs the stages one after the other, and says how it went.
-fn collect(plan: &RunPlan, logs: &[Arc<ArrayQueue<LogRecord>>], asked: &Arc<Asked>, events: &Arc<Events>) {
+fn collect(
+    plan: &RunPlan,
+    logs: &[Arc<ArrayQueue<LogRecord>>],
+    asked: &Arc<Asked>,
+    events: &Arc<Events>,
+) {
     let clock = Clock::get();
     let started = clock.now();
     let heartbeat = Arc::new(Heartbeat::default());

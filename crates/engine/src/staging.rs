@@ -77,6 +77,7 @@ pub fn run(context: &Context<'_>) -> Result<Outcome, Error> {
         let signals = Arc::new(Signals::default());
         let member = Member {
             worker: place,
+            run_worker: context.first_worker + place,
             stage: context.index,
             plan: plan.clone(),
             interval: context.plan.interval_ns,
@@ -97,10 +98,15 @@ pub fn run(context: &Context<'_>) -> Result<Outcome, Error> {
             result: None,
             error: None,
         });
-        let spawned = std::thread::Builder::new().name(format!("iogauge-{place}")).spawn(move || member.run());
+        let spawned = std::thread::Builder::new()
+            .name(format!("iogauge-{place}"))
+            .spawn(move || member.run());
         if let Err(cause) = spawned {
             gate.open(None);
-            return Err(Error::Call { call: "starting a worker's thread", cause });
+            return Err(Error::Call {
+                call: "starting a worker's thread",
+                cause,
+            });
         }
     }
     drop(sender);
@@ -111,15 +117,27 @@ pub fn run(context: &Context<'_>) -> Result<Outcome, Error> {
         return Err(error);
     }
     let start = context.clock.now() + LEAD;
+    context.heartbeat.begin(start);
     stage.begin(start);
     gate.open(Some(start));
-    let mut running = Running { context, watched, rows: rows(context), stage, start, in_flight: Vec::new() };
+    let mut running = Running {
+        context,
+        watched,
+        rows: rows(context),
+        stage,
+        start,
+        in_flight: Vec::new(),
+    };
     running.watch(&reports);
     Ok(running.outcome())
 }
 
 /// Waits until every worker is at the gate.
-fn gather(watched: &mut [Watched<'_>], reports: &Receiver<(usize, Report)>, stage: &mut Stage) -> Result<(), Error> {
+fn gather(
+    watched: &mut [Watched<'_>],
+    reports: &Receiver<(usize, Report)>,
+    stage: &mut Stage,
+) -> Result<(), Error> {
     loop {
         match reports.recv() {
             Ok((worker, Report::Ready(place, slices))) => {
@@ -130,7 +148,9 @@ fn gather(watched: &mut [Watched<'_>], reports: &Receiver<(usize, Report)>, stag
             }
             Ok((_, Report::Ended(Err(error)))) => return Err(error),
             Ok((_, Report::Ended(Ok(_)))) | Err(_) => {
-                return Err(Error::Thread { what: "a worker ended before it began" });
+                return Err(Error::Thread {
+                    what: "a worker ended before it began",
+                });
             }
         }
     }
@@ -141,11 +161,19 @@ fn rows(context: &Context<'_>) -> Vec<Row> {
     let mut rows: Vec<(u32, Row)> = Vec::new();
     for (worker, plan) in context.stage.workers.iter().enumerate() {
         let interval = context.plan.interval_ns;
-        let place = rows.iter().position(|&(row, _)| row == plan.row).unwrap_or_else(|| {
-            rows.push((plan.row, Row::new(context.index, plan.row, plan.name.clone(), interval)));
-            rows.len() - 1
-        });
-        rows[place].1.join(worker, cutter(plan, interval), plan.start_delay_ns);
+        let place = rows
+            .iter()
+            .position(|&(row, _)| row == plan.row)
+            .unwrap_or_else(|| {
+                rows.push((
+                    plan.row,
+                    Row::new(context.index, plan.row, plan.name.clone(), interval),
+                ));
+                rows.len() - 1
+            });
+        rows[place]
+            .1
+            .join(worker, cutter(plan, interval), plan.start_delay_ns);
     }
     rows.into_iter().map(|(_, row)| row).collect()
 }
@@ -173,11 +201,15 @@ impl Running<'_> {
                 Ok((_, Report::Ready(..))) => {}
                 Err(RecvTimeoutError::Timeout) => {}
                 // Every thread reports its end, so this cannot leave a worker unfinished for ever: look, and go on.
-                Err(RecvTimeoutError::Disconnected) => std::thread::sleep(Duration::from_nanos(beat)),
+                Err(RecvTimeoutError::Disconnected) => {
+                    std::thread::sleep(Duration::from_nanos(beat))
+                }
             }
             now = self.context.clock.now();
             self.context.heartbeat.beat(now);
-            if self.context.asked.stop.load(Ordering::Relaxed) && self.stage.stop(Stop::Interrupt).is_some() {
+            if self.context.asked.stop.load(Ordering::Relaxed)
+                && self.stage.stop(Stop::Interrupt).is_some()
+            {
                 self.stop_all();
             }
             if !self.context.events.full() {
@@ -201,14 +233,20 @@ impl Running<'_> {
         }
         for row in &mut self.rows {
             for interval in row.ready(now.saturating_sub(self.start)) {
-                self.context.events.push(Event::Interval(Box::new(interval)));
+                self.context
+                    .events
+                    .push(Event::Interval(Box::new(interval)));
             }
         }
     }
 
     fn merge(&mut self, worker: usize) {
-        let Some(slices) = &self.watched[worker].slices else { return };
-        let Some(row) = self.rows.iter_mut().find(|row| row.has(worker)) else { return };
+        let Some(slices) = &self.watched[worker].slices else {
+            return;
+        };
+        let Some(row) = self.rows.iter_mut().find(|row| row.has(worker)) else {
+            return;
+        };
         while let Some(slice) = slices.pop() {
             row.add(worker, &slice);
             slices.give_back(slice);
@@ -223,13 +261,19 @@ impl Running<'_> {
             if watched.result.is_some() {
                 continue;
             }
-            let bytes = watched.signals.bytes.each_ref().map(|counter| counter.load(Ordering::Relaxed));
+            let bytes = watched
+                .signals
+                .bytes
+                .each_ref()
+                .map(|counter| counter.load(Ordering::Relaxed));
             if self.stage.too_slow(worker, now, bytes) {
                 watched.error = Some(format!("{}: slower than its rate_min", watched.plan.name));
                 watched.signals.stop.store(true, Ordering::Relaxed);
             }
             let completions = watched.signals.completions.load(Ordering::Relaxed);
-            if completions != watched.progress.0 || watched.signals.in_flight.load(Ordering::Relaxed) == 0 {
+            if completions != watched.progress.0
+                || watched.signals.in_flight.load(Ordering::Relaxed) == 0
+            {
                 watched.progress = (completions, now);
             }
             let silent = now.saturating_sub(watched.progress.1) > self.context.plan.give_up_ns;
@@ -247,9 +291,16 @@ impl Running<'_> {
 
     /// Takes the desk of a thread that is stuck inside the kernel.
     fn take(&mut self, worker: usize, now: Nanos) {
-        let Some(place) = self.watched[worker].place.clone() else { return };
+        let Some(place) = self.watched[worker].place.clone() else {
+            return;
+        };
         let Some(desk) = place.take() else { return };
-        let ended = Ended { at: now, gave_up: true, usage: ThreadUsage::default(), cpus: Vec::new() };
+        let ended = Ended {
+            at: now,
+            gave_up: true,
+            usage: ThreadUsage::default(),
+            cpus: Vec::new(),
+        };
         self.close(worker, desk, &ended, true);
     }
 
@@ -257,11 +308,20 @@ impl Running<'_> {
         if self.watched[worker].result.is_some() {
             return; // Its desk was taken; it came back after all.
         }
-        let Some(place) = self.watched[worker].place.clone() else { return };
+        let Some(place) = self.watched[worker].place.clone() else {
+            return;
+        };
         let Some(desk) = place.take() else { return };
         let ended = ended.unwrap_or_else(|error| {
-            self.watched[worker].error.get_or_insert_with(|| error.to_string());
-            Ended { at: self.context.clock.now(), gave_up: true, usage: ThreadUsage::default(), cpus: Vec::new() }
+            self.watched[worker]
+                .error
+                .get_or_insert_with(|| error.to_string());
+            Ended {
+                at: self.context.clock.now(),
+                gave_up: true,
+                usage: ThreadUsage::default(),
+                cpus: Vec::new(),
+            }
         });
         self.close(worker, desk, &ended, false);
     }
@@ -284,9 +344,15 @@ impl Running<'_> {
         }
         if ended.gave_up {
             let index = (self.context.first_worker + worker) as u32;
-            let path = |target: u32| plan.files.get(target as usize).map_or("", |file| file.path.as_str());
+            let path = |target: u32| {
+                plan.files
+                    .get(target as usize)
+                    .map_or("", |file| file.path.as_str())
+            };
             let left = desk.worker.requests_in_flight();
-            self.in_flight.extend(left.map(|request| InFlight::new(index, path(request.target), request, at)));
+            self.in_flight.extend(
+                left.map(|request| InFlight::new(index, path(request.target), request, at)),
+            );
         }
         let busy = desk.busy;
         let measured_from = plan.start_delay_ns + plan.ramp_ns;
@@ -310,20 +376,32 @@ impl Running<'_> {
             submit_batch: busy.submit_batch.to_vec(),
             reap_batch: busy.reap_batch.to_vec(),
             depth: busy.depth.to_vec(),
-            depth_mean: if busy.depth_time > 0 { busy.depth_area as f64 / busy.depth_time as f64 } else { 0.0 },
+            depth_mean: if busy.depth_time > 0 {
+                busy.depth_area as f64 / busy.depth_time as f64
+            } else {
+                0.0
+            },
             overdue: desk.worker.overdue(10_000_000),
             late_handovers,
             log_dropped: desk.log.as_ref().map_or(0, |log| log.dropped()),
             error: watched.error.clone(),
             stuck,
         });
-        if self.stage.finished(worker, watched.error.is_some()).is_some() {
+        if self
+            .stage
+            .finished(worker, watched.error.is_some())
+            .is_some()
+        {
             self.stop_all();
         }
     }
 
     fn outcome(self) -> Outcome {
-        let workers: Vec<_> = self.watched.into_iter().filter_map(|watched| watched.result).collect();
+        let workers: Vec<_> = self
+            .watched
+            .into_iter()
+            .filter_map(|watched| watched.result)
+            .collect();
         Outcome {
             rows: self.rows.iter().map(Row::result).collect(),
             error: workers.iter().find_map(|worker| worker.error.clone()),
@@ -338,5 +416,9 @@ impl Running<'_> {
 fn failure(plan: &WorkerPlan, errno: Errno) -> String {
     let cause = std::io::Error::from_raw_os_error(errno.0);
     let paths: Vec<_> = plan.files.iter().map(|file| file.path.as_str()).collect();
-    format!("{}: a request to {} failed: {cause}", plan.name, paths.join(", "))
+    format!(
+        "{}: a request to {} failed: {cause}",
+        plan.name,
+        paths.join(", ")
+    )
 }

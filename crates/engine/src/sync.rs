@@ -69,6 +69,11 @@ impl Engine for Sync {
         self.clock.now()
     }
 
+    #[inline]
+    fn stamped(&self) -> Nanos {
+        self.finished.last().map_or(0, |completion| completion.done)
+    }
+
     /// Does the first of `requests`, from beginning to end.
     #[inline]
     fn submit(&mut self, requests: &[Request]) -> Result<usize, Error> {

@@ -41,10 +41,20 @@ struct Slot {
     trimmed_bytes: u32,
 }
 
+/// Since when a reap waits.
+struct Waiting {
+    /// The submission right before it; 0: none, or too long ago.
+    submitted: Nanos,
+    /// The first wait of it; 0: none yet.
+    began: Nanos,
+}
+
 /// The io_uring engine.
 pub struct Uring {
     clock: Clock,
     waiter: Waiter,
+    /// The last instant that `submit` stamped.
+    stamp: Nanos,
     ring: Ring,
     slots: Box<[Slot]>,
     /// In flight in the kernel.
@@ -60,6 +70,9 @@ pub struct Uring {
 
 /// Polled completions are waited for inside the kernel from this far ahead of `until` on.
 const POLL_IN_KERNEL: Nanos = 1_000_000;
+
+/// A wait this long is only there to look up from now and then.
+const LONG_WAIT: Nanos = 50_000_000;
 
 /// Under SQPOLL a wait spins this long before it sleeps.
 const SPIN_BEFORE_SLEEP: Nanos = 1_000_000;
@@ -105,6 +118,7 @@ impl Uring {
         Ok(Uring {
             clock,
             waiter,
+            stamp: 0,
             ring,
             slots: vec![Slot::default(); plan.iodepth as usize].into(),
             in_flight: 0,
@@ -194,7 +208,8 @@ impl Uring {
         }
         let stamp = self.clock.now();
         let slots = &self.slots;
-        done.extend(queue.take(count).map(|entry| {
+        // A plain loop: `extend` would be a call of its own, and look at the capacity for each as well.
+        for entry in queue.take(count) {
             let slot = entry.user_data() as u32;
             let Slot {
                 start,
@@ -205,32 +220,34 @@ impl Uring {
                 moved @ 0.. => Ok(moved as u32 + trimmed_bytes),
                 errno => Err(Errno(-errno)),
             };
-            Completion {
+            done.push(Completion {
                 slot,
                 start,
                 issued,
                 done: stamp,
                 result,
-            }
-        }));
+            });
+        }
         self.in_flight -= count as u32;
         count
     }
 
     /// Waits until `min` completions are in the ring, at most until `until`. Returns whether to look again.
     #[inline]
-    fn wait(
-        &mut self,
-        min: u32,
-        until: Option<Nanos>,
-        waiting_since: &mut Nanos,
-    ) -> Result<bool, Error> {
-        let now = self.clock.now();
+    fn wait(&mut self, min: u32, until: Option<Nanos>, since: &mut Waiting) -> Result<bool, Error> {
+        // Where the wait is long, what passed since the submission just made is too short to matter.
+        let submitted = std::mem::take(&mut since.submitted);
+        let long = until.is_none_or(|until| until > submitted + LONG_WAIT);
+        let now = if submitted > 0 && long {
+            submitted
+        } else {
+            self.clock.now()
+        };
         if until.is_some_and(|until| until <= now) {
             return Ok(false);
         }
-        if *waiting_since == 0 {
-            *waiting_since = now;
+        if since.began == 0 {
+            since.began = now;
         }
         let ahead = until.map_or(Nanos::MAX, |until| until - now);
         let nap = until.map(|until| self.waiter.nap(now, until));
@@ -241,7 +258,7 @@ impl Uring {
                 .wait(if ahead > POLL_IN_KERNEL { min } else { 0 }, None),
             _ if mode.kernel_thread
                 && self.waiter.spins()
-                && now - *waiting_since < SPIN_BEFORE_SLEEP =>
+                && now - since.began < SPIN_BEFORE_SLEEP =>
             {
                 std::hint::spin_loop();
                 return Ok(true);
@@ -273,6 +290,11 @@ impl Engine for Uring {
     }
 
     #[inline]
+    fn stamped(&self) -> Nanos {
+        self.stamp
+    }
+
+    #[inline]
     fn submit(&mut self, requests: &[Request]) -> Result<usize, Error> {
         let limit = self.submit_limit.min(self.room());
         let requests = &requests[..requests.len().min(limit)];
@@ -289,6 +311,7 @@ impl Engine for Uring {
             let result =
                 file.without_data(request.kind, request.offset_bytes, request.length_bytes);
             let done = self.clock.now();
+            self.stamp = done;
             self.finished.push_back(Completion {
                 slot: request.slot,
                 start,
@@ -313,6 +336,7 @@ impl Engine for Uring {
         drop(queue);
         self.hand_over(count as u32)?;
         let issued = (!self.ring.mode.kernel_thread).then(|| self.clock.now());
+        self.stamp = issued.unwrap_or(start);
         for request in requests {
             let trimmed_bytes = if request.kind == Kind::Trim {
                 request.length_bytes
@@ -349,8 +373,11 @@ impl Engine for Uring {
             return Ok(());
         }
         taken += self.take(self.reap_limit - taken, done);
-        let mut waiting_since = 0;
-        while taken < want && self.wait((want - taken) as u32, until, &mut waiting_since)? {
+        let mut since = Waiting {
+            submitted: std::mem::take(&mut self.stamp),
+            began: 0,
+        };
+        while taken < want && self.wait((want - taken) as u32, until, &mut since)? {
             taken += self.take(self.reap_limit - taken, done);
         }
         // The last look: at `until`, after a signal, or the only one. Polling finds nothing without a call.

@@ -11,10 +11,19 @@ use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
-create_exception!(_core, CoreError, PyRuntimeError, "What went wrong, and a hint or None: `args` of length two.");
+create_exception!(
+    _core,
+    CoreError,
+    PyRuntimeError,
+    "What went wrong, and a hint or None: `args` of length two."
+);
 
 fn mapped(error: &Error) -> PyErr {
     CoreError::new_err((error.to_string(), error.hint()))
+}
+
+fn parsed(plan: &str) -> PyResult<RunPlan> {
+    serde_json::from_str(plan).map_err(|cause| PyValueError::new_err(format!("plan: {cause}")))
 }
 
 fn json(value: &impl serde::Serialize) -> PyResult<String> {
@@ -32,14 +41,18 @@ struct RunHandle {
 impl RunHandle {
     #[new]
     fn new(plan: &str) -> PyResult<Self> {
-        let plan: RunPlan =
-            serde_json::from_str(plan).map_err(|cause| PyValueError::new_err(format!("plan: {cause}")))?;
-        Ok(Self { run: Run::start(plan).map_err(|error| mapped(&error))?, records: Mutex::new(Vec::new()) })
+        Ok(Self {
+            run: Run::start(parsed(plan)?).map_err(|error| mapped(&error))?,
+            records: Mutex::new(Vec::new()),
+        })
     }
 
     /// Waits for `timeout_s` at most. Returns what has happened: `("interval", JSON)`, `("finished", JSON)`.
     fn poll(&self, py: Python<'_>, timeout_s: f64) -> PyResult<Vec<(&'static str, String)>> {
-        let events = py.detach(|| self.run.poll(Duration::from_secs_f64(timeout_s.clamp(0.0, 3600.0))));
+        let events = py.detach(|| {
+            self.run
+                .poll(Duration::from_secs_f64(timeout_s.clamp(0.0, 3600.0)))
+        });
         let told = |event: &Event| match event {
             Event::Interval(interval) => Ok(("interval", json(interval)?)),
             Event::Finished(result) => Ok(("finished", json(result)?)),
@@ -61,7 +74,10 @@ impl RunHandle {
     /// At most `limit` logged requests, as the bytes of `LogRecord`s (see `iogauge.run.LOG_RECORD`).
     fn requests<'py>(&self, py: Python<'py>, limit: usize) -> PyResult<Bound<'py, PyBytes>> {
         // The buffer is kept between calls; it is taken out so that the lock is not held without the GIL.
-        let kept = self.records.lock().map(|mut kept| std::mem::take(&mut *kept));
+        let kept = self
+            .records
+            .lock()
+            .map(|mut kept| std::mem::take(&mut *kept));
         let mut records = kept.map_err(|_| PyRuntimeError::new_err("a reader panicked"))?;
         records.clear();
         py.detach(|| self.run.requests(limit, &mut records));
@@ -71,6 +87,21 @@ impl RunHandle {
         }
         Ok(bytes)
     }
+}
+
+/// Looks, before a run, at what its engines can do here. Returns what they will do differently: (code, message, hint).
+#[pyfunction]
+fn probe(plan: &str) -> PyResult<Vec<(&'static str, String, String)>> {
+    let mut notes = Vec::new();
+    for worker in parsed(plan)?.stages.iter().flat_map(|stage| &stage.workers) {
+        let found = iogauge_engine::probe::check(worker).map_err(|error| mapped(&error))?;
+        notes.extend(
+            found
+                .into_iter()
+                .map(|note| (note.code, note.message, note.hint)),
+        );
+    }
+    Ok(notes)
 }
 
 /// CPUs that this process may run on.
@@ -96,6 +127,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
     module.add("CoreError", module.py().get_type::<CoreError>())?;
     module.add_class::<RunHandle>()?;
+    module.add_function(wrap_pyfunction!(probe, module)?)?;
     module.add_function(wrap_pyfunction!(allowed_cpus, module)?)?;
     module.add_function(wrap_pyfunction!(clock_facts, module)?)?;
     module.add_function(wrap_pyfunction!(sleep_slack_ns, module)?)

@@ -11,7 +11,7 @@ from typing import Annotated
 
 import typer
 
-from iogauge.cli import status
+from iogauge.cli import status, streams
 
 
 def options(
@@ -32,11 +32,12 @@ def options(
     ]
     if not shown:
         raise status.UsageError(f"no option mentions {' or '.join(wanted)}", hint="see 'iogauge options'")
+    lines = []
     for category, group in groupby(shown, key=lambda option: option.category):
-        print(f"{category.value}\n")
+        lines += [category.value, ""]
         for option in group:
             aliases = f"  (also {', '.join(option.aliases)})" if option.aliases else ""
-            print(f"  {option.name}={option.kind.syntax}{aliases}")
-            for line in labelled("", f"{option.help} Default: {option.default}.", indent="      ", width=0):
-                print(line)
-        print()
+            lines.append(f"  {option.name}={option.kind.syntax}{aliases}")
+            lines += labelled("", f"{option.help} Default: {option.default}.", indent="      ", width=0)
+        lines.append("")
+    streams.show("".join(f"{line}\n" for line in lines))

@@ -9,6 +9,7 @@ Does not measure anything: it is told of steps and intervals, and keeps only eac
 
 from __future__ import annotations
 
+import contextlib
 import sys
 import time
 from collections.abc import Callable
@@ -121,7 +122,8 @@ class Progress(AbstractContextManager["Progress"]):
         self._label = None
 
     def _write(self, line: str) -> None:
-        print(line, file=self._stream, flush=True)
+        with contextlib.suppress(OSError):  # nothing is lost by a line less
+            print(line, file=self._stream, flush=True)
 
     def _place(self) -> str:
         return f"[{self._done + 1}/{self._steps}] " if self._steps > 1 else ""

@@ -11,11 +11,12 @@ An incomplete review is reported as far as it got.
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import Annotated
 
 import typer
+
+from iogauge.cli import process, streams
 
 
 def report(
@@ -33,15 +34,16 @@ def report(
     from iogauge.report.export import write_charts
     from iogauge.report.html import Report
 
+    process.begin()
     made = Report.of(directories)
     for drive in made.drives:
         if drive.missing:
             steps = ", ".join(step.plan.id for step in drive.missing)
-            print(f"warning: {drive.path} is incomplete: no step {steps}", file=sys.stderr)
-            print(f"hint: complete it: iogauge review --resume {drive.path}", file=sys.stderr)
+            streams.say(f"warning: {drive.path} is incomplete: no step {steps}")
+            streams.say(f"hint: complete it: iogauge review --resume {drive.path}")
     page = output or (directories[0] / "report.html" if len(directories) == 1 else Path("report.html"))
     made.write(page)
-    print(page)
+    streams.show(f"{page}\n")
     if export is not None:
         for path in write_charts(made.charts, export):
-            print(path)
+            streams.show(f"{path}\n")

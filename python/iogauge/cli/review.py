@@ -13,8 +13,6 @@ anywhere, 1 where it cannot be judged.
 
 from __future__ import annotations
 
-import contextlib
-import dataclasses
 import json
 import secrets
 import shlex
@@ -27,12 +25,11 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from iogauge.cli import status
-from iogauge.errors import IogaugeError
+from iogauge.cli import process, status, streams
 
 if TYPE_CHECKING:
     from iogauge.report.fail_if import Condition, Violation
-    from iogauge.schema import JobFile, SuitePlan
+    from iogauge.schema import SuitePlan
     from iogauge.store import Review
     from iogauge.suites import Suite
 
@@ -87,8 +84,13 @@ def review(
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
 ) -> None:
     """Conduct a review and print what it shows."""
+    # All that takes long to import, and only then is there anything that an interrupt could cost.
+    import iogauge.run
+    import iogauge.store
+    import iogauge.suites  # noqa: F401
     from iogauge.report.fail_if import parse
 
+    process.begin()
     conditions = [parse(each) for each in fail_if or ()]
     given = {
         "TARGET": target, "--suite": suite, "--pace": pace, "--size": size,
@@ -141,7 +143,7 @@ def _begun(
     path = Path(target).absolute()  # a symbolic link such as /dev/disk/by-id/... stays what the user chose
     size_of_file = size_bytes or suite.file_bytes(pace)
     with open_target(
-        str(path), write=True, size_bytes=size_of_file, destroy=destroy, on_message=_say
+        str(path), write=True, size_bytes=size_of_file, destroy=destroy, on_message=streams.say
     ) as opened:
         facts = opened.facts
     manifest = new_manifest(
@@ -154,7 +156,7 @@ def _begun(
     _require(conditions, manifest.plan)
     directory = output or Path(f"iogauge-{path.name}-{datetime.now(UTC):%Y%m%dT%H%M%SZ}")
     saved = Review.create(directory, manifest)
-    _say(f"{directory}: seed {seed}")
+    streams.say(f"{directory}: seed {seed}")
     return saved
 
 
@@ -171,10 +173,12 @@ def _resumed(directory: Path, conditions: Sequence[Condition], *, destroy: Seque
     if len(saved.completed()) < len(manifest.plan.steps) or not manifest.plan.steps:
         size_bytes = manifest.plan.size_bytes
         path = manifest.target.path
-        with open_target(path, write=True, size_bytes=size_bytes, destroy=destroy, on_message=_say) as opened:
+        with open_target(
+            path, write=True, size_bytes=size_bytes, destroy=destroy, on_message=streams.say
+        ) as opened:
             check_same_target(manifest, opened.facts)
         for text in differences(manifest, machine_facts()):
-            _say(f"warning: {text}")
+            streams.say(f"warning: {text}")
     return saved
 
 
@@ -196,8 +200,8 @@ def _measure(saved: Review, *, destroy: Sequence[str]) -> None:
                     conduct(saved, execute=execute, watcher=progress, destroy=destroy)
     except (Interrupted, KeyboardInterrupt):
         done = f"{len(saved.completed())} of {len(saved.manifest.plan.steps) or '?'} steps are saved"
-        _say(f"interrupted: {done}\nhint: iogauge review --resume {shlex.quote(str(saved.path))}")
-        raise typer.Exit(status.INTERRUPTED) from None
+        streams.say(f"{process.word()}: {done}\nhint: iogauge review --resume {shlex.quote(str(saved.path))}")
+        raise typer.Exit(process.status()) from None
 
 
 def _show(saved: Review, conditions: Sequence[Condition], *, as_json: bool) -> None:
@@ -210,14 +214,14 @@ def _show(saved: Review, conditions: Sequence[Condition], *, as_json: bool) -> N
     manifest = saved.manifest
     if as_json:
         shown = review_shown.as_json(judgement, manifest, path=str(saved.path), violations=violations)
-        print(json.dumps(shown, indent=2, allow_nan=False))
+        streams.show(json.dumps(shown, indent=2, allow_nan=False) + "\n")
     else:
-        print(review_shown.table(judgement, manifest), end="")
-        print(f"next: iogauge report {shlex.quote(str(saved.path))}")
-    print(warnings(review_shown.warnings(judgement, manifest)), end="", file=sys.stderr)
+        following = f"next: iogauge report {shlex.quote(str(saved.path))}\n"
+        streams.show(review_shown.table(judgement, manifest) + following)
+    streams.say(warnings(review_shown.warnings(judgement, manifest)), end="")
     for step, found in violations:
         kind = "error" if found.unknown else "failed"
-        _say(f"{kind}: {step}: {found.message}" + (f"\nhint: {found.hint}" if found.hint else ""))
+        streams.say(f"{kind}: {step}: {found.message}" + (f"\nhint: {found.hint}" if found.hint else ""))
     if any(not found.unknown for _, found in violations):
         raise typer.Exit(status.VIOLATED)
     if violations:
@@ -225,13 +229,13 @@ def _show(saved: Review, conditions: Sequence[Condition], *, as_json: bool) -> N
 
 
 def _violations(saved: Review, conditions: Sequence[Condition]) -> list[tuple[str, Violation]]:
-    """Check every condition on every step, and there on the jobs that it can be about."""
+    """Check every condition on every step that it can be about: a step without writers has no write."""
     found = []
     for step in saved.manifest.plan.steps if conditions else ():
         record = saved.record(step.id)
         for condition in conditions:
-            for named in _meant(condition, record.jobs):
-                found += [(step.id, violation) for violation in named.check(record)]
+            if condition.concerns(record.jobs):
+                found += [(step.id, violation) for violation in condition.check(record)]
     return found
 
 
@@ -242,19 +246,8 @@ def _require(conditions: Sequence[Condition], plan: SuitePlan) -> None:
     planned = [*plan.steps, *([plan.search] if plan.search else [])]
     files = [workload.parse(step.job_file, source=step.id) for step in planned] if conditions else []
     for condition in conditions:
-        if not any(_meant(condition, jobs) for jobs in files):
+        if not any(map(condition.concerns, files)):
             condition.require(files[-1])
-
-
-def _meant(condition: Condition, jobs: JobFile) -> list[Condition]:
-    """Return a condition for each of the jobs that issue what it is about: a step without writers has no write."""
-    meant = []
-    for name in dict.fromkeys(job.name for job in jobs.jobs if condition.job in (None, job.name)):
-        named = dataclasses.replace(condition, job=name)
-        with contextlib.suppress(IogaugeError):
-            named.require(jobs)
-            meant.append(named)
-    return meant
 
 
 def _suite(name: str) -> Suite:
@@ -295,7 +288,3 @@ def _refuse_beside_resume(named: Sequence[str]) -> None:
             f"--resume goes on with a review as it was planned: {', '.join(named)} cannot be given with it",
             hint="leave them out, or begin a new review",
         )
-
-
-def _say(text: str) -> None:
-    print(text, file=sys.stderr, flush=True)

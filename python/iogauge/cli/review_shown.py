@@ -16,7 +16,7 @@ from iogauge.report.grid import WIDTH, aligned
 from iogauge.schema import Code, Manifest
 from iogauge.schema import Warning as Caution
 from iogauge.stats.figures import Ratio
-from iogauge.stats.quantiles import Estimate
+from iogauge.stats.quantiles import FEWEST_BLOCKS, Estimate
 from iogauge.suites import Judgement, StepJudgement
 
 SHOWN = (0.5, 0.99, 0.999, 0.9999)
@@ -34,6 +34,11 @@ def table(judgement: Judgement, manifest: Manifest) -> str:
         lines.append("~ fewer than ten samples lie beyond this quantile: run longer (--runtime, --pace full)")
     if judgement.growth is not None:
         lines.append(f"mean read latency under most pressure is {_times(judgement.growth)} that under least")
+        if any(step.figures.mean and not step.figures.mean.dependence for step in judgement.steps):
+            lines.append(
+                f"this takes requests as independent, since steps have fewer than {FEWEST_BLOCKS} intervals: "
+                "the true range is wider"
+            )
     if manifest.ceiling is not None:
         lines.append(
             f"the generator alone: {manifest.ceiling.iops:,.0f} IOPS a worker, "

@@ -14,8 +14,6 @@ from __future__ import annotations
 
 import difflib
 import os
-import sys
-import tempfile
 from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -24,7 +22,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from iogauge.cli import status
+from iogauge.cli import process, status, streams
 from iogauge.errors import IogaugeError
 
 if TYPE_CHECKING:
@@ -161,6 +159,12 @@ class Listeners:
 
 
 def _measure(asked: Asked) -> None:
+    # All that will be needed, and only then is there anything that an interrupt could cost.
+    import iogauge.report.jsonplus
+    import iogauge.report.table
+    import iogauge.run  # noqa: F401
+
+    process.begin()
     for path in filter(None, (asked.output, asked.request_log)):
         _writable(path)
     with _request_log(asked) as requests:
@@ -175,8 +179,17 @@ def _request_log(asked: Asked) -> Iterator[Path | None]:
     if asked.request_log is not None or not fio_logs.needs_requests(asked.jobs):
         yield asked.request_log
         return
-    with tempfile.TemporaryDirectory(prefix=".iogauge-", dir=".") as folder:
-        yield Path(folder) / "requests.parquet"
+    import tempfile
+
+    try:
+        folder = tempfile.TemporaryDirectory(prefix=".iogauge-", dir=".")
+    except OSError as error:
+        raise IogaugeError(
+            f"{Path().absolute()}: cannot log every request here: {error.strerror}",
+            hint="change to a directory that can be written, or set log_avg_msec",
+        ) from error
+    with folder as name:
+        yield Path(name) / "requests.parquet"
 
 
 def _measure_logging(asked: Asked, requests: Path | None) -> None:
@@ -201,7 +214,8 @@ def _measure_logging(asked: Asked, requests: Path | None) -> None:
             on_start=listeners.started,
             ceiling=runner.measure_ceiling() if asked.ceiling else None,
         )
-    _report(record, listeners.stats, asked)
+    with process.results_first():
+        _report(record, listeners.stats, asked)
     if listeners.logs:
         if requests is not None and fio_logs.needs_requests(asked.jobs):
             listeners.logs.requests(requests)
@@ -223,8 +237,7 @@ def _report(record: RunRecord, stats: IntervalStats, asked: Asked) -> None:
         else:
             texts.append(jsonplus.render(record, stats, plus=name == "json+") + "\n")
     _emit("\n".join(texts), asked.output)
-    sys.stdout.flush()
-    print(warnings, end="", file=sys.stderr)
+    streams.say(warnings, end="")
 
 
 def _conclude(record: RunRecord, conditions: list[Condition]) -> None:
@@ -233,18 +246,17 @@ def _conclude(record: RunRecord, conditions: list[Condition]) -> None:
     findings = [found for condition in conditions for found in condition.check(record)]
     for found in findings:
         kind = "error" if found.unknown else "failed"
-        print(f"{kind}: {found.message}", file=sys.stderr)
+        streams.say(f"{kind}: {found.message}")
         if found.hint:
-            print(f"hint: {found.hint}", file=sys.stderr)
+            streams.say(f"hint: {found.hint}")
     if result.stopped_by == "interrupt":
-        print("interrupted: what was measured until then is reported", file=sys.stderr)
-        raise typer.Exit(status.INTERRUPTED)
+        streams.say(f"{process.word()}: what was measured until then is reported")
+        raise typer.Exit(process.status())
     failed = [f"{worker.name}: {worker.error}" for worker in result.workers if worker.error]
     if result.error or failed:
-        raise IogaugeError(
-            result.error or "; ".join(dict.fromkeys(failed)),
-            hint="what was measured until then is reported above; continue_on_error=io goes on past I/O errors",
-        )
+        reason = result.error or "; ".join(dict.fromkeys(failed))
+        past = "; continue_on_error=io goes on past I/O errors" if failed else ""
+        raise IogaugeError(reason, hint=f"what was measured until then is reported above{past}")
     if any(not found.unknown for found in findings):
         raise typer.Exit(status.VIOLATED)
     if findings:
@@ -329,12 +341,12 @@ def _writable(path: Path) -> None:
 
 def _emit(text: str, output: Path | None) -> None:
     if output is None:
-        sys.stdout.write(text)
+        streams.show(text)
         return
     try:
         output.write_text(text, encoding="utf-8")
     except OSError as error:
-        sys.stdout.write(text)
+        streams.show(text)
         raise IogaugeError(
             f"{output}: {error.strerror}", hint="the result was printed instead; save it from there"
         ) from error

@@ -83,7 +83,7 @@ TEXTS: dict[Code, Text] = {
         "write the log to a faster place, or lower the load; histograms are complete",
     ),
     Code.RATE_MISSED: Text(
-        "{row}: {achieved:.0f} of the {asked:.0f} requests a second asked for ({share:.1%})",
+        "{row}: {what}",
         "the target or the generator cannot keep up: lower the rate, or raise iodepth or numjobs",
     ),
     Code.INTERVALS_MERGED: Text(

@@ -92,6 +92,10 @@ class Condition:
     q: float | None = None
     """The quantile as a fraction, in (0, 1), where the figure is one."""
 
+    def concerns(self, jobs: JobFile) -> bool:
+        """Return whether any job of ``jobs`` could ever meet the condition."""
+        return any(self._concerns(job) for job in jobs.jobs if self.job in (None, job.name))
+
     def require(self, jobs: JobFile) -> None:
         """Raise IogaugeError where no job of ``jobs`` could ever meet the condition: a typing error, found early."""
         meant = [job for job in jobs.jobs if self.job in (None, job.name)]
@@ -99,20 +103,27 @@ class Condition:
             _fail(
                 self.text, f"there is no job {self.job!r}", near=self.job, of={job.name for job in jobs.jobs}
             )
-        if self.direction and not any(self.direction in _issued(job) for job in meant):
+        if not any(map(self._concerns, meant)):
             issued = sorted({direction.value for job in meant for direction in _issued(job)})
             raise IogaugeError(
-                f"--fail-if '{self.text}': no job issues a {self.direction.value}",
+                f"--fail-if '{self.text}': no job issues a {self.direction}",
                 hint=f"name a direction that is issued: {', '.join(issued)}",
             )
 
     def check(self, record: RunRecord) -> list[Violation]:
-        """Return where the condition holds in ``record``, and where that cannot be told; empty: all is well."""
+        """Return where the condition holds in ``record``, and where that cannot be told; empty: all is well.
+
+        A condition on writes is none on a row that only reads.
+        """
         meant = [row for row in rows(record) if self.job in (None, row.name)]
         if not meant:
             names = {row.name for row in rows(record)}
             _fail(self.text, f"the run has no row {self.job!r}", near=self.job, of=names)
-        return [found for row in meant for found in self._check_row(row)]
+        concerned = [row for row in meant if any(map(self._concerns, row.jobs))]
+        return [found for row in concerned for found in self._check_row(row)]
+
+    def _concerns(self, job: Job) -> bool:
+        return self.direction is None or self.direction in _issued(job)
 
     def _check_row(self, row: Row) -> Iterable[Violation]:
         if self.figure in ("iops", "bw", *_COUNTS):

@@ -39,6 +39,9 @@ DEFAULT_NS = 1_000_000_000
 _WHOLE = 0.5
 """Share of its length from which a window at the end counts as a whole one."""
 
+_HELD = 16
+"""Histograms of one window held apart, before they are merged: a window may be hours of short intervals."""
+
 DDIR = {Direction.READ: 0, Direction.WRITE: 1, Direction.TRIM: 2}
 _LATENCIES = (Kind.LAT, Kind.CLAT, Kind.SLAT)
 
@@ -130,7 +133,10 @@ class _Window:
                     histogram_of(tally, Kind.LAT) if kind is Kind.CLAT else None
                 )
                 if found is not None:
-                    self.latencies.setdefault((direction, kind), []).append(found)
+                    parts = self.latencies.setdefault((direction, kind), [])
+                    parts.append(found)
+                    if len(parts) == _HELD:
+                        parts[:] = [Histogram.merge(parts)]
 
 
 @dataclass

@@ -60,6 +60,11 @@ class Row:
         """Its section of the job file; the first, where several share the row."""
         return self.record.jobs.jobs[self.job_index]
 
+    @property
+    def jobs(self) -> tuple[Job, ...]:
+        """Every section of the job file that shares the row."""
+        return tuple(self.record.jobs.jobs[index] for index in dict.fromkeys(p.job for p in self.plans))
+
     @cached_property
     def directions(self) -> tuple[Direction, ...]:
         """The directions in which anything was completed, or failed."""

@@ -57,7 +57,7 @@ def _heading(row: Row) -> list[str]:
         job.rw.value,
         _blocks(job),
         *(engine if job.ioengine is not EngineKind.NULL else engine[:1]),
-        f"iodepth {job.iodepth}",
+        f"iodepth {row.plans[0].iodepth}",
         quantities.counted(len(row.workers), "worker"),
         f"{row.seconds:.3f} s measured",
     ]

@@ -11,15 +11,16 @@ import os
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from iogauge import _core
 from iogauge.errors import IogaugeError
 from iogauge.machine import Watch
 from iogauge.run.ceiling import measure_ceiling
-from iogauge.run.core import drive
+from iogauge.run.core import drive, probe
 from iogauge.run.figures import OwnBytes, row_figures
+from iogauge.run.interrupts import Interrupts
 from iogauge.run.planning import Need, Opened, make_plan, needs
-from iogauge.run.request_log import RequestLog
 from iogauge.schema import (
     Ceiling,
     Interval,
@@ -30,6 +31,9 @@ from iogauge.schema import (
     TargetFacts,
 )
 from iogauge.target import Target, open_target
+
+if TYPE_CHECKING:
+    from iogauge.run.request_log import RequestLog
 
 __all__ = ["execute", "measure_ceiling"]
 
@@ -71,9 +75,12 @@ def execute(
             say=say,
         )
         facts = tuple(target.facts for target in targets.values())
+        fallbacks = probe(plan)
         _invalidate(job_file, targets)
         watch = Watch()
         watch.started(plan, facts)
+        # Once a run is said to begin, it ends with a record.
+        interrupts = stack.enter_context(Interrupts())
         if on_start:
             on_start(plan, facts)
         own = OwnBytes(plan, facts)
@@ -84,12 +91,16 @@ def execute(
                 on_interval(interval)
 
         started_at = datetime.now(UTC).isoformat(timespec="milliseconds")
+        log = _log_to(request_log) if request_log else None
         result = drive(
             plan,
+            interrupts=interrupts,
             on_interval=hear,
-            around=(lambda handle: RequestLog(handle, request_log)) if request_log else None,
+            around=log.draining if log else None,
             on_message=say,
         )
+        if log and log.failure:
+            result = result.model_copy(update={"error": result.error or log.failure})
         record = RunRecord(
             jobs=job_file,
             plan=plan,
@@ -101,7 +112,19 @@ def execute(
             started_at=started_at,
         )
         _tell_of_the_kernel(result, say)
-        return watch.finished(record, row_figures(record), own_bytes=own.by_device())
+        record = watch.finished(record, row_figures(record), own_bytes=own.by_device(), fallbacks=fallbacks)
+        if interrupts.count and record.result.stopped_by is None:
+            # It came as the run ended: whoever asked for an end must not see the next run begin.
+            result = record.result.model_copy(update={"stopped_by": "interrupt"})
+            record = record.model_copy(update={"result": result})
+        return record
+
+
+def _log_to(path: Path) -> RequestLog:
+    # pyarrow takes longer to import than all of this package, and few runs log every request.
+    from iogauge.run.request_log import RequestLog
+
+    return RequestLog(path)
 
 
 def _open(

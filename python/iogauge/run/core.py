@@ -10,38 +10,64 @@ from collections.abc import Callable
 
 from iogauge import _core
 from iogauge.errors import IogaugeError
-from iogauge.schema import Interval, RunPlan, RunResult
+from iogauge.run.interrupts import Interrupts
+from iogauge.schema import (
+    Code,
+    Interval,
+    RunPlan,
+    RunResult,
+    Warning,  # noqa: A004
+)
 
 _POLL_S = 0.2
+
+
+def probe(plan: RunPlan) -> tuple[Warning, ...]:
+    """Return what the plan's engines will do differently on this kernel and device, each once.
+
+    Raises IogaugeError where a run could only fail: no io_uring, sizes that direct I/O refuses.
+    """
+    try:
+        notes = dict.fromkeys(_core.probe(plan.model_dump_json()))
+    except _core.CoreError as error:
+        raise _translated(error) from None
+    # Polling is judged with the run itself, from its plan and what was seen of the device.
+    found = (Warning(code=Code(code), message=message, hint=hint) for code, message, hint in notes)
+    return tuple(one for one in found if one.code is not Code.NO_POLLING)
 
 
 def drive(
     plan: RunPlan,
     *,
+    interrupts: Interrupts,
     on_interval: Callable[[Interval], None] | None = None,
     around: Callable[[_core.RunHandle], contextlib.AbstractContextManager[object]] | None = None,
     on_message: Callable[[str], None] | None = None,
 ) -> RunResult:
     """Run a plan to its end and return its result.
 
-    ``on_interval`` hears every interval, in order for each row; ``around`` is entered with the handle before the first
-    and left after the last. Where ``on_interval`` raises, the run is stopped, its end is waited for, and the error
-    raised then. Raises IogaugeError where the run cannot be started.
+    ``interrupts`` has been entered: one stops the run, another does not wait for what is in flight. ``on_interval``
+    hears every interval, in order for each row; ``around`` is entered with the handle before the first and left after
+    the last. Where ``on_interval`` raises, the run is stopped, its end is waited for, and the error raised then. Raises
+    IogaugeError where the run cannot be started.
     """
     try:
         handle = _core.RunHandle(plan.model_dump_json())
     except _core.CoreError as error:
         raise _translated(error) from None
     with around(handle) if around else contextlib.nullcontext():
-        return _follow(handle, on_interval or (lambda _: None), on_message or (lambda _: None))
+        return _follow(handle, interrupts, on_interval or (lambda _: None), on_message or (lambda _: None))
 
 
 def _follow(
-    handle: _core.RunHandle, on_interval: Callable[[Interval], None], say: Callable[[str], None]
+    handle: _core.RunHandle,
+    interrupts: Interrupts,
+    on_interval: Callable[[Interval], None],
+    say: Callable[[str], None],
 ) -> RunResult:
     finished: str | None = None
     failure: Exception | None = None
-    interrupts = 0
+    obeyed = 0
     while finished is None:
         try:
             for what, text in handle.poll(_POLL_S):
@@ -49,17 +75,15 @@ def _follow(
                     finished = text
                 elif failure is None:
                     on_interval(Interval.model_validate_json(text))
+            if interrupts.count > obeyed:
+                handle.stop() if obeyed == 0 else handle.give_up()
+                if obeyed == 0:
+                    say("interrupted: waiting for what is in flight (once more: not waiting)")
+                obeyed += 1
         except _core.CoreError as error:
             raise _translated(error) from None
-        except KeyboardInterrupt:
-            interrupts += 1
-            if interrupts == 1:
-                say("interrupted: waiting for what is in flight (once more: not waiting)")
-                handle.stop()
-            else:
-                handle.give_up()
         except Exception as error:
-            failure = error
+            failure = failure or error
             handle.stop()
     if failure is not None:
         raise failure

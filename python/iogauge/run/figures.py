@@ -33,6 +33,7 @@ def row_figures(record: RunRecord) -> list[RowFigures]:
         jobs = [record.jobs.jobs[worker.job] for worker in workers]
         quantiles = tuple(sorted({percent / 100 for job in jobs for percent in job.percentile_list}))
         gap = Histogram.decode(row.loop_gap)
+        overdue = sum(worker.overdue for worker in record.result.workers if worker.row == row.row)
         for direction, tally in row.tallies.items():
             if direction is Direction.SYNC or not (tally.ios or tally.errors):
                 continue
@@ -49,17 +50,19 @@ def row_figures(record: RunRecord) -> list[RowFigures]:
                     late=tally.late,
                     loop_gap_p999_ns=gap.quantile(0.999) if gap.count else None,
                     asked_iops=_asked_iops(row, workers, direction, tally),
+                    overdue=overdue,
                     poisson=any(worker.poisson for worker in workers),
                     flagged=tally.flagged,
                     errors=tally.errors,
                 )
             )
+            overdue = 0  # Which direction they would have had is not kept: the first one speaks for the row.
     return figures
 
 
 def _quantile(tally: Tally, kind: Kind, q: float) -> int | None:
     data = tally.histograms.get(kind)
-    histogram = Histogram.decode(data) if data else None
+    histogram = Histogram.decode(data, tally.exact.get(kind)) if data else None
     return histogram.quantile(q) if histogram and histogram.count else None
 
 

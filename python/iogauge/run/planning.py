@@ -249,11 +249,9 @@ def _engine(job: Job, depth: int) -> EnginePlan:
     batch = job.iodepth_batch
     submit = None if batch is None else min(batch or depth, depth)
     least, most = job.iodepth_batch_complete_min, job.iodepth_batch_complete_max
-    if batch is None and least is None and most is None:
-        reap = None
-    else:
-        # fio's rule: the maximum is at least the minimum, and 1 where neither is given.
-        reap = min(max(most or 0, least or 0, 1), depth)
+    # fio's rule: the maximum is at least the minimum, and 1 where neither is given.
+    asked = (batch, least, most) != (None, None, None)
+    reap = min(max(most or 0, least or 0, 1), depth) if asked else None
     return EnginePlan(
         kind=job.ioengine,
         direct=job.direct,

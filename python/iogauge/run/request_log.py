@@ -1,21 +1,22 @@
 """Every request of a run to Parquet, written by a thread of its own while the run goes on.
 
 Workers put requests into bounded queues and never wait; what does not fit because this thread fell behind is
-counted by the worker as dropped. One row group a batch, so memory does not grow with the run.
+counted by the worker as dropped. What was written is no longer held; row groups are large, since the file's index
+of them is, until its end.
 """
 
 from __future__ import annotations
 
 import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from types import TracebackType
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from iogauge import _core
-from iogauge.errors import IogaugeError
 
 LOG_RECORD = np.dtype(
     [
@@ -35,7 +36,7 @@ LOG_RECORD = np.dtype(
         ("stage", "<u2"),
     ]
 )
-"""A request as the core hands it over: ``LogRecord`` in crates/engine/src/exchange.rs. Times since the stage's start."""
+"""A request as the core hands it over: ``LogRecord`` in crates/engine/src/exchange.rs. Times since the stage began."""
 
 DIRECTIONS = ("read", "write", "trim", "sync")
 
@@ -57,9 +58,11 @@ SCHEMA = pa.schema(
         pa.field("result", pa.int32(), nullable=False),
     ]
 )
-"""``result``: bytes moved, or the negative errno. ``issued_ns`` is null where it is not known (sync engines, SQPOLL)."""
+"""``result``: bytes moved, or the negative errno. ``issued_ns`` is null where unknown (sync engines, SQPOLL)."""
 
 _BATCH = 1 << 17
+_GROUP = 1 << 18
+"""Requests in a row group, 19 MB before compression."""
 _PAUSE_S = 0.005
 
 
@@ -84,44 +87,50 @@ def to_batch(data: bytes) -> pa.RecordBatch:
 
 
 class RequestLog:
-    """Context manager around a run: drains the handle's queues into ``path`` until they are empty.
+    """Every request of a run into the Parquet file ``path``.
 
-    Leaving it raises IogaugeError where the file could not be written; the run itself is not disturbed by that.
+    A file that cannot be written disturbs neither the run nor its results: ``failure`` says why, once it is over.
     """
 
-    def __init__(self, handle: _core.RunHandle, path: Path) -> None:
-        self._handle = handle
+    def __init__(self, path: Path) -> None:
+        self.failure: str | None = None
         self._path = path
         self._over = threading.Event()
-        self._failure: Exception | None = None
-        self._thread = threading.Thread(target=self._drain, name="iogauge-log", daemon=True)
 
-    def __enter__(self) -> RequestLog:
-        self._thread.start()
-        return self
+    @contextmanager
+    def draining(self, handle: _core.RunHandle) -> Iterator[None]:
+        """Drain the handle's queues for as long as this is entered, and then until they are empty."""
+        thread = threading.Thread(target=self._drain, args=(handle,), name="iogauge-log", daemon=True)
+        thread.start()
+        try:
+            yield
+        finally:
+            self._over.set()
+            thread.join()
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self._over.set()
-        self._thread.join()
-        if self._failure is not None and error is None:
-            raise IogaugeError(
-                f"{self._path}: the request log could not be written: {self._failure}",
-                hint="free space, or log to another place; the run itself was not disturbed",
-            )
-
-    def _drain(self) -> None:
+    def _drain(self, handle: _core.RunHandle) -> None:
         try:
             with pq.ParquetWriter(self._path, SCHEMA, compression="zstd", compression_level=1) as writer:
-                while True:
-                    over = self._over.is_set()
-                    data = self._handle.requests(_BATCH)
-                    if data:
-                        writer.write_batch(to_batch(data))
-                    elif over:
-                        return
-                    else:
-                        self._over.wait(_PAUSE_S)
+                for data in self._groups(handle):
+                    writer.write_batch(to_batch(data), row_group_size=_GROUP + _BATCH)
         except Exception as error:
-            self._failure = error
+            self.failure = f"{self._path}: the request log could not be written: {error}"
+
+    def _groups(self, handle: _core.RunHandle) -> Iterator[bytes]:
+        """Yield the requests, a row group at a time, until the run is over and the queues are empty."""
+        parts: list[bytes] = []
+        waiting = 0
+        while True:
+            over = self._over.is_set()
+            data = handle.requests(_BATCH)
+            if data:
+                parts.append(data)
+                waiting += len(data) // LOG_RECORD.itemsize
+            ended = over and not data
+            if waiting >= _GROUP or (ended and waiting):
+                yield b"".join(parts)
+                parts, waiting = [], 0
+            if ended:
+                return
+            if not data:
+                self._over.wait(_PAUSE_S)

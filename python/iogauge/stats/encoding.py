@@ -90,5 +90,7 @@ def decode(data: bytes) -> tuple[Layout, NDArray[np.int64], NDArray[np.int64]]:
             f"a stored histogram cannot be read: {error or type(error).__name__}",
             hint="the file is damaged or was not written by iogauge; measure the step again",
         ) from error
+    # It and its encoder hold each other, and 130 KiB: a run of many intervals should not wait for the collector.
+    decoded.encoder = None
     index = np.flatnonzero(counts)
     return layout, index, counts[index]

@@ -36,9 +36,10 @@ def check_space(fd: int, path: str, *, size_bytes: int) -> None:
     free = filesystem.f_bavail * filesystem.f_frsize + occupied
     allowed = int(free * FREE_SHARE)
     if size_bytes > allowed:
+        size = f"{allowed >> 20}m" if allowed >> 20 else f"{allowed >> 10}k"
         raise TargetRefused(
             f"{path}: {gib(size_bytes)} would be over {FREE_SHARE:.0%} of the {gib(free)} free on its filesystem",
-            hint=f"ask for at most {gib(allowed, down=True)} (size={allowed >> 20}m), or free some space",
+            hint=f"ask for at most {gib(allowed, down=True)} (size={size}), or free some space",
         )
 
 

@@ -59,10 +59,10 @@ def _write_switch(value: bool) -> str:
     return "1" if value else "0"
 
 
-SWITCH = Kind(syntax="0\\|1", read=_read_switch, write=_write_switch)
+SWITCH = Kind(syntax="0|1", read=_read_switch, write=_write_switch)
 """fio's boolean, which needs a value."""
 
-FLAG = Kind(syntax="[0\\|1]", read=_read_switch, write=_write_switch, bare=True)
+FLAG = Kind(syntax="[0|1]", read=_read_switch, write=_write_switch, bare=True)
 """A switch whose bare name means 1."""
 
 
@@ -145,7 +145,7 @@ def choice(values: Mapping[str, T]) -> Kind[T]:
         hint = f"did you mean '{near}'?" if near else f"one of: {', '.join(values)}"
         raise BadValue("is not one of its values", hint=hint)
 
-    return Kind(syntax="\\|".join(values), read=read, write=lambda value: written[value])
+    return Kind(syntax="|".join(values), read=read, write=lambda value: written[value])
 
 
 def split_directions(text: str, read: Callable[[str], T]) -> Directions[T]:

@@ -288,7 +288,7 @@ def _one_distribution(
 
 
 DISTRIBUTION = Kind(
-    syntax="random\\|zipf[:theta]\\|pareto[:h]\\|normal[:deviation]\\|zoned:access/size[:…]",
+    syntax="random|zipf[:theta]|pareto[:h]|normal[:deviation]|zoned:access/size[:…]",
     read=_read_distribution,
     write=_write_distribution,
 )

@@ -26,8 +26,8 @@ as it was: `rate=,10m` limits writes and trims only. A value in parentheses is c
 
 **Different from fio, deliberately**: where `iodepth_batch` is not set, submission and reaping are batched as the ring
 allows instead of one by one. Values that fio reads only in part (`size=1.5g` is one byte in fio, `runtime=10sec` ten
-microseconds, `bs = 4k` four bytes) are errors, and so are shares that do not add up, an unset variable, `time_based`
-without `runtime`, and `iodepth` above 1 with an engine that does one I/O at a time.
+microseconds, `bs = 4k` four bytes) are errors, and so are shares that do not add up, an unset variable, and
+`time_based` without `runtime`.
 """
 
 
@@ -47,8 +47,9 @@ def page() -> str:
 
 def _row(option: Option) -> str:
     names = ", ".join(f"`{name}`" for name in (option.name, *option.aliases))
+    syntax = option.kind.syntax.replace("|", "\\|")  # a bar would end the table's cell
     engines = f" ({', '.join(sorted(option.engines))} only)" if option.engines else ""
-    return f"| {names} | {option.kind.syntax} | {option.default} | {option.help}{engines} |"
+    return f"| {names} | {syntax} | {option.default} | {option.help}{engines} |"
 
 
 def _accepted() -> str:

@@ -13,11 +13,9 @@ from typing import Any
 from pydantic import ValidationError
 
 from iogauge.errors import IogaugeError
-from iogauge.schema import BlockSize, EngineKind, Job, PerDirection, Rw, UniformDistribution
+from iogauge.schema import BlockSize, Job, PerDirection, Rw, UniformDistribution
 from iogauge.workload.draft import Draft
 from iogauge.workload.problem import Place
-
-_ONE_AT_A_TIME = (EngineKind.PSYNC, EngineKind.PVSYNC2)
 
 _PER_DIRECTION = {
     "rate_Bps": PerDirection[int],
@@ -95,12 +93,6 @@ class _Settling:
 
     def _depth(self) -> None:
         depth = self._get("iodepth")
-        if depth > 1 and self._draft.engine in _ONE_AT_A_TIME:
-            raise self._error(
-                "iodepth",
-                f"ioengine={self._draft.engine} does one I/O at a time",
-                "use ioengine=io_uring or libaio, iodepth=1, or numjobs",
-            )
         low = self._values.pop("iodepth_low", 0)
         if 0 < low < depth:
             self._values["iodepth_low"] = low

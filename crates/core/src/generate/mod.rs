@@ -10,6 +10,7 @@ mod error;
 mod layout;
 mod pattern;
 mod permutation;
+mod plain;
 mod region;
 mod rng;
 mod schedule;

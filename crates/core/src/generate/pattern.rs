@@ -17,6 +17,7 @@
 
 use super::error::PatternError;
 use super::layout::{Shapes, in_order, lay_out};
+use super::plain::Plain;
 use super::region::{Place, Region};
 use super::rng::{Chance, Rng, Stream};
 use super::syncs::Syncs;
@@ -88,6 +89,8 @@ pub struct Pattern {
     run_left: u64,
     jump: [Chance; 3],
     shapes: Shapes,
+    /// The short way, where there is one.
+    pub(super) plain: Option<Plain>,
     regions: Box<[Region]>,
     turn: usize,
     syncs: Syncs,
@@ -130,17 +133,25 @@ impl Pattern {
         let mut draws = Draws::new(seed);
         let (shapes, built) = lay_out(plan, regions, seed, &mut draws.offsets)?;
         let random = plan.rw.random();
+        let mix = match plan.rw {
+            Rw::Read | Rw::Randread => Mix::Always(Kind::Read),
+            Rw::Write | Rw::Randwrite => Mix::Always(Kind::Write),
+            Rw::Trim | Rw::Randtrim => Mix::Always(Kind::Trim),
+            Rw::Readwrite | Rw::Randrw => {
+                Mix::ReadWrite(Chance::from_percent(plan.rwmix_read_percent))
+            }
+            Rw::Trimwrite | Rw::Randtrimwrite => Mix::TrimWrite,
+        };
+        let plain = match mix {
+            Mix::Always(kind) => shapes[kind.direction() as usize]
+                .as_ref()
+                .and_then(|shape| Plain::new(plan, kind, shape, &built)),
+            Mix::ReadWrite(_) | Mix::TrimWrite => None,
+        };
         Ok(Self {
             seed,
-            mix: match plan.rw {
-                Rw::Read | Rw::Randread => Mix::Always(Kind::Read),
-                Rw::Write | Rw::Randwrite => Mix::Always(Kind::Write),
-                Rw::Trim | Rw::Randtrim => Mix::Always(Kind::Trim),
-                Rw::Readwrite | Rw::Randrw => {
-                    Mix::ReadWrite(Chance::from_percent(plan.rwmix_read_percent))
-                }
-                Rw::Trimwrite | Rw::Randtrimwrite => Mix::TrimWrite,
-            },
+            mix,
+            plain,
             random,
             run_length: if random {
                 plan.sequence.max(1).unsigned_abs()
@@ -166,7 +177,15 @@ impl Pattern {
     #[inline]
     #[allow(clippy::should_implement_trait)] // Not an iterator: after None, a rewind goes on.
     pub fn next(&mut self) -> Option<Io> {
-        self.next_of(None)
+        match &self.plain {
+            Some(plain) if self.issued_bytes < self.pass_bytes => {
+                let io = plain.next(&mut self.draws.offsets);
+                self.issued_bytes += u64::from(io.length_bytes);
+                Some(io)
+            }
+            Some(_) => None,
+            None => self.next_of(None),
+        }
     }
 
     /// As [`Self::next`], but where the pattern would choose between reads and writes, it takes the given direction: for

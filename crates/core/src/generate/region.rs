@@ -141,6 +141,14 @@ impl Region {
         }
     }
 
+    /// Start, and how many blocks are drawn alike, where a direction's offsets are uniform.
+    pub(super) fn uniform(&self, direction: usize) -> Option<(u64, u64)> {
+        match self.spreads[direction] {
+            Some(Spread::Uniform { count }) => Some((self.start, count)),
+            _ => None,
+        }
+    }
+
     /// The next sequential request; `None` at the end.
     #[inline]
     pub(super) fn sequential(

@@ -111,6 +111,24 @@ impl Schedule {
         schedule
     }
 
+    /// Lets go of what was due before `instant`: a schedule that is behind begins anew there.
+    pub fn let_go(&mut self, instant: Nanos) {
+        if self.due >= instant {
+            return;
+        }
+        self.due = instant;
+        match &mut self.law {
+            Law::Unlimited => {}
+            Law::Constant { remainder, .. } => *remainder = 0,
+            Law::Poisson { fraction, .. } => {
+                *fraction = 0.0;
+                if !self.by_bytes {
+                    self.advance(0);
+                }
+            }
+        }
+    }
+
     /// When the next request is due.
     #[inline]
     pub const fn peek(&self) -> Nanos {
@@ -292,6 +310,27 @@ mod tests {
             let error = schedule.peek() as f64 - 1e5 * mean;
             assert!(error.abs() < 3.0 * mean * 1e5f64.sqrt(), "{error} ns off");
         }
+    }
+
+    #[test]
+    fn only_a_schedule_that_is_behind_begins_anew() {
+        let mut schedule = Schedule::new(by_requests(3), false, 1);
+        schedule.advance(0);
+        schedule.let_go(333_333_333);
+        schedule.advance(0);
+        assert_eq!(schedule.peek(), 666_666_666);
+        schedule.let_go(5_000_000_001);
+        assert_eq!(schedule.peek(), 5_000_000_001);
+        schedule.advance(0);
+        assert_eq!(schedule.peek(), 5_333_333_334);
+        // A Poisson process has no request at the instant itself.
+        let mut gaps: Vec<f64> = Vec::new();
+        for seed in 0..10_000 {
+            let mut schedule = Schedule::new(by_requests(1000), true, seed);
+            schedule.let_go(SECOND);
+            gaps.push((schedule.peek() - SECOND) as f64 / 1e6);
+        }
+        assert_distributed(gaps, |gap| 1.0 - libm::exp(-gap));
     }
 
     #[test]

@@ -85,6 +85,14 @@ impl Sizes {
         matches!(self, Sizes::Fixed(_))
     }
 
+    /// The one length there is.
+    pub(super) fn fixed(&self) -> Option<u32> {
+        match self {
+            Sizes::Fixed(length) => Some(*length),
+            Sizes::Range { .. } | Sizes::Split(_) => None,
+        }
+    }
+
     /// A length of at most `room` bytes; `None` where not even the smallest fits.
     #[inline]
     pub(super) fn draw(&self, room: u64, rng: &mut Rng) -> Option<u32> {

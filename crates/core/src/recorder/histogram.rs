@@ -52,7 +52,12 @@ pub struct Exact {
 
 impl Exact {
     /// Of nothing.
-    pub const NOTHING: Exact = Exact { count: 0, sum_ns: 0, min_ns: Nanos::MAX, max_ns: 0 };
+    pub const NOTHING: Exact = Exact {
+        count: 0,
+        sum_ns: 0,
+        min_ns: Nanos::MAX,
+        max_ns: 0,
+    };
 
     /// Counts `value` `times` over.
     #[inline]
@@ -91,7 +96,10 @@ impl Histogram {
         // Non-zero first, so that the pages are really there before the run.
         let mut counts = std::hint::black_box(vec![1u32; BUCKETS]);
         counts.fill(0);
-        Self { counts: counts.into_boxed_slice(), exact: Exact::NOTHING }
+        Self {
+            counts: counts.into_boxed_slice(),
+            exact: Exact::NOTHING,
+        }
     }
 
     /// Counts `value` `times` over.
@@ -118,9 +126,14 @@ impl Histogram {
     pub fn nonzero(&self) -> impl Iterator<Item = (usize, u64)> + '_ {
         let (first, end) = match self.exact.count {
             0 => (0, 0),
-            _ => (bucket_of(self.exact.min_ns), bucket_of(self.exact.max_ns) + 1),
+            _ => (
+                bucket_of(self.exact.min_ns),
+                bucket_of(self.exact.max_ns) + 1,
+            ),
         };
-        (first..end).map(|bucket| (bucket, u64::from(self.counts[bucket]))).filter(|&(_, count)| count > 0)
+        (first..end)
+            .map(|bucket| (bucket, u64::from(self.counts[bucket])))
+            .filter(|&(_, count)| count > 0)
     }
 }
 
@@ -133,7 +146,10 @@ pub struct Merged {
 
 impl Default for Merged {
     fn default() -> Self {
-        Self { counts: std::collections::BTreeMap::new(), exact: Exact::NOTHING }
+        Self {
+            counts: std::collections::BTreeMap::new(),
+            exact: Exact::NOTHING,
+        }
     }
 }
 
@@ -162,7 +178,8 @@ impl Merged {
     /// The largest value of the bucket that holds the quantile `q`, in `[0, 1]`, and never above the maximum; 0 where
     /// nothing was counted.
     pub fn quantile(&self, q: f64) -> Nanos {
-        let rank = (libm::ceil(q * self.exact.count as f64) as u64).clamp(1, self.exact.count.max(1));
+        let rank =
+            (libm::ceil(q * self.exact.count as f64) as u64).clamp(1, self.exact.count.max(1));
         let mut seen = 0;
         for (&bucket, &count) in &self.counts {
             seen += count;
@@ -175,12 +192,17 @@ impl Merged {
 
     /// HdrHistogram V2, compressed: what every HdrHistogram library decodes.
     pub fn encode(&self) -> Vec<u8> {
-        let mut whole = hdrhistogram::Histogram::<u64>::new_with_bounds(1, HIGHEST_NS, 3).expect("bounds are constant");
+        let mut whole = hdrhistogram::Histogram::<u64>::new_with_bounds(1, HIGHEST_NS, 3)
+            .expect("bounds are constant");
         for (&bucket, &count) in &self.counts {
-            whole.record_n(range_of(bucket as usize).0, count).expect("within bounds");
+            whole
+                .record_n(range_of(bucket as usize).0, count)
+                .expect("within bounds");
         }
         let mut bytes = Vec::new();
-        V2DeflateSerializer::new().serialize(&whole, &mut bytes).expect("writing to memory cannot fail");
+        V2DeflateSerializer::new()
+            .serialize(&whole, &mut bytes)
+            .expect("writing to memory cannot fail");
         bytes
     }
 }

@@ -66,14 +66,23 @@ pub trait Handover {
 /// Which latencies a worker keeps: only those that can differ from one another.
 pub fn latencies(plan: &WorkerPlan, stamps_issue: bool) -> [bool; Latency::COUNT] {
     let scheduled = is_scheduled(plan);
-    [true, stamps_issue, stamps_issue, scheduled, scheduled, scheduled]
+    [
+        true,
+        stamps_issue,
+        stamps_issue,
+        scheduled,
+        scheduled,
+        scheduled,
+    ]
 }
 
 /// Whether requests have an intended time of their own.
 pub fn is_scheduled(plan: &WorkerPlan) -> bool {
     let rates = &plan.schedule;
     plan.thinktime_ns > 0
-        || [rates.read, rates.write, rates.trim].iter().any(|rate| rate.rate_iops > 0 || rate.rate_Bps > 0)
+        || [rates.read, rates.write, rates.trim]
+            .iter()
+            .any(|rate| rate.rate_iops > 0 || rate.rate_Bps > 0)
 }
 
 /// Equal values in a row, counted once: completions of one batch share their stamps.
@@ -87,7 +96,11 @@ impl Alike {
     /// Equality without the call of `memcmp` that a derived one makes: this is asked of every completion.
     #[inline]
     fn same(&self, other: &Alike) -> bool {
-        let differing = self.values.iter().zip(&other.values).fold(0, |bits, (one, two)| bits | (one ^ two));
+        let differing = self
+            .values
+            .iter()
+            .zip(&other.values)
+            .fold(0, |bits, (one, two)| bits | (one ^ two));
         self.direction == other.direction && differing == 0
     }
 }
@@ -103,7 +116,8 @@ pub struct Recorder<H: Handover> {
     until: Nanos,
     alike: Alike,
     times: u32,
-    gap: (Nanos, Nanos),
+    /// The longest gap that requests may still have been in flight across, and the last one.
+    gaps: [(Nanos, Nanos); 2],
     /// Requests have an intended time of their own, so that they can be late.
     scheduled: bool,
     late_handovers: u64,
@@ -118,12 +132,15 @@ impl<H: Handover> Recorder<H> {
             handover,
             scheduled,
             slice,
-            cutter: Cutter { interval: 1, ramp_end: 0 },
+            cutter: Cutter {
+                interval: 1,
+                ramp_end: 0,
+            },
             stage_start: 0,
             until: 0,
             alike: Alike::default(),
             times: 0,
-            gap: (0, 0),
+            gaps: [(0, 0); 2],
             late_handovers: 0,
         }
     }
@@ -159,7 +176,12 @@ impl<H: Handover> Recorder<H> {
             self.open(now);
         } else {
             self.late_handovers += 1;
-            let (_, _, end) = self.cutter.slice_at(now - self.stage_start);
+            let (span, start, end) = self.cutter.slice_at(now - self.stage_start);
+            if self.slice.span.ramp && !span.ramp {
+                // What is measured must not be lost in the ramp, which nobody counts.
+                self.slice.clear();
+                (self.slice.span, self.slice.start) = (span, start);
+            }
             self.slice.end = end;
             self.until = self.stage_start + end;
         }
@@ -170,8 +192,20 @@ impl<H: Handover> Recorder<H> {
     pub fn gap(&mut self, length: Nanos, now: Nanos) {
         self.slice.loop_gap.record(length, 1);
         if length > LONG_GAP {
-            self.gap = (now - length, now);
+            let (from, to) = self.gaps[0];
+            let kept = to - from;
+            // A gap is a matter of the past where even a request begun right before its end has taken ten times as long.
+            let replaced = length >= kept || now.saturating_sub(to) >= kept.saturating_mul(10);
+            self.gaps[usize::from(!replaced)] = (now - length, now);
         }
+    }
+
+    /// Whether a request was in flight across a gap that may make up more than a tenth of its latency.
+    #[inline]
+    fn flagged(&self, start: Nanos, lat: Nanos) -> bool {
+        self.gaps
+            .iter()
+            .any(|&(from, to)| to > start && (to - from).saturating_mul(10) > lat)
     }
 
     /// Records a completion at its `done`.
@@ -180,7 +214,7 @@ impl<H: Handover> Recorder<H> {
         self.advance(completion.done);
         let direction = request.kind.direction() as usize;
         let lat = completion.done - completion.start;
-        let flagged = self.gap.1 > completion.start && (self.gap.1 - self.gap.0).saturating_mul(10) > lat;
+        let flagged = self.flagged(completion.start, lat);
         let ready = request.ready.min(completion.start);
         let lateness = completion.start - ready;
         let bytes = match completion.result {
@@ -197,7 +231,9 @@ impl<H: Handover> Recorder<H> {
             values: [
                 lat,
                 completion.done - completion.issued.unwrap_or(completion.start),
-                completion.issued.map_or(0, |issued| issued - completion.start),
+                completion
+                    .issued
+                    .map_or(0, |issued| issued - completion.start),
                 completion.done - request.intended.min(ready),
                 ready - request.intended.min(ready),
                 lateness,
@@ -208,7 +244,9 @@ impl<H: Handover> Recorder<H> {
             self.alike = alike;
         }
         self.times += 1;
-        let Some(side) = &mut self.slice.sides[direction] else { return };
+        let Some(side) = &mut self.slice.sides[direction] else {
+            return;
+        };
         let counts = &mut side.counts;
         counts.ios += 1;
         counts.bytes += u64::from(bytes);
@@ -257,7 +295,12 @@ pub fn directions(plan: &WorkerPlan) -> [bool; Direction::COUNT] {
         Rw::Readwrite | Rw::Randrw => (true, true, false),
         Rw::Trimwrite | Rw::Randtrimwrite => (false, true, true),
     };
-    [read, write, trim, plan.pattern.fsync_every > 0 || plan.pattern.fdatasync_every > 0]
+    [
+        read,
+        write,
+        trim,
+        plan.pattern.fsync_every > 0 || plan.pattern.fdatasync_every > 0,
+    ]
 }
 
 #[cfg(test)]

@@ -25,8 +25,14 @@ impl Latency {
     /// How many there are.
     pub const COUNT: usize = 6;
     /// All of them, in the order of their index.
-    pub const ALL: [Latency; Self::COUNT] =
-        [Latency::Lat, Latency::Clat, Latency::Slat, Latency::Response, Latency::Queued, Latency::Lateness];
+    pub const ALL: [Latency; Self::COUNT] = [
+        Latency::Lat,
+        Latency::Clat,
+        Latency::Slat,
+        Latency::Response,
+        Latency::Queued,
+        Latency::Lateness,
+    ];
 
     /// The name used in results.
     pub const fn name(self) -> &'static str {
@@ -64,8 +70,15 @@ pub struct Counts {
 impl Counts {
     /// Counts failures.
     pub fn error(&mut self, errno: Errno, times: u64) {
-        let known = self.errors.iter().position(|&(seen, count)| count > 0 && seen == errno.0);
-        let place = known.or_else(|| self.errors[..ERRNOS - 1].iter().position(|&(_, count)| count == 0));
+        let known = self
+            .errors
+            .iter()
+            .position(|&(seen, count)| count > 0 && seen == errno.0);
+        let place = known.or_else(|| {
+            self.errors[..ERRNOS - 1]
+                .iter()
+                .position(|&(_, count)| count == 0)
+        });
         match place {
             Some(place) => self.errors[place] = (errno.0, self.errors[place].1 + times),
             None => self.errors[ERRNOS - 1].1 += times,
@@ -127,10 +140,16 @@ impl Slice {
     /// An empty slice for these directions and latencies, its memory touched.
     pub fn new(directions: [bool; Direction::COUNT], latencies: [bool; Latency::COUNT]) -> Self {
         let side = |used: bool| {
-            used.then(|| Side { counts: Counts::default(), histograms: latencies.map(|kept| kept.then(Histogram::new)) })
+            used.then(|| Side {
+                counts: Counts::default(),
+                histograms: latencies.map(|kept| kept.then(Histogram::new)),
+            })
         };
         Self {
-            span: Span { index: 0, ramp: false },
+            span: Span {
+                index: 0,
+                ramp: false,
+            },
             start: 0,
             end: 0,
             sides: directions.map(side),
@@ -142,7 +161,9 @@ impl Slice {
     pub fn touched(&self) -> Self {
         let directions = std::array::from_fn(|direction| self.sides[direction].is_some());
         let kept = self.sides.iter().flatten().next();
-        let latencies = kept.map_or([false; Latency::COUNT], |side| side.histograms.each_ref().map(Option::is_some));
+        let latencies = kept.map_or([false; Latency::COUNT], |side| {
+            side.histograms.each_ref().map(Option::is_some)
+        });
         Self::new(directions, latencies)
     }
 
@@ -150,7 +171,10 @@ impl Slice {
     pub fn clear(&mut self) {
         for side in self.sides.iter_mut().flatten() {
             side.counts = Counts::default();
-            side.histograms.iter_mut().flatten().for_each(Histogram::clear);
+            side.histograms
+                .iter_mut()
+                .flatten()
+                .for_each(Histogram::clear);
         }
         self.loop_gap.clear();
     }

@@ -1,1 +1,213 @@
+//! Every order in which workers may become ready, finish and fail.
 
+use proptest::prelude::*;
+
+use crate::plan::{Rw, SchedulePlan, StagePlan, WorkerPlan};
+use crate::stage::{Stage, Stop};
+use crate::testing::{plan, same, stage};
+use crate::time::{MILLISECOND, Nanos, SECOND};
+
+fn workers(exitall: &[bool]) -> StagePlan {
+    stage(
+        exitall
+            .iter()
+            .map(|&exitall| WorkerPlan {
+                exitall,
+                ..plan(Rw::Randread)
+            })
+            .collect(),
+    )
+}
+
+/// A stage under way, its workers with and without exitall.
+fn begun(exitall: &[bool]) -> Stage {
+    let mut stage = Stage::new(&workers(exitall));
+    for worker in 0..exitall.len() {
+        stage.ready(worker);
+    }
+    stage.begin(7);
+    stage
+}
+
+/// A worker that has to move a million bytes a second, from 3 seconds on for 10 seconds.
+fn slowest(rate_min: u64) -> Stage {
+    let minimum = SchedulePlan {
+        rate_iops: 0,
+        rate_Bps: 0,
+        rate_min_Bps: rate_min,
+    };
+    let plan = WorkerPlan {
+        schedule: same(minimum),
+        start_delay_ns: SECOND,
+        ramp_ns: 2 * SECOND,
+        runtime_ns: 10 * SECOND,
+        ..plan(Rw::Randrw)
+    };
+    let mut stage = Stage::new(&stage(vec![plan]));
+    stage.ready(0);
+    stage.begin(START);
+    stage
+}
+
+const START: Nanos = 1_000_000_007;
+const RATE: u64 = 1_000_000;
+
+/// Looks every 20 ms at a worker that moves `rate` bytes a second in all directions; says when it was found too slow.
+fn found(stage: &mut Stage, rate: [u64; 3], until: Nanos) -> Option<Nanos> {
+    (0..until / (20 * MILLISECOND))
+        .map(|look| look * 20 * MILLISECOND)
+        .find(|&at| {
+            let moved =
+                rate.map(|rate| (u128::from(rate) * u128::from(at) / u128::from(SECOND)) as u64);
+            stage.too_slow(0, START + at, moved)
+        })
+}
+
+#[test]
+#[should_panic(expected = "a worker is not ready")]
+fn the_barrier_is_kept() {
+    let mut stage = Stage::new(&workers(&[false, false]));
+    stage.ready(1);
+    stage.begin(0);
+}
+
+#[test]
+fn a_worker_is_too_slow_once_its_rate_has_settled() {
+    // Three seconds of delay and ramp, two to settle, one that is looked at.
+    assert_eq!(
+        found(&mut slowest(RATE), [RATE - 10_000; 3], 12 * SECOND),
+        Some(6 * SECOND)
+    );
+    assert_eq!(
+        found(&mut slowest(RATE), [RATE, RATE, RATE - 10_000], 12 * SECOND),
+        Some(6 * SECOND)
+    );
+    assert_eq!(
+        found(&mut slowest(RATE), [RATE + 10_000; 3], 13 * SECOND),
+        None
+    );
+    assert_eq!(found(&mut slowest(0), [0; 3], 12 * SECOND), None);
+}
+
+#[test]
+fn nobody_is_too_slow_at_the_end() {
+    let mut stage = slowest(RATE);
+    assert!(!stage.too_slow(0, START + 12_500 * MILLISECOND, [0; 3]));
+    assert!(
+        !stage.too_slow(0, START + 13_600 * MILLISECOND, [0; 3]),
+        "its time is over"
+    );
+    let mut stopped = slowest(RATE);
+    assert!(!stopped.too_slow(0, START + 6 * SECOND, [0; 3]));
+    stopped.stop(Stop::Interrupt);
+    assert!(!stopped.too_slow(0, START + 7 * SECOND + 1, [0; 3]));
+    let mut finished = slowest(RATE);
+    assert!(!finished.too_slow(0, START + 6 * SECOND, [0; 3]));
+    finished.finished(0, false);
+    assert!(!finished.too_slow(0, START + 7 * SECOND + 1, [0; 3]));
+}
+
+#[test]
+fn whoever_did_not_look_for_long_does_not_judge() {
+    let mut stage = slowest(RATE);
+    assert!(!stage.too_slow(0, START + 6 * SECOND, [0; 3]));
+    assert!(
+        !stage.too_slow(0, START + 8 * SECOND, [0; 3]),
+        "the process stood still"
+    );
+    assert!(stage.too_slow(0, START + 9 * SECOND, [0; 3]));
+}
+
+#[test]
+fn before_the_beginning_nobody_is_too_slow() {
+    let minimum = SchedulePlan {
+        rate_iops: 0,
+        rate_Bps: 0,
+        rate_min_Bps: 1,
+    };
+    let mut stage = Stage::new(&stage(vec![WorkerPlan {
+        schedule: same(minimum),
+        ..plan(Rw::Read)
+    }]));
+    for second in 0..5 {
+        assert!(!stage.too_slow(0, second * SECOND, [0; 3]));
+    }
+}
+
+#[derive(Clone, Debug)]
+enum Event {
+    Finished { worker: usize, failed: bool },
+    Interrupt,
+}
+
+fn events(count: usize) -> impl Strategy<Value = Vec<Event>> {
+    let ends = prop::collection::vec(any::<bool>(), count);
+    let order = Just((0..count).collect::<Vec<_>>()).prop_shuffle();
+    (ends, order, prop::option::of(0..=count)).prop_map(|(failed, order, interrupt)| {
+        let mut events: Vec<Event> = order
+            .into_iter()
+            .map(|worker| Event::Finished {
+                worker,
+                failed: failed[worker],
+            })
+            .collect();
+        if let Some(at) = interrupt {
+            events.insert(at, Event::Interrupt);
+        }
+        events
+    })
+}
+
+proptest! {
+    #[test]
+    fn all_are_ready_once_the_last_is(
+        order in (1usize..20).prop_flat_map(|count| Just((0..count).collect::<Vec<_>>()).prop_shuffle()),
+    ) {
+        let mut stage = Stage::new(&workers(&vec![false; order.len()]));
+        for (place, &worker) in order.iter().enumerate() {
+            let all = place + 1 == order.len();
+            prop_assert_eq!(stage.ready(worker), all);
+            prop_assert_eq!(stage.ready(worker), all, "twice is once");
+        }
+        stage.begin(3);
+        prop_assert!(!stage.done());
+        prop_assert_eq!(stage.stopped(), None);
+    }
+
+    /// Whatever the order: the first reason ends the stage, it is told once, and all have to finish all the same.
+    #[test]
+    fn the_first_reason_ends_the_stage(
+        (exitall, events) in (1usize..12).prop_flat_map(|n| (prop::collection::vec(any::<bool>(), n), events(n))),
+    ) {
+        let mut stage = begun(&exitall);
+        let mut reason = None;
+        let mut left = exitall.len();
+        for event in events {
+            prop_assert_eq!(stage.done(), left == 0);
+            let (told, due) = match event {
+                Event::Interrupt => (stage.stop(Stop::Interrupt), Some(Stop::Interrupt)),
+                Event::Finished { worker, failed } => {
+                    left -= 1;
+                    let end = if failed { Stop::Error } else { Stop::Exitall };
+                    (stage.finished(worker, failed), exitall[worker].then_some(end))
+                }
+            };
+            prop_assert_eq!(told, due.filter(|_| reason.is_none()));
+            reason = reason.or(due);
+            prop_assert_eq!(stage.stopped(), reason);
+        }
+        prop_assert!(stage.done());
+    }
+
+    /// The minimum holds over every second and more that is looked at, to the byte.
+    #[test]
+    fn a_minimum_is_exact(rate in 1u64..1 << 40, short in 0u64..3, length in SECOND..2 * SECOND, direction in 0usize..3) {
+        let mut stage = slowest(rate);
+        let from = START + 6 * SECOND;
+        prop_assert!(!stage.too_slow(0, from, [0; 3]));
+        let needed = (u128::from(rate) * u128::from(length)).div_ceil(u128::from(SECOND)) as u64;
+        let mut moved = [u64::MAX; 3];
+        moved[direction] = needed - short.min(needed);
+        prop_assert_eq!(stage.too_slow(0, from + length, moved), moved[direction] < needed);
+    }
+}

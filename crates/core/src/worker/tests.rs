@@ -1,1 +1,10 @@
+//! The worker over virtual time, against a simulated target: no engine, no thread, no clock.
 
+mod depth;
+mod ends;
+mod invariants;
+mod limits;
+mod scheduled;
+mod sim;
+mod stalls;
+mod thinking;

@@ -1,0 +1,162 @@
+//! The commonest pattern, uniform random requests of one size in one file, with nothing to decide but the block.
+//!
+//! It makes the same requests from the same random numbers as the general way, with a fraction of its steps: at tens of
+//! millions of requests a second those are felt. What it does not do: everything else.
+
+use super::pattern::Io;
+use super::region::Region;
+use super::region::Shape;
+use super::rng::Rng;
+use crate::plan::PatternPlan;
+use crate::request::Kind;
+
+/// All that such a pattern has to know.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Plain {
+    kind: Kind,
+    start: u64,
+    blocks: u64,
+    align: u64,
+    length: u32,
+}
+
+impl Plain {
+    /// `None` where the pattern asks for more than this.
+    pub(super) fn new(
+        plan: &PatternPlan,
+        kind: Kind,
+        shape: &Shape,
+        regions: &[Region],
+    ) -> Option<Self> {
+        let [region] = regions else { return None };
+        let direction = kind.direction() as usize;
+        let all_random = [
+            plan.percentage_random.read,
+            plan.percentage_random.write,
+            plan.percentage_random.trim,
+        ][direction]
+            >= 100.0;
+        let alone = plan.rw.random() && plan.sequence <= 1 && all_random;
+        let synced = plan.fsync_every > 0 || plan.fdatasync_every > 0;
+        if !alone || synced || shape.cover.is_some() {
+            return None;
+        }
+        let (start, blocks) = region.uniform(direction)?;
+        Some(Self {
+            kind,
+            start,
+            blocks,
+            align: shape.align,
+            length: shape.sizes.fixed()?,
+        })
+    }
+
+    /// The next request.
+    #[inline(always)]
+    pub(super) fn next(&self, offsets: &mut Rng) -> Io {
+        Io {
+            target: 0,
+            kind: self.kind,
+            offset_bytes: self.start + offsets.below(self.blocks) * self.align,
+            length_bytes: self.length,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::{KIB, plan};
+    use super::super::{Pattern, tests};
+    use crate::plan::{PatternPlan, Rw};
+    use proptest::prelude::*;
+
+    fn plainly(plan: &PatternPlan, regions: &[(u64, u64)]) -> bool {
+        tests::pattern(plan, regions).plain.is_some()
+    }
+
+    #[test]
+    fn taken_where_nothing_else_is_asked_for() {
+        let whole = [(0, 1024 * KIB)];
+        let simple = PatternPlan {
+            random_map: false,
+            ..plan(Rw::Randread)
+        };
+        assert!(plainly(&simple, &whole));
+        assert!(!plainly(&simple, &[whole[0], whole[0]]));
+        assert!(!plainly(
+            &PatternPlan {
+                random_map: true,
+                ..simple.clone()
+            },
+            &whole
+        ));
+        assert!(!plainly(
+            &PatternPlan {
+                sequence: 2,
+                ..simple.clone()
+            },
+            &whole
+        ));
+        assert!(!plainly(
+            &PatternPlan {
+                rw: Rw::Randrw,
+                ..simple.clone()
+            },
+            &whole
+        ));
+        assert!(!plainly(
+            &PatternPlan {
+                rw: Rw::Read,
+                ..simple.clone()
+            },
+            &whole
+        ));
+        assert!(!plainly(
+            &PatternPlan {
+                fsync_every: 1,
+                ..simple.clone()
+            },
+            &whole
+        ));
+        assert!(!plainly(
+            &PatternPlan {
+                percentage_random: tests::same(&99.0),
+                ..simple.clone()
+            },
+            &whole
+        ));
+        assert!(!plainly(
+            &PatternPlan {
+                sizes: tests::same(&tests::sizes(4096, 8192)),
+                ..simple
+            },
+            &whole
+        ));
+    }
+
+    proptest! {
+        #[test]
+        fn makes_the_requests_of_the_general_way(
+            rw in prop::sample::select(vec![Rw::Randread, Rw::Randwrite, Rw::Randtrim]),
+            start in 0..100u64,
+            blocks in 1..1000u64,
+            spare in 0..4096u64,
+            seed: u64,
+        ) {
+            let plan = PatternPlan { random_map: false, ..plan(rw) };
+            let region = [(start * 4096, blocks * 4096 + spare)];
+            let mut short = Pattern::new(&plan, &region, seed).unwrap();
+            let mut general = short.clone();
+            prop_assert!(short.plain.is_some());
+            general.plain = None;
+            for _ in 0..3 {
+                prop_assert_eq!(tests::pass(&mut short), tests::pass(&mut general));
+                short.rewind();
+                general.rewind();
+            }
+            short.replay();
+            general.replay();
+            prop_assert_eq!(tests::pass(&mut short), tests::pass(&mut general));
+        }
+    }
+}

@@ -1,0 +1,114 @@
+//! Plans for the tests of this crate: small, and ordinary unless a test says otherwise.
+
+use crate::plan::{
+    BufferPlan, Distribution, EngineKind, EnginePlan, FilePlan, PatternPlan, PerDirection, Rw,
+    SchedulePlan, SizesPlan, StagePlan, SyncMode, WorkerPlan,
+};
+
+/// Bytes of a request, unless a test says otherwise.
+pub(crate) const BLOCK: u64 = 4096;
+
+/// The same for every direction.
+pub(crate) fn same<T: Clone>(value: T) -> PerDirection<T> {
+    PerDirection {
+        read: value.clone(),
+        write: value.clone(),
+        trim: value,
+    }
+}
+
+/// So many requests a second; 0: no schedule.
+pub(crate) fn iops(rate_iops: u64) -> SchedulePlan {
+    SchedulePlan {
+        rate_iops,
+        rate_Bps: 0,
+        rate_min_Bps: 0,
+    }
+}
+
+/// 4 KiB at a depth of eight, once over a region of 256 blocks without a random map.
+pub(crate) fn plan(rw: Rw) -> WorkerPlan {
+    let block = BLOCK as u32;
+    let sizes = SizesPlan {
+        minimum_bytes: block,
+        maximum_bytes: block,
+        split: Vec::new(),
+        align_bytes: block,
+    };
+    WorkerPlan {
+        name: "test".into(),
+        job: 0,
+        clone: 0,
+        row: 0,
+        seed: 42,
+        engine: EnginePlan {
+            kind: EngineKind::Null,
+            direct: false,
+            sync: SyncMode::None,
+            hipri: false,
+            fixedbufs: false,
+            registerfiles: false,
+            sqthread_poll: false,
+            sqthread_poll_cpu: None,
+            submit_batch: None,
+            reap_batch: None,
+        },
+        pattern: PatternPlan {
+            rw,
+            sequence: 0,
+            sizes: same(sizes),
+            distribution: same(Distribution::Random),
+            percentage_random: same(100.0),
+            rwmix_read_percent: 50.0,
+            random_map: false,
+            fsync_every: 0,
+            fdatasync_every: 0,
+        },
+        files: vec![file(256)],
+        buffers: BufferPlan {
+            refill: false,
+            zero: false,
+            scramble: false,
+            compress_percent: 0.0,
+            dedupe_percent: 0.0,
+        },
+        iodepth: 8,
+        iodepth_low: 8,
+        complete_min: 0,
+        runtime_ns: 0,
+        time_based: false,
+        ramp_ns: 0,
+        start_delay_ns: 0,
+        io_bytes: 0,
+        number_ios: 0,
+        loops: 1,
+        replay_loops: false,
+        schedule: same(iops(0)),
+        poisson: false,
+        thinktime_ns: 0,
+        thinktime_spin_ns: 0,
+        thinktime_blocks: 1,
+        cpus: Vec::new(),
+        spin: false,
+        exitall: false,
+        continue_on_read_error: false,
+        continue_on_write_error: false,
+    }
+}
+
+/// A region of so many blocks.
+pub(crate) fn file(blocks: u64) -> FilePlan {
+    FilePlan {
+        path: "simulated".into(),
+        fd: -1,
+        writable: true,
+        is_block_device: false,
+        region_offset_bytes: 0,
+        region_bytes: blocks * BLOCK,
+    }
+}
+
+/// Workers that start together.
+pub(crate) fn stage(workers: Vec<WorkerPlan>) -> StagePlan {
+    StagePlan { workers }
+}

@@ -1,0 +1,62 @@
+//! How full the queue is kept. That it is never above iodepth, and refilled only once drained, the simulation checks.
+
+use proptest::prelude::*;
+
+use super::sim::{World, run};
+use crate::plan::{Rw, WorkerPlan};
+use crate::testing::plan;
+use crate::worker::Worker;
+use crate::{Completion, Want};
+
+/// Asks a worker until it waits, and says how many it issued and how many completions it waits for.
+fn fill(worker: &mut Worker, now: u64) -> (Vec<u32>, u32) {
+    let mut slots = Vec::new();
+    loop {
+        match worker.next(now) {
+            Want::Issue(request) => slots.push(request.slot),
+            Want::Wait {
+                completions,
+                until: None,
+            } => return (slots, completions),
+            other => panic!("{other:?}"),
+        }
+    }
+}
+
+proptest! {
+    #[test]
+    fn a_full_queue_is_drained_as_far_as_the_job_says(
+        (iodepth, iodepth_low, complete_min) in (1u32..64).prop_flat_map(|depth| (Just(depth), 1..=depth, 0..=depth)),
+    ) {
+        let mut worker = Worker::new(&WorkerPlan { iodepth, iodepth_low, complete_min, ..plan(Rw::Randread) }).unwrap();
+        worker.begin(0, 0, 0);
+        let (slots, waits_for) = fill(&mut worker, 0);
+        prop_assert_eq!(slots.len() as u32, iodepth);
+        prop_assert_eq!(waits_for, (iodepth - iodepth_low).max(complete_min).max(1));
+        for (done, &slot) in slots[..waits_for as usize].iter().enumerate() {
+            // Not even one that wakes for each of them gets more before all are there.
+            let still = Want::Wait { completions: waits_for - done as u32, until: None };
+            prop_assert_eq!(worker.next(0), still);
+            worker.complete(&Completion { slot, start: 0, issued: None, done: 0, result: Ok(4096) });
+        }
+        let (refilled, again) = fill(&mut worker, 0);
+        prop_assert_eq!((refilled.len() as u32, again), (waits_for, waits_for));
+        prop_assert_eq!(worker.requests_in_flight().count() as u32, iodepth);
+    }
+
+    #[test]
+    fn slots_that_were_free_longest_are_taken_first(seed: u64, iodepth in 1u32..64) {
+        let trace = run(
+            &WorkerPlan { iodepth, number_ios: 1009, time_based: false, ..plan(Rw::Randread) },
+            World::random(seed, 100_000, 10_000),
+        );
+        let mut freed = vec![0; iodepth as usize];
+        for (at, served) in trace.served.iter().enumerate() {
+            let before = &trace.served[..at];
+            let busy = |slot| before.iter().any(|other| other.request.slot == slot && other.done > served.start);
+            let longest = (0..iodepth).filter(|&slot| !busy(slot)).map(|slot| freed[slot as usize]).min();
+            prop_assert_eq!(freed[served.request.slot as usize], longest.unwrap());
+            freed[served.request.slot as usize] = served.done;
+        }
+    }
+}

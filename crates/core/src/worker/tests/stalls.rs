@@ -1,0 +1,156 @@
+//! A generator that stands still: what it makes late is charged to it, none of it to the target or the load, and all of
+//! it is made up for.
+
+use proptest::prelude::*;
+
+use super::sim::{START, Trace, World, run};
+use crate::plan::{Rw, WorkerPlan};
+use crate::recorder::LATE;
+use crate::testing::{iops, plan, same};
+use crate::time::{MILLISECOND, Nanos, SECOND};
+
+const SERVICE: Nanos = 80_000;
+
+fn rated(rate_iops: u64, iodepth: u32, runtime_ns: Nanos) -> WorkerPlan {
+    WorkerPlan {
+        schedule: same(iops(rate_iops)),
+        time_based: true,
+        runtime_ns,
+        iodepth,
+        iodepth_low: iodepth,
+        ..plan(Rw::Randread)
+    }
+}
+
+fn stalled(plan: &WorkerPlan, from: Nanos, length: Nanos) -> Trace {
+    run(
+        plan,
+        World {
+            stalls: vec![(from, length)],
+            ..World::fast(SERVICE)
+        },
+    )
+}
+
+fn late(trace: &Trace) -> u64 {
+    trace
+        .served
+        .iter()
+        .filter(|served| served.lateness() > LATE)
+        .count() as u64
+}
+
+#[test]
+fn two_seconds_at_a_thousand_a_second() {
+    // At the beginning of a request and in the middle of it: with nothing and with something in flight.
+    for into in [0, SERVICE / 2, MILLISECOND / 2] {
+        for iodepth in [1, 8] {
+            let plan = rated(1_000, iodepth, 5 * SECOND);
+            let trace = stalled(&plan, START + 2 * SECOND + into, 2 * SECOND);
+            assert_eq!(trace.served.len(), 5_000, "all that was scheduled");
+            let slowest = trace
+                .served
+                .iter()
+                .map(|served| served.response())
+                .max()
+                .unwrap();
+            assert!((2 * SECOND - MILLISECOND..2 * SECOND + MILLISECOND).contains(&slowest));
+            // Those due in the stall, and those due while the backlog was worked off.
+            let expected = 2_000 + 2_000 * SERVICE / MILLISECOND / u64::from(iodepth);
+            assert!(
+                late(&trace).abs_diff(expected) < 200,
+                "{} late of {expected}",
+                late(&trace)
+            );
+            let across = trace
+                .served
+                .iter()
+                .filter(|served| served.lat() > SERVICE)
+                .count();
+            assert!(across <= iodepth as usize, "{across} requests look slow");
+            // With one slot the next request waits in the queue while it is taken; that is all.
+            let most_queued = trace
+                .served
+                .iter()
+                .map(|served| served.queued())
+                .max()
+                .unwrap();
+            assert!(
+                most_queued <= 2 * SERVICE,
+                "{most_queued} ns charged to the load"
+            );
+        }
+    }
+}
+
+/// A stall over the end of the time: the generator makes up for what it owes, as one in time would have issued it.
+#[test]
+fn a_stall_over_the_end_takes_nothing_away() {
+    for iodepth in [1, 8] {
+        for (from, length) in [(1_500, 1_000), (1_999, 3_000), (10, 10_000)] {
+            let plan = rated(1_000, iodepth, 2 * SECOND);
+            let trace = stalled(&plan, START + from * MILLISECOND, length * MILLISECOND);
+            assert_eq!(trace.served.len(), 2_000);
+            assert!(
+                trace
+                    .served
+                    .iter()
+                    .all(|served| served.request.intended < START + 2 * SECOND)
+            );
+            assert_eq!(trace.worker.overdue(u64::MAX), 0);
+        }
+    }
+}
+
+/// But it does not issue what an overloaded target would have kept from being issued.
+#[test]
+fn a_stall_over_the_end_does_not_excuse_the_target() {
+    let plan = rated(10_000, 4, SECOND);
+    let slow = |stalls| World {
+        servers: 1,
+        stalls,
+        ..World::fast(MILLISECOND)
+    };
+    let in_time = run(&plan, slow(vec![]));
+    let stalled = run(&plan, slow(vec![(START + 900 * MILLISECOND, SECOND)]));
+    assert_eq!(in_time.served.len(), 1_003);
+    assert!(
+        stalled.served.len().abs_diff(in_time.served.len()) <= 110,
+        "{}",
+        stalled.served.len()
+    );
+    assert!(stalled.worker.overdue(u64::MAX) > 8_800);
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
+    #[test]
+    fn whatever_the_stalls_all_is_issued_and_charged_to_the_generator(
+        rate in 500u64..5_000,
+        iodepth in 1u32..17,
+        gaps in prop::collection::vec((5u64..300, 2u64..200), 1..6),
+        seed: u64,
+    ) {
+        let plan = rated(rate, iodepth, SECOND);
+        let mut at = START;
+        let stalls: Vec<(Nanos, Nanos)> = gaps
+            .iter()
+            .map(|&(pause, length)| {
+                at += pause * MILLISECOND;
+                let stall = (at, length * MILLISECOND);
+                at += length * MILLISECOND;
+                stall
+            })
+            .collect();
+        let lost: Nanos = stalls.iter().map(|stall| stall.1).sum();
+        let world = World { stalls, seed, ..World::fast(20_000) };
+        let trace = run(&plan, world);
+        prop_assert_eq!(trace.served.len() as u64, rate);
+        // With the rate at a tenth of what the target takes, nothing queues for longer than a few requests take.
+        let most_queued = trace.served.iter().map(|served| served.queued()).max().unwrap();
+        prop_assert!(most_queued <= LATE + 100_000, "{} ns charged to the load", most_queued);
+        let latest = trace.served.iter().map(|served| served.lateness()).max().unwrap();
+        prop_assert!(latest <= lost + 10 * MILLISECOND);
+    }
+}

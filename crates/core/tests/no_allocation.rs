@@ -1,0 +1,200 @@
+//! Nothing allocates while requests are under way: the worker's and the recorder's share of that invariant.
+#![allow(unsafe_code)]
+
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::cell::Cell;
+
+use iogauge_core::plan::WorkerPlan;
+use iogauge_core::recorder::{self, Cutter, Handover, Recorder, Slice};
+use iogauge_core::time::MILLISECOND;
+use iogauge_core::{Completion, Errno, Nanos, Request, Want, Worker};
+
+/// The system's allocator, counting what this thread asks of it.
+struct Counting;
+
+thread_local! {
+    static ASKED: Cell<u64> = const { Cell::new(0) };
+}
+
+fn asked() -> u64 {
+    ASKED.get()
+}
+
+// SAFETY: every call is passed on unchanged to the system's allocator, whose contract is the same. The counter is a
+// constant-initialised thread-local without a destructor, so that counting neither allocates nor fails.
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        ASKED.set(ASKED.get() + 1);
+        // SAFETY: the caller keeps the contract, which is the same.
+        unsafe { System.alloc(layout) }
+    }
+
+    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
+        ASKED.set(ASKED.get() + 1);
+        // SAFETY: as above.
+        unsafe { System.dealloc(pointer, layout) }
+    }
+
+    unsafe fn realloc(&self, pointer: *mut u8, layout: Layout, size: usize) -> *mut u8 {
+        ASKED.set(ASKED.get() + 1);
+        // SAFETY: as above.
+        unsafe { System.realloc(pointer, layout, size) }
+    }
+}
+
+#[global_allocator]
+static ALLOCATOR: Counting = Counting;
+
+/// Two slices that change places, and now and then none at hand.
+struct Pair {
+    spare: Box<Slice>,
+    handovers: u64,
+}
+
+impl Handover for Pair {
+    fn swap(&mut self, slice: &mut Box<Slice>) -> bool {
+        self.handovers += 1;
+        if self.handovers.is_multiple_of(5) {
+            return false;
+        }
+        std::mem::swap(&mut self.spare, slice);
+        slice.clear();
+        true
+    }
+}
+
+/// A mixed job with everything that takes room: maps over varying sizes in several files, rates, syncs, loops.
+fn plan(rates: &str, think: &str) -> WorkerPlan {
+    let sizes =
+        r#"{"minimum_bytes": 4096, "maximum_bytes": 16384, "split": [], "align_bytes": 4096}"#;
+    let random = r#"{"kind": "random"}"#;
+    let same = |value: &str| format!(r#"{{"read": {value}, "write": {value}, "trim": {value}}}"#);
+    let file = r#"{"path": "f", "fd": -1, "writable": true, "is_block_device": false, "region_offset_bytes": 0,
+        "region_bytes": 8388608}"#;
+    let plan = format!(
+        r#"{{
+        "name": "test", "job": 0, "clone": 0, "row": 0, "seed": 7,
+        "engine": {{"kind": "null", "direct": false, "sync": "none", "hipri": false, "fixedbufs": false,
+            "registerfiles": false, "sqthread_poll": false, "sqthread_poll_cpu": null, "submit_batch": null,
+            "reap_batch": null}},
+        "pattern": {{"rw": "randrw", "sequence": 0, "sizes": {}, "distribution": {}, "percentage_random": {},
+            "rwmix_read_percent": 70.0, "random_map": true, "fsync_every": 97, "fdatasync_every": 31}},
+        "files": [{file}, {file}, {file}],
+        "buffers": {{"refill": false, "zero": false, "scramble": true, "compress_percent": 0.0, "dedupe_percent": 0.0}},
+        "iodepth": 32, "iodepth_low": 20, "complete_min": 3, "runtime_ns": 0, "time_based": false, "ramp_ns": 1000000,
+        "start_delay_ns": 0, "io_bytes": 0, "number_ios": 0, "loops": 1000000, "replay_loops": true,
+        "schedule": {}, "poisson": true, {think}, "cpus": [], "spin": false, "exitall": false,
+        "continue_on_read_error": true, "continue_on_write_error": true
+        }}"#,
+        same(sizes),
+        same(random),
+        same("100.0"),
+        same(rates),
+    );
+    serde_json::from_str(&plan).expect("the plan is valid")
+}
+
+/// Drives a worker and a recorder over virtual time until so many requests are done; says what was allocated meanwhile.
+fn allocations(plan: &WorkerPlan, requests: u64) -> u64 {
+    let slice = Slice::new(recorder::directions(plan), recorder::latencies(plan, true));
+    let spare = Box::new(slice.touched());
+    let mut recorder = Recorder::new(
+        Box::new(slice),
+        Pair {
+            spare,
+            handovers: 0,
+        },
+    );
+    let mut worker = Worker::new(plan).expect("the plan is valid");
+    let mut in_flight: Vec<(Nanos, Nanos, Request)> = Vec::with_capacity(plan.iodepth as usize);
+    let before = asked();
+    let mut now = 1_000_000;
+    worker.begin(now, plan.ramp_ns, plan.runtime_ns);
+    recorder.begin(
+        Cutter {
+            interval: 3 * MILLISECOND,
+            ramp_end: plan.ramp_ns,
+        },
+        now,
+        now,
+    );
+    let mut done = 0;
+    while done < requests {
+        let wake = match worker.next(now) {
+            Want::Issue(request) => {
+                // Service times and failures from the offset: no two alike, and the same every time.
+                let service = 5_000 + request.offset_bytes / 4096 * 37 % 90_001;
+                in_flight.push((now, now + service, request));
+                continue;
+            }
+            Want::Wait {
+                until: Some(until),
+                completions: 0,
+            }
+            | Want::Spin { until } => until,
+            Want::Wait { .. } => in_flight
+                .iter()
+                .map(|flying| flying.1)
+                .max()
+                .expect("something is in flight"),
+            Want::Finished => panic!("the job has no end"),
+        };
+        let length = wake - now;
+        now = wake;
+        recorder.gap(length, now);
+        if length > MILLISECOND {
+            worker.looked_away(now - length, now);
+        }
+        recorder.advance(now);
+        while let Some((start, _, request)) = in_flight.pop() {
+            let result = if done % 101 == 0 {
+                Err(Errno((done % 13) as i32 + 1))
+            } else {
+                Ok(request.length_bytes)
+            };
+            let completion = Completion {
+                slot: request.slot,
+                start,
+                issued: Some(start + 100),
+                done: now,
+                result,
+            };
+            recorder.record(&request, &completion);
+            worker.complete(&completion);
+            done += 1;
+        }
+    }
+    worker.stop(now);
+    assert_eq!(worker.next(now), Want::Finished);
+    let slice = recorder.close(now);
+    assert!(slice.sides[0].is_some());
+    asked() - before
+}
+
+const REQUESTS: u64 = 100_003;
+const NO_RATE: &str = r#"{"rate_iops": 0, "rate_Bps": 0, "rate_min_Bps": 0}"#;
+const RATE: &str = r#"{"rate_iops": 90001, "rate_Bps": 0, "rate_min_Bps": 0}"#;
+const NO_THINKING: &str = r#""thinktime_ns": 0, "thinktime_spin_ns": 0, "thinktime_blocks": 1"#;
+const THINKING: &str = r#""thinktime_ns": 20000, "thinktime_spin_ns": 5000, "thinktime_blocks": 7"#;
+
+#[test]
+fn the_counter_counts() {
+    let before = asked();
+    drop(std::hint::black_box(Box::new(1u64)));
+    assert_eq!(asked() - before, 2);
+}
+
+#[test]
+fn without_a_schedule() {
+    assert_eq!(allocations(&plan(NO_RATE, NO_THINKING), REQUESTS), 0);
+}
+
+#[test]
+fn at_a_rate() {
+    assert_eq!(allocations(&plan(RATE, NO_THINKING), REQUESTS), 0);
+}
+
+#[test]
+fn with_think_time() {
+    assert_eq!(allocations(&plan(NO_RATE, THINKING), REQUESTS), 0);
+}

@@ -1,0 +1,278 @@
+//! The other ways in which runs end: stopped, failed, too slow, given up. What was measured until then is kept.
+
+mod common;
+mod whole;
+
+use std::os::fd::AsRawFd;
+
+use common::{plan, same};
+use iogauge_core::plan::{EngineKind, FilePlan, Rw, SchedulePlan, StagePlan, WorkerPlan};
+use iogauge_core::stage::Stop;
+use iogauge_core::time::{MILLISECOND, SECOND};
+use iogauge_engine::Error;
+use whole::{PRIME, check, engines, execute, file, iops, ios, run_plan, steered, worker};
+
+/// Goes on for ever, slowly enough for the log.
+fn endless(kind: EngineKind, scratch: &common::Scratch) -> WorkerPlan {
+    WorkerPlan {
+        schedule: same(iops(5_000)),
+        ..worker(kind, scratch)
+    }
+}
+
+/// Reads a file whose second half is not there.
+fn beyond_the_end(scratch: &common::Scratch) -> WorkerPlan {
+    let file = FilePlan {
+        region_bytes: 2 * 4096 * whole::BLOCKS,
+        ..scratch.plan()
+    };
+    WorkerPlan {
+        iodepth: 1,
+        iodepth_low: 1,
+        ..plan(EngineKind::Psync, Rw::Read, vec![file])
+    }
+}
+
+#[test]
+fn a_stop_ends_it_and_keeps_what_was_measured() {
+    let scratch = file();
+    for kind in engines() {
+        let plan = endless(kind, &scratch);
+        let whole = steered(run_plan(vec![plan.clone()]), |run, intervals| {
+            if intervals.len() >= 2 {
+                run.stop();
+            }
+        })
+        .unwrap();
+        assert_eq!(
+            (whole.result.stopped_by, whole.result.error.as_ref()),
+            (Some(Stop::Interrupt), None)
+        );
+        assert!(ios(whole.row(0)) > 0 && whole.result.in_flight.is_empty());
+        check(&whole, &[plan]);
+    }
+}
+
+#[test]
+fn a_stop_reaches_a_worker_that_has_not_begun() {
+    let scratch = file();
+    let late = WorkerPlan {
+        start_delay_ns: 3_600 * SECOND,
+        row: 1,
+        ..endless(EngineKind::Null, &scratch)
+    };
+    let plans = vec![endless(EngineKind::Null, &scratch), late];
+    let whole = steered(run_plan(plans), |run, intervals| {
+        if !intervals.is_empty() {
+            run.stop();
+        }
+    })
+    .unwrap();
+    assert_eq!(whole.result.stopped_by, Some(Stop::Interrupt));
+    assert_eq!(ios(whole.row(1)), 0);
+    assert!(whole.row(1).start_ns <= whole.row(1).end_ns && whole.row(1).end_ns < 60 * SECOND);
+}
+
+#[test]
+fn an_error_ends_its_worker_alone() {
+    let scratch = file();
+    let other = WorkerPlan {
+        row: 1,
+        number_ios: PRIME,
+        ..worker(EngineKind::Null, &scratch)
+    };
+    let whole = execute(run_plan(vec![beyond_the_end(&scratch), other]));
+    let error = whole.result.error.clone().unwrap();
+    assert!(
+        error.contains("test: a request to") && error.contains(scratch.path.to_str().unwrap()),
+        "{error}"
+    );
+    assert_eq!(whole.result.stopped_by, None);
+    assert_eq!(whole.row(0).tallies["read"].ios, whole::BLOCKS);
+    assert_eq!(whole.row(0).tallies["read"].errors[&libc::ENODATA], 1);
+    assert_eq!(ios(whole.row(1)), PRIME);
+    assert_eq!(whole.result.workers[1].error, None);
+}
+
+#[test]
+fn an_error_of_an_exitall_job_ends_all() {
+    let scratch = file();
+    let failing = WorkerPlan {
+        exitall: true,
+        ..beyond_the_end(&scratch)
+    };
+    let whole = execute(run_plan(vec![
+        failing,
+        WorkerPlan {
+            row: 1,
+            ..endless(EngineKind::Null, &scratch)
+        },
+    ]));
+    assert_eq!(whole.result.stopped_by, Some(Stop::Error));
+}
+
+#[test]
+fn an_exitall_job_ends_all() {
+    let scratch = file();
+    let first = WorkerPlan {
+        exitall: true,
+        number_ios: PRIME,
+        ..worker(EngineKind::Null, &scratch)
+    };
+    let plans = vec![
+        first,
+        WorkerPlan {
+            row: 1,
+            ..endless(EngineKind::Null, &scratch)
+        },
+    ];
+    let whole = execute(run_plan(plans.clone()));
+    assert_eq!(
+        (whole.result.stopped_by, whole.result.error.as_ref()),
+        (Some(Stop::Exitall), None)
+    );
+    assert_eq!(ios(whole.row(0)), PRIME);
+    check(&whole, &plans);
+}
+
+#[test]
+fn forgiven_errors_are_counted() {
+    let scratch = file();
+    let plan = WorkerPlan {
+        continue_on_read_error: true,
+        ..beyond_the_end(&scratch)
+    };
+    let whole = execute(run_plan(vec![plan]));
+    assert_eq!(whole.result.error, None);
+    let tally = &whole.row(0).tallies["read"];
+    assert_eq!(
+        (tally.ios, tally.errors[&libc::ENODATA]),
+        (whole::BLOCKS, whole::BLOCKS)
+    );
+    assert_eq!(
+        tally.exact["lat"].count,
+        whole::BLOCKS,
+        "what failed has no latency"
+    );
+    assert_eq!(
+        whole
+            .log
+            .iter()
+            .filter(|record| record.result == -libc::ENODATA)
+            .count() as u64,
+        whole::BLOCKS
+    );
+}
+
+#[test]
+fn a_job_below_its_rate_min_is_ended() {
+    let scratch = file();
+    let schedule = SchedulePlan {
+        rate_iops: 100,
+        rate_Bps: 0,
+        rate_min_Bps: 1_000_000,
+    };
+    let mut slow = WorkerPlan {
+        schedule: same(schedule),
+        ..worker(EngineKind::Null, &scratch)
+    };
+    slow.pattern.rw = Rw::Randread;
+    let other = WorkerPlan {
+        row: 1,
+        time_based: true,
+        runtime_ns: 3_500 * MILLISECOND,
+        schedule: same(iops(1_000)),
+        ..worker(EngineKind::Null, &scratch)
+    };
+    let whole = execute(run_plan(vec![slow, other]));
+    assert_eq!(
+        whole.result.error.as_deref(),
+        Some("test: slower than its rate_min")
+    );
+    assert_eq!(whole.result.workers[1].error, None);
+    assert_eq!(ios(whole.row(1)), 7_000, "3,500 of each direction");
+}
+
+/// A pipe that nobody writes to: a request that never comes back.
+#[test]
+fn a_request_that_never_comes_back_is_reported_with_its_age() {
+    if !engines().contains(&EngineKind::IoUring) {
+        return;
+    }
+    let scratch = file();
+    for give_up in [false, true] {
+        let (reader, _writer) = std::io::pipe().unwrap();
+        let pipe = FilePlan {
+            path: "pipe".into(),
+            fd: reader.as_raw_fd(),
+            writable: false,
+            ..scratch.plan()
+        };
+        let stuck = WorkerPlan {
+            iodepth: 2,
+            iodepth_low: 2,
+            ..plan(EngineKind::IoUring, Rw::Read, vec![pipe])
+        };
+        let other = WorkerPlan {
+            row: 1,
+            number_ios: PRIME,
+            ..worker(EngineKind::Null, &scratch)
+        };
+        let mut plan = run_plan(vec![stuck, other]);
+        plan.give_up_ns = if give_up {
+            3_600 * SECOND
+        } else {
+            300 * MILLISECOND
+        };
+        let whole = steered(plan, |run, intervals| {
+            if give_up && !intervals.is_empty() {
+                run.give_up();
+            }
+        })
+        .unwrap();
+        assert_eq!(whole.result.in_flight.len(), 2);
+        for (request, offset) in whole.result.in_flight.iter().zip([0, 4096]) {
+            assert_eq!((request.worker, request.path.as_str()), (0, "pipe"));
+            assert_eq!((request.offset_bytes, request.length_bytes), (offset, 4096));
+            assert!(request.age_ns > 0 && request.age_ns <= whole.result.elapsed_ns);
+        }
+        assert_eq!((ios(whole.row(0)), ios(whole.row(1))), (0, PRIME));
+        assert_eq!(whole.result.stopped_by, give_up.then_some(Stop::Interrupt));
+    }
+}
+
+#[test]
+fn what_cannot_begin_is_an_error() {
+    let scratch = file();
+    let closed = WorkerPlan {
+        row: 1,
+        ..plan(
+            EngineKind::Psync,
+            Rw::Read,
+            vec![FilePlan {
+                fd: -1,
+                ..scratch.plan()
+            }],
+        )
+    };
+    let good = WorkerPlan {
+        number_ios: PRIME,
+        ..worker(EngineKind::Null, &scratch)
+    };
+    let together = run_plan(vec![good.clone(), closed.clone()]);
+    let error = steered(together, |_, _| {}).unwrap_err();
+    assert!(matches!(error, Error::Open { .. }), "{error}");
+    // What an earlier stage measured is kept.
+    let mut after = run_plan(vec![good]);
+    after.stages.push(StagePlan {
+        workers: vec![closed],
+    });
+    let whole = execute(after);
+    assert!(
+        whole
+            .result
+            .error
+            .is_some_and(|error| error.contains(scratch.path.to_str().unwrap()))
+    );
+    assert_eq!(ios(&whole.result.rows[0]), PRIME);
+}

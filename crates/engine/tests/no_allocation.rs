@@ -1,0 +1,127 @@
+//! Nothing allocates on the I/O path: a worker's whole thread, while requests are under way.
+#![allow(unsafe_code)]
+
+mod common;
+mod whole;
+
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use iogauge_core::plan::{EngineKind, WorkerPlan};
+use iogauge_core::time::MILLISECOND;
+use whole::{engines, file, iops, ios, run_plan, steered, worker};
+
+/// The system's allocator, counting what threads named as workers ask of it.
+struct Counting;
+
+static ASKED: AtomicU64 = AtomicU64::new(0);
+
+/// Counts if the calling thread is the first worker of a stage.
+fn count() {
+    let mut name = [0u8; 16];
+    // SAFETY: PR_GET_NAME writes at most 16 bytes, which the array has.
+    let known = unsafe { libc::prctl(libc::PR_GET_NAME, name.as_mut_ptr()) } == 0;
+    if known && name.starts_with(b"iogauge-0\0") {
+        ASKED.fetch_add(1, Ordering::SeqCst);
+    }
+}
+
+// SAFETY: every call is passed on unchanged to the system's allocator, whose contract is the same. Counting makes one
+// system call and allocates nothing.
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        count();
+        // SAFETY: the caller keeps the contract, which is the same.
+        unsafe { System.alloc(layout) }
+    }
+
+    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
+        count();
+        // SAFETY: as above.
+        unsafe { System.dealloc(pointer, layout) }
+    }
+
+    unsafe fn realloc(&self, pointer: *mut u8, layout: Layout, size: usize) -> *mut u8 {
+        count();
+        // SAFETY: as above.
+        unsafe { System.realloc(pointer, layout, size) }
+    }
+}
+
+#[global_allocator]
+static ALLOCATOR: Counting = Counting;
+
+/// One run at a time: the count is of all of them.
+static ALONE: Mutex<()> = Mutex::new(());
+
+/// Runs until so many requests were done between two looks at the count; says what it was.
+fn asked_during(plan: WorkerPlan, requests: u64) -> u64 {
+    let _alone = ALONE
+        .lock()
+        .unwrap_or_else(std::sync::PoisonError::into_inner);
+    let mut plan = run_plan(vec![plan]);
+    // A full log drops, and must not allocate either.
+    (plan.interval_ns, plan.request_log_capacity) = (20 * MILLISECOND, 1_000);
+    let (mut first, mut last) = (None, None);
+    let before = ASKED.load(Ordering::SeqCst);
+    // Between the first interval and the order to stop the thread is at work, and nowhere else.
+    let whole = steered(plan, |run, intervals| {
+        let done: u64 = intervals
+            .iter()
+            .flat_map(|part| part.tallies.values())
+            .map(|tally| tally.ios)
+            .sum();
+        if !intervals.is_empty() && first.is_none() {
+            first = Some((done, ASKED.load(Ordering::SeqCst)));
+        }
+        if let Some((since, _)) = first
+            && last.is_none()
+            && done - since >= requests
+        {
+            last = Some(ASKED.load(Ordering::SeqCst));
+            run.stop();
+        }
+    })
+    .unwrap();
+    assert!(whole.result.error.is_none() && ios(whole.row(0)) >= requests);
+    let (_, first) = first.unwrap();
+    assert!(
+        first > before,
+        "preparing a worker allocates: the count does not see its thread"
+    );
+    last.unwrap() - first
+}
+
+#[test]
+fn on_every_engine() {
+    let scratch = file();
+    for kind in engines() {
+        // What a file takes in seconds, even with debug assertions.
+        let requests = if kind == EngineKind::Null {
+            100_003
+        } else {
+            10_007
+        };
+        assert_eq!(
+            asked_during(worker(kind, &scratch), requests),
+            0,
+            "{kind:?}"
+        );
+    }
+}
+
+#[test]
+fn at_a_rate_and_with_a_random_map() {
+    let scratch = file();
+    let mut plan = WorkerPlan {
+        schedule: common::same(iops(50_000)),
+        ..worker(EngineKind::Null, &scratch)
+    };
+    plan.loops = u64::MAX;
+    plan.poisson = true;
+    plan.pattern.random_map = true;
+    plan.pattern.sizes.read.maximum_bytes = 16384;
+    plan.pattern.fsync_every = 97;
+    assert_eq!(asked_during(plan, 10_007), 0);
+}

@@ -1,0 +1,106 @@
+//! Schedules on a real clock: what was scheduled is done, each request with its own intended start, whatever the machine
+//! was busy with meanwhile.
+
+mod common;
+mod whole;
+
+use common::same;
+use iogauge_core::plan::{EngineKind, PerDirection, Rw, WorkerPlan};
+use iogauge_core::time::{MILLISECOND, SECOND};
+use whole::{check, direction, engines, execute, file, iops, run_plan, worker};
+
+fn rated(kind: EngineKind, scratch: &common::Scratch) -> WorkerPlan {
+    // With slots for whatever becomes due while the thread is late.
+    let mut plan = WorkerPlan {
+        iodepth: 256,
+        iodepth_low: 256,
+        time_based: true,
+        ..worker(kind, scratch)
+    };
+    plan.pattern.rw = Rw::Randread;
+    plan
+}
+
+#[test]
+fn a_constant_rate_is_done_to_the_last_request() {
+    let scratch = file();
+    for kind in engines() {
+        let rate = 7_001;
+        let plan = WorkerPlan {
+            schedule: same(iops(rate)),
+            runtime_ns: 400 * MILLISECOND,
+            ..rated(kind, &scratch)
+        };
+        let whole = execute(run_plan(vec![plan.clone()]));
+        check(&whole, &[plan]);
+        let mut intended: Vec<_> = whole.log.iter().map(|record| record.intended_ns).collect();
+        intended.sort_unstable();
+        let expected: Vec<_> = (0..)
+            .map(|k: u64| k * SECOND / rate)
+            .take_while(|due| *due < 400 * MILLISECOND)
+            .collect();
+        assert!(
+            intended == expected,
+            "{} of {} requests",
+            intended.len(),
+            expected.len()
+        );
+        assert_eq!(whole.result.workers[0].overdue, 0);
+        let tally = &whole.row(0).tallies["read"];
+        for latency in ["lat", "response", "queued", "lateness"] {
+            assert_eq!(tally.exact[latency].count, expected.len() as u64);
+        }
+        assert!(tally.exact["response"].sum_ns >= tally.exact["lat"].sum_ns);
+    }
+}
+
+#[test]
+fn reads_and_writes_have_rates_of_their_own() {
+    let scratch = file();
+    let mut plan = rated(EngineKind::Null, &scratch);
+    plan.pattern.rw = Rw::Randrw;
+    plan.runtime_ns = 300 * MILLISECOND;
+    plan.schedule = PerDirection {
+        read: iops(10_000),
+        write: iops(1_000),
+        trim: iops(1_000),
+    };
+    let whole = execute(run_plan(vec![plan.clone()]));
+    check(&whole, &[plan]);
+    let count = |name| {
+        whole
+            .log
+            .iter()
+            .filter(|record| direction(record) == name)
+            .count()
+    };
+    assert_eq!(
+        (count("read"), count("write"), whole.log.len()),
+        (3_000, 300, 3_300)
+    );
+    assert_eq!(whole.result.workers[0].overdue, 0);
+}
+
+#[test]
+fn the_next_burst_is_intended_for_the_end_of_the_pause() {
+    let scratch = file();
+    let plan = WorkerPlan {
+        thinktime_ns: 3 * MILLISECOND,
+        thinktime_spin_ns: MILLISECOND,
+        thinktime_blocks: 4,
+        number_ios: 101,
+        ..worker(EngineKind::Null, &scratch)
+    };
+    let whole = execute(run_plan(vec![plan.clone()]));
+    check(&whole, &[plan]);
+    assert_eq!(whole.log.len(), 101);
+    for pair in whole.log.chunks(4).collect::<Vec<_>>().windows(2) {
+        let quiet_from = pair[0].iter().map(|record| record.done_ns).max().unwrap();
+        assert_eq!(pair[1][0].intended_ns, quiet_from + 3 * MILLISECOND);
+        assert!(
+            pair[1]
+                .iter()
+                .all(|record| record.start_ns >= quiet_from + 3 * MILLISECOND)
+        );
+    }
+}

@@ -1,0 +1,214 @@
+//! Whole runs on the null engine and on real files: all that was asked for is done, counted once, and agrees with the log.
+
+mod common;
+mod whole;
+
+use common::same;
+use iogauge_core::plan::{EngineKind, StagePlan, WorkerPlan};
+use iogauge_core::time::MILLISECOND;
+use whole::{PRIME, check, engines, execute, file, histogram, iops, ios, run_plan, worker};
+
+#[test]
+fn a_prime_number_of_requests_is_done_and_agrees_with_its_log() {
+    let scratch = file();
+    for kind in engines() {
+        for (iodepth, submit_batch, reap_batch) in
+            [(1, None, None), (32, None, None), (7, Some(3), Some(2))]
+        {
+            let mut plan = WorkerPlan {
+                number_ios: PRIME,
+                iodepth,
+                iodepth_low: iodepth,
+                ..worker(kind, &scratch)
+            };
+            (plan.engine.submit_batch, plan.engine.reap_batch) = (submit_batch, reap_batch);
+            plan.pattern.fdatasync_every = if kind == EngineKind::Null { 50 } else { 0 };
+            let whole = execute(run_plan(vec![plan.clone()]));
+            assert_eq!(
+                (whole.result.error.as_ref(), whole.result.stopped_by),
+                (None, None)
+            );
+            let row = whole.row(0);
+            assert_eq!(
+                row.tallies["read"].ios + row.tallies["write"].ios,
+                PRIME,
+                "{kind:?} at {iodepth}"
+            );
+            check(&whole, &[plan]);
+            let result = &whole.result.workers[0];
+            assert!(result.depth_mean <= f64::from(iodepth) && result.submit_calls > 0);
+            assert_eq!((result.overdue, result.late_handovers), (0, 0));
+            assert!(whole.result.in_flight.is_empty() && !result.stuck);
+        }
+    }
+}
+
+/// Each quantile is that of the log, but for the width of a bucket.
+#[test]
+fn quantiles_are_those_of_the_log() {
+    let scratch = file();
+    for kind in engines() {
+        let plan = WorkerPlan {
+            number_ios: PRIME,
+            ..worker(kind, &scratch)
+        };
+        let whole = execute(run_plan(vec![plan]));
+        for (name, tally) in &whole.row(0).tallies {
+            let of = whole
+                .log
+                .iter()
+                .filter(|record| whole::direction(record) == *name);
+            let mut exact: Vec<u64> = of.map(|record| record.done_ns - record.start_ns).collect();
+            exact.sort_unstable();
+            let histogram = histogram(tally, "lat");
+            assert_eq!(histogram.len(), exact.len() as u64);
+            for q in [0.0, 0.5, 0.9, 0.99, 0.999, 1.0] {
+                let rank = ((q * exact.len() as f64).ceil() as usize).clamp(1, exact.len());
+                let (seen, exact) = (histogram.value_at_quantile(q), exact[rank - 1]);
+                assert!(
+                    seen.abs_diff(exact) as f64 <= exact as f64 * 0.001,
+                    "{name} {q}: {seen} for {exact}"
+                );
+            }
+        }
+    }
+}
+
+#[test]
+fn workers_of_one_row_are_counted_together() {
+    let scratch = file();
+    let plans: Vec<_> = [0, 0, 1]
+        .iter()
+        .zip(1..)
+        .map(|(&row, seed)| WorkerPlan {
+            row,
+            seed,
+            number_ios: 1009,
+            ..worker(EngineKind::Null, &scratch)
+        })
+        .collect();
+    let whole = execute(run_plan(plans.clone()));
+    assert_eq!((ios(whole.row(0)), ios(whole.row(1))), (2 * 1009, 1009));
+    assert_eq!(whole.result.workers.len(), 3);
+    check(&whole, &plans);
+}
+
+#[test]
+fn the_ramp_is_shown_and_not_counted() {
+    let scratch = file();
+    // The ramp ends within an interval.
+    let plan = WorkerPlan {
+        ramp_ns: 70 * MILLISECOND,
+        runtime_ns: 100 * MILLISECOND,
+        time_based: true,
+        schedule: same(iops(20_000)),
+        ..worker(EngineKind::Null, &scratch)
+    };
+    let whole = execute(run_plan(vec![plan.clone()]));
+    check(&whole, &[plan]);
+    let row = whole.row(0);
+    assert_eq!(row.start_ns, 70 * MILLISECOND);
+    assert!(row.end_ns >= 170 * MILLISECOND - MILLISECOND);
+    let before = whole
+        .log
+        .iter()
+        .filter(|record| record.done_ns < 70 * MILLISECOND)
+        .count() as u64;
+    assert!(before > 0 && ios(row) == whole.log.len() as u64 - before);
+    let ramps: Vec<_> = whole
+        .intervals_of(0)
+        .map(|part| (part.ramp, part.start_ns, part.end_ns))
+        .collect();
+    assert!(ramps.contains(&(true, 50 * MILLISECOND, 70 * MILLISECOND)));
+    assert!(ramps.contains(&(false, 70 * MILLISECOND, 100 * MILLISECOND)));
+}
+
+#[test]
+fn a_worker_may_begin_later() {
+    let scratch = file();
+    let early = WorkerPlan {
+        number_ios: 1009,
+        ..worker(EngineKind::Null, &scratch)
+    };
+    let late = WorkerPlan {
+        start_delay_ns: 120 * MILLISECOND,
+        row: 1,
+        ..early.clone()
+    };
+    let whole = execute(run_plan(vec![early.clone(), late.clone()]));
+    check(&whole, &[early, late]);
+    assert!(
+        whole
+            .log
+            .iter()
+            .all(|record| record.worker == 0 || record.start_ns >= 120 * MILLISECOND)
+    );
+    assert_eq!((ios(whole.row(0)), ios(whole.row(1))), (1009, 1009));
+    assert_eq!(whole.row(1).start_ns, 120 * MILLISECOND);
+}
+
+#[test]
+fn stages_run_one_after_the_other() {
+    let scratch = file();
+    let stage = |row| StagePlan {
+        workers: vec![WorkerPlan {
+            row,
+            number_ios: 1009,
+            ..worker(EngineKind::Null, &scratch)
+        }],
+    };
+    let mut plan = run_plan(Vec::new());
+    plan.stages = vec![stage(0), stage(1), stage(2)];
+    let whole = execute(plan);
+    let seen: Vec<_> = whole
+        .result
+        .rows
+        .iter()
+        .map(|row| (row.row, row.stage, ios(row)))
+        .collect();
+    assert_eq!(seen, [(0, 0, 1009), (1, 1, 1009), (2, 2, 1009)]);
+    let stages: Vec<_> = whole
+        .intervals
+        .iter()
+        .map(|interval| interval.stage)
+        .collect();
+    assert!(stages.is_sorted());
+    for (worker, result) in whole.result.workers.iter().enumerate() {
+        assert_eq!(result.stage as usize, worker);
+        assert_eq!(
+            whole
+                .log
+                .iter()
+                .filter(|record| record.worker as usize == worker)
+                .count(),
+            1009
+        );
+    }
+}
+
+/// Intervals shorter than anybody can collect them: some go on into the next, and nothing is lost.
+#[test]
+fn intervals_that_nobody_collects_in_time_keep_everything() {
+    let scratch = file();
+    let plan = WorkerPlan {
+        runtime_ns: 300 * MILLISECOND,
+        time_based: true,
+        schedule: same(iops(50_000)),
+        // With slots for whatever becomes due while the thread is late.
+        iodepth: 256,
+        iodepth_low: 256,
+        ..worker(EngineKind::Null, &scratch)
+    };
+    let mut whole = run_plan(vec![plan.clone()]);
+    whole.interval_ns = 100_000;
+    let whole = execute(whole);
+    assert!(whole.result.workers[0].late_handovers > 0);
+    assert_eq!(ios(whole.row(0)), 30_000, "15,000 of each direction");
+    let parts: u64 = whole
+        .intervals
+        .iter()
+        .flat_map(|part| part.tallies.values())
+        .map(|tally| tally.ios)
+        .sum();
+    assert_eq!(parts, 30_000);
+}

@@ -1,0 +1,87 @@
+"""Whatever is asked of the commands: two lines that say what is wrong and what to do, and never a traceback."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from iogauge.cli import main
+
+NULL = ("--name=x", "--ioengine=null")
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A directory with everything that is no job file and no review."""
+    (tmp_path / "empty").touch()
+    (tmp_path / "binary").write_bytes(bytes(range(256)) * 20)
+    (tmp_path / "directory").mkdir()
+    (tmp_path / "good.fio").write_text("[x]\nioengine=null\nsize=1m\n")
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "message"),
+    [
+        (("run", "missing.fio"), 1, "missing.fio: No such file or directory"),
+        (("run", "directory"), 1, "directory: is not a file"),
+        (("run", "binary"), 1, "binary: is not text in UTF-8"),
+        (("run", "empty"), 1, "empty: there is no job"),
+        (("run",), 2, "no job to run"),
+        (("run", *NULL, "--fail-if=nonsense"), 1, "--fail-if 'nonsense': not a figure"),
+        (("run", *NULL, "--fail-if=write.p50 > 1ms"), 1, "no job issues a write"),
+        (("run", *NULL, "--output=missing/x"), 1, "missing/x: there is no directory missing"),
+        (("run", *NULL, "--output=directory"), 1, "directory: is a directory"),
+        (("run", *NULL, "--interval=0"), 2, "--interval: '0' is not a time"),
+        (("run", *NULL, "--interval=1ms"), 2, "shorter than 10 ms"),
+        (("run", *NULL, "--give-up=soon"), 2, "--give-up: 'soon' is not a time"),
+        (("run", *NULL, "--seed=many"), 2, "invalid value for '--seed'"),
+        (("run", "good.fio", "--iodepht=4"), 1, "iodepht"),
+        (("review",), 2, "name a TARGET"),
+        (("review", "x", "--suite=none"), 2, "there is no suite 'none'"),
+        (("review", "x", "--pace=foo"), 2, "invalid value for '--pace': 'foo' is not one of 'quick', 'full'"),
+        (("review", "x", "--size=0"), 2, "--size 0: must be at least 1"),
+        (("review", "x", "--size=big"), 2, "--size big: is not a whole number"),
+        (("review", "x", "--runtime=-1"), 2, "--runtime -1"),
+        (("review", "x", "--fail-if=nonsense"), 1, "--fail-if 'nonsense': not a figure"),
+        (("review", "directory"), 1, "it is a directory"),
+        (("review", "/dev/null"), 1, "it is a character device"),
+        (("review", "missing/x", "--size=1m"), 1, "there is no directory"),
+        (("review", "--resume=directory"), 1, "no manifest.json here"),
+        (("review", "--resume=binary"), 1, "no manifest.json here"),
+        (("review", "--resume=missing"), 1, "no manifest.json here"),
+        (("review", "x", "--resume=directory"), 2, "TARGET cannot be given with it"),
+        (("report",), 2, "missing argument 'DIRECTORY...'"),
+        (("report", "directory"), 1, "no manifest.json here"),
+        (("options", "nothing-like-it"), 2, "no option mentions nothing-like-it"),
+        (("no-such-command",), 2, "no such command"),
+        (("--no-such-option",), 2, "no such option"),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, tuple) else "",
+)
+def test_wrong_input(
+    arguments: tuple[str, ...], code: int, message: str, folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    before = sorted(folder.rglob("*"))
+    assert main(arguments) == code
+    out, err = capsys.readouterr()
+    error, hint = err.splitlines()
+    assert error.startswith("error: ")
+    assert message in error
+    assert hint.startswith("hint: ")
+    assert out == ""
+    assert sorted(folder.rglob("*")) == before
+
+
+def test_a_job_file_that_may_not_be_read(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def refuse(*_: object, **__: object) -> None:
+        raise PermissionError(13, "Permission denied", "good.fio")
+
+    for name in ("open", "read_bytes", "read_text"):
+        monkeypatch.setattr(Path, name, refuse)
+    assert main(["run", "good.fio"]) == 1
+    assert capsys.readouterr().err.startswith("error: good.fio: Permission denied\nhint: ")
