@@ -7,7 +7,7 @@ What is not an option of iogauge is fio's: --name begins a job, and the options 
 anything but a file that iogauge made needs --destroy.
 
 Exit status: 0 measured; 1 error, or a condition that cannot be judged; 2 wrong usage; 3 a --fail-if condition
-holds; 130 interrupted, with what was measured until then printed.
+holds; 130 interrupted (143 by SIGTERM), with what was measured until then printed.
 """
 
 from __future__ import annotations

@@ -12,6 +12,7 @@ USAGE = 2
 VIOLATED = 3
 """Everything was measured, and a ``--fail-if`` condition held."""
 INTERRUPTED = 130
+"""128 + SIGINT: Ctrl-C. SIGTERM does the same and gives 143; see ``process``."""
 BROKEN_PIPE = 141
 """128 + SIGPIPE: whoever read our output went away, which is no error of ours."""
 

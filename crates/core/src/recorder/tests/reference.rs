@@ -7,7 +7,7 @@ use proptest::prelude::*;
 use super::world::{Counted, Event, STAGE_START, Taken, cutters, events, finished, recorder};
 use crate::recorder::histogram::bucket_of;
 use crate::recorder::{Counts, Cutter, Exact, LATE, Latency, Span};
-use crate::request::{Completion, Direction, Request};
+use crate::request::{Completion, Direction, Kind, Request};
 use crate::time::Nanos;
 
 /// The latency of one request by DESIGN.md's table; without a stamp there is no slat, and clat is lat.
@@ -157,6 +157,15 @@ proptest! {
     }
 }
 
+/// Stamps alike do not make a read of a write.
+#[test]
+fn alike_in_time_is_not_alike_in_direction() {
+    let one = |kind| Event::Done { after: 0, parts: [5; 4], kind, result: Ok(4096), times: 3, stamped: true };
+    let recorded = record(Cutter { interval: 1_000, ramp_end: 0 }, 500, &[one(Kind::Write), one(Kind::Read)]);
+    let counts = |direction: usize| recorded.slices[0].sides[direction].1.each_ref().map(|counted| counted.1.count);
+    assert_eq!((counts(0), counts(1), counts(2)), ([3; 6], [3; 6], [0; 6]));
+}
+
 #[test]
 fn a_slice_that_nobody_takes_goes_on() {
     let cutter = Cutter {
@@ -166,7 +175,7 @@ fn a_slice_that_nobody_takes_goes_on() {
     let one = |after| Event::Done {
         after,
         parts: [0; 4],
-        kind: crate::Kind::Read,
+        kind: Kind::Read,
         result: Ok(4096),
         times: 1,
         stamped: false,
@@ -200,7 +209,7 @@ fn what_is_measured_does_not_go_down_with_the_ramp() {
     let one = |after| Event::Done {
         after,
         parts: [0; 4],
-        kind: crate::Kind::Read,
+        kind: Kind::Read,
         result: Ok(4096),
         times: 1,
         stamped: false,

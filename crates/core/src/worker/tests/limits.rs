@@ -6,6 +6,7 @@ use super::sim::{START, World, run};
 use crate::plan::{Rw, WorkerPlan};
 use crate::request::Kind;
 use crate::testing::{BLOCK, file, iops, plan, same};
+use crate::time::SECOND;
 
 fn randread(size_kib: u64, io_size_kib: u64, loops: u64, random_map: bool) -> WorkerPlan {
     let mut plan = plan(Rw::Randread);
@@ -189,7 +190,8 @@ fn the_ramp_does_not_count() {
 proptest! {
     #[test]
     fn number_ios_is_exact(seed: u64, number_ios in 1u64..2_000, iodepth in 1u32..33, rate in prop_oneof![Just(0), 1_000u64..1_000_000]) {
-        let plan = WorkerPlan { number_ios, iodepth, schedule: same(iops(rate)), io_bytes: u64::MAX, ..plan(Rw::Randrw) };
+        let unlimited = WorkerPlan { io_bytes: u64::MAX, runtime_ns: 3_600 * SECOND, ..plan(Rw::Randrw) };
+        let plan = WorkerPlan { number_ios, iodepth, schedule: same(iops(rate)), ..unlimited };
         let trace = run(&plan, World::random(seed, 100_000, 50_000));
         prop_assert_eq!(trace.served.len() as u64, number_ios);
         // Nothing was left undone, however far the schedule went on.
