@@ -75,7 +75,9 @@ def test_eio_ends_the_job_and_keeps_what_was_measured(tmp_path: Path, engine: st
 def test_eio_is_counted_where_the_job_goes_on(tmp_path: Path) -> None:
     with unreliable(tmp_path) as drive:
         drive.fail_after = 1009
-        ended = run(*job(drive.path, "psync", "--continue_on_error=all", "--number_ios=2003"))
+        # number_ios counts requests for a job that is not time_based, as in fio.
+        options = ["--bs=8k", "--direct=1", "--continue_on_error=all", "--number_ios=2003"]
+        ended = run("--name=r", f"--filename={drive.path}", "--rw=randread", *options)
     result = json.loads(ended.stdout)["jobs"][0]
     assert result["read"]["total_ios"] == 1009
     assert result["total_err"] == 2003 - 1009

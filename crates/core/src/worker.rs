@@ -8,11 +8,14 @@
 //! to the generator too: a slot counts as free from the instant at which it would have been, had its last request
 //! started in time. Otherwise two seconds lost by the generator would look like two seconds of queueing.
 
+mod limits;
+
 use crate::generate::{Io, Pattern, PatternError, Schedule, child_seed};
 use crate::plan::{Rw, WorkerPlan};
 use crate::recorder::{self, LATE};
 use crate::request::{Completion, Direction, Errno, Kind, Request, Want};
 use crate::time::Nanos;
+use limits::{Counted, Limits, Think};
 
 /// One of the worker's `iodepth` places for a request.
 #[derive(Clone, Copy, Debug)]
@@ -62,73 +65,6 @@ pub struct Worker {
     continue_on_read_error: bool,
     continue_on_write_error: bool,
     failed: Option<Errno>,
-}
-
-/// What counts toward the limits: reads, writes and trims, not syncs.
-#[derive(Clone, Copy, Debug, Default)]
-struct Counted {
-    ios: u64,
-    bytes: u64,
-}
-
-/// When a job that is not time_based is done. fio's rules, as fio 3.33 was seen to follow them: the loops multiply the limits,
-/// and where the region is used up sooner, it is gone over `loops` times and then on until `io_bytes` are reached once.
-#[derive(Clone, Copy, Debug)]
-struct Limits {
-    /// 0: no limit.
-    ios: u64,
-    /// 0: no limit.
-    io_bytes: u64,
-    all_bytes: u64,
-    passes_left: u64,
-    /// Without a random map nothing is ever used up.
-    endless: bool,
-}
-
-impl Limits {
-    fn new(plan: &WorkerPlan) -> Self {
-        Self {
-            ios: plan.number_ios.saturating_mul(plan.loops),
-            io_bytes: plan.io_bytes,
-            all_bytes: plan.io_bytes.saturating_mul(plan.loops),
-            passes_left: plan.loops,
-            endless: plan.io_bytes > 0 && plan.pattern.rw.random() && !plan.pattern.random_map,
-        }
-    }
-
-    #[inline]
-    fn reached(&self, issued: Counted) -> bool {
-        (self.ios > 0 && issued.ios >= self.ios)
-            || (self.io_bytes > 0
-                && issued.bytes
-                    >= if self.passes_left == 0 {
-                        self.io_bytes
-                    } else {
-                        self.all_bytes
-                    })
-    }
-
-    /// A pass is over: whether there is another.
-    fn next_pass(&mut self, issued: Counted) -> bool {
-        if !self.endless {
-            self.passes_left = self.passes_left.saturating_sub(1);
-        }
-        self.passes_left > 0 || issued.bytes < self.io_bytes
-    }
-}
-
-/// Pauses between requests: so many are issued, all of them are waited for, and then nothing happens for a while.
-#[derive(Debug)]
-struct Think {
-    pause: Nanos,
-    spin: Nanos,
-    blocks: u64,
-    /// Requests until the next pause; 0: waiting for those in flight.
-    left: u64,
-    /// The pause under way: when its spinning ends, and when it does.
-    until: Option<(Nanos, Nanos)>,
-    /// When the last pause ended: nothing was meant to be issued before.
-    resumed: Nanos,
 }
 
 impl Worker {
@@ -190,14 +126,7 @@ impl Worker {
             last_length: plan.pattern.sizes.write.minimum_bytes,
             replay: plan.replay_loops && !plan.time_based && rw.random() && plan.pattern.random_map,
             trims_count: !matches!(rw, Rw::Trimwrite | Rw::Randtrimwrite),
-            think: Think {
-                pause: plan.thinktime_ns,
-                spin: plan.thinktime_spin_ns.min(plan.thinktime_ns),
-                blocks: plan.thinktime_blocks.max(1),
-                left: plan.thinktime_blocks.max(1),
-                until: None,
-                resumed: 0,
-            },
+            think: Think::new(plan),
             away: (0, 0),
             continue_on_read_error: plan.continue_on_read_error,
             continue_on_write_error: plan.continue_on_write_error,

@@ -160,9 +160,28 @@ proptest! {
 /// Stamps alike do not make a read of a write.
 #[test]
 fn alike_in_time_is_not_alike_in_direction() {
-    let one = |kind| Event::Done { after: 0, parts: [5; 4], kind, result: Ok(4096), times: 3, stamped: true };
-    let recorded = record(Cutter { interval: 1_000, ramp_end: 0 }, 500, &[one(Kind::Write), one(Kind::Read)]);
-    let counts = |direction: usize| recorded.slices[0].sides[direction].1.each_ref().map(|counted| counted.1.count);
+    let one = |kind| Event::Done {
+        after: 0,
+        parts: [5; 4],
+        kind,
+        result: Ok(4096),
+        times: 3,
+        stamped: true,
+    };
+    let recorded = record(
+        Cutter {
+            interval: 1_000,
+            ramp_end: 0,
+        },
+        500,
+        &[one(Kind::Write), one(Kind::Read)],
+    );
+    let counts = |direction: usize| {
+        recorded.slices[0].sides[direction]
+            .1
+            .each_ref()
+            .map(|counted| counted.1.count)
+    };
     assert_eq!((counts(0), counts(1), counts(2)), ([3; 6], [3; 6], [0; 6]));
 }
 

@@ -106,12 +106,19 @@ fn a_stall_over_the_end_takes_nothing_away() {
 /// Of a direction without a rate nothing is made up for: nothing of it was ever due.
 #[test]
 fn only_what_was_due_is_made_up_for() {
-    let mut plan = WorkerPlan { schedule: same(iops(0)), ..rated(0, 8, SECOND) };
+    let mut plan = WorkerPlan {
+        schedule: same(iops(0)),
+        ..rated(0, 8, SECOND)
+    };
     plan.pattern.rw = Rw::Randrw;
     plan.schedule.read = iops(1_000);
     let trace = stalled(&plan, START + 900 * MILLISECOND, SECOND);
     assert_eq!(trace.count(Kind::Read), 1_000);
-    assert!(trace.of_kind(Kind::Write).all(|served| served.start < START + SECOND));
+    assert!(
+        trace
+            .of_kind(Kind::Write)
+            .all(|served| served.start < START + SECOND)
+    );
 }
 
 /// One request that the target really took that long over does not turn the others' lateness into queueing.
@@ -120,15 +127,36 @@ fn a_slow_request_across_a_stall_is_slow_alone() {
     let plan = rated(1_000, 8, 5 * SECOND);
     let stall = (START + SECOND + SERVICE / 2, 2 * SECOND);
     let world = World {
-        service: Box::new(|request, _| if request.intended == START + SECOND { 2_100 * MILLISECOND } else { SERVICE }),
+        service: Box::new(|request, _| {
+            if request.intended == START + SECOND {
+                2_100 * MILLISECOND
+            } else {
+                SERVICE
+            }
+        }),
         stalls: vec![stall],
         ..World::fast(0)
     };
     let trace = run(&plan, world);
     assert_eq!(trace.served.len(), 5_000);
-    assert_eq!(trace.served.iter().filter(|served| served.lat() > SERVICE).count(), 1);
-    let most_queued = trace.served.iter().map(|served| served.queued()).max().unwrap();
-    assert!(most_queued <= 2 * SERVICE, "{most_queued} ns charged to the load");
+    assert_eq!(
+        trace
+            .served
+            .iter()
+            .filter(|served| served.lat() > SERVICE)
+            .count(),
+        1
+    );
+    let most_queued = trace
+        .served
+        .iter()
+        .map(|served| served.queued())
+        .max()
+        .unwrap();
+    assert!(
+        most_queued <= 2 * SERVICE,
+        "{most_queued} ns charged to the load"
+    );
 }
 
 /// But it does not issue what an overloaded target would have kept from being issued.

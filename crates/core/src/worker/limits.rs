@@ -1,0 +1,84 @@
+//! When a job has issued enough, and when it pauses.
+
+use crate::plan::WorkerPlan;
+use crate::time::Nanos;
+
+/// What counts toward the limits: reads, writes and trims, not syncs.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Counted {
+    pub(super) ios: u64,
+    pub(super) bytes: u64,
+}
+
+/// When a job that is not time_based is done. fio's rules, as fio 3.33 was seen to follow them: the loops multiply the limits,
+/// and where the region is used up sooner, it is gone over `loops` times and then on until `io_bytes` are reached once.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Limits {
+    /// 0: no limit.
+    ios: u64,
+    /// 0: no limit.
+    io_bytes: u64,
+    all_bytes: u64,
+    passes_left: u64,
+    /// Without a random map nothing is ever used up.
+    endless: bool,
+}
+
+impl Limits {
+    pub(super) fn new(plan: &WorkerPlan) -> Self {
+        Self {
+            ios: plan.number_ios.saturating_mul(plan.loops),
+            io_bytes: plan.io_bytes,
+            all_bytes: plan.io_bytes.saturating_mul(plan.loops),
+            passes_left: plan.loops,
+            endless: plan.io_bytes > 0 && plan.pattern.rw.random() && !plan.pattern.random_map,
+        }
+    }
+
+    #[inline]
+    pub(super) fn reached(&self, issued: Counted) -> bool {
+        (self.ios > 0 && issued.ios >= self.ios)
+            || (self.io_bytes > 0
+                && issued.bytes
+                    >= if self.passes_left == 0 {
+                        self.io_bytes
+                    } else {
+                        self.all_bytes
+                    })
+    }
+
+    /// A pass is over: whether there is another.
+    pub(super) fn next_pass(&mut self, issued: Counted) -> bool {
+        if !self.endless {
+            self.passes_left = self.passes_left.saturating_sub(1);
+        }
+        self.passes_left > 0 || issued.bytes < self.io_bytes
+    }
+}
+
+/// Pauses between requests: so many are issued, all of them are waited for, and then nothing happens for a while.
+#[derive(Debug)]
+pub(super) struct Think {
+    pub(super) pause: Nanos,
+    pub(super) spin: Nanos,
+    pub(super) blocks: u64,
+    /// Requests until the next pause; 0: waiting for those in flight.
+    pub(super) left: u64,
+    /// The pause under way: when its spinning ends, and when it does.
+    pub(super) until: Option<(Nanos, Nanos)>,
+    /// When the last pause ended: nothing was meant to be issued before.
+    pub(super) resumed: Nanos,
+}
+
+impl Think {
+    pub(super) fn new(plan: &WorkerPlan) -> Self {
+        Self {
+            pause: plan.thinktime_ns,
+            spin: plan.thinktime_spin_ns.min(plan.thinktime_ns),
+            blocks: plan.thinktime_blocks.max(1),
+            left: plan.thinktime_blocks.max(1),
+            until: None,
+            resumed: 0,
+        }
+    }
+}
