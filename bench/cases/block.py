@@ -1,7 +1,8 @@
 """The cost and the latency of real I/O: io_uring and pvsync2 on a RAM-backed block device and on a file.
 
 Both programs get the same options. ``unbatched`` is fio's default, one request a system call; ``batched`` hands 32
-over at once and takes 32 back at once: with a smaller iodepth_batch_complete_min both fall back to batches of a few. User time is sampled by the kernel in ticks, so runs are long.
+over at once and takes 32 back at once: with a smaller iodepth_batch_complete_min both fall back to batches of a few.
+User time is sampled by the kernel in ticks, so runs are long.
 """
 
 from __future__ import annotations
