@@ -203,7 +203,9 @@ proptest! {
         let lost: Nanos = stalls.iter().map(|stall| stall.1).sum();
         let world = World { stalls, seed, ..World::fast(20_000) };
         let trace = run(&plan, world);
-        prop_assert_eq!(trace.served.len() as u64, rate);
+        // A lateness below LATE is not made up for where the end comes in between.
+        let missing = rate - trace.served.len() as u64;
+        prop_assert!(missing <= rate * LATE / SECOND, "{} requests were not issued", missing);
         // With the rate at a tenth of what the target takes, nothing queues for longer than a few requests take.
         let most_queued = trace.served.iter().map(|served| served.queued()).max().unwrap();
         prop_assert!(most_queued <= LATE + 100_000, "{} ns charged to the load", most_queued);
