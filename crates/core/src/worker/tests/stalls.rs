@@ -129,7 +129,7 @@ fn a_slow_request_across_a_stall_is_slow_alone() {
     let world = World {
         service: Box::new(|request, _| {
             if request.intended == START + SECOND {
-                2_100 * MILLISECOND
+                2_005 * MILLISECOND
             } else {
                 SERVICE
             }
