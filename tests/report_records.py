@@ -102,6 +102,8 @@ def worker_plan(job: Job, *, index: int, row: int | None = None, clone: int = 0)
         cpus=(),
         spin=False,
         exitall=False,
+        group=0,
+        invalidate=True,
         continue_on_read_error=False,
         continue_on_write_error=False,
     )

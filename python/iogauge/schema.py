@@ -440,6 +440,10 @@ class WorkerPlan(Model):
     spin: bool
     """Spin out the last stretch before a due time; only where CPUs are at least as many as workers."""
     exitall: bool
+    group: NonNegative
+    """fio's group: jobs from one stonewall or new_group to the next. exitall ends the stage's workers of its group."""
+    invalidate: bool
+    """Drop the cached pages of its regions before it begins."""
     continue_on_read_error: bool
     continue_on_write_error: bool
 

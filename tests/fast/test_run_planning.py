@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from iogauge.run.planning import Opened, make_plan
-from iogauge.schema import EngineKind, Job, RunPlan
+from iogauge.errors import IogaugeError
+from iogauge.run.planning import NULL_SIZE_BYTES, Opened, make_plan
+from iogauge.schema import Amount, EngineKind, Job, RunPlan
 from tests import report_records
 
 DRIVE = Opened(fd=3, size_bytes=1 << 30, writable=True, is_block_device=False)
@@ -59,3 +60,62 @@ def test_batches_are_fios_once_any_is_set(
     job = Job(name="r", filenames=("/drive",), ioengine=EngineKind.LIBAIO, iodepth=16, **fields)  # type: ignore[arg-type]
     (worker,) = planned(job)[0].stages[0].workers
     assert (worker.engine.submit_batch, worker.engine.reap_batch) == (submit, reap)
+
+
+def regions(**fields: object) -> list[tuple[int, int]]:
+    job = Job.model_validate({"name": "r", "filenames": ("/drive",), **fields})
+    workers = planned(job)[0].stages[0].workers
+    return [(worker.files[0].region_offset_bytes, worker.files[0].region_bytes) for worker in workers]
+
+
+GIB = 1 << 30
+
+
+@pytest.mark.parametrize(
+    ("fields", "expected"),
+    [
+        ({}, [(0, GIB)]),
+        ({"offset": Amount(size_bytes=8191)}, [(8191, GIB - 8191)]),
+        # 33 % is 354334801.92 bytes, in the 86508th block of 4 KiB.
+        ({"offset": Amount(percent=33)}, [(86_508 * 4096, GIB - 86_508 * 4096)]),
+        (
+            {"offset": Amount(percent=33), "offset_increment": Amount(size_bytes=1), "numjobs": 2},
+            [(86_508 * 4096, GIB - 86_508 * 4096)] * 2,
+        ),
+        (
+            {"offset": Amount(size_bytes=1), "offset_increment": Amount(percent=25), "numjobs": 2},
+            [(4096, GIB - 4096), (GIB // 4 + 4096, GIB // 4 * 3 - 4096)],
+        ),
+        ({"size": Amount(percent=33)}, [(0, 86_507 * 4096)]),
+        ({"size": Amount(percent=90), "offset": Amount(percent=33)}, [(86_508 * 4096, GIB - 86_508 * 4096)]),
+        ({"size": Amount(percent=100), "offset": Amount(size_bytes=4097)}, [(4097, GIB - 4097)]),
+        ({"size": Amount(size_bytes=GIB), "offset": Amount(size_bytes=4096)}, [(4096, GIB - 4096)]),
+    ],
+)
+def test_percentages_are_rounded_to_blocks_as_in_fio(
+    fields: dict[str, object], expected: list[tuple[int, int]]
+) -> None:
+    assert regions(**fields) == expected
+
+
+def test_the_smallest_block_of_any_direction_is_what_counts() -> None:
+    sizes = {"read": {"minimum_bytes": 65536, "maximum_bytes": 65536}}
+    sizes |= {name: {"minimum_bytes": 512, "maximum_bytes": 512} for name in ("write", "trim")}
+    assert regions(bs=sizes, offset=Amount(percent=33)) == [(692_061 * 512, GIB - 692_061 * 512)]
+
+
+def test_an_offset_that_leaves_nothing_is_refused() -> None:
+    with pytest.raises(IogaugeError, match="r: /drive has 1073741824 bytes"):
+        regions(offset=Amount(percent=100))
+    with pytest.raises(IogaugeError, match="leave none"):
+        regions(size=Amount(percent=0.0001))
+
+
+def test_the_null_engine_has_no_end() -> None:
+    given: dict[str, object] = {"ioengine": EngineKind.NULL, "numjobs": 3}
+    given |= {"size": Amount(size_bytes=1 << 20), "offset_increment": Amount(size_bytes=1 << 20)}
+    assert regions(**given) == [(n << 20, 1 << 20) for n in range(3)]
+    assert regions(**given | {"offset": Amount(percent=50)}) == [
+        ((n << 20) + (1 << 19), 1 << 20) for n in range(3)
+    ]
+    assert regions(ioengine=EngineKind.NULL, offset=Amount(size_bytes=4096)) == [(4096, NULL_SIZE_BYTES)]

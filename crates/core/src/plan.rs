@@ -198,7 +198,7 @@ pub struct EnginePlan {
     pub registerfiles: bool,
     pub sqthread_poll: bool,
     pub sqthread_poll_cpu: Option<u32>,
-    /// At most so many requests a submission; `None`: as many as are ready.
+    /// At most so many requests a submission; `None`: a quarter of the iodepth (the engine's `batch.rs` says why).
     pub submit_batch: Option<u32>,
     /// At most so many completions taken at a time; `None`: all that are there.
     pub reap_batch: Option<u32>,
@@ -261,11 +261,15 @@ pub struct WorkerPlan {
     pub cpus: Vec<u32>,
     /// Spin out the last stretch before a due time.
     pub spin: bool,
-    /// Its end ends the stage.
+    /// Its end ends the stage's other workers of its group.
     pub exitall: bool,
-    /// Read errors are counted and do not end it.
+    /// fio's group: jobs from one stonewall or new_group to the next.
+    pub group: u32,
+    /// Drop the cached pages of its regions before it begins.
+    pub invalidate: bool,
+    /// Read errors of the medium (EIO, EILSEQ) are counted and do not end it.
     pub continue_on_read_error: bool,
-    /// Write, trim and sync errors are counted and do not end it.
+    /// Write, trim and sync errors of the medium are counted and do not end it.
     pub continue_on_write_error: bool,
 }
 

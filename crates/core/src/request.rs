@@ -8,6 +8,16 @@ use crate::time::Nanos;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Errno(pub i32);
 
+impl Errno {
+    /// Whether the drive, not the request or the system, is at fault: EIO and EILSEQ, after which fio may go on. Source:
+    /// fio's td_error.c.
+    pub const fn of_the_medium(self) -> bool {
+        const EIO: i32 = 5;
+        const EILSEQ: i32 = 84;
+        matches!(self.0, EIO | EILSEQ)
+    }
+}
+
 /// What a request does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Kind {

@@ -4,7 +4,8 @@
 //! no clock; whoever runs the workers reports to it and does as it says. Stonewalls are the boundaries between
 //! stages, ramps and delays instants that the stage's start fixes.
 
-use crate::plan::StagePlan;
+use crate::plan::{StagePlan, WorkerPlan};
+use crate::recorder;
 use crate::time::{Nanos, SECOND};
 
 /// A rate may settle for so long before its minimum is checked, as in fio.
@@ -35,6 +36,9 @@ enum Phase {
 struct Member {
     phase: Phase,
     exitall: bool,
+    group: u32,
+    /// Told to end by another's end, or by whoever runs the stage.
+    ending: bool,
     /// Bytes a second at least, by direction; 0: no limit.
     rate_min: [u64; 3],
     /// From and until when the minimum is checked, since the stage's start.
@@ -67,11 +71,9 @@ impl Stage {
                 Member {
                     phase: Phase::Preparing,
                     exitall: worker.exitall,
-                    rate_min: [
-                        worker.schedule.read.rate_min_Bps,
-                        worker.schedule.write.rate_min_Bps,
-                        worker.schedule.trim.rate_min_Bps,
-                    ],
+                    group: worker.group,
+                    ending: false,
+                    rate_min: rate_min(worker),
                     checked: (
                         measured_from.saturating_add(SETTLE),
                         measured_from.saturating_add(end),
@@ -114,16 +116,29 @@ impl Stage {
         self.start = Some(now);
     }
 
-    /// A worker has nothing more to do. Says so if that ends the others.
-    pub fn finished(&mut self, worker: usize, failed: bool) -> Option<Stop> {
+    /// A worker has nothing more to do. Returns the workers that end with it: those of its group, as fio's exitall has it.
+    /// A failed job ends alone unless its end is to end others.
+    pub fn finished(&mut self, worker: usize, failed: bool) -> Vec<usize> {
         let member = &mut self.members[worker];
         member.phase = Phase::Finished;
-        // A failed job ends alone, as in fio, unless its end is to end all.
-        match (member.exitall, failed) {
-            (false, _) => None,
-            (true, false) => self.stop(Stop::Exitall),
-            (true, true) => self.stop(Stop::Error),
+        if !member.exitall {
+            return Vec::new();
         }
+        let group = member.group;
+        let ended: Vec<usize> = (0..self.members.len())
+            .filter(|&other| self.members[other].group == group)
+            .filter(|&other| {
+                self.members[other].phase != Phase::Finished && !self.members[other].ending
+            })
+            .collect();
+        for &other in &ended {
+            self.members[other].ending = true;
+        }
+        if !ended.is_empty() {
+            let why = if failed { Stop::Error } else { Stop::Exitall };
+            self.stopped.get_or_insert(why);
+        }
+        ended
     }
 
     /// Looks at how far a worker has come (bytes completed by direction: read, write, trim). True where it fell below
@@ -137,7 +152,7 @@ impl Stage {
         let at = now.saturating_sub(start);
         let member = &mut self.members[worker];
         let (from, to) = member.checked;
-        let ending = self.stopped.is_some() || at >= to;
+        let ending = member.ending || at >= to;
         if member.phase != Phase::Running || member.rate_min == [0; 3] || ending || at < from {
             return false;
         }
@@ -159,13 +174,14 @@ impl Stage {
         })
     }
 
-    /// Ends the stage, for the first reason given.
-    pub fn stop(&mut self, why: Stop) -> Option<Stop> {
-        if self.stopped.is_some() {
-            return None;
+    /// Ends all of the stage because somebody asks for it. True the first time.
+    pub fn interrupt(&mut self) -> bool {
+        let first = self.stopped != Some(Stop::Interrupt);
+        self.stopped = Some(Stop::Interrupt);
+        for member in &mut self.members {
+            member.ending = true;
         }
-        self.stopped = Some(why);
-        self.stopped
+        first
     }
 
     /// Why it was ended early, if it was.
@@ -179,6 +195,24 @@ impl Stage {
             .iter()
             .all(|member| member.phase == Phase::Finished)
     }
+}
+
+/// Bytes a second at least, for the directions that the worker issues: a single value in a job file is meant for all
+/// three, and a direction without requests is not slow.
+fn rate_min(worker: &WorkerPlan) -> [u64; 3] {
+    let issued = recorder::directions(worker);
+    let asked = [
+        worker.schedule.read.rate_min_Bps,
+        worker.schedule.write.rate_min_Bps,
+        worker.schedule.trim.rate_min_Bps,
+    ];
+    std::array::from_fn(|direction| {
+        if issued[direction] {
+            asked[direction]
+        } else {
+            0
+        }
+    })
 }
 
 #[cfg(test)]

@@ -91,6 +91,8 @@ pub(crate) fn plan(rw: Rw) -> WorkerPlan {
         cpus: Vec::new(),
         spin: false,
         exitall: false,
+        group: 0,
+        invalidate: false,
         continue_on_read_error: false,
         continue_on_write_error: false,
     }

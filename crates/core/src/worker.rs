@@ -40,6 +40,8 @@ pub struct Worker {
     in_flight: u32,
     /// Once full, it is filled again when no more than this are in flight.
     refill_at: u32,
+    /// Completions to wait for at a time until then.
+    complete_min: u32,
     /// Full, and waiting to be drained to `refill_at`.
     blocked: bool,
     /// When it was last drained so far: the free slots were not to be used before.
@@ -115,6 +117,7 @@ impl Worker {
             refill_at: plan
                 .iodepth_low
                 .min(plan.iodepth.saturating_sub(plan.complete_min.max(1))),
+            complete_min: plan.complete_min.max(1),
             blocked: false,
             drained_at: 0,
             draining: false,
@@ -156,14 +159,22 @@ impl Worker {
         if now >= self.ramp_end {
             self.end_ramp();
         }
-        if now >= self.end && !self.catches_up() {
+        if now >= self.end && !self.draining && !self.catches_up() {
+            // One in flight may yet turn out to have been free in time.
+            if self.in_flight > 0 && self.owes() {
+                return Want::Wait {
+                    completions: 1,
+                    until: None,
+                };
+            }
             self.draining = true;
         }
         if self.draining {
+            // One at a time: who waits for all of them sees the first as late as the last.
             return match self.in_flight {
                 0 => Want::Finished,
-                completions => Want::Wait {
-                    completions,
+                _ => Want::Wait {
+                    completions: 1,
                     until: None,
                 },
             };
@@ -174,7 +185,7 @@ impl Worker {
         if self.blocked {
             if self.in_flight > self.refill_at {
                 return Want::Wait {
-                    completions: self.in_flight - self.refill_at,
+                    completions: self.complete_min.min(self.in_flight - self.refill_at),
                     until: self.deadline(now),
                 };
             }
@@ -182,7 +193,7 @@ impl Worker {
         }
         if self.think.left == 0 {
             return Want::Wait {
-                completions: self.in_flight,
+                completions: 1,
                 until: self.deadline(now),
             };
         }
@@ -338,16 +349,17 @@ impl Worker {
         (now < self.end && self.end != Nanos::MAX).then_some(self.end)
     }
 
+    /// Whether requests that were due before the end are still to be issued.
+    #[cold]
+    fn owes(&self) -> bool {
+        let mut dues = self.schedules.iter().flatten();
+        dues.any(|schedule| self.start.saturating_add(schedule.peek()) < self.end)
+    }
+
     /// Whether there is still something to issue after the end: requests that a generator in time would have issued before
     /// it. Those that the target kept waiting are not among them: they stay undone, and are counted as overdue.
     #[cold]
     fn catches_up(&self) -> bool {
-        let dues = self
-            .schedules
-            .iter()
-            .flatten()
-            .map(|schedule| self.start.saturating_add(schedule.peek()));
-        let Some(due) = dues.min() else { return false };
         // Where all slots are taken, whether one is free in time shows when it is.
         let free_at = match self.in_flight as usize == self.slots.len() {
             true => 0,
@@ -357,7 +369,7 @@ impl Worker {
             .think
             .until
             .map_or(self.think.resumed, |(_, until)| until);
-        due.max(free_at).max(resumes).max(self.drained_at) < self.end
+        self.owes() && free_at.max(resumes).max(self.drained_at) < self.end
     }
 
     /// Nobody looked for completions between `from` and `to`. One that is seen then may have come at any instant between, and
@@ -441,7 +453,7 @@ impl Worker {
             Kind::Read => self.continue_on_read_error,
             _ => self.continue_on_write_error,
         };
-        if !goes_on {
+        if !(goes_on && errno.of_the_medium()) {
             self.failed.get_or_insert(errno);
             self.stop(at);
         }

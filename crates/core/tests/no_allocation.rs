@@ -83,7 +83,7 @@ fn plan(rates: &str, think: &str) -> WorkerPlan {
         "buffers": {{"refill": false, "zero": false, "scramble": true, "compress_percent": 0.0, "dedupe_percent": 0.0}},
         "iodepth": 32, "iodepth_low": 20, "complete_min": 3, "runtime_ns": 0, "time_based": false, "ramp_ns": 1000000,
         "start_delay_ns": 0, "io_bytes": 0, "number_ios": 0, "loops": 1000000, "replay_loops": true,
-        "schedule": {}, "poisson": true, {think}, "cpus": [], "spin": false, "exitall": false,
+        "schedule": {}, "poisson": true, {think}, "cpus": [], "spin": false, "exitall": false, "group": 0, "invalidate": false,
         "continue_on_read_error": true, "continue_on_write_error": true
         }}"#,
         same(sizes),
@@ -148,7 +148,7 @@ fn allocations(plan: &WorkerPlan, requests: u64) -> u64 {
         recorder.advance(now);
         while let Some((start, _, request)) = in_flight.pop() {
             let result = if done % 101 == 0 {
-                Err(Errno((done % 13) as i32 + 1))
+                Err(Errno(EIO))
             } else {
                 Ok(request.length_bytes)
             };
@@ -171,6 +171,8 @@ fn allocations(plan: &WorkerPlan, requests: u64) -> u64 {
     asked() - before
 }
 
+/// An error of the medium, which a job may be told to go on after.
+const EIO: i32 = 5;
 const REQUESTS: u64 = 100_003;
 const NO_RATE: &str = r#"{"rate_iops": 0, "rate_Bps": 0, "rate_min_Bps": 0}"#;
 const RATE: &str = r#"{"rate_iops": 90001, "rate_Bps": 0, "rate_min_Bps": 0}"#;

@@ -33,7 +33,7 @@ pub struct Loop<'a> {
     pub heartbeat: &'a Heartbeat,
     /// Places for requests in flight.
     pub iodepth: u32,
-    /// At most so many requests a submission; `None`: all that are ready.
+    /// At most so many requests a submission; `None`: all that are ready, of which the engine takes its share.
     pub submit_batch: Option<u32>,
     /// Look up from waiting this often, positive.
     pub tick: Nanos,

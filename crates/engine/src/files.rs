@@ -149,3 +149,18 @@ const BLKDISCARD: libc::Ioctl = 0x1277;
 
 /// How a hole is punched: the file keeps its size.
 pub(crate) const PUNCH: libc::c_int = libc::FALLOC_FL_PUNCH_HOLE | libc::FALLOC_FL_KEEP_SIZE;
+
+/// Drops what the page cache holds of the worker's regions, written back first, so that its reads reach the target. What
+/// cannot be dropped (memory-backed filesystems) stays: that is what the warning about the page cache is for.
+pub(crate) fn invalidate(plan: &WorkerPlan) {
+    for file in plan.files.iter().filter(|file| file.fd >= 0) {
+        let (offset, length) = (file.region_offset_bytes as i64, file.region_bytes as i64);
+        // SAFETY: both calls take a descriptor, which stays open for the whole run, and numbers.
+        unsafe {
+            if file.writable {
+                libc::fdatasync(file.fd);
+            }
+            libc::posix_fadvise(file.fd, offset, length, libc::POSIX_FADV_DONTNEED);
+        }
+    }
+}

@@ -18,6 +18,7 @@ use crate::desk::{Busy, Desk, Place};
 use crate::drive::{End, Loop};
 use crate::error::Error;
 use crate::exchange::{LogQueue, LogRecord, Signals, Slices};
+use crate::files;
 use crate::heartbeat::Heartbeat;
 use crate::open::{UseEngine, open};
 use crate::wait::Waiter;
@@ -127,6 +128,9 @@ impl Member {
 
     fn prepare_and_run(&self) -> Result<Result<Ended, Error>, Error> {
         affinity::run_on(&self.plan.cpus)?;
+        if self.plan.invalidate {
+            files::invalidate(&self.plan);
+        }
         let waiter = Waiter::new(self.clock, self.plan.spin);
         open(
             &self.plan,

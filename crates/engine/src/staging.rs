@@ -9,7 +9,7 @@ use crossbeam_queue::ArrayQueue;
 use iogauge_core::plan::{RunPlan, StagePlan, WorkerPlan};
 use iogauge_core::results::{InFlight, RowResult, WorkerResult};
 use iogauge_core::stage::{Stage, Stop};
-use iogauge_core::time::MILLISECOND;
+use iogauge_core::time::{MILLISECOND, SECOND};
 use iogauge_core::{Errno, Nanos};
 
 use crate::affinity::ThreadUsage;
@@ -207,10 +207,8 @@ impl Running<'_> {
             }
             now = self.context.clock.now();
             self.context.heartbeat.beat(now);
-            if self.context.asked.stop.load(Ordering::Relaxed)
-                && self.stage.stop(Stop::Interrupt).is_some()
-            {
-                self.stop_all();
+            if self.context.asked.stop.load(Ordering::Relaxed) && self.stage.interrupt() {
+                self.stop(0..self.watched.len());
             }
             if !self.context.events.full() {
                 self.collect(now);
@@ -220,9 +218,12 @@ impl Running<'_> {
         self.collect(now);
     }
 
-    fn stop_all(&self) {
-        for watched in &self.watched {
-            watched.signals.stop.store(true, Ordering::Relaxed);
+    fn stop(&self, workers: impl IntoIterator<Item = usize>) {
+        for worker in workers {
+            self.watched[worker]
+                .signals
+                .stop
+                .store(true, Ordering::Relaxed);
         }
     }
 
@@ -349,10 +350,22 @@ impl Running<'_> {
                     .get(target as usize)
                     .map_or("", |file| file.path.as_str())
             };
+            let before = self.in_flight.len();
             let left = desk.worker.requests_in_flight();
             self.in_flight.extend(
                 left.map(|request| InFlight::new(index, path(request.target), request, at)),
             );
+            // Whoever asked not to wait knows; otherwise a drive that does not answer is no success.
+            let lost = self.in_flight.len() - before;
+            if lost > 0 && !self.context.asked.give_up.load(Ordering::Relaxed) {
+                let patience = self.context.plan.give_up_ns / SECOND;
+                watched.error.get_or_insert_with(|| {
+                    format!(
+                        "{}: {lost} in flight, and none came back for {patience} s",
+                        plan.name
+                    )
+                });
+            }
         }
         let busy = desk.busy;
         let measured_from = plan.start_delay_ns + plan.ramp_ns;
@@ -387,13 +400,9 @@ impl Running<'_> {
             error: watched.error.clone(),
             stuck,
         });
-        if self
-            .stage
-            .finished(worker, watched.error.is_some())
-            .is_some()
-        {
-            self.stop_all();
-        }
+        let failed = watched.error.is_some();
+        let others = self.stage.finished(worker, failed);
+        self.stop(others);
     }
 
     fn outcome(self) -> Outcome {

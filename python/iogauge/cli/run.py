@@ -13,6 +13,7 @@ holds; 130 interrupted (143 by SIGTERM), with what was measured until then print
 from __future__ import annotations
 
 import difflib
+import errno
 import os
 from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
@@ -70,8 +71,11 @@ def run(
     ] = None,
     give_up: Annotated[
         str,
-        typer.Option(metavar="TIME", help="How long to wait at the end for requests that do not come back."),
-    ] = "30s",
+        typer.Option(
+            metavar="TIME",
+            help="How long requests may be in flight and none come back, before they are reported as they are.",
+        ),
+    ] = "120s",
     no_ceiling: Annotated[
         bool, typer.Option("--no-ceiling", help="Do not measure first what iogauge itself can do here.")
     ] = False,
@@ -255,7 +259,10 @@ def _conclude(record: RunRecord, conditions: list[Condition]) -> None:
     failed = [f"{worker.name}: {worker.error}" for worker in result.workers if worker.error]
     if result.error or failed:
         reason = result.error or "; ".join(dict.fromkeys(failed))
-        past = "; continue_on_error=io goes on past I/O errors" if failed else ""
+        medium = any(
+            {errno.EIO, errno.EILSEQ} & set(t.errors) for row in result.rows for t in row.tallies.values()
+        )
+        past = "; continue_on_error=io goes on past I/O errors" if medium else ""
         raise IogaugeError(reason, hint=f"what was measured until then is reported above{past}")
     if any(not found.unknown for found in findings):
         raise typer.Exit(status.VIOLATED)

@@ -7,7 +7,7 @@ Time in ms since the row's measured start, latencies in ns, bandwidth in KiB/s (
 With ``log_avg_msec`` (and for histograms ``log_hist_msec``) lines come from the run's intervals while it runs;
 without it, one line a request from the request log, afterwards. Memory does not grow with the run either way.
 
-Differences from fio, both deliberate: a window without I/O is a line with zeros (a latency log, where zero would
+Differences from fio, all deliberate: an engine that has no slat has no log of it; a window without I/O is a line with zeros (a latency log, where zero would
 be a lie, has no line for it); and a group that is reported as one row has one file, numbered as its first worker.
 As in fio, what is left at the end and shorter than half a window has a line for its latencies, but none for rates.
 
@@ -29,7 +29,7 @@ from numpy.typing import NDArray
 from iogauge.errors import IogaugeError
 from iogauge.report.fio_buckets import buckets
 from iogauge.report.rows import histogram_of
-from iogauge.schema import Direction, Interval, Job, JobFile, Kind, RunPlan
+from iogauge.schema import Direction, EngineKind, Interval, Job, JobFile, Kind, RunPlan
 from iogauge.stats.histogram import Histogram
 
 SHORTEST_NS = 10_000_000
@@ -94,8 +94,14 @@ def _prefixes(job: Job) -> dict[str, str]:
 
 
 def _names(job: Job) -> list[str]:
-    names = [name for what in _prefixes(job) for name in (_LATENCIES if what == "lat" else (what,))]
+    names = [name for what in _prefixes(job) for name in (_latencies(job) if what == "lat" else (what,))]
     return [*map(str, names), *(["clat_hist"] if job.write_hist_log is not None else [])]
+
+
+def _latencies(job: Job) -> tuple[Kind, ...]:
+    """The latencies that a job's engine can tell apart: only one that makes a call just to submit has a slat."""
+    at_once = job.ioengine in (EngineKind.PSYNC, EngineKind.PVSYNC2)
+    return _LATENCIES[:-1] if at_once or job.sqthread_poll else _LATENCIES
 
 
 def name_of(name: str, job: Job, number: int) -> str:

@@ -1,8 +1,9 @@
 """fio's JSON and json+, so that fio's own tools and fio-plot read a run of iogauge; and more beside it.
 
 Every key that a job has in fio 3.33 is there with fio's meaning and unit (bw in KiB/s, runtime in ms, rates of
-intervals in KiB/s and IOPS). Beside ``lat_ns``: ``response_ns``, ``queued_ns`` and ``lateness_ns`` for every
-direction and ``loop_gap_ns`` for the job, in the same form. At the top, ``iogauge`` holds what fio has no place for:
+intervals in KiB/s and IOPS), and as in fio ``slat_percentiles``, ``clat_percentiles`` and ``lat_percentiles`` say which
+of ``slat_ns``, ``clat_ns`` and ``lat_ns`` have percentiles and bins. Beside ``lat_ns``: ``response_ns``, ``queued_ns``
+and ``lateness_ns`` for every direction and ``loop_gap_ns`` for the job, always with percentiles. At the top, ``iogauge`` holds what fio has no place for:
 seed, warnings, requests in flight, ceiling, clock, and the sample each quantile needs.
 
 Differences from fio, all deliberate:
@@ -91,7 +92,14 @@ def _job(row: Row, every: list[Row], stats: IntervalStats, *, plus: bool) -> Jso
         **{direction.value: _direction(row, direction, every, stats, plus=plus) for direction in DATA},
         "sync": {
             "total_ios": row.tally(Direction.SYNC).ios,
-            "lat_ns": _latency(row, Direction.SYNC, Kind.LAT, percentiles=True, plus=plus, capped=True),
+            "lat_ns": _latency(
+                row,
+                Direction.SYNC,
+                Kind.LAT,
+                percentiles=job.lat_percentiles or job.clat_percentiles,
+                plus=plus,
+                capped=True,
+            ),
         },
         "job_runtime": round(run_ns / 1e6),
         "usr_cpu": _share(sum(worker.user_ns for worker in row.workers), run_ns),
@@ -146,7 +154,7 @@ def _direction(row: Row, direction: Direction, every: list[Row], stats: Interval
         "drop_ios": 0,
         "slat_ns": latency(Kind.SLAT, percentiles=job.slat_percentiles, fios=True),
         "clat_ns": latency(Kind.CLAT, percentiles=job.clat_percentiles, fios=True),
-        "lat_ns": latency(Kind.LAT, fios=True),
+        "lat_ns": latency(Kind.LAT, percentiles=job.lat_percentiles, fios=True),
         "response_ns": latency(Kind.RESPONSE),
         "queued_ns": latency(Kind.QUEUED),
         "lateness_ns": latency(Kind.LATENESS),

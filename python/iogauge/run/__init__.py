@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -44,7 +44,7 @@ def execute(
     destroy: Collection[str] = (),
     seed: int | None = None,
     interval_ns: int = 10**9,
-    give_up_ns: int = 30 * 10**9,
+    give_up_ns: int = 120 * 10**9,
     request_log: Path | None = None,
     on_interval: Callable[[Interval], None] | None = None,
     on_message: Callable[[str], None] | None = None,
@@ -76,7 +76,6 @@ def execute(
         )
         facts = tuple(target.facts for target in targets.values())
         fallbacks = probe(plan)
-        _invalidate(job_file, targets)
         watch = Watch()
         watch.started(plan, facts)
         # Once a run is said to begin, it ends with a record.
@@ -172,19 +171,6 @@ def _opened(target: Target) -> Opened:
         writable=target.writable,
         is_block_device=target.facts.kind == "block",
     )
-
-
-def _invalidate(job_file: JobFile, targets: Mapping[str, Target]) -> None:
-    """Drop what the page cache holds of the targets, where any job has fio's default ``invalidate=1``."""
-    if any(job.invalidate for job in job_file.jobs):
-        for target in _unique(targets.values()):
-            with contextlib.suppress(OSError):
-                os.fdatasync(target.fd) if target.writable else None
-                os.posix_fadvise(target.fd, 0, 0, os.POSIX_FADV_DONTNEED)
-
-
-def _unique(targets: Collection[Target]) -> Iterator[Target]:
-    return iter({id(target): target for target in targets}.values())
 
 
 def _tell_of_the_kernel(result: RunResult, say: Callable[[str], None]) -> None:

@@ -13,7 +13,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from iogauge.errors import IogaugeError
+from iogauge.run.placement import Place, claims_of, places
 from iogauge.schema import (
+    Amount,
     BlockSize,
     BufferPlan,
     ContinueOnError,
@@ -96,22 +98,46 @@ def _wanted_bytes(job: Job, clone: int, files: int) -> int | None:
 def region(job: Job, clone: int, *, path: str, file_bytes: int, files: int) -> tuple[int, int]:
     """Return (offset, length) in bytes of what one clone drives in one of its files.
 
-    Raises IogaugeError where nothing is left between the offset and the end.
+    As in fio, an offset that a percentage had a part in is rounded up to the smallest block size, and a length that
+    is one is rounded down. Raises IogaugeError where nothing is left between the offset and the end.
     """
-    offset = job.offset.of(file_bytes) + job.offset_increment.of(file_bytes) * clone
-    left = file_bytes - offset
-    if job.size is None:
-        length = left
-    elif job.size.percent is not None:
-        length = min(job.size.of(file_bytes), left)
-    else:
-        length = min(-(-job.size.size_bytes // files), left)
+    offset = _offset(job, clone, file_bytes)
+    length = _length(job, file_bytes, files)
+    if job.ioengine is not EngineKind.NULL:  # which has no end that an offset could reach
+        length = min(length, file_bytes - offset)
+    if _is_part(job.size):
+        length -= length % _smallest_block(job)
     if length <= 0:
         raise IogaugeError(
-            f"{job.name}: {path} ends at {file_bytes} bytes, before the job's offset of {offset}",
-            hint="lower offset, offset_increment or numjobs, or give a larger target",
+            f"{job.name}: {path} has {file_bytes} bytes, of which the job's offset of {offset} and its size leave none",
+            hint="lower offset, offset_increment or numjobs, or give a larger size or target",
         )
     return offset, length
+
+
+def _offset(job: Job, clone: int, file_bytes: int) -> int:
+    offset = job.offset.of(file_bytes) + job.offset_increment.of(file_bytes) * clone
+    if job.offset.percent or job.offset_increment.percent:
+        block = _smallest_block(job)
+        offset = -(-offset // block) * block
+    return offset
+
+
+def _length(job: Job, file_bytes: int, files: int) -> int:
+    if job.size is None:
+        return file_bytes
+    if job.size.percent is not None:
+        return job.size.of(file_bytes)
+    return -(-job.size.size_bytes // files)
+
+
+def _is_part(amount: Amount | None) -> bool:
+    return amount is not None and amount.percent not in (None, 100)
+
+
+def _smallest_block(job: Job) -> int:
+    """The smallest block size of all directions, those that the job does not issue included, as in fio."""
+    return min(each.minimum_bytes for each in (job.bs.read, job.bs.write, job.bs.trim))
 
 
 def seed_for(base: int, *parts: object) -> int:
@@ -136,6 +162,7 @@ def make_plan(
     say: Callable[[str], None] = lambda _: None,
 ) -> RunPlan:
     """Settle everything. ``cpus`` are those that the process may use; ``say`` hears what was decided otherwise."""
+    _tell_of_idle_windows(job_file, say)
     stages: list[list[WorkerPlan]] = []
     rows: dict[object, int] = {}
     group = 0
@@ -148,13 +175,37 @@ def make_plan(
             key = (len(stages), "group", group) if job.group_reporting else (index, clone)
             row = rows.setdefault(key, len(rows))
             files = _files(job, clone, opened)
-            stages[-1].append(_worker(job, files, index=index, clone=clone, row=row, seed=seed, say=say))
+            stages[-1].append(
+                _worker(job, files, index=index, clone=clone, row=row, group=group, seed=seed, say=say)
+            )
     return RunPlan(
         seed=seed,
         interval_ns=interval_ns,
         give_up_ns=give_up_ns,
-        stages=tuple(StagePlan(workers=_placed(stage, job_file, cpus)) for stage in stages),
+        stages=tuple(
+            StagePlan(workers=_placed(workers, places(claims, cpus)))
+            for workers, claims in zip(stages, claims_of(job_file), strict=True)
+        ),
         request_log=request_log,
+    )
+
+
+def _tell_of_idle_windows(job_file: JobFile, say: Callable[[str], None]) -> None:
+    """Windows of logs that no job writes: fio takes them without a word."""
+    jobs = job_file.jobs
+    averaged = any((job.write_bw_log, job.write_lat_log, job.write_iops_log) != (None,) * 3 for job in jobs)
+    for option, given, used in (
+        ("log_avg_msec", any(job.log_avg_ns for job in jobs), averaged),
+        ("log_hist_msec", any(job.log_hist_ns for job in jobs), any(j.write_hist_log is not None for j in jobs)),
+    ):
+        if given and not used:
+            say(f"{option} has no effect: no job writes such a log")
+
+
+def _placed(workers: Sequence[WorkerPlan], found: Sequence[Place]) -> tuple[WorkerPlan, ...]:
+    return tuple(
+        worker.model_copy(update={"cpus": place.cpus, "spin": place.spin})
+        for worker, place in zip(workers, found, strict=True)
     )
 
 
@@ -189,6 +240,7 @@ def _worker(
     index: int,
     clone: int,
     row: int,
+    group: int,
     seed: int,
     say: Callable[[str], None],
 ) -> WorkerPlan:
@@ -237,9 +289,11 @@ def _worker(
         thinktime_ns=job.thinktime_ns,
         thinktime_spin_ns=job.thinktime_spin_ns,
         thinktime_blocks=job.thinktime_blocks,
-        cpus=job.cpus_allowed,
+        cpus=(),
         spin=False,
         exitall=job.exitall,
+        group=group,
+        invalidate=job.invalidate,
         continue_on_read_error=forgiven in (ContinueOnError.READ, ContinueOnError.IO, ContinueOnError.ALL),
         continue_on_write_error=forgiven in (ContinueOnError.WRITE, ContinueOnError.IO, ContinueOnError.ALL),
     )
@@ -300,32 +354,3 @@ def _schedule(job: Job, direction: str) -> SchedulePlan:
         rate_Bps=0 if rate_iops else getattr(job.rate_Bps, direction),
         rate_min_Bps=getattr(job.rate_min_Bps, direction),
     )
-
-
-def _placed(workers: list[WorkerPlan], job_file: JobFile, cpus: Sequence[int]) -> tuple[WorkerPlan, ...]:
-    """Pin workers and let them spin where the CPUs suffice for all of the stage, or as cpus_allowed says.
-
-    Unless told otherwise the last CPUs are taken first: the first ones serve more of the machine's interrupts.
-    """
-    enough = len(cpus) >= len(workers)
-    placed = []
-    for place, worker in enumerate(workers):
-        job = job_file.jobs[worker.job]
-        if not job.cpus_allowed:
-            chosen = (cpus[-1 - place],) if enough else ()
-            placed.append(worker.model_copy(update={"cpus": chosen, "spin": enough}))
-            continue
-        if missing := sorted(set(job.cpus_allowed) - set(cpus)):
-            raise IogaugeError(
-                f"{job.name}: CPU {missing[0]} of cpus_allowed is not one that this process may use",
-                hint=f"these are: {', '.join(map(str, cpus))}",
-            )
-        allowed = job.cpus_allowed
-        if job.cpus_allowed_policy == "split":
-            allowed = (allowed[worker.clone % len(allowed)],)
-        sharing = sum(
-            bool(set(job_file.jobs[other.job].cpus_allowed or cpus) & set(allowed)) for other in workers
-        )
-        room = len(job.cpus_allowed) >= sharing
-        placed.append(worker.model_copy(update={"cpus": allowed, "spin": room}))
-    return tuple(placed)

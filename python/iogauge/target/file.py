@@ -11,6 +11,7 @@ import contextlib
 import errno
 import fcntl
 import os
+import secrets
 from collections.abc import Collection
 from pathlib import Path
 
@@ -47,8 +48,7 @@ def create_file(
         _lock(fd, path)
         # Before anything is put into the directory beside it.
         check_space(fd, path, size_bytes=size_bytes)
-        put_mark(fd, real_path, in_use=True)
-        lay_out(fd, path, size_bytes=size_bytes, say=say)
+        _lay_out(fd, real_path, path, size_bytes=size_bytes, ours=True, say=say)
     except KeyboardInterrupt:
         _leave(fd, real_path)
         os.close(fd)
@@ -94,8 +94,8 @@ def open_file(
             if ours:
                 put_mark(fd, real_path, in_use=True)
         try:
-            if size_bytes is not None:
-                lay_out(fd, path, size_bytes=size_bytes, say=say)
+            if grow and size_bytes is not None:
+                _lay_out(fd, real_path, path, size_bytes=size_bytes, ours=ours, say=say)
         except BaseException:
             if ours:
                 _leave(fd, real_path)
@@ -166,6 +166,16 @@ def _lock(fd: int, path: str) -> None:
         ) from None
     except OSError:
         pass
+
+
+def _lay_out(fd: int, real_path: str, path: str, *, size_bytes: int, ours: bool, say: Say) -> None:
+    """Lay the file out, with a mark that lets a killed layout be recognised by what it wrote."""
+    seed = secrets.randbits(63)
+    if ours:
+        put_mark(fd, real_path, in_use=True, layout_seed=seed)
+    lay_out(fd, path, size_bytes=size_bytes, seed=seed, say=say)
+    if ours:
+        put_mark(fd, real_path, in_use=True)
 
 
 def _hand_out(fd: int, real_path: str, path: str, *, write: bool, ours: bool, host: Host) -> Target:

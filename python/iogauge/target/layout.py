@@ -11,6 +11,7 @@ import os
 import time
 from collections.abc import Callable
 
+from iogauge.target.noise import noise
 from iogauge.target.refusal import TargetRefused, refused_by_kernel
 
 Say = Callable[[str], None]
@@ -18,7 +19,6 @@ Say = Callable[[str], None]
 FREE_SHARE = 0.8
 """A file may take up to this share of the space that would be free without it."""
 
-_CHUNK_BYTES = 4 << 20
 _FLUSH_BYTES = 128 << 20
 _BLOCK_BYTES = 4096
 _MESSAGE_EVERY_S = 1.0
@@ -43,8 +43,8 @@ def check_space(fd: int, path: str, *, size_bytes: int) -> None:
         )
 
 
-def lay_out(fd: int, path: str, *, size_bytes: int, say: Say) -> None:
-    """Extend the open file to ``size_bytes`` with random data, flushed to the device.
+def lay_out(fd: int, path: str, *, size_bytes: int, seed: int, say: Say) -> None:
+    """Extend the open file to ``size_bytes`` with the random data of ``seed``, flushed to the device.
 
     Raises TargetRefused when it does not fit or the drive fails; the file is then as long as before. An interrupt
     (KeyboardInterrupt) passes through and leaves what was written.
@@ -57,7 +57,7 @@ def lay_out(fd: int, path: str, *, size_bytes: int, say: Say) -> None:
     check_space(fd, path, size_bytes=size_bytes)
     try:
         say(f"{path}: writing {gib(size_bytes - start)} of random data, so that reads meet written blocks")
-        _fill(fd, path, start, size_bytes, say)
+        _fill(fd, path, start, size_bytes, seed, say)
     except OSError as error:
         os.ftruncate(fd, before)
         raise refused_by_kernel(path, f"writing its {gib(size_bytes)}", error) from None
@@ -68,13 +68,10 @@ def lay_out(fd: int, path: str, *, size_bytes: int, say: Say) -> None:
         raise
 
 
-def _fill(fd: int, path: str, start: int, end: int, say: Say) -> None:
-    import numpy  # Slow to load, and most invocations lay nothing out.
-
-    random = numpy.random.Generator(numpy.random.SFC64())
+def _fill(fd: int, path: str, start: int, end: int, seed: int, say: Say) -> None:
     at, flushed, told = start, start, time.monotonic()
     while at < end:
-        chunk = memoryview(random.bytes(min(_CHUNK_BYTES, end - at)))
+        chunk = noise(seed, at, end)
         while chunk:
             written = os.pwrite(fd, chunk, at)
             chunk, at = chunk[written:], at + written

@@ -1,11 +1,17 @@
-"""How iogauge knows a file again as its own: a mark with the file's identity, so that no copy passes for it.
+"""How iogauge knows a file again as its own: a mark with the file's identity and how it was left.
 
 The mark is an extended attribute, or where the filesystem has none a file ``.NAME.iogauge`` beside it. It records
-the inode and its time of birth: a copy (``cp -a`` copies attributes too), a restored backup or another file of the
-same name has others. It also records when iogauge last left the file; something else written over it in place
-shows as a later modification. After a crash that instant is missing, and identity alone decides.
 
-Guards against mistakes, not against forgery. Source: issue "Safety"; xattr(7), statx(2).
+- the inode and its time of birth: a copy (``cp -a`` copies attributes too), a restored backup or another file of the
+  same name has others;
+- size and time of modification when iogauge last left the file, compared exactly, and until when the inode may have
+  changed (the mark itself changes it; ctime cannot be set back). Where timestamps are coarse, or only the inode has
+  changed (mv, chmod), the content must be such as iogauge writes (``noise``);
+- while the file is in use, only the size. A killed run leaves that: the size must be the same and the content such as
+  iogauge writes. A killed layout leaves its seed too, and what it wrote is compared with that.
+
+In doubt a file is somebody else's: ``--destroy`` says otherwise. Guards against mistakes, not against forgery.
+Source: issue "Safety"; xattr(7), statx(2), inode(7).
 """
 
 from __future__ import annotations
@@ -15,13 +21,24 @@ import ctypes
 import json
 import os
 import struct
+import time
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
+from iogauge.target.noise import holds_noise, may_be_ours
+from iogauge.target.usage import mount_of_fd
+
 _ATTRIBUTE = "user.iogauge"
-_VERSION = 1
+_VERSION = 2
+
+_EXACT = frozenset("bcachefs btrfs ext2 ext3 ext4 f2fs overlay ramfs tmpfs xfs zfs".split())
+"""Filesystems whose times are those of the kernel's clock, kept as they were given."""
 _COARSEST_STAMP_NS = 2 * 10**9
-"""FAT keeps modification times to 2 s, and network filesystems may round them when they flush."""
+"""Elsewhere: FAT keeps modification times to 2 s, and network filesystems may round them when they flush."""
+_FINE_STAMP_NS = 10**6
+"""A time that is a multiple of this is taken for coarse: ext4 with small inodes keeps whole seconds."""
+_MARKING_NS = 10**8
+"""Longest time from the instant in the mark to the change of the inode by the mark itself."""
 
 _AT_EMPTY_PATH = 0x1000
 _STATX_BTIME = 0x800
@@ -35,15 +52,27 @@ class Mark:
 
     inode: int
     birth_ns: int | None
-    modified_ns: int | None
-    """When iogauge last closed it; None while it is being written."""
+    size_bytes: int
+    """As it is left; before the layout, where one goes on."""
+    modified_ns: int
+    left_ns: int | None
+    """When iogauge last left it; None while it is in use."""
+    layout_seed: int | None = None
+    """Of the layout that goes on, None where there is none."""
     version: int = _VERSION
 
 
-def put_mark(fd: int, real_path: str, *, in_use: bool) -> None:
-    """Mark the open file as iogauge's: being written, or as it is left now. Raises OSError."""
+def put_mark(fd: int, real_path: str, *, in_use: bool, layout_seed: int | None = None) -> None:
+    """Mark the open file as iogauge's: in use, being laid out, or as it is left now. Raises OSError."""
     found = os.fstat(fd)
-    mark = Mark(found.st_ino, birth_ns(fd), None if in_use else found.st_mtime_ns)
+    mark = Mark(
+        inode=found.st_ino,
+        birth_ns=birth_ns(fd),
+        size_bytes=found.st_size,
+        modified_ns=found.st_mtime_ns,
+        left_ns=None if in_use else time.time_ns(),
+        layout_seed=layout_seed,
+    )
     text = json.dumps(asdict(mark)).encode()
     sidecar = _sidecar(real_path)
     try:
@@ -71,12 +100,35 @@ def why_foreign(fd: int, real_path: str) -> str | None:
     born = birth_ns(fd)
     if mark.inode != found.st_ino or mark.birth_ns != born:
         return "it is a copy or a replacement of a file that iogauge made"
-    if mark.modified_ns is None:
-        # Without a time of birth a reused inode cannot be told from the old file.
-        return None if born is not None else "it cannot be told from another file of that name"
-    if abs(found.st_mtime_ns - mark.modified_ns) > _COARSEST_STAMP_NS:
-        return "something else has written to it since iogauge used it"
+    if mark.left_ns is not None:
+        return None if _as_left(fd, mark, found) else "something else has changed it since iogauge used it"
+    if born is None:
+        # A reused inode cannot be told from the old file.
+        return "it cannot be told from another file of that name"
+    if not _as_killed(fd, mark, found.st_size):
+        return "it is not what a run of iogauge that was killed left of it"
     return None
+
+
+def _as_left(fd: int, mark: Mark, found: os.stat_result) -> bool:
+    mount = mount_of_fd(fd)
+    exact = mount is not None and mount.kind in _EXACT
+    away_ns = abs(found.st_mtime_ns - mark.modified_ns)
+    if found.st_size != mark.size_bytes or away_ns > (0 if exact else _COARSEST_STAMP_NS):
+        return False
+    fine = exact and mark.modified_ns % _FINE_STAMP_NS != 0
+    untouched = mark.left_ns is not None and found.st_ctime_ns <= mark.left_ns + _MARKING_NS
+    return (fine and untouched) or may_be_ours(fd)
+
+
+def _as_killed(fd: int, mark: Mark, size_bytes: int) -> bool:
+    if size_bytes != mark.size_bytes and (
+        mark.layout_seed is None
+        or size_bytes < mark.size_bytes
+        or not holds_noise(fd, seed=mark.layout_seed, start=mark.size_bytes, end=size_bytes)
+    ):
+        return False
+    return may_be_ours(fd)
 
 
 def birth_ns(fd: int) -> int | None:
@@ -105,10 +157,10 @@ def _read(fd: int, real_path: str) -> Mark | None:
         mark = Mark(**fields)
     except (ValueError, TypeError):
         return None
-    numbers = (mark.inode, mark.birth_ns, mark.modified_ns)
-    return (
-        mark if mark.version == _VERSION and all(n is None or isinstance(n, int) for n in numbers) else None
-    )
+    required = (mark.inode, mark.size_bytes, mark.modified_ns)
+    optional = (mark.birth_ns, mark.left_ns, mark.layout_seed)
+    whole = all(isinstance(n, int) for n in required) and all(n is None or isinstance(n, int) for n in optional)
+    return mark if mark.version == _VERSION and whole else None
 
 
 def _sidecar(real_path: str) -> Path:

@@ -55,6 +55,7 @@ class _Settling:
             self._buffers,
             self._sizes,
             self._engine,
+            self._logs,
         ):
             rule()
         try:
@@ -147,6 +148,12 @@ class _Settling:
     def _engine(self) -> None:
         if self._values.get("sqthread_poll_cpu") is not None and not self._values.get("sqthread_poll"):
             raise self._error("sqthread_poll_cpu", "has no effect without sqthread_poll", "add sqthread_poll")
+
+    def _logs(self) -> None:
+        if self._get("write_hist_log") is not None and not self._get("log_hist_ns"):
+            raise self._error(
+                "write_hist_log", "stays empty without log_hist_msec", "add log_hist_msec, such as 1000"
+            )
 
 
 def _three(value: Any) -> tuple[Any, Any, Any]:

@@ -19,9 +19,13 @@ fn workers(exitall: &[bool]) -> StagePlan {
     )
 }
 
-/// A stage under way, its workers with and without exitall.
-fn begun(exitall: &[bool]) -> Stage {
-    let mut stage = Stage::new(&workers(exitall));
+/// A stage under way, its workers with and without exitall, each in its group.
+fn begun_in(exitall: &[bool], groups: &[u32]) -> Stage {
+    let mut plan = workers(exitall);
+    for (worker, &group) in plan.workers.iter_mut().zip(groups) {
+        worker.group = group;
+    }
+    let mut stage = Stage::new(&plan);
     for worker in 0..exitall.len() {
         stage.ready(worker);
     }
@@ -29,7 +33,7 @@ fn begun(exitall: &[bool]) -> Stage {
     stage
 }
 
-/// A worker that has to move a million bytes a second, from 3 seconds on for 10 seconds.
+/// A worker that has to read and to write so many bytes a second, from 3 seconds on for 10 seconds.
 fn slowest(rate_min: u64) -> Stage {
     let minimum = SchedulePlan {
         rate_iops: 0,
@@ -79,8 +83,13 @@ fn a_worker_is_too_slow_once_its_rate_has_settled() {
         Some(6 * SECOND)
     );
     assert_eq!(
-        found(&mut slowest(RATE), [RATE, RATE, RATE - 10_000], 12 * SECOND),
+        found(&mut slowest(RATE), [RATE, RATE - 10_000, 0], 12 * SECOND),
         Some(6 * SECOND)
+    );
+    // What is never issued is not slow.
+    assert_eq!(
+        found(&mut slowest(RATE), [RATE, RATE, 0], 12 * SECOND),
+        None
     );
     assert_eq!(
         found(&mut slowest(RATE), [RATE + 10_000; 3], 13 * SECOND),
@@ -99,7 +108,7 @@ fn nobody_is_too_slow_at_the_end() {
     );
     let mut stopped = slowest(RATE);
     assert!(!stopped.too_slow(0, START + 6 * SECOND, [0; 3]));
-    stopped.stop(Stop::Interrupt);
+    stopped.interrupt();
     assert!(!stopped.too_slow(0, START + 7 * SECOND + 1, [0; 3]));
     let mut finished = slowest(RATE);
     assert!(!finished.too_slow(0, START + 6 * SECOND, [0; 3]));
@@ -174,34 +183,50 @@ proptest! {
         prop_assert_eq!(stage.stopped(), None);
     }
 
-    /// Whatever the order: the first reason ends the stage, it is told once, and all have to finish all the same.
+    /// Whatever the order: who has exitall ends those of its group that are not ended yet, each is told once, an interrupt ends
+    /// all, and everybody has to finish all the same.
     #[test]
-    fn the_first_reason_ends_the_stage(
-        (exitall, events) in (1usize..12).prop_flat_map(|n| (prop::collection::vec(any::<bool>(), n), events(n))),
+    fn an_end_ends_its_group(
+        (exitall, groups, events) in (1usize..12).prop_flat_map(|n| {
+            (prop::collection::vec(any::<bool>(), n), prop::collection::vec(0u32..3, n), events(n))
+        }),
     ) {
-        let mut stage = begun(&exitall);
-        let mut reason = None;
-        let mut left = exitall.len();
+        let mut stage = begun_in(&exitall, &groups);
+        let mut ended = vec![false; exitall.len()];
+        let mut finished = vec![false; exitall.len()];
+        let mut interrupted = false;
         for event in events {
-            prop_assert_eq!(stage.done(), left == 0);
-            let (told, due) = match event {
-                Event::Interrupt => (stage.stop(Stop::Interrupt), Some(Stop::Interrupt)),
-                Event::Finished { worker, failed } => {
-                    left -= 1;
-                    let end = if failed { Stop::Error } else { Stop::Exitall };
-                    (stage.finished(worker, failed), exitall[worker].then_some(end))
+            prop_assert_eq!(stage.done(), finished.iter().all(|&done| done));
+            match event {
+                Event::Interrupt => {
+                    prop_assert!(stage.interrupt());
+                    prop_assert!(!stage.interrupt(), "twice is once");
+                    interrupted = true;
+                    ended.fill(true);
+                    prop_assert_eq!(stage.stopped(), Some(Stop::Interrupt));
                 }
-            };
-            prop_assert_eq!(told, due.filter(|_| reason.is_none()));
-            reason = reason.or(due);
-            prop_assert_eq!(stage.stopped(), reason);
+                Event::Finished { worker, failed } => {
+                    finished[worker] = true;
+                    let due: Vec<usize> = (0..exitall.len())
+                        .filter(|&other| exitall[worker] && groups[other] == groups[worker])
+                        .filter(|&other| !finished[other] && !ended[other])
+                        .collect();
+                    let before = stage.stopped();
+                    prop_assert_eq!(stage.finished(worker, failed), due.clone());
+                    let reason = if failed { Stop::Error } else { Stop::Exitall };
+                    let first = (!due.is_empty()).then_some(reason);
+                    prop_assert_eq!(stage.stopped(), before.or(first));
+                    due.into_iter().for_each(|other| ended[other] = true);
+                }
+            }
         }
         prop_assert!(stage.done());
+        prop_assert_eq!(stage.stopped() == Some(Stop::Interrupt), interrupted);
     }
 
     /// The minimum holds over every second and more that is looked at, to the byte.
     #[test]
-    fn a_minimum_is_exact(rate in 1u64..1 << 40, short in 0u64..3, length in SECOND..2 * SECOND, direction in 0usize..3) {
+    fn a_minimum_is_exact(rate in 1u64..1 << 40, short in 0u64..3, length in SECOND..2 * SECOND, direction in 0usize..2) {
         let mut stage = slowest(rate);
         let from = START + 6 * SECOND;
         prop_assert!(!stage.too_slow(0, from, [0; 3]));

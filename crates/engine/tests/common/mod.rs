@@ -139,6 +139,8 @@ pub fn plan(kind: EngineKind, rw: Rw, files: Vec<FilePlan>) -> WorkerPlan {
         replay_loops: true,
         spin: false,
         exitall: false,
+        group: 0,
+        invalidate: false,
         continue_on_read_error: false,
         continue_on_write_error: false,
     }

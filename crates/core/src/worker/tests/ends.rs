@@ -23,7 +23,7 @@ fn done(slot: u32, done: Nanos, result: Result<u32, Errno>) -> Completion {
 }
 
 const NOTHING_MORE: Want = Want::Wait {
-    completions: 2,
+    completions: 1,
     until: None,
 };
 

@@ -1,0 +1,99 @@
+"""The random data that files are filled with, and whether a file's content may be iogauge's at all.
+
+What a layout writes follows from its seed and the place in the file, so a layout that was killed is recognised
+exactly. What jobs write is random bytes, in sectors that may end in zeros, and what they trim reads as zeros: a file
+that holds anything else somebody else has written to. Samples, so that it takes no time; somebody else's content
+that is itself random, such as an encrypted archive without a header, is not told apart by this.
+Source: crates/engine content.rs (what jobs write).
+"""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+
+from iogauge.target.signatures import reader_of, signatures
+
+_CHUNK_BYTES = 4 << 20
+_BLOCK_BYTES = 4096
+_SECTOR_BYTES = 512
+_SAMPLES = 64
+
+_FEWEST_BYTES = 32
+"""Fewer bytes among zeros say nothing, and count as somebody else's."""
+_CHI_SQUARE = 120.0
+"""Of 16 equally likely values. A random sector is beyond it less than once in 10^17; text is beyond 1000."""
+
+_PACKED = (
+    b"PK\3\4",
+    b"\x1f\x8b\x08\x00",
+    b"\x1f\x8b\x08\x08",
+    b"\x28\xb5\x2f\xfd",
+    b"\xfd7zXZ\0",
+    b"7z\xbc\xaf",
+    b"BZh9",
+    b"\x89PNG",
+    b"\xff\xd8\xff\xe0",
+    b"\xff\xd8\xff\xe1",
+)
+"""How files begin whose content is as good as random: zip, gzip, zstd, xz, 7z, bzip2, PNG, JPEG."""
+
+
+def noise(seed: int, at: int, end: int) -> memoryview:
+    """Return what the layout with this seed writes from the byte ``at``: up to ``end``, or a few MiB less."""
+    import numpy  # Slow to load, and most invocations lay nothing out.
+
+    chunk, inside = divmod(at, _CHUNK_BYTES)
+    random = numpy.random.Generator(numpy.random.SFC64([seed, chunk]))
+    return memoryview(random.bytes(min(_CHUNK_BYTES, end - at + inside)))[inside:]
+
+
+def holds_noise(fd: int, *, seed: int, start: int, end: int) -> bool:
+    """Whether what lies in ``start`` to ``end`` begins and ends as that layout wrote it, or with zeros.
+
+    Zeros are what a power failure leaves of blocks that had not reached the drive.
+    """
+    last = (end - 1) // _BLOCK_BYTES * _BLOCK_BYTES
+    for at in {start, max(start, last - _BLOCK_BYTES), max(start, last)}:
+        expected = bytes(noise(seed, at, min(at + _BLOCK_BYTES, end)))
+        found = os.pread(fd, len(expected), at)
+        if len(found) < len(expected) or any(a and a != b for a, b in zip(found, expected, strict=True)):
+            return False
+    return True
+
+
+def may_be_ours(fd: int) -> bool:
+    """Whether samples of the open file, its first and its last block among them, hold only random bytes and zeros."""
+    size_bytes = os.fstat(fd).st_size
+    last = max(size_bytes - 1, 0) // _BLOCK_BYTES
+    read = reader_of(fd)
+    try:
+        if read(0, 8).startswith(_PACKED) or signatures(read, size_bytes):
+            return False
+        places = {last * index // (_SAMPLES - 1) * _BLOCK_BYTES for index in range(_SAMPLES)}
+        return all(_random_or_zero(os.pread(fd, _BLOCK_BYTES, at)) for at in sorted(places))
+    finally:
+        # Left in the page cache, it would serve reads that are to be measured.
+        os.posix_fadvise(fd, 0, 0, os.POSIX_FADV_DONTNEED)
+
+
+def _random_or_zero(block: bytes) -> bool:
+    sectors = [block[at : at + _SECTOR_BYTES] for at in range(0, len(block), _SECTOR_BYTES)]
+    if len(sectors) > 1 and len(sectors[-1]) < _SECTOR_BYTES:
+        sectors.pop()  # The end of a file of odd size may be too short to tell.
+    return all(_sector_is_random_or_zero(sector) for sector in sectors)
+
+
+def _sector_is_random_or_zero(sector: bytes) -> bool:
+    """A job's buffer may repeat from sector to sector, so each is looked at alone."""
+    filled = sector.replace(b"\0", b"")
+    if len(filled) < _FEWEST_BYTES:
+        return not filled
+    high, low = Counter[int](), Counter[int]()
+    for value, count in Counter(filled).items():
+        high[value >> 4] += count
+        low[value & 15] += count
+    return all(
+        sum(n * n for n in counts.values()) * 16 / len(filled) - len(filled) <= _CHI_SQUARE
+        for counts in (high, low)
+    )
