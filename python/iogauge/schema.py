@@ -459,7 +459,8 @@ class RunPlan(Model):
 
     schema_version: int = SCHEMA_VERSION
     seed: NonNegative
-    interval_ns: Positive
+    interval_ns: Annotated[int, Field(gt=0, le=60 * 10**9)]
+    """A minute at most: an interval's buckets count to 2**32."""
     give_up_ns: Positive
     """How long to wait, once everything else is done, for requests that do not come back."""
     stages: tuple[StagePlan, ...]
@@ -633,6 +634,8 @@ class Ceiling(Model):
 
     iops: float
     """One worker, 4k randread, iodepth 32, null engine."""
+    shallow_iops: float = 0
+    """The same at iodepth 1; 0: not measured, in what was stored before there was this."""
     lat_mean_ns: float
     """Mean lat on the null engine at iodepth 1: what iogauge itself adds to every request."""
     clock_source: str

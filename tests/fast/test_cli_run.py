@@ -79,9 +79,9 @@ def test_a_table_on_stdout_and_the_rest_on_stderr(runner: Runner, capsys) -> Non
 @pytest.mark.parametrize("format_name", ["json", "json+"])
 def test_json_stands_alone_on_stdout(runner: Runner, capsys, format_name: str) -> None:
     assert run(*JOB, f"--output-format={format_name}") == status.OK
-    lat = json.loads(capsys.readouterr().out)["jobs"][0]["read"]["lat_ns"]
-    assert lat["N"] == 2_000
-    assert ("bins" in lat) == (format_name == "json+")
+    clat = json.loads(capsys.readouterr().out)["jobs"][0]["read"]["clat_ns"]
+    assert clat["N"] == 2_000
+    assert ("bins" in clat) == (format_name == "json+")
 
 
 def test_several_formats_come_in_the_order_asked_for(runner: Runner, capsys) -> None:

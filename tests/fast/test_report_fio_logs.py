@@ -22,7 +22,7 @@ MS = 1_000_000
 
 
 def job(**fields: object) -> Job:
-    return Job.model_validate({"name": "reader", "rw": "randread", **fields})
+    return Job.model_validate({"name": "reader", "rw": "randread", "ioengine": "libaio", **fields})
 
 
 def logs(directory: Path, *jobs: Job) -> fio_logs.FioLogs:
@@ -96,6 +96,22 @@ def test_files_are_named_after_the_job_where_no_prefix_is_given_and_counted_by_w
         "reader_slat.1.log",
         "writer_clat_hist.2.log",
     ]
+
+
+@pytest.mark.parametrize(
+    ("fields", "slat"),
+    [
+        ({"ioengine": "psync"}, False),
+        ({"ioengine": "pvsync2"}, False),
+        ({"ioengine": "io_uring", "sqthread_poll": True}, False),
+        ({"ioengine": "io_uring"}, True),
+        ({"ioengine": "null"}, True),
+    ],
+)
+def test_an_engine_without_slat_has_no_log_of_it(tmp_path: Path, fields: dict, slat: bool) -> None:
+    logs(tmp_path, job(write_lat_log="out", log_avg_ns=100 * MS, **fields)).close()
+    names = {path.name for path in tmp_path.iterdir()}
+    assert names == {"out_lat.1.log", "out_clat.1.log"} | ({"out_slat.1.log"} if slat else set())
 
 
 def test_histogram_lines_hold_every_request_in_fios_buckets(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from iogauge.report import fio_buckets, jsonplus
 from iogauge.report.interval_stats import IntervalStats
-from iogauge.schema import Direction, Job, RunRecord
+from iogauge.schema import Direction, Job, Kind, RunRecord
 from iogauge.stats.histogram import Histogram
 from tests import builders, report_records
 
@@ -30,7 +30,7 @@ FIO_DIRECTION = """
 
 
 def record(*, options: tuple[dict[str, str], ...] = ({}, {}), **fields: object) -> RunRecord:
-    reader = Job(name="reader", rw="randread", percentile_list=(50, 99, 99.9999999))
+    reader = Job(name="reader", rw="randread", percentile_list=(50, 99, 99.9999999), lat_percentiles=True)
     writer = Job(
         name="writer", rw="randwrite", rate_iops={"read": 0, "write": 100, "trim": 0}, fsync=4, stonewall=True
     )
@@ -80,6 +80,28 @@ def test_figures_are_in_fios_units() -> None:
 def test_bins_come_with_json_plus_only_and_add_up() -> None:
     assert sum(document()["jobs"][0]["read"]["clat_ns"]["bins"].values()) == 1_000
     assert "bins" not in document(plus=False)["jobs"][0]["read"]["clat_ns"]
+
+
+@pytest.mark.parametrize("plus", [False, True])
+@pytest.mark.parametrize("asked", [(), ("lat",), ("clat",), ("slat",), ("slat", "clat", "lat")])
+def test_percentiles_and_bins_are_where_fio_has_them(asked: tuple[str, ...], plus: bool) -> None:
+    job = Job.model_validate(
+        {"name": "r", "fsync": 1} | {f"{name}_percentiles": name in asked for name in ("slat", "clat", "lat")}
+    )
+    reads = builders.tally({50_000: 100})
+    reads = reads.model_copy(
+        update={"histograms": {**reads.histograms, Kind.SLAT: builders.histogram({7: 100})}}
+    )
+    run = report_records.record([job], [{READ: reads, SYNC: builders.tally({1_000: 9}, bytes=0)}])
+    found = jsonplus.document(run, IntervalStats(interval_ns=10**9), plus=plus)["jobs"][0]
+    keys = ("percentile", "bins") if plus else ("percentile",)
+    for name in ("slat", "clat", "lat"):
+        latency = found["read"][f"{name}_ns"]
+        assert latency["N"] == 100
+        assert [key in latency for key in keys] == [name in asked] * len(keys)
+    # fio has one flag less than latencies here: a sync is no more than its lat.
+    assert ("percentile" in found["sync"]["lat_ns"]) == bool({"lat", "clat"} & set(asked))
+    assert "percentile" in found["read"]["response_ns"]
 
 
 def test_latencies_without_samples_have_no_percentiles_as_in_fio() -> None:
@@ -207,7 +229,7 @@ def test_a_class_is_named_by_what_its_latencies_are_below(latency_ns: int, table
 
 
 def test_bins_beyond_fios_last_are_folded_into_it_for_its_tools_alone() -> None:
-    reader = Job(name="reader")
+    reader = Job(name="reader", lat_percentiles=True)
     stalled = report_records.record([reader], [{READ: builders.tally([1_000, 60 * 10**9])}])
     read = jsonplus.document(stalled, IntervalStats(interval_ns=10**9), plus=True)["jobs"][0]["read"]
     assert max(map(int, read["lat_ns"]["bins"])) == 17_112_760_320

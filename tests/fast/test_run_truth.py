@@ -76,7 +76,9 @@ def test_poisson_arrivals_are_exponential(tmp_path: Path) -> None:
 
 
 def test_a_stopped_process_is_late_and_not_its_drive() -> None:
-    arguments = command("--rate_iops=1000", "--runtime=5", "--time_based", "--iodepth=4")
+    arguments = command(
+        "--rate_iops=1000", "--runtime=5", "--time_based", "--iodepth=4", "--lat_percentiles=1"
+    )
     with subprocess.Popen(arguments, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
         # The run has begun once its worker's thread is there.
         deadline = time.monotonic() + 60

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from iogauge import workload
 from iogauge.errors import IogaugeError
-from iogauge.schema import Direction, EngineKind, JobFile, Rw, StepPlan, SuitePlan
+from iogauge.schema import Direction, JobFile, StepPlan, SuitePlan
 from iogauge.store import Review
 from iogauge.suites import SUITES, Asked, Pace
 from iogauge.suites.write_pressure import pressures_MBps
@@ -76,17 +76,6 @@ def test_full_is_the_published_script() -> None:
     steps = {step.at: step for step in planned().steps}
     assert list(steps) == [100, 200, 300, 400, 500, 600, 700]
     assert steps[500].job_file == PUBLISHED_500
-
-
-def test_the_step_labelled_500_asks_for_512() -> None:
-    for step in planned().steps:
-        pressure, reader = parsed(step).jobs
-        assert pressure.numjobs * pressure.rate_Bps.write == step.at * 1_024_000
-        assert (pressure.rw, pressure.iodepth, pressure.numjobs) == (Rw.RANDWRITE, 8, 8)
-        assert (reader.rw, reader.iodepth, reader.numjobs) == (Rw.RANDREAD, 1, 1)
-        assert {job.ioengine for job in (pressure, reader)} == {EngineKind.LIBAIO}
-        assert {job.runtime_ns for job in (pressure, reader)} == {60 * 10**9}
-        assert len(reader.percentile_list) == 8
 
 
 def test_each_step_stands_alone_with_its_own_seed() -> None:

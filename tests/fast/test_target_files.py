@@ -5,7 +5,6 @@ from __future__ import annotations
 import errno
 import os
 import shutil
-import signal
 import socket
 import subprocess
 import sys
@@ -160,79 +159,6 @@ def test_a_file_that_took_the_place_of_ours(tmp_path: Path, marking: str) -> Non
     assert "iogauge did not make it" in error or "replacement" in error
 
 
-def test_ours_that_something_else_wrote_to(tmp_path: Path, marking: str) -> None:
-    path = tmp_path / "ours.bin"
-    make(path)
-    path.write_bytes(b"a backup, put into a file that looked unused")
-    assert "something else has changed it" in str(refused(path))
-
-
-def test_ours_that_a_copy_of_the_same_size_went_into_at_once(tmp_path: Path, marking: str) -> None:
-    path, precious = tmp_path / "ours.bin", tmp_path / "precious.dat"
-    precious.write_bytes(os.urandom(MIB))
-    make(path)
-    before = path.stat()
-    subprocess.run(["cp", str(precious), str(path)], check=True)
-    assert (path.stat().st_ino, path.stat().st_size) == (before.st_ino, before.st_size)
-    assert "something else has changed it" in str(refused(path))
-    assert path.read_bytes() == precious.read_bytes()
-
-
-def test_ours_that_was_renamed_is_ours_only_by_its_content(tmp_path: Path) -> None:
-    made, path = tmp_path / "made.bin", tmp_path / "ours.bin"
-    make(made)
-    made.rename(path)
-    if not with_attribute(path):
-        pytest.skip("the filesystem of the temporary directory has no extended attributes")
-    opened(path)
-    stamp = path.stat().st_mtime_ns
-    path.write_bytes(b"years of work \n" * (MIB // 16) + bytes(MIB - MIB // 16 * 15))
-    os.utime(path, ns=(stamp, stamp))
-    wait_for(path, mark._MARKING_NS)
-    assert "something else has changed it" in str(refused(path))
-
-
-@pytest.mark.parametrize("coarse", ["kind", "seconds"])
-def test_where_times_are_coarse_the_content_decides(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, coarse: str
-) -> None:
-    if coarse == "kind":
-        monkeypatch.setattr(mark, "_EXACT", frozenset())
-    else:
-        monkeypatch.setattr(mark, "_FINE_STAMP_NS", 1)
-    path = tmp_path / "ours.bin"
-    make(path)
-    opened(path)
-    with open_target(str(path), write=True) as target:
-        os.pwrite(target.fd, b"years of work", 0)
-    assert ("something else has changed it" in str(refused(path))) if coarse == "kind" else True
-
-
-def with_attribute(path: Path) -> bool:
-    return bool(os.listxattr(path))
-
-
-def killed(path: Path, what: str, *, size_bytes: int = MIB) -> None:
-    """Open the file for writing in a process that does ``what`` and is killed."""
-    with path.parent.open() if False else tempfile.TemporaryFile(dir=path.parent) as file:
-        if mark.birth_ns(file.fileno()) is None:
-            pytest.skip("the filesystem of the temporary directory keeps no time of birth")
-    program = (
-        "import os, signal, sys; from iogauge.target import open_target;"
-        "die = lambda *_: os.kill(os.getpid(), signal.SIGKILL);"
-    )
-    done = subprocess.run(
-        [sys.executable, "-c", f"{program}{what}", str(path), str(size_bytes)],
-        check=False,
-        env=_environment(),
-    )
-    assert done.returncode == -signal.SIGKILL
-
-
-RUN = (
-    "target = open_target(sys.argv[1], write=True, size_bytes=int(sys.argv[2]));"
-    "os.pwrite(target.fd, os.urandom(8192) + bytes(4096), 4096); die()"
-)
 def test_a_reused_inode_is_told_by_its_birth(
     tmp_path: Path, marking: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

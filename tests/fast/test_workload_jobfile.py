@@ -164,6 +164,7 @@ def test_words() -> None:
     assert job("buffered=0").direct
     assert job("cpumask=5").cpus_allowed == job("cpus_allowed=0,2").cpus_allowed == (0, 2)
     assert (job("write_bw_log").write_bw_log, job("write_lat_log=x").write_lat_log) == ("", "x")
+    assert job("write_hist_log\nlog_hist_msec=5").write_hist_log == ""
     assert (job("log_avg_msec=500").log_avg_ns, job("log_hist_msec=1k").log_hist_ns) == (
         500 * 10**6,
         1024 * 10**6,

@@ -49,7 +49,7 @@ VALUES: dict[str, st.SearchStrategy[str]] = {
     "description": words("a job", "x=y"),
     "numjobs": st.integers(1, 64).map(str),
     "thread": SWITCH, "stonewall": SWITCH, "new_group": SWITCH, "exitall": words("1"), "group_reporting": SWITCH,
-    "continue_on_error": words("none", "read", "write", "io", "verify", "all"),
+    "continue_on_error": words("none", "read", "write", "io", "all"),
     "filename": words("/dev/x", "a:b", r"a\:b:c"), "directory": words("/mnt", "sub/dir"),
     "rw": words("read", "write", "randread:8", "randrw", "rw:4k", "write:-8k", "trimwrite", "randtrim"),
     "bs": directions(BLOCK),
@@ -76,11 +76,21 @@ VALUES: dict[str, st.SearchStrategy[str]] = {
     "fsync": COUNT, "fdatasync": COUNT,
     "percentile_list": words("50:99.9", "99.9999999", "100"),
     "clat_percentiles": SWITCH, "slat_percentiles": SWITCH, "lat_percentiles": SWITCH,
-    "write_bw_log": words("x"), "write_lat_log": words("y"), "write_iops_log": words("z"), "write_hist_log": words("h"),
+    "write_bw_log": words("x"), "write_lat_log": words("y"), "write_iops_log": words("z"),
     "log_avg_msec": COUNT, "log_hist_msec": COUNT,
 }  # fmt: skip
 """Readable values of all options but those below, which exclude or need others."""
-APART = {"name", "ioengine", "kb_base", "bsrange", "bssplit", "rate_iops", "rate_min", "time_based"}
+APART = {
+    "name",
+    "ioengine",
+    "kb_base",
+    "bsrange",
+    "bssplit",
+    "rate_iops",
+    "rate_min",
+    "time_based",
+    "write_hist_log",
+}
 
 LINES = st.dictionaries(st.sampled_from(sorted(VALUES)), st.none(), max_size=12).flatmap(
     lambda names: st.fixed_dictionaries({name: VALUES[name] for name in names})
@@ -88,7 +98,7 @@ LINES = st.dictionaries(st.sampled_from(sorted(VALUES)), st.none(), max_size=12)
 EXTRA = st.sampled_from([
     [], ["rate_iops=,500"], ["rate_min=1"], ["runtime=5", "time_based"], ["bsrange=4k-64k,", "rate_iops=100,200"],
     ["bssplit=4k/10:64k/90,8k/50:16k/50,4k"], ["bssplit=,512:1k:2k,"], ["bsrange=,1k-9k", "write_bw_log"],
-    ["write_hist_log", "write_lat_log"],
+    ["write_hist_log", "log_hist_msec=500", "write_lat_log"], ["write_hist_log=h", "log_hist_msec=1"],
 ])  # fmt: skip
 
 

@@ -101,6 +101,21 @@ pub struct Request {
     pub ready: Nanos,
 }
 
+impl Request {
+    /// What a slot holds before its first request.
+    pub(crate) const fn none(slot: u32) -> Self {
+        Self {
+            slot,
+            target: 0,
+            kind: Kind::Read,
+            offset_bytes: 0,
+            length_bytes: 0,
+            intended: 0,
+            ready: 0,
+        }
+    }
+}
+
 /// The same I/O finished.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Completion {

@@ -80,15 +80,6 @@ impl Worker {
             .iter()
             .map(|file| (file.region_offset_bytes, file.region_bytes))
             .collect();
-        let nothing = Request {
-            slot: 0,
-            target: 0,
-            kind: Kind::Read,
-            offset_bytes: 0,
-            length_bytes: 0,
-            intended: 0,
-            ready: 0,
-        };
         let schedule = |rate: crate::plan::SchedulePlan, direction: u64| {
             // A rate for a direction that is never issued would stay due for ever.
             let issued = recorder::directions(plan)[direction as usize];
@@ -106,7 +97,7 @@ impl Worker {
             pending: None,
             slots: (0..plan.iodepth)
                 .map(|slot| Slot {
-                    request: Request { slot, ..nothing },
+                    request: Request::none(slot),
                     free_at: 0,
                     busy: false,
                 })
@@ -413,12 +404,7 @@ impl Worker {
             self.drained_at = completion.done - lost;
         }
         if self.think.left == 0 && self.in_flight == 0 {
-            self.think.left = self.think.blocks;
-            let done = completion.done;
-            self.think.until = Some((
-                done.saturating_add(self.think.spin),
-                done.saturating_add(self.think.pause),
-            ));
+            self.think.begin(completion.done);
         }
         if let Err(errno) = completion.result {
             self.fail(kind, errno, completion.done);

@@ -15,15 +15,14 @@ from __future__ import annotations
 import difflib
 import errno
 import os
-from collections.abc import Callable, Collection, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from iogauge.cli import process, status, streams
+from iogauge.cli import log_place, process, status, streams
 from iogauge.errors import IogaugeError
 
 if TYPE_CHECKING:
@@ -171,29 +170,8 @@ def _measure(asked: Asked) -> None:
     process.begin()
     for path in filter(None, (asked.output, asked.request_log)):
         _writable(path)
-    with _request_log(asked) as requests:
+    with log_place.request_log(asked.request_log, asked.jobs) as requests:
         _measure_logging(asked, requests)
-
-
-@contextmanager
-def _request_log(asked: Asked) -> Iterator[Path | None]:
-    """Where every request is logged: as asked, or for a while where only the job's own logs need it."""
-    from iogauge.report import fio_logs
-
-    if asked.request_log is not None or not fio_logs.needs_requests(asked.jobs):
-        yield asked.request_log
-        return
-    import tempfile
-
-    try:
-        folder = tempfile.TemporaryDirectory(prefix=".iogauge-", dir=".")
-    except OSError as error:
-        raise IogaugeError(
-            f"{Path().absolute()}: cannot log every request here: {error.strerror}",
-            hint="change to a directory that can be written, or set log_avg_msec",
-        ) from error
-    with folder as name:
-        yield Path(name) / "requests.parquet"
 
 
 def _measure_logging(asked: Asked, requests: Path | None) -> None:
@@ -301,6 +279,8 @@ def _interval_ns(jobs: JobFile, text: str | None) -> int:
     chosen_ns = time_ns(text, option="--interval")
     if chosen_ns < fio_logs.SHORTEST_NS:
         raise status.UsageError(f"--interval: {text!r} is shorter than 10 ms", hint="use 10ms or more")
+    if chosen_ns > fio_logs.LONGEST_NS:
+        raise status.UsageError(f"--interval: {text!r} is longer than a minute", hint="use 1s")
     fio_logs.require_interval(jobs, interval_ns=chosen_ns)
     return chosen_ns
 

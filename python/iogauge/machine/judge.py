@@ -54,6 +54,19 @@ DRIFT_PPM = 100.0
 
 
 @dataclass(frozen=True, kw_only=True)
+class Tail:
+    """A quantile that its sample supports: the one wanted, or a lower one where there were too few for that."""
+
+    q: float
+    value_ns: int
+
+    @property
+    def name(self) -> str:
+        """How reports call the quantile."""
+        return f"p{100 * self.q:.10g}"
+
+
+@dataclass(frozen=True, kw_only=True)
 class RowFigures:
     """One reported row and direction, in the numbers that are judged. Times in nanoseconds."""
 
@@ -61,15 +74,23 @@ class RowFigures:
     direction: Direction
     ios: int
     elapsed_s: float
+    row_ios: int | None = None
+    """I/Os of all of the row's directions together; None where another direction speaks for the row."""
     workers: int = 1
+    """How many share the row."""
+    iodepth: int = 1
+    """The deepest of them."""
     quantiles: tuple[float, ...] = ()
     """Asked for, as fractions."""
     lat_p50_ns: int | None = None
-    lateness_p99_ns: int | None = None
-    """None: the row has no schedule."""
+    """None, as below: too few to say."""
+    scheduled: bool = False
+    lateness: Tail | None = None
+    """At best the 99th percentile."""
     late: int = 0
     """Scheduled requests that started over 1 ms late."""
-    loop_gap_p999_ns: int | None = None
+    loop_gap: Tail | None = None
+    """At best the 99.9th percentile."""
     asked_iops: float | None = None
     """Rate of the whole row; None: no rate was asked for."""
     poisson: bool = False
@@ -166,18 +187,26 @@ def _rate(row: RowFigures) -> Iterator[Warning]:
 
 
 def _generator(row: RowFigures, ceiling: Ceiling | None) -> Iterator[str]:
-    if row.lateness_p99_ns is not None:
-        if row.lateness_p99_ns > max(LATENESS_NS, row.lat_p50_ns or 0):
-            yield f"lateness p99 is {_us(row.lateness_p99_ns)}"
+    if row.scheduled:
+        if row.lateness and row.lateness.value_ns > max(LATENESS_NS, row.lat_p50_ns or 0):
+            yield f"lateness {row.lateness.name} is {_us(row.lateness.value_ns)}"
         if row.ios and row.late > row.ios * LATE_SHARE:
             yield f"{row.late / row.ios:.1%} of the requests started over 1 ms late"
-    gap = row.loop_gap_p999_ns
-    if gap is not None and row.lat_p50_ns and gap > max(GAP_NS, GAP_SHARE * row.lat_p50_ns):
-        yield f"the loop's p99.9 gap is {_us(gap)} beside a median latency of {_us(row.lat_p50_ns)}"
-    if ceiling and ceiling.iops > 0 and row.elapsed_s > 0:
-        share = row.ios / row.elapsed_s / row.workers / ceiling.iops
-        if share > CEILING_SHARE:
-            yield f"{share:.0%} of the {ceiling.iops:,.0f} IOPS that one worker reaches without a drive"
+    gap = row.loop_gap
+    if gap and row.lat_p50_ns and gap.value_ns > max(GAP_NS, GAP_SHARE * row.lat_p50_ns):
+        yield f"the loop's {gap.name} gap is {_us(gap.value_ns)} beside a median latency of {_us(row.lat_p50_ns)}"
+    if ceiling and row.row_ios and row.elapsed_s > 0:
+        # One request at a time cannot share the cost of a round of the loop with others.
+        shallow = row.iodepth == 1 and ceiling.shallow_iops > 0
+        most = ceiling.shallow_iops if shallow else ceiling.iops
+        each = row.row_ios / row.elapsed_s / row.workers
+        if most > 0 and each > most:
+            yield (
+                f"{each:,.0f} IOPS a worker are more than the {most:,.0f} that one reached without a drive, so that "
+                "something disturbed that measurement"
+            )
+        elif most > 0 and each > most * CEILING_SHARE:
+            yield f"{each / most:.0%} of the {most:,.0f} IOPS that one worker reaches without a drive"
 
 
 def page_cache(workers: Sequence[WorkerPlan]) -> Iterator[Warning]:
@@ -277,9 +306,12 @@ def placement(plan: RunPlan, result: RunResult, machine: MachineFacts) -> Iterat
     if moved:
         yield warning(Code.MIGRATION, workers=moved, total=len(result.workers))
     # Workers whose job names CPUs were left to share them on purpose.
-    free = [len(stage.workers) for stage in plan.stages if any(not worker.cpus for worker in stage.workers)]
+    free = [stage.workers for stage in plan.stages if any(not worker.cpus for worker in stage.workers)]
     if free and any(not worker.pinned for worker in result.workers):
-        yield warning(Code.NO_PIN, workers=max(free), cpus=machine.cpus_allowed)
+        most = max(free, key=len)
+        pollers = sum(worker.engine.sqthread_poll for worker in most)
+        beside = f" with {pollers} polling threads of the kernel" if pollers else ""
+        yield warning(Code.NO_PIN, workers=len(most), beside=beside, cpus=machine.cpus_allowed)
 
 
 def in_flight(result: RunResult) -> Iterator[Warning]:

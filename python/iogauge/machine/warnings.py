@@ -58,8 +58,8 @@ TEXTS: dict[Code, Text] = {
         "{remedy}",
     ),
     Code.NO_PIN: Text(
-        "workers are not pinned: {workers} workers at once, {cpus} CPUs",
-        "use at most as many workers as CPUs, or set cpus_allowed",
+        "workers are not pinned: {workers} workers at once{beside}, {cpus} CPUs",
+        "use at most as many workers as there are CPUs that no other job names, or set cpus_allowed",
     ),
     Code.CLOCK: Text(
         "the clock is less exact than it could be: {why}",

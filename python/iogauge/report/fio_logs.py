@@ -34,6 +34,8 @@ from iogauge.stats.histogram import Histogram
 
 SHORTEST_NS = 10_000_000
 """No interval is shorter: handing out histograms must stay far from the time of an I/O."""
+LONGEST_NS = 60_000_000_000
+"""No interval is longer: its buckets count to 2**32, which the null engine reaches in a minute and a half."""
 DEFAULT_NS = 1_000_000_000
 
 _WHOLE = 0.5

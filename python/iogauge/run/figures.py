@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable
 
-from iogauge.machine import RowFigures
+from iogauge.machine import RowFigures, Tail
 from iogauge.schema import (
     Direction,
     Interval,
@@ -32,23 +32,29 @@ def row_figures(record: RunRecord) -> list[RowFigures]:
         ]
         jobs = [record.jobs.jobs[worker.job] for worker in workers]
         quantiles = tuple(sorted({percent / 100 for job in jobs for percent in job.percentile_list}))
-        gap = Histogram.decode(row.loop_gap)
+        gap = _tail(Histogram.decode(row.loop_gap), 0.999, 0.99, 0.9, 0.5)
         overdue = sum(worker.overdue for worker in record.result.workers if worker.row == row.row)
+        done: int | None = sum(tally.ios for tally in row.tallies.values())
         for direction, tally in row.tallies.items():
             if direction is Direction.SYNC or not (tally.ios or tally.errors):
                 continue
+            lateness = _histogram(tally, Kind.LATENESS)
+            median = _tail(_histogram(tally, Kind.LAT), 0.5)
             figures.append(
                 RowFigures(
                     name=row.name,
                     direction=direction,
                     ios=tally.ios,
                     elapsed_s=(row.end_ns - row.start_ns) / 1e9,
-                    workers=sum(direction in worker.pattern.rw.directions for worker in workers),
+                    row_ios=done,
+                    workers=len(workers),
+                    iodepth=max(worker.iodepth for worker in workers),
                     quantiles=quantiles,
-                    lat_p50_ns=_quantile(tally, Kind.LAT, 0.5),
-                    lateness_p99_ns=_quantile(tally, Kind.LATENESS, 0.99),
+                    lat_p50_ns=median and median.value_ns,
+                    scheduled=bool(lateness.count),
+                    lateness=_tail(lateness, 0.99, 0.9, 0.5),
                     late=tally.late,
-                    loop_gap_p999_ns=gap.quantile(0.999) if gap.count else None,
+                    loop_gap=gap,
                     asked_iops=_asked_iops(row, workers, direction, tally),
                     overdue=overdue,
                     poisson=any(worker.poisson for worker in workers),
@@ -56,14 +62,21 @@ def row_figures(record: RunRecord) -> list[RowFigures]:
                     errors=tally.errors,
                 )
             )
-            overdue = 0  # Which direction they would have had is not kept: the first one speaks for the row.
+            # Which direction the overdue would have had is not kept, and a worker's work is that of all: the first
+            # direction speaks for the row.
+            overdue, done = 0, None
     return figures
 
 
-def _quantile(tally: Tally, kind: Kind, q: float) -> int | None:
+def _histogram(tally: Tally, kind: Kind) -> Histogram:
     data = tally.histograms.get(kind)
-    histogram = Histogram.decode(data, tally.exact.get(kind)) if data else None
-    return histogram.quantile(q) if histogram and histogram.count else None
+    return Histogram.decode(data, tally.exact.get(kind)) if data else Histogram.empty()
+
+
+def _tail(histogram: Histogram, *wanted: float) -> Tail | None:
+    """The first of the quantiles that the sample supports."""
+    found = next((q for q in wanted if histogram.supports(q)), None)
+    return None if found is None else Tail(q=found, value_ns=histogram.quantile(found))
 
 
 def _asked_iops(

@@ -196,7 +196,11 @@ def _tell_of_idle_windows(job_file: JobFile, say: Callable[[str], None]) -> None
     averaged = any((job.write_bw_log, job.write_lat_log, job.write_iops_log) != (None,) * 3 for job in jobs)
     for option, given, used in (
         ("log_avg_msec", any(job.log_avg_ns for job in jobs), averaged),
-        ("log_hist_msec", any(job.log_hist_ns for job in jobs), any(j.write_hist_log is not None for j in jobs)),
+        (
+            "log_hist_msec",
+            any(job.log_hist_ns for job in jobs),
+            any(j.write_hist_log is not None for j in jobs),
+        ),
     ):
         if given and not used:
             say(f"{option} has no effect: no job writes such a log")

@@ -31,7 +31,9 @@ from iogauge.target.usage import mount_of_fd
 _ATTRIBUTE = "user.iogauge"
 _VERSION = 2
 
-_EXACT = frozenset("bcachefs btrfs ext2 ext3 ext4 f2fs overlay ramfs tmpfs xfs zfs".split())
+_EXACT = frozenset(
+    ("bcachefs", "btrfs", "ext2", "ext3", "ext4", "f2fs", "overlay", "ramfs", "tmpfs", "xfs", "zfs")
+)
 """Filesystems whose times are those of the kernel's clock, kept as they were given."""
 _COARSEST_STAMP_NS = 2 * 10**9
 """Elsewhere: FAT keeps modification times to 2 s, and network filesystems may round them when they flush."""
@@ -159,7 +161,9 @@ def _read(fd: int, real_path: str) -> Mark | None:
         return None
     required = (mark.inode, mark.size_bytes, mark.modified_ns)
     optional = (mark.birth_ns, mark.left_ns, mark.layout_seed)
-    whole = all(isinstance(n, int) for n in required) and all(n is None or isinstance(n, int) for n in optional)
+    whole = all(isinstance(n, int) for n in required) and all(
+        n is None or isinstance(n, int) for n in optional
+    )
     return mark if mark.version == _VERSION and whole else None
 
 

@@ -65,23 +65,25 @@ def holds_noise(fd: int, *, seed: int, start: int, end: int) -> bool:
 def may_be_ours(fd: int) -> bool:
     """Whether samples of the open file, its first and its last block among them, hold only random bytes and zeros."""
     size_bytes = os.fstat(fd).st_size
-    last = max(size_bytes - 1, 0) // _BLOCK_BYTES
+    # A part of a sector at the end may be too short to tell.
+    end = size_bytes // _SECTOR_BYTES * _SECTOR_BYTES or size_bytes
+    last = max(end - 1, 0) // _BLOCK_BYTES
     read = reader_of(fd)
     try:
         if read(0, 8).startswith(_PACKED) or signatures(read, size_bytes):
             return False
         places = {last * index // (_SAMPLES - 1) * _BLOCK_BYTES for index in range(_SAMPLES)}
-        return all(_random_or_zero(os.pread(fd, _BLOCK_BYTES, at)) for at in sorted(places))
+        return all(_random_or_zero(read(at, min(_BLOCK_BYTES, end - at))) for at in sorted(places))
     finally:
         # Left in the page cache, it would serve reads that are to be measured.
         os.posix_fadvise(fd, 0, 0, os.POSIX_FADV_DONTNEED)
 
 
 def _random_or_zero(block: bytes) -> bool:
-    sectors = [block[at : at + _SECTOR_BYTES] for at in range(0, len(block), _SECTOR_BYTES)]
-    if len(sectors) > 1 and len(sectors[-1]) < _SECTOR_BYTES:
-        sectors.pop()  # The end of a file of odd size may be too short to tell.
-    return all(_sector_is_random_or_zero(sector) for sector in sectors)
+    return all(
+        _sector_is_random_or_zero(block[at : at + _SECTOR_BYTES])
+        for at in range(0, len(block), _SECTOR_BYTES)
+    )
 
 
 def _sector_is_random_or_zero(sector: bytes) -> bool:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any, Generic, TypeVar
 
 from iogauge.schema import Amount
@@ -132,8 +133,11 @@ DELAY = Kind(syntax="time or time-time (plain: seconds)", read=_read_delay, writ
 """A fixed time or a range of times, in nanoseconds."""
 
 
-def choice(values: Mapping[str, T]) -> Kind[T]:
-    """Return the kind of words; ``values`` maps each to its meaning, the first of equals being how it is written."""
+def choice(values: Mapping[str, T], *, refused: Mapping[str, str] = MappingProxyType({})) -> Kind[T]:
+    """Return the kind of words; ``values`` maps each to its meaning, the first of equals being how it is written.
+
+    ``refused`` are words of fio's that are not supported, each with the reason.
+    """
     written: dict[Any, str] = {}
     for word, value in values.items():
         written.setdefault(value, word)
@@ -141,6 +145,8 @@ def choice(values: Mapping[str, T]) -> Kind[T]:
     def read(text: str, _: int) -> T:
         if text in values:
             return values[text]
+        if text in refused:
+            raise BadValue(refused[text], hint=f"one of: {', '.join(values)}")
         near = closest(text, values)
         hint = f"did you mean '{near}'?" if near else f"one of: {', '.join(values)}"
         raise BadValue("is not one of its values", hint=hint)

@@ -60,7 +60,11 @@ _JOB = (
     entry(
         "continue_on_error",
         Category.JOB,
-        CONTINUE_ON_ERROR,
+        choice(
+            {e.value: e for e in ContinueOnError if e is not ContinueOnError.VERIFY}
+            | {"0": ContinueOnError.NONE, "1": ContinueOnError.ALL},
+            refused={"verify": "is about fio's verify, which is not supported: no data is checked"},
+        ),
         "none",
         "Which failing I/Os are counted instead of ending the job.",
     ),
@@ -353,7 +357,13 @@ _REPORT = (
         "Write logs of latency: lat, clat, and slat where the engine has one.",
     ),
     entry("write_iops_log", Category.REPORT, LOG, "none", "Write a log of I/Os a second."),
-    entry("write_hist_log", Category.REPORT, LOG, "none", "Write a log of latency histograms. Needs log_hist_msec."),
+    entry(
+        "write_hist_log",
+        Category.REPORT,
+        LOG,
+        "none",
+        "Write a log of latency histograms. Needs log_hist_msec.",
+    ),
     entry(
         "log_avg_msec",
         Category.REPORT,

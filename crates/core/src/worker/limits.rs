@@ -60,8 +60,8 @@ impl Limits {
 #[derive(Debug)]
 pub(super) struct Think {
     pub(super) pause: Nanos,
-    pub(super) spin: Nanos,
-    pub(super) blocks: u64,
+    spin: Nanos,
+    blocks: u64,
     /// Requests until the next pause; 0: waiting for those in flight.
     pub(super) left: u64,
     /// The pause under way: when its spinning ends, and when it does.
@@ -80,5 +80,14 @@ impl Think {
             until: None,
             resumed: 0,
         }
+    }
+
+    /// The requests before the pause have come back, the last at `done`.
+    pub(super) fn begin(&mut self, done: Nanos) {
+        self.left = self.blocks;
+        self.until = Some((
+            done.saturating_add(self.spin),
+            done.saturating_add(self.pause),
+        ));
     }
 }
