@@ -178,7 +178,12 @@ def machine() -> MachineFacts:
 def ceiling() -> Ceiling:
     """Return what a made-up generator can do."""
     return Ceiling(
-        iops=5e6, lat_mean_ns=300.0, clock_source="tsc", clock_read_ns=20.0, sleep_slack_ns=60_000.0
+        iops=5e6,
+        shallow_iops=1e6,
+        lat_mean_ns=300.0,
+        clock_source="tsc",
+        clock_read_ns=20.0,
+        sleep_slack_ns=60_000.0,
     )
 
 

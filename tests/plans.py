@@ -106,6 +106,8 @@ def worker(name: str = "reader", *, rw: Rw = Rw.RANDREAD, **fields: object) -> W
         "cpus": (),
         "spin": True,
         "exitall": False,
+        "group": 0,
+        "invalidate": True,
         "continue_on_read_error": False,
         "continue_on_write_error": False,
     }

@@ -31,7 +31,8 @@ class Runner:
         self.tally = builders.tally({50_000: 2_000}, block_bytes=4096)
         self.error: Exception | None = None
 
-    def measure_ceiling(self):
+    def measure_ceiling(self, jobs):
+        assert [job.name for job in jobs.jobs]
         self.ceilings += 1
         return builders.ceiling()
 

@@ -36,6 +36,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         (("run", *NULL, "--output=directory"), 1, "directory: is a directory"),
         (("run", *NULL, "--interval=0"), 2, "--interval: '0' is not a time"),
         (("run", *NULL, "--interval=1ms"), 2, "shorter than 10 ms"),
+        (("run", *NULL, "--interval=10m"), 2, "longer than a minute"),
         (("run", *NULL, "--give-up=soon"), 2, "--give-up: 'soon' is not a time"),
         (("run", *NULL, "--seed=many"), 2, "invalid value for '--seed'"),
         (("run", "good.fio", "--iodepht=4"), 1, "iodepht"),

@@ -7,7 +7,7 @@ import string
 import pytest
 
 from iogauge.machine.compress import Sample
-from iogauge.machine.judge import Observations, RowFigures, judge, judge_row, kernel_version
+from iogauge.machine.judge import Observations, RowFigures, Tail, judge, judge_row, kernel_version
 from iogauge.machine.warnings import TEXTS, warning
 from iogauge.schema import (
     Ceiling,
@@ -31,12 +31,15 @@ GOOD = {
     "elapsed_s": 10.0,
     "quantiles": (0.5, 0.99, 0.999, 0.9999),
     "lat_p50_ns": 90_000,
-    "loop_gap_p999_ns": 5_000,
+    "loop_gap": Tail(q=0.999, value_ns=5_000),
+    "iodepth": 32,
 }
 
 
 def row(**fields: object) -> RowFigures:
-    return RowFigures(**{**GOOD, **fields})  # type: ignore[arg-type]
+    given = {**GOOD, **fields}
+    given.setdefault("row_ios", given["ios"])
+    return RowFigures(**given)  # type: ignore[arg-type]
 
 
 def result(
@@ -121,22 +124,53 @@ def test_unsupported_quantiles_are_named() -> None:
 @pytest.mark.parametrize(
     ("fields", "limited"),
     [
-        ({"lateness_p99_ns": 90_000}, False),
-        ({"lateness_p99_ns": 150_000}, True),
-        ({"lateness_p99_ns": 150_000, "lat_p50_ns": 8_000_000}, False),
-        ({"late": 90}, False),
+        ({"scheduled": True, "lateness": Tail(q=0.99, value_ns=90_000)}, False),
+        ({"scheduled": True, "lateness": Tail(q=0.99, value_ns=150_000)}, True),
+        ({"scheduled": True, "lateness": Tail(q=0.5, value_ns=150_000)}, True),
+        (
+            {"scheduled": True, "lateness": Tail(q=0.99, value_ns=150_000), "lat_p50_ns": 8_000_000},
+            False,
+        ),
+        ({"scheduled": True, "late": 90}, False),
         ({"late": 200}, False),
-        ({"late": 200, "lateness_p99_ns": 1_000}, True),
-        ({"loop_gap_p999_ns": 40_000}, False),
-        ({"loop_gap_p999_ns": 60_000}, True),
-        ({"loop_gap_p999_ns": 15_000, "lat_p50_ns": 8_000}, False),
+        ({"scheduled": True, "late": 200}, True),
+        ({"loop_gap": Tail(q=0.999, value_ns=40_000)}, False),
+        ({"loop_gap": Tail(q=0.999, value_ns=60_000)}, True),
+        ({"loop_gap": Tail(q=0.999, value_ns=15_000), "lat_p50_ns": 8_000}, False),
+        ({"loop_gap": Tail(q=0.999, value_ns=60_000), "lat_p50_ns": None}, False),
+        ({"loop_gap": None}, False),
         ({"ios": 24_000_000}, False),
         ({"ios": 26_000_000}, True),
         ({"ios": 26_000_000, "workers": 2}, False),
+        # Its directions together, and told of once.
+        ({"ios": 13_000_000, "row_ios": 26_000_000}, True),
+        ({"ios": 26_000_000, "row_ios": None}, False),
+        # One at a time: a fifth of that is the most.
+        ({"ios": 4_000_000, "iodepth": 1}, False),
+        ({"ios": 6_000_000, "iodepth": 1}, True),
     ],
 )
 def test_who_set_the_pace(fields: dict[str, object], limited: bool) -> None:
     assert of_row(**fields) == ([Code.GENERATOR_LIMITED] if limited else [])
+
+
+def test_a_quantile_is_called_what_it_is() -> None:
+    (one,) = judge_row(row(loop_gap=Tail(q=0.9, value_ns=60_000)), None)
+    assert "the loop's p90 gap is 60.0 us" in one.message
+
+
+@pytest.mark.parametrize(("iodepth", "most"), [(32, "5,000,000"), (1, "1,000,000")])
+def test_more_than_the_ceiling_says_that_the_ceiling_is_wrong(iodepth: int, most: str) -> None:
+    (one,) = judge_row(row(ios=89_500_000, iodepth=iodepth), builders.ceiling())
+    assert f"8,950,000 IOPS a worker are more than the {most} that one reached" in one.message
+    assert "%" not in one.message
+
+
+def test_an_older_ceiling_was_of_one_depth() -> None:
+    older = builders.ceiling().model_copy(update={"shallow_iops": 0})
+    assert list(judge_row(row(ios=6_000_000, iodepth=1), older)) == []
+    (one,) = judge_row(row(ios=26_000_000, iodepth=1), older)
+    assert "52% of the 5,000,000 IOPS" in one.message
 
 
 @pytest.mark.parametrize(
@@ -295,6 +329,12 @@ def test_fallbacks_are_passed_on() -> None:
 )
 def test_what_workers_report(fields: dict[str, object], code: Code) -> None:
     assert codes(None, result(**fields)) == [code]
+
+
+def test_polling_threads_of_the_kernel_want_cpus_too() -> None:
+    polling = plans.plan(plans.worker(engine=plans.engine(sqthread_poll=True)))
+    (one,) = judged(polling, result(pinned=False))
+    assert "1 workers at once with 1 polling threads of the kernel, 2 CPUs" in one.message
 
 
 def test_workers_that_were_to_share_their_cpus() -> None:

@@ -19,7 +19,7 @@ from iogauge.machine.extents import unwritten_share
 from iogauge.machine.facts import cgroup_limits, machine_facts, virtualised
 from iogauge.machine.interference import foreign_bytes, other_processes
 from iogauge.machine.stat import difference, differences, parse_stat, read_counters
-from iogauge.schema import Code, DeviceStat
+from iogauge.schema import Code, DeviceStat, FilePlan, Rw, StagePlan
 from iogauge.target import open_target
 from iogauge.target.sysfs import Host
 from tests import builders, plans
@@ -329,3 +329,36 @@ def test_a_watch_adds_what_it_saw(tmp_path: Path) -> None:
     assert Code.COMPRESSIBLE in found
     assert {one.device for one in record.device_stats} <= {target.facts.device}
     assert record.result == given.result
+
+
+@pytest.mark.parametrize(
+    ("written", "looked_at"),
+    [
+        ([], True),
+        ([(0, MIB)], False),
+        ([(MIB // 2, MIB), (0, MIB // 2)], False),
+        ([(0, MIB // 2)], True),
+        ([(4096, MIB)], True),
+    ],
+)
+def test_what_an_earlier_stage_writes_is_not_unwritten(
+    tmp_path: Path, written: list[tuple[int, int]], looked_at: bool
+) -> None:
+    path = tmp_path / "sparse.bin"
+    with path.open("wb") as file:
+        file.truncate(2 * MIB)
+    with open_target(str(path), write=False) as target:
+
+        def region(offset_bytes: int, length_bytes: int) -> FilePlan:
+            given = {"region_offset_bytes": offset_bytes, "region_bytes": length_bytes}
+            return plans.file(str(path), fd=target.fd, **given)
+
+        reader = plans.worker(files=(region(0, MIB),))
+        writers = tuple(plans.worker("w", rw=Rw.WRITE, files=(region(*each),)) for each in written)
+        stages = (StagePlan(workers=writers), StagePlan(workers=(reader,)))
+        plan = plans.plan().model_copy(update={"stages": stages})
+        watch = Watch(machine=builders.machine())
+        watch.started(plan, (target.facts,))
+        given = builders.record([], target_facts=target.facts, plan=plan.model_dump())
+        codes = {one.code for one in watch.finished(given, ()).warnings}
+    assert (Code.UNWRITTEN in codes) == (Code.COMPRESSIBLE in codes) == looked_at

@@ -208,3 +208,46 @@ def test_a_number_and_its_unit_stay_on_one_line() -> None:
 
 def test_columns_are_as_wide_as_their_widest_cell() -> None:
     assert aligned([["a", "1"], ["long", "1000"]], left=1, gap=1) == ["a       1", "long 1000"]
+
+
+def of_device(*, ramp_ns: int = 0) -> str:
+    stat = DeviceStat(
+        device="sda", read_ios=1_000, read_bytes=1, read_ns=10**7, write_ios=0, write_bytes=0, write_ns=0, trim_ios=0,
+        trim_ns=0, flush_ios=0, flush_ns=0, busy_ns=0, queue_ns=0,
+    )  # fmt: skip
+    return text(reading(ramp_time_ns=ramp_ns), {READ: builders.tally({50_000: 1_000})}, device_stats=(stat,))
+
+
+def test_the_devices_count_has_the_ramp_in_it_and_says_so() -> None:
+    assert "in block layer and device, ramp included" in " ".join(of_device(ramp_ns=10**9).split())
+    assert "ramp" not in of_device()
+
+
+HANDED_OVER = ": its driver has no non-blocking I/O, so that io_uring hands every request to a kernel thread"
+
+
+@pytest.mark.parametrize(
+    ("fields", "of", "noted"),
+    [
+        ({"ioengine": "io_uring"}, None, False),
+        ({"ioengine": "io_uring", "sqthread_poll": True}, None, True),
+        ({"ioengine": "io_uring"}, "/tmp/drive.bin", True),
+        ({"ioengine": "io_uring"}, "/dev/other", False),
+        ({"ioengine": "libaio"}, "/tmp/drive.bin", False),
+    ],
+)
+def test_the_cost_says_what_is_not_in_it(fields: dict[str, object], of: str | None, noted: bool) -> None:
+    job = reading(**fields)
+    warnings = (Caution(code="engine_fallback", message=of + HANDED_OVER, hint=""),) if of else ()
+    plan = report_records.plan([job])
+    (worker,) = plan.stages[0].workers
+    polling = worker.engine.model_copy(update={"sqthread_poll": job.sqthread_poll})
+    stage = plan.stages[0].model_copy(update={"workers": (worker.model_copy(update={"engine": polling}),)})
+    found = text(
+        job,
+        {READ: builders.tally({50_000: 100})},
+        plan=plan.model_copy(update={"stages": (stage,)}),
+        warnings=warnings,
+    )
+    (line,) = [line for line in found.splitlines() if "CPU per I/O" in line]
+    assert line.endswith("; kernel threads not included") == noted

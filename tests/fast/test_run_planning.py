@@ -119,3 +119,29 @@ def test_the_null_engine_has_no_end() -> None:
         ((n << 20) + (1 << 19), 1 << 20) for n in range(3)
     ]
     assert regions(ioengine=EngineKind.NULL, offset=Amount(size_bytes=4096)) == [(4096, NULL_SIZE_BYTES)]
+
+
+@pytest.mark.parametrize(
+    ("fields", "option"),
+    [
+        ({"log_avg_ns": 10**9}, "log_avg_msec"),
+        ({"log_avg_ns": 10**9, "write_hist_log": "x", "log_hist_ns": 10**9}, "log_avg_msec"),
+        ({"log_hist_ns": 10**9, "write_bw_log": ""}, "log_hist_msec"),
+        ({"log_avg_ns": 10**9, "write_bw_log": ""}, None),
+        ({}, None),
+    ],
+)
+def test_windows_of_logs_that_nobody_writes_are_told_of(
+    fields: dict[str, object], option: str | None
+) -> None:
+    job = Job.model_validate({"name": "r", "filenames": ("/drive",), **fields})
+    assert planned(job)[1] == ([f"{option} has no effect: no job writes such a log"] if option else [])
+
+
+def test_one_jobs_log_is_enough_where_all_have_its_window() -> None:
+    both = {"filenames": ("/drive",), "log_avg_ns": 10**9}
+    jobs = [
+        Job.model_validate({"name": "a", "write_bw_log": "x"} | both),
+        Job.model_validate({"name": "b"} | both),
+    ]
+    assert planned(*jobs)[1] == []

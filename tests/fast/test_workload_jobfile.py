@@ -205,6 +205,7 @@ UNSUPPORTED = {
     "random_distribution=zoned_abs:50/1g:50/2g": "'zoned_abs' is known to fio and not supported",
     "size=4z": "zoned devices are not supported",
     "output=x": "fio's command line",
+    "continue_on_error=verify": "is about fio's verify, which is not supported",
 }
 
 
@@ -236,6 +237,7 @@ REFUSED = (
     "direct=yes", "rw", "rw=", "runtime", "bs = 4k", "bs= 4k", "=4k", "=", "x" * 5000, "exitall=0", "time_based",
     "rate=1m\nrate_iops=1", "rate=1m\nrate_min=2m", "size=1k", "bssplit=4k/50:8k/50\nbs=8k", "bsrange=1k-4k\nbs=8k",
     "bssplit=4k/50:8k/50\nbsrange=4k-8k", "hipri", "fixedbufs",
+    "write_hist_log", "log_hist_msec=0\nwrite_hist_log",
     "ioengine=libaio\nhipri", "ioengine=io_uring\nsqthread_poll_cpu=1", "write_bw_log=", "description=", "runtime=-5",
     "thinktime_blocks=0", "randseed=-1", "randseed=0x8000000000000000", "cpus_allowed", "percentile_list", "name=other",
     "directory=/a:/b", "${NOT_SET}=1", "rw=${NOT_SET}", "runtime=300000000000d", "ba=0", "kb_base=512", "fsync=4g",

@@ -194,7 +194,7 @@ def _measure_logging(asked: Asked, requests: Path | None) -> None:
             on_interval=listeners.interval,
             on_message=progress.message,
             on_start=listeners.started,
-            ceiling=runner.measure_ceiling() if asked.ceiling else None,
+            ceiling=runner.measure_ceiling(asked.jobs) if asked.ceiling else None,
         )
     with process.results_first():
         _report(record, listeners.stats, asked)

@@ -6,8 +6,8 @@ does it around one run. Changes nothing on the machine and issues no measured I/
 """
 
 from iogauge.machine.facts import machine_facts
-from iogauge.machine.judge import Observations, RowFigures, judge
+from iogauge.machine.judge import Observations, RowFigures, Tail, judge
 from iogauge.machine.warnings import warning
 from iogauge.machine.watch import Watch
 
-__all__ = ["Observations", "RowFigures", "Watch", "judge", "machine_facts", "warning"]
+__all__ = ["Observations", "RowFigures", "Tail", "Watch", "judge", "machine_facts", "warning"]

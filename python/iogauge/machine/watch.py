@@ -106,17 +106,35 @@ class Watch:
 
 
 def _read_files(plan: RunPlan) -> Iterator[FilePlan]:
-    """Each region once, of the files that will be read from a real target."""
+    """Each region once, of the files that will be read from a real target as they are: not written by then."""
     seen = set()
+    written: list[FilePlan] = []
     for stage in plan.stages:
         for worker in stage.workers:
             if worker.engine.kind is EngineKind.NULL or "read" not in worker.pattern.rw.directions:
                 continue
             for file in worker.files:
                 region = (file.path, file.region_offset_bytes, file.region_bytes)
-                if file.fd >= 0 and region not in seen:
+                if file.fd >= 0 and region not in seen and not _covered(file, written):
                     seen.add(region)
                     yield file
+        written += [
+            file
+            for worker in stage.workers
+            if "write" in worker.pattern.rw.directions and worker.engine.kind is not EngineKind.NULL
+            for file in worker.files
+        ]
+
+
+def _covered(file: FilePlan, written: Sequence[FilePlan]) -> bool:
+    """Whether these regions, all together, hold the whole of a file's."""
+    reached = file.region_offset_bytes
+    same = (other for other in written if other.path == file.path)
+    for other in sorted(same, key=lambda other: other.region_offset_bytes):
+        if other.region_offset_bytes > reached:
+            break
+        reached = max(reached, other.region_offset_bytes + other.region_bytes)
+    return reached >= file.region_offset_bytes + file.region_bytes
 
 
 def _foreign(

@@ -7,8 +7,9 @@ Time in ms since the row's measured start, latencies in ns, bandwidth in KiB/s (
 With ``log_avg_msec`` (and for histograms ``log_hist_msec``) lines come from the run's intervals while it runs;
 without it, one line a request from the request log, afterwards. Memory does not grow with the run either way.
 
-Differences from fio, all deliberate: an engine that has no slat has no log of it; a window without I/O is a line with zeros (a latency log, where zero would
-be a lie, has no line for it); and a group that is reported as one row has one file, numbered as its first worker.
+Differences from fio, all deliberate: an engine that has no slat has no log of it; a window without I/O is a line with
+zeros (a latency log, where zero would be a lie, has no line for it); and a group that is reported as one row has one
+file, numbered as its first worker.
 As in fio, what is left at the end and shorter than half a window has a line for its latencies, but none for rates.
 
 Source: peers.md section 3 (Logs), and the files of fio 3.33.

@@ -2,9 +2,9 @@
 
 Every key that a job has in fio 3.33 is there with fio's meaning and unit (bw in KiB/s, runtime in ms, rates of
 intervals in KiB/s and IOPS), and as in fio ``slat_percentiles``, ``clat_percentiles`` and ``lat_percentiles`` say which
-of ``slat_ns``, ``clat_ns`` and ``lat_ns`` have percentiles and bins. Beside ``lat_ns``: ``response_ns``, ``queued_ns``
-and ``lateness_ns`` for every direction and ``loop_gap_ns`` for the job, always with percentiles. At the top, ``iogauge`` holds what fio has no place for:
-seed, warnings, requests in flight, ceiling, clock, and the sample each quantile needs.
+of ``slat_ns``, ``clat_ns`` and ``lat_ns`` have percentiles and bins. Beside them: ``response_ns``, ``queued_ns`` and
+``lateness_ns`` for every direction and ``loop_gap_ns`` for the job, always with percentiles. At the top, ``iogauge``
+holds what fio has no place for: seed, warnings, requests in flight, ceiling, clock, and the sample each quantile needs.
 
 Differences from fio, all deliberate:
 

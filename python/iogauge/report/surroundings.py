@@ -1,7 +1,8 @@
 """What surrounds a run's figures: the devices' own account, the generator's limits, requests that never came back.
 
 A mean latency is split by the block device's ``stat``: what block layer and device took, and what the rest, the
-system calls and the wake-up, added. The warnings are rendered apart, since they belong on another stream.
+system calls and the wake-up, added. Its counters are read before and after a run, and know nothing of ramps. The
+warnings are rendered apart, since they belong on another stream.
 
 Source: methods.md section 3; peers.md section 6 (d) and (e).
 """
@@ -46,6 +47,7 @@ def in_flight(request: InFlight) -> str:
 
 def _device(record: RunRecord, stat: DeviceStat) -> list[str]:
     found: list[str] = []
+    ramp = ", ramp included" if has_ramp(record) else ""
     for direction, ios, spent_ns in (
         (Direction.READ, stat.read_ios, stat.read_ns),
         (Direction.WRITE, stat.write_ios, stat.write_ns),
@@ -55,9 +57,7 @@ def _device(record: RunRecord, stat: DeviceStat) -> list[str]:
         if not ios:
             continue
         mean_ns = spent_ns / ios
-        text = (
-            f"{direction.value}: {ios:,} I/Os, mean {quantities.duration(mean_ns)} in block layer and device"
-        )
+        text = f"{direction.value}: {ios:,} I/Os, mean {quantities.duration(mean_ns)} in block layer and device{ramp}"
         lat = _lat_on(record, stat.device, direction)
         # Flushes are not the syncs that caused them: one fsync may send several, or none.
         if lat.count and direction is not Direction.SYNC:
@@ -67,6 +67,11 @@ def _device(record: RunRecord, stat: DeviceStat) -> list[str]:
     if found:
         found += labelled("", f"busy {quantities.percent(min(busy, 1.0))} of the time", indent="", width=11)
     return found
+
+
+def has_ramp(record: RunRecord) -> bool:
+    """Return whether any job has a ramp."""
+    return any(job.ramp_time_ns for job in record.jobs.jobs)
 
 
 def _share(ios: int, mean_ns: float, lat: Histogram) -> str:

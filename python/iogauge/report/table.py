@@ -17,7 +17,7 @@ from iogauge.report import fio_buckets, quantities, surroundings
 from iogauge.report.grid import WIDTH, aligned, labelled
 from iogauge.report.interval_stats import IntervalStats
 from iogauge.report.rows import Row, fraction, rows, supported
-from iogauge.schema import BlockSize, Direction, EngineKind, Job, Kind, RunRecord, WorkerResult
+from iogauge.schema import BlockSize, Code, Direction, EngineKind, Job, Kind, RunRecord, WorkerResult
 from iogauge.stats.histogram import Histogram
 
 SHOWN = (1, 10, 50, 90, 95, 99, 99.5, 99.9, 99.95, 99.99)
@@ -228,12 +228,27 @@ def _cost(row: Row) -> list[str]:
     lines = []
     if ios:
         each = f"{quantities.duration(round(user_ns / ios))} user + {quantities.duration(round(system_ns / ios))}"
-        lines += labelled("CPU per I/O", f"{each} system")
+        apart = "; kernel threads not included" if _kernel_threads(row) else ""
+        lines += labelled("CPU per I/O", f"{each} system{apart}")
     gap = row.loop_gap
     if gap.count:
         ends = f"p99 {_quantile(gap, 0.99)}, max {_cell(gap.max)}".replace("  ", " ")
         lines += labelled("loop gap", f"{ends} between two rounds of a worker")
     return lines
+
+
+def _kernel_threads(row: Row) -> bool:
+    """Whether threads of the kernel did part of the work: those that poll a ring, and those that block in its place."""
+    rings = [plan for plan in row.plans if plan.engine.kind is EngineKind.IO_URING]
+    handed_over = any(
+        warning.code is Code.ENGINE_FALLBACK
+        and "kernel thread" in warning.message
+        and file.path in warning.message
+        for warning in row.record.warnings
+        for plan in rings
+        for file in plan.files
+    )
+    return handed_over or any(plan.engine.sqthread_poll for plan in rings)
 
 
 def _workers(row: Row) -> list[str]:

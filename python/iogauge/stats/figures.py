@@ -40,7 +40,8 @@ class StepFigures:
     in_flight: int
     loop_gap_max_ns: int
     device_mean_ns: float | None
-    """Mean time of a read in block layer and device, by the kernel's own count; ``None`` where it keeps none."""
+    """Mean time of a read in block layer and device, by the kernel's own count, ramp included; ``None`` where it keeps
+    none."""
     moments: tuple[Moment, ...]
 
 

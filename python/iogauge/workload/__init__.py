@@ -4,8 +4,8 @@
 >>> job_file.jobs[0].rw, job_file.jobs[0].bs.read.minimum_bytes
 (<Rw.RANDREAD: 'randread'>, 8192)
 
-Meanings and defaults are those of fio's code, where it and its manual disagree. There is one deliberate difference:
-where a job does not set iodepth_batch, submission and reaping are batched as the ring allows. An option
+Meanings and defaults are those of fio's code, where it and its manual disagree. Where a job does
+not set iodepth_batch, more is submitted by one call than fio would (METHODOLOGY.md, "Different from fio"). An option
 that fio knows and iogauge does not is refused by name; no option is ever ignored. Every problem is an
 ``IogaugeError`` with the place, the section, the option and a hint.
 

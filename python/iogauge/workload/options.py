@@ -173,9 +173,9 @@ _DEPTH = (
         "iodepth_batch",
         Category.DEPTH,
         count(0, DEEPEST),
-        "as the ring allows (fio: 1)",
-        "I/Os submitted at a time; 0 means iodepth. Where it is not set, submission and reaping are batched as the "
-        "ring allows: the one deliberate difference from fio.",
+        "a quarter of iodepth (fio: 1)",
+        "I/Os submitted by one call at most; 0 means iodepth. Where it is not set, up to a quarter of iodepth is. "
+        "This differs from fio.",
         aliases=("iodepth_batch_submit",),
     ),
     entry(
@@ -190,8 +190,8 @@ _DEPTH = (
         "iodepth_batch_complete_max",
         Category.DEPTH,
         count(0, DEEPEST),
-        "as the ring allows (fio: the minimum)",
-        "Completions taken at a time at most.",
+        "all that there are (fio: the minimum)",
+        "Completions taken at a time at most. Once this, the minimum or iodepth_batch is set, its default is fio's.",
     ),
     entry(
         "iodepth_low",

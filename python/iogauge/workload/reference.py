@@ -24,10 +24,11 @@ as it was: `rate=,10m` limits writes and trims only. A value in parentheses is c
 `include FILE` reads options from FILE. `${NAME}` is replaced from the environment; `$ncpus`, `$pagesize` and
 `$mb_memory` by what the machine has.
 
-**Different from fio, deliberately**: where `iodepth_batch` is not set, submission and reaping are batched as the ring
-allows instead of one by one. Values that fio reads only in part (`size=1.5g` is one byte in fio, `runtime=10sec` ten
-microseconds, `bs = 4k` four bytes) are errors, and so are shares that do not add up, an unset variable, and
-`time_based` without `runtime`.
+**Different from fio, deliberately**: [the whole list](../METHODOLOGY.md#different-from-fio-deliberately) is in
+METHODOLOGY.md. Two that matter here: where `iodepth_batch` is not set, up to a quarter of the queue is submitted by one
+call, and all completions that are there are taken at once, instead of one by one. And values that fio reads only in
+part (`size=1.5g` is one byte in fio, `runtime=10sec` ten microseconds, `bs = 4k` four bytes) are errors, as are shares
+that do not add up, an unset variable, `time_based` without `runtime`, and `write_hist_log` without `log_hist_msec`.
 """
 
 
