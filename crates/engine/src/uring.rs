@@ -55,6 +55,7 @@ pub struct Uring {
     waiter: Waiter,
     /// The last instant that `submit` stamped.
     stamp: Nanos,
+    polls: bool,
     ring: Ring,
     slots: Box<[Slot]>,
     /// In flight in the kernel.
@@ -119,6 +120,7 @@ impl Uring {
             clock,
             waiter,
             stamp: 0,
+            polls: mode.poll,
             ring,
             slots: vec![Slot::default(); plan.iodepth as usize].into(),
             in_flight: 0,
@@ -129,16 +131,6 @@ impl Uring {
             buffers,
             files,
         })
-    }
-
-    /// Whether this thread has to do the request itself.
-    #[inline(always)]
-    fn blocks(&self, request: &Request) -> bool {
-        match request.kind {
-            Kind::Read | Kind::Write => false,
-            Kind::Trim => self.templates[request.target as usize].trim == Trim::Blocking,
-            Kind::Sync | Kind::DataSync => self.ring.mode.poll,
-        }
     }
 
     /// How many entries the ring takes now, at least one. It has room for iodepth, unless that is more than any ring
@@ -298,14 +290,14 @@ impl Engine for Uring {
     fn submit(&mut self, requests: &[Request]) -> Result<usize, Error> {
         let limit = self.submit_limit.min(self.room());
         let requests = &requests[..requests.len().min(limit)];
-        let count = requests
-            .iter()
-            .position(|request| self.blocks(request))
-            .unwrap_or(requests.len());
-        if count == 0 {
-            let Some(request) = requests.first() else {
-                return Ok(0);
-            };
+        let Some(request) = requests.first() else {
+            return Ok(0);
+        };
+        if blocks(
+            &self.templates[request.target as usize],
+            self.polls,
+            request,
+        ) {
             let start = self.clock.now();
             let file = &self.files[request.target as usize];
             let result =
@@ -321,17 +313,22 @@ impl Engine for Uring {
             });
             return Ok(1);
         }
-        let requests = &requests[..count];
-        for request in requests {
-            self.buffers.prepare(request);
-        }
+        // One pass over the requests: they and their entries are cold after the kernel's work.
+        let mut count = 0;
         let mut queue = self.ring.submission();
         for request in requests {
-            let entry = self.templates[request.target as usize].entry(request, &self.buffers);
+            let template = &self.templates[request.target as usize];
+            if blocks(template, self.polls, request) {
+                break;
+            }
+            self.buffers.prepare(request);
+            let entry = template.entry(request, &self.buffers);
             // SAFETY: buffer and descriptor belong to this engine and stay until the completion, or, if that never
             // comes, for good (see `drop`).
             unsafe { queue.push(&entry.into_entry()) }.expect("no more requests than room");
+            count += 1;
         }
+        let requests = &requests[..count];
         let start = self.clock.now();
         drop(queue);
         self.hand_over(count as u32)?;
@@ -388,6 +385,16 @@ impl Engine for Uring {
             self.take(self.reap_limit - taken, done);
         }
         Ok(())
+    }
+}
+
+/// Whether this thread has to do the request itself.
+#[inline(always)]
+fn blocks(template: &Template, polls: bool, request: &Request) -> bool {
+    match request.kind {
+        Kind::Read | Kind::Write => false,
+        Kind::Trim => template.trim == Trim::Blocking,
+        Kind::Sync | Kind::DataSync => polls,
     }
 }
 

@@ -215,8 +215,6 @@ impl<H: Handover> Recorder<H> {
         let direction = request.kind.direction() as usize;
         let lat = completion.done - completion.start;
         let flagged = self.flagged(completion.start, lat);
-        let ready = request.ready.min(completion.start);
-        let lateness = completion.start - ready;
         let bytes = match completion.result {
             Ok(bytes) => bytes,
             Err(errno) => {
@@ -226,19 +224,25 @@ impl<H: Handover> Recorder<H> {
                 return;
             }
         };
-        let alike = Alike {
+        let slat = completion
+            .issued
+            .map_or(0, |issued| issued - completion.start);
+        let mut alike = Alike {
             direction,
-            values: [
-                lat,
-                completion.done - completion.issued.unwrap_or(completion.start),
-                completion
-                    .issued
-                    .map_or(0, |issued| issued - completion.start),
-                completion.done - request.intended.min(ready),
-                ready - request.intended.min(ready),
-                lateness,
-            ],
+            values: [lat, lat - slat, slat, 0, 0, 0],
         };
+        let mut late = false;
+        if self.scheduled {
+            let ready = request.ready.min(completion.start);
+            let intended = request.intended.min(ready);
+            let lateness = completion.start - ready;
+            late = lateness > LATE;
+            alike.values[3..].copy_from_slice(&[
+                completion.done - intended,
+                ready - intended,
+                lateness,
+            ]);
+        }
         if !alike.same(&self.alike) {
             self.flush();
             self.alike = alike;
@@ -252,7 +256,7 @@ impl<H: Handover> Recorder<H> {
         counts.bytes += u64::from(bytes);
         counts.short += u64::from(bytes < request.length_bytes);
         counts.flagged += u64::from(flagged);
-        counts.late += u64::from(self.scheduled && lateness > LATE);
+        counts.late += u64::from(late);
     }
 
     /// Brings what was held back because it was alike into the histograms.
