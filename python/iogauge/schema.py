@@ -240,7 +240,7 @@ class Job(Model):
     """Alignment of random offsets in bytes; 0 means the direction's smallest block size."""
     iodepth: Positive = 1
     iodepth_batch: NonNegative | None = None
-    """None: up to a quarter of the iodepth in one call. (fio: 1.) 0 means the iodepth, as in fio."""
+    """None: up to an eighth of the iodepth in one call. (fio: 1.) 0 means the iodepth, as in fio."""
     iodepth_batch_complete_min: NonNegative | None = None
     iodepth_batch_complete_max: NonNegative | None = None
     iodepth_low: Positive | None = None
@@ -396,7 +396,7 @@ class EnginePlan(Model):
     sqthread_poll: bool
     sqthread_poll_cpu: NonNegative | None
     submit_batch: Positive | None
-    """At most so many requests a submission; None: a quarter of the iodepth (crates/engine/src/batch.rs says why)."""
+    """At most so many requests a submission; None: an eighth of the iodepth (crates/engine/src/batch.rs says why)."""
     reap_batch: Positive | None
     """At most so many completions taken at a time; None: all that are there."""
 

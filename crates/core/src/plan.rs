@@ -198,7 +198,7 @@ pub struct EnginePlan {
     pub registerfiles: bool,
     pub sqthread_poll: bool,
     pub sqthread_poll_cpu: Option<u32>,
-    /// At most so many requests a submission; `None`: a quarter of the iodepth (the engine's `batch.rs` says why).
+    /// At most so many requests a submission; `None`: an eighth of the iodepth (the engine's `batch.rs` says why).
     pub submit_batch: Option<u32>,
     /// At most so many completions taken at a time; `None`: all that are there.
     pub reap_batch: Option<u32>,

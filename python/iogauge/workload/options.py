@@ -173,8 +173,8 @@ _DEPTH = (
         "iodepth_batch",
         Category.DEPTH,
         count(0, DEEPEST),
-        "a quarter of iodepth (fio: 1)",
-        "I/Os submitted by one call at most; 0 means iodepth. Where it is not set, up to a quarter of iodepth is. "
+        "an eighth of iodepth (fio: 1)",
+        "I/Os submitted by one call at most; 0 means iodepth. Where it is not set, up to an eighth of iodepth is. "
         "This differs from fio.",
         aliases=("iodepth_batch_submit",),
     ),

@@ -25,7 +25,7 @@ as it was: `rate=,10m` limits writes and trims only. A value in parentheses is c
 `$mb_memory` by what the machine has.
 
 **Different from fio, deliberately**: [the whole list](../METHODOLOGY.md#different-from-fio-deliberately) is in
-METHODOLOGY.md. Two that matter here: where `iodepth_batch` is not set, up to a quarter of the queue is submitted by one
+METHODOLOGY.md. Two that matter here: where `iodepth_batch` is not set, up to an eighth of the queue is submitted by one
 call, and all completions that are there are taken at once, instead of one by one. And values that fio reads only in
 part (`size=1.5g` is one byte in fio, `runtime=10sec` ten microseconds, `bs = 4k` four bytes) are errors, as are shares
 that do not add up, an unset variable, `time_based` without `runtime`, and `write_hist_log` without `log_hist_msec`.
