@@ -35,8 +35,7 @@ def judged(found: dict[str, Any]) -> None:
     assert found["missing"] == []
     assert found["steps"][0]["achieved_Bps"] == 0
     assert all(step["iops"] > 0 and step["errors"] == 0 for step in found["steps"])
-    # More than asked is right too: what was late in the ramp is caught up in the measured time.
-    assert all(step["achieved_Bps"] > 0 for step in found["steps"][1:])
+    assert all(0 < step["achieved_Bps"] <= 1.1 * step["asked_Bps"] for step in found["steps"][1:])
 
 
 def test_on_a_file(tmp_path: Path) -> None:

@@ -11,8 +11,8 @@ pub mod recorder;
 pub mod request;
 pub mod results;
 pub mod stage;
-#[cfg(test)]
-mod testing;
+#[cfg(any(test, feature = "testing"))]
+pub mod testing;
 pub mod time;
 pub mod worker;
 

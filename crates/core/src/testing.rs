@@ -1,4 +1,4 @@
-//! Plans for the tests of this crate: small, and ordinary unless a test says otherwise.
+//! Plans for tests: small, and ordinary unless a test says otherwise.
 
 use crate::plan::{
     BufferPlan, Distribution, EngineKind, EnginePlan, FilePlan, PatternPlan, PerDirection, Rw,
@@ -6,10 +6,10 @@ use crate::plan::{
 };
 
 /// Bytes of a request, unless a test says otherwise.
-pub(crate) const BLOCK: u64 = 4096;
+pub const BLOCK: u64 = 4096;
 
 /// The same for every direction.
-pub(crate) fn same<T: Clone>(value: T) -> PerDirection<T> {
+pub fn same<T: Clone>(value: T) -> PerDirection<T> {
     PerDirection {
         read: value.clone(),
         write: value.clone(),
@@ -18,7 +18,7 @@ pub(crate) fn same<T: Clone>(value: T) -> PerDirection<T> {
 }
 
 /// So many requests a second; 0: no schedule.
-pub(crate) fn iops(rate_iops: u64) -> SchedulePlan {
+pub fn iops(rate_iops: u64) -> SchedulePlan {
     SchedulePlan {
         rate_iops,
         rate_Bps: 0,
@@ -27,7 +27,7 @@ pub(crate) fn iops(rate_iops: u64) -> SchedulePlan {
 }
 
 /// 4 KiB at a depth of eight, once over a region of 256 blocks without a random map.
-pub(crate) fn plan(rw: Rw) -> WorkerPlan {
+pub fn plan(rw: Rw) -> WorkerPlan {
     let block = BLOCK as u32;
     let sizes = SizesPlan {
         minimum_bytes: block,
@@ -99,7 +99,7 @@ pub(crate) fn plan(rw: Rw) -> WorkerPlan {
 }
 
 /// A region of so many blocks.
-pub(crate) fn file(blocks: u64) -> FilePlan {
+pub fn file(blocks: u64) -> FilePlan {
     FilePlan {
         path: "simulated".into(),
         fd: -1,
@@ -111,6 +111,6 @@ pub(crate) fn file(blocks: u64) -> FilePlan {
 }
 
 /// Workers that start together.
-pub(crate) fn stage(workers: Vec<WorkerPlan>) -> StagePlan {
+pub fn stage(workers: Vec<WorkerPlan>) -> StagePlan {
     StagePlan { workers }
 }

@@ -8,7 +8,9 @@
 //! to the generator too: a slot counts as free from the instant at which it would have been, had its last request
 //! started in time. Otherwise two seconds lost by the generator would look like two seconds of queueing.
 
+mod burst;
 mod limits;
+mod slots;
 
 use crate::generate::{Io, Pattern, PatternError, Schedule, child_seed};
 use crate::plan::{Rw, WorkerPlan};
@@ -16,15 +18,7 @@ use crate::recorder::{self, LATE};
 use crate::request::{Completion, Direction, Errno, Kind, Request, Want};
 use crate::time::Nanos;
 use limits::{Counted, Limits, Think};
-
-/// One of the worker's `iodepth` places for a request.
-#[derive(Clone, Copy, Debug)]
-struct Slot {
-    request: Request,
-    /// When it became free, or would have, had its last request started in time.
-    free_at: Nanos,
-    busy: bool,
-}
+use slots::Slots;
 
 /// See the module's text.
 #[derive(Debug)]
@@ -33,19 +27,13 @@ pub struct Worker {
     /// When requests are due since the worker's start, by direction: read, write, trim.
     schedules: [Option<Schedule>; 3],
     pending: Option<Io>,
-    slots: Box<[Slot]>,
-    /// Free slots, the longest free one first: a ring of `iodepth` entries.
-    free: Box<[u32]>,
-    free_head: usize,
-    in_flight: u32,
+    slots: Slots,
     /// Once full, it is filled again when no more than this are in flight.
     refill_at: u32,
     /// Completions to wait for at a time until then.
     complete_min: u32,
     /// Full, and waiting to be drained to `refill_at`.
     blocked: bool,
-    /// When it was last drained so far: the free slots were not to be used before.
-    drained_at: Nanos,
     draining: bool,
     start: Nanos,
     /// End of its time; `Nanos::MAX` where it has no limit.
@@ -61,6 +49,8 @@ pub struct Worker {
     replay: bool,
     /// A trimwrite's trims come with its writes and do not count beside them.
     trims_count: bool,
+    /// Nothing but the time ends it, and every request is due at once.
+    unhindered: bool,
     think: Think,
     /// When nobody looked for completions, the last time that this went on for long.
     away: (Nanos, Nanos),
@@ -89,28 +79,19 @@ impl Worker {
         let rw = plan.pattern.rw;
         Ok(Self {
             pattern: Pattern::new(&plan.pattern, &regions, plan.seed)?,
+            unhindered: !recorder::is_scheduled(plan) && plan.time_based,
             schedules: [
                 schedule(plan.schedule.read, 0),
                 schedule(plan.schedule.write, 1),
                 schedule(plan.schedule.trim, 2),
             ],
             pending: None,
-            slots: (0..plan.iodepth)
-                .map(|slot| Slot {
-                    request: Request::none(slot),
-                    free_at: 0,
-                    busy: false,
-                })
-                .collect(),
-            free: (0..plan.iodepth).collect(),
-            free_head: 0,
-            in_flight: 0,
+            slots: Slots::new(plan.iodepth),
             refill_at: plan
                 .iodepth_low
                 .min(plan.iodepth.saturating_sub(plan.complete_min.max(1))),
             complete_min: plan.complete_min.max(1),
             blocked: false,
-            drained_at: 0,
             draining: false,
             start: 0,
             end: Nanos::MAX,
@@ -139,9 +120,7 @@ impl Worker {
         } else {
             ramp_end.saturating_add(runtime)
         };
-        for slot in &mut self.slots {
-            slot.free_at = start;
-        }
+        self.slots.begin(start);
     }
 
     /// What the worker wants at `now`. `now` never goes back.
@@ -152,7 +131,7 @@ impl Worker {
         }
         if now >= self.end && !self.draining && !self.catches_up() {
             // One in flight may yet turn out to have been free in time.
-            if self.in_flight > 0 && self.owes() {
+            if self.slots.in_flight() > 0 && self.owes() {
                 return Want::Wait {
                     completions: 1,
                     until: None,
@@ -162,7 +141,7 @@ impl Worker {
         }
         if self.draining {
             // One at a time: who waits for all of them sees the first as late as the last.
-            return match self.in_flight {
+            return match self.slots.in_flight() {
                 0 => Want::Finished,
                 _ => Want::Wait {
                     completions: 1,
@@ -170,13 +149,15 @@ impl Worker {
                 },
             };
         }
-        if self.in_flight as usize == self.slots.len() {
+        if self.slots.full() {
             self.blocked = true;
         }
         if self.blocked {
-            if self.in_flight > self.refill_at {
+            if self.slots.in_flight() > self.refill_at {
                 return Want::Wait {
-                    completions: self.complete_min.min(self.in_flight - self.refill_at),
+                    completions: self
+                        .complete_min
+                        .min(self.slots.in_flight() - self.refill_at),
                     until: self.deadline(now),
                 };
             }
@@ -231,28 +212,8 @@ impl Worker {
             self.think.resumed = until;
             intended = until;
         }
-        let place = self.free[self.free_head];
-        self.free_head = if self.free_head + 1 == self.free.len() {
-            0
-        } else {
-            self.free_head + 1
-        };
-        self.in_flight += 1;
         self.count(&io);
-        let slot = &mut self.slots[place as usize];
-        slot.busy = true;
-        // Made once and stored twice: read back from the slot it would wait for its own narrower stores.
-        let request = Request {
-            slot: place,
-            target: io.target,
-            kind: io.kind,
-            offset_bytes: io.offset_bytes,
-            length_bytes: io.length_bytes,
-            intended,
-            ready: intended.max(slot.free_at).max(self.drained_at),
-        };
-        slot.request = request;
-        Want::Issue(request)
+        Want::Issue(self.slots.take(&io, intended))
     }
 
     /// Counts a request toward the limits and the next pause.
@@ -330,7 +291,7 @@ impl Worker {
 
     fn wait_until(&self, until: Nanos) -> Want {
         Want::Wait {
-            completions: self.in_flight.min(1),
+            completions: self.slots.in_flight().min(1),
             until: Some(until.min(self.end)),
         }
     }
@@ -352,15 +313,12 @@ impl Worker {
     #[cold]
     fn catches_up(&self) -> bool {
         // Where all slots are taken, whether one is free in time shows when it is.
-        let free_at = match self.in_flight as usize == self.slots.len() {
-            true => 0,
-            false => self.slots[self.free[self.free_head] as usize].free_at,
-        };
+        let free_at = self.slots.free_at().max(self.slots.drained_at);
         let resumes = self
             .think
             .until
             .map_or(self.think.resumed, |(_, until)| until);
-        self.owes() && free_at.max(resumes).max(self.drained_at) < self.end
+        self.owes() && free_at.max(resumes) < self.end
     }
 
     /// Nobody looked for completions between `from` and `to`. One that is seen then may have come at any instant between, and
@@ -385,52 +343,24 @@ impl Worker {
     }
 
     /// Takes a completion of a request that is in flight.
-    #[inline]
+    #[inline(always)] // As `next`: called for every request, from one place.
     pub fn complete(&mut self, completion: &Completion) {
-        let lost = self.lost(
-            self.slots[completion.slot as usize].request.ready,
-            completion,
-        );
-        let slot = &mut self.slots[completion.slot as usize];
-        debug_assert!(slot.busy, "slot {} completed twice", completion.slot);
-        slot.free_at = completion.done - lost;
-        slot.busy = false;
-        let kind = slot.request.kind;
-        self.free_up(completion.slot, lost > 0);
+        let ready = self.slots.request(completion.slot).ready;
+        let lost = self.lost(ready, completion);
+        let free_at = completion.done - lost;
+        let kind = self.slots.give(completion.slot, free_at, lost > 0);
         if self.blocked
-            && self.in_flight == self.refill_at
-            && self.refill_at as usize + 1 < self.slots.len()
+            && self.slots.in_flight() == self.refill_at
+            && self.refill_at as usize + 1 < self.slots.depth()
         {
-            self.drained_at = completion.done - lost;
+            self.slots.drained_at = free_at;
         }
-        if self.think.left == 0 && self.in_flight == 0 {
+        if self.think.left == 0 && self.slots.in_flight() == 0 {
             self.think.begin(completion.done);
         }
         if let Err(errno) = completion.result {
             self.fail(kind, errno, completion.done);
         }
-    }
-
-    /// Puts a slot behind the free ones, or, where it would have been free `earlier` than now, among them by that instant:
-    /// a generator in time would have taken them in that order.
-    #[inline]
-    fn free_up(&mut self, slot: u32, earlier: bool) {
-        let length = self.free.len();
-        let mut place = self.free_head + length - self.in_flight as usize;
-        if place >= length {
-            place -= length;
-        }
-        self.in_flight -= 1;
-        let free_at = self.slots[slot as usize].free_at;
-        while earlier && place != self.free_head {
-            let before = if place == 0 { length - 1 } else { place - 1 };
-            if self.slots[self.free[before] as usize].free_at <= free_at {
-                break;
-            }
-            self.free[place] = self.free[before];
-            place = before;
-        }
-        self.free[place] = slot;
     }
 
     #[cold]
@@ -454,21 +384,18 @@ impl Worker {
     /// The request in a slot: the one in flight, or the last one.
     #[inline]
     pub fn request(&self, slot: u32) -> &Request {
-        &self.slots[slot as usize].request
+        self.slots.request(slot)
     }
 
     /// How many requests are in flight.
     #[inline]
     pub fn in_flight(&self) -> u32 {
-        self.in_flight
+        self.slots.in_flight()
     }
 
     /// The requests that are in flight.
     pub fn requests_in_flight(&self) -> impl Iterator<Item = &Request> {
-        self.slots
-            .iter()
-            .filter(|slot| slot.busy)
-            .map(|slot| &slot.request)
+        self.slots.busy()
     }
 
     /// The error that ended it, if one did.

@@ -69,15 +69,7 @@ impl Loop<'_> {
             }
             desk.recorder.advance(now);
             batch.clear();
-            let want = loop {
-                match desk.worker.next(now) {
-                    Want::Issue(request) => batch.push(request),
-                    other => break Some(other),
-                }
-                if batch.len() == limit && desk.worker.in_flight() < self.iodepth {
-                    break None;
-                }
-            };
+            let want = desk.worker.fill(now, limit, &mut batch);
             let (min, until) = match want {
                 Some(Want::Finished) if batch.is_empty() => return Ok(End::Finished(now)),
                 Some(Want::Spin { until }) if batch.is_empty() => {

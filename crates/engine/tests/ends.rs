@@ -5,9 +5,10 @@ mod whole;
 
 use std::os::fd::AsRawFd;
 
-use common::{plan, same};
+use common::plan;
 use iogauge_core::plan::{EngineKind, FilePlan, Rw, SchedulePlan, StagePlan, WorkerPlan};
 use iogauge_core::stage::Stop;
+use iogauge_core::testing::same;
 use iogauge_core::time::{MILLISECOND, SECOND};
 use iogauge_engine::Error;
 use whole::{PRIME, check, engines, execute, file, iops, ios, run_plan, steered, worker};

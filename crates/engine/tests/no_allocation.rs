@@ -115,7 +115,7 @@ fn on_every_engine() {
 fn at_a_rate_and_with_a_random_map() {
     let scratch = file();
     let mut plan = WorkerPlan {
-        schedule: common::same(iops(50_000)),
+        schedule: iogauge_core::testing::same(iops(50_000)),
         ..worker(EngineKind::Null, &scratch)
     };
     plan.loops = u64::MAX;

@@ -4,8 +4,8 @@
 mod common;
 mod whole;
 
-use common::same;
 use iogauge_core::plan::{EngineKind, PerDirection, Rw, WorkerPlan};
+use iogauge_core::testing::same;
 use iogauge_core::time::{MILLISECOND, SECOND};
 use whole::{check, direction, engines, execute, file, iops, run_plan, worker};
 

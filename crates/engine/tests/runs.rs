@@ -3,8 +3,8 @@
 mod common;
 mod whole;
 
-use common::same;
 use iogauge_core::plan::{EngineKind, StagePlan, WorkerPlan};
+use iogauge_core::testing::same;
 use iogauge_core::time::MILLISECOND;
 use whole::{PRIME, check, engines, execute, file, histogram, iops, ios, run_plan, worker};
 

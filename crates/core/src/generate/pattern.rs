@@ -188,6 +188,21 @@ impl Pattern {
         }
     }
 
+    /// The next requests, at most `most`: the same that [`Self::next`] would give one by one. `None` where more has to be
+    /// decided for them than the block.
+    #[inline(always)]
+    pub(crate) fn burst(
+        &mut self,
+        most: usize,
+    ) -> Option<impl ExactSizeIterator<Item = Io> + use<'_>> {
+        let plain = self.plain.as_ref()?;
+        let left = self.pass_bytes.saturating_sub(self.issued_bytes);
+        let count = left.div_ceil(plain.length()).min(most as u64) as usize;
+        self.issued_bytes += count as u64 * plain.length();
+        let offsets = &mut self.draws.offsets;
+        Some((0..count).map(|_| plain.next(offsets)))
+    }
+
     /// As [`Self::next`], but where the pattern would choose between reads and writes, it takes the given direction: for
     /// a worker whose rates say which of the two is due. A sync that is due comes first all the same.
     #[inline]

@@ -51,6 +51,12 @@ impl Plain {
         })
     }
 
+    /// Bytes of each request.
+    #[inline(always)]
+    pub(super) fn length(&self) -> u64 {
+        u64::from(self.length)
+    }
+
     /// The next request.
     #[inline(always)]
     pub(super) fn next(&self, offsets: &mut Rng) -> Io {

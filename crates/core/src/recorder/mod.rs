@@ -12,7 +12,7 @@ pub use histogram::{Exact, Histogram, Merged};
 pub use slice::{Counts, Latency, MergedSide, MergedSlice, Side, Slice, Span};
 
 use crate::plan::WorkerPlan;
-use crate::request::{Completion, Direction, Request};
+use crate::request::{Completion, Direction, Errno, Kind, Request};
 use crate::time::{MILLISECOND, Nanos};
 
 /// A scheduled request that starts this much after it was ready is counted as late.
@@ -85,23 +85,59 @@ pub fn is_scheduled(plan: &WorkerPlan) -> bool {
             .any(|rate| rate.rate_iops > 0 || rate.rate_Bps > 0)
 }
 
-/// Equal values in a row, counted once: completions of one batch share their stamps.
-#[derive(Clone, Copy, Debug, Default)]
-struct Alike {
-    direction: usize,
-    values: [Nanos; Latency::COUNT],
+/// What decides all latencies of a completion. Completions of one batch share it, and are counted together.
+#[derive(Clone, Copy, Debug)]
+struct Instants {
+    kind: Kind,
+    /// Intended, ready, start, issued (start, where it is not stamped), done.
+    of_request: [Nanos; 5],
 }
 
-impl Alike {
+impl Instants {
+    const NONE: Self = Self {
+        kind: Kind::Read,
+        of_request: [0; 5],
+    };
+
+    #[inline(always)]
+    fn of(request: &Request, completion: &Completion) -> Self {
+        Self {
+            kind: request.kind,
+            of_request: [
+                request.intended,
+                request.ready,
+                completion.start,
+                completion.issued.unwrap_or(completion.start),
+                completion.done,
+            ],
+        }
+    }
+
     /// Equality without the call of `memcmp` that a derived one makes: this is asked of every completion.
-    #[inline]
-    fn same(&self, other: &Alike) -> bool {
+    #[inline(always)]
+    fn same(&self, other: &Self) -> bool {
         let differing = self
-            .values
+            .of_request
             .iter()
-            .zip(&other.values)
+            .zip(&other.of_request)
             .fold(0, |bits, (one, two)| bits | (one ^ two));
-        self.direction == other.direction && differing == 0
+        self.kind == other.kind && differing == 0
+    }
+
+    /// By [`Latency`].
+    #[inline]
+    fn latencies(&self) -> [Nanos; Latency::COUNT] {
+        let [intended, ready, start, issued, done] = self.of_request;
+        let ready = ready.min(start);
+        let intended = intended.min(ready);
+        [
+            done - start,
+            done - issued,
+            issued - start,
+            done - intended,
+            ready - intended,
+            start - ready,
+        ]
     }
 }
 
@@ -114,8 +150,11 @@ pub struct Recorder<H: Handover> {
     stage_start: Nanos,
     /// Absolute end of the current slice.
     until: Nanos,
-    alike: Alike,
+    /// Those of the last completion, and what completed in a row with them and is still to be counted.
+    alike: Instants,
     times: u32,
+    bytes: u64,
+    short: u32,
     /// The longest gap that requests may still have been in flight across, and the last one.
     gaps: [(Nanos, Nanos); 2],
     /// Requests have an intended time of their own, so that they can be late.
@@ -138,8 +177,10 @@ impl<H: Handover> Recorder<H> {
             },
             stage_start: 0,
             until: 0,
-            alike: Alike::default(),
+            alike: Instants::NONE,
             times: 0,
+            bytes: 0,
+            short: 0,
             gaps: [(0, 0); 2],
             late_handovers: 0,
         }
@@ -192,6 +233,8 @@ impl<H: Handover> Recorder<H> {
     pub fn gap(&mut self, length: Nanos, now: Nanos) {
         self.slice.loop_gap.record(length, 1);
         if length > LONG_GAP {
+            // What completed before was not in flight across it.
+            self.flush();
             let (from, to) = self.gaps[0];
             let kept = to - from;
             // A gap is a matter of the past where even a request begun right before its end has taken ten times as long.
@@ -209,70 +252,61 @@ impl<H: Handover> Recorder<H> {
     }
 
     /// Records a completion at its `done`.
-    #[inline]
+    #[inline(always)]
     pub fn record(&mut self, request: &Request, completion: &Completion) {
-        self.advance(completion.done);
-        let direction = request.kind.direction() as usize;
-        let lat = completion.done - completion.start;
-        let flagged = self.flagged(completion.start, lat);
-        let bytes = match completion.result {
-            Ok(bytes) => bytes,
-            Err(errno) => {
-                if let Some(side) = &mut self.slice.sides[direction] {
-                    side.counts.error(errno, 1);
-                }
-                return;
+        let instants = Instants::of(request, completion);
+        if !instants.same(&self.alike) {
+            self.begin_anew(instants, completion.done);
+        }
+        match completion.result {
+            Ok(bytes) => {
+                self.times += 1;
+                self.bytes += u64::from(bytes);
+                self.short += u32::from(bytes < request.length_bytes);
             }
-        };
-        let slat = completion
-            .issued
-            .map_or(0, |issued| issued - completion.start);
-        let mut alike = Alike {
-            direction,
-            values: [lat, lat - slat, slat, 0, 0, 0],
-        };
-        let mut late = false;
-        if self.scheduled {
-            let ready = request.ready.min(completion.start);
-            let intended = request.intended.min(ready);
-            let lateness = completion.start - ready;
-            late = lateness > LATE;
-            alike.values[3..].copy_from_slice(&[
-                completion.done - intended,
-                ready - intended,
-                lateness,
-            ]);
+            Err(errno) => self.error(request.kind, errno),
         }
-        if !alike.same(&self.alike) {
-            self.flush();
-            self.alike = alike;
-        }
-        self.times += 1;
-        let Some(side) = &mut self.slice.sides[direction] else {
-            return;
-        };
-        let counts = &mut side.counts;
-        counts.ios += 1;
-        counts.bytes += u64::from(bytes);
-        counts.short += u64::from(bytes < request.length_bytes);
-        counts.flagged += u64::from(flagged);
-        counts.late += u64::from(late);
     }
 
-    /// Brings what was held back because it was alike into the histograms.
+    /// What completes from here on is unlike what did before.
+    fn begin_anew(&mut self, instants: Instants, done: Nanos) {
+        self.flush();
+        self.advance(done);
+        self.alike = instants;
+    }
+
+    #[cold]
+    fn error(&mut self, kind: Kind, errno: Errno) {
+        if let Some(side) = &mut self.slice.sides[kind.direction() as usize] {
+            side.counts.error(errno, 1);
+        }
+    }
+
+    /// Counts the completions that were held back because they were alike.
     #[inline]
     fn flush(&mut self) {
-        if self.times == 0 {
+        let times = u64::from(self.times);
+        if times == 0 {
             return;
         }
-        if let Some(side) = &mut self.slice.sides[self.alike.direction] {
-            for (histogram, &value) in side.histograms.iter_mut().zip(&self.alike.values) {
+        let values = self.alike.latencies();
+        let [_, _, start, _, done] = self.alike.of_request;
+        let flagged = self.flagged(start, done - start);
+        if let Some(side) = &mut self.slice.sides[self.alike.kind.direction() as usize] {
+            for (histogram, &value) in side.histograms.iter_mut().zip(&values) {
                 if let Some(histogram) = histogram {
                     histogram.record(value, self.times);
                 }
             }
+            let late = self.scheduled && values[Latency::Lateness as usize] > LATE;
+            let counts = &mut side.counts;
+            counts.ios += times;
+            counts.bytes += self.bytes;
+            counts.short += u64::from(self.short);
+            counts.flagged += u64::from(flagged) * times;
+            counts.late += u64::from(late) * times;
         }
-        self.times = 0;
+        (self.times, self.bytes, self.short) = (0, 0, 0);
     }
 
     /// Ends at `now`: the last slice, cut there.

@@ -1,5 +1,6 @@
 //! The worker over virtual time, against a simulated target: no engine, no thread, no clock.
 
+mod burst;
 mod depth;
 mod ends;
 mod invariants;

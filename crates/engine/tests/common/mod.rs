@@ -6,10 +6,8 @@ use std::os::fd::AsRawFd;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use iogauge_core::plan::{
-    BufferPlan, Distribution, EngineKind, EnginePlan, FilePlan, PatternPlan, PerDirection, Rw,
-    SchedulePlan, SizesPlan, SyncMode, WorkerPlan,
-};
+use iogauge_core::plan::{BufferPlan, EngineKind, EnginePlan, FilePlan, Rw, WorkerPlan};
+use iogauge_core::testing;
 use iogauge_core::{Completion, Kind, Request};
 use iogauge_engine::{Clock, Engine, Error, UseEngine, Waiter};
 
@@ -63,86 +61,21 @@ impl Drop for Scratch {
     }
 }
 
-pub fn same<T: Clone>(value: T) -> PerDirection<T> {
-    PerDirection {
-        read: value.clone(),
-        write: value.clone(),
-        trim: value,
-    }
-}
-
 /// 4 KiB requests at a depth of eight, random content, nothing special.
 pub fn plan(kind: EngineKind, rw: Rw, files: Vec<FilePlan>) -> WorkerPlan {
-    let sizes = SizesPlan {
-        minimum_bytes: 4096,
-        maximum_bytes: 4096,
-        split: Vec::new(),
-        align_bytes: 4096,
-    };
+    let ordinary = testing::plan(rw);
     WorkerPlan {
-        name: "test".into(),
-        job: 0,
-        clone: 0,
-        row: 0,
-        seed: 42,
         engine: EnginePlan {
             kind,
-            direct: false,
-            sync: SyncMode::None,
-            hipri: false,
-            fixedbufs: false,
-            registerfiles: false,
-            sqthread_poll: false,
-            sqthread_poll_cpu: None,
-            submit_batch: None,
-            reap_batch: None,
+            ..ordinary.engine
         },
-        pattern: PatternPlan {
-            rw,
-            sequence: 0,
-            sizes: same(sizes),
-            distribution: same(Distribution::Random),
-            percentage_random: same(100.0),
-            rwmix_read_percent: 50.0,
-            random_map: false,
-            fsync_every: 0,
-            fdatasync_every: 0,
+        buffers: BufferPlan {
+            scramble: true,
+            ..ordinary.buffers
         },
         files,
-        buffers: BufferPlan {
-            refill: false,
-            zero: false,
-            scramble: true,
-            compress_percent: 0.0,
-            dedupe_percent: 0.0,
-        },
-        iodepth: 8,
-        iodepth_low: 8,
         complete_min: 1,
-        runtime_ns: 0,
-        time_based: false,
-        ramp_ns: 0,
-        start_delay_ns: 0,
-        io_bytes: 0,
-        number_ios: 0,
-        loops: 1,
-        schedule: same(SchedulePlan {
-            rate_iops: 0,
-            rate_Bps: 0,
-            rate_min_Bps: 0,
-        }),
-        poisson: false,
-        thinktime_ns: 0,
-        thinktime_spin_ns: 0,
-        thinktime_blocks: 1,
-        cpus: Vec::new(),
-        replay_loops: true,
-        spin: false,
-        exitall: false,
-        group: 0,
-        invalidate: false,
-        continue_on_read_error: false,
-        continue_on_write_error: false,
+        ..ordinary
     }
 }
 

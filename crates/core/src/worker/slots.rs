@@ -1,0 +1,144 @@
+//! The worker's `iodepth` places for requests, and in which order they are used.
+
+use crate::generate::Io;
+use crate::request::{Kind, Request};
+use crate::time::Nanos;
+
+/// One place: a cache line, not parts of two.
+#[derive(Clone, Copy, Debug)]
+#[repr(align(64))]
+struct Slot {
+    request: Request,
+    /// When it became free, or would have, had its last request started in time.
+    free_at: Nanos,
+    busy: bool,
+}
+
+/// All places.
+#[derive(Debug)]
+pub(super) struct Slots {
+    slots: Box<[Slot]>,
+    /// Free slots, the longest free one first: a ring of `iodepth` entries.
+    free: Box<[u32]>,
+    free_head: usize,
+    in_flight: u32,
+    /// When the queue was last drained as far as it is drained: the free slots were not to be used before.
+    pub(super) drained_at: Nanos,
+}
+
+impl Slots {
+    /// `depth` free slots.
+    pub(super) fn new(depth: u32) -> Self {
+        let slot = |slot| Slot {
+            request: Request::none(slot),
+            free_at: 0,
+            busy: false,
+        };
+        Self {
+            slots: (0..depth).map(slot).collect(),
+            free: (0..depth).collect(),
+            free_head: 0,
+            in_flight: 0,
+            drained_at: 0,
+        }
+    }
+
+    /// All of them are free from `start` on.
+    pub(super) fn begin(&mut self, start: Nanos) {
+        for slot in &mut self.slots {
+            slot.free_at = start;
+        }
+    }
+
+    /// How many there are.
+    #[inline(always)]
+    pub(super) fn depth(&self) -> usize {
+        self.slots.len()
+    }
+
+    /// How many are taken.
+    #[inline(always)]
+    pub(super) fn in_flight(&self) -> u32 {
+        self.in_flight
+    }
+
+    /// Whether all are taken.
+    #[inline(always)]
+    pub(super) fn full(&self) -> bool {
+        self.in_flight as usize == self.slots.len()
+    }
+
+    /// The requests that take them.
+    pub(super) fn busy(&self) -> impl Iterator<Item = &Request> {
+        self.slots
+            .iter()
+            .filter(|slot| slot.busy)
+            .map(|slot| &slot.request)
+    }
+
+    /// The request in a slot: the one in flight, or the last one.
+    #[inline(always)]
+    pub(super) fn request(&self, slot: u32) -> &Request {
+        &self.slots[slot as usize].request
+    }
+
+    /// When the slot that is taken next became free; zero where all are taken.
+    pub(super) fn free_at(&self) -> Nanos {
+        if self.full() {
+            return 0;
+        }
+        self.slots[self.free[self.free_head] as usize].free_at
+    }
+
+    /// Takes the slot that has been free longest; there must be one.
+    #[inline(always)]
+    pub(super) fn take(&mut self, io: &Io, intended: Nanos) -> Request {
+        let place = self.free[self.free_head];
+        self.free_head += 1;
+        if self.free_head == self.free.len() {
+            self.free_head = 0;
+        }
+        self.in_flight += 1;
+        let slot = &mut self.slots[place as usize];
+        slot.busy = true;
+        // Made once and stored twice: read back from the slot it would wait for its own narrower stores.
+        let request = Request {
+            slot: place,
+            target: io.target,
+            kind: io.kind,
+            offset_bytes: io.offset_bytes,
+            length_bytes: io.length_bytes,
+            intended,
+            ready: intended.max(slot.free_at).max(self.drained_at),
+        };
+        slot.request = request;
+        request
+    }
+
+    /// Frees a slot as of `free_at`, and says what its request did. It goes behind the free ones, or, where it would have
+    /// been free `earlier` than now, among them by that instant: a generator in time would have taken them in that order.
+    #[inline(always)]
+    pub(super) fn give(&mut self, slot: u32, free_at: Nanos, earlier: bool) -> Kind {
+        let given = &mut self.slots[slot as usize];
+        debug_assert!(given.busy, "slot {slot} completed twice");
+        given.free_at = free_at;
+        given.busy = false;
+        let kind = given.request.kind;
+        let length = self.free.len();
+        let mut place = self.free_head + length - self.in_flight as usize;
+        if place >= length {
+            place -= length;
+        }
+        self.in_flight -= 1;
+        while earlier && place != self.free_head {
+            let before = if place == 0 { length - 1 } else { place - 1 };
+            if self.slots[self.free[before] as usize].free_at <= free_at {
+                break;
+            }
+            self.free[place] = self.free[before];
+            place = before;
+        }
+        self.free[place] = slot;
+        kind
+    }
+}
