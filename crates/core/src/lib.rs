@@ -5,11 +5,14 @@
 
 #![forbid(unsafe_code)]
 
+pub mod busy;
 pub mod generate;
+pub mod log_record;
 pub mod plan;
 pub mod recorder;
 pub mod request;
 pub mod results;
+pub mod rows;
 pub mod stage;
 #[cfg(any(test, feature = "testing"))]
 pub mod testing;

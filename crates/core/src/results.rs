@@ -5,6 +5,8 @@ use std::collections::BTreeMap;
 use base64::Engine as _;
 use serde::{Serialize, Serializer};
 
+use crate::busy::Busy;
+use crate::plan::WorkerPlan;
 use crate::recorder::{Exact, Latency, Merged, MergedSide, MergedSlice, Span};
 use crate::request::{Direction, Request};
 use crate::stage::Stop;
@@ -170,6 +172,30 @@ pub struct WorkerResult {
     pub log_dropped: u64,
     pub error: Option<String>,
     pub stuck: bool,
+}
+
+/// Requests that were due and not issued are counted up to so many.
+pub const MOST_OVERDUE: u64 = 10_000_000;
+
+impl WorkerResult {
+    /// A worker that ended `end_ns` after its stage began. What its thread cost, and how it ended, is left empty.
+    pub fn new(plan: &WorkerPlan, stage: u32, end_ns: Nanos, busy: &Busy) -> Self {
+        Self {
+            name: plan.name.clone(),
+            row: plan.row,
+            stage,
+            pinned: plan.cpus.len() == 1,
+            start_ns: (plan.start_delay_ns + plan.ramp_ns).min(end_ns),
+            end_ns,
+            submit_calls: busy.submit_calls,
+            reap_calls: busy.reap_calls,
+            submit_batch: busy.submit_batch.to_vec(),
+            reap_batch: busy.reap_batch.to_vec(),
+            depth: busy.depth.to_vec(),
+            depth_mean: busy.depth_mean(),
+            ..Self::default()
+        }
+    }
 }
 
 /// One reported row: a worker, or a group of them merged.

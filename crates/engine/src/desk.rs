@@ -8,62 +8,12 @@
 use std::cell::UnsafeCell;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use iogauge_core::busy::Busy;
 use iogauge_core::recorder::{Handover, Recorder, Slice};
 use iogauge_core::{Nanos, Worker};
 
 use crate::barrier::Light;
 use crate::exchange::{LogQueue, Slices};
-
-/// Counts by powers of two.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Powers([u64; 21]);
-
-impl Powers {
-    /// Counts a value in entry n where it lies in `[2^n, 2^(n+1))`; zero is not counted.
-    #[inline]
-    pub fn count_level(&mut self, value: u32) {
-        if value > 0 {
-            self.0[(31 - value.leading_zeros()).min(20) as usize] += 1;
-        }
-    }
-
-    /// Counts a value in entry n where it lies in `(2^(n-1), 2^n]`; zero is not counted.
-    #[inline]
-    pub fn count_batch(&mut self, value: u32) {
-        if value > 0 {
-            self.0[(32 - (value - 1).leading_zeros()).min(20) as usize] += 1;
-        }
-    }
-
-    /// The counts up to the last one that is not zero.
-    pub fn to_vec(self) -> Vec<u64> {
-        let end = self
-            .0
-            .iter()
-            .rposition(|&count| count > 0)
-            .map_or(0, |last| last + 1);
-        self.0[..end].to_vec()
-    }
-}
-
-/// How the loop was kept busy.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Busy {
-    /// Calls of the engine's `submit`.
-    pub submit_calls: u64,
-    /// Looks at the completions that found some.
-    pub reap_calls: u64,
-    /// Requests a submission took.
-    pub submit_batch: Powers,
-    /// Completions a look found.
-    pub reap_batch: Powers,
-    /// Requests in flight after a submission.
-    pub depth: Powers,
-    /// Requests in flight, integrated over time, request-nanoseconds.
-    pub depth_area: u64,
-    /// What the integral covers.
-    pub depth_time: Nanos,
-}
 
 /// Everything that one worker's thread changes.
 #[derive(Debug)]

@@ -2,11 +2,12 @@
 
 use std::sync::atomic::Ordering;
 
+use iogauge_core::busy::Busy;
 use iogauge_core::recorder::LONG_GAP;
 use iogauge_core::{Completion, Errno, Kind, Nanos, Request, Want};
 
 use crate::Engine;
-use crate::desk::{Busy, Desk, Held, Place};
+use crate::desk::{Desk, Held, Place};
 use crate::error::Error;
 use crate::exchange::Signals;
 use crate::heartbeat::Heartbeat;
@@ -74,7 +75,7 @@ impl Loop<'_> {
                 Some(Want::Finished) if batch.is_empty() => return Ok(End::Finished(now)),
                 Some(Want::Spin { until }) if batch.is_empty() => {
                     let spun = spin(engine, until.min(now + self.tick));
-                    desk.busy.depth_time += spun - now;
+                    desk.busy.in_flight(0, spun - now);
                     now = spun;
                     continue;
                 }
@@ -132,12 +133,9 @@ impl Loop<'_> {
                 desk.worker.looked_away(after - gap, after);
             }
             if calls > 0 {
-                desk.busy.submit_calls += calls;
-                desk.busy.submit_batch.count_batch(submitted as u32);
-                desk.busy.depth.count_level(in_flight);
+                desk.busy.submitted(calls, submitted as u32, in_flight);
             }
-            desk.busy.depth_area += u64::from(in_flight) * after.saturating_sub(now);
-            desk.busy.depth_time += after.saturating_sub(now);
+            desk.busy.in_flight(in_flight, after.saturating_sub(now));
             if !done.is_empty() {
                 self.complete::<E>(&mut desk, &mut done);
             }
@@ -155,8 +153,7 @@ impl Loop<'_> {
             log,
             ..
         } = &mut **desk;
-        busy.reap_calls += 1;
-        busy.reap_batch.count_batch(done.len() as u32);
+        busy.reaped(done.len() as u32);
         if E::BLOCKS {
             for completion in done.iter() {
                 if completion.done - completion.start > LONG_GAP

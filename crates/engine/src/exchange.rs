@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 
 use crossbeam_queue::ArrayQueue;
+use iogauge_core::log_record::{LogRecord, Logged};
 use iogauge_core::recorder::Slice;
 use iogauge_core::{Completion, Nanos, Request};
 
@@ -54,85 +55,33 @@ impl Slices {
     }
 }
 
-/// One request as the log keeps it: 80 bytes, little-endian, no padding.
-#[derive(Clone, Copy, Debug, Default, bytemuck::Pod, bytemuck::Zeroable)]
-#[repr(C)]
-#[allow(missing_docs)]
-pub struct LogRecord {
-    pub intended_ns: u64,
-    pub ready_ns: u64,
-    pub start_ns: u64,
-    /// `u64::MAX` where it is not known.
-    pub issued_ns: u64,
-    pub done_ns: u64,
-    pub offset_bytes: u64,
-    pub length_bytes: u32,
-    /// Bytes moved, or the negative errno.
-    pub result: i32,
-    pub worker: u32,
-    pub target: u32,
-    pub row: u32,
-    /// By `Direction`.
-    pub direction: u8,
-    /// 1 while the ramp is on.
-    pub ramp: u8,
-    pub stage: u16,
-}
-
 /// A worker's way to the log: drops and counts what does not fit.
 #[derive(Clone, Debug)]
 pub struct LogQueue {
     queue: Arc<ArrayQueue<LogRecord>>,
     dropped: u64,
-    worker: u32,
-    row: u32,
-    stage: u16,
-    stage_start: Nanos,
-    ramp_end: Nanos,
+    logged: Logged,
 }
 
 impl LogQueue {
     /// A worker's end of `queue`.
-    pub fn new(queue: Arc<ArrayQueue<LogRecord>>, worker: u32, row: u32, stage: u16) -> Self {
+    pub fn new(queue: Arc<ArrayQueue<LogRecord>>, logged: Logged) -> Self {
         Self {
             queue,
             dropped: 0,
-            worker,
-            row,
-            stage,
-            stage_start: 0,
-            ramp_end: 0,
+            logged,
         }
     }
 
     /// Instants are logged since `stage_start`.
     pub fn begin(&mut self, stage_start: Nanos, ramp_end: Nanos) {
-        (self.stage_start, self.ramp_end) = (stage_start, ramp_end);
+        (self.logged.stage_start, self.logged.ramp_end) = (stage_start, ramp_end);
     }
 
     /// Keeps one request, if there is room.
     #[inline]
     pub fn push(&mut self, request: &Request, completion: &Completion) {
-        let since = |instant: Nanos| instant.saturating_sub(self.stage_start);
-        let record = LogRecord {
-            intended_ns: since(request.intended),
-            ready_ns: since(request.ready),
-            start_ns: since(completion.start),
-            issued_ns: completion.issued.map_or(u64::MAX, since),
-            done_ns: since(completion.done),
-            offset_bytes: request.offset_bytes,
-            length_bytes: request.length_bytes,
-            result: match completion.result {
-                Ok(bytes) => i32::try_from(bytes).unwrap_or(i32::MAX),
-                Err(errno) => -errno.0,
-            },
-            worker: self.worker,
-            target: request.target,
-            row: self.row,
-            direction: request.kind.direction() as u8,
-            ramp: u8::from(completion.done < self.ramp_end),
-            stage: self.stage,
-        };
+        let record = LogRecord::new(&self.logged, request, completion);
         if self.queue.push(record).is_err() {
             self.dropped += 1;
         }
@@ -165,9 +114,4 @@ impl Signals {
     pub fn add(counter: &AtomicU64, value: u64) {
         counter.store(counter.load(Ordering::Relaxed) + value, Ordering::Relaxed);
     }
-}
-
-/// Log records as they lie in memory: little-endian, [`LogRecord`]'s layout.
-pub fn bytes_of(records: &[LogRecord]) -> &[u8] {
-    bytemuck::cast_slice(records)
 }

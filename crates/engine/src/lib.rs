@@ -10,7 +10,6 @@ mod barrier;
 mod batch;
 mod buffers;
 mod clock;
-mod collect;
 mod content;
 mod desk;
 mod directions;

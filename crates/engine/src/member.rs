@@ -6,7 +6,9 @@ use std::sync::mpsc::Sender;
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 
 use crossbeam_queue::ArrayQueue;
-use iogauge_core::plan::{EngineKind, WorkerPlan};
+use iogauge_core::busy::Busy;
+use iogauge_core::log_record::{LogRecord, Logged};
+use iogauge_core::plan::WorkerPlan;
 use iogauge_core::recorder::{self, Cutter, Recorder, Slice};
 use iogauge_core::time::MILLISECOND;
 use iogauge_core::{Nanos, Worker};
@@ -14,10 +16,10 @@ use iogauge_core::{Nanos, Worker};
 use crate::Engine;
 use crate::affinity::{self, ThreadUsage};
 use crate::clock::Clock;
-use crate::desk::{Busy, Desk, Place};
+use crate::desk::{Desk, Place};
 use crate::drive::{End, Loop};
 use crate::error::Error;
-use crate::exchange::{LogQueue, LogRecord, Signals, Slices};
+use crate::exchange::{LogQueue, Signals, Slices};
 use crate::files;
 use crate::heartbeat::Heartbeat;
 use crate::open::{UseEngine, open};
@@ -93,25 +95,6 @@ pub struct Member {
     pub reports: Sender<(usize, Report)>,
 }
 
-/// Where the slices of a worker are cut, since the stage's start.
-pub fn cutter(plan: &WorkerPlan, interval: Nanos) -> Cutter {
-    let ramp_end = if plan.ramp_ns > 0 {
-        plan.start_delay_ns + plan.ramp_ns
-    } else {
-        0
-    };
-    Cutter { interval, ramp_end }
-}
-
-/// Whether the engine stamps the end of the submission call apart from the completion.
-fn stamps_issue(plan: &WorkerPlan) -> bool {
-    match plan.engine.kind {
-        EngineKind::Psync | EngineKind::Pvsync2 => false,
-        EngineKind::IoUring => !plan.engine.sqthread_poll,
-        EngineKind::Libaio | EngineKind::Null => true,
-    }
-}
-
 impl Member {
     /// The whole life of the thread.
     pub fn run(self) {
@@ -149,16 +132,17 @@ impl Member {
             job: self.plan.name.clone(),
             cause: cause.to_string(),
         })?;
-        let latencies = recorder::latencies(&self.plan, stamps_issue(&self.plan));
+        let latencies = recorder::latencies(&self.plan, recorder::stamps_issue(&self.plan));
         let first = Slice::new(recorder::directions(&self.plan), latencies);
         let slices = Slices::new(&first);
         let log = self.log.as_ref().map(|queue| {
-            LogQueue::new(
-                queue.clone(),
-                self.run_worker as u32,
-                self.plan.row,
-                self.stage as u16,
-            )
+            let logged = Logged {
+                worker: self.run_worker as u32,
+                row: self.plan.row,
+                stage: self.stage as u16,
+                ..Logged::default()
+            };
+            LogQueue::new(queue.clone(), logged)
         });
         let recorder = Recorder::new(Box::new(first), slices.clone());
         Ok((
@@ -201,7 +185,7 @@ impl UseEngine for InThread<'_> {
         let start = stage_start + member.plan.start_delay_ns;
         self.wait_for(start);
 
-        let cutter = cutter(&member.plan, member.interval);
+        let cutter = Cutter::of(&member.plan, member.interval);
         if let Some(mut desk) = place.pick_up() {
             desk.worker
                 .begin(start, member.plan.ramp_ns, member.plan.runtime_ns);

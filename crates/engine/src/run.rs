@@ -10,13 +10,13 @@ use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::time::Duration;
 
 use crossbeam_queue::ArrayQueue;
+use iogauge_core::log_record::LogRecord;
 use iogauge_core::plan::RunPlan;
 use iogauge_core::results::{Interval, RunResult};
 use iogauge_core::stage::Stop;
 
 use crate::clock::{Clock, ClockFacts};
 use crate::error::Error;
-use crate::exchange::LogRecord;
 use crate::heartbeat::Heartbeat;
 use crate::staging;
 

@@ -6,20 +6,22 @@ use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
 use std::time::Duration;
 
 use crossbeam_queue::ArrayQueue;
+use iogauge_core::log_record::LogRecord;
 use iogauge_core::plan::{RunPlan, StagePlan, WorkerPlan};
-use iogauge_core::results::{InFlight, RowResult, WorkerResult};
+use iogauge_core::recorder::Cutter;
+use iogauge_core::results::{InFlight, MOST_OVERDUE, RowResult, WorkerResult};
+use iogauge_core::rows::Row;
 use iogauge_core::stage::{Stage, Stop};
 use iogauge_core::time::{MILLISECOND, SECOND};
 use iogauge_core::{Errno, Nanos};
 
 use crate::affinity::ThreadUsage;
 use crate::clock::Clock;
-use crate::collect::Row;
 use crate::desk::{Desk, Place};
 use crate::error::Error;
-use crate::exchange::{LogRecord, Signals, Slices};
+use crate::exchange::{Signals, Slices};
 use crate::heartbeat::{BEAT, Heartbeat};
-use crate::member::{Ended, Gate, Member, Report, cutter};
+use crate::member::{Ended, Gate, Member, Report};
 use crate::run::{Asked, Event, Events};
 
 /// Between the gate's opening and the first request: time for every thread to wake.
@@ -173,7 +175,7 @@ fn rows(context: &Context<'_>) -> Vec<Row> {
             });
         rows[place]
             .1
-            .join(worker, cutter(plan, interval), plan.start_delay_ns);
+            .join(worker, Cutter::of(plan, interval), plan.start_delay_ns);
     }
     rows.into_iter().map(|(_, row)| row).collect()
 }
@@ -367,38 +369,22 @@ impl Running<'_> {
                 });
             }
         }
-        let busy = desk.busy;
-        let measured_from = plan.start_delay_ns + plan.ramp_ns;
+        let usage = ended.usage;
         watched.result = Some(WorkerResult {
-            name: plan.name.clone(),
-            row: plan.row,
-            stage: self.context.index,
             cpus: ended.cpus.clone(),
-            pinned: plan.cpus.len() == 1,
-            start_ns: measured_from.min(since_start),
-            end_ns: since_start,
-            user_ns: ended.usage.user_ns,
-            system_ns: ended.usage.system_ns,
-            voluntary_switches: ended.usage.voluntary_switches,
-            involuntary_switches: ended.usage.involuntary_switches,
-            migrations: ended.usage.migrations,
-            major_faults: ended.usage.major_faults,
-            minor_faults: ended.usage.minor_faults,
-            submit_calls: busy.submit_calls,
-            reap_calls: busy.reap_calls,
-            submit_batch: busy.submit_batch.to_vec(),
-            reap_batch: busy.reap_batch.to_vec(),
-            depth: busy.depth.to_vec(),
-            depth_mean: if busy.depth_time > 0 {
-                busy.depth_area as f64 / busy.depth_time as f64
-            } else {
-                0.0
-            },
-            overdue: desk.worker.overdue(10_000_000),
+            user_ns: usage.user_ns,
+            system_ns: usage.system_ns,
+            voluntary_switches: usage.voluntary_switches,
+            involuntary_switches: usage.involuntary_switches,
+            migrations: usage.migrations,
+            major_faults: usage.major_faults,
+            minor_faults: usage.minor_faults,
+            overdue: desk.worker.overdue(MOST_OVERDUE),
             late_handovers,
             log_dropped: desk.log.as_ref().map_or(0, |log| log.dropped()),
             error: watched.error.clone(),
             stuck,
+            ..WorkerResult::new(plan, self.context.index, since_start, &desk.busy)
         });
         let failed = watched.error.is_some();
         let others = self.stage.finished(worker, failed);

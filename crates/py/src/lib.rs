@@ -3,9 +3,10 @@
 use std::sync::Mutex;
 use std::time::Duration;
 
+use iogauge_core::log_record::{self, LogRecord};
 use iogauge_core::plan::RunPlan;
+use iogauge_engine::Error;
 use iogauge_engine::run::{Event, Run};
-use iogauge_engine::{Error, exchange::LogRecord};
 use pyo3::create_exception;
 use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
@@ -81,7 +82,7 @@ impl RunHandle {
         let mut records = kept.map_err(|_| PyRuntimeError::new_err("a reader panicked"))?;
         records.clear();
         py.detach(|| self.run.requests(limit, &mut records));
-        let bytes = PyBytes::new(py, iogauge_engine::exchange::bytes_of(&records));
+        let bytes = PyBytes::new(py, log_record::bytes_of(&records));
         if let Ok(mut kept) = self.records.lock() {
             *kept = records;
         }

@@ -11,7 +11,7 @@ mod slice;
 pub use histogram::{Exact, Histogram, Merged};
 pub use slice::{Counts, Latency, MergedSide, MergedSlice, Side, Slice, Span};
 
-use crate::plan::WorkerPlan;
+use crate::plan::{EngineKind, WorkerPlan};
 use crate::request::{Completion, Direction, Errno, Kind, Request};
 use crate::time::{MILLISECOND, Nanos};
 
@@ -31,6 +31,16 @@ pub struct Cutter {
 }
 
 impl Cutter {
+    /// Where the slices of a worker are cut.
+    pub fn of(plan: &WorkerPlan, interval: Nanos) -> Self {
+        let ramp_end = if plan.ramp_ns > 0 {
+            plan.start_delay_ns + plan.ramp_ns
+        } else {
+            0
+        };
+        Self { interval, ramp_end }
+    }
+
     /// The slice that holds the instant `at` (since the stage's start), with its own start and end.
     pub fn slice_at(&self, at: Nanos) -> (Span, Nanos, Nanos) {
         let index = at / self.interval;
@@ -74,6 +84,15 @@ pub fn latencies(plan: &WorkerPlan, stamps_issue: bool) -> [bool; Latency::COUNT
         scheduled,
         scheduled,
     ]
+}
+
+/// Whether the engine stamps the end of the submission call apart from the completion.
+pub fn stamps_issue(plan: &WorkerPlan) -> bool {
+    match plan.engine.kind {
+        EngineKind::Psync | EngineKind::Pvsync2 => false,
+        EngineKind::IoUring => !plan.engine.sqthread_poll,
+        EngineKind::Libaio | EngineKind::Null => true,
+    }
 }
 
 /// Whether requests have an intended time of their own.

@@ -4,10 +4,10 @@
 use std::time::{Duration, Instant};
 
 use iogauge_core::Direction;
+use iogauge_core::log_record::LogRecord;
 use iogauge_core::plan::{EngineKind, FilePlan, RunPlan, Rw, SchedulePlan, StagePlan, WorkerPlan};
 use iogauge_core::results::{Interval, RowResult, RunResult, Tally};
 use iogauge_core::time::{MILLISECOND, SECOND};
-use iogauge_engine::exchange::LogRecord;
 use iogauge_engine::run::{Event, Run};
 use iogauge_engine::{ClockFacts, Error};
 

@@ -2,10 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use iogauge_core::Nanos;
-use iogauge_core::recorder::{Cutter, MergedSlice, Slice, Span};
-use iogauge_core::results::{Interval, RowResult, encoded, tallies};
-use iogauge_core::time::SECOND;
+use crate::recorder::{Cutter, MergedSlice, Slice, Span};
+use crate::results::{Interval, RowResult, encoded, tallies};
+use crate::time::{Nanos, SECOND};
 
 /// How far one worker's slices have come, in time since the stage's start.
 #[derive(Debug)]
@@ -177,7 +176,7 @@ impl Row {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use iogauge_core::recorder::{Latency, Side};
+    use crate::recorder::{Latency, Side};
 
     fn slice(span: Span, start: Nanos, end: Nanos, ios: u64) -> Slice {
         let mut slice = Slice::new(

@@ -1,0 +1,87 @@
+//! How a worker's loop is kept busy: calls, batches, depth.
+
+use crate::time::Nanos;
+
+/// Counts by powers of two.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Powers([u64; 21]);
+
+impl Powers {
+    /// Counts a value in entry n where it lies in `[2^n, 2^(n+1))`; zero is not counted.
+    #[inline]
+    pub fn count_level(&mut self, value: u32) {
+        if value > 0 {
+            self.0[(31 - value.leading_zeros()).min(20) as usize] += 1;
+        }
+    }
+
+    /// Counts a value in entry n where it lies in `(2^(n-1), 2^n]`; zero is not counted.
+    #[inline]
+    pub fn count_batch(&mut self, value: u32) {
+        if value > 0 {
+            self.0[(32 - (value - 1).leading_zeros()).min(20) as usize] += 1;
+        }
+    }
+
+    /// The counts up to the last one that is not zero.
+    pub fn to_vec(self) -> Vec<u64> {
+        let end = self
+            .0
+            .iter()
+            .rposition(|&count| count > 0)
+            .map_or(0, |last| last + 1);
+        self.0[..end].to_vec()
+    }
+}
+
+/// How the loop was kept busy.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Busy {
+    /// Calls of the engine's `submit`.
+    pub submit_calls: u64,
+    /// Looks at the completions that found some.
+    pub reap_calls: u64,
+    /// Requests a submission took.
+    pub submit_batch: Powers,
+    /// Completions a look found.
+    pub reap_batch: Powers,
+    /// Requests in flight after a submission.
+    pub depth: Powers,
+    /// Requests in flight, integrated over time, request-nanoseconds.
+    pub depth_area: u64,
+    /// What the integral covers.
+    pub depth_time: Nanos,
+}
+
+impl Busy {
+    /// `in_flight` requests were in flight for `time`.
+    #[inline]
+    pub fn in_flight(&mut self, in_flight: u32, time: Nanos) {
+        self.depth_area += u64::from(in_flight) * time;
+        self.depth_time += time;
+    }
+
+    /// A submission took `requests`, after which `in_flight` were in flight.
+    #[inline]
+    pub fn submitted(&mut self, calls: u64, requests: u32, in_flight: u32) {
+        self.submit_calls += calls;
+        self.submit_batch.count_batch(requests);
+        self.depth.count_level(in_flight);
+    }
+
+    /// A look at the completions found so many.
+    #[inline]
+    pub fn reaped(&mut self, completions: u32) {
+        self.reap_calls += 1;
+        self.reap_batch.count_batch(completions);
+    }
+
+    /// Requests in flight in the mean.
+    pub fn depth_mean(&self) -> f64 {
+        if self.depth_time > 0 {
+            self.depth_area as f64 / self.depth_time as f64
+        } else {
+            0.0
+        }
+    }
+}

@@ -1,0 +1,75 @@
+//! A request as the per-request log keeps it.
+
+use crate::request::{Completion, Request};
+use crate::time::Nanos;
+
+/// One request as the log keeps it: 80 bytes, little-endian, no padding.
+#[derive(Clone, Copy, Debug, Default, bytemuck::Pod, bytemuck::Zeroable)]
+#[repr(C)]
+#[allow(missing_docs)]
+pub struct LogRecord {
+    pub intended_ns: u64,
+    pub ready_ns: u64,
+    pub start_ns: u64,
+    /// `u64::MAX` where it is not known.
+    pub issued_ns: u64,
+    pub done_ns: u64,
+    pub offset_bytes: u64,
+    pub length_bytes: u32,
+    /// Bytes moved, or the negative errno.
+    pub result: i32,
+    pub worker: u32,
+    pub target: u32,
+    pub row: u32,
+    /// By `Direction`.
+    pub direction: u8,
+    /// 1 while the ramp is on.
+    pub ramp: u8,
+    pub stage: u16,
+}
+
+/// Whose requests a log holds, and since when.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Logged {
+    /// Index of the worker in its run.
+    pub worker: u32,
+    /// Its row.
+    pub row: u32,
+    /// Its stage.
+    pub stage: u16,
+    /// Instants are logged since this one.
+    pub stage_start: Nanos,
+    /// The ramp is on before this.
+    pub ramp_end: Nanos,
+}
+
+impl LogRecord {
+    /// A request of `logged` that came back.
+    pub fn new(logged: &Logged, request: &Request, completion: &Completion) -> Self {
+        let since = |instant: Nanos| instant.saturating_sub(logged.stage_start);
+        Self {
+            intended_ns: since(request.intended),
+            ready_ns: since(request.ready),
+            start_ns: since(completion.start),
+            issued_ns: completion.issued.map_or(u64::MAX, since),
+            done_ns: since(completion.done),
+            offset_bytes: request.offset_bytes,
+            length_bytes: request.length_bytes,
+            result: match completion.result {
+                Ok(bytes) => i32::try_from(bytes).unwrap_or(i32::MAX),
+                Err(errno) => -errno.0,
+            },
+            worker: logged.worker,
+            target: request.target,
+            row: logged.row,
+            direction: request.kind.direction() as u8,
+            ramp: u8::from(completion.done < logged.ramp_end),
+            stage: logged.stage,
+        }
+    }
+}
+
+/// Log records as they lie in memory: little-endian, [`LogRecord`]'s layout.
+pub fn bytes_of(records: &[LogRecord]) -> &[u8] {
+    bytemuck::cast_slice(records)
+}

@@ -1,0 +1,37 @@
+//! What a modelled drive is to the loop that drives it.
+
+use iogauge_core::{Kind, Nanos};
+
+/// One request as a drive sees it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Access {
+    /// Comes back with the completion; unique among those in flight.
+    pub ticket: u64,
+    /// What to do.
+    pub kind: Kind,
+    /// Where. Zero for syncs.
+    pub offset_bytes: u64,
+    /// How much. Zero for syncs.
+    pub length_bytes: u32,
+}
+
+/// A request that the drive is done with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Returned {
+    /// Of the [`Access`].
+    pub ticket: u64,
+    /// When the host could see it.
+    pub at: Nanos,
+}
+
+/// A drive model: no I/O, no threads, no wall clock, so it cannot fail and repeats by seed.
+pub trait Drive {
+    /// Takes a request at `now`, which never goes back between calls of any method.
+    fn submit(&mut self, now: Nanos, access: Access);
+    /// When it is done with the next one; `None` where nothing is in flight.
+    fn next_event(&self) -> Option<Nanos>;
+    /// Appends what it is done with by `now`, in order.
+    fn advance(&mut self, now: Nanos, returned: &mut Vec<Returned>);
+    /// Bytes that can be addressed.
+    fn capacity_bytes(&self) -> u64;
+}

@@ -1,0 +1,22 @@
+//! Drives and machines as state machines in virtual time, and the loop that runs workers on them.
+//!
+//! The workers, stages and recorders are those of the real engines, so neither they nor a suite can tell a modelled
+//! drive from a real one. Nothing here does I/O, reads a clock, starts a thread or uses unsafe code: a modelled run
+//! repeats, request by request, for the same seed, on any machine.
+//!
+//! Source: models.md.
+
+#![forbid(unsafe_code)]
+
+pub mod drive;
+pub mod machine;
+mod pending;
+pub mod run;
+mod stalls;
+mod thread;
+pub mod xpoint;
+
+pub use drive::{Access, Drive, Returned};
+pub use machine::Machine;
+pub use run::{Told, run};
+pub use xpoint::Xpoint;

@@ -1,0 +1,38 @@
+//! Requests in flight, the next to be done first; those done at one instant in the order of their submission.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+use iogauge_core::Nanos;
+
+use crate::drive::Returned;
+
+/// See the module's text.
+#[derive(Debug, Default)]
+pub(crate) struct Pending {
+    heap: BinaryHeap<Reverse<(Nanos, u64, u64)>>,
+    submitted: u64,
+}
+
+impl Pending {
+    /// `ticket` is done at `at`.
+    pub(crate) fn push(&mut self, ticket: u64, at: Nanos) {
+        self.heap.push(Reverse((at, self.submitted, ticket)));
+        self.submitted += 1;
+    }
+
+    /// When the next one is done.
+    pub(crate) fn next(&self) -> Option<Nanos> {
+        self.heap.peek().map(|Reverse((at, ..))| *at)
+    }
+
+    /// Takes all that are done by `now`.
+    pub(crate) fn take(&mut self, now: Nanos, returned: &mut Vec<Returned>) {
+        while self.next().is_some_and(|at| at <= now) {
+            let Some(Reverse((at, _, ticket))) = self.heap.pop() else {
+                return;
+            };
+            returned.push(Returned { ticket, at });
+        }
+    }
+}

@@ -1,0 +1,257 @@
+//! A plan from its first stage to its last, in virtual time: one thread, one clock, the earliest event first.
+//!
+//! What comes of it has the shape of a real run's results. The clock begins at zero and goes on from stage to stage; so
+//! does the state of the drive.
+
+use iogauge_core::Nanos;
+use iogauge_core::log_record::{LogRecord, Logged};
+use iogauge_core::plan::{RunPlan, StagePlan};
+use iogauge_core::recorder::Cutter;
+use iogauge_core::results::{Interval, MOST_OVERDUE, RunResult, WorkerResult};
+use iogauge_core::rows::Row;
+use iogauge_core::stage::{Stage, Stop};
+use iogauge_core::time::MILLISECOND;
+
+use crate::drive::{Drive, Returned};
+use crate::machine::Machine;
+use crate::thread::{Place, Thread};
+
+/// The stage is looked at this often at least.
+const LOOK: Nanos = 100 * MILLISECOND;
+
+/// What a run tells while it goes on.
+#[derive(Debug)]
+pub enum Told {
+    /// An interval of a row is over.
+    Interval(Box<Interval>),
+    /// A request came back; only where the plan logs them.
+    Request(LogRecord),
+}
+
+/// Runs `plan` on `drive` in front of which `machine` stands, and tells `sink` on the way. `go_on` is asked every
+/// [`LOOK`] of virtual time or sooner; where it says no, nothing more is issued.
+///
+/// # Errors
+/// Where a worker's pattern cannot be drawn.
+pub fn run<Clock>(
+    plan: &RunPlan,
+    machine: &Machine,
+    drive: &mut impl Drive,
+    clock: Clock,
+    sink: &mut impl FnMut(Told),
+    go_on: &mut impl FnMut() -> bool,
+) -> Result<RunResult<Clock>, String> {
+    let mut result = RunResult {
+        rows: Vec::new(),
+        workers: Vec::new(),
+        in_flight: Vec::new(),
+        clock,
+        stopped_by: None,
+        error: None,
+        elapsed_ns: 0,
+    };
+    for (index, stage) in plan.stages.iter().enumerate() {
+        let mut running =
+            Running::new(plan, stage, index, result.workers.len(), result.elapsed_ns)?;
+        running.run(machine, drive, sink, go_on);
+        result.elapsed_ns = running.now;
+        result.stopped_by = result.stopped_by.or(running.stage.stopped());
+        running.end(&mut result);
+        if result.stopped_by == Some(Stop::Interrupt) {
+            break;
+        }
+    }
+    Ok(result)
+}
+
+/// A stage under way.
+struct Running<'a> {
+    index: u32,
+    stage: Stage,
+    threads: Vec<Thread<'a>>,
+    results: Vec<Option<WorkerResult>>,
+    errors: Vec<Option<String>>,
+    rows: Vec<(u32, Row)>,
+    start: Nanos,
+    now: Nanos,
+    interval: Nanos,
+    /// When to look at the stage next.
+    look: Nanos,
+}
+
+impl<'a> Running<'a> {
+    fn new(
+        plan: &'a RunPlan,
+        stage: &'a StagePlan,
+        index: usize,
+        first_worker: usize,
+        start: Nanos,
+    ) -> Result<Self, String> {
+        let mut rows: Vec<(u32, Row)> = Vec::new();
+        let mut threads = Vec::new();
+        let mut state = Stage::new(stage);
+        for (place, worker) in stage.workers.iter().enumerate() {
+            let logged = Logged {
+                worker: (first_worker + place) as u32,
+                row: worker.row,
+                stage: index as u16,
+                ..Logged::default()
+            };
+            threads.push(Thread::new(
+                stage,
+                Place {
+                    index: place,
+                    stage_start: start,
+                    interval: plan.interval_ns,
+                    logged: plan.request_log.then_some(logged),
+                },
+            )?);
+            if rows.iter().all(|(row, _)| *row != worker.row) {
+                let name = worker.name.clone();
+                let row = Row::new(index as u32, worker.row, name, plan.interval_ns);
+                rows.push((worker.row, row));
+            }
+            let cutter = Cutter::of(worker, plan.interval_ns);
+            for (_, row) in rows.iter_mut().filter(|(row, _)| *row == worker.row) {
+                row.join(place, cutter, worker.start_delay_ns);
+            }
+            state.ready(place);
+        }
+        state.begin(start);
+        Ok(Self {
+            index: index as u32,
+            stage: state,
+            results: threads.iter().map(|_| None).collect(),
+            errors: threads.iter().map(|_| None).collect(),
+            threads,
+            rows,
+            start,
+            now: start,
+            interval: plan.interval_ns,
+            look: start + plan.interval_ns.min(LOOK),
+        })
+    }
+
+    fn run(
+        &mut self,
+        machine: &Machine,
+        drive: &mut impl Drive,
+        sink: &mut impl FnMut(Told),
+        go_on: &mut impl FnMut() -> bool,
+    ) {
+        let mut returned: Vec<Returned> = Vec::new();
+        while !self.stage.done() {
+            let thread = self.earliest(machine);
+            let event = drive.next_event();
+            let at = match (thread, event) {
+                (Some((at, _)), Some(event)) => at.min(event),
+                (Some((at, _)), None) => at,
+                (None, Some(event)) => event,
+                // Nobody waits for anything: every worker is finished.
+                (None, None) => break,
+            };
+            self.now = self.now.max(at);
+            if self.now >= self.look {
+                self.look_around(sink, go_on);
+            }
+            if event == Some(at) {
+                drive.advance(at, &mut returned);
+                for done in returned.drain(..) {
+                    let (index, slot) = ((done.ticket >> 32) as usize, done.ticket as u32);
+                    self.threads[index].arrive(slot, done.at);
+                }
+            } else if let Some((_, index)) = thread {
+                let mut log = |record| sink(Told::Request(record));
+                self.threads[index].step(at, index, machine, drive, &mut log);
+                if self.threads[index].finished() {
+                    self.finish(index);
+                }
+            }
+        }
+        self.tell(sink);
+    }
+
+    /// The thread whose next step comes first; of several at one instant, the first of the job file.
+    #[inline]
+    fn earliest(&self, machine: &Machine) -> Option<(Nanos, usize)> {
+        let due = |(index, thread): (usize, &Thread<'_>)| Some((thread.due(machine)?, index));
+        self.threads.iter().enumerate().filter_map(due).min()
+    }
+
+    /// What is done now and then: intervals told, rates watched, the outside asked.
+    #[cold]
+    fn look_around(&mut self, sink: &mut impl FnMut(Told), go_on: &mut impl FnMut() -> bool) {
+        self.look = self.now + self.interval.min(LOOK);
+        self.tell(sink);
+        for (index, thread) in self.threads.iter_mut().enumerate() {
+            if self.stage.too_slow(index, self.now, thread.bytes) {
+                let name = &thread.plan.name;
+                self.errors[index] = Some(format!("{name}: slower than its rate_min"));
+                thread.stop(self.now);
+            }
+        }
+        if !go_on() && self.stage.interrupt() {
+            for thread in &mut self.threads {
+                thread.stop(self.now);
+            }
+        }
+    }
+
+    fn tell(&mut self, sink: &mut impl FnMut(Told)) {
+        for (index, thread) in self.threads.iter().enumerate() {
+            while let Some(slice) = thread.slices.pop() {
+                for (_, row) in self.rows.iter_mut().filter(|(_, row)| row.has(index)) {
+                    row.add(index, &slice);
+                }
+                thread.slices.give_back(slice);
+            }
+        }
+        for (_, row) in &mut self.rows {
+            for interval in row.ready(self.now - self.start) {
+                sink(Told::Interval(Box::new(interval)));
+            }
+        }
+    }
+
+    /// A worker has nothing more to do.
+    fn finish(&mut self, index: usize) {
+        let since_start = self.now - self.start;
+        let thread = &mut self.threads[index];
+        for (_, row) in self.rows.iter_mut().filter(|(_, row)| row.has(index)) {
+            while let Some(slice) = thread.slices.pop() {
+                row.add(index, &slice);
+                thread.slices.give_back(slice);
+            }
+            row.add(index, thread.recorder.close(self.now));
+            while let Some(slice) = thread.slices.pop() {
+                row.add(index, &slice);
+            }
+            row.end(index, since_start);
+        }
+        self.results[index] = Some(WorkerResult {
+            user_ns: thread.cpu_ns,
+            overdue: thread.worker.overdue(MOST_OVERDUE),
+            error: self.errors[index].clone(),
+            ..WorkerResult::new(thread.plan, self.index, since_start, &thread.busy)
+        });
+        for other in self.stage.finished(index, self.errors[index].is_some()) {
+            self.threads[other].stop(self.now);
+        }
+    }
+
+    fn end<Clock>(self, result: &mut RunResult<Clock>) {
+        result
+            .rows
+            .extend(self.rows.iter().map(|(_, row)| row.result()));
+        let workers = self.results.into_iter().flatten();
+        result.workers.extend(workers);
+        let mut errors = result
+            .workers
+            .iter()
+            .filter_map(|worker| worker.error.as_ref());
+        result.error = errors.next().cloned();
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,270 @@
+use iogauge_core::log_record::LogRecord;
+use iogauge_core::plan::{EnginePlan, FilePlan, RunPlan, Rw, StagePlan, WorkerPlan};
+use iogauge_core::results::{Interval, RunResult};
+use iogauge_core::stage::Stop;
+use iogauge_core::testing::{self, file, iops, same};
+use iogauge_core::time::{MILLISECOND, SECOND};
+use proptest::prelude::*;
+
+use super::{Told, run};
+use crate::machine::Machine;
+use crate::stalls::StallSpec;
+use crate::xpoint::tests::plain;
+use crate::xpoint::{Xpoint, XpointSpec};
+
+const HOST: Machine = Machine {
+    submit_call_ns: 300,
+    submit_request_ns: 700,
+    wake_ns: 1_500,
+    poll_ns: 100,
+    reap_request_ns: 500,
+    polls: false,
+};
+
+/// Random reads of a region of 128 MiB for a tenth of a second.
+fn reader(iodepth: u32) -> WorkerPlan {
+    let ordinary = testing::plan(Rw::Randread);
+    WorkerPlan {
+        iodepth,
+        iodepth_low: iodepth,
+        files: vec![region()],
+        time_based: true,
+        runtime_ns: SECOND / 10,
+        engine: EnginePlan {
+            submit_batch: Some(1),
+            kind: iogauge_core::plan::EngineKind::Libaio,
+            ..ordinary.engine
+        },
+        ..ordinary
+    }
+}
+
+fn region() -> FilePlan {
+    file(1 << 15)
+}
+
+fn writer(iodepth: u32) -> WorkerPlan {
+    let mut plan = reader(iodepth);
+    plan.pattern.rw = Rw::Randwrite;
+    plan.row = 1;
+    plan.seed = 43;
+    plan
+}
+
+fn plan(stages: Vec<Vec<WorkerPlan>>) -> RunPlan {
+    RunPlan {
+        schema_version: 1,
+        seed: 1,
+        interval_ns: 10 * MILLISECOND,
+        give_up_ns: SECOND,
+        stages: stages
+            .into_iter()
+            .map(|workers| StagePlan { workers })
+            .collect(),
+        request_log: true,
+        request_log_capacity: 1,
+    }
+}
+
+struct Seen {
+    result: RunResult<()>,
+    intervals: Vec<Interval>,
+    log: Vec<LogRecord>,
+}
+
+fn seen(plan: &RunPlan, spec: XpointSpec, machine: &Machine) -> Seen {
+    let (mut intervals, mut log) = (Vec::new(), Vec::new());
+    let mut drive = Xpoint::new(spec, plan.seed);
+    let mut sink = |told| match told {
+        Told::Interval(interval) => intervals.push(*interval),
+        Told::Request(record) => log.push(record),
+    };
+    let result = run(plan, machine, &mut drive, (), &mut sink, &mut || true).unwrap();
+    Seen {
+        result,
+        intervals,
+        log,
+    }
+}
+
+fn noisy() -> XpointSpec {
+    XpointSpec {
+        jitter_ns: 400.0,
+        stalls: vec![StallSpec {
+            every_services: 100.0,
+            mean_ns: 5_000.0,
+        }],
+        ..plain()
+    }
+}
+
+fn mean_lat(seen: &Seen, row: usize, direction: &str) -> f64 {
+    let lat = &seen.result.rows[row].tallies[direction].exact["lat"];
+    lat.sum_ns as f64 / lat.count as f64
+}
+
+fn rate(seen: &Seen, row: usize, direction: &str) -> f64 {
+    let row = &seen.result.rows[row];
+    row.tallies[direction].ios as f64 * 1e9 / (row.end_ns - row.start_ns) as f64
+}
+
+#[test]
+fn one_at_a_time_takes_what_its_parts_take() {
+    let ideal = seen(&plan(vec![vec![reader(1)]]), plain(), &Machine::IDEAL);
+    assert_eq!(mean_lat(&ideal, 0, "read"), 7_600.0);
+    let host = seen(&plan(vec![vec![reader(1)]]), plain(), &HOST);
+    assert_eq!(
+        mean_lat(&host, 0, "read"),
+        7_600.0 + 300.0 + 700.0 + 1_500.0
+    );
+    // The next one begins when the last one has been taken in.
+    assert!((rate(&host, 0, "read") - 1e9 / 10_600.0).abs() < 20.0);
+    let polled = Machine {
+        polls: true,
+        ..HOST
+    };
+    let polled = seen(&plan(vec![vec![reader(1)]]), plain(), &polled);
+    assert_eq!(mean_lat(&polled, 0, "read"), 7_600.0 + 1_000.0 + 100.0);
+}
+
+#[test]
+fn the_pipe_or_the_thread_is_the_limit() {
+    let deep = seen(&plan(vec![vec![reader(32)]]), plain(), &Machine::IDEAL);
+    assert!((rate(&deep, 0, "read") / (1e9 / 1_600.0) - 1.0).abs() < 0.002);
+    // 2 us of a thread for each request: two threads reach twice as many, until the pipe is full.
+    let slow = Machine {
+        submit_request_ns: 1_200,
+        ..HOST
+    };
+    let one = seen(&plan(vec![vec![reader(32)]]), plain(), &slow);
+    assert!((rate(&one, 0, "read") / (1e9 / 2_000.0) - 1.0).abs() < 0.01);
+    let two = seen(&plan(vec![vec![reader(16), reader(16)]]), plain(), &slow);
+    assert!((rate(&two, 0, "read") / (1e9 / 1_600.0) - 1.0).abs() < 0.01);
+}
+
+#[test]
+fn mixed_reads_and_writes_are_slower_than_either() {
+    let at = |percent: f64| {
+        let mut worker = reader(16);
+        worker.pattern.rw = Rw::Randrw;
+        worker.pattern.rwmix_read_percent = percent;
+        let seen = seen(&plan(vec![vec![worker]]), plain(), &Machine::IDEAL);
+        let both = |name: &str| {
+            let tally = seen.result.rows[0].tallies.get(name);
+            tally.map_or(0, |tally| tally.ios)
+        };
+        both("read") + both("write")
+    };
+    let (reads, half, writes) = (at(100.0), at(50.0), at(0.0));
+    assert!(half < writes && writes < reads, "{reads} {half} {writes}");
+}
+
+#[test]
+fn intervals_add_up_to_the_whole_and_the_log_has_every_request() {
+    let seen = seen(&plan(vec![vec![reader(4), writer(2)]]), noisy(), &HOST);
+    for (row, name) in ["read", "write"].into_iter().enumerate() {
+        let whole = seen.result.rows[row].tallies[name].ios;
+        let of_row = |interval: &&Interval| interval.row == row as u32;
+        let parts = seen.intervals.iter().filter(of_row);
+        let sum: u64 = parts
+            .filter_map(|part| part.tallies.get(name))
+            .map(|tally| tally.ios)
+            .sum();
+        let logged = seen.log.iter().filter(|record| record.row == row as u32);
+        assert_eq!((sum, logged.count() as u64), (whole, whole));
+    }
+    assert!(seen.intervals.len() >= 20);
+}
+
+#[test]
+fn the_same_seed_makes_the_same_run() {
+    let plan = plan(vec![vec![reader(4), writer(4)], vec![reader(2)]]);
+    let (one, two) = (seen(&plan, noisy(), &HOST), seen(&plan, noisy(), &HOST));
+    let bytes = |seen: &Seen| iogauge_core::log_record::bytes_of(&seen.log).to_vec();
+    assert!(!one.log.is_empty() && bytes(&one) == bytes(&two));
+    let other = seen(&RunPlan { seed: 2, ..plan }, noisy(), &HOST);
+    assert!(bytes(&one) != bytes(&other));
+}
+
+#[test]
+fn a_rate_is_kept_to_the_request() {
+    let mut worker = reader(8);
+    worker.schedule = same(iops(10_000));
+    let seen = seen(&plan(vec![vec![worker]]), plain(), &HOST);
+    assert_eq!(seen.result.rows[0].tallies["read"].ios, 1_000);
+    assert_eq!(seen.result.rows[0].tallies["read"].late, 0);
+}
+
+#[test]
+fn a_stage_ends_as_its_jobs_say() {
+    let short = WorkerPlan {
+        time_based: false,
+        number_ios: 10,
+        exitall: true,
+        ..reader(1)
+    };
+    let mut idle = writer(1);
+    idle.schedule = same(iops(1));
+    let together = seen(&plan(vec![vec![short, idle]]), plain(), &Machine::IDEAL);
+    assert_eq!(together.result.stopped_by, Some(Stop::Exitall));
+    // The one write turned the pipe around before the second read.
+    assert_eq!(together.result.elapsed_ns, 10 * 7_600 + 500);
+    let mut starving = reader(1);
+    starving.runtime_ns = 10 * SECOND;
+    starving.schedule.read.rate_min_Bps = 1 << 40;
+    let slow = seen(&plan(vec![vec![starving]]), plain(), &Machine::IDEAL);
+    assert!(slow.result.error.unwrap().contains("rate_min"));
+    assert!(slow.result.elapsed_ns < 4 * SECOND);
+}
+
+#[test]
+fn whoever_asks_for_an_end_gets_one() {
+    let mut drive = Xpoint::new(plain(), 1);
+    let plan = plan(vec![vec![reader(4)], vec![reader(4)]]);
+    let mut looks = 0;
+    let mut go_on = || {
+        looks += 1;
+        looks < 3
+    };
+    let result = run(&plan, &HOST, &mut drive, (), &mut |_| {}, &mut go_on).unwrap();
+    assert_eq!(result.stopped_by, Some(Stop::Interrupt));
+    assert_eq!(result.workers.len(), 1);
+    assert!(result.elapsed_ns < 31 * MILLISECOND);
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(32))]
+
+    /// Requests in flight are rate times latency, whatever the load; and all that went in came out.
+    #[test]
+    fn littles_law_holds(
+        depths in prop::collection::vec(1u32..32, 1..5),
+        mix in 0u32..=100,
+        batch in 1u32..8,
+        polls: bool,
+    ) {
+        let workers = depths.iter().enumerate().map(|(index, &depth)| {
+            let mut worker = reader(depth);
+            worker.seed = index as u64;
+            worker.row = index as u32;
+            worker.pattern.rw = Rw::Randrw;
+            worker.pattern.rwmix_read_percent = f64::from(mix);
+            worker.engine.submit_batch = Some(batch);
+            worker
+        });
+        let plan = plan(vec![workers.collect()]);
+        let seen = seen(&plan, noisy(), &Machine { polls, ..HOST });
+        let elapsed = seen.result.elapsed_ns as f64;
+        let lat: u64 = seen.log.iter().map(|record| record.done_ns - record.start_ns).sum();
+        for (index, worker) in seen.result.workers.iter().enumerate() {
+            let own = seen.log.iter().filter(|record| record.worker == index as u32);
+            let area: u64 = own.map(|record| record.done_ns - record.start_ns).sum();
+            let depth = area as f64 / worker.end_ns as f64;
+            prop_assert!((depth / worker.depth_mean - 1.0).abs() < 0.25, "{} {}", depth, worker.depth_mean);
+        }
+        let asked: u32 = depths.iter().sum();
+        prop_assert!(lat as f64 / elapsed <= f64::from(asked) * 1.0001);
+        let reported: u64 = seen.result.rows.iter().flat_map(|row| row.tallies.values()).map(|tally| tally.ios).sum();
+        prop_assert_eq!(reported, seen.log.len() as u64);
+    }
+}

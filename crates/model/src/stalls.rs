@@ -1,0 +1,78 @@
+//! Rare delays of a server: one after so many services in the mean, each of exponential length.
+//!
+//! A renewal process, not noise on each request: a stall delays all that wait behind it, and so explains the tails at
+//! every depth with one pair of numbers. Source: models.md.
+
+use iogauge_core::Nanos;
+use iogauge_core::generate::{Rng, Stream, child_seed};
+use serde::Deserialize;
+
+/// One kind of stall.
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
+pub struct StallSpec {
+    /// Services from one to the next, in the mean, positive.
+    pub every_services: f64,
+    /// Length in the mean, ns.
+    pub mean_ns: f64,
+}
+
+/// One kind of stall under way.
+#[derive(Clone, Debug)]
+pub(crate) struct Stalls {
+    spec: StallSpec,
+    rng: Rng,
+    /// Services until the next one.
+    left: u64,
+}
+
+impl Stalls {
+    /// The `index`-th kind of stall of a drive.
+    pub(crate) fn new(spec: StallSpec, seed: u64, index: usize) -> Self {
+        let mut stalls = Self {
+            spec,
+            rng: Rng::new(child_seed(seed, index as u64), Stream::Arrivals),
+            left: 0,
+        };
+        stalls.left = stalls.gap();
+        stalls
+    }
+
+    fn gap(&mut self) -> u64 {
+        (self.rng.exponential() * self.spec.every_services) as u64
+    }
+
+    /// How long the server stands still before its next service.
+    #[inline]
+    pub(crate) fn before_service(&mut self) -> Nanos {
+        if self.left > 0 {
+            self.left -= 1;
+            return 0;
+        }
+        self.left = self.gap();
+        (self.rng.exponential() * self.spec.mean_ns) as Nanos
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn come_as_often_and_last_as_long_as_they_should() {
+        let spec = StallSpec {
+            every_services: 100.0,
+            mean_ns: 5_000.0,
+        };
+        let mut stalls = Stalls::new(spec, 7, 0);
+        let services = 4_000_000;
+        let lengths: Vec<_> = (0..services)
+            .map(|_| stalls.before_service())
+            .filter(|&length| length > 0)
+            .collect();
+        // 40,000 of them: three standard errors are 1.5 %.
+        let expected = f64::from(services) / 100.0;
+        assert!((lengths.len() as f64 / expected - 1.0).abs() < 0.02);
+        let mean = lengths.iter().sum::<u64>() as f64 / lengths.len() as f64;
+        assert!((mean / 5_000.0 - 1.0).abs() < 0.02, "{mean}");
+    }
+}

@@ -1,0 +1,123 @@
+use iogauge_core::{Kind, Nanos};
+use proptest::prelude::*;
+
+use super::{Xpoint, XpointSpec};
+use crate::drive::{Access, Drive, Returned};
+use crate::stalls::StallSpec;
+
+/// No noise, and round numbers.
+pub(crate) fn plain() -> XpointSpec {
+    XpointSpec {
+        capacity_bytes: 1 << 30,
+        read_chunk_ns: 1_600.0,
+        write_chunk_ns: 2_000.0,
+        turnaround_ns: 500.0,
+        read_latency_ns: 5_000.0,
+        write_latency_ns: 6_000.0,
+        jitter_ns: 0.0,
+        stalls: Vec::new(),
+        link_Bps: 4.096e9,
+        command_ns: 300.0,
+    }
+}
+
+fn access(ticket: u64, kind: Kind, offset_bytes: u64, length_bytes: u32) -> Access {
+    Access {
+        ticket,
+        kind,
+        offset_bytes,
+        length_bytes,
+    }
+}
+
+/// How long each of several requests that come at once takes, in the order of their submission.
+fn at_once(spec: XpointSpec, requests: &[(Kind, u64, u32)]) -> Vec<Nanos> {
+    let mut drive = Xpoint::new(spec, 1);
+    for (ticket, &(kind, offset, length)) in requests.iter().enumerate() {
+        drive.submit(0, access(ticket as u64, kind, offset, length));
+    }
+    let mut returned: Vec<Returned> = Vec::new();
+    drive.advance(Nanos::MAX, &mut returned);
+    assert_eq!(drive.next_event(), None);
+    returned.sort_by_key(|done| done.ticket);
+    returned.iter().map(|done| done.at).collect()
+}
+
+fn alone(request: (Kind, u64, u32)) -> Nanos {
+    at_once(plain(), &[request])[0]
+}
+
+#[test]
+fn one_request_takes_pipe_latency_and_link() {
+    // The link takes 1000 ns for 4 KiB.
+    assert_eq!(alone((Kind::Read, 0, 4096)), 1_600 + 5_000 + 1_000);
+    // The first write turns the pipe around.
+    assert_eq!(alone((Kind::Write, 0, 4096)), 1_000 + 500 + 2_000 + 6_000);
+    assert_eq!(alone((Kind::Sync, 0, 0)), 300);
+}
+
+#[test]
+fn what_is_not_whole_chunks_costs_more() {
+    // Half a chunk is a whole one to the media; the link carries half.
+    assert_eq!(alone((Kind::Read, 0, 2048)), 1_600 + 5_000 + 500);
+    // A misaligned read touches two.
+    assert_eq!(alone((Kind::Read, 512, 4096)), 2 * 1_600 + 5_000 + 1_000);
+    // A part is read before it is written: one chunk, and both ends of two.
+    let write =
+        |chunks: u64, parts: u64, link: u64| link + 500 + chunks * 2_000 + parts * 1_600 + 6_000;
+    assert_eq!(alone((Kind::Write, 512, 512)), write(1, 1, 125));
+    assert_eq!(alone((Kind::Write, 0, 512)), write(1, 1, 125));
+    assert_eq!(alone((Kind::Write, 512, 4096)), write(2, 2, 1_000));
+    assert_eq!(alone((Kind::Write, 512, 3584)), write(1, 1, 875));
+    assert_eq!(alone((Kind::Write, 0, 8192)), write(2, 0, 2_000));
+}
+
+#[test]
+fn the_pipe_serves_one_after_the_other_and_turns_around_once() {
+    let read = |chunk: u64| (Kind::Read, chunk * 4096, 4096);
+    let waited = at_once(plain(), &[read(0), read(1), read(2)]);
+    assert_eq!(waited, [7_600, 9_200, 10_800]);
+    let mixed = at_once(plain(), &[read(0), (Kind::Write, 4096, 4096), read(2)]);
+    assert_eq!(mixed[2], 1_600 + 500 + 2_000 + 500 + 1_600 + 5_000 + 1_000);
+}
+
+#[test]
+fn a_stall_holds_up_all_behind_it() {
+    let spec = XpointSpec {
+        stalls: vec![StallSpec {
+            every_services: 3.0,
+            mean_ns: 100_000.0,
+        }],
+        ..plain()
+    };
+    let reads: Vec<_> = (0..32)
+        .map(|chunk| (Kind::Read, chunk * 4096, 4096))
+        .collect();
+    let (calm, stalled) = (at_once(plain(), &reads), at_once(spec, &reads));
+    let late: Vec<_> = calm.iter().zip(&stalled).map(|(a, b)| b - a).collect();
+    assert!(late.is_sorted());
+    assert!(late[31] > 100_000);
+}
+
+proptest! {
+    #[test]
+    fn never_faster_than_media_or_link(
+        requests in prop::collection::vec((any::<bool>(), 0u64..256, 1u32..64), 1..200),
+    ) {
+        let requests: Vec<_> = requests
+            .into_iter()
+            .map(|(read, chunk, chunks)| {
+                let kind = if read { Kind::Read } else { Kind::Write };
+                (kind, chunk * 4096, chunks * 4096)
+            })
+            .collect();
+        let end = at_once(plain(), &requests).into_iter().max().unwrap() as f64;
+        let chunks = |kind| {
+            let of_kind = requests.iter().filter(|request| request.0 == kind);
+            of_kind.map(|request| f64::from(request.2) / 4096.0).sum::<f64>()
+        };
+        let (reads, writes) = (chunks(Kind::Read), chunks(Kind::Write));
+        prop_assert!(end >= reads * 1_600.0 + writes * 2_000.0);
+        prop_assert!(end >= 1_000.0 * reads.max(writes));
+    }
+}
