@@ -9,11 +9,13 @@
 #![forbid(unsafe_code)]
 
 pub mod drive;
+pub mod ftl;
 pub mod machine;
 mod pending;
 pub mod run;
 mod stalls;
 mod thread;
+mod victims;
 pub mod xpoint;
 
 pub use drive::{Access, Drive, Returned};

@@ -1,3 +1,5 @@
+//! Whole runs on small drives, against arithmetic.
+
 use iogauge_core::log_record::LogRecord;
 use iogauge_core::plan::{EnginePlan, FilePlan, RunPlan, Rw, StagePlan, WorkerPlan};
 use iogauge_core::results::{Interval, RunResult};

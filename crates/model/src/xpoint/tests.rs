@@ -1,3 +1,5 @@
+//! The drive against times worked out by hand.
+
 use iogauge_core::{Kind, Nanos};
 use proptest::prelude::*;
 
