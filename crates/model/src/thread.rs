@@ -77,8 +77,8 @@ pub(crate) struct Thread<'a> {
     /// When it goes on.
     at: Nanos,
     doing: Doing,
-    /// What the worker wanted beside the batch that is being submitted.
-    then: Want,
+    /// What the worker wanted beside the batch that is being submitted; `None`: to be asked again.
+    then: Option<Want>,
     batch: Vec<Request>,
     /// Start and issue of the request in each slot.
     stamps: Box<[(Nanos, Nanos)]>,
@@ -130,7 +130,7 @@ impl<'a> Thread<'a> {
             stamps_issue,
             at: start,
             doing: Doing::Deciding,
-            then: Want::Finished,
+            then: None,
             batch: Vec::with_capacity(plan.iodepth as usize),
             stamps: vec![(0, 0); plan.iodepth as usize].into(),
             arrived: VecDeque::with_capacity(plan.iodepth as usize),
@@ -195,6 +195,9 @@ impl<'a> Thread<'a> {
                 self.submit(now, index, next, start, machine, drive)
             }
             Doing::Waiting { .. } => {
+                if machine.polls {
+                    self.cpu_ns += now.saturating_sub(self.at);
+                }
                 self.pass(now);
                 self.doing = Doing::Reaping;
             }
@@ -228,12 +231,7 @@ impl<'a> Thread<'a> {
             .submit_batch
             .unwrap_or_else(|| depth.div_ceil(8));
         let limit = limit.clamp(1, depth) as usize;
-        // Where the batch is full and more may follow: look, and ask again.
-        let then = self.worker.fill(now, limit, &mut self.batch);
-        self.then = then.unwrap_or(Want::Wait {
-            completions: 0,
-            until: Some(now),
-        });
+        self.then = self.worker.fill(now, limit, &mut self.batch);
         if self.batch.is_empty() {
             self.go_on();
         } else {
@@ -285,15 +283,15 @@ impl<'a> Thread<'a> {
     /// Does what the worker wanted beside its requests.
     fn go_on(&mut self) {
         self.doing = match self.then {
-            Want::Finished => Doing::Finished,
-            Want::Wait { completions, until } => Doing::Waiting {
+            Some(Want::Finished) => Doing::Finished,
+            Some(Want::Wait { completions, until }) => Doing::Waiting {
                 min: completions as usize,
                 until: until.unwrap_or(Nanos::MAX),
             },
-            Want::Spin { until } => Doing::Waiting { min: 0, until },
-            Want::Issue(_) => Doing::Deciding,
+            Some(Want::Spin { until }) => Doing::Waiting { min: 0, until },
+            Some(Want::Issue(_)) | None => Doing::Deciding,
         };
-        if let Want::Spin { until } = self.then {
+        if let Some(Want::Spin { until }) = self.then {
             self.cpu_ns += until.saturating_sub(self.at);
         }
     }

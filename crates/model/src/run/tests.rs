@@ -125,7 +125,14 @@ fn one_at_a_time_takes_what_its_parts_take() {
         polls: true,
         ..HOST
     };
+    let per_request = |seen: &Seen| {
+        let ios = seen.log.len() as f64;
+        seen.result.workers[0].user_ns as f64 / ios
+    };
+    assert_eq!(per_request(&host), 1_500.0);
     let polled = seen(&plan(vec![vec![reader(1)]]), plain(), &polled);
+    // Whoever polls does nothing but work.
+    assert!((per_request(&polled) - (8_700.0 + 500.0)).abs() < 1.0);
     assert_eq!(mean_lat(&polled, 0, "read"), 7_600.0 + 1_000.0 + 100.0);
 }
 
