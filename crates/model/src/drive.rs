@@ -32,6 +32,15 @@ pub trait Drive {
     fn next_event(&self) -> Option<Nanos>;
     /// Appends what it is done with by `now`, in order.
     fn advance(&mut self, now: Nanos, returned: &mut Vec<Returned>);
-    /// Bytes that can be addressed.
-    fn capacity_bytes(&self) -> u64;
+    /// How long its media have worked so far, by what for: 1e9 is one second with all of it busy.
+    fn active(&self) -> Active;
+}
+
+/// Time for which the media worked, ns, as a share of all of them: half of the dies for 2 ns count 1.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Active {
+    /// For reads.
+    pub read_ns: f64,
+    /// For writes, and for what writes made the drive do besides.
+    pub write_ns: f64,
 }

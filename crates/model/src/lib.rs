@@ -10,6 +10,7 @@
 
 pub mod drive;
 pub mod ftl;
+pub mod link;
 pub mod machine;
 mod pending;
 pub mod run;
@@ -18,7 +19,7 @@ mod thread;
 mod victims;
 pub mod xpoint;
 
-pub use drive::{Access, Drive, Returned};
+pub use drive::{Access, Active, Drive, Returned};
 pub use machine::Machine;
 pub use run::{Told, run};
 pub use xpoint::Xpoint;

@@ -16,7 +16,8 @@ use iogauge_core::generate::{Rng, Stream};
 use iogauge_core::{Kind, Nanos};
 use serde::Deserialize;
 
-use crate::drive::{Access, Drive, Returned};
+use crate::drive::{Access, Active, Drive, Returned};
+use crate::link::{Link, Way};
 use crate::pending::Pending;
 use crate::stalls::{StallSpec, Stalls};
 
@@ -26,10 +27,7 @@ pub const CHUNK: u64 = 4096;
 /// All parameters. Times are in ns, of one 4 KiB chunk where they depend on size.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
-#[allow(non_snake_case)]
 pub struct XpointSpec {
-    /// Bytes that can be addressed, positive.
-    pub capacity_bytes: u64,
     /// The pipe's time for a chunk read.
     pub read_chunk_ns: f64,
     /// The pipe's time for a chunk written.
@@ -44,8 +42,6 @@ pub struct XpointSpec {
     pub jitter_ns: f64,
     /// What the pipe stalls for.
     pub stalls: Vec<StallSpec>,
-    /// The link's rate in either direction, bytes a second, positive.
-    pub link_Bps: f64,
     /// A flush, or a trim: nothing to be written back.
     pub command_ns: f64,
 }
@@ -84,15 +80,15 @@ pub struct Xpoint {
     /// When the pipe is free.
     pipe: f64,
     last: Kind,
-    /// When the link is free, to the drive and from it.
-    link: [f64; 2],
+    link: Link,
+    active: Active,
     locks: Locks,
     pending: Pending,
 }
 
 impl Xpoint {
     /// A drive at rest.
-    pub fn new(spec: XpointSpec, seed: u64) -> Self {
+    pub fn new(spec: XpointSpec, link: Link, seed: u64) -> Self {
         let kinds = spec.stalls.iter().enumerate();
         Self {
             stalls: kinds
@@ -101,19 +97,12 @@ impl Xpoint {
             rng: Rng::new(seed, Stream::Mix),
             pipe: 0.0,
             last: Kind::Read,
-            link: [0.0; 2],
+            link,
+            active: Active::default(),
             locks: Locks::new(),
             pending: Pending::default(),
             spec,
         }
-    }
-
-    /// Moves bytes over the link one way from `from` on, and says when they are there.
-    #[inline]
-    fn transfer(&mut self, way: usize, from: f64, bytes: u32) -> f64 {
-        let begins = from.max(self.link[way]);
-        self.link[way] = begins + f64::from(bytes) * 1e9 / self.spec.link_Bps;
-        self.link[way]
     }
 
     /// The pipe's time for a request, without turnaround and stalls.
@@ -135,12 +124,19 @@ impl Xpoint {
         let first = access.offset_bytes / CHUNK;
         let last = (access.offset_bytes + u64::from(access.length_bytes).max(1) - 1) / CHUNK;
         let write = access.kind == Kind::Write;
-        let there = if write {
-            self.transfer(0, now, access.length_bytes)
+        let now = now + self.link.switch_ns();
+        // The pipe takes a write up with its first chunk; it is not over before its last one is there.
+        let (first_there, all_there) = if write {
+            let data = self.link.transfer(Way::In, now, access.length_bytes);
+            let first = access.length_bytes.min(CHUNK as u32);
+            (
+                data.begins + f64::from(first) * self.link.ns_per_byte(),
+                data.ends,
+            )
         } else {
-            now
+            (now, now)
         };
-        let mut begins = there.max(self.pipe);
+        let mut begins = first_there.max(self.pipe);
         for chunk in first..=last {
             begins = begins.max(self.locks.free_at(chunk) as f64);
         }
@@ -151,7 +147,13 @@ impl Xpoint {
         for stalls in &mut self.stalls {
             begins += stalls.before_service() as f64;
         }
-        self.pipe = begins + self.service(access, first..=last);
+        let service = self.service(access, first..=last);
+        self.pipe = begins + service;
+        if write {
+            self.active.write_ns += service;
+        } else {
+            self.active.read_ns += service;
+        }
         for chunk in first..=last {
             self.locks.lock(chunk, self.pipe as Nanos);
         }
@@ -165,11 +167,11 @@ impl Xpoint {
         } else {
             0.0
         };
-        let done = self.pipe + latency + jitter;
+        let done = self.pipe.max(all_there) + latency + jitter;
         if write {
             done
         } else {
-            self.transfer(1, done, access.length_bytes)
+            self.link.transfer(Way::Out, done, access.length_bytes).ends
         }
     }
 }
@@ -192,8 +194,8 @@ impl Drive for Xpoint {
         self.pending.take(now, returned);
     }
 
-    fn capacity_bytes(&self) -> u64 {
-        self.spec.capacity_bytes
+    fn active(&self) -> Active {
+        self.active
     }
 }
 

@@ -11,7 +11,7 @@ use proptest::prelude::*;
 use super::{Told, run};
 use crate::machine::Machine;
 use crate::stalls::StallSpec;
-use crate::xpoint::tests::plain;
+use crate::xpoint::tests::{link, plain};
 use crate::xpoint::{Xpoint, XpointSpec};
 
 const HOST: Machine = Machine {
@@ -76,7 +76,7 @@ struct Seen {
 
 fn seen(plan: &RunPlan, spec: XpointSpec, machine: &Machine) -> Seen {
     let (mut intervals, mut log) = (Vec::new(), Vec::new());
-    let mut drive = Xpoint::new(spec, plan.seed);
+    let mut drive = Xpoint::new(spec, link(), plan.seed);
     let mut sink = |told| match told {
         Told::Interval(interval) => intervals.push(*interval),
         Told::Request(record) => log.push(record),
@@ -228,7 +228,7 @@ fn a_stage_ends_as_its_jobs_say() {
 
 #[test]
 fn whoever_asks_for_an_end_gets_one() {
-    let mut drive = Xpoint::new(plain(), 1);
+    let mut drive = Xpoint::new(plain(), link(), 1);
     let plan = plan(vec![vec![reader(4)], vec![reader(4)]]);
     let mut looks = 0;
     let mut go_on = || {
