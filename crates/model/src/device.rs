@@ -7,6 +7,7 @@
 
 use std::collections::VecDeque;
 
+use iogauge_core::results::DriveResult;
 use iogauge_core::{Kind, Nanos};
 
 use crate::disk::Disk;
@@ -125,8 +126,22 @@ impl Device {
         self.spec.capacity_bytes
     }
 
+    /// What it did by `now` besides answering, under the name `path`.
+    pub fn result(&self, path: &str, now: Nanos) -> DriveResult {
+        let drawn = self.drawn(now);
+        DriveResult {
+            path: path.to_owned(),
+            energy_J: drawn.energy_J,
+            low_power_ns: drawn.low_power_ns,
+            throttled_ns: drawn.throttled_ns,
+            temperature_C: drawn.temperature_C,
+            hottest_C: drawn.hottest_C,
+            ..DriveResult::default()
+        }
+    }
+
     /// What it drew by `now`.
-    pub fn drawn(&self, now: Nanos) -> Drawn {
+    fn drawn(&self, now: Nanos) -> Drawn {
         let idle_since = if self.inside > 0 {
             now
         } else {

@@ -8,7 +8,7 @@
 //! methods.md PM-1, PWR-1, PWR-2.
 
 use iogauge_core::Nanos;
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 
 use crate::drive::Active;
 
@@ -113,7 +113,7 @@ impl ThermalSpec {
 }
 
 /// What a drive drew and how warm it was over a run.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
 #[allow(non_snake_case)]
 pub struct Drawn {
     /// All of it, J.

@@ -46,6 +46,7 @@ pub fn run<Clock>(
         rows: Vec::new(),
         workers: Vec::new(),
         in_flight: Vec::new(),
+        drives: Vec::new(),
         clock,
         stopped_by: None,
         error: None,
