@@ -20,7 +20,7 @@ from typing import Any, Literal
 from iogauge.errors import IogaugeError
 from iogauge.models.file import KINDS, Entry, ModelFile, read
 
-__all__ = ["KINDS", "PREFIX", "Entry", "ModelFile", "digest", "drive", "machine", "shipped", "split"]
+__all__ = ["KINDS", "PREFIX", "Entry", "ModelFile", "digest", "drive", "machine", "read", "shipped", "split"]
 
 PREFIX = "model:"
 """Of a target that is a model: ``model:NAME`` or ``model:NAME@MACHINE``."""

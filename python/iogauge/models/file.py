@@ -26,6 +26,7 @@ _HEAD: dict[str, type] = {
     "machine": str,
     "base": str,
     "parameters": dict,
+    "fit": dict,
 }
 
 

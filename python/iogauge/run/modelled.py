@@ -6,22 +6,31 @@ Nothing is probed or watched, for there is nobody else, and a machine model has 
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
+from typing import Any
 
 from iogauge import _core
 from iogauge.errors import IogaugeError
 from iogauge.machine.judge import judge_row
+from iogauge.run.core import drive
 from iogauge.run.figures import row_figures
-from iogauge.run.planning import Opened, seed_for
+from iogauge.run.interrupts import Interrupts
+from iogauge.run.planning import Opened, make_plan, seed_for
 from iogauge.schema import (
     EngineKind,
     JobFile,
     RunPlan,
     RunRecord,
+    RunResult,
+    TargetFacts,
 )
 from iogauge.target import ModelTarget, Target
 
 CPUS = range(4096)
+
+_INTERVAL_NS = 60 * 10**9
+"""The longest that a plan takes: nobody listens."""
 
 
 class Virtual:
@@ -76,3 +85,39 @@ class Virtual:
         """Return the record with the warnings that its figures deserve: of the machine it ran on there are none."""
         found = [one for row in row_figures(record) for one in judge_row(row, ceiling=None)]
         return record.model_copy(update={"warnings": tuple(dict.fromkeys(found))})
+
+
+def simulate(
+    jobs: JobFile,
+    drives: Mapping[str, Mapping[str, Any]],
+    machine: Mapping[str, Any],
+    *,
+    seed: int,
+    interrupts: Interrupts,
+) -> RunResult:
+    """Run jobs on drives that are in no file: what a fit tries out. No progress, no record, no warnings.
+
+    ``drives``: parameters by the names that the jobs' files have. ``interrupts`` has been entered. Raises
+    IogaugeError: a parameter is out of its range.
+    """
+    machine_text = json.dumps(machine)
+    targets = {
+        path: ModelTarget(
+            TargetFacts(path=path, kind="model", size_bytes=parameters["capacity_bytes"]),
+            drive=json.dumps(parameters),
+            machine=machine_text,
+            machine_name="",
+        )
+        for path, parameters in drives.items()
+    }
+    virtual = Virtual(targets)
+    plan = make_plan(
+        jobs,
+        virtual.opened,
+        seed=seed,
+        interval_ns=_INTERVAL_NS,
+        give_up_ns=_INTERVAL_NS,
+        request_log=False,
+        cpus=CPUS,
+    )
+    return drive(plan, start=virtual.start, interrupts=interrupts)
