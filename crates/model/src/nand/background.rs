@@ -58,11 +58,9 @@ impl Nand {
             let whole = next + count == last + 1;
             self.space.write(next, count);
             if let Some(slc) = &mut self.slc {
-                let (from, to) = (
-                    self.space.page_of(next),
-                    self.space.page_of(next + count - 1),
-                );
-                (from..=to).for_each(|page| slc.written(page, u64::from(self.unit_chunks)));
+                for (page, chunks) in self.space.pages_of(next, count) {
+                    slc.written(page, chunks, u64::from(self.unit_chunks));
+                }
             }
             self.buffer.put(next, count);
             self.counters.chunks_written += count;
@@ -70,11 +68,9 @@ impl Nand {
                 break;
             }
             self.waiting.pop_front();
-            let mut done = at + self.spec.write_latency_ns;
-            if self.spec.write_jitter_ns > 0.0 {
-                done += self.rng.exponential() * self.spec.write_jitter_ns;
-            }
-            self.finish(slot, done);
+            let latency =
+                self.spec.write_latency_ns + self.noise.draw() * self.spec.write_jitter_ns;
+            self.finish(slot, at + latency);
         }
         self.dispatch(at);
         self.watch(at);
@@ -302,11 +298,11 @@ impl Nand {
         let end = access.offset_bytes + u64::from(access.length_bytes);
         let (first, end) = (access.offset_bytes.div_ceil(CHUNK), end / CHUNK);
         if end > first {
-            let page_chunks = self.space.page_chunks();
+            self.buffer.forget(first, end - first);
             let slc = &mut self.slc;
             self.space.trim(first, end - first, |page| {
                 if let Some(slc) = slc {
-                    slc.forget(page, page_chunks);
+                    slc.forget(page);
                 }
             });
         }

@@ -2,6 +2,7 @@
 
 mod load;
 mod published;
+mod steady;
 mod timing;
 
 use super::{Nand, NandSpec, State};
