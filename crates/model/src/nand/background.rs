@@ -2,7 +2,7 @@
 //!
 //! A die without anything to program takes what is due, in this order: erases, what collection moves, what the host
 //! wrote, what is to leave the one-bit cells. So the host's data waits behind the collection that it caused, and the
-//! buffer fills when dies cannot keep up.
+//! buffer fills when dies cannot keep up. What goes to one-bit cells causes none until it leaves them.
 //!
 //! Source: models.md ("NAND").
 
@@ -136,75 +136,52 @@ impl Nand {
         if self.moves_due >= 1.0 {
             return Some(Task::MoveRead);
         }
-        let unit_chunks = u64::from(self.unit_chunks);
-        if self.buffer.is_ready() {
-            let mut in_slc = false;
-            if let Some(slc) = &mut self.slc {
-                in_slc = slc.take(unit_chunks);
-                if !in_slc && slc.spec.fold_when_full && slc.held() > 0 {
-                    return self.fold();
-                }
-            }
-            let (unit, chunks) = self.buffer.give()?;
-            let owed = self.space.pay(f64::from(chunks));
-            let per_unit = 1.0 / unit_chunks as f64;
-            self.moves_due += owed.moved * per_unit;
-            self.move_reads_due += owed.read * per_unit;
-            self.erases_due += owed.erased * per_unit / f64::from(self.spec.pages_per_block);
-            return Some(Task::Host {
-                unit,
-                chunks,
-                slc: in_slc,
-            });
+        if !self.buffer.is_ready() {
+            return if self.folding { self.fold() } else { None };
         }
-        if self.folding { self.fold() } else { None }
+        let mut in_slc = false;
+        if let Some(slc) = &mut self.slc {
+            in_slc = slc.take(u64::from(self.unit_chunks));
+            if !in_slc && slc.spec.fold_when_full && slc.held() > 0 {
+                return self.fold();
+            }
+        }
+        let (unit, chunks) = self.buffer.give()?;
+        if !in_slc {
+            self.pay(chunks);
+        }
+        Some(Task::Host {
+            unit,
+            chunks,
+            slc: in_slc,
+        })
     }
 
     /// Something leaves the one-bit cells.
     fn fold(&mut self) -> Option<Task> {
         let slc = self.slc.as_mut()?;
-        let chunks = slc.to_leave(u64::from(self.unit_chunks));
-        slc.leave(chunks);
-        (chunks > 0).then_some(Task::FoldRead {
-            chunks: chunks as u32,
-        })
+        let chunks = slc.to_leave(u64::from(self.unit_chunks)) as u32;
+        slc.leave(u64::from(chunks));
+        self.pay(chunks);
+        (chunks > 0).then_some(Task::FoldRead { chunks })
+    }
+
+    /// So many chunks come to lie where collection makes room: they bring along their share of that.
+    #[inline]
+    fn pay(&mut self, chunks: u32) {
+        let owed = self.space.pay(f64::from(chunks));
+        let per_unit = 1.0 / f64::from(self.unit_chunks);
+        self.moves_due += owed.moved * per_unit;
+        self.move_reads_due += owed.read * per_unit;
+        self.erases_due += owed.erased * per_unit / f64::from(self.spec.pages_per_block);
     }
 
     /// Gives a die something to do.
     fn give(&mut self, die: u32, task: Task, at: f64) {
-        let spec = &self.spec;
-        let channel = self.channels.of_die(die);
-        let unit_bytes = spec.unit_bytes();
-        let program = |rng: &mut iogauge_core::generate::Rng, length: f64| {
-            length * (1.0 + spec.program_spread * (2.0 * rng.unit() - 1.0))
-        };
-        let length = match task {
-            Task::Host { slc: true, .. } => {
-                let slc = self
-                    .slc
-                    .as_ref()
-                    .map_or(spec.program_ns, |slc| slc.spec.program_ns);
-                program(&mut self.rng, slc)
-            }
-            Task::Host { .. } | Task::MoveProgram | Task::FoldProgram { .. } => {
-                program(&mut self.rng, spec.program_ns)
-            }
-            Task::MoveRead => {
-                // As many reads as come to each move that is due.
-                let reads = self.move_reads_due / self.moves_due;
-                self.move_reads_due -= reads;
-                self.moves_due -= 1.0;
-                let page = spec.read_ns + spec.slow_read_share * (spec.slow_read_ns - spec.read_ns);
-                reads * page
-            }
-            Task::FoldRead { .. } => self
-                .slc
-                .as_ref()
-                .map_or(spec.read_ns, |slc| slc.spec.read_ns),
-            Task::Erase => spec.erase_ns,
-        };
+        let length = self.length_of(task);
         let data = if task.programs() {
-            self.channels.transfer(channel, at, unit_bytes)
+            let channel = self.channels.of_die(die);
+            self.channels.transfer(channel, at, self.spec.unit_bytes())
         } else {
             at
         };
@@ -215,6 +192,28 @@ impl Nand {
         } else {
             self.look_at(die, at);
         }
+    }
+
+    /// How long a die is busy with something.
+    #[inline]
+    fn length_of(&mut self, task: Task) -> f64 {
+        let spec = &self.spec;
+        let slc = self.slc.as_ref().map(|slc| slc.spec);
+        let program = match task {
+            Task::Host { slc: true, .. } => slc.map_or(spec.program_ns, |slc| slc.program_ns),
+            Task::Host { .. } | Task::MoveProgram | Task::FoldProgram { .. } => spec.program_ns,
+            Task::MoveRead => {
+                // As many reads as come to each move that is due.
+                let reads = self.move_reads_due / self.moves_due;
+                self.move_reads_due -= reads;
+                self.moves_due -= 1.0;
+                let slower = spec.slow_read_ns - spec.read_ns;
+                return reads * (spec.read_ns + spec.slow_read_share * slower);
+            }
+            Task::FoldRead { .. } => return slc.map_or(spec.read_ns, |slc| slc.read_ns),
+            Task::Erase => return spec.erase_ns,
+        };
+        program * (1.0 + spec.program_spread * (2.0 * self.rng.unit() - 1.0))
     }
 
     /// A die may be done, or able to begin.

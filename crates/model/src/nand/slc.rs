@@ -32,8 +32,9 @@ pub(super) struct Slc {
     places: u64,
     /// Chunks in it, with those on their way in.
     held: u64,
-    /// Chunks ever written, and of those the ones that moved on.
+    /// Chunks ever written. Those before `gone` are not here any more; of the others, `held` are.
     put: u64,
+    gone: u64,
     /// Of each page.
     pages: Box<[Page]>,
     /// Chunks that are moving out.
@@ -46,6 +47,7 @@ impl Slc {
             places: spec.bytes / CHUNK,
             held: 0,
             put: 0,
+            gone: 0,
             pages: vec![NOTHING; pages as usize].into(),
             leaving: 0,
             spec,
@@ -86,7 +88,7 @@ impl Slc {
     #[inline]
     pub(super) fn has(&self, page: u64) -> bool {
         let Page { latest, .. } = self.pages[page as usize];
-        latest < u64::MAX && latest + self.held >= self.put
+        latest < u64::MAX && latest >= self.gone
     }
 
     /// Chunks that could begin to move out: at most `most`.
@@ -103,7 +105,15 @@ impl Slc {
     /// So many have moved out.
     pub(super) fn left(&mut self, chunks: u64) {
         self.leaving -= chunks;
-        self.held -= chunks.min(self.held);
+        let chunks = chunks.min(self.held);
+        // What was trimmed left gaps, over which this passes.
+        let there = self.put - self.gone;
+        self.gone += if chunks == self.held {
+            there
+        } else {
+            chunks * there / self.held
+        };
+        self.held -= chunks;
     }
 
     /// A page was trimmed: what of it lay here need not move.
