@@ -10,7 +10,9 @@
 //! Everything is a server with a queue. Where requests come in the order in which they will be served, the end is
 //! computed at once; the rest are events. The drive takes its time from the instants with which it is called.
 //!
-//! What it does not do: wear levelling, read disturb, refresh, and merging of writes to one chunk in the buffer. Reads are striped by address, so where a page was really put plays no part in them.
+//! What it does not do: reading ahead, planes that read on their own, wear levelling, read disturb, refresh, one-bit cells
+//! that shrink as the drive fills, and merging of writes to one chunk in the buffer. Reads are striped by address, so
+//! where a page was really put plays no part in them.
 //!
 //! Source: models.md ("The smallest models that explain the figures", NAND).
 
@@ -184,8 +186,22 @@ impl Drive for Nand {
         if self.requests.is_empty() {
             return done;
         }
-        // Of those on their way, the next may be done no sooner than the next thing happens.
-        let inside = self.agenda.next().map(|at| libm::ceil(at) as Nanos);
+        // What happens inside next leads to nothing that the host sees before the last step of a request, which takes
+        // no less than this; so until then it can wait, and happen together with what follows.
+        let counts = self.requests.by_kind();
+        let last_step = if counts.others > 0 {
+            0.0
+        } else if counts.reads == 0 {
+            self.spec.write_latency_ns
+        } else if counts.writes == 0 {
+            self.spec.read_latency_ns
+        } else {
+            self.spec.read_latency_ns.min(self.spec.write_latency_ns)
+        };
+        let inside = self
+            .agenda
+            .next()
+            .map(|at| libm::ceil(at + last_step) as Nanos);
         match (done, inside) {
             (Some(done), Some(inside)) => Some(done.min(inside)),
             (done, inside) => done.or(inside),

@@ -186,12 +186,8 @@ impl Nand {
             at
         };
         self.active.write_ns += length / self.dies.count() as f64;
-        let begins = self.dies.give(die, at, task, length, data);
-        if begins > at {
-            self.agenda.push(begins, Event::Die { die });
-        } else {
-            self.look_at(die, at);
-        }
+        let ends = self.dies.give(die, task, length, data);
+        self.agenda.push(ends, Event::Die { die });
     }
 
     /// How long a die is busy with something.
@@ -216,12 +212,12 @@ impl Nand {
         program * (1.0 + spec.program_spread * (2.0 * self.rng.unit() - 1.0))
     }
 
-    /// A die may be done, or able to begin.
+    /// A die may be done with something.
+    #[inline]
     pub(super) fn look_at(&mut self, die: u32, at: f64) {
-        match self.dies.look(die, at) {
+        match self.dies.take(die, at) {
+            Ok(task) => self.done(die, task, at),
             Err(later) => self.agenda.push(later, Event::Die { die }),
-            Ok(None) => {}
-            Ok(Some(task)) => self.done(die, task, at),
         }
     }
 
