@@ -22,9 +22,10 @@ ALLOWED = {
     "iogauge-core": set(),
     "iogauge-engine": {"iogauge-core"},
     "iogauge-model": {"iogauge-core"},
+    "iogauge-nbd": {"iogauge-core", "iogauge-model"},
     "iogauge-py": {"iogauge-core", "iogauge-engine"},
 }
-"""py -> engine -> core, model -> core; a crate that is not listed here has no place in the order yet."""
+"""py -> engine -> core, nbd -> model -> core; a crate that is not listed here has no place in the order yet."""
 
 
 PURE = ("core", "model")
