@@ -64,10 +64,11 @@ pub(crate) fn sharpen_timer() {
 }
 
 /// How late the kernel wakes this thread from a poll, 95th percentile, at least 2 us and at most 200 us: what is spun
-/// out instead of slept before a reply is due.
+/// out instead of slept before a reply is due. The naps are as long as those before a dilated reply: the longer a CPU
+/// idles, the deeper it sleeps.
 pub(crate) fn lateness_of_polls() -> Duration {
     const NAPS: usize = 100;
-    const NAP: Duration = Duration::from_micros(200);
+    const NAP: Duration = Duration::from_millis(1);
     sharpen_timer();
     let mut late: Vec<Duration> = (0..NAPS)
         .map(|_| {
