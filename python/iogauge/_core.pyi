@@ -19,7 +19,28 @@ class RunHandle:
     def requests(self, limit: int) -> bytes:
         """Return logged requests, ``LOG_RECORD`` each."""
 
+class ModelHandle:
+    """A run on drive models under way: the same as ``RunHandle``, in virtual time."""
+
+    def __init__(self, plan: str, drives: list[tuple[str, int]], machine: str) -> None:
+        """``drives``: JSON and seed of each; a file's ``fd`` is the index of its drive. ``machine``: JSON."""
+
+    def poll(self, timeout_s: float) -> list[tuple[str, str]]:
+        """Return ("interval", JSON) and ("finished", JSON) events."""
+
+    def stop(self) -> None:
+        """Ask the run to end."""
+
+    def give_up(self) -> None:
+        """Ask the run to end."""
+
+    def requests(self, limit: int) -> bytes:
+        """Return logged requests, ``LOG_RECORD`` each."""
+
 __version__: str
+
+def check_model(drive: str, machine: str) -> None:
+    """Raise CoreError where these, as JSON, are not a drive and a machine."""
 
 def probe(plan: str) -> list[tuple[str, str, str]]:
     """Return what the plan's engines will do differently here: code, message, hint."""

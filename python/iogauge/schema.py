@@ -604,7 +604,7 @@ class RowResult(Model):
 class ClockFacts(Model):
     """What stamped the requests."""
 
-    source: Literal["tsc", "clock_gettime"]
+    source: Literal["tsc", "clock_gettime", "virtual"]
     reason: str = ""
     """Why not the TSC, where it was not."""
     tsc_hz: float = 0
@@ -613,12 +613,32 @@ class ClockFacts(Model):
     """Difference of the TSC's calibrated rate from the kernel's clock over the whole run, parts per million."""
 
 
+class DriveResult(Model):
+    """What a modelled drive did besides answering. A real one does not say."""
+
+    path: str
+    energy_J: float
+    low_power_ns: float
+    throttled_ns: float
+    temperature_C: float | None
+    """At the end; None where the model has no thermal node."""
+    hottest_C: float | None
+    write_amplification: float | None
+    """Pages programmed for each page that the host wrote; None where the media need no translation."""
+    erases_mean: float | None
+    erases_max: int | None
+    unwritten_reads: NonNegative
+    """Reads of what was never written: answered without looking at the media."""
+
+
 class RunResult(Model):
     """All of a run but its intervals, which were handed out while it ran."""
 
     rows: tuple[RowResult, ...]
     workers: tuple[WorkerResult, ...]
     in_flight: tuple[InFlight, ...]
+    drives: tuple[DriveResult, ...] = ()
+    """Of a modelled run; empty for a real one."""
     clock: ClockFacts
     stopped_by: str | None = None
     """None: ran to its end. Otherwise ``interrupt``, ``rate_min``, ``error``."""
@@ -675,11 +695,23 @@ class Warning(Model):  # noqa: A001 (the field's word; nothing here raises Pytho
     hint: str
 
 
+class ModelFacts(Model):
+    """What a modelled target is made of. The seed is the plan's."""
+
+    drive: str
+    drive_version: NonNegative
+    machine: str
+    machine_version: NonNegative
+    machine_title: str
+    sha256: str
+    """Of the parameters of both."""
+
+
 class TargetFacts(Model):
     """What a target is. Unknown facts are None, never a guess."""
 
     path: str
-    kind: Literal["block", "file", "null"]
+    kind: Literal["block", "file", "null", "model"]
     size_bytes: NonNegative
     real_path: str = ""
     device: str | None = None
@@ -693,6 +725,8 @@ class TargetFacts(Model):
     rotational: bool | None = None
     scheduler: str | None = None
     write_cache: str | None = None
+    modelled: ModelFacts | None = None
+    """Of a model only."""
 
 
 class DeviceStat(Model):

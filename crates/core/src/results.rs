@@ -211,13 +211,30 @@ pub struct RowResult {
     pub loop_gap: Bytes,
 }
 
-/// All of a run but its intervals. `clock` is whatever stamped it: the engine's facts, or a model's.
+/// What a modelled drive did besides answering. A real one does not say.
+#[derive(Clone, Debug, Default, Serialize)]
+#[allow(missing_docs, non_snake_case)]
+pub struct DriveResult {
+    pub path: String,
+    pub energy_J: f64,
+    pub low_power_ns: f64,
+    pub throttled_ns: f64,
+    pub temperature_C: Option<f64>,
+    pub hottest_C: Option<f64>,
+    pub write_amplification: Option<f64>,
+    pub erases_mean: Option<f64>,
+    pub erases_max: Option<u32>,
+    pub unwritten_reads: u64,
+}
+
+/// All of a run but its intervals. `drives` are those of a modelled run, and `clock` is whatever stamped it: the engine's facts, or a model's.
 #[derive(Clone, Debug, Serialize)]
 #[allow(missing_docs)]
 pub struct RunResult<Clock> {
     pub rows: Vec<RowResult>,
     pub workers: Vec<WorkerResult>,
     pub in_flight: Vec<InFlight>,
+    pub drives: Vec<DriveResult>,
     pub clock: Clock,
     pub stopped_by: Option<Stop>,
     pub error: Option<String>,

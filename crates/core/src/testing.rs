@@ -98,11 +98,11 @@ pub fn plan(rw: Rw) -> WorkerPlan {
     }
 }
 
-/// A region of so many blocks.
+/// A region of so many blocks of the first drive; the null engine does not look at it.
 pub fn file(blocks: u64) -> FilePlan {
     FilePlan {
         path: "simulated".into(),
-        fd: -1,
+        fd: 0,
         writable: true,
         is_block_device: false,
         region_offset_bytes: 0,

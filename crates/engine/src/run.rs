@@ -168,6 +168,7 @@ fn collect(
         rows: Vec::new(),
         workers: Vec::new(),
         in_flight: Vec::new(),
+        drives: Vec::new(),
         clock: clock.facts(),
         stopped_by: None,
         error: None,

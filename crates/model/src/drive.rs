@@ -13,6 +13,8 @@ pub struct Access {
     pub offset_bytes: u64,
     /// How much. Zero for syncs.
     pub length_bytes: u32,
+    /// A write that is not done before it would outlast a power failure (sync, dsync, force unit access).
+    pub durable: bool,
 }
 
 /// A request that the drive is done with.
@@ -26,12 +28,26 @@ pub struct Returned {
 
 /// A drive model: no I/O, no threads, no wall clock, so it cannot fail and repeats by seed.
 pub trait Drive {
-    /// Takes a request at `now`, which never goes back between calls of any method.
-    fn submit(&mut self, now: Nanos, access: Access);
-    /// When it is done with the next one; `None` where nothing is in flight.
+    /// Takes a request at `now`, which never goes back between calls of any method. A drive that serves what comes in
+    /// turn knows at once when it will be done, and says so; then [`Drive::advance`] will not tell of that request.
+    fn submit(&mut self, now: Nanos, access: Access) -> Option<Nanos>;
+    /// When to call [`Drive::advance`] next; `None` where nothing is left for it to tell.
     fn next_event(&self) -> Option<Nanos>;
     /// Appends what it is done with by `now`, in order.
     fn advance(&mut self, now: Nanos, returned: &mut Vec<Returned>);
-    /// Bytes that can be addressed.
-    fn capacity_bytes(&self) -> u64;
+    /// Whether what it has said to have written may be lost with its power, until a sync.
+    fn volatile(&self) -> bool {
+        false
+    }
+    /// How long its media have worked so far, by what for: 1e9 is one second with all of it busy.
+    fn active(&self) -> Active;
+}
+
+/// Time for which the media worked, ns, as a share of all of them: half of the dies for 2 ns count 1.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Active {
+    /// For reads.
+    pub read_ns: f64,
+    /// For writes, and for what writes made the drive do besides.
+    pub write_ns: f64,
 }

@@ -8,17 +8,28 @@
 
 #![forbid(unsafe_code)]
 
+pub mod device;
+pub mod disk;
 pub mod drive;
+mod exponential;
 pub mod ftl;
+pub mod link;
 pub mod machine;
+mod noise;
 mod pending;
+pub mod power;
+pub mod ram;
 pub mod run;
-mod stalls;
+pub mod spec;
+pub mod stalls;
 mod thread;
 mod victims;
 pub mod xpoint;
 
-pub use drive::{Access, Drive, Returned};
+pub use device::Device;
+pub use drive::{Access, Active, Drive, Returned};
 pub use machine::Machine;
+pub use noise::NoiseSpec;
 pub use run::{Told, run};
+pub use spec::{DriveSpec, MediaSpec};
 pub use xpoint::Xpoint;

@@ -4,8 +4,9 @@
 //! does the state of the drive.
 
 use iogauge_core::Nanos;
+use iogauge_core::generate::child_seed;
 use iogauge_core::log_record::{LogRecord, Logged};
-use iogauge_core::plan::{RunPlan, StagePlan};
+use iogauge_core::plan::RunPlan;
 use iogauge_core::recorder::Cutter;
 use iogauge_core::results::{Interval, MOST_OVERDUE, RunResult, WorkerResult};
 use iogauge_core::rows::Row;
@@ -28,15 +29,15 @@ pub enum Told {
     Request(LogRecord),
 }
 
-/// Runs `plan` on `drive` in front of which `machine` stands, and tells `sink` on the way. `go_on` is asked every
-/// [`LOOK`] of virtual time or sooner; where it says no, nothing more is issued.
+/// Runs `plan` on `drives` in front of which `machine` stands, and tells `sink` on the way. A file's descriptor is the
+/// index of its drive. `go_on` is asked every [`LOOK`] of virtual time or sooner; where it says no, nothing more is issued.
 ///
 /// # Errors
 /// Where a worker's pattern cannot be drawn.
 pub fn run<Clock>(
     plan: &RunPlan,
     machine: &Machine,
-    drive: &mut impl Drive,
+    drives: &mut [impl Drive],
     clock: Clock,
     sink: &mut impl FnMut(Told),
     go_on: &mut impl FnMut() -> bool,
@@ -45,15 +46,17 @@ pub fn run<Clock>(
         rows: Vec::new(),
         workers: Vec::new(),
         in_flight: Vec::new(),
+        drives: Vec::new(),
         clock,
         stopped_by: None,
         error: None,
         elapsed_ns: 0,
     };
-    for (index, stage) in plan.stages.iter().enumerate() {
-        let mut running =
-            Running::new(plan, stage, index, result.workers.len(), result.elapsed_ns)?;
-        running.run(machine, drive, sink, go_on);
+    for index in 0..plan.stages.len() {
+        let first_worker = result.workers.len();
+        let start = result.elapsed_ns;
+        let mut running = Running::new(plan, machine, index, first_worker, start)?;
+        running.run(drives, sink, go_on);
         result.elapsed_ns = running.now;
         result.stopped_by = result.stopped_by.or(running.stage.stopped());
         running.end(&mut result);
@@ -69,6 +72,8 @@ struct Running<'a> {
     index: u32,
     stage: Stage,
     threads: Vec<Thread<'a>>,
+    /// When each thread does its next step.
+    due: Vec<Nanos>,
     results: Vec<Option<WorkerResult>>,
     errors: Vec<Option<String>>,
     rows: Vec<(u32, Row)>,
@@ -82,11 +87,12 @@ struct Running<'a> {
 impl<'a> Running<'a> {
     fn new(
         plan: &'a RunPlan,
-        stage: &'a StagePlan,
+        machine: &Machine,
         index: usize,
         first_worker: usize,
         start: Nanos,
     ) -> Result<Self, String> {
+        let stage = &plan.stages[index];
         let mut rows: Vec<(u32, Row)> = Vec::new();
         let mut threads = Vec::new();
         let mut state = Stage::new(stage);
@@ -99,10 +105,12 @@ impl<'a> Running<'a> {
             };
             threads.push(Thread::new(
                 stage,
+                machine,
                 Place {
                     index: place,
                     stage_start: start,
                     interval: plan.interval_ns,
+                    noise_seed: child_seed(plan.seed, (first_worker + place) as u64),
                     logged: plan.request_log.then_some(logged),
                 },
             )?);
@@ -123,6 +131,7 @@ impl<'a> Running<'a> {
             stage: state,
             results: threads.iter().map(|_| None).collect(),
             errors: threads.iter().map(|_| None).collect(),
+            due: threads.iter().map(Thread::due).collect(),
             threads,
             rows,
             start,
@@ -134,35 +143,34 @@ impl<'a> Running<'a> {
 
     fn run(
         &mut self,
-        machine: &Machine,
-        drive: &mut impl Drive,
+        drives: &mut [impl Drive],
         sink: &mut impl FnMut(Told),
         go_on: &mut impl FnMut() -> bool,
     ) {
         let mut returned: Vec<Returned> = Vec::new();
         while !self.stage.done() {
-            let thread = self.earliest(machine);
-            let event = drive.next_event();
-            let at = match (thread, event) {
-                (Some((at, _)), Some(event)) => at.min(event),
-                (Some((at, _)), None) => at,
-                (None, Some(event)) => event,
+            let (thread, index) = self.earliest();
+            let (event, drive) = soonest(drives);
+            let at = thread.min(event);
+            if at == Nanos::MAX {
                 // Nobody waits for anything: every worker is finished.
-                (None, None) => break,
-            };
+                break;
+            }
             self.now = self.now.max(at);
             if self.now >= self.look {
                 self.look_around(sink, go_on);
             }
-            if event == Some(at) {
-                drive.advance(at, &mut returned);
+            if event <= thread {
+                drives[drive].advance(at, &mut returned);
                 for done in returned.drain(..) {
                     let (index, slot) = ((done.ticket >> 32) as usize, done.ticket as u32);
                     self.threads[index].arrive(slot, done.at);
+                    self.due[index] = self.threads[index].due();
                 }
-            } else if let Some((_, index)) = thread {
+            } else {
                 let mut log = |record| sink(Told::Request(record));
-                self.threads[index].step(at, index, machine, drive, &mut log);
+                self.threads[index].step(at, drives, &mut log);
+                self.due[index] = self.threads[index].due();
                 if self.threads[index].finished() {
                     self.finish(index);
                 }
@@ -171,11 +179,22 @@ impl<'a> Running<'a> {
         self.tell(sink);
     }
 
-    /// The thread whose next step comes first; of several at one instant, the first of the job file.
+    /// When the next thread goes on, and which; of several at one instant, the first of the job file.
     #[inline]
-    fn earliest(&self, machine: &Machine) -> Option<(Nanos, usize)> {
-        let due = |(index, thread): (usize, &Thread<'_>)| Some((thread.due(machine)?, index));
-        self.threads.iter().enumerate().filter_map(due).min()
+    fn earliest(&self) -> (Nanos, usize) {
+        let mut earliest = (Nanos::MAX, 0);
+        for (index, &due) in self.due.iter().enumerate() {
+            if due < earliest.0 {
+                earliest = (due, index);
+            }
+        }
+        earliest
+    }
+
+    /// Issues nothing more in one thread.
+    fn stop(&mut self, index: usize) {
+        self.threads[index].stop(self.now);
+        self.due[index] = self.threads[index].due();
     }
 
     /// What is done now and then: intervals told, rates watched, the outside asked.
@@ -183,17 +202,16 @@ impl<'a> Running<'a> {
     fn look_around(&mut self, sink: &mut impl FnMut(Told), go_on: &mut impl FnMut() -> bool) {
         self.look = self.now + self.interval.min(LOOK);
         self.tell(sink);
-        for (index, thread) in self.threads.iter_mut().enumerate() {
-            if self.stage.too_slow(index, self.now, thread.bytes) {
-                let name = &thread.plan.name;
+        for index in 0..self.threads.len() {
+            let bytes = self.threads[index].bytes;
+            if self.stage.too_slow(index, self.now, bytes) {
+                let name = &self.threads[index].plan.name;
                 self.errors[index] = Some(format!("{name}: slower than its rate_min"));
-                thread.stop(self.now);
+                self.stop(index);
             }
         }
         if !go_on() && self.stage.interrupt() {
-            for thread in &mut self.threads {
-                thread.stop(self.now);
-            }
+            (0..self.threads.len()).for_each(|index| self.stop(index));
         }
     }
 
@@ -235,7 +253,7 @@ impl<'a> Running<'a> {
             ..WorkerResult::new(thread.plan, self.index, since_start, &thread.busy)
         });
         for other in self.stage.finished(index, self.errors[index].is_some()) {
-            self.threads[other].stop(self.now);
+            self.stop(other);
         }
     }
 
@@ -251,6 +269,19 @@ impl<'a> Running<'a> {
             .filter_map(|worker| worker.error.as_ref());
         result.error = errors.next().cloned();
     }
+}
+
+/// When the next drive has something to tell, and which.
+#[inline]
+fn soonest(drives: &[impl Drive]) -> (Nanos, usize) {
+    let mut soonest = (Nanos::MAX, 0);
+    for (index, drive) in drives.iter().enumerate() {
+        match drive.next_event() {
+            Some(event) if event < soonest.0 => soonest = (event, index),
+            _ => {}
+        }
+    }
+    soonest
 }
 
 #[cfg(test)]

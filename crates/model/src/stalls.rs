@@ -1,4 +1,4 @@
-//! Rare delays of a server: one after so many services in the mean, each of exponential length.
+//! Rare delays of a server: one after so many services in the mean, each of much the same length or of any.
 //!
 //! A renewal process, not noise on each request: a stall delays all that wait behind it, and so explains the tails at
 //! every depth with one pair of numbers. Source: models.md.
@@ -9,11 +9,32 @@ use serde::Deserialize;
 
 /// One kind of stall.
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct StallSpec {
     /// Services from one to the next, in the mean, positive.
     pub every_services: f64,
     /// Length in the mean, ns.
     pub mean_ns: f64,
+    /// How much of the length is exponential, in `[0, 1]`; the rest is always there.
+    pub spread: f64,
+}
+
+impl StallSpec {
+    /// # Errors
+    /// Which parameter is out of its range, and what that is.
+    pub fn check(&self) -> Result<(), String> {
+        if !(self.every_services > 0.0 && self.every_services.is_finite()) {
+            let every = self.every_services;
+            return Err(format!("every_services is {every}, not positive"));
+        }
+        if !(0.0..=1e9).contains(&self.mean_ns) {
+            return Err(format!("mean_ns is {}, not in [0, 1e9]", self.mean_ns));
+        }
+        if !(0.0..=1.0).contains(&self.spread) {
+            return Err(format!("spread is {}, not in [0, 1]", self.spread));
+        }
+        Ok(())
+    }
 }
 
 /// One kind of stall under way.
@@ -41,6 +62,14 @@ impl Stalls {
         (self.rng.exponential() * self.spec.every_services) as u64
     }
 
+    #[cold]
+    fn length(&mut self) -> Nanos {
+        let StallSpec {
+            mean_ns, spread, ..
+        } = self.spec;
+        ((1.0 - spread + spread * self.rng.exponential()) * mean_ns) as Nanos
+    }
+
     /// How long the server stands still before its next service.
     #[inline]
     pub(crate) fn before_service(&mut self) -> Nanos {
@@ -49,7 +78,7 @@ impl Stalls {
             return 0;
         }
         self.left = self.gap();
-        (self.rng.exponential() * self.spec.mean_ns) as Nanos
+        self.length()
     }
 }
 
@@ -62,6 +91,7 @@ mod tests {
         let spec = StallSpec {
             every_services: 100.0,
             mean_ns: 5_000.0,
+            spread: 0.5,
         };
         let mut stalls = Stalls::new(spec, 7, 0);
         let services = 4_000_000;

@@ -6,12 +6,13 @@ use std::rc::Rc;
 
 use iogauge_core::busy::Busy;
 use iogauge_core::log_record::{LogRecord, Logged};
-use iogauge_core::plan::{StagePlan, WorkerPlan};
+use iogauge_core::plan::{EngineKind, StagePlan, SyncMode, WorkerPlan};
 use iogauge_core::recorder::{self, Cutter, Handover, Recorder, Slice};
-use iogauge_core::{Completion, Nanos, Request, Want, Worker};
+use iogauge_core::{Completion, Kind, Nanos, Request, Want, Worker};
 
 use crate::drive::{Access, Drive};
 use crate::machine::Machine;
+use crate::noise::Noise;
 
 #[derive(Debug, Default)]
 struct Exchange {
@@ -55,10 +56,41 @@ enum Doing {
     Submitting { next: usize, start: Nanos },
     /// Waits for so many completions, or until an instant.
     Waiting { min: usize, until: Nanos },
-    /// Has noticed what there is, and takes it.
-    Reaping,
     /// Nothing more.
     Finished,
+}
+
+/// What this thread pays; the machine's costs as its job's engine has them.
+#[derive(Clone, Copy, Debug)]
+struct Costs {
+    call: Nanos,
+    request: Nanos,
+    /// From a completion until a thread that waits for it goes on.
+    notice: Nanos,
+    reap: Nanos,
+    polls: bool,
+}
+
+impl Costs {
+    fn new(machine: &Machine, plan: &WorkerPlan) -> Self {
+        let polls = machine.polls || plan.engine.hipri;
+        let engine = match plan.engine.kind {
+            EngineKind::Pvsync2 | EngineKind::Psync => machine.sync,
+            EngineKind::IoUring | EngineKind::Libaio | EngineKind::Null => machine.queued,
+        };
+        Self {
+            // A kernel thread that polls the submission queue makes the call instead.
+            call: engine.call_ns * Nanos::from(!plan.engine.sqthread_poll),
+            request: engine.request_ns,
+            notice: if polls {
+                machine.poll_ns
+            } else {
+                machine.wake_ns
+            },
+            reap: engine.reap_ns,
+            polls,
+        }
+    }
 }
 
 /// See the module's text.
@@ -74,6 +106,15 @@ pub(crate) struct Thread<'a> {
     /// Bytes completed so far by direction: read, write, trim.
     pub(crate) bytes: [u64; 3],
     stamps_issue: bool,
+    durable: bool,
+    costs: Costs,
+    noise: Noise,
+    /// Index in its stage.
+    index: u64,
+    /// Requests that go into one submission at most.
+    limit: usize,
+    /// Completions that it takes at a time at most.
+    most: usize,
     /// When it goes on.
     at: Nanos,
     doing: Doing,
@@ -82,7 +123,7 @@ pub(crate) struct Thread<'a> {
     batch: Vec<Request>,
     /// Start and issue of the request in each slot.
     stamps: Box<[(Nanos, Nanos)]>,
-    /// Slots whose requests the drive is done with, and when; the earliest first.
+    /// Slots whose requests the drive is done with, or will be, and when; the earliest first.
     arrived: VecDeque<(u32, Nanos)>,
     logged: Option<Logged>,
 }
@@ -96,16 +137,22 @@ pub(crate) struct Place {
     pub(crate) stage_start: Nanos,
     /// Length of an interval.
     pub(crate) interval: Nanos,
-    /// What to log, if anything.
+    /// Of what disturbs it.
+    pub(crate) noise_seed: u64,
+    /// What log records of this worker have in common, where they are kept.
     pub(crate) logged: Option<Logged>,
 }
 
 impl<'a> Thread<'a> {
-    /// The thread of one of a stage's workers, which begins with it.
+    /// The thread of the stage's worker at `place`, about to begin with it.
     ///
     /// # Errors
     /// Where the pattern cannot be drawn.
-    pub(crate) fn new(stage: &'a StagePlan, place: Place) -> Result<Self, String> {
+    pub(crate) fn new(
+        stage: &'a StagePlan,
+        machine: &Machine,
+        place: Place,
+    ) -> Result<Self, String> {
         let plan = &stage.workers[place.index];
         let mut worker = Worker::new(plan).map_err(|cause| format!("{}: {cause}", plan.name))?;
         let start = place.stage_start + plan.start_delay_ns;
@@ -119,6 +166,8 @@ impl<'a> Thread<'a> {
         let mut recorder = Recorder::new(Box::new(slice), slices.clone());
         let cutter = Cutter::of(plan, place.interval);
         recorder.begin(cutter, place.stage_start, start);
+        let depth = plan.iodepth;
+        let limit = plan.engine.submit_batch.unwrap_or(depth.div_ceil(8));
         Ok(Self {
             plan,
             worker,
@@ -128,12 +177,18 @@ impl<'a> Thread<'a> {
             cpu_ns: 0,
             bytes: [0; 3],
             stamps_issue,
+            durable: plan.engine.sync != SyncMode::None,
+            costs: Costs::new(machine, plan),
+            noise: Noise::new(&machine.noise, place.noise_seed, start),
+            index: place.index as u64,
+            limit: limit.clamp(1, depth) as usize,
+            most: plan.engine.reap_batch.unwrap_or(u32::MAX).max(1) as usize,
             at: start,
             doing: Doing::Deciding,
             then: None,
-            batch: Vec::with_capacity(plan.iodepth as usize),
-            stamps: vec![(0, 0); plan.iodepth as usize].into(),
-            arrived: VecDeque::with_capacity(plan.iodepth as usize),
+            batch: Vec::with_capacity(depth as usize),
+            stamps: vec![(0, 0); depth as usize].into(),
+            arrived: VecDeque::with_capacity(depth as usize),
             logged: place.logged.map(|logged| Logged {
                 stage_start: place.stage_start,
                 ramp_end: place.stage_start + cutter.ramp_end,
@@ -142,21 +197,21 @@ impl<'a> Thread<'a> {
         })
     }
 
-    /// When it does its next step; `None` where only a completion can bring one about, or nothing at all.
+    /// When it does its next step; `Nanos::MAX` where only a completion can bring one about, or nothing at all.
     #[inline]
-    pub(crate) fn due(&self, machine: &Machine) -> Option<Nanos> {
+    pub(crate) fn due(&self) -> Nanos {
         match self.doing {
-            Doing::Finished => None,
+            Doing::Finished => Nanos::MAX,
             Doing::Waiting { min, until } => {
                 let last = min.checked_sub(1).and_then(|last| self.arrived.get(last));
                 let seen = match last {
-                    Some(&(_, at)) if at > self.at => at + machine.notice_ns(),
+                    Some(&(_, at)) if at > self.at => at + self.costs.notice,
                     Some(_) => self.at,
                     None => Nanos::MAX,
                 };
-                Some(seen.min(until.max(self.at))).filter(|&at| at < Nanos::MAX)
+                seen.min(until.max(self.at))
             }
-            _ => Some(self.at),
+            _ => self.at,
         }
     }
 
@@ -173,35 +228,30 @@ impl<'a> Thread<'a> {
         }
     }
 
-    /// The drive is done with the request in `slot`.
+    /// The drive is done with the request in `slot` at `at`.
     #[inline]
     pub(crate) fn arrive(&mut self, slot: u32, at: Nanos) {
-        self.arrived.push_back((slot, at));
+        let later = self.arrived.iter().rev();
+        let later = later.take_while(|&&(_, other)| other > at).count();
+        self.arrived.insert(self.arrived.len() - later, (slot, at));
     }
 
-    /// Does what is due at `now`.
+    /// Does what is due at `now`, up to where it would next wait for something or meet a drive.
     #[inline]
     pub(crate) fn step(
         &mut self,
         now: Nanos,
-        index: usize,
-        machine: &Machine,
-        drive: &mut impl Drive,
+        drives: &mut [impl Drive],
         log: &mut impl FnMut(LogRecord),
     ) {
         match self.doing {
-            Doing::Deciding => self.decide(now, machine),
-            Doing::Submitting { next, start } => {
-                self.submit(now, index, next, start, machine, drive)
-            }
+            Doing::Deciding => self.decide(),
+            Doing::Submitting { next, start } => self.submit(now, next, start, drives),
             Doing::Waiting { .. } => {
-                if machine.polls {
-                    self.cpu_ns += now.saturating_sub(self.at);
-                }
-                self.pass(now);
-                self.doing = Doing::Reaping;
+                self.notice(now);
+                self.reap(log);
+                self.decide();
             }
-            Doing::Reaping => self.reap(now, machine, log),
             Doing::Finished => {}
         }
     }
@@ -218,53 +268,66 @@ impl<'a> Thread<'a> {
     #[inline]
     fn pay(&mut self, cost: Nanos) {
         self.cpu_ns += cost;
-        self.pass(self.at + cost);
+        let ends = self.noise.work(self.at, cost);
+        self.pass(ends);
     }
 
-    fn decide(&mut self, now: Nanos, machine: &Machine) {
-        self.recorder.advance(now);
-        self.batch.clear();
-        let depth = self.plan.iodepth;
-        let limit = self
-            .plan
-            .engine
-            .submit_batch
-            .unwrap_or_else(|| depth.div_ceil(8));
-        let limit = limit.clamp(1, depth) as usize;
-        self.then = self.worker.fill(now, limit, &mut self.batch);
-        if self.batch.is_empty() {
+    /// Goes on after it has waited.
+    #[inline]
+    fn notice(&mut self, now: Nanos) {
+        let slept = now > self.at && !self.costs.polls;
+        if self.costs.polls {
+            self.cpu_ns += now.saturating_sub(self.at);
+        }
+        let late = if slept { self.noise.of_wake() } else { 0 };
+        let goes_on = self.noise.work(now, late);
+        self.pass(goes_on);
+    }
+
+    /// Asks the worker, as long as that takes no time.
+    fn decide(&mut self) {
+        loop {
+            self.recorder.advance(self.at);
+            self.batch.clear();
+            self.then = self.worker.fill(self.at, self.limit, &mut self.batch);
+            if !self.batch.is_empty() {
+                let start = self.at;
+                self.pay(self.costs.call);
+                self.prepare();
+                self.doing = Doing::Submitting { next: 0, start };
+                return;
+            }
             self.go_on();
-        } else {
-            self.pay(machine.submit_call_ns + machine.submit_request_ns);
-            self.doing = Doing::Submitting {
-                next: 0,
-                start: now,
-            };
+            if !matches!(self.doing, Doing::Deciding) {
+                return;
+            }
         }
     }
 
-    fn submit(
-        &mut self,
-        now: Nanos,
-        index: usize,
-        next: usize,
-        start: Nanos,
-        machine: &Machine,
-        drive: &mut impl Drive,
-    ) {
+    /// Readies one request.
+    #[inline]
+    fn prepare(&mut self) {
+        let cost = self.costs.request + self.noise.of_request();
+        self.pay(cost);
+    }
+
+    #[inline]
+    fn submit(&mut self, now: Nanos, next: usize, start: Nanos, drives: &mut [impl Drive]) {
         let request = self.batch[next];
-        drive.submit(
-            now,
-            Access {
-                ticket: (index as u64) << 32 | u64::from(request.slot),
-                kind: request.kind,
-                offset_bytes: request.offset_bytes,
-                length_bytes: request.length_bytes,
-            },
-        );
+        let file = &self.plan.files[request.target as usize];
+        let access = Access {
+            ticket: self.index << 32 | u64::from(request.slot),
+            kind: request.kind,
+            offset_bytes: request.offset_bytes,
+            length_bytes: request.length_bytes,
+            durable: self.durable && request.kind == Kind::Write,
+        };
+        if let Some(at) = drives[file.fd as usize].submit(now, access) {
+            self.arrive(request.slot, at);
+        }
         self.stamps[request.slot as usize] = (start, now);
         if next + 1 < self.batch.len() {
-            self.pay(machine.submit_request_ns);
+            self.prepare();
             self.doing = Doing::Submitting {
                 next: next + 1,
                 start,
@@ -281,6 +344,7 @@ impl<'a> Thread<'a> {
     }
 
     /// Does what the worker wanted beside its requests.
+    #[inline]
     fn go_on(&mut self) {
         self.doing = match self.then {
             Some(Want::Finished) => Doing::Finished,
@@ -288,18 +352,19 @@ impl<'a> Thread<'a> {
                 min: completions as usize,
                 until: until.unwrap_or(Nanos::MAX),
             },
-            Some(Want::Spin { until }) => Doing::Waiting { min: 0, until },
+            Some(Want::Spin { until }) => {
+                self.cpu_ns += until.saturating_sub(self.at);
+                Doing::Waiting { min: 0, until }
+            }
             Some(Want::Issue(_)) | None => Doing::Deciding,
         };
-        if let Some(Want::Spin { until }) = self.then {
-            self.cpu_ns += until.saturating_sub(self.at);
-        }
     }
 
-    fn reap(&mut self, now: Nanos, machine: &Machine, log: &mut impl FnMut(LogRecord)) {
-        let limit = self.plan.engine.reap_batch.unwrap_or(u32::MAX).max(1);
+    #[inline]
+    fn reap(&mut self, log: &mut impl FnMut(LogRecord)) {
+        let now = self.at;
         let there = self.arrived.iter().take_while(|&&(_, at)| at <= now);
-        let count = there.take(limit as usize).count();
+        let count = there.take(self.most).count();
         for (slot, _) in self.arrived.drain(..count) {
             let (start, issued) = self.stamps[slot as usize];
             let request = self.worker.request(slot);
@@ -322,8 +387,7 @@ impl<'a> Thread<'a> {
         }
         if count > 0 {
             self.busy.reaped(count as u32);
-            self.pay(machine.reap_request_ns * count as u64);
+            self.pay(self.costs.reap * count as u64);
         }
-        self.doing = Doing::Deciding;
     }
 }

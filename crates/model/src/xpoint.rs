@@ -6,9 +6,11 @@
 //! the flat 99th percentile, the bathtub of mixed reads and writes, and the tails at every depth.
 //!
 //! There is no translation layer and no garbage collection: a write costs the same whatever was written before. No two
-//! requests are served in one chunk at a time, and a write of part of a chunk reads it first.
+//! requests work in one chunk at a time, and a write of part of a chunk reads it first.
 //!
-//! What it does not do: refresh after power-off, power states, temperature.
+//! After a long time without power it refreshes its media in the background for hours.
+//!
+//! What it does not do: power states and temperature, which are the device's around it.
 //!
 //! Source: models.md ("The smallest models that explain the figures", "Unwritten contract").
 
@@ -16,62 +18,153 @@ use iogauge_core::generate::{Rng, Stream};
 use iogauge_core::{Kind, Nanos};
 use serde::Deserialize;
 
-use crate::drive::{Access, Drive, Returned};
-use crate::pending::Pending;
+use crate::drive::{Access, Active, Drive, Returned};
+use crate::exponential::Exponential;
+use crate::link::{Link, Way};
 use crate::stalls::{StallSpec, Stalls};
 
 /// Bytes that the media reads or writes at a time.
 pub const CHUNK: u64 = 4096;
 
-/// All parameters. Times are in ns, of one 4 KiB chunk where they depend on size.
+/// All parameters. Times are in ns, in `[0, 1e9]`.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
-#[allow(non_snake_case)]
 pub struct XpointSpec {
-    /// Bytes that can be addressed, positive.
-    pub capacity_bytes: u64,
-    /// The pipe's time for a chunk read.
+    /// The pipe's time for the first chunk of a read.
     pub read_chunk_ns: f64,
-    /// The pipe's time for a chunk written.
+    /// The pipe's time for each further chunk of a read.
+    pub read_next_chunk_ns: f64,
+    /// The pipe's time for the first chunk of a write.
     pub write_chunk_ns: f64,
+    /// The pipe's time for each further chunk of a write.
+    pub write_next_chunk_ns: f64,
+    /// On top, for each chunk of a request that does not begin at a chunk's boundary.
+    pub misaligned_chunk_ns: f64,
     /// What the pipe pays where a read follows a write, or a write a read.
     pub turnaround_ns: f64,
-    /// From the pipe to the host, for a read.
+    /// From the pipe to the host, for a read. Its chunks are busy for as long.
     pub read_latency_ns: f64,
-    /// From the pipe to the host, for a write.
+    /// From the pipe to the host, for a write. Its chunks are busy for as long.
     pub write_latency_ns: f64,
     /// Exponential part of either, in the mean.
     pub jitter_ns: f64,
-    /// What the pipe stalls for.
-    pub stalls: Vec<StallSpec>,
-    /// The link's rate in either direction, bytes a second, positive.
-    pub link_Bps: f64,
+    /// What the pipe stalls for, by the reads that it serves.
+    pub read_stalls: Vec<StallSpec>,
+    /// What the pipe stalls for, by the writes that it serves.
+    pub write_stalls: Vec<StallSpec>,
     /// A flush, or a trim: nothing to be written back.
     pub command_ns: f64,
+    /// What the drive does in the background after it was without power.
+    pub refresh: Option<RefreshSpec>,
 }
 
-/// Chunks whose last request may still be in service: a table that forgets where two share an entry, which among the
-/// at most few hundred in flight hardly happens, and then costs one wait that is not modelled.
+/// The refresh of all of the media, which takes hours after a long time without power.
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RefreshSpec {
+    /// How long the drive has had power when a run begins, h, at least 0.
+    pub powered_h: f64,
+    /// How long the refresh takes, h, at least 0.
+    pub lasts_h: f64,
+    /// From one piece of it to the next, ns, positive.
+    pub every_ns: f64,
+    /// For which the pipe is taken.
+    pub piece_ns: f64,
+}
+
+impl XpointSpec {
+    /// # Errors
+    /// Which parameter is out of its range, and what that is.
+    pub fn check(&self) -> Result<(), String> {
+        for (name, value) in [
+            ("read_chunk_ns", self.read_chunk_ns),
+            ("read_next_chunk_ns", self.read_next_chunk_ns),
+            ("write_chunk_ns", self.write_chunk_ns),
+            ("write_next_chunk_ns", self.write_next_chunk_ns),
+            ("misaligned_chunk_ns", self.misaligned_chunk_ns),
+            ("turnaround_ns", self.turnaround_ns),
+            ("read_latency_ns", self.read_latency_ns),
+            ("write_latency_ns", self.write_latency_ns),
+            ("jitter_ns", self.jitter_ns),
+            ("command_ns", self.command_ns),
+            (
+                "refresh.piece_ns",
+                self.refresh.map_or(0.0, |refresh| refresh.piece_ns),
+            ),
+        ] {
+            if !(0.0..=1e9).contains(&value) {
+                return Err(format!("{name} is {value}, not in [0, 1e9]"));
+            }
+        }
+        if let Some(refresh) = self.refresh
+            && !(refresh.every_ns > 0.0 && refresh.powered_h >= 0.0 && refresh.lasts_h >= 0.0)
+        {
+            return Err("refresh has a time that is not positive".into());
+        }
+        let stalls = self.read_stalls.iter().chain(&self.write_stalls);
+        stalls.into_iter().try_for_each(StallSpec::check)
+    }
+}
+
+/// Chunks that may still be busy: a table that forgets where two share an entry. Few are busy at a time, so that hardly
+/// happens, and then one wait is not modelled.
 #[derive(Debug)]
-struct Locks(Box<[(u64, Nanos)]>);
+struct Locks(Box<[(u64, f64)]>);
 
 impl Locks {
-    const ENTRIES: usize = 1 << 14;
+    const ENTRIES: usize = 1 << 10;
 
     fn new() -> Self {
-        Self(vec![(u64::MAX, 0); Self::ENTRIES].into())
+        Self(vec![(u64::MAX, 0.0); Self::ENTRIES].into())
     }
 
     /// When a chunk is free.
     #[inline]
-    fn free_at(&self, chunk: u64) -> Nanos {
+    fn free_at(&self, chunk: u64) -> f64 {
         let (locked, until) = self.0[chunk as usize % Self::ENTRIES];
-        if locked == chunk { until } else { 0 }
+        if locked == chunk { until } else { 0.0 }
     }
 
     #[inline]
-    fn lock(&mut self, chunk: u64, until: Nanos) {
+    fn lock(&mut self, chunk: u64, until: f64) {
         self.0[chunk as usize % Self::ENTRIES] = (chunk, until);
+    }
+}
+
+/// Pieces of a refresh under way.
+#[derive(Clone, Copy, Debug)]
+struct Refresh {
+    every: f64,
+    piece: f64,
+    /// When the next piece begins; never again where it is over.
+    next: f64,
+    ends: f64,
+}
+
+impl Refresh {
+    fn new(spec: Option<RefreshSpec>) -> Self {
+        const HOUR: f64 = 3.6e12;
+        let left = spec.map_or(0.0, |spec| (spec.lasts_h - spec.powered_h) * HOUR);
+        Self {
+            every: spec.map_or(0.0, |spec| spec.every_ns),
+            piece: spec.map_or(0.0, |spec| spec.piece_ns),
+            next: if left > 0.0 { 0.0 } else { f64::INFINITY },
+            ends: left,
+        }
+    }
+
+    /// When a service that could begin at `begins` does.
+    #[cold]
+    fn delay(&mut self, begins: f64) -> f64 {
+        // Those that came while the pipe was idle are over, but for the last.
+        let missed = libm::floor((begins - self.next) / self.every);
+        self.next += missed * self.every;
+        let ends = self.next + self.piece;
+        self.next += self.every;
+        if self.next > self.ends {
+            self.next = f64::INFINITY;
+        }
+        begins.max(ends)
     }
 }
 
@@ -79,121 +172,153 @@ impl Locks {
 #[derive(Debug)]
 pub struct Xpoint {
     spec: XpointSpec,
-    rng: Rng,
-    stalls: Vec<Stalls>,
+    jitter: Exponential,
+    /// By direction: reads, writes.
+    stalls: [Vec<Stalls>; 2],
     /// When the pipe is free.
     pipe: f64,
     last: Kind,
-    /// When the link is free, to the drive and from it.
-    link: [f64; 2],
+    link: Link,
+    active: Active,
     locks: Locks,
-    pending: Pending,
+    refresh: Refresh,
 }
 
 impl Xpoint {
     /// A drive at rest.
-    pub fn new(spec: XpointSpec, seed: u64) -> Self {
-        let kinds = spec.stalls.iter().enumerate();
+    pub fn new(spec: XpointSpec, link: Link, seed: u64) -> Self {
+        let stalls = |specs: &[StallSpec], first: usize| {
+            let specs = specs.iter().enumerate();
+            specs
+                .map(|(index, &spec)| Stalls::new(spec, seed, first + index))
+                .collect()
+        };
         Self {
-            stalls: kinds
-                .map(|(index, &stall)| Stalls::new(stall, seed, index))
-                .collect(),
-            rng: Rng::new(seed, Stream::Mix),
+            stalls: [
+                stalls(&spec.read_stalls, 0),
+                stalls(&spec.write_stalls, spec.read_stalls.len()),
+            ],
+            jitter: Exponential::new(Rng::new(seed, Stream::Mix)),
             pipe: 0.0,
             last: Kind::Read,
-            link: [0.0; 2],
+            link,
+            active: Active::default(),
             locks: Locks::new(),
-            pending: Pending::default(),
+            refresh: Refresh::new(spec.refresh),
             spec,
         }
     }
 
-    /// Moves bytes over the link one way from `from` on, and says when they are there.
-    #[inline]
-    fn transfer(&mut self, way: usize, from: f64, bytes: u32) -> f64 {
-        let begins = from.max(self.link[way]);
-        self.link[way] = begins + f64::from(bytes) * 1e9 / self.spec.link_Bps;
-        self.link[way]
-    }
-
     /// The pipe's time for a request, without turnaround and stalls.
     #[inline]
-    fn service(&self, access: &Access, chunks: std::ops::RangeInclusive<u64>) -> f64 {
-        let count = (chunks.end() - chunks.start() + 1) as f64;
-        if access.kind == Kind::Read {
-            return count * self.spec.read_chunk_ns;
-        }
-        let end = access.offset_bytes + u64::from(access.length_bytes);
+    fn service(&self, access: &Access, chunks: u64) -> f64 {
+        let spec = &self.spec;
+        let further = (chunks - 1) as f64;
         let head = !access.offset_bytes.is_multiple_of(CHUNK);
-        let tail = !end.is_multiple_of(CHUNK) && (chunks.start() != chunks.end() || !head);
-        let read_first = f64::from(u8::from(head) + u8::from(tail));
-        count * self.spec.write_chunk_ns + read_first * self.spec.read_chunk_ns
-    }
-
-    /// When a read or write is done.
-    fn serve(&mut self, now: f64, access: &Access) -> f64 {
-        let first = access.offset_bytes / CHUNK;
-        let last = (access.offset_bytes + u64::from(access.length_bytes).max(1) - 1) / CHUNK;
-        let write = access.kind == Kind::Write;
-        let there = if write {
-            self.transfer(0, now, access.length_bytes)
-        } else {
-            now
-        };
-        let mut begins = there.max(self.pipe);
-        for chunk in first..=last {
-            begins = begins.max(self.locks.free_at(chunk) as f64);
-        }
-        if access.kind != self.last {
-            begins += self.spec.turnaround_ns;
-            self.last = access.kind;
-        }
-        for stalls in &mut self.stalls {
-            begins += stalls.before_service() as f64;
-        }
-        self.pipe = begins + self.service(access, first..=last);
-        for chunk in first..=last {
-            self.locks.lock(chunk, self.pipe as Nanos);
-        }
-        let latency = if write {
-            self.spec.write_latency_ns
-        } else {
-            self.spec.read_latency_ns
-        };
-        let jitter = if self.spec.jitter_ns > 0.0 {
-            self.rng.exponential() * self.spec.jitter_ns
+        let misaligned = if head {
+            chunks as f64 * spec.misaligned_chunk_ns
         } else {
             0.0
         };
-        let done = self.pipe + latency + jitter;
-        if write {
-            done
-        } else {
-            self.transfer(1, done, access.length_bytes)
+        if access.kind == Kind::Read {
+            return spec.read_chunk_ns + further * spec.read_next_chunk_ns + misaligned;
         }
+        let end = access.offset_bytes + u64::from(access.length_bytes);
+        let tail = !end.is_multiple_of(CHUNK) && (chunks > 1 || !head);
+        // A part of a chunk is read before it is written.
+        let parts = f64::from(u8::from(head) + u8::from(tail)) * spec.read_chunk_ns;
+        spec.write_chunk_ns + further * spec.write_next_chunk_ns + misaligned + parts
+    }
+
+    /// When the pipe begins with a request that could begin at `from`.
+    #[inline]
+    fn begin(&mut self, from: f64, kind: Kind) -> f64 {
+        let mut begins = from.max(self.pipe);
+        if begins >= self.refresh.next {
+            begins = self.refresh.delay(begins);
+        }
+        if kind != self.last {
+            begins += self.spec.turnaround_ns;
+            self.last = kind;
+        }
+        for stalls in &mut self.stalls[usize::from(kind == Kind::Write)] {
+            begins += stalls.before_service() as f64;
+        }
+        begins
+    }
+
+    /// When all of its chunks are free and it has had their time, from `from` on.
+    #[inline]
+    fn occupy(&mut self, from: f64, chunks: std::ops::RangeInclusive<u64>, time: f64) -> f64 {
+        if chunks.start() == chunks.end() {
+            // By far the most frequent.
+            let done = from.max(self.locks.free_at(*chunks.start())) + time;
+            self.locks.lock(*chunks.start(), done);
+            return done;
+        }
+        let free = chunks.clone().map(|chunk| self.locks.free_at(chunk));
+        let done = free.fold(from, f64::max) + time;
+        for chunk in chunks {
+            self.locks.lock(chunk, done);
+        }
+        done
+    }
+
+    /// When a read is done.
+    #[inline]
+    fn read(&mut self, now: f64, access: &Access) -> f64 {
+        let (first, last) = chunks(access);
+        let service = self.service(access, last - first + 1);
+        self.pipe = self.begin(now, Kind::Read) + service;
+        self.active.read_ns += service;
+        let latency = self.spec.read_latency_ns + self.jitter.draw() * self.spec.jitter_ns;
+        let done = self.occupy(self.pipe, first..=last, latency);
+        self.link.transfer(Way::Out, done, access.length_bytes).ends
+    }
+
+    /// When a write is done.
+    #[inline]
+    fn write(&mut self, now: f64, access: &Access) -> f64 {
+        let (first, last) = chunks(access);
+        let service = self.service(access, last - first + 1);
+        // The pipe takes it up with its first chunk; it is not over before its last one is there.
+        let data = self.link.transfer(Way::In, now, access.length_bytes);
+        let one = access.length_bytes.min(CHUNK as u32);
+        let there = data.begins + f64::from(one) * self.link.ns_per_byte();
+        self.pipe = self.begin(there, Kind::Write) + service;
+        self.active.write_ns += service;
+        let latency = self.spec.write_latency_ns + self.jitter.draw() * self.spec.jitter_ns;
+        self.occupy(self.pipe.max(data.ends), first..=last, latency)
     }
 }
 
+/// The first and the last chunk that a request touches.
+#[inline]
+fn chunks(access: &Access) -> (u64, u64) {
+    let end = access.offset_bytes + u64::from(access.length_bytes).max(1);
+    (access.offset_bytes / CHUNK, (end - 1) / CHUNK)
+}
+
 impl Drive for Xpoint {
-    fn submit(&mut self, now: Nanos, access: Access) {
-        let now = now as f64;
+    #[inline]
+    fn submit(&mut self, now: Nanos, access: Access) -> Option<Nanos> {
+        let now = now as f64 + self.link.switch_ns();
         let done = match access.kind {
-            Kind::Read | Kind::Write => self.serve(now, &access),
+            Kind::Read => self.read(now, &access),
+            Kind::Write => self.write(now, &access),
             Kind::Trim | Kind::Sync | Kind::DataSync => now + self.spec.command_ns,
         };
-        self.pending.push(access.ticket, libm::ceil(done) as Nanos);
+        Some(libm::ceil(done) as Nanos)
     }
 
     fn next_event(&self) -> Option<Nanos> {
-        self.pending.next()
+        None
     }
 
-    fn advance(&mut self, now: Nanos, returned: &mut Vec<Returned>) {
-        self.pending.take(now, returned);
-    }
+    fn advance(&mut self, _: Nanos, _: &mut Vec<Returned>) {}
 
-    fn capacity_bytes(&self) -> u64 {
-        self.spec.capacity_bytes
+    fn active(&self) -> Active {
+        self.active
     }
 }
 

@@ -1,5 +1,7 @@
 //! The Rust core as the private Python module `iogauge._core`: converts, releases the GIL, maps errors.
 
+mod modelled;
+
 use std::sync::Mutex;
 use std::time::Duration;
 
@@ -128,6 +130,8 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
     module.add("CoreError", module.py().get_type::<CoreError>())?;
     module.add_class::<RunHandle>()?;
+    module.add_class::<modelled::ModelHandle>()?;
+    module.add_function(wrap_pyfunction!(modelled::check_model, module)?)?;
     module.add_function(wrap_pyfunction!(probe, module)?)?;
     module.add_function(wrap_pyfunction!(allowed_cpus, module)?)?;
     module.add_function(wrap_pyfunction!(clock_facts, module)?)?;

@@ -1,4 +1,4 @@
-"""What a target is, and whether it may be written: the one door to drives and files.
+"""What a target is, and whether it may be written: the one door to drives, files and drive models.
 
 ``open_target`` opens a block device or a regular file and refuses what could destroy something. What it hands out
 stays open for as long as the run, exclusively where it is a block device to be written.
@@ -21,9 +21,10 @@ from collections.abc import Callable, Collection
 from iogauge.target.block import open_block
 from iogauge.target.file import create_file, open_file
 from iogauge.target.handle import Target
+from iogauge.target.modelled import ModelTarget, is_model, open_model
 from iogauge.target.refusal import TargetRefused, refused_by_kernel
 
-__all__ = ["Target", "TargetRefused", "open_target"]
+__all__ = ["ModelTarget", "Target", "TargetRefused", "is_model", "open_target"]
 
 _KINDS: tuple[tuple[Callable[[int], bool], str, str], ...] = (
     (stat.S_ISDIR, "a directory", "name a file in it, or the block device below it"),
@@ -42,7 +43,7 @@ def open_target(
     destroy: Collection[str] = (),
     on_message: Callable[[str], None] | None = None,
 ) -> Target:
-    """Open the block device or file at ``path``, for reading or, once cleared, for writing too.
+    """Open the block device or file at ``path``, for reading or, once cleared, for writing too; or load a model.
 
     A file that is missing is created with ``size_bytes`` of random data, whether it is to be read or written, and
     one of iogauge's own that is smaller is extended; for a device ``size_bytes`` means nothing. ``destroy`` holds
@@ -59,6 +60,8 @@ def open_target(
     ...         target.size_bytes, target.writable, target.facts.kind
     (1048576, True, 'file')
     """
+    if is_model(path):
+        return open_model(path)
     say = on_message or (lambda _: None)
     real_path = _resolve(path)
     try:

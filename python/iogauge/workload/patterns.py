@@ -303,6 +303,9 @@ def _read_files(text: str, _: int) -> Files:
             current += character
         elif current.endswith("\\"):
             current = current[:-1] + ":"
+        elif current == "model":
+            # The target model:NAME is one word; a file called model, with others after it, is ./model.
+            current += ":"
         elif current:
             names.append(current)
             current = ""
@@ -318,11 +321,16 @@ def _write_files(names: Files) -> str:
         if name.endswith("\\") or not name:
             raise BadValue("a job file cannot hold this path", hint="rename the file")
         plain(name)
-    return ":".join(name.replace(":", "\\:") for name in names)
+    return ":".join(_write_file(name) for name in names)
+
+
+def _write_file(name: str) -> str:
+    prefix = "model:" if name.startswith("model:") else ""
+    return prefix + name.removeprefix(prefix).replace(":", "\\:")
 
 
 FILES = Kind(syntax="path[:path…]", read=_read_files, write=_write_files)
-"""Paths; a colon inside one is written ``\\:``."""
+"""Paths and models; a colon inside one is written ``\\:``, but for that of ``model:NAME``."""
 
 
 def _read_directory(text: str, _: int) -> str:

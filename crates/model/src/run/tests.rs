@@ -9,18 +9,24 @@ use iogauge_core::time::{MILLISECOND, SECOND};
 use proptest::prelude::*;
 
 use super::{Told, run};
-use crate::machine::Machine;
+use crate::machine::{EngineCosts, Machine};
 use crate::stalls::StallSpec;
-use crate::xpoint::tests::plain;
+use crate::xpoint::tests::{link, plain};
 use crate::xpoint::{Xpoint, XpointSpec};
 
+const COSTS: EngineCosts = EngineCosts {
+    call_ns: 300,
+    request_ns: 700,
+    reap_ns: 500,
+};
+
 const HOST: Machine = Machine {
-    submit_call_ns: 300,
-    submit_request_ns: 700,
+    sync: COSTS,
+    queued: COSTS,
     wake_ns: 1_500,
     poll_ns: 100,
-    reap_request_ns: 500,
     polls: false,
+    noise: Vec::new(),
 };
 
 /// Random reads of a region of 128 MiB for a tenth of a second.
@@ -76,12 +82,20 @@ struct Seen {
 
 fn seen(plan: &RunPlan, spec: XpointSpec, machine: &Machine) -> Seen {
     let (mut intervals, mut log) = (Vec::new(), Vec::new());
-    let mut drive = Xpoint::new(spec, plan.seed);
+    let mut drive = Xpoint::new(spec, link(), plan.seed);
     let mut sink = |told| match told {
         Told::Interval(interval) => intervals.push(*interval),
         Told::Request(record) => log.push(record),
     };
-    let result = run(plan, machine, &mut drive, (), &mut sink, &mut || true).unwrap();
+    let result = run(
+        plan,
+        machine,
+        std::slice::from_mut(&mut drive),
+        (),
+        &mut sink,
+        &mut || true,
+    )
+    .unwrap();
     Seen {
         result,
         intervals,
@@ -92,9 +106,10 @@ fn seen(plan: &RunPlan, spec: XpointSpec, machine: &Machine) -> Seen {
 fn noisy() -> XpointSpec {
     XpointSpec {
         jitter_ns: 400.0,
-        stalls: vec![StallSpec {
+        read_stalls: vec![StallSpec {
             every_services: 100.0,
             mean_ns: 5_000.0,
+            spread: 1.0,
         }],
         ..plain()
     }
@@ -112,7 +127,7 @@ fn rate(seen: &Seen, row: usize, direction: &str) -> f64 {
 
 #[test]
 fn one_at_a_time_takes_what_its_parts_take() {
-    let ideal = seen(&plan(vec![vec![reader(1)]]), plain(), &Machine::IDEAL);
+    let ideal = seen(&plan(vec![vec![reader(1)]]), plain(), &Machine::ideal());
     assert_eq!(mean_lat(&ideal, 0, "read"), 7_600.0);
     let host = seen(&plan(vec![vec![reader(1)]]), plain(), &HOST);
     assert_eq!(
@@ -138,11 +153,14 @@ fn one_at_a_time_takes_what_its_parts_take() {
 
 #[test]
 fn the_pipe_or_the_thread_is_the_limit() {
-    let deep = seen(&plan(vec![vec![reader(32)]]), plain(), &Machine::IDEAL);
+    let deep = seen(&plan(vec![vec![reader(32)]]), plain(), &Machine::ideal());
     assert!((rate(&deep, 0, "read") / (1e9 / 1_600.0) - 1.0).abs() < 0.002);
     // 2 us of a thread for each request: two threads reach twice as many, until the pipe is full.
     let slow = Machine {
-        submit_request_ns: 1_200,
+        queued: EngineCosts {
+            request_ns: 1_200,
+            ..COSTS
+        },
         ..HOST
     };
     let one = seen(&plan(vec![vec![reader(32)]]), plain(), &slow);
@@ -157,7 +175,7 @@ fn mixed_reads_and_writes_are_slower_than_either() {
         let mut worker = reader(16);
         worker.pattern.rw = Rw::Randrw;
         worker.pattern.rwmix_read_percent = percent;
-        let seen = seen(&plan(vec![vec![worker]]), plain(), &Machine::IDEAL);
+        let seen = seen(&plan(vec![vec![worker]]), plain(), &Machine::ideal());
         let both = |name: &str| {
             let tally = seen.result.rows[0].tallies.get(name);
             tally.map_or(0, |tally| tally.ios)
@@ -214,28 +232,36 @@ fn a_stage_ends_as_its_jobs_say() {
     };
     let mut idle = writer(1);
     idle.schedule = same(iops(1));
-    let together = seen(&plan(vec![vec![short, idle]]), plain(), &Machine::IDEAL);
+    let together = seen(&plan(vec![vec![short, idle]]), plain(), &Machine::ideal());
     assert_eq!(together.result.stopped_by, Some(Stop::Exitall));
     // The one write turned the pipe around before the second read.
     assert_eq!(together.result.elapsed_ns, 10 * 7_600 + 500);
     let mut starving = reader(1);
     starving.runtime_ns = 10 * SECOND;
     starving.schedule.read.rate_min_Bps = 1 << 40;
-    let slow = seen(&plan(vec![vec![starving]]), plain(), &Machine::IDEAL);
+    let slow = seen(&plan(vec![vec![starving]]), plain(), &Machine::ideal());
     assert!(slow.result.error.unwrap().contains("rate_min"));
     assert!(slow.result.elapsed_ns < 4 * SECOND);
 }
 
 #[test]
 fn whoever_asks_for_an_end_gets_one() {
-    let mut drive = Xpoint::new(plain(), 1);
+    let mut drive = Xpoint::new(plain(), link(), 1);
     let plan = plan(vec![vec![reader(4)], vec![reader(4)]]);
     let mut looks = 0;
     let mut go_on = || {
         looks += 1;
         looks < 3
     };
-    let result = run(&plan, &HOST, &mut drive, (), &mut |_| {}, &mut go_on).unwrap();
+    let result = run(
+        &plan,
+        &HOST,
+        std::slice::from_mut(&mut drive),
+        (),
+        &mut |_| {},
+        &mut go_on,
+    )
+    .unwrap();
     assert_eq!(result.stopped_by, Some(Stop::Interrupt));
     assert_eq!(result.workers.len(), 1);
     assert!(result.elapsed_ns < 31 * MILLISECOND);

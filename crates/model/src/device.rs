@@ -1,0 +1,384 @@
+//! A drive as the host meets it: controllers with their media, what one command may carry, how many the link lets in, and
+//! what power states and heat do to all of it.
+//!
+//! Most requests go straight to the media of one controller. Those that are larger than a command, lie on several
+//! controllers, must outlast a power failure on a drive that would lose them, or have to wait outside, take the longer
+//! way: cut into parts, which come back one by one.
+
+use std::collections::VecDeque;
+
+use iogauge_core::results::DriveResult;
+use iogauge_core::{Kind, Nanos};
+
+use crate::disk::Disk;
+use crate::drive::{Access, Active, Drive, Returned};
+use crate::pending::Pending;
+use crate::power::{Drawn, Power};
+use crate::ram::Ram;
+use crate::spec::DriveSpec;
+use crate::xpoint::Xpoint;
+
+/// What stores the data of one controller.
+#[derive(Debug)]
+pub(crate) enum Media {
+    Xpoint(Box<Xpoint>),
+    Disk(Box<Disk>),
+    Ram(Ram),
+}
+
+/// Calls a method of whichever media it is.
+macro_rules! each {
+    ($media:expr, $inner:ident => $call:expr) => {
+        match $media {
+            Media::Xpoint($inner) => $call,
+            Media::Disk($inner) => $call,
+            Media::Ram($inner) => $call,
+        }
+    };
+}
+
+impl Drive for Media {
+    #[inline]
+    fn submit(&mut self, now: Nanos, access: Access) -> Option<Nanos> {
+        each!(self, media => media.submit(now, access))
+    }
+
+    #[inline]
+    fn next_event(&self) -> Option<Nanos> {
+        each!(self, media => media.next_event())
+    }
+
+    fn advance(&mut self, now: Nanos, returned: &mut Vec<Returned>) {
+        each!(self, media => media.advance(now, returned))
+    }
+
+    fn volatile(&self) -> bool {
+        each!(self, media => media.volatile())
+    }
+
+    #[inline]
+    fn active(&self) -> Active {
+        each!(self, media => media.active())
+    }
+}
+
+/// A request that was cut into parts.
+#[derive(Clone, Copy, Debug)]
+struct Whole {
+    access: Access,
+    /// Parts that are not back.
+    left: u32,
+    /// When the last of those that are came back.
+    at: Nanos,
+    /// It is to be followed by a sync, or has been.
+    durable: bool,
+}
+
+/// Marks tickets of parts: the rest is the place of the whole.
+const PART: u64 = 1 << 63;
+
+/// See the module's text.
+#[derive(Debug)]
+pub struct Device {
+    spec: DriveSpec,
+    media: Vec<Media>,
+    power: Power,
+    /// Requests that the link lets in at a time.
+    queue: usize,
+    /// Requests that are inside and took the longer way, or whose end is not known yet.
+    inside: usize,
+    /// When the drive was last done with everything, as far as that is known.
+    idle_since: Nanos,
+    /// Requests that wait outside, and until when at least.
+    held: VecDeque<(Nanos, Access)>,
+    wholes: Vec<Whole>,
+    unused: Vec<u32>,
+    /// What is done at a known instant and could not be told when it was submitted.
+    known: Pending,
+    back: Vec<Returned>,
+}
+
+impl Device {
+    /// A drive at rest.
+    ///
+    /// # Errors
+    /// Which parameter is out of its range, and what that is.
+    pub fn new(spec: &DriveSpec, seed: u64) -> Result<Self, String> {
+        spec.check()?;
+        let media = (0..spec.controllers).map(|controller| spec.media(controller, seed));
+        Ok(Self {
+            media: media.collect(),
+            power: Power::new(spec.power.clone(), spec.thermal),
+            queue: spec.link.queue().map_or(usize::MAX, |queue| queue as usize),
+            inside: 0,
+            idle_since: 0,
+            held: VecDeque::new(),
+            wholes: Vec::new(),
+            unused: Vec::new(),
+            known: Pending::default(),
+            back: Vec::new(),
+            spec: spec.clone(),
+        })
+    }
+
+    /// Bytes that can be addressed.
+    pub fn capacity_bytes(&self) -> u64 {
+        self.spec.capacity_bytes
+    }
+
+    /// What it did by `now` besides answering, under the name `path`.
+    pub fn result(&self, path: &str, now: Nanos) -> DriveResult {
+        let drawn = self.drawn(now);
+        DriveResult {
+            path: path.to_owned(),
+            energy_J: drawn.energy_J,
+            low_power_ns: drawn.low_power_ns,
+            throttled_ns: drawn.throttled_ns,
+            temperature_C: drawn.temperature_C,
+            hottest_C: drawn.hottest_C,
+            ..DriveResult::default()
+        }
+    }
+
+    /// What it drew by `now`.
+    fn drawn(&self, now: Nanos) -> Drawn {
+        let idle_since = if self.inside > 0 {
+            now
+        } else {
+            self.idle_since
+        };
+        self.power.drawn(now, idle_since as f64, self.active())
+    }
+
+    /// The drive is busy until `at` at least.
+    #[inline]
+    fn busy_until(&mut self, at: Nanos) {
+        self.idle_since = self.idle_since.max(at);
+    }
+
+    /// Whether one command to one controller does it.
+    #[inline]
+    fn is_plain(&self, access: &Access) -> bool {
+        self.media.len() == 1
+            && self.queue == usize::MAX
+            && access.length_bytes <= self.spec.max_transfer_bytes
+            && !(access.durable && self.media[0].volatile())
+    }
+
+    /// Lets a request in; it has waited for whatever it had to.
+    fn enter(&mut self, now: Nanos, access: Access) -> Option<Nanos> {
+        if self.is_plain(&access) {
+            let done = self.media[0].submit(now, access);
+            match done {
+                Some(at) => self.busy_until(at),
+                None => self.inside += 1,
+            }
+            return done;
+        }
+        self.inside += 1;
+        let durable = access.durable && self.media[0].volatile();
+        self.cut(now, access, durable);
+        None
+    }
+
+    /// Submits a request in parts.
+    fn cut(&mut self, now: Nanos, access: Access, durable: bool) {
+        let place = self.unused.pop().unwrap_or(self.wholes.len() as u32);
+        let whole = Whole {
+            access,
+            left: 0,
+            at: now,
+            durable,
+        };
+        if place as usize == self.wholes.len() {
+            self.wholes.push(whole);
+        } else {
+            self.wholes[place as usize] = whole;
+        }
+        // The whole must not end before its last part is submitted.
+        self.wholes[place as usize].left = 1;
+        match access.kind {
+            Kind::Sync | Kind::DataSync => self.sync(now, place),
+            Kind::Read | Kind::Write | Kind::Trim => {
+                let (mut offset, end) = (
+                    access.offset_bytes,
+                    access.offset_bytes + u64::from(access.length_bytes),
+                );
+                while offset < end {
+                    offset += self.part(now, place, offset, end - offset);
+                }
+            }
+        }
+        self.part_back(now, place, now);
+    }
+
+    /// Submits what one command to one controller can do from `offset` on, and returns how much that is.
+    fn part(&mut self, now: Nanos, place: u32, offset: u64, left: u64) -> u64 {
+        let access = self.wholes[place as usize].access;
+        let stripe = self.spec.stripe_bytes;
+        let controllers = self.media.len() as u64;
+        let mut length = left;
+        if access.kind != Kind::Trim {
+            length = length.min(u64::from(self.spec.max_transfer_bytes));
+        }
+        let (mut controller, mut inner) = (0, offset);
+        if controllers > 1 {
+            length = length.min(stripe - offset % stripe);
+            let row = offset / (stripe * controllers);
+            controller = (offset / stripe % controllers) as usize;
+            inner = row * stripe + offset % stripe;
+        }
+        let part = Access {
+            ticket: PART | u64::from(place),
+            offset_bytes: inner,
+            length_bytes: length as u32,
+            ..access
+        };
+        self.submit_part(now, place, controller, part);
+        length
+    }
+
+    fn sync(&mut self, now: Nanos, place: u32) {
+        for controller in 0..self.media.len() {
+            let part = Access {
+                ticket: PART | u64::from(place),
+                kind: Kind::Sync,
+                offset_bytes: 0,
+                length_bytes: 0,
+                durable: false,
+            };
+            self.submit_part(now, place, controller, part);
+        }
+    }
+
+    fn submit_part(&mut self, now: Nanos, place: u32, controller: usize, part: Access) {
+        self.wholes[place as usize].left += 1;
+        if let Some(at) = self.media[controller].submit(now, part) {
+            self.known.push(part.ticket, at);
+        }
+    }
+
+    /// One part less is out, as of `now`.
+    fn part_back(&mut self, now: Nanos, place: u32, at: Nanos) {
+        let whole = &mut self.wholes[place as usize];
+        whole.left -= 1;
+        whole.at = whole.at.max(at);
+        if whole.left > 0 {
+            return;
+        }
+        if whole.durable {
+            whole.durable = false;
+            whole.left = 1;
+            self.sync(now, place);
+            self.part_back(now, place, now);
+            return;
+        }
+        let done = Returned {
+            ticket: whole.access.ticket,
+            at: whole.at,
+        };
+        self.unused.push(place);
+        self.known.push(done.ticket, done.at);
+    }
+
+    /// Lets in what waits outside, as far as `now` allows.
+    fn release(&mut self, now: Nanos) {
+        while self.inside < self.queue {
+            match self.held.front() {
+                Some(&(from, _)) if from <= now => {}
+                _ => return,
+            }
+            let Some((_, access)) = self.held.pop_front() else {
+                return;
+            };
+            if let Some(at) = self.enter(now, access) {
+                self.inside += 1;
+                self.known.push(access.ticket, at);
+            }
+        }
+    }
+}
+
+impl Drive for Device {
+    #[inline]
+    fn submit(&mut self, now: Nanos, access: Access) -> Option<Nanos> {
+        let idle_since = if self.inside > 0 || self.idle_since > now {
+            now
+        } else {
+            self.idle_since
+        };
+        let active = self.active();
+        let bytes = access.length_bytes;
+        let admitted = self
+            .power
+            .admit(now as f64, idle_since as f64, bytes, active);
+        let from = libm::ceil(admitted) as Nanos;
+        if from <= now && self.held.is_empty() && self.inside < self.queue {
+            return self.enter(now, access);
+        }
+        self.held.push_back((from, access));
+        self.busy_until(from);
+        None
+    }
+
+    #[inline]
+    fn next_event(&self) -> Option<Nanos> {
+        let mut next = self.known.next().unwrap_or(Nanos::MAX);
+        for media in &self.media {
+            next = next.min(media.next_event().unwrap_or(Nanos::MAX));
+        }
+        if let Some(&(from, _)) = self.held.front()
+            && self.inside < self.queue
+        {
+            next = next.min(from);
+        }
+        Some(next).filter(|&next| next < Nanos::MAX)
+    }
+
+    fn advance(&mut self, now: Nanos, returned: &mut Vec<Returned>) {
+        let mut back = std::mem::take(&mut self.back);
+        loop {
+            for media in &mut self.media {
+                media.advance(now, &mut back);
+            }
+            self.known.take(now, &mut back);
+            if back.is_empty() {
+                break;
+            }
+            for done in back.drain(..) {
+                if done.ticket & PART != 0 {
+                    self.part_back(now, done.ticket as u32, done.at);
+                } else {
+                    self.inside -= 1;
+                    self.busy_until(done.at);
+                    returned.push(done);
+                }
+            }
+            self.release(now);
+        }
+        self.back = back;
+        self.release(now);
+    }
+
+    fn volatile(&self) -> bool {
+        self.media[0].volatile()
+    }
+
+    #[inline]
+    fn active(&self) -> Active {
+        if let [media] = &self.media[..] {
+            return media.active();
+        }
+        let share = 1.0 / self.media.len() as f64;
+        let mut all = Active::default();
+        for media in &self.media {
+            let one = media.active();
+            all.read_ns += one.read_ns * share;
+            all.write_ns += one.write_ns * share;
+        }
+        all
+    }
+}
+
+#[cfg(test)]
+mod tests;

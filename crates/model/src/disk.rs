@@ -1,0 +1,296 @@
+//! A hard disk, for scale: one arm that seeks, platters that turn, and a queue from which the nearest request is taken.
+//!
+//! What continues where the last request ended is streamed, as the disk reads ahead and gathers writes in its memory.
+//! Everything else seeks, waits for its sector to come round, and passes under the head. Outer tracks are faster.
+//!
+//! What it does not do: a write cache that is answered from before the platters have it (as if it were switched off),
+//! sectors that were moved, and spinning up.
+
+use iogauge_core::{Kind, Nanos};
+use serde::Deserialize;
+
+use crate::drive::{Access, Active, Drive, Returned};
+use crate::link::{Link, Way};
+
+/// All parameters. Times are in ns, in `[0, 1e9]`.
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+#[allow(non_snake_case)]
+pub struct DiskSpec {
+    /// Revolutions a minute, positive.
+    pub rpm: f64,
+    /// A seek to the next track.
+    pub seek_shortest_ns: f64,
+    /// A seek over all tracks; in between they grow with the square root of the distance.
+    pub seek_longest_ns: f64,
+    /// At the first byte of the disk, bytes a second, positive.
+    pub outer_Bps: f64,
+    /// At its last byte, bytes a second, positive.
+    pub inner_Bps: f64,
+    /// What the controller takes for each command.
+    pub command_ns: f64,
+    /// What it reads ahead or gathers at most, bytes.
+    pub cache_bytes: u64,
+    /// The nearest request is taken, not the oldest.
+    pub reorders: bool,
+}
+
+impl DiskSpec {
+    /// # Errors
+    /// Which parameter is out of its range, and what that is.
+    pub fn check(&self) -> Result<(), String> {
+        for (name, value) in [
+            ("rpm", self.rpm),
+            ("outer_Bps", self.outer_Bps),
+            ("inner_Bps", self.inner_Bps),
+        ] {
+            if !(value > 0.0 && value.is_finite()) {
+                return Err(format!("{name} is {value}, not positive"));
+            }
+        }
+        for (name, value) in [
+            ("seek_shortest_ns", self.seek_shortest_ns),
+            ("seek_longest_ns", self.seek_longest_ns),
+            ("command_ns", self.command_ns),
+        ] {
+            if !(0.0..=1e9).contains(&value) {
+                return Err(format!("{name} is {value}, not in [0, 1e9]"));
+            }
+        }
+        if self.seek_longest_ns < self.seek_shortest_ns {
+            return Err("seek_longest_ns is less than seek_shortest_ns".into());
+        }
+        Ok(())
+    }
+}
+
+/// The request under the head.
+#[derive(Clone, Copy, Debug)]
+struct Served {
+    ticket: u64,
+    ends: f64,
+}
+
+/// See the module's text.
+#[derive(Debug)]
+pub struct Disk {
+    spec: DiskSpec,
+    capacity_bytes: f64,
+    link: Link,
+    /// What waits, the oldest first.
+    waiting: Vec<Access>,
+    served: Option<Served>,
+    /// Where the head is: the byte after the last one that passed, and when that was.
+    head: u64,
+    since: f64,
+    active: Active,
+}
+
+impl Disk {
+    /// A disk at rest with its arm at the outer edge.
+    pub fn new(spec: DiskSpec, capacity_bytes: u64, link: Link) -> Self {
+        Self {
+            spec,
+            capacity_bytes: capacity_bytes as f64,
+            link,
+            waiting: Vec::new(),
+            served: None,
+            head: 0,
+            since: 0.0,
+            active: Active::default(),
+        }
+    }
+
+    fn turn_ns(&self) -> f64 {
+        60e9 / self.spec.rpm
+    }
+
+    /// Bytes a second at an offset.
+    #[allow(non_snake_case)]
+    fn rate_Bps(&self, offset: u64) -> f64 {
+        let along = offset as f64 / self.capacity_bytes;
+        self.spec.outer_Bps + (self.spec.inner_Bps - self.spec.outer_Bps) * along
+    }
+
+    /// Where on its track a byte lies, in turns.
+    fn angle(&self, offset: u64) -> f64 {
+        let track = self.rate_Bps(offset) * self.turn_ns() / 1e9;
+        let tracks = offset as f64 / track;
+        tracks - libm::floor(tracks)
+    }
+
+    /// When the first byte of a request comes under the head, if the arm starts at `now`.
+    fn reached(&self, now: f64, access: &Access) -> f64 {
+        if access.offset_bytes == self.head {
+            // It was read ahead, or is gathered, while the platters go on turning.
+            let ahead = self.spec.cache_bytes as f64 * 1e9 / self.rate_Bps(self.head);
+            return self.since.max(now - ahead);
+        }
+        let distance = access.offset_bytes.abs_diff(self.head) as f64 / self.capacity_bytes;
+        let more = self.spec.seek_longest_ns - self.spec.seek_shortest_ns;
+        let there = now + self.spec.seek_shortest_ns + more * libm::sqrt(distance);
+        let turns = self.angle(access.offset_bytes) - there / self.turn_ns();
+        there + (turns - libm::floor(turns)) * self.turn_ns()
+    }
+
+    /// Takes the next request up.
+    fn serve(&mut self, now: f64) {
+        if self.waiting.is_empty() {
+            return;
+        }
+        let next = if self.spec.reorders {
+            let at = |access: &Access| self.reached(now, access);
+            let places = 0..self.waiting.len();
+            places
+                .min_by(|&a, &b| at(&self.waiting[a]).total_cmp(&at(&self.waiting[b])))
+                .unwrap_or(0)
+        } else {
+            0
+        };
+        let access = self.waiting.remove(next);
+        let command = now + self.spec.command_ns;
+        let ends = match access.kind {
+            Kind::Trim | Kind::Sync | Kind::DataSync => command,
+            Kind::Read | Kind::Write => {
+                let begins = self.reached(command, &access);
+                let time =
+                    f64::from(access.length_bytes) * 1e9 / self.rate_Bps(access.offset_bytes);
+                self.head = access.offset_bytes + u64::from(access.length_bytes);
+                self.since = (begins + time).max(begins);
+                if access.kind == Kind::Read {
+                    self.active.read_ns += time;
+                } else {
+                    self.active.write_ns += time;
+                }
+                let way = if access.kind == Kind::Read {
+                    Way::Out
+                } else {
+                    Way::In
+                };
+                let moved = self.link.transfer(way, command, access.length_bytes);
+                self.since.max(moved.ends)
+            }
+        };
+        self.served = Some(Served {
+            ticket: access.ticket,
+            ends,
+        });
+    }
+}
+
+impl Drive for Disk {
+    fn submit(&mut self, now: Nanos, access: Access) -> Option<Nanos> {
+        self.waiting.push(access);
+        if self.served.is_none() {
+            self.serve(now as f64);
+        }
+        None
+    }
+
+    fn next_event(&self) -> Option<Nanos> {
+        self.served.map(|served| libm::ceil(served.ends) as Nanos)
+    }
+
+    fn advance(&mut self, now: Nanos, returned: &mut Vec<Returned>) {
+        while let Some(served) = self.served {
+            let at = libm::ceil(served.ends) as Nanos;
+            if at > now {
+                return;
+            }
+            returned.push(Returned {
+                ticket: served.ticket,
+                at,
+            });
+            self.served = None;
+            self.serve(served.ends);
+        }
+    }
+
+    fn active(&self) -> Active {
+        self.active
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use iogauge_core::generate::{Rng, Stream};
+
+    use super::*;
+    use crate::link::LinkSpec;
+
+    const SPEC: DiskSpec = DiskSpec {
+        rpm: 7200.0,
+        seek_shortest_ns: 0.5e6,
+        seek_longest_ns: 16e6,
+        outer_Bps: 200e6,
+        inner_Bps: 100e6,
+        command_ns: 20e3,
+        cache_bytes: 64 << 20,
+        reorders: true,
+    };
+    const CAPACITY: u64 = 1_000_000_000_000;
+
+    fn disk(reorders: bool) -> Disk {
+        let link = LinkSpec::Sata {
+            generation: 3,
+            efficiency: 0.93,
+            queue: 32,
+        };
+        let spec = DiskSpec { reorders, ..SPEC };
+        Disk::new(spec, CAPACITY, Link::new(&link))
+    }
+
+    /// Requests a second with `depth` in flight, at offsets that `next` gives.
+    fn rate(disk: &mut Disk, depth: u64, mut next: impl FnMut() -> u64) -> f64 {
+        let requests = 2000;
+        let (mut now, mut done, mut returned) = (0, 0, Vec::new());
+        let mut submit = |disk: &mut Disk, now| {
+            let access = Access {
+                ticket: 0,
+                kind: Kind::Read,
+                offset_bytes: next(),
+                length_bytes: 4096,
+                durable: false,
+            };
+            assert_eq!(disk.submit(now, access), None);
+        };
+        (0..depth).for_each(|_| submit(disk, 0));
+        while done < requests {
+            now = disk.next_event().unwrap();
+            disk.advance(now, &mut returned);
+            for _ in returned.drain(..) {
+                done += 1;
+                submit(disk, now);
+            }
+        }
+        done as f64 * 1e9 / now as f64
+    }
+
+    fn random() -> impl FnMut() -> u64 {
+        let mut rng = Rng::new(1, Stream::Offsets);
+        move || rng.below(CAPACITY / 4096) * 4096
+    }
+
+    #[test]
+    fn random_reads_take_a_seek_and_half_a_turn() {
+        // The mean of a square root of the distance between two random places is 8/15.
+        let mean_ns = 0.02e6 + 0.5e6 + 15.5e6 * 8.0 / 15.0 + 60e9 / 7200.0 / 2.0;
+        let measured = rate(&mut disk(false), 1, random());
+        assert!((measured * mean_ns / 1e9 - 1.0).abs() < 0.03, "{measured}");
+        // Taken in turn a deeper queue gains nothing; the nearest first gains much.
+        let in_turn = rate(&mut disk(false), 32, random());
+        assert!((in_turn / measured - 1.0).abs() < 0.03);
+        assert!(rate(&mut disk(true), 32, random()) > 1.8 * measured);
+    }
+
+    #[test]
+    fn sequential_reads_run_at_the_rate_of_the_platters() {
+        let mut offset = 0;
+        let next = || {
+            offset += 4096;
+            offset - 4096
+        };
+        let measured = rate(&mut disk(true), 4, next) * 4096.0;
+        assert!(measured <= 200e6 && measured > 0.5 * 200e6, "{measured}");
+    }
+}

@@ -1,0 +1,222 @@
+//! The link between host and drive: a rate each way, or one for both where only one side may talk at a time.
+//!
+//! PCIe carries data in packets that cost a header each and both ways at once; SATA encodes ten bits for eight and is
+//! half duplex. A transfer begins when the link is free that way and is over when its last byte is there.
+//!
+//! Source: models.md; PCI Express 3.0 (128b/130b from generation 3 on, 8b/10b before), Serial ATA 3.0 (8b/10b).
+
+use serde::Deserialize;
+
+/// What the link is.
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
+#[serde(tag = "kind", rename_all = "lowercase", deny_unknown_fields)]
+pub enum LinkSpec {
+    /// PCI Express.
+    Pcie {
+        /// In `[1, 6]`.
+        generation: u32,
+        /// In `[1, 16]`.
+        lanes: u32,
+        /// Share of the encoded rate that is data, in `(0, 1]`: the rest is packet headers and flow control.
+        efficiency: f64,
+        /// What a switch on the way adds to each request, ns, in `[0, 1e6]`.
+        switch_ns: f64,
+    },
+    /// Serial ATA.
+    Sata {
+        /// In `[1, 3]`.
+        generation: u32,
+        /// As with PCIe.
+        efficiency: f64,
+        /// Requests that the drive may hold at a time, in `[1, 32]`: native command queueing has 32 tags.
+        queue: u32,
+    },
+}
+
+impl LinkSpec {
+    /// Data that the link carries one way, bytes a second.
+    #[allow(non_snake_case)]
+    pub fn rate_Bps(&self) -> f64 {
+        match *self {
+            Self::Pcie {
+                generation,
+                lanes,
+                efficiency,
+                ..
+            } => {
+                let transfers = [2.5e9, 5e9, 8e9, 16e9, 32e9, 64e9][generation as usize - 1];
+                let coding = match generation {
+                    1 | 2 => 8.0 / 10.0,
+                    _ => 128.0 / 130.0,
+                };
+                transfers * coding / 8.0 * f64::from(lanes) * efficiency
+            }
+            Self::Sata {
+                generation,
+                efficiency,
+                ..
+            } => [1.5e9, 3e9, 6e9][generation as usize - 1] * 0.8 / 8.0 * efficiency,
+        }
+    }
+
+    /// What it adds to each request, ns.
+    pub fn switch_ns(&self) -> f64 {
+        match *self {
+            Self::Pcie { switch_ns, .. } => switch_ns,
+            Self::Sata { .. } => 0.0,
+        }
+    }
+
+    /// Requests that may be in the drive at a time; `None`: more than any host asks for.
+    pub fn queue(&self) -> Option<u32> {
+        match *self {
+            Self::Pcie { .. } => None,
+            Self::Sata { queue, .. } => Some(queue),
+        }
+    }
+
+    /// # Errors
+    /// Which parameter is out of its range, and what that is.
+    pub fn check(&self) -> Result<(), String> {
+        let (generation, newest, efficiency) = match *self {
+            Self::Pcie {
+                generation,
+                efficiency,
+                ..
+            } => (generation, 6, efficiency),
+            Self::Sata {
+                generation,
+                efficiency,
+                ..
+            } => (generation, 3, efficiency),
+        };
+        if !(1..=newest).contains(&generation) {
+            return Err(format!(
+                "link.generation is {generation}, not in [1, {newest}]"
+            ));
+        }
+        if !(efficiency > 0.0 && efficiency <= 1.0) {
+            return Err(format!("link.efficiency is {efficiency}, not in (0, 1]"));
+        }
+        match *self {
+            Self::Pcie { lanes, .. } if !(1..=16).contains(&lanes) => {
+                Err(format!("link.lanes is {lanes}, not in [1, 16]"))
+            }
+            Self::Pcie { switch_ns, .. } if !(0.0..=1e6).contains(&switch_ns) => {
+                Err(format!("link.switch_ns is {switch_ns}, not in [0, 1e6]"))
+            }
+            Self::Sata { queue, .. } if !(1..=32).contains(&queue) => {
+                Err(format!("link.queue is {queue}, not in [1, 32]"))
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+/// Which way data goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Way {
+    /// From the host to the drive.
+    In,
+    /// From the drive to the host.
+    Out,
+}
+
+/// When something on the link began and ended, ns.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Transfer {
+    /// Its first byte leaves.
+    pub begins: f64,
+    /// Its last byte is there.
+    pub ends: f64,
+}
+
+/// The link under way. Instants are in ns, with fractions, so that a rate is not rounded to whole ones.
+#[derive(Clone, Debug)]
+pub struct Link {
+    ns_per_byte: f64,
+    half_duplex: bool,
+    switch_ns: f64,
+    /// When it is free, in and out.
+    free: [f64; 2],
+}
+
+impl Link {
+    /// A link that carries nothing yet.
+    pub fn new(spec: &LinkSpec) -> Self {
+        Self {
+            ns_per_byte: 1e9 / spec.rate_Bps(),
+            half_duplex: matches!(spec, LinkSpec::Sata { .. }),
+            switch_ns: spec.switch_ns(),
+            free: [0.0; 2],
+        }
+    }
+
+    /// Moves bytes one way, from `from` on at the earliest.
+    #[inline]
+    pub fn transfer(&mut self, way: Way, from: f64, bytes: u32) -> Transfer {
+        let way = if self.half_duplex { 0 } else { way as usize };
+        let begins = from.max(self.free[way]);
+        let ends = begins + f64::from(bytes) * self.ns_per_byte;
+        self.free[way] = ends;
+        Transfer { begins, ends }
+    }
+
+    /// How long a byte takes.
+    #[inline]
+    pub fn ns_per_byte(&self) -> f64 {
+        self.ns_per_byte
+    }
+
+    /// What a command pays on its way, besides its data.
+    #[inline]
+    pub fn switch_ns(&self) -> f64 {
+        self.switch_ns
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const PCIE: LinkSpec = LinkSpec::Pcie {
+        generation: 3,
+        lanes: 4,
+        efficiency: 1.0,
+        switch_ns: 0.0,
+    };
+    const SATA: LinkSpec = LinkSpec::Sata {
+        generation: 3,
+        efficiency: 1.0,
+        queue: 32,
+    };
+
+    #[test]
+    fn rates_are_those_of_the_standards() {
+        // 985 MB/s a lane of generation 3, 600 MB/s of SATA.
+        assert!((PCIE.rate_Bps() / 4.0 - 984.6e6).abs() < 0.1e6);
+        assert_eq!(SATA.rate_Bps(), 600e6);
+    }
+
+    #[test]
+    fn both_ways_at_once_or_one() {
+        for (spec, expected) in [(PCIE, 1.0), (SATA, 2.0)] {
+            let mut link = Link::new(&spec);
+            let out = link.transfer(Way::Out, 0.0, 4096);
+            let back = link.transfer(Way::In, 0.0, 4096);
+            assert_eq!(back.ends / out.ends, expected);
+        }
+    }
+
+    #[test]
+    fn what_is_out_of_range_is_named() {
+        assert_eq!(PCIE.check(), Ok(()));
+        let wide = LinkSpec::Pcie {
+            generation: 3,
+            lanes: 40,
+            efficiency: 0.9,
+            switch_ns: 0.0,
+        };
+        assert!(wide.check().unwrap_err().contains("link.lanes is 40"));
+    }
+}

@@ -1,0 +1,220 @@
+//! What disturbs a thread now and then: time that others take from its CPU, and calls that take longer than usual.
+//!
+//! Distances between disturbances and their lengths are exponential. Every thread has its own.
+//!
+//! Source: models.md; the ladder of methods.md, whose rungs differ in little else.
+
+use iogauge_core::Nanos;
+use iogauge_core::generate::{Rng, Stream, child_seed};
+use serde::Deserialize;
+
+use crate::stalls::{StallSpec, Stalls};
+
+/// One kind of disturbance.
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
+#[serde(tag = "on", rename_all = "lowercase", deny_unknown_fields)]
+pub enum NoiseSpec {
+    /// The thread does not run for a while, whatever it does: interrupts, timers, other threads.
+    Time {
+        /// From one to the next in the mean, s, positive.
+        every_s: f64,
+        /// Length in the mean, ns.
+        mean_ns: f64,
+    },
+    /// A submission takes longer: clock changes, cold caches.
+    Request {
+        /// Requests from one to the next in the mean, positive.
+        every_requests: f64,
+        /// Length in the mean, ns.
+        mean_ns: f64,
+    },
+    /// A sleeping thread is woken late: idle states, and other threads that run first.
+    Wake {
+        /// Wake-ups from one to the next in the mean, positive.
+        every_wakes: f64,
+        /// Length in the mean, ns.
+        mean_ns: f64,
+    },
+}
+
+impl NoiseSpec {
+    /// # Errors
+    /// Which parameter is out of its range, and what that is.
+    pub fn check(&self) -> Result<(), String> {
+        let (every, mean_ns) = match *self {
+            Self::Time { every_s, mean_ns } => (every_s, mean_ns),
+            Self::Request {
+                every_requests,
+                mean_ns,
+            } => (every_requests, mean_ns),
+            Self::Wake {
+                every_wakes,
+                mean_ns,
+            } => (every_wakes, mean_ns),
+        };
+        if !(every > 0.0 && every.is_finite()) {
+            return Err(format!(
+                "a noise comes once in {every}, which is not positive"
+            ));
+        }
+        if !(0.0..=1e9).contains(&mean_ns) {
+            return Err(format!("a noise's mean_ns is {mean_ns}, not in [0, 1e9]"));
+        }
+        Ok(())
+    }
+}
+
+/// Time that is taken from a CPU.
+#[derive(Clone, Debug)]
+struct Theft {
+    every_ns: f64,
+    mean_ns: f64,
+    rng: Rng,
+    begins: Nanos,
+    ends: Nanos,
+}
+
+impl Theft {
+    fn draw(&mut self) {
+        self.begins = self.ends + (self.rng.exponential() * self.every_ns) as Nanos;
+        self.ends = self.begins + (self.rng.exponential() * self.mean_ns) as Nanos;
+    }
+}
+
+/// What a thread's noise does to it.
+#[derive(Clone, Debug)]
+pub(crate) struct Noise {
+    thefts: Vec<Theft>,
+    /// When the next theft begins.
+    next: Nanos,
+    requests: Vec<Stalls>,
+    wakes: Vec<Stalls>,
+}
+
+impl Noise {
+    /// Of one thread, from `start` on.
+    pub(crate) fn new(specs: &[NoiseSpec], seed: u64, start: Nanos) -> Self {
+        let mut noise = Self {
+            thefts: Vec::new(),
+            next: Nanos::MAX,
+            requests: Vec::new(),
+            wakes: Vec::new(),
+        };
+        for (index, spec) in specs.iter().enumerate() {
+            let stalls = |every_services, mean_ns| {
+                let spec = StallSpec {
+                    every_services,
+                    mean_ns,
+                    spread: 1.0,
+                };
+                Stalls::new(spec, seed, index)
+            };
+            match *spec {
+                NoiseSpec::Time { every_s, mean_ns } => {
+                    let mut theft = Theft {
+                        every_ns: every_s * 1e9,
+                        mean_ns,
+                        rng: Rng::new(child_seed(seed, index as u64), Stream::Arrivals),
+                        begins: 0,
+                        ends: start,
+                    };
+                    theft.draw();
+                    noise.thefts.push(theft);
+                }
+                NoiseSpec::Request {
+                    every_requests,
+                    mean_ns,
+                } => noise.requests.push(stalls(every_requests, mean_ns)),
+                NoiseSpec::Wake {
+                    every_wakes,
+                    mean_ns,
+                } => noise.wakes.push(stalls(every_wakes, mean_ns)),
+            }
+        }
+        noise.plan();
+        noise
+    }
+
+    fn plan(&mut self) {
+        let begins = self.thefts.iter().map(|theft| theft.begins);
+        self.next = begins.min().unwrap_or(Nanos::MAX);
+    }
+
+    /// When a thread that works from `from` on for `cost` has done it.
+    #[inline]
+    pub(crate) fn work(&mut self, from: Nanos, cost: Nanos) -> Nanos {
+        let ends = from + cost;
+        if ends < self.next {
+            return ends;
+        }
+        self.robbed(from, ends)
+    }
+
+    /// The same where something is taken on the way.
+    #[cold]
+    fn robbed(&mut self, from: Nanos, mut ends: Nanos) -> Nanos {
+        while let Some(theft) = self.thefts.iter_mut().find(|theft| theft.begins <= ends) {
+            // What was taken while it slept does not matter, but for what is left of it.
+            ends += theft.ends.saturating_sub(theft.begins.max(from));
+            theft.draw();
+        }
+        self.plan();
+        ends
+    }
+
+    /// What a submission takes longer than usual.
+    #[inline]
+    pub(crate) fn of_request(&mut self) -> Nanos {
+        self.requests.iter_mut().map(Stalls::before_service).sum()
+    }
+
+    /// What a wake-up takes longer than usual.
+    #[inline]
+    pub(crate) fn of_wake(&mut self) -> Nanos {
+        self.wakes.iter_mut().map(Stalls::before_service).sum()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn takes_its_share_of_the_time() {
+        let spec = NoiseSpec::Time {
+            every_s: 1e-3,
+            mean_ns: 250_000.0,
+        };
+        let mut noise = Noise::new(&[spec], 5, 0);
+        let mut now = 0;
+        // Work for 4 s, of which a theft comes every ms and takes a quarter of one.
+        for _ in 0..4_000_000 {
+            now = noise.work(now, 1_000);
+        }
+        assert!((now as f64 / 4e9 - 1.25).abs() < 0.03, "{now}");
+    }
+
+    #[test]
+    fn what_was_taken_from_a_sleeper_is_not_missed() {
+        let spec = NoiseSpec::Time {
+            every_s: 1e-3,
+            mean_ns: 1_000.0,
+        };
+        let mut noise = Noise::new(&[spec], 5, 0);
+        // Looks for one microsecond a second: of 1000 thefts in between hardly one lies at its edge.
+        let late: Nanos = (1..100)
+            .map(|second| second * 1_000_000_000)
+            .map(|from| noise.work(from, 1_000) - from - 1_000)
+            .sum();
+        assert!(late < 10_000, "{late}");
+    }
+
+    #[test]
+    fn a_noise_out_of_range_is_named() {
+        let spec = NoiseSpec::Wake {
+            every_wakes: 0.0,
+            mean_ns: 1.0,
+        };
+        assert!(spec.check().unwrap_err().contains("not positive"));
+    }
+}

@@ -1,0 +1,66 @@
+//! Memory: no media time at all, only what a request takes on its way. What is left of a measurement is the machine.
+
+use iogauge_core::{Kind, Nanos};
+use serde::Deserialize;
+
+use crate::drive::{Access, Active, Drive, Returned};
+use crate::link::{Link, Way};
+
+/// All parameters.
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RamSpec {
+    /// From command to answer, ns, in `[0, 1e9]`.
+    pub latency_ns: f64,
+}
+
+impl RamSpec {
+    /// # Errors
+    /// Which parameter is out of its range, and what that is.
+    pub fn check(&self) -> Result<(), String> {
+        if !(0.0..=1e9).contains(&self.latency_ns) {
+            return Err(format!(
+                "latency_ns is {}, not in [0, 1e9]",
+                self.latency_ns
+            ));
+        }
+        Ok(())
+    }
+}
+
+/// See the module's text.
+#[derive(Debug)]
+pub struct Ram {
+    spec: RamSpec,
+    link: Link,
+}
+
+impl Ram {
+    /// Memory behind a link.
+    pub fn new(spec: RamSpec, link: Link) -> Self {
+        Self { spec, link }
+    }
+}
+
+impl Drive for Ram {
+    fn submit(&mut self, now: Nanos, access: Access) -> Option<Nanos> {
+        let begins = now as f64 + self.link.switch_ns() + self.spec.latency_ns;
+        let mut move_data = |way| self.link.transfer(way, begins, access.length_bytes).ends;
+        let done = match access.kind {
+            Kind::Read => move_data(Way::Out),
+            Kind::Write => move_data(Way::In),
+            Kind::Trim | Kind::Sync | Kind::DataSync => begins,
+        };
+        Some(libm::ceil(done) as Nanos)
+    }
+
+    fn next_event(&self) -> Option<Nanos> {
+        None
+    }
+
+    fn advance(&mut self, _: Nanos, _: &mut Vec<Returned>) {}
+
+    fn active(&self) -> Active {
+        Active::default()
+    }
+}

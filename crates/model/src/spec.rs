@@ -1,0 +1,98 @@
+//! Everything that a drive model is made of, as its file gives it, and the drive made of that.
+
+use iogauge_core::generate::child_seed;
+use serde::Deserialize;
+
+use crate::device::Media;
+use crate::disk::{Disk, DiskSpec};
+use crate::link::{Link, LinkSpec};
+use crate::power::{PowerSpec, ThermalSpec};
+use crate::ram::{Ram, RamSpec};
+use crate::xpoint::{Xpoint, XpointSpec};
+
+/// What stores the data.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(tag = "family", rename_all = "lowercase")]
+#[allow(missing_docs)]
+pub enum MediaSpec {
+    Xpoint(XpointSpec),
+    Disk(DiskSpec),
+    Ram(RamSpec),
+}
+
+impl MediaSpec {
+    /// # Errors
+    /// Which parameter is out of its range, and what that is.
+    pub fn check(&self) -> Result<(), String> {
+        let checked = match self {
+            Self::Xpoint(spec) => spec.check(),
+            Self::Disk(spec) => spec.check(),
+            Self::Ram(spec) => spec.check(),
+        };
+        checked.map_err(|cause| format!("media.{cause}"))
+    }
+}
+
+/// A drive model.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct DriveSpec {
+    /// Bytes that can be addressed, positive.
+    pub capacity_bytes: u64,
+    /// Controllers, each with a link and media of its own, over which the capacity is striped; in `[1, 16]`.
+    pub controllers: u32,
+    /// Bytes of one stripe on one controller, positive.
+    pub stripe_bytes: u64,
+    /// What one command carries at most, bytes, positive; the host splits what is larger.
+    pub max_transfer_bytes: u32,
+    /// Between the host and each controller.
+    pub link: LinkSpec,
+    /// Of each controller.
+    pub media: MediaSpec,
+    /// Of the whole drive.
+    pub power: PowerSpec,
+    /// Of the whole drive; `None`: it stays cool.
+    pub thermal: Option<ThermalSpec>,
+}
+
+impl DriveSpec {
+    /// # Errors
+    /// Which parameter is out of its range, and what that is.
+    pub fn check(&self) -> Result<(), String> {
+        if self.capacity_bytes == 0 {
+            return Err("capacity_bytes is 0, not positive".into());
+        }
+        if !(1..=16).contains(&self.controllers) {
+            return Err(format!(
+                "controllers is {}, not in [1, 16]",
+                self.controllers
+            ));
+        }
+        if self.stripe_bytes == 0 || !self.stripe_bytes.is_multiple_of(4096) {
+            let stripe = self.stripe_bytes;
+            return Err(format!("stripe_bytes is {stripe}, not a multiple of 4096"));
+        }
+        if self.max_transfer_bytes < 4096 {
+            let most = self.max_transfer_bytes;
+            return Err(format!("max_transfer_bytes is {most}, less than 4096"));
+        }
+        self.link.check()?;
+        self.media.check()?;
+        self.power.check()?;
+        self.thermal.as_ref().map_or(Ok(()), ThermalSpec::check)
+    }
+
+    /// What stores the data of one controller.
+    pub(crate) fn media(&self, controller: u32, seed: u64) -> Media {
+        let link = Link::new(&self.link);
+        let seed = child_seed(seed, u64::from(controller));
+        let capacity = self.capacity_bytes / u64::from(self.controllers);
+        match &self.media {
+            MediaSpec::Xpoint(spec) => {
+                Media::Xpoint(Box::new(Xpoint::new(spec.clone(), link, seed)))
+            }
+            MediaSpec::Disk(spec) => Media::Disk(Box::new(Disk::new(*spec, capacity, link))),
+            MediaSpec::Ram(spec) => Media::Ram(Ram::new(*spec, link)),
+        }
+    }
+}

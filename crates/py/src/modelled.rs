@@ -1,0 +1,221 @@
+//! A run on drive models as Python sees it: the same handle as for a real run, with a thread behind it that never waits
+//! for anything but a reader.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, TrySendError, sync_channel};
+use std::sync::{Arc, Mutex};
+use std::thread;
+use std::time::Duration;
+
+use iogauge_core::log_record::{self, LogRecord};
+use iogauge_core::plan::RunPlan;
+use iogauge_core::results::{Interval, RunResult};
+use iogauge_engine::ClockFacts;
+use iogauge_model::{Device, DriveSpec, Machine, Told};
+use pyo3::exceptions::{PyRuntimeError, PyValueError};
+use pyo3::prelude::*;
+use pyo3::types::PyBytes;
+
+use crate::{CoreError, json, parsed};
+
+/// Records that are handed over at a time, and how many such batches may wait for a reader.
+const BATCH: usize = 4096;
+const BATCHES: usize = 64;
+const INTERVALS: usize = 64;
+
+enum Event {
+    Interval(Box<Interval>),
+    Finished(Box<RunResult<ClockFacts>>),
+    Failed(String),
+}
+
+/// Drives and the machine in front of them, from JSON.
+fn models(drives: &[(String, u64)], machine: &str) -> PyResult<(Vec<Device>, Machine)> {
+    let wrong = |cause: String| CoreError::new_err((cause, None::<String>));
+    let machine: Machine =
+        serde_json::from_str(machine).map_err(|cause| wrong(format!("machine: {cause}")))?;
+    machine
+        .check()
+        .map_err(|cause| wrong(format!("machine: {cause}")))?;
+    let device = |(spec, seed): &(String, u64)| {
+        let spec: DriveSpec =
+            serde_json::from_str(spec).map_err(|cause| wrong(format!("drive: {cause}")))?;
+        Device::new(&spec, *seed).map_err(|cause| wrong(format!("drive: {cause}")))
+    };
+    Ok((drives.iter().map(device).collect::<PyResult<_>>()?, machine))
+}
+
+/// Looks whether these are a drive and a machine. Raises CoreError which says which parameter is not.
+#[pyfunction]
+pub(crate) fn check_model(drive: &str, machine: &str) -> PyResult<()> {
+    models(&[(drive.to_owned(), 0)], machine).map(|_| ())
+}
+
+/// See the module's text.
+#[pyclass(frozen, module = "iogauge._core")]
+pub(crate) struct ModelHandle {
+    events: Mutex<Receiver<Event>>,
+    records: Mutex<Receiver<Vec<LogRecord>>>,
+    stop: Arc<AtomicBool>,
+}
+
+#[pymethods]
+impl ModelHandle {
+    /// `drives`: each drive's JSON, in the order in which the plan's files name them, and its seed.
+    #[new]
+    fn new(plan: &str, drives: Vec<(String, u64)>, machine: &str) -> PyResult<Self> {
+        let plan = parsed(plan)?;
+        let (devices, machine) = models(&drives, machine)?;
+        let files = plan.stages.iter().flat_map(|stage| &stage.workers);
+        let mut files = files.flat_map(|worker| &worker.files);
+        if !files.all(|file| (0..devices.len() as i32).contains(&file.fd)) {
+            return Err(PyValueError::new_err("a file names no drive"));
+        }
+        let (told, events) = sync_channel(INTERVALS);
+        let (logged, records) = sync_channel(BATCHES);
+        let stop = Arc::new(AtomicBool::new(false));
+        let teller = Teller {
+            told,
+            logged,
+            batch: Vec::new(),
+            stop: stop.clone(),
+        };
+        thread::Builder::new()
+            .name("iogauge-model".into())
+            .spawn(move || teller.run(&plan, devices, &machine))
+            .map_err(|cause| CoreError::new_err((format!("no thread: {cause}"), None::<String>)))?;
+        Ok(Self {
+            events: Mutex::new(events),
+            records: Mutex::new(records),
+            stop,
+        })
+    }
+
+    /// Waits for `timeout_s` at most. Returns what has happened: `("interval", JSON)`, `("finished", JSON)`.
+    fn poll(&self, py: Python<'_>, timeout_s: f64) -> PyResult<Vec<(&'static str, String)>> {
+        let timeout = Duration::from_secs_f64(timeout_s.clamp(0.0, 3600.0));
+        let events = py.detach(|| {
+            let events = self.events.lock().map_err(|_| gone())?;
+            match events.recv_timeout(timeout) {
+                Ok(first) => Ok(std::iter::once(first).chain(events.try_iter()).collect()),
+                Err(RecvTimeoutError::Timeout) => Ok(Vec::new()),
+                Err(RecvTimeoutError::Disconnected) => Err(gone()),
+            }
+        })?;
+        let told = |event: Event| match event {
+            Event::Interval(interval) => Ok(("interval", json(&*interval)?)),
+            Event::Finished(result) => Ok(("finished", json(&*result)?)),
+            Event::Failed(cause) => Err(CoreError::new_err((cause, None::<String>))),
+        };
+        events.into_iter().map(told).collect()
+    }
+
+    /// Asks the run to end: nothing more is issued, what is in flight is waited for.
+    fn stop(&self) {
+        self.stop.store(true, Ordering::Relaxed);
+    }
+
+    /// The same: a drive model keeps nobody waiting.
+    fn give_up(&self) {
+        self.stop();
+    }
+
+    /// At most about `limit` logged requests, as the bytes of `LogRecord`s (see `iogauge.run.LOG_RECORD`).
+    fn requests<'py>(&self, py: Python<'py>, limit: usize) -> PyResult<Bound<'py, PyBytes>> {
+        let mut taken: Vec<LogRecord> = Vec::new();
+        {
+            let records = self.records.lock().map_err(|_| gone())?;
+            while taken.len() < limit
+                && let Ok(batch) = records.try_recv()
+            {
+                taken.extend_from_slice(&batch);
+            }
+        }
+        Ok(PyBytes::new(py, log_record::bytes_of(&taken)))
+    }
+}
+
+fn gone() -> PyErr {
+    PyRuntimeError::new_err("the run's thread is gone")
+}
+
+/// The thread of a run.
+struct Teller {
+    told: SyncSender<Event>,
+    logged: SyncSender<Vec<LogRecord>>,
+    batch: Vec<LogRecord>,
+    stop: Arc<AtomicBool>,
+}
+
+impl Teller {
+    fn run(mut self, plan: &RunPlan, mut devices: Vec<Device>, machine: &Machine) {
+        let stop = self.stop.clone();
+        let mut go_on = || !stop.load(Ordering::Relaxed);
+        // It takes its instants from no clock.
+        let clock = ClockFacts {
+            source: "virtual",
+            reason: String::new(),
+            tsc_hz: 0.0,
+            read_cost_ns: 0.0,
+            check_ppm: 0.0,
+        };
+        let mut sink = |told| self.tell(told);
+        let ended = iogauge_model::run(plan, machine, &mut devices, clock, &mut sink, &mut go_on);
+        self.flush();
+        let last = match ended {
+            Ok(mut result) => {
+                let names = names(plan, devices.len());
+                let now = result.elapsed_ns;
+                let drives = devices.iter().zip(&names);
+                result.drives = drives
+                    .map(|(device, name)| device.result(name, now))
+                    .collect();
+                Event::Finished(Box::new(result))
+            }
+            Err(cause) => Event::Failed(cause),
+        };
+        // Nobody to tell is no reason to fail.
+        let _ = self.told.send(last);
+    }
+
+    fn tell(&mut self, told: Told) {
+        match told {
+            Told::Interval(interval) => {
+                if self.told.send(Event::Interval(interval)).is_err() {
+                    self.stop.store(true, Ordering::Relaxed);
+                }
+            }
+            Told::Request(record) => {
+                self.batch.push(record);
+                if self.batch.len() >= BATCH {
+                    self.flush();
+                }
+            }
+        }
+    }
+
+    /// Hands logged requests over, and waits for room: virtual time has none to lose.
+    fn flush(&mut self) {
+        let mut batch = std::mem::take(&mut self.batch);
+        while !batch.is_empty() {
+            match self.logged.try_send(batch) {
+                Ok(()) => break,
+                Err(TrySendError::Disconnected(_)) => break,
+                Err(TrySendError::Full(back)) => batch = back,
+            }
+            thread::sleep(Duration::from_millis(1));
+        }
+        self.batch = Vec::with_capacity(BATCH);
+    }
+}
+
+/// What the plan calls each drive.
+fn names(plan: &RunPlan, drives: usize) -> Vec<String> {
+    let mut names = vec![String::new(); drives];
+    for worker in plan.stages.iter().flat_map(|stage| &stage.workers) {
+        for file in &worker.files {
+            names[file.fd as usize].clone_from(&file.path);
+        }
+    }
+    names
+}
