@@ -15,7 +15,8 @@ use std::time::{Duration, Instant};
 use iogauge_core::generate::{Rng, Stream};
 use iogauge_core::time::MILLISECOND;
 use iogauge_core::{Kind, Nanos};
-use iogauge_model::{Access, Drive, Returned};
+use iogauge_model::{Access, Active, Drive, Returned};
+use serde::Serialize;
 
 use crate::client::Client;
 use crate::error::Error;
@@ -23,6 +24,7 @@ use crate::listen::Listen;
 use crate::protocol::Export;
 use crate::reactor::{Limits, Reactor};
 use crate::store::MemoryStore;
+use crate::timely::Timely;
 
 /// The largest bias that a model is served with, fraction.
 pub const MOST_BIAS: f64 = 0.20;
@@ -37,7 +39,7 @@ const ROUND_TRIPS: usize = 300;
 const LONGEST_HOLD: Nanos = MILLISECOND;
 
 /// What a program sees beside the model, at a queue depth of one.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Bias {
     /// What it waits more than it should, median, real ns.
     pub overhead_ns: Nanos,
@@ -50,13 +52,13 @@ pub struct Bias {
 impl Bias {
     /// What programs will see of `scratch`, which is a drive of its own, over a socket like `listen`.
     pub(crate) fn measure(
-        mut scratch: impl Drive,
+        scratch: impl Drive,
         size_bytes: u64,
         dilate: u32,
         listen: &Listen,
         spin: Duration,
     ) -> Result<Self, Error> {
-        let drive_ns = mean_read_ns(&mut scratch, size_bytes).max(1);
+        let drive_ns = mean_read_ns(scratch, size_bytes).max(1);
         let expected = drive_ns.saturating_mul(dilate.into());
         let hold = expected.min(LONGEST_HOLD);
         let overhead_ns = overhead(listen, hold, spin).map_err(|cause| Error::Call {
@@ -81,7 +83,8 @@ impl Bias {
 }
 
 /// The drive's mean latency of a random read, one at a time, in its own time.
-fn mean_read_ns(drive: &mut impl Drive, size_bytes: u64) -> Nanos {
+fn mean_read_ns(drive: impl Drive, size_bytes: u64) -> Nanos {
+    let mut drive = Timely::new(drive);
     let mut rng = Rng::new(1, Stream::Offsets);
     let mut returned: Vec<Returned> = Vec::new();
     let blocks = (size_bytes / u64::from(BLOCK)).max(1);
@@ -91,7 +94,8 @@ fn mean_read_ns(drive: &mut impl Drive, size_bytes: u64) -> Nanos {
             ticket,
             kind: Kind::Read,
             offset_bytes: rng.below(blocks) * u64::from(BLOCK),
-            length_bytes: BLOCK.min(size_bytes as u32),
+            length_bytes: u64::from(BLOCK).min(size_bytes) as u32,
+            durable: false,
         };
         drive.submit(now, access);
         while let (true, Some(event)) = (returned.is_empty(), drive.next_event()) {
@@ -104,30 +108,21 @@ fn mean_read_ns(drive: &mut impl Drive, size_bytes: u64) -> Nanos {
 }
 
 /// A drive that takes the same time for everything, however much there is to do.
-struct Fixed {
-    hold: Nanos,
-    pending: Vec<Returned>,
-}
+struct Fixed(Nanos);
 
 impl Drive for Fixed {
-    fn submit(&mut self, now: Nanos, access: Access) {
-        self.pending.push(Returned {
-            ticket: access.ticket,
-            at: now + self.hold,
-        });
+    fn submit(&mut self, now: Nanos, _: Access) -> Option<Nanos> {
+        Some(now + self.0)
     }
 
     fn next_event(&self) -> Option<Nanos> {
-        self.pending.first().map(|first| first.at)
+        None
     }
 
-    fn advance(&mut self, now: Nanos, returned: &mut Vec<Returned>) {
-        let due = self.pending.partition_point(|pending| pending.at <= now);
-        returned.extend(self.pending.drain(..due));
-    }
+    fn advance(&mut self, _: Nanos, _: &mut Vec<Returned>) {}
 
-    fn capacity_bytes(&self) -> u64 {
-        BLOCK.into()
+    fn active(&self) -> Active {
+        Active::default()
     }
 }
 
@@ -159,19 +154,16 @@ fn overhead(listen: &Listen, hold: Nanos, spin: Duration) -> io::Result<Nanos> {
     let (server, client) = ends(listen)?;
     let stop = AtomicBool::new(false);
     let mut reactor = Reactor {
-        drive: Fixed {
-            hold,
-            pending: Vec::new(),
-        },
+        drive: Timely::new(Fixed(hold)),
         store: Box::new(MemoryStore::new(0)),
         export: Arc::new(Export {
             name: String::new(),
             size_bytes: BLOCK.into(),
+            read_only: true,
         }),
         limits: Limits::default(),
         dilate: 1,
         spin,
-        volatile: false,
     };
     std::thread::scope(|scope| {
         let reader = scope.spawn(|| {
@@ -224,11 +216,7 @@ mod tests {
 
     #[test]
     fn a_drive_is_asked_for_its_own_mean() {
-        let mut drive = Fixed {
-            hold: 7_600,
-            pending: Vec::new(),
-        };
-        assert_eq!(mean_read_ns(&mut drive, 1 << 30), 7_600);
+        assert_eq!(mean_read_ns(Fixed(7_600), 1 << 30), 7_600);
     }
 
     #[test]

@@ -9,6 +9,7 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use iogauge_core::Nanos;
 use rustix::io::Errno;
 use rustix::net::{RecvFlags, SendFlags};
 
@@ -44,8 +45,8 @@ pub(crate) struct Connection {
     output: Vec<u8>,
     sent: usize,
     replies: VecDeque<Reply>,
-    /// Requests that the drive has, by their place.
-    flights: Vec<Option<Request>>,
+    /// Requests that the drive has, by their place, and since when.
+    flights: Vec<Option<(Nanos, Request)>>,
     free: Vec<u32>,
     /// What went wrong with the data of the write that is arriving.
     spoiled: Option<Refusal>,
@@ -173,28 +174,20 @@ impl Connection {
         }
     }
 
-    /// Remembers a request that the drive gets, and says where.
-    pub(crate) fn depart(&mut self, request: Request) -> u32 {
+    /// Remembers a request that the drive gets at `now`, and says where.
+    pub(crate) fn depart(&mut self, now: Nanos, request: Request) -> u32 {
         // `next_request` gives one only while there is room.
         let place = self.free.pop().expect("there is room for it");
-        self.flights[place as usize] = Some(request);
+        self.flights[place as usize] = Some((now, request));
         place
     }
 
-    /// The request at a place.
-    pub(crate) fn flight(&mut self, place: u32) -> Option<&mut Request> {
-        self.flights[place as usize].as_mut()
-    }
-
-    /// The drive is done with the request at a place: its answer may go.
-    pub(crate) fn arrive(&mut self, place: u32) {
-        let Some(request) = self.flights[place as usize].take() else {
-            return;
-        };
+    /// The drive is done with the request at a place: its answer may go. Says when the drive got it; `None` where the
+    /// client is gone.
+    pub(crate) fn arrive(&mut self, place: u32) -> Option<Nanos> {
+        let (began, request) = self.flights[place as usize].take()?;
         self.free.push(place);
-        if self.socket.is_none() {
-            return;
-        }
+        self.socket.as_ref()?;
         let read = request.command == Command::Read;
         self.replies.push_back(Reply {
             cookie: request.cookie,
@@ -203,6 +196,7 @@ impl Connection {
             offset_bytes: request.offset_bytes,
             left_bytes: if read { request.length_bytes } else { 0 },
         });
+        Some(began)
     }
 
     fn refuse(&mut self, cookie: u64, refusal: Refusal) {

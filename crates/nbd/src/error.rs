@@ -37,6 +37,12 @@ pub enum Error {
         /// The address.
         address: SocketAddr,
     },
+    /// The drive's parameters do not make a drive.
+    #[error("drive: {cause}")]
+    Model {
+        /// Which, and why.
+        cause: String,
+    },
     /// The export is not a part of the drive.
     #[error(
         "an export of {size_bytes} bytes: not a positive multiple of 512 up to the drive's {capacity_bytes}"
@@ -125,6 +131,7 @@ impl Error {
             Error::TooBiased { enough, .. } => {
                 format!("--dilate={enough}, and divide by it what the program measures")
             }
+            Error::Model { .. } => "mend the model's file".into(),
             Error::Call { .. } => return None,
         };
         Some(text)

@@ -24,9 +24,12 @@ pub mod protocol;
 mod reactor;
 mod server;
 pub mod store;
+mod summary;
+mod timely;
 
 pub use bias::{Bias, MOST_BIAS};
 pub use error::Error;
 pub use listen::Listen;
-pub use reactor::{Limits, Summary};
+pub use reactor::Limits;
 pub use server::{Config, Data, Server};
+pub use summary::Summary;

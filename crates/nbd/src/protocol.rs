@@ -30,6 +30,8 @@ pub struct Export {
     pub name: String,
     /// Its size, positive, a multiple of [`SECTOR`].
     pub size_bytes: u64,
+    /// Nothing may be written or trimmed.
+    pub read_only: bool,
 }
 
 /// What a request does.
@@ -212,6 +214,10 @@ impl Session {
     /// Whether a request fits the export.
     fn check(&self, request: Request) -> Result<Request, Refusal> {
         let (offset, length) = (request.offset_bytes, request.length_bytes);
+        let harmless = matches!(request.command, Command::Read | Command::Flush);
+        if self.export.read_only && !harmless {
+            return Err(Refusal::NotPermitted);
+        }
         let beyond = match request.command {
             Command::Flush if offset != 0 || length != 0 => return Err(Refusal::Invalid),
             Command::Flush => return Ok(request),

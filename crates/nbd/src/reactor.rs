@@ -20,6 +20,8 @@ use crate::listen::Listener;
 use crate::pace::{Pace, sharpen_timer, timespec};
 use crate::protocol::{Command, Export, Request};
 use crate::store::Store;
+use crate::summary::{Lateness, Summary};
+use crate::timely::Timely;
 
 /// The longest sleep: how late it is noticed that the end was asked for.
 const LOOK: Duration = Duration::from_millis(50);
@@ -47,32 +49,15 @@ impl Default for Limits {
     }
 }
 
-/// What was served.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Summary {
-    /// Clients that were let in.
-    pub connections: u64,
-    /// Clients that found no place.
-    pub turned_away: u64,
-    /// Requests that the drive carried out.
-    pub requests: u64,
-    /// Longest time that a reply was sent after it was due, real ns.
-    pub late_most_ns: Nanos,
-    /// The mean of it.
-    pub late_mean_ns: Nanos,
-}
-
 /// See the module's text.
 pub(crate) struct Reactor<D> {
-    pub(crate) drive: D,
+    pub(crate) drive: Timely<D>,
     pub(crate) store: Box<dyn Store>,
     pub(crate) export: Arc<Export>,
     pub(crate) limits: Limits,
     pub(crate) dilate: u32,
     /// How long before a reply is due the loop stops sleeping.
     pub(crate) spin: Duration,
-    /// Writes that are to last are followed by a flush of the drive's buffer.
-    pub(crate) volatile: bool,
 }
 
 impl<D: Drive> Reactor<D> {
@@ -89,8 +74,7 @@ impl<D: Drive> Reactor<D> {
             connections: Vec::new(),
             returned: Vec::new(),
             ready: Vec::new(),
-            late_ns: 0,
-            answered: 0,
+            lateness: Lateness::default(),
             accept_from: Instant::now(),
             summary: Summary::default(),
             reactor: self,
@@ -103,7 +87,7 @@ impl<D: Drive> Reactor<D> {
             serving.turn(listener);
         }
         let mut summary = serving.summary;
-        summary.late_mean_ns = serving.late_ns / serving.answered.max(1);
+        serving.lateness.conclude(&mut summary);
         Ok(summary)
     }
 }
@@ -116,8 +100,7 @@ struct Serving<'a, D> {
     returned: Vec<Returned>,
     /// What the last sleep found ready; the listener, if any, comes last.
     ready: Vec<(usize, PollFlags)>,
-    late_ns: Nanos,
-    answered: u64,
+    lateness: Lateness,
     accept_from: Instant,
     summary: Summary,
 }
@@ -200,43 +183,28 @@ impl<D: Drive> Serving<'_, D> {
         let mut returned = std::mem::take(&mut self.returned);
         while self.reactor.drive.next_event().is_some_and(|at| at <= now) {
             self.reactor.drive.advance(now, &mut returned);
-            for done in &returned {
-                self.arrive(now, done.ticket);
-            }
             for done in returned.drain(..) {
-                let index = (done.ticket >> 32) as usize;
-                if let Some(connection) = &mut self.connections[index] {
-                    connection.send(&*self.reactor.store);
-                }
-                let late = self.pace.since(done.at).as_nanos() as Nanos;
-                self.summary.late_most_ns = self.summary.late_most_ns.max(late);
-                self.late_ns += late;
-                self.answered += 1;
+                self.answer(done);
             }
         }
         self.returned = returned;
         now
     }
 
-    /// The drive has returned a request: it is answered, or goes on to be made to last.
-    fn arrive(&mut self, now: Nanos, ticket: u64) {
-        let (index, place) = ((ticket >> 32) as usize, ticket as u32);
+    /// The drive is done with a request: its reply goes, and is late by as much as it is.
+    fn answer(&mut self, done: Returned) {
+        let (index, place) = ((done.ticket >> 32) as usize, done.ticket as u32);
         let Some(connection) = &mut self.connections[index] else {
             return;
         };
-        match connection.flight(place) {
-            Some(request) if request.fua && self.reactor.volatile => {
-                request.fua = false;
-                let sync = Access {
-                    ticket,
-                    kind: Kind::Sync,
-                    offset_bytes: 0,
-                    length_bytes: 0,
-                };
-                self.reactor.drive.submit(now, sync);
-            }
-            _ => connection.arrive(place),
-        }
+        let Some(began) = connection.arrive(place) else {
+            return;
+        };
+        connection.send(&*self.reactor.store);
+        let late = self.pace.since(done.at).as_nanos() as Nanos;
+        let expected = done.at.saturating_sub(began);
+        let expected = expected.saturating_mul(self.reactor.dilate.into());
+        self.lateness.record(late, expected);
     }
 
     /// Takes a connection's requests to the drive, and its refusals back; forgets it where it is over.
@@ -267,9 +235,9 @@ impl<D: Drive> Serving<'_, D> {
         let Some(request) = connection.next_request(&mut *self.reactor.store) else {
             return false;
         };
-        let ticket = (index as u64) << 32 | u64::from(connection.depart(request));
+        let ticket = (index as u64) << 32 | u64::from(connection.depart(now, request));
         self.reactor.drive.submit(now, access(ticket, request));
-        self.summary.requests += 1;
+        self.summary.asked(request);
         true
     }
 
@@ -331,5 +299,6 @@ fn access(ticket: u64, request: Request) -> Access {
         kind,
         offset_bytes: request.offset_bytes,
         length_bytes: request.length_bytes,
+        durable: request.fua && matches!(kind, Kind::Write | Kind::Trim),
     }
 }

@@ -6,15 +6,17 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use iogauge_model::Drive;
+use iogauge_model::{Device, DriveSpec};
 
 use crate::bias::{Bias, MOST_BIAS};
 use crate::error::Error;
 use crate::listen::{Listen, Listener};
 use crate::pace;
 use crate::protocol::{Export, SECTOR};
-use crate::reactor::{Limits, Reactor, Summary};
+use crate::reactor::{Limits, Reactor};
 use crate::store::{FileStore, MemoryStore, Store};
+use crate::summary::Summary;
+use crate::timely::Timely;
 
 /// Most bytes of an export's name.
 const LONGEST_NAME: usize = 255;
@@ -44,8 +46,8 @@ pub struct Config {
     pub data: Data,
     /// So many real nanoseconds are one of the drive's.
     pub dilate: NonZeroU32,
-    /// The drive loses what it has not been asked to flush: a request that is to last is followed by a flush.
-    pub volatile: bool,
+    /// Nothing may be written or trimmed.
+    pub read_only: bool,
     /// The largest bias that is put up with, fraction.
     pub most_bias: f64,
     /// What clients may take up.
@@ -63,7 +65,7 @@ impl Config {
                 limit_bytes: 1 << 30,
             },
             dilate: NonZeroU32::new(100).expect("a hundred is not zero"),
-            volatile: false,
+            read_only: false,
             most_bias: MOST_BIAS,
             limits: Limits::default(),
         }
@@ -71,20 +73,21 @@ impl Config {
 }
 
 /// A drive model on a socket. Clients may connect from now on; they are answered once it is served.
-pub struct Server<D> {
+pub struct Server {
     listener: Listener,
-    reactor: Reactor<D>,
+    reactor: Reactor<Device>,
     bias: Bias,
 }
 
-impl<D: Drive> Server<D> {
+impl Server {
     /// Makes everything ready, and measures what programs will see beside the model; that takes up to half a second.
-    /// `make` is called twice: one drive is served, the other asked how long a read takes.
+    /// The drive is made twice: one is served, the other asked how long a read takes.
     ///
     /// # Errors
-    /// Where socket or data cannot be had, or the bias is too large.
-    pub fn bind(config: &Config, make: impl Fn() -> D) -> Result<Self, Error> {
-        let drive = make();
+    /// Where there is no such drive, socket or data cannot be had, or the bias is too large.
+    pub fn bind(config: &Config, spec: &DriveSpec, seed: u64) -> Result<Self, Error> {
+        let make = || Device::new(spec, seed).map_err(|cause| Error::Model { cause });
+        let drive = make()?;
         let capacity_bytes = drive.capacity_bytes();
         let size_bytes = config.size_bytes.unwrap_or(capacity_bytes);
         let whole = size_bytes.is_multiple_of(SECTOR.into());
@@ -102,7 +105,7 @@ impl<D: Drive> Server<D> {
         let listener = Listener::bind(&config.listen)?;
         let dilate = config.dilate.get();
         let spin = pace::lateness_of_polls();
-        let bias = Bias::measure(make(), size_bytes, dilate, &config.listen, spin)?;
+        let bias = Bias::measure(make()?, size_bytes, dilate, &config.listen, spin)?;
         if bias.fraction > config.most_bias {
             return Err(Error::TooBiased {
                 bias,
@@ -112,17 +115,20 @@ impl<D: Drive> Server<D> {
         }
         let store: Box<dyn Store> = match &config.data {
             Data::Memory { limit_bytes } => Box::new(MemoryStore::new(*limit_bytes)),
-            Data::File(path) => Box::new(FileStore::open(path, size_bytes)?),
+            Data::File(path) => Box::new(FileStore::open(path, size_bytes, config.read_only)?),
         };
         let name = config.name.clone();
         let reactor = Reactor {
-            drive,
+            drive: Timely::new(drive),
             store,
-            export: Arc::new(Export { name, size_bytes }),
+            export: Arc::new(Export {
+                name,
+                size_bytes,
+                read_only: config.read_only,
+            }),
             limits: config.limits,
             dilate,
             spin,
-            volatile: config.volatile,
         };
         Ok(Self {
             listener,

@@ -27,8 +27,12 @@ pub trait Store: Send {
     ///
     /// # Errors
     /// Where there is no room; part of it may be zeroes then.
-    fn zero(&mut self, offset_bytes: u64, length_bytes: u32, provision: bool)
-    -> Result<(), Refusal>;
+    fn zero(
+        &mut self,
+        offset_bytes: u64,
+        length_bytes: u32,
+        provision: bool,
+    ) -> Result<(), Refusal>;
 }
 
 #[cfg(test)]

@@ -57,7 +57,12 @@ impl Session {
     /// Size and flags.
     fn describe(&self, output: &mut Vec<u8>) {
         output.extend(self.export.size_bytes.to_be_bytes());
-        output.extend(wire::TRANSMISSION_FLAGS.to_be_bytes());
+        let read_only = if self.export.read_only {
+            wire::READ_ONLY
+        } else {
+            0
+        };
+        output.extend((wire::TRANSMISSION_FLAGS | read_only).to_be_bytes());
     }
 
     /// Tells all there is to tell, asked for or not, and begins where the client wants to go.

@@ -1,1 +1,1 @@
-//! x
+//! The session fed with good, bad and broken bytes.

@@ -51,6 +51,8 @@ pub const INFO_BLOCK_SIZE: u16 = 3;
 
 /// What the export can do: flush, forced unit access, trim, write zeroes, several connections.
 pub const TRANSMISSION_FLAGS: u16 = 1 | 1 << 2 | 1 << 3 | 1 << 5 | 1 << 6 | 1 << 8;
+/// Besides: nothing may be written.
+pub const READ_ONLY: u16 = 1 << 1;
 
 /// Read.
 pub const CMD_READ: u16 = 0;
@@ -79,6 +81,8 @@ pub const OPTION_BYTES: usize = 16;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u32)]
 pub enum Refusal {
+    /// The export is read-only.
+    NotPermitted = 1,
     /// The data could not be moved.
     Io = 5,
     /// The request makes no sense.

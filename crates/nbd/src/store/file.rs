@@ -21,36 +21,40 @@ pub struct FileStore {
 }
 
 impl FileStore {
-    /// Makes the file where it is missing. One that is there must be a regular file of just this size, and used by no
-    /// other server: anything else at this path is somebody's, and not ours to write to.
+    /// Makes the file where it is missing, unless it is only to be read. One that is there must be a regular file of
+    /// just this size: anything else at this path is somebody's, and not ours to write to. One server writes to it, or
+    /// several read it.
     ///
     /// # Errors
     /// Where that cannot be had.
-    pub fn open(path: &Path, size_bytes: u64) -> Result<Self, Error> {
+    pub fn open(path: &Path, size_bytes: u64, read_only: bool) -> Result<Self, Error> {
         let name = path.display().to_string();
         let failed = |cause: io::Error| Error::Data {
             path: name.clone(),
             cause,
         };
         let mut options = OpenOptions::new();
-        options.read(true).write(true);
-        let made = options.clone().create_new(true).open(path);
-        let (file, new) = match made {
-            Ok(file) => (file, true),
-            Err(cause) if cause.kind() == io::ErrorKind::AlreadyExists => {
-                let there = std::fs::metadata(path).map_err(failed)?;
-                if !there.is_file() || there.len() != size_bytes {
-                    return Err(Error::Occupied {
-                        path: name,
-                        size_bytes,
-                    });
-                }
-                (options.open(path).map_err(failed)?, false)
+        options.read(true).write(!read_only);
+        let (file, new) = match std::fs::metadata(path) {
+            Err(cause) if cause.kind() == io::ErrorKind::NotFound && !read_only => {
+                (options.create_new(true).open(path).map_err(failed)?, true)
             }
             Err(cause) => return Err(failed(cause)),
+            // Looked at before it is opened: opening a pipe or a device may do something.
+            Ok(there) if !there.is_file() || there.len() != size_bytes => {
+                return Err(Error::Occupied {
+                    path: name,
+                    size_bytes,
+                });
+            }
+            Ok(_) => (options.open(path).map_err(failed)?, false),
         };
-        rustix::fs::flock(&file, FlockOperation::NonBlockingLockExclusive)
-            .map_err(|cause| failed(cause.into()))?;
+        let lock = if read_only {
+            FlockOperation::NonBlockingLockShared
+        } else {
+            FlockOperation::NonBlockingLockExclusive
+        };
+        rustix::fs::flock(&file, lock).map_err(|cause| failed(cause.into()))?;
         if new {
             file.set_len(size_bytes).map_err(failed)?;
         }
@@ -72,9 +76,9 @@ impl FileStore {
 
 fn refusal(cause: io::Error) -> Refusal {
     match cause.kind() {
-        io::ErrorKind::StorageFull
-        | io::ErrorKind::QuotaExceeded
-        | io::ErrorKind::FileTooLarge => Refusal::NoSpace,
+        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded | io::ErrorKind::FileTooLarge => {
+            Refusal::NoSpace
+        }
         _ => Refusal::Io,
     }
 }

@@ -47,7 +47,7 @@ proptest! {
     fn both_hold_what_a_vector_holds(ops in ops()) {
         agrees(&mut MemoryStore::new(SIZE as u64), &ops);
         let place = tempfile::tempdir().unwrap();
-        agrees(&mut FileStore::open(&place.path().join("data"), SIZE as u64).unwrap(), &ops);
+        agrees(&mut FileStore::open(&place.path().join("data"), SIZE as u64, false).unwrap(), &ops);
     }
 }
 
@@ -72,16 +72,16 @@ fn a_file_is_sparse_kept_and_served_once() {
     let place = tempfile::tempdir().unwrap();
     let path = place.path().join("data");
     let size = 1 << 30;
-    let mut store = FileStore::open(&path, size).unwrap();
+    let mut store = FileStore::open(&path, size, false).unwrap();
     store.write(size - 512, &[7; 512]).unwrap();
     assert!(std::fs::metadata(&path).unwrap().blocks() * 512 < 1 << 20);
     assert!(matches!(
-        FileStore::open(&path, size),
+        FileStore::open(&path, size, false),
         Err(Error::Data { .. })
     ));
     drop(store);
     let mut bytes = [0; 512];
-    let again = FileStore::open(&path, size).unwrap();
+    let again = FileStore::open(&path, size, false).unwrap();
     again.read(size - 512, &mut bytes).unwrap();
     assert_eq!(bytes, [7; 512]);
 }
@@ -92,7 +92,7 @@ fn what_is_not_ours_is_not_written_to() {
     let path = place.path().join("data");
     std::fs::write(&path, "dear").unwrap();
     for path in [path.as_path(), place.path(), "/dev/null".as_ref()] {
-        let refused = FileStore::open(path, 512).unwrap_err();
+        let refused = FileStore::open(path, 512, false).unwrap_err();
         assert!(matches!(refused, Error::Occupied { .. }), "{refused}");
         assert!(refused.hint().unwrap().contains("new file"));
     }
