@@ -10,10 +10,13 @@ use std::path::{Path, PathBuf};
 use rustix::fs::Mode;
 use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType};
 
+use serde::Deserialize;
+
 use crate::error::Error;
 
 /// What to listen on.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Listen {
     /// A socket that is made here, for this user alone, and removed at the end.
     Unix(PathBuf),

@@ -8,6 +8,8 @@ use std::sync::atomic::AtomicBool;
 
 use iogauge_model::{Device, DriveSpec};
 
+use serde::Deserialize;
+
 use crate::bias::{Bias, MOST_BIAS};
 use crate::error::Error;
 use crate::listen::{Listen, Listener};
@@ -22,7 +24,8 @@ use crate::timely::Timely;
 const LONGEST_NAME: usize = 255;
 
 /// Where the data is kept.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Data {
     /// In memory, at most so many bytes; writes beyond find no room.
     Memory {
@@ -34,7 +37,8 @@ pub enum Data {
 }
 
 /// How a model is served.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Config {
     /// Where clients come in.
     pub listen: Listen,
@@ -48,9 +52,8 @@ pub struct Config {
     pub dilate: NonZeroU32,
     /// Nothing may be written or trimmed.
     pub read_only: bool,
-    /// The largest bias that is put up with, fraction.
-    pub most_bias: f64,
     /// What clients may take up.
+    #[serde(skip)]
     pub limits: Limits,
 }
 
@@ -66,7 +69,6 @@ impl Config {
             },
             dilate: NonZeroU32::new(100).expect("a hundred is not zero"),
             read_only: false,
-            most_bias: MOST_BIAS,
             limits: Limits::default(),
         }
     }
@@ -106,11 +108,11 @@ impl Server {
         let dilate = config.dilate.get();
         let spin = pace::lateness_of_polls();
         let bias = Bias::measure(make()?, size_bytes, dilate, &config.listen, spin)?;
-        if bias.fraction > config.most_bias {
+        if bias.fraction > MOST_BIAS {
             return Err(Error::TooBiased {
                 bias,
                 dilate,
-                enough: bias.enough(config.most_bias),
+                enough: bias.enough(MOST_BIAS),
             });
         }
         let store: Box<dyn Store> = match &config.data {
