@@ -12,6 +12,7 @@ use iogauge_core::{Kind, Nanos};
 
 use crate::disk::Disk;
 use crate::drive::{Access, Active, Drive, Returned};
+use crate::nand::{Nand, NandCounters, Wear};
 use crate::pending::Pending;
 use crate::power::{Drawn, Power};
 use crate::ram::Ram;
@@ -22,6 +23,7 @@ use crate::xpoint::Xpoint;
 #[derive(Debug)]
 pub(crate) enum Media {
     Xpoint(Box<Xpoint>),
+    Nand(Box<Nand>),
     Disk(Box<Disk>),
     Ram(Ram),
 }
@@ -31,6 +33,7 @@ macro_rules! each {
     ($media:expr, $inner:ident => $call:expr) => {
         match $media {
             Media::Xpoint($inner) => $call,
+            Media::Nand($inner) => $call,
             Media::Disk($inner) => $call,
             Media::Ram($inner) => $call,
         }
@@ -129,6 +132,7 @@ impl Device {
     /// What it did by `now` besides answering, under the name `path`.
     pub fn result(&self, path: &str, now: Nanos) -> DriveResult {
         let drawn = self.drawn(now);
+        let flash = self.flash();
         DriveResult {
             path: path.to_owned(),
             energy_J: drawn.energy_J,
@@ -136,8 +140,32 @@ impl Device {
             throttled_ns: drawn.throttled_ns,
             temperature_C: drawn.temperature_C,
             hottest_C: drawn.hottest_C,
-            ..DriveResult::default()
+            write_amplification: flash.map(|(counters, _)| counters.write_amplification()),
+            erases_mean: flash.map(|(_, wear)| wear.mean_erases),
+            erases_max: flash.map(|(_, wear)| wear.most_erases),
+            unwritten_reads: flash.map_or(0, |(counters, _)| counters.unwritten_reads),
         }
+    }
+
+    /// What its flash did and how it wore, over all controllers; `None` where the media are something else.
+    fn flash(&self) -> Option<(NandCounters, Wear)> {
+        let of_controllers = self.media.iter().filter_map(|media| match media {
+            Media::Nand(nand) => Some((nand.counters(), nand.wear())),
+            _ => None,
+        });
+        let (mut counters, mut wear) = (NandCounters::default(), None::<Wear>);
+        for (theirs, worn) in of_controllers {
+            counters += theirs;
+            // All of them have as many blocks.
+            let share = worn.mean_erases / self.media.len() as f64;
+            wear = Some(Wear {
+                mean_erases: wear.map_or(0.0, |wear| wear.mean_erases) + share,
+                most_erases: wear
+                    .map_or(0, |wear| wear.most_erases)
+                    .max(worn.most_erases),
+            });
+        }
+        wear.map(|wear| (counters, wear))
     }
 
     /// What it drew by `now`.
@@ -381,4 +409,4 @@ impl Drive for Device {
 }
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

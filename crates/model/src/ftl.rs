@@ -137,17 +137,24 @@ impl Ftl {
         self.map[page as usize] = NOWHERE;
     }
 
+    /// Counts erases from here on.
+    pub fn reset_erases(&mut self) {
+        self.erases.fill(0);
+    }
+
     /// How often each block was erased.
     pub fn erases(&self) -> &[u32] {
         &self.erases
     }
 
+    /// Pages that hold a logical one, of each block.
+    pub fn valid_per_block(&self) -> impl Iterator<Item = u32> {
+        (0..self.erases.len() as u32).map(|block| self.victims.valid(block))
+    }
+
     /// Physical pages that hold a logical one.
     pub fn valid_pages(&self) -> u64 {
-        let blocks = 0..self.erases.len() as u32;
-        blocks
-            .map(|block| u64::from(self.victims.valid(block)))
-            .sum()
+        self.valid_per_block().map(u64::from).sum()
     }
 
     #[inline]

@@ -6,6 +6,7 @@ use serde::Deserialize;
 use crate::device::Media;
 use crate::disk::{Disk, DiskSpec};
 use crate::link::{Link, LinkSpec};
+use crate::nand::{Nand, NandSpec};
 use crate::power::{PowerSpec, ThermalSpec};
 use crate::ram::{Ram, RamSpec};
 use crate::xpoint::{Xpoint, XpointSpec};
@@ -16,6 +17,7 @@ use crate::xpoint::{Xpoint, XpointSpec};
 #[allow(missing_docs)]
 pub enum MediaSpec {
     Xpoint(XpointSpec),
+    Nand(NandSpec),
     Disk(DiskSpec),
     Ram(RamSpec),
 }
@@ -26,6 +28,7 @@ impl MediaSpec {
     pub fn check(&self) -> Result<(), String> {
         let checked = match self {
             Self::Xpoint(spec) => spec.check(),
+            Self::Nand(spec) => spec.check(),
             Self::Disk(spec) => spec.check(),
             Self::Ram(spec) => spec.check(),
         };
@@ -86,10 +89,18 @@ impl DriveSpec {
     pub(crate) fn media(&self, controller: u32, seed: u64) -> Media {
         let link = Link::new(&self.link);
         let seed = child_seed(seed, u64::from(controller));
-        let capacity = self.capacity_bytes / u64::from(self.controllers);
+        // Whole stripes: the last row of them may be one that not all controllers fill.
+        let row = self.stripe_bytes * u64::from(self.controllers);
+        let capacity = match self.controllers {
+            1 => self.capacity_bytes,
+            _ => self.capacity_bytes.div_ceil(row) * self.stripe_bytes,
+        };
         match &self.media {
             MediaSpec::Xpoint(spec) => {
                 Media::Xpoint(Box::new(Xpoint::new(spec.clone(), link, seed)))
+            }
+            MediaSpec::Nand(spec) => {
+                Media::Nand(Box::new(Nand::new(spec.clone(), capacity, link, seed)))
             }
             MediaSpec::Disk(spec) => Media::Disk(Box::new(Disk::new(*spec, capacity, link))),
             MediaSpec::Ram(spec) => Media::Ram(Ram::new(*spec, link)),

@@ -74,11 +74,12 @@ def _mention(logs: list[Path], jobs: JobFile) -> None:
 
 def _targets(jobs: JobFile) -> frozenset[str]:
     from iogauge.schema import EngineKind
+    from iogauge.target import is_model
     from iogauge.workload import paths
 
     driven = [job for job in jobs.jobs if job.ioengine is not EngineKind.NULL]
     names = {name for job in driven for clone in range(job.numjobs) for name in paths(job, clone)}
-    return frozenset[str]().union(*(_drives(Path(name)) for name in names))
+    return frozenset[str]().union(*(_drives(Path(name)) for name in names if not is_model(name)))
 
 
 def _drives(path: Path) -> frozenset[str]:

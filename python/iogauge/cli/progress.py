@@ -130,12 +130,12 @@ class Progress(AbstractContextManager["Progress"]):
 
     def _left_s(self) -> float | None:
         """Seconds to the end: of this step as expected, of those to come as the finished ones took on average."""
-        if self._label is None or self._expected_s is None:
+        each = self._spent_s / self._done if self._done else self._expected_s
+        here = each if self._expected_s is None else self._expected_s
+        if self._label is None or each is None or here is None:
             return None
         ahead = max(self._steps - self._done - 1, 0)
-        here = max(self._expected_s - (self._clock() - self._step_began), 0.0)
-        each = self._spent_s / self._done if self._done else self._expected_s
-        return here + ahead * each
+        return max(here - (self._clock() - self._step_began), 0.0) + ahead * each
 
     def _state(self) -> str:
         spent = quantities.clock_time(self._clock() - self._step_began)

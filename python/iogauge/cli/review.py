@@ -1,6 +1,7 @@
 """``iogauge review``: take a target through a published procedure, saving every step before the next begins.
 
-TARGET is a block device or a file; a file that does not exist is made and filled with random data. With --pace
+TARGET is a block device or a file; a file that does not exist is made and filled with random data. model:NAME is a
+drive model, which takes no hardware and little time ('iogauge model list' shows which there are). With --pace
 quick each step takes seconds, and the steps are scaled to what the target takes, found by a short search; full is
 the procedure as it was published.
 
@@ -43,7 +44,7 @@ class Pace(StrEnum):
 
 def review(
     target: Annotated[
-        str | None, typer.Argument(metavar="[TARGET]", help="Block device or file to measure.")
+        str | None, typer.Argument(metavar="[TARGET]", help="Block device, file or model:NAME.")
     ] = None,
     suite: Annotated[
         str | None,
@@ -138,12 +139,13 @@ def _begun(
     from iogauge.store import Review
     from iogauge.suites import Asked
     from iogauge.suites.begin import new_manifest
-    from iogauge.target import open_target
+    from iogauge.target import is_model, open_target
 
-    path = Path(target).absolute()  # a symbolic link such as /dev/disk/by-id/... stays what the user chose
+    # A symbolic link such as /dev/disk/by-id/... stays what the user chose.
+    path = target if is_model(target) else str(Path(target).absolute())
     size_of_file = size_bytes or suite.file_bytes(pace)
     with open_target(
-        str(path), write=True, size_bytes=size_of_file, destroy=destroy, on_message=streams.say
+        path, write=True, size_bytes=size_of_file, destroy=destroy, on_message=streams.say
     ) as opened:
         facts = opened.facts
     manifest = new_manifest(
@@ -151,10 +153,11 @@ def _begun(
         Asked(target=facts, pace=pace, seed=seed, size_bytes=size_bytes, runtime_ns=runtime_ns),
         command=("iogauge", *sys.argv[1:]),
         machine=machine_facts(),
-        ceiling=measure_ceiling(),
+        ceiling=None if facts.modelled else measure_ceiling(),
     )
     _require(conditions, manifest.plan)
-    directory = output or Path(f"iogauge-{path.name}-{datetime.now(UTC):%Y%m%dT%H%M%SZ}")
+    name = facts.modelled.drive if facts.modelled else Path(path).name
+    directory = output or Path(f"iogauge-{name}-{datetime.now(UTC):%Y%m%dT%H%M%SZ}")
     saved = Review.create(directory, manifest)
     streams.say(f"{directory}: seed {seed}")
     return saved
@@ -177,7 +180,7 @@ def _resumed(directory: Path, conditions: Sequence[Condition], *, destroy: Seque
             path, write=True, size_bytes=size_bytes, destroy=destroy, on_message=streams.say
         ) as opened:
             check_same_target(manifest, opened.facts)
-        for text in differences(manifest, machine_facts()):
+        for text in differences(manifest, machine_facts()) if not manifest.target.modelled else ():
             streams.say(f"warning: {text}")
     return saved
 

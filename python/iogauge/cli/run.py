@@ -150,7 +150,8 @@ class Listeners:
         self.targets = targets
         self.logs = self.make_logs(plan) if self.make_logs else None
         where = ", ".join(dict.fromkeys(facts.path for facts in targets)) or "null"
-        self.progress.step(where, expected_s=expected_s(plan))
+        virtual = any(facts.modelled for facts in targets)  # and its time is not ours
+        self.progress.step(where, expected_s=None if virtual else expected_s(plan))
         self.progress.started(plan)
 
     def interval(self, interval: Interval) -> None:
@@ -194,7 +195,9 @@ def _measure_logging(asked: Asked, requests: Path | None) -> None:
             on_interval=listeners.interval,
             on_message=progress.message,
             on_start=listeners.started,
-            ceiling=runner.measure_ceiling(asked.jobs) if asked.ceiling else None,
+            ceiling=runner.measure_ceiling(asked.jobs)
+            if asked.ceiling and not _modelled(asked.jobs)
+            else None,
         )
     with process.results_first():
         _report(record, listeners.stats, asked)
@@ -203,6 +206,13 @@ def _measure_logging(asked: Asked, requests: Path | None) -> None:
             listeners.logs.requests(requests)
         listeners.logs.close()
     _conclude(record, asked.conditions)
+
+
+def _modelled(jobs: JobFile) -> bool:
+    """Whether drive models are run, whose time no generator of ours can limit."""
+    from iogauge.target import is_model
+
+    return any(is_model(name) for job in jobs.jobs for name in job.filenames)
 
 
 def _report(record: RunRecord, stats: IntervalStats, asked: Asked) -> None:

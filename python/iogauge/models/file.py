@@ -14,6 +14,9 @@ from iogauge.errors import IogaugeError
 KINDS = ("published", "fitted", "assumed")
 """Where a number comes from: a source says so; a fit to what sources say; nobody says, and it is plausible."""
 
+_GIVEN = {"value", "kind", "source"}
+_FITTED = {"start", "range"}
+
 _HEAD: dict[str, type] = {
     "title": str,
     "version": int,
@@ -33,6 +36,10 @@ class Entry:
     value: float | int | bool
     kind: str
     source: str
+    start: float | None = None
+    """Of a fitted number: where its fit begins, so that it does not depend on the fit before."""
+    range: tuple[float, float] | None = None
+    """Of a fitted number: what the fit may make of it."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -124,13 +131,24 @@ def _tree(value: Any, path: Path, place: str) -> Any:
 
 
 def _entry(value: dict[str, Any], path: Path, place: str) -> Entry:
-    if set(value) != {"value", "kind", "source"} or not isinstance(value["source"], str):
-        raise IogaugeError(f"{path}: {place} has {', '.join(value)}", hint="it needs value, kind and source")
+    given = set(value) - (_FITTED if value.get("kind") == "fitted" else set())
+    if given != _GIVEN or not isinstance(value["source"], str):
+        raise IogaugeError(
+            f"{path}: {place} has {', '.join(value)}",
+            hint="it needs value, kind and source, and where it is fitted start and range",
+        )
     if value["kind"] not in KINDS:
         raise IogaugeError(f"{path}: {place}.kind is {value['kind']!r}", hint=f"kinds: {', '.join(KINDS)}")
     if not isinstance(value["value"], float | int):
         raise IogaugeError(f"{path}: {place}.value is not a number", hint="words stand without a table")
-    return Entry(**value)
+    match value.get("range"), value.get("start"):
+        case None, None:
+            return Entry(**value)
+        case [float() | int() as low, float() | int() as high], float() | int() as start if (
+            low <= start <= high
+        ):
+            return Entry(**value | {"range": (low, high)})
+    raise IogaugeError(f"{path}: {place}.range does not hold its start", hint="write range = [low, high]")
 
 
 def _plain(node: Any) -> Any:
@@ -161,5 +179,5 @@ def _merged(base: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:
     for key, value in over.items():
         below = merged.get(key)
         tables = isinstance(below, Mapping) and isinstance(value, Mapping)
-        merged[key] = _merged(below, value) if tables else value
+        merged[key] = _merged(below or {}, value) if tables else value
     return merged

@@ -14,12 +14,14 @@ from iogauge.schema import SCHEMA_VERSION
 
 Facts = list[tuple[str, str]]
 
+_KINDS = {"block": "block device", "file": "file", "null": "nothing: the null engine"}
+
 
 def environment(drive: Drive) -> list[tuple[str, Facts]]:
     """Return what was measured, on what and with what, in sections."""
     return [
         ("Target", _target(drive)),
-        ("Machine", _machine(drive)),
+        ("Simulated on" if drive.manifest.target.modelled else "Machine", _machine(drive)),
         ("Clock and generator", _generator(drive)),
         ("Provenance", _provenance(drive)),
     ]
@@ -27,10 +29,20 @@ def environment(drive: Drive) -> list[tuple[str, Facts]]:
 
 def _target(drive: Drive) -> Facts:
     target = drive.manifest.target
+    if target.modelled:
+        model = target.modelled
+        return [
+            ("Path", target.path),
+            ("Kind", "drive model, in virtual time"),
+            ("Drive", f"{target.model}: {model.drive}, version {model.drive_version}"),
+            ("Behind", f"{model.machine_title}: {model.machine}, version {model.machine_version}"),
+            ("Size", size(target.size_bytes)),
+            ("Parameters", f"SHA-256 {model.sha256}"),
+        ]
     return [
         ("Path", target.path),
         *([("Lies at", target.real_path)] if target.real_path not in ("", target.path) else []),
-        ("Kind", {"block": "block device", "file": "file", "null": "nothing: the null engine"}[target.kind]),
+        ("Kind", _KINDS[target.kind]),
         ("Size", size(target.size_bytes)),
         ("Model", _known(target.model)),
         ("Serial", _known(target.serial)),
@@ -65,6 +77,8 @@ def _generator(drive: Drive) -> Facts:
     facts: Facts = []
     for _, _, record in drive.measured():
         clock = record.result.clock
+        if clock.source == "virtual":
+            return [("Timestamps", "virtual time: no clock was read, and no generator was in the way")]
         facts.append(
             ("Timestamps", "TSC" if clock.source == "tsc" else f"clock_gettime ({clock.reason or 'no TSC'})")
         )

@@ -120,6 +120,8 @@ def _name(target: TargetFacts) -> str:
     drive = target.model or target.device
     if target.kind == "block" and drive:
         return drive
+    if target.modelled:
+        return f"{drive} (model)"
     name = Path(target.path).name or target.path
     return f"{name} on {drive}" if drive else name
 

@@ -9,10 +9,12 @@ Source: methods.md section 3; peers.md section 6 (d) and (e).
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from iogauge.report import quantities
 from iogauge.report.grid import labelled
 from iogauge.report.rows import rows
-from iogauge.schema import DeviceStat, Direction, InFlight, RunRecord
+from iogauge.schema import DeviceStat, Direction, DriveResult, InFlight, ModelFacts, RunRecord
 from iogauge.schema import Warning as Caution
 from iogauge.stats.histogram import Histogram
 
@@ -104,6 +106,8 @@ def _generator(record: RunRecord) -> list[str]:
         )
         found += labelled("generator", text, indent="", width=11)
     clock = record.result.clock
+    if clock.source == "virtual":
+        return found + _modelled(record)
     parts = [f"{clock.source}{f' ({clock.reason})' if clock.reason else ''}"]
     if clock.tsc_hz:
         parts.append(
@@ -111,6 +115,38 @@ def _generator(record: RunRecord) -> list[str]:
         )
     parts.append(f"{quantities.duration(clock.read_cost_ns)} a reading")
     return found + labelled("clock", ", ".join(parts), indent="", width=11)
+
+
+def _modelled(record: RunRecord) -> list[str]:
+    """What was modelled, and what each drive model did besides answering."""
+    found = []
+    for facts in record.targets:
+        if facts.modelled:
+            found += labelled("modelled", model_text(facts.modelled), indent="", width=11)
+    for drive in record.result.drives:
+        found += labelled("drive", f"{drive.path}: {'; '.join(_did(drive, record))}", indent="", width=11)
+    return found
+
+
+def model_text(model: ModelFacts) -> str:
+    """Return what a target was modelled by, in words."""
+    return (
+        f"{model.drive} (version {model.drive_version}) behind {model.machine} (version {model.machine_version}), "
+        f"in virtual time; parameters {model.sha256[:12]}"
+    )
+
+
+def _did(drive: DriveResult, record: RunRecord) -> Iterator[str]:
+    elapsed_s = record.result.elapsed_ns / 1e9
+    if elapsed_s:
+        yield f"{drive.energy_J:.4g} J, {drive.energy_J / elapsed_s:.3g} W on average"
+    if drive.hottest_C is not None:
+        throttled = drive.throttled_ns / record.result.elapsed_ns if record.result.elapsed_ns else 0.0
+        yield f"up to {drive.hottest_C:.0f} C, throttled {quantities.percent(throttled)} of the time"
+    if drive.write_amplification is not None:
+        yield f"write amplification {drive.write_amplification:.3g}"
+    if drive.unwritten_reads:
+        yield f"{drive.unwritten_reads:,} reads of what was never written"
 
 
 def _ending(record: RunRecord) -> list[str]:

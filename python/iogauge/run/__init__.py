@@ -1,7 +1,8 @@
 """Run a job file on its targets: the only way from a job to a request, and it always asks ``target`` first.
 
 ``execute`` opens and clears the targets, settles the plan, hands it to the Rust core, and comes back with a record
-that holds everything needed to judge it. The machine is watched around it. Saving and printing are others' work.
+that holds everything needed to judge it. The machine is watched around it; where the targets are drive models, there
+is none to watch. Saving and printing are others' work.
 """
 
 from __future__ import annotations
@@ -17,9 +18,10 @@ from iogauge import _core
 from iogauge.errors import IogaugeError
 from iogauge.machine import Watch
 from iogauge.run.ceiling import measure_ceiling
-from iogauge.run.core import drive, probe
+from iogauge.run.core import drive, probe, real
 from iogauge.run.figures import OwnBytes, row_figures
 from iogauge.run.interrupts import Interrupts
+from iogauge.run.modelled import CPUS, Virtual
 from iogauge.run.planning import Need, Opened, make_plan, needs
 from iogauge.schema import (
     Ceiling,
@@ -30,7 +32,7 @@ from iogauge.schema import (
     RunResult,
     TargetFacts,
 )
-from iogauge.target import Target, open_target
+from iogauge.target import Target, is_model, open_target
 
 if TYPE_CHECKING:
     from iogauge.run.request_log import RequestLog
@@ -64,20 +66,22 @@ def execute(
     seed = seed if seed is not None else int.from_bytes(os.urandom(7))
     with contextlib.ExitStack() as stack:
         targets = _open(needs(job_file), destroy=destroy, say=say, stack=stack)
+        virtual = Virtual.of(targets, job_file)
         plan = make_plan(
             job_file,
-            {path: _opened(target) for path, target in targets.items()},
+            virtual.opened if virtual else {path: _opened(target) for path, target in targets.items()},
             seed=seed,
             interval_ns=interval_ns,
             give_up_ns=give_up_ns,
             request_log=request_log is not None,
-            cpus=_core.allowed_cpus(),
+            cpus=CPUS if virtual else _core.allowed_cpus(),
             say=say,
         )
         facts = tuple(target.facts for target in targets.values())
-        fallbacks = probe(plan)
-        watch = Watch()
-        watch.started(plan, facts)
+        fallbacks = () if virtual else probe(plan)
+        watch = None if virtual else Watch()
+        if watch:
+            watch.started(plan, facts)
         # Once a run is said to begin, it ends with a record.
         interrupts = stack.enter_context(Interrupts())
         if on_start:
@@ -93,6 +97,7 @@ def execute(
         log = _log_to(request_log) if request_log else None
         result = drive(
             plan,
+            start=virtual.start if virtual else real,
             interrupts=interrupts,
             on_interval=hear,
             around=log.draining if log else None,
@@ -111,7 +116,12 @@ def execute(
             started_at=started_at,
         )
         _tell_of_the_kernel(result, say)
-        record = watch.finished(record, row_figures(record), own_bytes=own.by_device(), fallbacks=fallbacks)
+        if watch:
+            record = watch.finished(
+                record, row_figures(record), own_bytes=own.by_device(), fallbacks=fallbacks
+            )
+        elif virtual:
+            record = virtual.judged(record)
         if interrupts.count and record.result.stopped_by is None:
             # It came as the run ended: whoever asked for an end must not see the next run begin.
             result = record.result.model_copy(update={"stopped_by": "interrupt"})
@@ -138,7 +148,7 @@ def _open(
     by_real_path: dict[str, Target] = {}
     for real_path, group in _by_real_path(wanted).items():
         sizes = [need.size_bytes for need in group if need.size_bytes is not None]
-        if not sizes and not os.path.lexists(real_path):
+        if not sizes and not is_model(real_path) and not os.path.lexists(real_path):
             raise IogaugeError(
                 f"{group[0].path}: no such file, and the job does not say how large to make it",
                 hint="give size=, or the path of an existing file or device",
@@ -160,7 +170,8 @@ def _open(
 def _by_real_path(wanted: Sequence[Need]) -> Mapping[str, list[Need]]:
     groups: dict[str, list[Need]] = {}
     for need in wanted:
-        groups.setdefault(os.path.realpath(need.path), []).append(need)
+        real_path = need.path if is_model(need.path) else os.path.realpath(need.path)
+        groups.setdefault(real_path, []).append(need)
     return groups
 
 

@@ -36,15 +36,24 @@ def probe(plan: RunPlan) -> tuple[Warning, ...]:
     return tuple(one for one in found if one.code is not Code.NO_POLLING)
 
 
+Handle = _core.RunHandle | _core.ModelHandle
+
+
+def real(plan: RunPlan) -> Handle:
+    """Begin a run on real targets. Raises CoreError where it cannot be."""
+    return _core.RunHandle(plan.model_dump_json())
+
+
 def drive(
     plan: RunPlan,
     *,
+    start: Callable[[RunPlan], Handle] = real,
     interrupts: Interrupts,
     on_interval: Callable[[Interval], None] | None = None,
-    around: Callable[[_core.RunHandle], contextlib.AbstractContextManager[object]] | None = None,
+    around: Callable[[Handle], contextlib.AbstractContextManager[object]] | None = None,
     on_message: Callable[[str], None] | None = None,
 ) -> RunResult:
-    """Run a plan to its end and return its result.
+    """Run a plan to its end, once ``start`` has begun it, and return its result.
 
     ``interrupts`` has been entered: one stops the run, another does not wait for what is in flight. ``on_interval``
     hears every interval, in order for each row; ``around`` is entered with the handle before the first and left after
@@ -52,7 +61,7 @@ def drive(
     IogaugeError where the run cannot be started.
     """
     try:
-        handle = _core.RunHandle(plan.model_dump_json())
+        handle = start(plan)
     except _core.CoreError as error:
         raise _translated(error) from None
     with around(handle) if around else contextlib.nullcontext():
@@ -60,7 +69,7 @@ def drive(
 
 
 def _follow(
-    handle: _core.RunHandle,
+    handle: Handle,
     interrupts: Interrupts,
     on_interval: Callable[[Interval], None],
     say: Callable[[str], None],

@@ -16,7 +16,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from iogauge import _core
+from iogauge.run.core import Handle
 
 LOG_RECORD = np.dtype(
     [
@@ -98,7 +98,7 @@ class RequestLog:
         self._over = threading.Event()
 
     @contextmanager
-    def draining(self, handle: _core.RunHandle) -> Iterator[None]:
+    def draining(self, handle: Handle) -> Iterator[None]:
         """Drain the handle's queues for as long as this is entered, and then until they are empty."""
         thread = threading.Thread(target=self._drain, args=(handle,), name="iogauge-log", daemon=True)
         thread.start()
@@ -108,15 +108,17 @@ class RequestLog:
             self._over.set()
             thread.join()
 
-    def _drain(self, handle: _core.RunHandle) -> None:
+    def _drain(self, handle: Handle) -> None:
         try:
             with pq.ParquetWriter(self._path, SCHEMA, compression="zstd", compression_level=1) as writer:
                 for data in self._groups(handle):
                     writer.write_batch(to_batch(data), row_group_size=_GROUP + _BATCH)
         except Exception as error:
             self.failure = f"{self._path}: the request log could not be written: {error}"
+            for _ in self._groups(handle):
+                pass  # a run in virtual time waits for its reader
 
-    def _groups(self, handle: _core.RunHandle) -> Iterator[bytes]:
+    def _groups(self, handle: Handle) -> Iterator[bytes]:
         """Yield the requests, a row group at a time, until the run is over and the queues are empty."""
         parts: list[bytes] = []
         waiting = 0

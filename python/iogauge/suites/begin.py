@@ -63,6 +63,7 @@ def check_same_target(manifest: Manifest, target: TargetFacts) -> None:
         ("serial number", manifest.target.serial, target.serial),
         ("kind", manifest.target.kind, target.kind),
         ("size", manifest.target.size_bytes, target.size_bytes),
+        ("parameters", _parameters(manifest.target), _parameters(target)),
     ):
         # A file may have been extended by another run; only what the steps use counts.
         used = manifest.plan.size_bytes
@@ -72,6 +73,11 @@ def check_same_target(manifest: Manifest, target: TargetFacts) -> None:
                 f"{target.path}: this review was begun on another target: {name} {then}, now {now}",
                 hint="put the first one back, or begin a new review",
             )
+
+
+def _parameters(target: TargetFacts) -> str | None:
+    """What a drive model and the machine in front of it were made of; None for a real target."""
+    return target.modelled.sha256[:16] if target.modelled else None
 
 
 def differences(manifest: Manifest, machine: MachineFacts) -> Iterator[str]:

@@ -78,12 +78,3 @@ def job_text(**sections: Mapping[str, object]) -> str:
         + "".join(f"{option}={value}\n" for option, value in options.items() if value is not None)
         for name, options in sections.items()
     )
-
-
-def filename(path: str) -> str:
-    """Return a path as fio's ``filename`` wants it, where a colon separates files.
-
-    >>> print(filename("/dev/disk/by-path/pci-0000:01:00.0"))
-    /dev/disk/by-path/pci-0000\\:01\\:00.0
-    """
-    return path.replace(":", "\\:")

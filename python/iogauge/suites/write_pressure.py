@@ -27,8 +27,9 @@ from iogauge.schema import Axis, RunRecord, StepPlan, SuitePlan, TargetFacts
 from iogauge.stats.figures import step_figures
 from iogauge.store import Review
 from iogauge.suites.judgement import Judgement, judge_steps
-from iogauge.suites.suite import Asked, Pace, filename, job_text, seed_of
+from iogauge.suites.suite import Asked, Pace, job_text, seed_of
 from iogauge.workload.numbers import size_text
+from iogauge.workload.patterns import file_text
 
 NAME = "write-pressure"
 TITLE = "Write pressure"
@@ -159,7 +160,7 @@ class _Load:
         """Return one step. ``rate`` is each writer's in fio's notation; empty: no limit; None: no writers."""
         step_id = step_id or f"{WRITER}-{at:g}"
         common = {
-            "filename": filename(self.path),
+            "filename": file_text(self.path),
             "size": size_text(self.size_bytes) if self.size_bytes else None,
             "ioengine": "libaio",
             "thread": 1,
@@ -211,3 +212,6 @@ def _notes(asked: Asked) -> Iterator[str]:
         yield "The drive is measured as it was found: the procedure has no preconditioning."
     if asked.target.kind == "file":
         yield "The target is a file: the file system's part is measured with the drive's."
+    if asked.target.modelled:
+        made_of = asked.target.modelled
+        yield f"A drive model in virtual time, not a drive: {made_of.drive} behind {made_of.machine_title}."

@@ -321,10 +321,15 @@ def _write_files(names: Files) -> str:
         if name.endswith("\\") or not name:
             raise BadValue("a job file cannot hold this path", hint="rename the file")
         plain(name)
-    return ":".join(_write_file(name) for name in names)
+    return ":".join(file_text(name) for name in names)
 
 
-def _write_file(name: str) -> str:
+def file_text(name: str) -> str:
+    """Return one path or model as a job file has it.
+
+    >>> print(file_text("/dev/disk/by-path/pci-0000:01:00.0"), file_text("model:p4800x"))
+    /dev/disk/by-path/pci-0000\\:01\\:00.0 model:p4800x
+    """
     prefix = "model:" if name.startswith("model:") else ""
     return prefix + name.removeprefix(prefix).replace(":", "\\:")
 

@@ -6,6 +6,7 @@ use proptest::prelude::*;
 use super::Device;
 use crate::drive::{Access, Drive, Returned};
 use crate::link::LinkSpec;
+use crate::nand::{NandSpec, State};
 use crate::power::{LowPowerSpec, PowerSpec};
 use crate::ram::RamSpec;
 use crate::spec::{DriveSpec, MediaSpec};
@@ -36,7 +37,7 @@ pub(crate) fn drive() -> DriveSpec {
     }
 }
 
-fn access(ticket: u64, kind: Kind, offset_bytes: u64, length_bytes: u32) -> Access {
+pub(crate) fn access(ticket: u64, kind: Kind, offset_bytes: u64, length_bytes: u32) -> Access {
     Access {
         ticket,
         kind,
@@ -47,10 +48,10 @@ fn access(ticket: u64, kind: Kind, offset_bytes: u64, length_bytes: u32) -> Acce
 }
 
 /// When each of some requests is done that come at given instants, by ticket.
-fn done(device: &mut Device, requests: &[(Nanos, Access)]) -> Vec<Nanos> {
+pub(crate) fn done<D: Drive>(device: &mut D, requests: &[(Nanos, Access)]) -> Vec<Nanos> {
     let mut at = vec![Nanos::MAX; requests.len()];
     let mut returned: Vec<Returned> = Vec::new();
-    let mut advance = |device: &mut Device, until: Nanos, at: &mut Vec<Nanos>| {
+    let mut advance = |device: &mut D, until: Nanos, at: &mut Vec<Nanos>| {
         while let Some(event) = device.next_event().filter(|&event| event <= until) {
             device.advance(event, &mut returned);
             for one in returned.drain(..) {
@@ -160,6 +161,48 @@ fn a_sleeping_drive_takes_time_to_wake() {
     // Until the end but for one long sleep, of which it took note when it was woken.
     let drawn = device.drawn(2_060_000);
     assert_eq!(drawn.low_power_ns, 2_000_000.0 - 7_600.0 - 1e6);
+}
+
+#[test]
+fn flash_behind_two_controllers_tells_what_both_did() {
+    let spec = DriveSpec {
+        capacity_bytes: 10 << 20,
+        controllers: 2,
+        stripe_bytes: 1 << 16,
+        media: MediaSpec::Nand(NandSpec {
+            initial: State::Fresh,
+            ..crate::nand::tests::plain()
+        }),
+        ..drive()
+    };
+    let mut device = Device::new(&spec, 1).unwrap();
+    // All of it, for which the layers must have room beyond an even half, then something never written.
+    let write = |ticket: u64| {
+        let chunk = ticket << 16;
+        (
+            ticket * 10_000_000,
+            access(ticket, Kind::Write, chunk, 1 << 16),
+        )
+    };
+    let requests: Vec<_> = (0..159).map(write).collect();
+    done(&mut device, &requests);
+    let now = 2_000_000_000;
+    done(
+        &mut device,
+        &[(now, access(0, Kind::Read, 159 << 16, 8192))],
+    );
+    let result = device.result("flash", now + 1_000_000);
+    assert_eq!(result.write_amplification, Some(1.0));
+    assert_eq!(result.unwritten_reads, 2);
+    assert_eq!(
+        (result.erases_mean, result.erases_max),
+        (Some(0.0), Some(0))
+    );
+    let result = Device::new(&drive(), 1).unwrap().result("xpoint", now);
+    assert_eq!(
+        (result.write_amplification, result.erases_max),
+        (None, None)
+    );
 }
 
 #[test]

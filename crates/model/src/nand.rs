@@ -1,0 +1,367 @@
+//! A flash drive: dies behind channels, a controller and a link, with a write buffer and a translation layer.
+//!
+//! **Reads** go through the controller, to the dies on which their pages lie, over the dies' channels and the link; what
+//! is still in the buffer, or was never written, needs no die. **Writes** are done when they are in the buffer. It is
+//! emptied in units of a page on each plane of a die, by whichever die has nothing else to program; when it is full,
+//! writes wait. Each unit brings along its share of what collection has to move and to erase, which the dies do first:
+//! so collection is what bounds a steady stream of writes. **Dies** serve reads first, but a program that has begun
+//! goes on (or is suspended, where the drive can do that): that is why reads slow down tenfold under writes.
+//!
+//! Everything is a server with a queue. Where requests come in the order in which they will be served, the end is
+//! computed at once; the rest are events. The drive takes its time from the instants with which it is called.
+//!
+//! What it does not do: wear levelling, read disturb, refresh, and merging of writes to one chunk in the buffer. Reads are striped by address, so where a page was really put plays no part in them.
+//!
+//! Source: models.md ("The smallest models that explain the figures", NAND).
+
+mod agenda;
+mod background;
+mod buffer;
+mod channels;
+mod counters;
+mod dies;
+mod requests;
+mod slc;
+mod space;
+pub mod spec;
+
+use std::collections::VecDeque;
+
+use iogauge_core::generate::{Rng, Stream};
+use iogauge_core::{Kind, Nanos};
+
+pub use counters::{NandCounters, Wear};
+pub use spec::{NandSpec, SlcSpec, State};
+
+use crate::drive::{Access, Active, Drive, Returned};
+use crate::link::{Link, Way};
+use crate::pending::Pending;
+use crate::stalls::Stalls;
+use agenda::{Agenda, Event};
+use buffer::Buffer;
+use channels::Channels;
+use dies::Dies;
+use requests::Requests;
+use slc::Slc;
+use space::Space;
+use spec::CHUNK;
+
+/// The drive. Instants inside are fractions of a nanosecond, so that a rate is not rounded to whole ones.
+#[derive(Debug)]
+pub struct Nand {
+    spec: NandSpec,
+    /// Chunks that a die programs at once.
+    unit_chunks: u32,
+    rng: Rng,
+    stalls: Vec<Stalls>,
+    link: Link,
+    /// When the controller is free.
+    controller: f64,
+    channels: Channels,
+    dies: Dies,
+    buffer: Buffer,
+    slc: Option<Slc>,
+    space: Space,
+    /// Units to be moved by collection, reads to be made for them, and erases: what dies are to do next.
+    moves_due: f64,
+    move_reads_due: f64,
+    erases_due: f64,
+    /// Writes that wait for room in the buffer.
+    waiting: VecDeque<u32>,
+    /// Flushes, and the units that must be programmed before them.
+    flushes: VecDeque<(u32, u64)>,
+    /// When the latest write came into the buffer.
+    last_write: f64,
+    /// Whether an [`Event::Idle`] is on its way.
+    watching: bool,
+    /// Whether it has been long enough without a write to move things out of the one-bit cells.
+    folding: bool,
+    requests: Requests,
+    agenda: Agenda,
+    pending: Pending,
+    active: Active,
+    counters: NandCounters,
+}
+
+impl Nand {
+    /// A drive at rest, on which was written what [`NandSpec::initial`] says. What lies beyond its capacity must not be
+    /// asked for.
+    ///
+    pub fn new(spec: NandSpec, capacity_bytes: u64, link: Link, seed: u64) -> Self {
+        let unit_chunks = spec.unit_bytes() / CHUNK as u32;
+        let space = Space::new(
+            capacity_bytes,
+            spec.over_provisioning,
+            unit_chunks,
+            spec.initial,
+            seed,
+        );
+        let kinds = spec.stalls.iter().enumerate();
+        Self {
+            unit_chunks,
+            rng: Rng::new(seed, Stream::Mix),
+            stalls: kinds
+                .map(|(index, &stall)| Stalls::new(stall, seed, index))
+                .collect(),
+            link,
+            controller: 0.0,
+            channels: Channels::new(spec.channels, spec.channel_Bps),
+            dies: Dies::new(spec.dies, spec.suspend_ns, spec.reads_before_write),
+            buffer: Buffer::new(spec.buffer_bytes, spec.unit_bytes(), CHUNK),
+            slc: spec.slc.map(|slc| Slc::new(slc, space.pages())),
+            space,
+            moves_due: 0.0,
+            move_reads_due: 0.0,
+            erases_due: 0.0,
+            waiting: VecDeque::new(),
+            flushes: VecDeque::new(),
+            last_write: 0.0,
+            watching: false,
+            folding: false,
+            requests: Requests::default(),
+            agenda: Agenda::default(),
+            pending: Pending::default(),
+            active: Active::default(),
+            counters: NandCounters::default(),
+            spec,
+        }
+    }
+
+    /// What it did so far.
+    pub fn counters(&self) -> NandCounters {
+        self.counters
+    }
+
+    /// How often its blocks were erased.
+    pub fn wear(&self) -> Wear {
+        Wear::of(self.space.ftl().erases())
+    }
+
+    /// Chunks that the one-bit cells hold.
+    pub fn slc_chunks(&self) -> u64 {
+        self.slc.as_ref().map_or(0, Slc::held)
+    }
+
+    /// Lets happen what happens by `now`.
+    #[inline]
+    fn catch_up(&mut self, now: f64) {
+        while let Some((at, event)) = self.agenda.take(now) {
+            match event {
+                Event::Handed { slot } => self.handed(slot, at),
+                Event::Read {
+                    slot,
+                    channel,
+                    bytes,
+                } => self.read(slot, channel, bytes, at),
+                Event::Out { slot, bytes } => self.out(slot, bytes, at),
+                Event::There { slot } => self.there(slot, at),
+                Event::Die { die } => self.look_at(die, at),
+                Event::Idle => self.idle(at),
+            }
+        }
+    }
+}
+
+impl Drive for Nand {
+    #[inline]
+    fn submit(&mut self, now: Nanos, access: Access) -> Option<Nanos> {
+        let now = now as f64;
+        self.catch_up(now);
+        let slot = self.requests.add(access);
+        let comes = now + self.link.switch_ns();
+        let at = comes.max(self.controller) + self.spec.command_ns;
+        self.controller = at;
+        // The controller hands requests on in order, so where nothing else happens until then, this can be now.
+        if self.agenda.next().is_none_or(|next| next > at) {
+            self.handed(slot, at);
+        } else {
+            self.agenda.push(at, Event::Handed { slot });
+        }
+        None
+    }
+
+    #[inline]
+    fn next_event(&self) -> Option<Nanos> {
+        let done = self.pending.next();
+        if self.requests.is_empty() {
+            return done;
+        }
+        // Of those on their way, the next may be done no sooner than the next thing happens.
+        let inside = self.agenda.next().map(|at| libm::ceil(at) as Nanos);
+        match (done, inside) {
+            (Some(done), Some(inside)) => Some(done.min(inside)),
+            (done, inside) => done.or(inside),
+        }
+    }
+
+    #[inline]
+    fn advance(&mut self, now: Nanos, returned: &mut Vec<Returned>) {
+        self.catch_up(now as f64);
+        self.pending.take(now, returned);
+    }
+
+    fn volatile(&self) -> bool {
+        !self.spec.buffer_protected
+    }
+
+    #[inline]
+    fn active(&self) -> Active {
+        self.active
+    }
+}
+
+/// Chunks that a request touches, the last one with them.
+#[inline]
+fn chunks_of(offset_bytes: u64, length_bytes: u32) -> (u64, u64) {
+    let end = offset_bytes + u64::from(length_bytes).max(1);
+    (offset_bytes / CHUNK, (end - 1) / CHUNK)
+}
+
+/// The die of a unit: neighbours lie on neighbouring dies, and each round over all dies begins elsewhere, so that no
+/// stride meets one die only.
+#[inline]
+fn die_of(unit: u64, dies: u64) -> u32 {
+    let (round, place) = (unit / dies, unit % dies);
+    let hash = round.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32;
+    let die = place + ((hash * dies) >> 32);
+    (if die >= dies { die - dies } else { die }) as u32
+}
+
+impl Nand {
+    /// The controller hands a request on.
+    #[inline]
+    fn handed(&mut self, slot: u32, at: f64) {
+        let access = self.requests.get(slot).access;
+        match access.kind {
+            Kind::Read => {
+                let (first, last) = chunks_of(access.offset_bytes, access.length_bytes);
+                self.read_pages(slot, first, last, at);
+            }
+            Kind::Write => self.take_write(slot, at),
+            Kind::Trim => self.trim(slot, at),
+            Kind::Sync | Kind::DataSync => self.flush(slot, at),
+        }
+    }
+
+    /// The host sees that a request is done.
+    #[inline]
+    fn finish(&mut self, slot: u32, at: f64) {
+        let ticket = self.requests.remove(slot);
+        self.pending.push(ticket, libm::ceil(at) as Nanos);
+    }
+
+    /// Asks dies, or whatever else has them, for the pages of chunks `first` to `last`.
+    #[inline]
+    fn read_pages(&mut self, slot: u32, first: u64, last: u64, at: f64) {
+        let access = self.requests.get(slot).access;
+        let begin = access.offset_bytes;
+        let end = begin + u64::from(access.length_bytes);
+        let unit_chunks = u64::from(self.unit_chunks);
+        let mut chunk = first;
+        while chunk <= last {
+            let unit = chunk / unit_chunks;
+            let next = ((unit + 1) * unit_chunks).min(last + 1);
+            let bytes = if access.kind == Kind::Read {
+                end.min(next * CHUNK) - begin.max(chunk * CHUNK)
+            } else {
+                (next - chunk) * CHUNK
+            } as u32;
+            self.requests.get_mut(slot).parts += 1;
+            if self.needs_die(chunk, next) {
+                let die = die_of(unit, self.dies.count() as u64);
+                let length = self.page_read(chunk);
+                let ends = self.dies.read(die, at, length);
+                self.active.read_ns += length / self.dies.count() as f64;
+                let channel = self.channels.of_die(die);
+                let event = Event::Read {
+                    slot,
+                    channel,
+                    bytes,
+                };
+                self.agenda.push(ends, event);
+            } else {
+                self.agenda.push(at, self.after_channel(slot, bytes));
+            }
+            chunk = next;
+        }
+    }
+
+    /// Whether any of chunks `[chunk, next)` lies on a die and nowhere else.
+    #[inline]
+    fn needs_die(&mut self, chunk: u64, next: u64) -> bool {
+        let mut needs = false;
+        for chunk in chunk..next {
+            if self.buffer.has(chunk) {
+                self.counters.buffer_hits += 1;
+            } else if self.space.is_written(chunk) {
+                needs = true;
+            } else {
+                self.counters.unwritten_reads += 1;
+            }
+        }
+        needs
+    }
+
+    /// How long the die of a chunk is busy with a read of it.
+    #[inline]
+    fn page_read(&mut self, chunk: u64) -> f64 {
+        let spec = &self.spec;
+        let slow = spec.slow_read_share > 0.0 && self.rng.unit() < spec.slow_read_share;
+        let mut length = if slow {
+            spec.slow_read_ns
+        } else {
+            spec.read_ns
+        };
+        if let Some(slc) = &self.slc
+            && slc.has(self.space.page_of(chunk))
+        {
+            length = slc.spec.read_ns;
+        }
+        if spec.retry_share > 0.0 && self.rng.unit() < spec.retry_share {
+            self.counters.read_retries += 1;
+            length += self.rng.exponential() * spec.retry_ns;
+        }
+        for stalls in &mut self.stalls {
+            length += stalls.before_service() as f64;
+        }
+        self.counters.page_reads += 1;
+        length
+    }
+
+    /// A page is in its die's register.
+    #[inline]
+    fn read(&mut self, slot: u32, channel: u32, bytes: u32, at: f64) {
+        let there = self.channels.transfer(channel, at, bytes);
+        self.agenda.push(there, self.after_channel(slot, bytes));
+    }
+
+    /// What follows when the controller has a part of a request.
+    #[inline]
+    fn after_channel(&self, slot: u32, bytes: u32) -> Event {
+        match self.requests.get(slot).access.kind {
+            Kind::Read => Event::Out { slot, bytes },
+            _ => Event::There { slot },
+        }
+    }
+
+    /// The controller has a part of a read; it is done with the last of them.
+    #[inline]
+    fn out(&mut self, slot: u32, bytes: u32, at: f64) {
+        let ends = self.link.transfer(Way::Out, at, bytes).ends;
+        let request = self.requests.get_mut(slot);
+        request.parts -= 1;
+        if request.parts > 0 {
+            return;
+        }
+        // The link carries one part after the other, so the last one ends last.
+        let spec = &self.spec;
+        let mut done = ends + spec.read_latency_ns;
+        if spec.read_jitter_ns > 0.0 {
+            done += self.rng.exponential() * spec.read_jitter_ns;
+        }
+        self.finish(slot, done);
+    }
+}
+
+#[cfg(test)]
+pub(crate) mod tests;

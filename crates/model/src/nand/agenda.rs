@@ -1,0 +1,142 @@
+//! What happens next inside a drive: events by their instant, those of one instant in the order in which they were made.
+//!
+//! Everything that an event needs to know lies in one word beside its instant, so that the heap moves three words and
+//! allocates nothing. Instants are non-negative, and so compare as their bits do.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+/// Something that is to happen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Event {
+    /// The controller hands on the request in a slot.
+    Handed { slot: u32 },
+    /// A die is done with a page for the request in a slot: the channel may take the bytes.
+    Read { slot: u32, channel: u32, bytes: u32 },
+    /// The controller has the bytes for the request in a slot: the link may take them.
+    Out { slot: u32, bytes: u32 },
+    /// All that a write brings along is there.
+    There { slot: u32 },
+    /// A die may be done with a program or an erase, or free to begin one.
+    Die { die: u32 },
+    /// It may have been long enough without a write.
+    Idle,
+}
+
+const SLOT_BITS: u32 = 20;
+const CHANNEL_BITS: u32 = 13;
+const BYTES_BITS: u32 = 28;
+
+/// Requests in flight at most.
+pub(super) const MOST_SLOTS: usize = 1 << SLOT_BITS;
+
+impl Event {
+    #[inline]
+    fn pack(self) -> u64 {
+        let word = |kind: u64, slot: u32, channel: u32, bytes: u32| {
+            let upper = (u64::from(bytes) << CHANNEL_BITS | u64::from(channel)) << SLOT_BITS;
+            (upper | u64::from(slot)) << 3 | kind
+        };
+        match self {
+            Self::Handed { slot } => word(0, slot, 0, 0),
+            Self::Read {
+                slot,
+                channel,
+                bytes,
+            } => word(1, slot, channel, bytes),
+            Self::Out { slot, bytes } => word(2, slot, 0, bytes),
+            Self::There { slot } => word(3, slot, 0, 0),
+            Self::Die { die } => word(4, die, 0, 0),
+            Self::Idle => word(5, 0, 0, 0),
+        }
+    }
+
+    #[inline]
+    fn unpack(word: u64) -> Self {
+        let field = |shift: u32, bits: u32| (word >> shift) as u32 & ((1 << bits) - 1);
+        let slot = field(3, SLOT_BITS);
+        let channel = field(3 + SLOT_BITS, CHANNEL_BITS);
+        let bytes = field(3 + SLOT_BITS + CHANNEL_BITS, BYTES_BITS);
+        match word & 7 {
+            0 => Self::Handed { slot },
+            1 => Self::Read {
+                slot,
+                channel,
+                bytes,
+            },
+            2 => Self::Out { slot, bytes },
+            3 => Self::There { slot },
+            4 => Self::Die { die: slot },
+            _ => Self::Idle,
+        }
+    }
+}
+
+/// See the module's text.
+#[derive(Debug, Default)]
+pub(super) struct Agenda {
+    heap: BinaryHeap<Reverse<(u64, u64, u64)>>,
+    made: u64,
+}
+
+impl Agenda {
+    /// `event` happens at `at`.
+    #[inline]
+    pub(super) fn push(&mut self, at: f64, event: Event) {
+        debug_assert!(at >= 0.0);
+        self.heap
+            .push(Reverse((at.to_bits(), self.made, event.pack())));
+        self.made += 1;
+    }
+
+    /// When the next one happens.
+    #[inline]
+    pub(super) fn next(&self) -> Option<f64> {
+        self.heap
+            .peek()
+            .map(|Reverse((at, ..))| f64::from_bits(*at))
+    }
+
+    /// Takes the next one, if it happens by `now`.
+    #[inline]
+    pub(super) fn take(&mut self, now: f64) -> Option<(f64, Event)> {
+        if self.next()? > now {
+            return None;
+        }
+        let Reverse((at, _, word)) = self.heap.pop()?;
+        Some((f64::from_bits(at), Event::unpack(word)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn come_in_order_and_as_they_were_made() {
+        let events = [
+            Event::Handed { slot: 1_048_575 },
+            Event::Read {
+                slot: 7,
+                channel: 4095,
+                bytes: 1 << 20,
+            },
+            Event::Out {
+                slot: 3,
+                bytes: (1 << 28) - 1,
+            },
+            Event::There { slot: 9 },
+            Event::Die { die: 4095 },
+            Event::Idle,
+        ];
+        let mut agenda = Agenda::default();
+        events.iter().for_each(|&event| agenda.push(5.5, event));
+        agenda.push(5.25, Event::Idle);
+        assert_eq!(agenda.take(5.0), None);
+        assert_eq!(agenda.take(6.0), Some((5.25, Event::Idle)));
+        for event in events {
+            assert_eq!(agenda.take(6.0), Some((5.5, event)));
+        }
+        assert_eq!(agenda.next(), None);
+    }
+}

@@ -1,0 +1,316 @@
+//! What becomes of writes: into the buffer, and out of it onto dies, with all that this brings along.
+//!
+//! A die without anything to program takes what is due, in this order: erases, what collection moves, what the host
+//! wrote, what is to leave the one-bit cells. So the host's data waits behind the collection that it caused, and the
+//! buffer fills when dies cannot keep up.
+//!
+//! Source: models.md ("NAND").
+
+use super::agenda::Event;
+use super::dies::Task;
+use super::spec::CHUNK;
+use super::{Nand, chunks_of};
+use crate::link::Way;
+
+impl Nand {
+    /// The controller has a write: its data crosses the link, and chunks of which it covers a part are read.
+    pub(super) fn take_write(&mut self, slot: u32, at: f64) {
+        let access = self.requests.get(slot).access;
+        let (first, last) = chunks_of(access.offset_bytes, access.length_bytes);
+        let end = access.offset_bytes + u64::from(access.length_bytes);
+        let head = !access.offset_bytes.is_multiple_of(CHUNK);
+        let tail = !end.is_multiple_of(CHUNK) && (first != last || !head);
+        let parts = [head.then_some(first), tail.then_some(last)];
+        for chunk in parts.into_iter().flatten() {
+            self.counters.modify_reads += 1;
+            self.read_pages(slot, chunk, chunk, at);
+        }
+        self.requests.get_mut(slot).parts += 1;
+        let there = self.link.transfer(Way::In, at, access.length_bytes).ends;
+        self.agenda.push(there, Event::There { slot });
+    }
+
+    /// A part of what a write needs is there.
+    #[inline]
+    pub(super) fn there(&mut self, slot: u32, at: f64) {
+        let request = self.requests.get_mut(slot);
+        request.parts -= 1;
+        if request.parts > 0 {
+            return;
+        }
+        self.waiting.push_back(slot);
+        self.admit(at);
+    }
+
+    /// Lets writes into the buffer as far as there is room, the first one first.
+    pub(super) fn admit(&mut self, at: f64) {
+        while let Some(&slot) = self.waiting.front() {
+            let request = self.requests.get_mut(slot);
+            let (first, last) = chunks_of(request.access.offset_bytes, request.access.length_bytes);
+            let next = first + request.taken;
+            let count = self.buffer.room().min(last + 1 - next);
+            if count == 0 {
+                break;
+            }
+            request.taken += count;
+            self.last_write = at;
+            self.folding = false;
+            let whole = next + count == last + 1;
+            self.space.write(next, count);
+            if let Some(slc) = &mut self.slc {
+                let (from, to) = (
+                    self.space.page_of(next),
+                    self.space.page_of(next + count - 1),
+                );
+                (from..=to).for_each(|page| slc.written(page, u64::from(self.unit_chunks)));
+            }
+            self.buffer.put(next, count);
+            self.counters.chunks_written += count;
+            if !whole {
+                break;
+            }
+            self.waiting.pop_front();
+            let mut done = at + self.spec.write_latency_ns;
+            if self.spec.write_jitter_ns > 0.0 {
+                done += self.rng.exponential() * self.spec.write_jitter_ns;
+            }
+            self.finish(slot, done);
+        }
+        self.dispatch(at);
+        self.watch(at);
+    }
+
+    /// Makes sure that the drive notices when there has been no write for long enough.
+    #[inline]
+    fn watch(&mut self, at: f64) {
+        if self.watching {
+            return;
+        }
+        let drain = self.buffer.is_open().then_some(self.spec.drain_after_ns);
+        let stays = |held: u64| !self.folding && held + self.buffer.held() > 0;
+        let to_fold = self.slc.as_ref().filter(|slc| stays(slc.held()));
+        let fold = to_fold.map(|slc| slc.spec.fold_after_ns);
+        let after = match (drain, fold) {
+            (Some(drain), Some(fold)) => drain.min(fold),
+            (Some(after), None) | (None, Some(after)) => after,
+            (None, None) => return,
+        };
+        self.watching = true;
+        self.agenda
+            .push((self.last_write + after).max(at), Event::Idle);
+    }
+
+    /// It may have been long enough without a write.
+    #[cold]
+    pub(super) fn idle(&mut self, at: f64) {
+        self.watching = false;
+        if self.last_write + self.spec.drain_after_ns <= at {
+            self.buffer.close();
+        }
+        if let Some(slc) = &self.slc {
+            self.folding = self.last_write + slc.spec.fold_after_ns <= at;
+        }
+        self.dispatch(at);
+        self.watch(at);
+    }
+
+    /// Gives dies that have nothing to program what is due.
+    pub(super) fn dispatch(&mut self, at: f64) {
+        while self.buffer.is_ready()
+            || self.folding
+            || self.moves_due >= 1.0
+            || self.erases_due >= 1.0
+        {
+            let Some(die) = self.dies.next_idle() else {
+                return;
+            };
+            let Some(task) = self.next_task() else {
+                return;
+            };
+            self.give(die, task, at);
+        }
+    }
+
+    /// What is to be done next, by any die.
+    fn next_task(&mut self) -> Option<Task> {
+        if self.erases_due >= 1.0 {
+            self.erases_due -= 1.0;
+            return Some(Task::Erase);
+        }
+        if self.moves_due >= 1.0 {
+            return Some(Task::MoveRead);
+        }
+        let unit_chunks = u64::from(self.unit_chunks);
+        if self.buffer.is_ready() {
+            let mut in_slc = false;
+            if let Some(slc) = &mut self.slc {
+                in_slc = slc.take(unit_chunks);
+                if !in_slc && slc.spec.fold_when_full && slc.held() > 0 {
+                    return self.fold();
+                }
+            }
+            let (unit, chunks) = self.buffer.give()?;
+            let owed = self.space.pay(f64::from(chunks));
+            let per_unit = 1.0 / unit_chunks as f64;
+            self.moves_due += owed.moved * per_unit;
+            self.move_reads_due += owed.read * per_unit;
+            self.erases_due += owed.erased * per_unit / f64::from(self.spec.pages_per_block);
+            return Some(Task::Host {
+                unit,
+                chunks,
+                slc: in_slc,
+            });
+        }
+        if self.folding { self.fold() } else { None }
+    }
+
+    /// Something leaves the one-bit cells.
+    fn fold(&mut self) -> Option<Task> {
+        let slc = self.slc.as_mut()?;
+        let chunks = slc.to_leave(u64::from(self.unit_chunks));
+        slc.leave(chunks);
+        (chunks > 0).then_some(Task::FoldRead {
+            chunks: chunks as u32,
+        })
+    }
+
+    /// Gives a die something to do.
+    fn give(&mut self, die: u32, task: Task, at: f64) {
+        let spec = &self.spec;
+        let channel = self.channels.of_die(die);
+        let unit_bytes = spec.unit_bytes();
+        let program = |rng: &mut iogauge_core::generate::Rng, length: f64| {
+            length * (1.0 + spec.program_spread * (2.0 * rng.unit() - 1.0))
+        };
+        let length = match task {
+            Task::Host { slc: true, .. } => {
+                let slc = self
+                    .slc
+                    .as_ref()
+                    .map_or(spec.program_ns, |slc| slc.spec.program_ns);
+                program(&mut self.rng, slc)
+            }
+            Task::Host { .. } | Task::MoveProgram | Task::FoldProgram { .. } => {
+                program(&mut self.rng, spec.program_ns)
+            }
+            Task::MoveRead => {
+                // As many reads as come to each move that is due.
+                let reads = self.move_reads_due / self.moves_due;
+                self.move_reads_due -= reads;
+                self.moves_due -= 1.0;
+                let page = spec.read_ns + spec.slow_read_share * (spec.slow_read_ns - spec.read_ns);
+                reads * page
+            }
+            Task::FoldRead { .. } => self
+                .slc
+                .as_ref()
+                .map_or(spec.read_ns, |slc| slc.spec.read_ns),
+            Task::Erase => spec.erase_ns,
+        };
+        let data = if task.programs() {
+            self.channels.transfer(channel, at, unit_bytes)
+        } else {
+            at
+        };
+        self.active.write_ns += length / self.dies.count() as f64;
+        let begins = self.dies.give(die, at, task, length, data);
+        if begins > at {
+            self.agenda.push(begins, Event::Die { die });
+        } else {
+            self.look_at(die, at);
+        }
+    }
+
+    /// A die may be done, or able to begin.
+    pub(super) fn look_at(&mut self, die: u32, at: f64) {
+        match self.dies.look(die, at) {
+            Err(later) => self.agenda.push(later, Event::Die { die }),
+            Ok(None) => {}
+            Ok(Some(task)) => self.done(die, task, at),
+        }
+    }
+
+    /// A die is done with something.
+    fn done(&mut self, die: u32, task: Task, at: f64) {
+        let unit_bytes = self.spec.unit_bytes();
+        if task.programs() {
+            self.counters.chunks_of_programs += u64::from(self.unit_chunks);
+        }
+        match task {
+            Task::Host { unit, chunks, slc } => {
+                self.counters.chunks_programmed += u64::from(chunks);
+                if slc {
+                    self.counters.slc_programs += 1;
+                } else {
+                    self.counters.host_programs += 1;
+                }
+                self.buffer.release(unit, chunks);
+                self.wake_flushes(at);
+                if !self.waiting.is_empty() {
+                    self.admit(at);
+                    return;
+                }
+            }
+            Task::MoveRead | Task::FoldRead { .. } => {
+                // Through the controller, which corrects errors, and back.
+                let channel = self.channels.of_die(die);
+                self.channels.transfer(channel, at, unit_bytes);
+                let program = match task {
+                    Task::FoldRead { chunks } => Task::FoldProgram { chunks },
+                    _ => Task::MoveProgram,
+                };
+                self.give(die, program, at);
+            }
+            Task::MoveProgram => self.counters.move_programs += 1,
+            Task::FoldProgram { chunks } => {
+                self.counters.fold_programs += 1;
+                if let Some(slc) = &mut self.slc {
+                    slc.left(u64::from(chunks));
+                }
+            }
+            Task::Erase => self.counters.erases += 1,
+        }
+        self.dispatch(at);
+    }
+
+    /// A flush: nothing to wait for where the buffer outlives a loss of power.
+    pub(super) fn flush(&mut self, slot: u32, at: f64) {
+        if self.spec.buffer_protected {
+            self.finish(slot, at);
+            return;
+        }
+        self.buffer.close();
+        self.flushes.push_back((slot, self.buffer.filled()));
+        self.wake_flushes(at);
+        self.dispatch(at);
+    }
+
+    #[inline]
+    fn wake_flushes(&mut self, at: f64) {
+        while let Some(&(slot, units)) = self.flushes.front() {
+            if self.buffer.programmed() < units {
+                return;
+            }
+            self.flushes.pop_front();
+            self.finish(slot, at);
+        }
+    }
+
+    /// A trim: whole chunks are forgotten.
+    pub(super) fn trim(&mut self, slot: u32, at: f64) {
+        let access = self.requests.get(slot).access;
+        let end = access.offset_bytes + u64::from(access.length_bytes);
+        let (first, end) = (access.offset_bytes.div_ceil(CHUNK), end / CHUNK);
+        if end > first {
+            let page_chunks = self.space.page_chunks();
+            let slc = &mut self.slc;
+            self.space.trim(first, end - first, |page| {
+                if let Some(slc) = slc {
+                    slc.forget(page, page_chunks);
+                }
+            });
+        }
+        let mebibytes = f64::from(access.length_bytes) / f64::from(1 << 20);
+        self.finish(slot, at + mebibytes * self.spec.trim_mebibyte_ns);
+    }
+}

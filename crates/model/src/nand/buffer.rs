@@ -1,0 +1,167 @@
+//! The write buffer: chunks come in one after the other and go out in units that a die programs at once.
+//!
+//! A chunk holds its place until it is programmed. Chunks of several requests share a unit, in the order in which they
+//! came; overwriting a chunk that is still here takes another place. What was written lately is remembered in a table
+//! that forgets a chunk where a later one takes its entry, so a read now and then goes to a die that need not.
+//!
+//! Source: models.md ("NAND").
+
+use std::collections::VecDeque;
+
+/// Entries of the table of recent chunks at most.
+const MOST_RECENT: u64 = 1 << 16;
+
+/// See the module's text.
+#[derive(Clone, Debug)]
+pub(super) struct Buffer {
+    unit_chunks: u32,
+    /// Chunks that it holds at most: whole units, so that a full one always has something to program.
+    places: u64,
+    /// Chunks in it.
+    held: u64,
+    /// Chunks ever put in.
+    put: u64,
+    /// Chunks of the unit that is being filled.
+    open: u32,
+    /// Chunks of each unit that waits for a die.
+    ready: VecDeque<u32>,
+    /// Units ever filled, and given to a die.
+    filled: u64,
+    given: u64,
+    /// Units from this one on are not all programmed; whether those after it are.
+    programmed: u64,
+    after: VecDeque<bool>,
+    /// Chunk, and its number among those put in.
+    recent: Box<[(u64, u64)]>,
+}
+
+impl Buffer {
+    pub(super) fn new(bytes: u64, unit_bytes: u32, chunk_bytes: u64) -> Self {
+        let unit_chunks = u64::from(unit_bytes) / chunk_bytes;
+        let places = (bytes / u64::from(unit_bytes)).max(1) * unit_chunks;
+        let entries = (4 * places).next_power_of_two().min(MOST_RECENT);
+        Self {
+            unit_chunks: unit_chunks as u32,
+            places,
+            held: 0,
+            put: 0,
+            open: 0,
+            ready: VecDeque::with_capacity((places / unit_chunks) as usize + 1),
+            filled: 0,
+            given: 0,
+            programmed: 0,
+            after: VecDeque::new(),
+            recent: vec![(u64::MAX, 0); entries as usize].into(),
+        }
+    }
+
+    /// Chunks that it has room for.
+    #[inline]
+    pub(super) fn room(&self) -> u64 {
+        self.places - self.held
+    }
+
+    /// Chunks in it.
+    #[inline]
+    pub(super) fn held(&self) -> u64 {
+        self.held
+    }
+
+    /// Puts chunks `[first, first + count)` in, for which there is room.
+    #[inline]
+    pub(super) fn put(&mut self, first: u64, count: u64) {
+        for chunk in first..first + count {
+            let entry = chunk as usize & (self.recent.len() - 1);
+            self.recent[entry] = (chunk, self.put);
+            self.put += 1;
+            self.open += 1;
+            if self.open == self.unit_chunks {
+                self.close();
+            }
+        }
+        self.held += count;
+    }
+
+    /// Whether a chunk is still here.
+    #[inline]
+    pub(super) fn has(&self, chunk: u64) -> bool {
+        if self.held == 0 {
+            return false;
+        }
+        let (found, number) = self.recent[chunk as usize & (self.recent.len() - 1)];
+        found == chunk && number + self.held >= self.put
+    }
+
+    /// Lets the unit that is being filled go as it is.
+    pub(super) fn close(&mut self) {
+        if self.open > 0 {
+            self.ready.push_back(self.open);
+            self.open = 0;
+            self.filled += 1;
+        }
+    }
+
+    /// Whether a unit is being filled.
+    pub(super) fn is_open(&self) -> bool {
+        self.open > 0
+    }
+
+    /// Whether a unit waits for a die.
+    #[inline]
+    pub(super) fn is_ready(&self) -> bool {
+        !self.ready.is_empty()
+    }
+
+    /// The next unit for a die: its number, and its chunks.
+    #[inline]
+    pub(super) fn give(&mut self) -> Option<(u64, u32)> {
+        let chunks = self.ready.pop_front()?;
+        self.after.push_back(false);
+        self.given += 1;
+        Some((self.given - 1, chunks))
+    }
+
+    /// A unit is programmed.
+    #[inline]
+    pub(super) fn release(&mut self, unit: u64, chunks: u32) {
+        self.held -= u64::from(chunks);
+        self.after[(unit - self.programmed) as usize] = true;
+        while self.after.front() == Some(&true) {
+            self.after.pop_front();
+            self.programmed += 1;
+        }
+    }
+
+    /// Units filled so far: a flush waits for all of them.
+    pub(super) fn filled(&self) -> u64 {
+        self.filled
+    }
+
+    /// Units before this one are programmed, all of them.
+    #[inline]
+    pub(super) fn programmed(&self) -> u64 {
+        self.programmed
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn chunks_leave_in_units_and_are_found_until_then() {
+        let mut buffer = Buffer::new(70_000, 16_384, 4096);
+        assert_eq!(buffer.room(), 16);
+        buffer.put(10, 5);
+        assert!(buffer.has(10) && buffer.has(14) && !buffer.has(15));
+        assert_eq!((buffer.give(), buffer.give()), (Some((0, 4)), None));
+        buffer.close();
+        assert_eq!(buffer.give(), Some((1, 1)));
+        buffer.release(1, 1);
+        // The first is not yet programmed, so a flush goes on waiting.
+        assert_eq!((buffer.programmed(), buffer.filled()), (0, 2));
+        buffer.release(0, 4);
+        assert_eq!((buffer.programmed(), buffer.room()), (2, 16));
+        assert!(!buffer.has(14));
+    }
+}

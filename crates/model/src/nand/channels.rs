@@ -1,0 +1,35 @@
+//! The buses between controller and dies: each carries one transfer after the other.
+//!
+//! Source: models.md ("NAND").
+
+/// See the module's text.
+#[derive(Clone, Debug)]
+pub(super) struct Channels {
+    ns_per_byte: f64,
+    free: Box<[f64]>,
+}
+
+impl Channels {
+    /// Channels that carry nothing yet, of so many bytes a second each.
+    #[allow(non_snake_case)]
+    pub(super) fn new(count: u32, rate_Bps: f64) -> Self {
+        Self {
+            ns_per_byte: 1e9 / rate_Bps,
+            free: vec![0.0; count as usize].into(),
+        }
+    }
+
+    /// The channel of a die: neighbours are on different ones.
+    #[inline]
+    pub(super) fn of_die(&self, die: u32) -> u32 {
+        die % self.free.len() as u32
+    }
+
+    /// Moves bytes over a channel, from `from` on at the earliest; when they are there.
+    #[inline]
+    pub(super) fn transfer(&mut self, channel: u32, from: f64, bytes: u32) -> f64 {
+        let free = &mut self.free[channel as usize];
+        *free = free.max(from) + f64::from(bytes) * self.ns_per_byte;
+        *free
+    }
+}

@@ -1,0 +1,82 @@
+//! What a flash drive did, in numbers that a real one keeps to itself.
+
+use std::ops::AddAssign;
+
+/// Counts since the run began.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct NandCounters {
+    /// Pages read by dies for the host, those of several planes at once as one.
+    pub page_reads: u64,
+    /// Of these, the ones tried again.
+    pub read_retries: u64,
+    /// Chunks read while they were still in the buffer.
+    pub buffer_hits: u64,
+    /// Chunks read of which nothing was ever written, or which were trimmed since: no die has them.
+    pub unwritten_reads: u64,
+    /// Chunks read because a write covered only a part of them.
+    pub modify_reads: u64,
+    /// Chunks that the host wrote.
+    pub chunks_written: u64,
+    /// Chunks of these that have left the buffer.
+    pub chunks_programmed: u64,
+    /// Programs for these, of one page on each plane, except those counted next.
+    pub host_programs: u64,
+    /// The same in one-bit cells.
+    pub slc_programs: u64,
+    /// Programs of what left the one-bit cells.
+    pub fold_programs: u64,
+    /// Programs of what collection moved.
+    pub move_programs: u64,
+    /// Erases, of one block on each plane.
+    pub erases: u64,
+    /// Chunks that all those programs had room for.
+    pub chunks_of_programs: u64,
+}
+
+impl NandCounters {
+    /// What was programmed for each chunk of the host that was, in chunks, with what was left empty; 1 where there was
+    /// none.
+    pub fn write_amplification(&self) -> f64 {
+        match self.chunks_programmed {
+            0 => 1.0,
+            chunks => self.chunks_of_programs as f64 / chunks as f64,
+        }
+    }
+}
+
+impl AddAssign for NandCounters {
+    fn add_assign(&mut self, other: Self) {
+        self.page_reads += other.page_reads;
+        self.read_retries += other.read_retries;
+        self.buffer_hits += other.buffer_hits;
+        self.unwritten_reads += other.unwritten_reads;
+        self.modify_reads += other.modify_reads;
+        self.chunks_written += other.chunks_written;
+        self.chunks_programmed += other.chunks_programmed;
+        self.host_programs += other.host_programs;
+        self.slc_programs += other.slc_programs;
+        self.fold_programs += other.fold_programs;
+        self.move_programs += other.move_programs;
+        self.erases += other.erases;
+        self.chunks_of_programs += other.chunks_of_programs;
+    }
+}
+
+/// How often blocks were erased since the run began.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Wear {
+    /// In the mean of all blocks.
+    pub mean_erases: f64,
+    /// The one erased most often.
+    pub most_erases: u32,
+}
+
+impl Wear {
+    pub(super) fn of(erases: &[u32]) -> Self {
+        let sum: u64 = erases.iter().map(|&erases| u64::from(erases)).sum();
+        Self {
+            mean_erases: sum as f64 / erases.len() as f64,
+            most_erases: erases.iter().copied().max().unwrap_or(0),
+        }
+    }
+}

@@ -1,0 +1,67 @@
+//! Requests inside the drive, by slot. Slots are used again, so nothing is allocated once there are enough of them.
+
+use super::agenda::MOST_SLOTS;
+use crate::drive::Access;
+
+/// One request.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Request {
+    pub(super) access: Access,
+    /// Parts that have to come before it can go on.
+    pub(super) parts: u32,
+    /// Of a write: chunks already in the buffer.
+    pub(super) taken: u64,
+}
+
+/// See the module's text.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Requests {
+    slots: Vec<Request>,
+    free: Vec<u32>,
+}
+
+impl Requests {
+    /// Gives a request a slot.
+    ///
+    /// # Panics
+    /// Where there are more than a million.
+    #[inline]
+    pub(super) fn add(&mut self, access: Access) -> u32 {
+        let request = Request {
+            access,
+            parts: 0,
+            taken: 0,
+        };
+        if let Some(slot) = self.free.pop() {
+            self.slots[slot as usize] = request;
+            return slot;
+        }
+        assert!(self.slots.len() < MOST_SLOTS, "too many requests in flight");
+        self.slots.push(request);
+        // So that giving slots back never allocates.
+        self.free.reserve(self.slots.len());
+        self.slots.len() as u32 - 1
+    }
+
+    #[inline]
+    pub(super) fn get(&self, slot: u32) -> &Request {
+        &self.slots[slot as usize]
+    }
+
+    #[inline]
+    pub(super) fn get_mut(&mut self, slot: u32) -> &mut Request {
+        &mut self.slots[slot as usize]
+    }
+
+    /// Takes a slot back; the ticket of its request.
+    #[inline]
+    pub(super) fn remove(&mut self, slot: u32) -> u64 {
+        self.free.push(slot);
+        self.slots[slot as usize].access.ticket
+    }
+
+    #[inline]
+    pub(super) fn is_empty(&self) -> bool {
+        self.free.len() == self.slots.len()
+    }
+}

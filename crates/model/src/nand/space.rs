@@ -1,0 +1,244 @@
+//! Where data lies, by a sample: which parts of the drive hold any, and what collection has to do for each write.
+//!
+//! The layer of [`crate::ftl`] stands for a drive of any size with at most about two million pages. A page of it stands
+//! for a power of two of neighbouring chunks, and is written when one of them is, which a hash picks. So a sequential
+//! pass writes each page once, a hot region stays as hot as it is, a drive fills and wears as slowly as a real one does,
+//! and only every so many writes cost a look at the map. (Writing the page for each of its chunks would reach the
+//! steady state as many times too early.)
+//!
+//! A page that is moved therefore counts for all its chunks, and those come at once where a real drive would spread
+//! them over the writes in between. They go to an account, from which each write of the host pays a share; in the mean
+//! all of it is paid.
+//!
+//! Trim works by the same sample. A page with any chunk written counts as written in all of them.
+//!
+//! Source: models.md ("Garbage collection").
+
+use iogauge_core::generate::{Rng, Stream, child_seed};
+
+use super::spec::{CHUNK, State};
+use crate::ftl::{Ftl, Geometry, Work};
+
+/// Pages that stand for the drive at most, without spare ones.
+const MOST_PAGES: u64 = 1 << 21;
+
+/// Pages of a block of the layer.
+const PAGES_PER_BLOCK: u32 = 256;
+
+/// Blocks of the layer at least, so that collection has a choice.
+const LEAST_BLOCKS: u64 = 64;
+
+/// Overwrites of the whole drive that count as the steady state: write amplification moves by less than a percent after.
+const OVERWRITES: u64 = 4;
+
+/// What collection owes the media, in chunks.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(super) struct Owed {
+    /// To be read and programmed again.
+    pub(super) moved: f64,
+    /// To be read for that: the pages in which they lie.
+    pub(super) read: f64,
+    /// To be erased.
+    pub(super) erased: f64,
+}
+
+impl Owed {
+    /// Takes a fraction of it out.
+    fn share(&mut self, fraction: f64) -> Self {
+        let share = Self {
+            moved: self.moved * fraction,
+            read: self.read * fraction,
+            erased: self.erased * fraction,
+        };
+        self.moved -= share.moved;
+        self.read -= share.read;
+        self.erased -= share.erased;
+        share
+    }
+
+    pub(super) fn add(&mut self, other: Self) {
+        self.moved += other.moved;
+        self.read += other.read;
+        self.erased += other.erased;
+    }
+}
+
+/// See the module's text.
+#[derive(Clone, Debug)]
+pub(super) struct Space {
+    ftl: Ftl,
+    /// A page stands for two to this power of chunks.
+    shift: u32,
+    chunks: u64,
+    /// One bit for each page of which anything was written.
+    written: Box<[u64]>,
+    pages_per_block: u32,
+    /// Chunks that one read of a die brings.
+    unit_chunks: f64,
+    owed: Owed,
+}
+
+/// The layer that stands for `chunks` with so much to spare.
+fn geometry(chunks: u64, over_provisioning: f64) -> (u32, Geometry) {
+    let mut shift = 0;
+    while chunks >> shift > MOST_PAGES {
+        shift += 1;
+    }
+    let pages = chunks.div_ceil(1 << shift);
+    let pages_per_block = (pages / LEAST_BLOCKS).clamp(4, u64::from(PAGES_PER_BLOCK)) as u32;
+    let mut geometry = Geometry {
+        blocks: ((pages as f64 * (1.0 + over_provisioning)) as u32 / pages_per_block).max(8),
+        pages_per_block,
+        over_provisioning,
+    };
+    while u64::from(geometry.logical_pages()) < pages {
+        geometry.blocks += 1;
+    }
+    (shift, geometry)
+}
+
+impl Space {
+    /// What a drive of so many bytes starts with.
+    pub(super) fn new(
+        capacity_bytes: u64,
+        over_provisioning: f64,
+        unit_chunks: u32,
+        state: State,
+        seed: u64,
+    ) -> Self {
+        let chunks = capacity_bytes.div_ceil(CHUNK).max(1);
+        let (shift, geometry) = geometry(chunks, over_provisioning);
+        let pages = chunks.div_ceil(1 << shift);
+        let mut space = Self {
+            ftl: Ftl::new(geometry),
+            shift,
+            chunks,
+            written: vec![0; pages.div_ceil(64) as usize].into(),
+            pages_per_block: geometry.pages_per_block,
+            unit_chunks: f64::from(unit_chunks),
+            owed: Owed::default(),
+        };
+        space.precondition(state, pages, seed);
+        space
+    }
+
+    /// Writes the layer alone, without dies and time: the same that writing through the drive leaves, some hundred times sooner.
+    fn precondition(&mut self, state: State, pages: u64, seed: u64) {
+        if state == State::Fresh {
+            return;
+        }
+        self.written.fill(u64::MAX);
+        for page in 0..pages {
+            self.write_page(page as u32);
+        }
+        if state == State::Random {
+            let mut rng = Rng::new(child_seed(seed, u64::MAX), Stream::Offsets);
+            for _ in 0..OVERWRITES * pages {
+                self.write_page(rng.below(pages) as u32);
+                // Here, too, each write pays its share, so that the account is what it will go on to be.
+                let chunks = f64::from(self.chunks_per_page());
+                self.pay(chunks);
+            }
+        }
+        self.ftl.reset_erases();
+    }
+
+    fn chunks_per_page(&self) -> u32 {
+        1 << self.shift
+    }
+
+    /// The chunk whose writes are the page's.
+    #[inline]
+    fn sample_of(&self, page: u64) -> u64 {
+        let hash = page.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32;
+        let within = hash & ((1 << self.shift) - 1);
+        ((page << self.shift) + within).min(self.chunks - 1)
+    }
+
+    #[inline]
+    fn write_page(&mut self, page: u32) {
+        let (_, work) = self.ftl.write(page);
+        if work != Work::default() {
+            self.owe(work);
+        }
+    }
+
+    #[cold]
+    fn owe(&mut self, work: Work) {
+        let chunks = f64::from(self.chunks_per_page());
+        let moved = f64::from(work.moved);
+        let erased = f64::from(work.erased * self.pages_per_block);
+        self.owed.add(Owed {
+            moved: moved * chunks,
+            // Whole blocks are read, unless so little in them is valid that each read brings only one.
+            read: erased.min(moved * self.unit_chunks) * chunks,
+            erased: erased * chunks,
+        });
+    }
+
+    /// The host writes chunks `[first, first + count)`.
+    #[inline]
+    pub(super) fn write(&mut self, first: u64, count: u64) {
+        let pages = first >> self.shift..=(first + count - 1) >> self.shift;
+        for page in pages {
+            self.written[page as usize / 64] |= 1 << (page % 64);
+            if (first..first + count).contains(&self.sample_of(page)) {
+                self.write_page(page as u32);
+            }
+        }
+    }
+
+    /// What a host's write of so many chunks is to pay of what is owed.
+    #[inline]
+    pub(super) fn pay(&mut self, chunks: f64) -> Owed {
+        if self.owed.erased <= 0.0 {
+            return Owed::default();
+        }
+        // What a block holds: about the distance of two collections, so that what they ask for is spread over it.
+        let window = f64::from(self.pages_per_block) * f64::from(self.chunks_per_page());
+        self.owed.share((chunks / window).min(1.0))
+    }
+
+    /// The host trims chunks `[first, first + count)`; `forgotten` is told of every page that held something.
+    pub(super) fn trim(&mut self, first: u64, count: u64, mut forgotten: impl FnMut(u64)) {
+        for page in first >> self.shift..=(first + count - 1) >> self.shift {
+            if (first..first + count).contains(&self.sample_of(page)) && self.holds(page) {
+                self.written[page as usize / 64] &= !(1 << (page % 64));
+                self.ftl.trim(page as u32);
+                forgotten(page);
+            }
+        }
+    }
+
+    #[inline]
+    fn holds(&self, page: u64) -> bool {
+        self.written[page as usize / 64] >> (page % 64) & 1 == 1
+    }
+
+    /// The page that stands for a chunk.
+    #[inline]
+    pub(super) fn page_of(&self, chunk: u64) -> u64 {
+        chunk >> self.shift
+    }
+
+    /// Chunks that a page stands for.
+    pub(super) fn page_chunks(&self) -> u64 {
+        1 << self.shift
+    }
+
+    /// Pages in all.
+    pub(super) fn pages(&self) -> u64 {
+        self.chunks.div_ceil(1 << self.shift)
+    }
+
+    /// Whether a chunk may hold anything.
+    #[inline]
+    pub(super) fn is_written(&self, chunk: u64) -> bool {
+        self.holds(self.page_of(chunk))
+    }
+
+    /// How much of what the layer's blocks hold is valid, and how often each was erased.
+    pub(super) fn ftl(&self) -> &Ftl {
+        &self.ftl
+    }
+}

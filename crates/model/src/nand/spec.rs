@@ -1,0 +1,178 @@
+//! What a flash drive is made of: every parameter of the model, with its range and unit.
+//!
+//! One place for what a configuration file says and what calibration fits. It computes nothing but what follows from
+//! the parameters alone.
+//!
+//! Source: models.md ("NAND").
+
+use serde::Deserialize;
+
+use crate::stalls::StallSpec;
+
+/// Bytes of the smallest piece that the map knows.
+pub const CHUNK: u64 = 4096;
+
+/// What was written before the run begins.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum State {
+    /// Nothing.
+    #[default]
+    Fresh,
+    /// Everything once, in order.
+    Sequential,
+    /// Everything once, in order, and then uniformly at random until collection is in its steady state.
+    Random,
+}
+
+/// Pages that are written with one bit to a cell until there is time to put them elsewhere.
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SlcSpec {
+    /// How much it holds, bytes, in `[1, 1e13]`.
+    pub bytes: u64,
+    /// A program in it, ns, in `[1, 1e8]`.
+    pub program_ns: f64,
+    /// A read in it, ns, in `[1, 1e8]`.
+    pub read_ns: f64,
+    /// Without a write for so long, what it holds is moved out, ns, in `[0, 1e12]`.
+    pub fold_after_ns: f64,
+    /// Where it is full: whether something is moved out for each write into it (`true`), or writes pass it by.
+    pub fold_when_full: bool,
+}
+
+/// All parameters. Times are in ns.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+#[allow(non_snake_case)]
+pub struct NandSpec {
+    /// Dies, each of which does one thing at a time, in `[1, 4096]`.
+    pub dies: u32,
+    /// Planes of a die, which read, program and erase together, in `[1, 16]`.
+    pub planes: u32,
+    /// Buses between controller and dies, in `[1, dies]`.
+    pub channels: u32,
+    /// Page of one plane, bytes: a multiple of 4096 in `[4096, 65536]`.
+    pub page_bytes: u32,
+    /// Pages of a block, in `[1, 65536]`.
+    pub pages_per_block: u32,
+    /// What a channel carries, bytes a second, in `[1e6, 1e11]`.
+    pub channel_Bps: f64,
+    /// The controller's time for each request, one after the other, ns, in `[0, 1e8]`. One over it is the most that the
+    /// drive does in a second.
+    pub command_ns: f64,
+    /// What every read takes besides, ns, in `[0, 1e9]`; it keeps nothing busy.
+    pub read_latency_ns: f64,
+    /// Exponential part of that, in the mean, ns, in `[0, 1e9]`.
+    pub read_jitter_ns: f64,
+    /// From a write's being in the buffer to the host's knowing, ns, in `[0, 1e9]`; it keeps nothing busy.
+    pub write_latency_ns: f64,
+    /// Exponential part of that, in the mean, ns, in `[0, 1e9]`.
+    pub write_jitter_ns: f64,
+    /// A die's time to read a page, ns, in `[1, 1e8]`.
+    pub read_ns: f64,
+    /// The same for its slow pages (those of a cell's later bits), ns, in `[1, 1e8]`.
+    pub slow_read_ns: f64,
+    /// How many of the pages are slow ones, in `[0, 1]`.
+    pub slow_read_share: f64,
+    /// How many of the reads are tried again, in `[0, 1]`.
+    pub retry_share: f64,
+    /// How long those take besides, in the mean of an exponential law, ns, in `[0, 1e9]`.
+    pub retry_ns: f64,
+    /// What dies stand still for now and then; a service is one page read for the host.
+    pub stalls: Vec<StallSpec>,
+    /// A die's time to program a page of each of its planes, ns, in `[1, 1e9]`.
+    pub program_ns: f64,
+    /// A program takes this fraction more or less at most, uniformly, in `[0, 1]`.
+    pub program_spread: f64,
+    /// A die's time to erase a block of each of its planes, ns, in `[1, 1e10]`.
+    pub erase_ns: f64,
+    /// How long it takes to suspend a program or an erase for a read, ns, in `[0, 1e8]`; absent: a read waits for its end.
+    pub suspend_ns: Option<f64>,
+    /// Reads that a die serves ahead of a program or an erase that waits (or is suspended), in `[1, 1e9]`.
+    pub reads_before_write: u32,
+    /// What the write buffer holds, bytes, at least one page of each plane of a die, at most 1e12.
+    pub buffer_bytes: u64,
+    /// Whether what is in the buffer outlives a loss of power, so that a flush has nothing to wait for.
+    pub buffer_protected: bool,
+    /// What fills no page of each plane is programmed after so long without a write, ns, in `[0, 1e12]`.
+    pub drain_after_ns: f64,
+    /// Spare pages as a fraction of those that the host sees, in `[0.01, 10]`.
+    pub over_provisioning: f64,
+    /// One bit to a cell first, where the drive does that.
+    pub slc: Option<SlcSpec>,
+    /// What a trim takes besides its command for each MiB, ns, in `[0, 1e8]`.
+    pub trim_mebibyte_ns: f64,
+    /// What was written before.
+    #[serde(default)]
+    pub initial: State,
+}
+
+impl NandSpec {
+    /// Bytes that a die programs at once.
+    pub fn unit_bytes(&self) -> u32 {
+        self.page_bytes * self.planes
+    }
+
+    /// # Errors
+    /// Which parameter is out of its range, and what that is.
+    pub fn check(&self) -> Result<(), String> {
+        let most_channels = f64::from(self.dies.max(1));
+        let unit = (u64::from(self.page_bytes) * u64::from(self.planes)) as f64;
+        let mut ranges = vec![
+            ("dies", f64::from(self.dies), 1.0, 4096.0),
+            ("planes", f64::from(self.planes), 1.0, 16.0),
+            ("channels", f64::from(self.channels), 1.0, most_channels),
+            ("page_bytes", f64::from(self.page_bytes), 4096.0, 65536.0),
+            (
+                "pages_per_block",
+                f64::from(self.pages_per_block),
+                1.0,
+                65536.0,
+            ),
+            ("channel_Bps", self.channel_Bps, 1e6, 1e11),
+            ("command_ns", self.command_ns, 0.0, 1e8),
+            ("read_latency_ns", self.read_latency_ns, 0.0, 1e9),
+            ("read_jitter_ns", self.read_jitter_ns, 0.0, 1e9),
+            ("write_latency_ns", self.write_latency_ns, 0.0, 1e9),
+            ("write_jitter_ns", self.write_jitter_ns, 0.0, 1e9),
+            ("read_ns", self.read_ns, 1.0, 1e8),
+            ("slow_read_ns", self.slow_read_ns, 1.0, 1e8),
+            ("slow_read_share", self.slow_read_share, 0.0, 1.0),
+            ("retry_share", self.retry_share, 0.0, 1.0),
+            ("retry_ns", self.retry_ns, 0.0, 1e9),
+            ("program_ns", self.program_ns, 1.0, 1e9),
+            ("program_spread", self.program_spread, 0.0, 1.0),
+            ("erase_ns", self.erase_ns, 1.0, 1e10),
+            ("suspend_ns", self.suspend_ns.unwrap_or(0.0), 0.0, 1e8),
+            (
+                "reads_before_write",
+                f64::from(self.reads_before_write),
+                1.0,
+                1e9,
+            ),
+            ("buffer_bytes", self.buffer_bytes as f64, unit, 1e12),
+            ("drain_after_ns", self.drain_after_ns, 0.0, 1e12),
+            ("over_provisioning", self.over_provisioning, 0.01, 10.0),
+            ("trim_mebibyte_ns", self.trim_mebibyte_ns, 0.0, 1e8),
+        ];
+        if let Some(slc) = &self.slc {
+            ranges.extend([
+                ("slc.bytes", slc.bytes as f64, 1.0, 1e13),
+                ("slc.program_ns", slc.program_ns, 1.0, 1e8),
+                ("slc.read_ns", slc.read_ns, 1.0, 1e8),
+                ("slc.fold_after_ns", slc.fold_after_ns, 0.0, 1e12),
+            ]);
+        }
+        for (name, value, least, most) in ranges {
+            if !(least..=most).contains(&value) {
+                return Err(format!("{name} is {value}, not in [{least}, {most}]"));
+            }
+        }
+        if !u64::from(self.page_bytes).is_multiple_of(CHUNK) {
+            let bytes = self.page_bytes;
+            return Err(format!("page_bytes is {bytes}, not a multiple of {CHUNK}"));
+        }
+        self.stalls.iter().try_for_each(StallSpec::check)
+    }
+}
