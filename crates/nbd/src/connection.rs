@@ -50,6 +50,8 @@ pub(crate) struct Connection {
     free: Vec<u32>,
     /// What went wrong with the data of the write that is arriving.
     spoiled: Option<Refusal>,
+    /// What was received may hold requests for which there was no room.
+    behind: bool,
     /// Nothing more will be asked: close when all is answered.
     finishing: bool,
 }
@@ -70,6 +72,7 @@ impl Connection {
             flights: (0..depth).map(|_| None).collect(),
             free: (0..depth).rev().collect(),
             spoiled: None,
+            behind: false,
             finishing: false,
         };
         connection.flush();
@@ -117,6 +120,11 @@ impl Connection {
         self.socket.is_some() && (self.sent < self.output.len() || !self.replies.is_empty())
     }
 
+    /// Whether requests can be taken at once, without anything more from the client.
+    pub(crate) fn wants_turn(&self) -> bool {
+        self.socket.is_some() && !self.finishing && self.behind && self.has_room()
+    }
+
     /// Takes what the client has sent, at most a buffer.
     pub(crate) fn receive(&mut self) {
         self.input.copy_within(self.unread.clone(), 0);
@@ -136,12 +144,16 @@ impl Connection {
 
     /// The next request for the drive among what was received; its data is in the store, or the room for it was found.
     pub(crate) fn next_request(&mut self, store: &mut dyn Store) -> Option<Request> {
+        self.behind = true;
         while self.socket.is_some() && !self.finishing && self.has_room() {
             let input = &self.input[self.unread.clone()];
             let (used, step) = self.session.step(input, &mut self.output);
             self.unread.start += used;
             match step {
-                Step::More => return None,
+                Step::More => {
+                    self.behind = false;
+                    return None;
+                }
                 Step::Again => {}
                 Step::Data {
                     offset_bytes,

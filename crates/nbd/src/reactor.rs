@@ -153,6 +153,14 @@ impl<D: Drive> Serving<'_, D> {
 
     /// How long nothing can be due.
     fn nap(&self) -> Duration {
+        if self
+            .connections
+            .iter()
+            .flatten()
+            .any(Connection::wants_turn)
+        {
+            return Duration::ZERO;
+        }
         let reply = self.reactor.drive.next_event();
         let reply = reply.map(|at| self.pace.until(at).saturating_sub(self.reactor.spin));
         let most = self.reactor.limits.negotiation;

@@ -72,9 +72,8 @@ def serve(
     from iogauge.run.serve import ServePlan, serve
 
     target = _model(name)
-    export = target.facts.modelled.drive if target.facts.modelled else name
     plan = ServePlan(
-        name=export,
+        name=Path(name.removeprefix("model:")).name.removesuffix(".toml"),
         listen=listen,
         allow_remote=allow_remote,
         dilate=dilate,
