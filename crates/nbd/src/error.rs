@@ -110,14 +110,15 @@ impl Error {
             Error::Listen { cause, .. } => match cause.kind() {
                 io::ErrorKind::NotFound => "make the directory first".into(),
                 io::ErrorKind::PermissionDenied => "choose a directory that you may write to".into(),
-                io::ErrorKind::InvalidInput => "the path of a socket has at most 107 bytes: choose a shorter one".into(),
+                io::ErrorKind::InvalidInput | io::ErrorKind::InvalidFilename => "the path of a socket has at most 107 bytes: choose a shorter one".into(),
                 io::ErrorKind::AddrInUse => "choose another port".into(),
-                _ => return None,
+                io::ErrorKind::AddrNotAvailable => "name an address of this machine".into(),
+                _ => "choose another place".into(),
             },
             Error::NotASocket { .. } => "choose another path, or move away what lies there".into(),
             Error::InUse { .. } => "choose another path, or stop who listens there".into(),
             Error::NotLoopback { .. } => {
-                "use 127.0.0.1 or a socket's path; whoever can reach the port can read and write all data".into()
+                "use 127.0.0.1 or a socket; --allow-remote lets in whoever can reach the port, to read and write".into()
             }
             Error::Size { capacity_bytes, .. } => format!("--size={capacity_bytes} or less, in whole sectors of 512 bytes"),
             Error::Name { .. } => "use a name of at most 255 bytes".into(),
@@ -125,8 +126,8 @@ impl Error {
             Error::Data { cause, .. } => match cause.kind() {
                 io::ErrorKind::WouldBlock => "another server uses it: stop that, or name another file".into(),
                 io::ErrorKind::PermissionDenied => "choose a place that you may write to".into(),
-                io::ErrorKind::NotFound => "make the directory first".into(),
-                _ => return None,
+                io::ErrorKind::NotFound => "make the directory first; a read-only export needs a file that is there".into(),
+                _ => "name another file".into(),
             },
             Error::TooBiased { enough, .. } => {
                 format!("--dilate={enough}, and divide by it what the program measures")
