@@ -29,8 +29,8 @@ class Served:
 
 
 @contextlib.contextmanager
-def served(*arguments: str | Path, end: signal.Signals = signal.SIGINT) -> Iterator[Served]:
-    """Serve until the block is left, then end it by a signal; what it said on stderr is ours."""
+def served(*arguments: str | Path, end: signal.Signals = signal.SIGTERM) -> Iterator[Served]:
+    """Serve until the block is left, then end it by a signal (SIGINT may be ignored, as in a background job)."""
     with subprocess.Popen([*SERVE, *map(str, arguments)], stdout=subprocess.PIPE, text=True) as process:
         served = Served(process, _rows(process, until="end"))
         try:

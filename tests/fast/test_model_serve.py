@@ -121,7 +121,7 @@ def test_it_takes_a_stale_sockets_place_and_leaves_nothing_behind(
 
 
 def test_a_free_port_is_told(tmp_path: Path) -> None:
-    with served("p4800x", "--tcp=127.0.0.1:0", "--dilate=1000", end=signal.SIGTERM) as serving:
+    with served("p4800x", "--tcp=127.0.0.1:0", "--dilate=1000") as serving:
         address = serving.uri.removeprefix("nbd://").removesuffix("/p4800x")
         host, _, port = address.rpartition(":")
         with socket.create_connection((host, int(port))) as client:
