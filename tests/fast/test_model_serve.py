@@ -34,6 +34,8 @@ def refused(capsys: pytest.CaptureFixture[str], *arguments: str | Path) -> tuple
         ["p4800x", "--socket", "x", "--size", "0"],
         ["p4800x", "--socket", "x", "--memory", "-1"],
         ["p4800x", "--socket", "x", "--seed", "-1"],
+        ["p4800x", "--socket", "x", "--store", "y", "--memory", "1g"],
+        ["p4800x", "--socket", "x", "--allow-remote"],
         ["p4800x", "--tcp", "10809"],
         ["p4800x", "--tcp", ":10809"],
         ["p4800x", "--tcp", "127.0.0.1:port"],

@@ -54,8 +54,11 @@ def serve(
         Path | None, typer.Option(metavar="FILE", help="Keep the data in this sparse file.")
     ] = None,
     memory: Annotated[
-        str, typer.Option(metavar="BYTES", help="Without --store: data kept in memory at most.")
-    ] = "1g",
+        str | None,
+        typer.Option(
+            metavar="BYTES", help="Without --store: data kept in memory at most.", show_default="1g"
+        ),
+    ] = None,
     read_only: Annotated[bool, typer.Option("--read-only", help="Nothing may be written.")] = False,
     seed: Annotated[
         int, typer.Option(metavar="NUMBER", help="Makes the model's random choices repeat.", min=0)
@@ -66,9 +69,15 @@ def serve(
         raise status.UsageError(
             "say where to listen, in one place", hint="--socket PATH, or --tcp 127.0.0.1:10809"
         )
+    if store is not None and memory is not None:
+        raise status.UsageError("--store keeps no data in memory", hint="leave out --memory, or --store")
+    if allow_remote and tcp is None:
+        raise status.UsageError(
+            "--allow-remote is about --tcp", hint="no other machine reaches a Unix socket"
+        )
     listen = socket if socket is not None else _address(tcp or "")
     size_bytes = _bytes(size, option="--size") if size else None
-    memory_bytes = _bytes(memory, option="--memory")
+    memory_bytes = _bytes(memory or "1g", option="--memory")
     from iogauge.run.serve import ServePlan, serve
 
     target = _model(name)
