@@ -12,6 +12,7 @@ import importlib
 import os
 import sys
 from collections.abc import Sequence
+from types import ModuleType
 from typing import Annotated, Any
 
 import typer
@@ -42,14 +43,26 @@ class Commands(TyperGroup):
 def load(name: str) -> Any:
     """Import the command ``name``: the function ``name`` of ``iogauge.cli.name``, set up by its ``CONTEXT``.
 
-    Its help is the module's docstring without the first paragraph.
+    Its help is the module's docstring without the first paragraph. A module with ``SUBCOMMANDS`` is a group of them.
     """
     module = importlib.import_module(f"iogauge.cli.{name}")
     app = typer.Typer(**PLAIN)
-    context = PLAIN["context_settings"] | getattr(module, "CONTEXT", {})
-    text = (module.__doc__ or "").partition("\n\n")[2]
-    app.command(name, help=text, context_settings=context)(getattr(module, name))
+    if hasattr(module, "SUBCOMMANDS"):
+        app.callback(help=_help(module))(lambda: None)
+        for inner, its_module in module.SUBCOMMANDS.items():
+            _add(app, inner, its_module)
+        return get_group(app)
+    _add(app, name, module)
     return get_command(app)
+
+
+def _add(app: typer.Typer, name: str, module: ModuleType) -> None:
+    context = PLAIN["context_settings"] | getattr(module, "CONTEXT", {})
+    app.command(name, help=_help(module), context_settings=context)(getattr(module, name))
+
+
+def _help(module: ModuleType) -> str:
+    return (module.__doc__ or "").partition("\n\n")[2]
 
 
 def _version(asked: bool) -> None:
