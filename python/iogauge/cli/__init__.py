@@ -1,4 +1,4 @@
-"""The command line: ``iogauge run | review | report | options``. The only place that prints.
+"""The command line: ``iogauge run | review | report | model | options``. The only place that prints.
 
 stdout is data; progress, warnings and errors go to stderr. Exit statuses are in ``status.py``. Nothing is imported
 here before the process is ready to be interrupted; the commands are in files of their own names, found by
@@ -15,6 +15,7 @@ COMMANDS = {
     "run": "Run fio job files or fio's options; print what was measured.",
     "review": "Take a target through a published procedure, resumably.",
     "report": "Write one self-contained HTML report of reviews.",
+    "model": "Drive and machine models: list, show, make one's own.",
     "options": "List the job options that are supported.",
 }
 

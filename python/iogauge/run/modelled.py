@@ -6,9 +6,10 @@ Nothing is probed or watched, for there is nobody else, and a machine model has 
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 
-from iogauge import _core
+from iogauge import _core, models
 from iogauge.errors import IogaugeError
 from iogauge.machine.judge import judge_row
 from iogauge.run.figures import row_figures
@@ -22,6 +23,22 @@ from iogauge.schema import (
 from iogauge.target import ModelTarget, Target
 
 CPUS = range(4096)
+
+
+def check_model(drive: models.ModelFile, machine: models.ModelFile) -> None:
+    """Raise IogaugeError where a parameter is missing, not known or out of its range, which the core alone knows.
+
+    >>> from iogauge import models
+    >>> check_model(models.drive("ram"), models.machine("ideal"))
+    """
+    try:
+        _core.check_model(json.dumps(drive.parameters), json.dumps(machine.parameters))
+    except _core.CoreError as error:
+        what, _, cause = str(error.args[0]).partition(": ")
+        file = drive if what == "drive" else machine
+        raise IogaugeError(
+            f"{file.path}: parameters: {cause}", hint=f"iogauge model show has what another {what} says there"
+        ) from None
 
 
 class Virtual:
@@ -39,15 +56,16 @@ class Virtual:
     def of(cls, targets: Mapping[str, Target], jobs: JobFile) -> Virtual | None:
         """Return what the targets are where they are models; None where they are real.
 
-        Raises IogaugeError: some are models and some are not, or different machines are in front of them.
+        Raises IogaugeError: some are models and some are not, different machines are in front of them, or a parameter
+        is not what the core takes.
         """
-        models = {path: target for path, target in targets.items() if isinstance(target, ModelTarget)}
-        if not models:
+        modelled = {path: target for path, target in targets.items() if isinstance(target, ModelTarget)}
+        if not modelled:
             return None
         for path in targets:
-            if path not in models:
+            if path not in modelled:
                 raise IogaugeError(
-                    f"{path}: is real, and {next(iter(models))} is a model: they do not share a clock",
+                    f"{path}: is real, and {next(iter(modelled))} is a model: they do not share a clock",
                     hint="run the jobs of the one and of the other by themselves, or put a stonewall into two files",
                 )
         if null := [job.name for job in jobs.jobs if job.ioengine is EngineKind.NULL]:
@@ -55,21 +73,28 @@ class Virtual:
                 f"{null[0]}: ioengine=null has no drive, and the others have models",
                 hint="model:ram is the drive that costs nothing",
             )
-        machines = {target.machine_name: path for path, target in models.items()}
-        if len(machines) > 1:
-            (one, path), (other, beside), *_ = machines.items()
-            raise IogaugeError(
-                f"{path} stands behind {one}, and {beside} behind {other}: a run has one machine",
-                hint=f"write {path.partition('@')[0]}@{other}",
-            )
-        return cls(models)
+        (path, first), *others = modelled.items()
+        machine = models.split(path)[1] or first.machine.name
+        for beside, other in others:
+            if other.machine.path != first.machine.path:
+                raise IogaugeError(
+                    f"{path} stands behind {first.machine.name}, and {beside} behind {other.machine.name}: "
+                    "a run has one machine",
+                    hint=f"write {models.PREFIX}{models.split(beside)[0]}@{machine}",
+                )
+        for target in modelled.values():
+            check_model(target.drive, target.machine)
+        return cls(modelled)
 
     def start(self, plan: RunPlan) -> _core.ModelHandle:
-        """Begin a run. Raises CoreError: a parameter of a model is out of its range."""
+        """Begin a run. Raises CoreError where it cannot be."""
         drives = [
-            (target.drive, seed_for(plan.seed, "drive", index)) for index, target in enumerate(self._drives)
+            (json.dumps(target.drive.parameters), seed_for(plan.seed, "drive", index))
+            for index, target in enumerate(self._drives)
         ]
-        return _core.ModelHandle(plan.model_dump_json(), drives, self._drives[0].machine)
+        return _core.ModelHandle(
+            plan.model_dump_json(), drives, json.dumps(self._drives[0].machine.parameters)
+        )
 
     @staticmethod
     def judged(record: RunRecord) -> RunRecord:
