@@ -61,7 +61,7 @@ class Server:
 __version__: str
 
 def check_model(drive: str, machine: str) -> None:
-    """Raise CoreError where these, as JSON, are not a drive and a machine."""
+    """Raise CoreError, which says why, where these, as JSON, are not a drive and a machine."""
 
 def probe(plan: str) -> list[tuple[str, str, str]]:
     """Return what the plan's engines will do differently here: code, message, hint."""

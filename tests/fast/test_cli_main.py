@@ -13,6 +13,7 @@ import pytest
 
 from iogauge import __version__, cli
 from iogauge.cli import commands, status
+from iogauge.cli import model as cli_model
 from iogauge.errors import IogaugeError
 
 HEAVY = ("numpy", "pyarrow", "rich", "iogauge.schema", "iogauge.workload")
@@ -50,7 +51,9 @@ def test_help_comes_within_three_tenths_of_a_second() -> None:
     assert min(took) < 0.3
 
 
-@pytest.mark.parametrize("arguments", [["--help"], ["--version"], ["no-such-command"], ["run", "--help"]])
+@pytest.mark.parametrize(
+    "arguments", [["--help"], ["--version"], ["no-such-command"], ["run", "--help"], ["model"]]
+)
 def test_nothing_heavy_is_imported_for_a_word_of_help(arguments: list[str]) -> None:
     code = (
         "import sys; from iogauge.cli import main; main(sys.argv[1:]); "
@@ -82,6 +85,21 @@ def test_without_arguments_help_is_shown(capsys: pytest.CaptureFixture[str]) -> 
         assert f"  {name} " in out
 
 
+def test_a_group_without_arguments_shows_its_help(capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["model"]) == status.OK
+    out = capsys.readouterr().out
+    assert out.startswith("Usage: iogauge model [OPTIONS] COMMAND [ARGS]...")
+    for name in cli_model.COMMANDS:
+        assert f"  {name} " in out
+
+
+def test_a_command_of_a_group_has_the_help_of_its_file(capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["model", "list", "--help"]) == status.OK
+    out = capsys.readouterr().out
+    assert out.startswith("Usage: iogauge model list [OPTIONS]")
+    assert "List the drives and machines that iogauge brings." in out
+
+
 def test_the_version(capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.main(["--version"]) == status.OK
     assert capsys.readouterr().out == f"iogauge {__version__}\n"
@@ -89,13 +107,21 @@ def test_the_version(capsys: pytest.CaptureFixture[str]) -> None:
 
 def test_every_command_has_its_file() -> None:
     folder = Path(cli.__file__).parent
-    assert [name for name in cli.COMMANDS if not (folder / f"{name}.py").exists()] == []
+    names = [*cli.COMMANDS, *(f"model_{name}" for name in cli_model.COMMANDS)]
+    assert [name for name in names if not (folder / f"{name}.py").exists()] == []
 
 
 def test_an_unknown_command_is_a_usage_error_with_a_guess(capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.main(["rnu"]) == status.USAGE
     assert capsys.readouterr().err == (
         "error: no such command 'rnu'. Did you mean 'run'?\nhint: see 'iogauge --help'\n"
+    )
+
+
+def test_an_unknown_command_of_a_group_is_a_usage_error(capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["model", "shwo"]) == status.USAGE
+    assert capsys.readouterr().err == (
+        "error: no such command 'shwo'. Did you mean 'show'?\nhint: see 'iogauge model --help'\n"
     )
 
 

@@ -15,6 +15,7 @@ use iogauge_model::{Device, DriveSpec, Machine, Told};
 use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
+use serde::de::DeserializeOwned;
 
 use crate::{CoreError, json, parsed};
 
@@ -29,26 +30,35 @@ enum Event {
     Failed(String),
 }
 
-/// Drives and the machine in front of them, from JSON.
-fn models(drives: &[(String, u64)], machine: &str) -> PyResult<(Vec<Device>, Machine)> {
-    let wrong = |cause: String| CoreError::new_err((cause, None::<String>));
-    let machine: Machine =
-        serde_json::from_str(machine).map_err(|cause| wrong(format!("machine: {cause}")))?;
-    machine
-        .check()
-        .map_err(|cause| wrong(format!("machine: {cause}")))?;
-    let device = |(spec, seed): &(String, u64)| {
-        let spec: DriveSpec =
-            serde_json::from_str(spec).map_err(|cause| wrong(format!("drive: {cause}")))?;
-        Device::new(&spec, *seed).map_err(|cause| wrong(format!("drive: {cause}")))
-    };
-    Ok((drives.iter().map(device).collect::<PyResult<_>>()?, machine))
+fn wrong(what: &str, cause: impl std::fmt::Display) -> PyErr {
+    CoreError::new_err((format!("{what}: {cause}"), None::<String>))
 }
 
-/// Looks whether these are a drive and a machine. Raises CoreError which says which parameter is not.
+/// From JSON. Where in it something is wrong says nothing to those who wrote something else.
+fn spec<T: DeserializeOwned>(what: &str, text: &str) -> PyResult<T> {
+    serde_json::from_str(text).map_err(|cause| {
+        let cause = cause.to_string();
+        wrong(what, cause.split(" at line ").next().unwrap_or_default())
+    })
+}
+
+fn drive(text: &str) -> PyResult<DriveSpec> {
+    let spec: DriveSpec = spec("drive", text)?;
+    spec.check().map_err(|cause| wrong("drive", cause))?;
+    Ok(spec)
+}
+
+fn machine(text: &str) -> PyResult<Machine> {
+    let machine: Machine = spec("machine", text)?;
+    machine.check().map_err(|cause| wrong("machine", cause))?;
+    Ok(machine)
+}
+
+/// Looks whether these are a drive and a machine, from JSON. Raises CoreError which says which parameter is not.
 #[pyfunction]
 pub(crate) fn check_model(drive: &str, machine: &str) -> PyResult<()> {
-    models(&[(drive.to_owned(), 0)], machine).map(|_| ())
+    self::drive(drive)?;
+    self::machine(machine).map(|_| ())
 }
 
 /// See the module's text.
@@ -65,7 +75,11 @@ impl ModelHandle {
     #[new]
     fn new(plan: &str, drives: Vec<(String, u64)>, machine: &str) -> PyResult<Self> {
         let plan = parsed(plan)?;
-        let (devices, machine) = models(&drives, machine)?;
+        let machine = self::machine(machine)?;
+        let device = |(spec, seed): &(String, u64)| {
+            Device::new(&drive(spec)?, *seed).map_err(|cause| wrong("drive", cause))
+        };
+        let devices = drives.iter().map(device).collect::<PyResult<Vec<_>>>()?;
         let files = plan.stages.iter().flat_map(|stage| &stage.workers);
         let mut files = files.flat_map(|worker| &worker.files);
         if !files.all(|file| (0..devices.len() as i32).contains(&file.fd)) {

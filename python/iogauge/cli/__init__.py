@@ -15,7 +15,7 @@ COMMANDS = {
     "run": "Run fio job files or fio's options; print what was measured.",
     "review": "Take a target through a published procedure, resumably.",
     "report": "Write one self-contained HTML report of reviews.",
-    "model": "Serve a drive model to other programs.",
+    "model": "Drive and machine models: list, show, fit, serve, make one's own.",
     "options": "List the job options that are supported.",
 }
 

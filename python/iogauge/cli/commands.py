@@ -1,7 +1,8 @@
 """From the words of a command line to a command, and from what goes wrong to text and an exit status.
 
 A command is a function of its own file, named like it, and is imported when it is called: ``iogauge --help`` must
-not wait for numpy. ``call`` is the one place where errors become text: no user meets a traceback.
+not wait for numpy. A file with ``COMMANDS`` of its own is a group: ``iogauge model list`` is the function
+``model_list`` of ``model_list.py``. ``call`` is the one place where errors become text: no user meets a traceback.
 """
 
 from __future__ import annotations
@@ -11,8 +12,7 @@ import errno
 import importlib
 import os
 import sys
-from collections.abc import Sequence
-from types import ModuleType
+from collections.abc import Callable, Mapping, Sequence
 from typing import Annotated, Any
 
 import typer
@@ -32,37 +32,36 @@ PLAIN: dict[str, Any] = {
 
 
 class Commands(TyperGroup):
-    """Shows the commands by the table above, and imports the one that is called."""
+    """Shows commands by a table as the one above, and imports the one that is called. Without one it shows its help."""
+
+    words: tuple[str, ...] = ()
+    """What leads to this group."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Take the arguments, of which there may be none."""
+        return super().parse_args(ctx, args or ["--help"])
 
     def resolve_command(self, ctx: Any, args: list[str]) -> tuple[str | None, Any, list[str]]:
         """Return the command named first, imported, and what is left for it."""
         name, named, rest = super().resolve_command(ctx, args)
-        return name, load(name) if name in COMMANDS else named, rest
+        return name, load(*self.words, name) if name else named, rest
 
 
-def load(name: str) -> Any:
-    """Import the command ``name``: the function ``name`` of ``iogauge.cli.name``, set up by its ``CONTEXT``.
+def load(*words: str) -> Any:
+    """Import the command that ``words`` name, for ``model list`` from ``iogauge.cli.model_list``.
 
-    Its help is the module's docstring without the first paragraph. A module with ``SUBCOMMANDS`` is a group of them.
+    It is the function of the module's name, set up by the module's ``CONTEXT``; or a group, where the module has a
+    table ``COMMANDS``. Its help is the module's docstring without the first paragraph.
     """
+    name = "_".join(words)
     module = importlib.import_module(f"iogauge.cli.{name}")
+    text = (module.__doc__ or "").partition("\n\n")[2]
+    if table := getattr(module, "COMMANDS", None):
+        return _group(table, lambda: None, text=text, words=words)
     app = typer.Typer(**PLAIN)
-    if hasattr(module, "SUBCOMMANDS"):
-        app.callback(help=_help(module))(lambda: None)
-        for inner, its_module in module.SUBCOMMANDS.items():
-            _add(app, inner, its_module)
-        return get_group(app)
-    _add(app, name, module)
-    return get_command(app)
-
-
-def _add(app: typer.Typer, name: str, module: ModuleType) -> None:
     context = PLAIN["context_settings"] | getattr(module, "CONTEXT", {})
-    app.command(name, help=_help(module), context_settings=context)(getattr(module, name))
-
-
-def _help(module: ModuleType) -> str:
-    return (module.__doc__ or "").partition("\n\n")[2]
+    app.command(words[-1], help=text, context_settings=context)(getattr(module, name))
+    return get_command(app)
 
 
 def _version(asked: bool) -> None:
@@ -81,20 +80,28 @@ def _root(
     """Measures how a storage drive responds under load, and says how sure it is."""
 
 
-def _group() -> Any:
+def _group(
+    table: Mapping[str, str],
+    callback: Callable[..., None],
+    *,
+    text: str | None = None,
+    words: tuple[str, ...] = (),
+) -> Any:
     app = typer.Typer(cls=Commands, **PLAIN)
-    app.callback()(_root)
-    for name, text in COMMANDS.items():
+    app.callback(help=text)(callback)
+    for name, help_text in table.items():
         # A stand-in that only carries the help text; see Commands.
-        app.command(name, help=text)(lambda: None)
-    return get_group(app)
+        app.command(name, help=help_text)(lambda: None)
+    group: Any = get_group(app)
+    group.words = words
+    return group
 
 
 def call(arguments: Sequence[str]) -> int:
     """Run the command that ``arguments`` ask for, and return its exit status."""
     try:
-        group = _group()
-        with group.make_context("iogauge", list(arguments) or ["--help"]) as context:
+        group = _group(COMMANDS, _root)
+        with group.make_context("iogauge", list(arguments)) as context:
             group.invoke(context)
         sys.stdout.flush()
     except typer.Exit as stop:

@@ -1,11 +1,16 @@
-"""``iogauge model``: what can be done with a drive model.
+"""``iogauge model``: what there is of drive and machine models.
 
-Drive models: what can be done with one besides running jobs on it as a target, model:NAME.
+A drive model is a target as a drive is one: model:NAME, or model:NAME@MACHINE with another machine in front of it.
+It runs in virtual time, needs no hardware and repeats by seed. NAME is one that 'iogauge model list' shows, or the
+path of a TOML file.
 """
 
 from __future__ import annotations
 
-from iogauge.cli import model_serve
-
-SUBCOMMANDS = {"serve": model_serve}
-"""Each a module with a function of this name, and its help as its docstring."""
+COMMANDS = {
+    "list": "List the drives and machines that iogauge brings.",
+    "show": "Show every number of a model, with where it comes from.",
+    "new": "Write a model of one's own, to be edited, from one that there is.",
+    "serve": "Serve a drive model to other programs, by NBD.",
+}
+"""Each is a function ``model_NAME`` of a file ``model_NAME.py``, imported when it is called."""

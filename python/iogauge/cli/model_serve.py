@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 _MOST_DILATION = (1 << 32) - 1
 
 
-def serve(
+def model_serve(
     name: Annotated[str, typer.Argument(metavar="NAME", help="A shipped model, or a TOML file's path.")],
     socket: Annotated[
         Path | None, typer.Option("--socket", metavar="PATH", help="Listen on a Unix socket, made here.")

@@ -134,12 +134,12 @@ def _begun(
     seed: int,
 ) -> Review:
     """Open the target, which refuses what must not be written, and make the review's directory."""
+    from iogauge import run as runner
     from iogauge.machine.facts import machine_facts
-    from iogauge.run import measure_ceiling
     from iogauge.store import Review
     from iogauge.suites import Asked
     from iogauge.suites.begin import new_manifest
-    from iogauge.target import is_model, open_target
+    from iogauge.target import ModelTarget, is_model, open_target
 
     # A symbolic link such as /dev/disk/by-id/... stays what the user chose.
     path = target if is_model(target) else str(Path(target).absolute())
@@ -148,12 +148,14 @@ def _begun(
         path, write=True, size_bytes=size_of_file, destroy=destroy, on_message=streams.say
     ) as opened:
         facts = opened.facts
+        if isinstance(opened, ModelTarget):
+            runner.check_model(opened.drive, opened.machine)
     manifest = new_manifest(
         suite,
         Asked(target=facts, pace=pace, seed=seed, size_bytes=size_bytes, runtime_ns=runtime_ns),
         command=("iogauge", *sys.argv[1:]),
         machine=machine_facts(),
-        ceiling=None if facts.modelled else measure_ceiling(),
+        ceiling=None if facts.modelled else runner.measure_ceiling(),
     )
     _require(conditions, manifest.plan)
     name = facts.modelled.drive if facts.modelled else Path(path).name

@@ -4,7 +4,7 @@
 ``{ value = 1650, kind = "fitted", source = "..." }``, where kind is one of ``KINDS``; words and lists give the
 structure. What the parameters mean, and their ranges, is in ``crates/model``; this module only reads.
 
-A machine may name another as its ``base`` and give what differs from it: a rung of the tuning ladder changes only what
+A model may name another as its ``base`` and give what differs from it: a rung of the tuning ladder changes only what
 its setting touches. A reference is a shipped name or the path of a TOML file: ``p4800x``, ``./mine.toml``.
 
 Source: models.md; DESIGN.md ("Every published number carries its source").
@@ -19,8 +19,24 @@ from typing import Any, Literal
 
 from iogauge.errors import IogaugeError
 from iogauge.models.file import KINDS, Entry, ModelFile, read
+from iogauge.models.write import to_toml
+from iogauge.workload.suggest import closest
 
-__all__ = ["KINDS", "PREFIX", "Entry", "ModelFile", "digest", "drive", "machine", "read", "shipped", "split"]
+__all__ = [
+    "KINDS",
+    "PREFIX",
+    "Entry",
+    "ModelFile",
+    "digest",
+    "drive",
+    "load",
+    "machine",
+    "pair",
+    "read",
+    "shipped",
+    "split",
+    "to_toml",
+]
 
 PREFIX = "model:"
 """Of a target that is a model: ``model:NAME`` or ``model:NAME@MACHINE``."""
@@ -44,14 +60,45 @@ def split(target: str) -> tuple[str, str | None]:
     return text, None
 
 
+def pair(target: str) -> tuple[ModelFile, ModelFile]:
+    """Load the drive that a target names, and the machine in front of it: its usual one, where none is named.
+
+    Raises IogaugeError as ``drive`` and ``machine`` do.
+
+    >>> [model.name for model in pair("model:p4800x@ideal")]
+    ['p4800x-375g', 'ideal']
+    """
+    drive_name, machine_name = split(target)
+    found = drive(drive_name)
+    return found, machine((found.machine or "ideal") if machine_name is None else machine_name)
+
+
 def drive(reference: str) -> ModelFile:
     """Load a drive model. Raises IogaugeError: there is none of this name, or its file is not one."""
-    return _load(reference, "drive")
+    found = load(reference, what="drive")
+    if found.what != "drive":
+        raise IogaugeError(
+            f"{reference} is a machine model, not a drive", hint=f"put it behind one: model:DRIVE@{reference}"
+        )
+    return found
 
 
 def machine(reference: str) -> ModelFile:
     """Load a machine model. Raises IogaugeError: there is none of this name, or its file is not one."""
-    return _load(reference, "machine")
+    found = load(reference, what="machine")
+    if found.what != "machine":
+        raise IogaugeError(
+            f"{reference} is a drive model, not a machine", hint=f"machines: {', '.join(shipped('machine'))}"
+        )
+    return found
+
+
+def load(reference: str, *, what: What | None = None) -> ModelFile:
+    """Load a model, all its bases resolved. ``what``: what one would rather find, for the words of an error.
+
+    Raises IogaugeError: there is none of this name, or its file is not one.
+    """
+    return _resolved(_path(reference, what), ())
 
 
 def shipped(what: What) -> list[str]:
@@ -60,7 +107,7 @@ def shipped(what: What) -> list[str]:
     >>> "ideal" in shipped("machine")
     True
     """
-    return sorted(path.stem for path in _folder(what).glob("*.toml"))
+    return sorted(path.stem for path in _HERE.glob(f"{what}s/*.toml"))
 
 
 def digest(*parameters: dict[str, Any]) -> str:
@@ -73,34 +120,33 @@ def digest(*parameters: dict[str, Any]) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-def _folder(what: What) -> Path:
-    return _HERE / f"{what}s"
-
-
-def _load(reference: str, what: What, seen: tuple[Path, ...] = ()) -> ModelFile:
-    path = _path(reference, what)
-    if path in seen:
-        raise IogaugeError(f"{path}: is its own base", hint="a base leads to a file without one")
+def _resolved(path: Path, seen: tuple[Path, ...]) -> ModelFile:
     found = read(path)
+    if path.resolve() in seen:
+        raise IogaugeError(f"{path}: is its own base", hint="a base leads to a file without one")
     if found.base is None:
         return found
-    base = found.base
-    beside = path.parent / base
-    under = str(beside) if base.endswith(".toml") else base
-    return found.on(_load(under, what, (*seen, path)))
+    base = path.parent / found.base if _is_path(found.base) else _path(found.base)
+    return found.on(_resolved(base, (*seen, path.resolve())))
 
 
-def _path(reference: str, what: What) -> Path:
+def _is_path(reference: str) -> bool:
+    return reference.endswith(".toml") or "/" in reference
+
+
+def _path(reference: str, what: What | None = None) -> Path:
     """Where a model's file lies."""
-    if reference.endswith(".toml") or "/" in reference:
+    if _is_path(reference):
         return Path(reference)
-    path = _folder(what) / f"{reference}.toml"
-    if path.exists():
-        return path
-    for other in sorted(_folder(what).glob("*.toml")):
-        if reference in read(other).also:
-            return other
+    names = {path.stem: path for path in sorted(_HERE.glob("*s/*.toml"))}
+    if reference in names:
+        return names[reference]
+    names |= {other: path for path in names.values() for other in read(path).also}
+    if reference in names:
+        return names[reference]
+    near = closest(reference, names)
+    known = f"{what}s: {', '.join(shipped(what))}" if what else "iogauge model list shows what there is"
     raise IogaugeError(
-        f"there is no {what} model {reference!r}",
-        hint=f"{what}s: {', '.join(shipped(what))}; or the path of a .toml file",
+        f"there is no {what + ' ' if what else ''}model {reference!r}",
+        hint=(f"did you mean {near}? " if near else "") + f"{known}; or the path of a .toml file",
     )

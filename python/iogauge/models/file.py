@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import copy
+import math
 import tomllib
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from iogauge.errors import IogaugeError
+from iogauge.workload.suggest import closest
 
 KINDS = ("published", "fitted", "assumed")
 """Where a number comes from: a source says so; a fit to what sources say; nobody says, and it is plausible."""
@@ -17,17 +19,36 @@ KINDS = ("published", "fitted", "assumed")
 _GIVEN = {"value", "kind", "source"}
 _FITTED = {"start", "range"}
 
-_HEAD: dict[str, type] = {
-    "title": str,
-    "version": int,
-    "notes": str,
-    "also": list,
-    "published_as": list,
-    "machine": str,
-    "base": str,
-    "parameters": dict,
-    "fit": dict,
+
+_KIND_NAMES: tuple[tuple[Any, str], ...] = (
+    (bool, "a boolean"),
+    (int | float, "a number"),
+    (str, "a string"),
+    (list, "an array"),
+    (dict, "a table"),
+)
+
+
+def _is_text(value: object) -> bool:
+    return isinstance(value, str)
+
+
+def _is_texts(value: object) -> bool:
+    return isinstance(value, list) and all(map(_is_text, value))
+
+
+_HEAD: dict[str, Callable[[object], bool]] = {
+    "title": _is_text,
+    "version": lambda value: type(value) is int,
+    "notes": _is_text,
+    "also": _is_texts,
+    "published_as": _is_texts,
+    "machine": _is_text,
+    "base": _is_text,
+    "parameters": lambda value: isinstance(value, dict),
+    "fit": lambda value: isinstance(value, dict),
 }
+"""What a file may say beside its parameters, and whether it says it as it should."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -58,7 +79,7 @@ class ModelFile:
     machine: str | None
     """Of a drive: the machine in front of it where a target names none."""
     base: str | None
-    """Of a machine: what it differs from."""
+    """What it differs from."""
     tree: Mapping[str, Any]
     """The parameters, each number an Entry."""
 
@@ -68,18 +89,30 @@ class ModelFile:
         return self.path.stem
 
     @property
+    def what(self) -> Literal["drive", "machine"]:
+        """What it models: a machine says what requests cost its threads."""
+        return "machine" if {"sync", "queued"} & self.tree.keys() else "drive"
+
+    @property
     def parameters(self) -> dict[str, Any]:
         """The parameters alone."""
         plain: dict[str, Any] = _plain(self.tree)
         return plain
 
+    def leaves(self) -> Iterator[tuple[str, Entry | str]]:
+        """Yield every number and word with its place, as ``media.read_stalls.0.mean_ns``."""
+        yield from _leaves(self.tree, "")
+
     def entries(self) -> Iterator[tuple[str, Entry]]:
-        """Yield every number with its place, as ``media.read_stalls.0.mean_ns``."""
-        yield from _entries(self.tree, "")
+        """Yield every number with its place."""
+        return ((place, leaf) for place, leaf in self.leaves() if isinstance(leaf, Entry))
 
     def on(self, base: ModelFile) -> ModelFile:
-        """Return this file with all that it leaves out taken from ``base``; lists are taken whole."""
-        return replace(self, tree=_merged(base.tree, self.tree))
+        """Return this file with all that it leaves out taken from ``base``; lists are taken whole.
+
+        Names are its own, and so are its title and notes.
+        """
+        return replace(self, machine=self.machine or base.machine, tree=_merged(base.tree, self.tree))
 
 
 def read(path: Path) -> ModelFile:
@@ -91,13 +124,19 @@ def read(path: Path) -> ModelFile:
         raise IogaugeError(f"{path}: no such file", hint="iogauge model list shows what there is") from None
     except OSError as error:
         raise IogaugeError(f"{path}: {error.strerror}", hint="name a file that can be read") from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise IogaugeError(f"{path}: not TOML: {error}", hint="mend it there") from None
+    except RecursionError:
+        raise IogaugeError(f"{path}: not TOML: nested too deep", hint="mend it there") from None
+    except ValueError as error:  # of TOML, of UTF-8, or of a path that cannot be one
+        raise IogaugeError(f"{str(path)!r}: not TOML: {error}", hint="mend it there") from None
     for key, value in found.items():
         if key not in _HEAD:
-            raise IogaugeError(f"{path}: {key!r} is not known", hint=f"known are: {', '.join(_HEAD)}")
-        if not isinstance(value, _HEAD[key]):
-            raise IogaugeError(f"{path}: {key} is not a {_HEAD[key].__name__}", hint="mend it there")
+            near = closest(key, _HEAD)
+            raise IogaugeError(
+                f"{path}: {key!r} is not known",
+                hint=f"did you mean {near}?" if near else f"known are: {', '.join(_HEAD)}",
+            )
+        if not _HEAD[key](value):
+            raise IogaugeError(f"{path}: {key} is {_kind(value)}", hint="mend it there")
     if "parameters" not in found or "title" not in found:
         raise IogaugeError(
             f"{path}: a model has a title and [parameters]", hint="begin with: iogauge model new --from NAME"
@@ -115,6 +154,14 @@ def read(path: Path) -> ModelFile:
     )
 
 
+def _kind(value: object) -> str:
+    """What TOML calls the kind of a value."""
+    for kind, name in _KIND_NAMES:
+        if isinstance(value, kind):
+            return name
+    return "a date or time"
+
+
 def _tree(value: Any, path: Path, place: str) -> Any:
     """Numbers as entries; tables and lists of tables as they are."""
     if isinstance(value, dict) and "value" in value:
@@ -126,7 +173,7 @@ def _tree(value: Any, path: Path, place: str) -> Any:
     if isinstance(value, str):
         return value
     raise IogaugeError(
-        f"{path}: {place} is a bare {type(value).__name__}",
+        f"{path}: {place} is {_kind(value)}, without its source",
         hint='write { value = ..., kind = "assumed", source = "why" }',
     )
 
@@ -140,7 +187,7 @@ def _entry(value: dict[str, Any], path: Path, place: str) -> Entry:
         )
     if value["kind"] not in KINDS:
         raise IogaugeError(f"{path}: {place}.kind is {value['kind']!r}", hint=f"kinds: {', '.join(KINDS)}")
-    if not isinstance(value["value"], float | int):
+    if not isinstance(value["value"], float | int) or not math.isfinite(value["value"]):
         raise IogaugeError(f"{path}: {place}.value is not a number", hint="words stand without a table")
     match value.get("range"), value.get("start"):
         case None, None:
@@ -163,16 +210,16 @@ def _plain(node: Any) -> Any:
     return node
 
 
-def _entries(node: Any, place: str) -> Iterator[tuple[str, Entry]]:
+def _leaves(node: Any, place: str) -> Iterator[tuple[str, Entry | str]]:
     match node:
-        case Entry():
+        case Entry() | str():
             yield place, node
         case Mapping():
             for key, inner in node.items():
-                yield from _entries(inner, f"{place}.{key}" if place else key)
+                yield from _leaves(inner, f"{place}.{key}" if place else key)
         case list():
             for index, inner in enumerate(node):
-                yield from _entries(inner, f"{place}.{index}")
+                yield from _leaves(inner, f"{place}.{index}")
 
 
 def _merged(base: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:

@@ -21,7 +21,7 @@ from iogauge.run.ceiling import measure_ceiling
 from iogauge.run.core import drive, probe, real
 from iogauge.run.figures import OwnBytes, row_figures
 from iogauge.run.interrupts import Interrupts
-from iogauge.run.modelled import CPUS, Virtual
+from iogauge.run.modelled import CPUS, Virtual, check_model
 from iogauge.run.planning import Need, Opened, make_plan, needs
 from iogauge.schema import (
     Ceiling,
@@ -37,7 +37,7 @@ from iogauge.target import Target, is_model, open_target
 if TYPE_CHECKING:
     from iogauge.run.request_log import RequestLog
 
-__all__ = ["execute", "measure_ceiling"]
+__all__ = ["check_model", "execute", "measure_ceiling"]
 
 
 def execute(

@@ -10,7 +10,7 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from iogauge import _core
+from iogauge import _core, models
 from iogauge.errors import IogaugeError
 from iogauge.machine.judge import judge_row
 from iogauge.run.core import drive
@@ -23,7 +23,6 @@ from iogauge.schema import (
     RunPlan,
     RunRecord,
     RunResult,
-    TargetFacts,
 )
 from iogauge.target import ModelTarget, Target
 
@@ -33,14 +32,37 @@ _INTERVAL_NS = 60 * 10**9
 """The longest that a plan takes: nobody listens."""
 
 
-class Virtual:
-    """Drive models, and the machine in front of them. ``targets``: every path that the jobs name."""
+def check_model(drive: models.ModelFile, machine: models.ModelFile) -> None:
+    """Raise IogaugeError where a parameter is missing, not known or out of its range, which the core alone knows.
 
-    def __init__(self, targets: Mapping[str, ModelTarget]) -> None:
-        self._drives = tuple(targets.values())
+    >>> from iogauge import models
+    >>> check_model(models.drive("ram"), models.machine("ideal"))
+    """
+    try:
+        _core.check_model(json.dumps(drive.parameters), json.dumps(machine.parameters))
+    except _core.CoreError as error:
+        what, _, cause = str(error.args[0]).partition(": ")
+        file = drive if what == "drive" else machine
+        raise IogaugeError(
+            f"{file.path}: parameters: {cause}", hint=f"iogauge model show has what another {what} says there"
+        ) from None
+
+
+Parameters = Mapping[str, Any]
+"""Of a model, as the core takes them."""
+
+
+class Virtual:
+    """Drive models, by every path that the jobs name, and the machine in front of them."""
+
+    def __init__(self, drives: Mapping[str, Parameters], machine: Parameters) -> None:
+        self._drives = [json.dumps(parameters) for parameters in drives.values()]
+        self._machine = json.dumps(machine)
         self.opened = {
-            path: Opened(fd=index, size_bytes=target.size_bytes, writable=True, is_block_device=True)
-            for index, (path, target) in enumerate(targets.items())
+            path: Opened(
+                fd=index, size_bytes=parameters["capacity_bytes"], writable=True, is_block_device=True
+            )
+            for index, (path, parameters) in enumerate(drives.items())
         }
         """A file's ``fd`` is the place of its drive."""
 
@@ -48,15 +70,16 @@ class Virtual:
     def of(cls, targets: Mapping[str, Target], jobs: JobFile) -> Virtual | None:
         """Return what the targets are where they are models; None where they are real.
 
-        Raises IogaugeError: some are models and some are not, or different machines are in front of them.
+        Raises IogaugeError: some are models and some are not, different machines are in front of them, or a parameter
+        is not what the core takes.
         """
-        models = {path: target for path, target in targets.items() if isinstance(target, ModelTarget)}
-        if not models:
+        modelled = {path: target for path, target in targets.items() if isinstance(target, ModelTarget)}
+        if not modelled:
             return None
         for path in targets:
-            if path not in models:
+            if path not in modelled:
                 raise IogaugeError(
-                    f"{path}: is real, and {next(iter(models))} is a model: they do not share a clock",
+                    f"{path}: is real, and {next(iter(modelled))} is a model: they do not share a clock",
                     hint="run the jobs of the one and of the other by themselves, or put a stonewall into two files",
                 )
         if null := [job.name for job in jobs.jobs if job.ioengine is EngineKind.NULL]:
@@ -64,21 +87,24 @@ class Virtual:
                 f"{null[0]}: ioengine=null has no drive, and the others have models",
                 hint="model:ram is the drive that costs nothing",
             )
-        machines = {target.machine_name: path for path, target in models.items()}
-        if len(machines) > 1:
-            (one, path), (other, beside), *_ = machines.items()
-            raise IogaugeError(
-                f"{path} stands behind {one}, and {beside} behind {other}: a run has one machine",
-                hint=f"write {path.partition('@')[0]}@{other}",
-            )
-        return cls(models)
+        (path, first), *others = modelled.items()
+        machine = models.split(path)[1] or first.machine.name
+        for beside, other in others:
+            if other.machine.path != first.machine.path:
+                raise IogaugeError(
+                    f"{path} stands behind {first.machine.name}, and {beside} behind {other.machine.name}: "
+                    "a run has one machine",
+                    hint=f"write {models.PREFIX}{models.split(beside)[0]}@{machine}",
+                )
+        for target in modelled.values():
+            check_model(target.drive, target.machine)
+        drives = {path: target.drive.parameters for path, target in modelled.items()}
+        return cls(drives, first.machine.parameters)
 
     def start(self, plan: RunPlan) -> _core.ModelHandle:
-        """Begin a run. Raises CoreError: a parameter of a model is out of its range."""
-        drives = [
-            (target.drive, seed_for(plan.seed, "drive", index)) for index, target in enumerate(self._drives)
-        ]
-        return _core.ModelHandle(plan.model_dump_json(), drives, self._drives[0].machine)
+        """Begin a run. Raises CoreError where it cannot be."""
+        drives = [(each, seed_for(plan.seed, "drive", index)) for index, each in enumerate(self._drives)]
+        return _core.ModelHandle(plan.model_dump_json(), drives, self._machine)
 
     @staticmethod
     def judged(record: RunRecord) -> RunRecord:
@@ -89,8 +115,8 @@ class Virtual:
 
 def simulate(
     jobs: JobFile,
-    drives: Mapping[str, Mapping[str, Any]],
-    machine: Mapping[str, Any],
+    drives: Mapping[str, Parameters],
+    machine: Parameters,
     *,
     seed: int,
     interrupts: Interrupts,
@@ -100,17 +126,7 @@ def simulate(
     ``drives``: parameters by the names that the jobs' files have. ``interrupts`` has been entered. Raises
     IogaugeError: a parameter is out of its range.
     """
-    machine_text = json.dumps(machine)
-    targets = {
-        path: ModelTarget(
-            TargetFacts(path=path, kind="model", size_bytes=parameters["capacity_bytes"]),
-            drive=json.dumps(parameters),
-            machine=machine_text,
-            machine_name="",
-        )
-        for path, parameters in drives.items()
-    }
-    virtual = Virtual(targets)
+    virtual = Virtual(drives, machine)
     plan = make_plan(
         jobs,
         virtual.opened,

@@ -89,7 +89,7 @@ def serve(
     """
     with Interrupts() as interrupts:
         try:
-            server = _core.Server(target.drive, seed, json.dumps(_config(plan)))
+            server = _core.Server(json.dumps(target.drive.parameters), seed, json.dumps(_config(plan)))
             if on_start:
                 bias = Bias.model_validate_json(server.bias())
                 on_start(Serving(size_bytes=server.size_bytes(), address=server.address(), bias=bias))

@@ -2,23 +2,19 @@
 
 from __future__ import annotations
 
-import json
-
 from iogauge import models
+from iogauge.errors import IogaugeError
 from iogauge.schema import ModelFacts, TargetFacts
 from iogauge.target.handle import Target
 
 
 class ModelTarget(Target):
-    """A drive model, and the machine in front of it, as the core takes them. Always writable."""
+    """A drive model, and the machine model in front of it. Always writable."""
 
-    def __init__(self, facts: TargetFacts, *, drive: str, machine: str, machine_name: str) -> None:
+    def __init__(self, facts: TargetFacts, *, drive: models.ModelFile, machine: models.ModelFile) -> None:
         super().__init__(-1, facts=facts, writable=True)
         self.drive = drive
-        """The drive's parameters as JSON."""
         self.machine = machine
-        """The machine's parameters as JSON."""
-        self.machine_name = machine_name
 
 
 def is_model(path: str) -> bool:
@@ -33,17 +29,22 @@ def is_model(path: str) -> bool:
 def open_model(path: str) -> ModelTarget:
     """Load the drive and the machine that ``path`` names. Raises IogaugeError where there is no such model.
 
+    Whether its parameters are in their ranges is the core's to say: ``iogauge.run.check_model``.
+
     >>> open_model("model:ram@ideal").facts.kind
     'model'
     """
-    drive_name, machine_name = models.split(path)
-    drive = models.drive(drive_name)
-    machine = models.machine(machine_name or drive.machine or "ideal")
+    drive, machine = models.pair(path)
     parameters = (drive.parameters, machine.parameters)
+    size_bytes = parameters[0].get("capacity_bytes")
+    if type(size_bytes) is not int or size_bytes <= 0:
+        raise IogaugeError(
+            f"{drive.path}: parameters.capacity_bytes is {size_bytes}", hint="it is a whole number of bytes"
+        )
     facts = TargetFacts(
         path=path,
         kind="model",
-        size_bytes=parameters[0].get("capacity_bytes", 0),
+        size_bytes=size_bytes,
         model=drive.title,
         modelled=ModelFacts(
             drive=drive.name,
@@ -54,9 +55,4 @@ def open_model(path: str) -> ModelTarget:
             sha256=models.digest(*parameters),
         ),
     )
-    return ModelTarget(
-        facts,
-        drive=json.dumps(parameters[0]),
-        machine=json.dumps(parameters[1]),
-        machine_name=machine.name,
-    )
+    return ModelTarget(facts, drive=drive, machine=machine)

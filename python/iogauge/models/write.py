@@ -1,0 +1,86 @@
+"""A model as the text of its file: what ``file`` reads, it writes.
+
+The layout is that of the files that iogauge brings: one number a line, with its kind and source beside it. A base is
+not written: what is here stands alone.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from iogauge.models.file import Entry, ModelFile
+
+
+def to_toml(model: ModelFile) -> str:
+    """Return the file's text, ending with a newline; read again it is the same model.
+
+    >>> from iogauge import models
+    >>> print(to_toml(models.drive("ram")).splitlines()[0])
+    title = "memory (no media time)"
+    """
+    head = {"title": model.title, "version": model.version}
+    if_given = {
+        "notes": model.notes,
+        "also": list(model.also),
+        "published_as": list(model.published_as),
+        "machine": model.machine,
+    }
+    head |= {key: value for key, value in if_given.items() if value}
+    lines = [f"{key} = {_value(value)}" for key, value in head.items()]
+    return "\n".join([*lines, *_table(model.tree, "parameters")]) + "\n"
+
+
+def _table(table: Mapping[str, Any], name: str, *, header: str = "[{}]") -> Iterator[str]:
+    """Yield a table's lines: its values first, since a table within ends what can be said of it."""
+    yield ""
+    yield header.format(name)
+    for key, value in table.items():
+        if not _is_table(value) and not _is_tables(value):
+            yield f"{_key(key)} = {_value(value)}"
+    for key, value in table.items():
+        if _is_table(value):
+            yield from _table(value, f"{name}.{_key(key)}")
+        elif _is_tables(value):
+            for each in value:
+                yield from _table(each, f"{name}.{_key(key)}", header="[[{}]]")
+
+
+def _is_table(value: object) -> bool:
+    return isinstance(value, Mapping)
+
+
+def _is_tables(value: object) -> bool:
+    return isinstance(value, list) and bool(value) and all(map(_is_table, value))
+
+
+def _key(key: str) -> str:
+    return key if re.fullmatch(r"[A-Za-z0-9_-]+", key) else _value(key)
+
+
+def _value(value: Any) -> str:
+    match value:
+        case Entry(start=None):
+            return _inline(value=value.value, kind=value.kind, source=value.source)
+        case Entry():
+            return _inline(
+                value=value.value,
+                kind=value.kind,
+                start=value.start,
+                range=list(value.range or ()),
+                source=value.source,
+            )
+        case Mapping():
+            return _inline(**value)
+        case list():
+            return f"[{', '.join(map(_value, value))}]"
+        case str():
+            # A JSON string is a TOML string but for DEL, which TOML wants escaped.
+            return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
+    return json.dumps(value)
+
+
+def _inline(**values: Any) -> str:
+    return "{ " + ", ".join(f"{_key(key)} = {_value(value)}" for key, value in values.items()) + " }"
