@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 
@@ -36,12 +37,14 @@ def verdicts(
     trial: Trial,
     *,
     most_ios: int = loads.MOST,
-    done: Callable[[], None] = lambda: None,
+    done: Callable[[int, int], None] = lambda _done, _of: None,
 ) -> list[Verdict]:
     """Return what a trial shows for every row that a shipped drive can show anything for, in the order given.
 
-    ``done`` is called after each.
+    ``done`` hears after each how many of how many are.
     """
+    rows = list(rows)
+    finished = itertools.count(1)
     drives = [models.drive(name) for name in models.shipped("drive")]
     kept = {number for each in drives for number in held_out(of_drives(each.published_as))}
 
@@ -50,7 +53,7 @@ def verdicts(
         value = None
         if drive is not None:
             value = observed(setting_of(point, drive, trial, most_ios=most_ios))
-        done()
+        done(next(finished), len(rows))
         return None if value is None else verdict(point, value, predicted=point.row in kept)
 
     with ThreadPoolExecutor(THREADS) as pool:

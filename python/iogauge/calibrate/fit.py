@@ -20,9 +20,11 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import least_squares
 
+from iogauge.calibrate.numbers import Free
+
 Vector = NDArray[np.float64]
 
-STEP = 0.02
+STEP = 0.04
 """Of a number's range: above the noise of a trial, below what bends its effect."""
 DRAWS = 1000
 IDENTIFIED = 0.25
@@ -31,33 +33,6 @@ LEAST_NOISE = 0.25
 """Rows are not taken to be surer than a quarter of their limits, however well they are met."""
 _RIDGE = 1e-3
 """Keeps what rows say nothing about where it is."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class Free:
-    """A number that a fit may change."""
-
-    place: str
-    """As ``media.read_chunk_ns``."""
-    start: float
-    low: float
-    high: float
-
-    def value(self, z: float) -> float:
-        """Return the number at a share ``z`` of its range.
-
-        >>> round(Free(place="x", start=2.0, low=1.0, high=100.0).value(0.5), 9)
-        10.0
-        """
-        if self.low > 0:
-            return self.low * math.exp(z * math.log(self.high / self.low))
-        return self.low + (self.high - self.low) * z
-
-    def share(self, value: float) -> float:
-        """Return where in its range a number is, in [0, 1]."""
-        if self.low > 0:
-            return math.log(value / self.low) / math.log(self.high / self.low)
-        return (value - self.low) / (self.high - self.low)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -141,16 +116,17 @@ def _bootstrap(
 ) -> NDArray[np.float64]:
     """Return where each number ends in each draw of what rows are off by; numbers x draws."""
     rows, numbers = jacobian.shape
-    noise = max(_rms(residuals) * math.sqrt(rows / max(rows - numbers, 1)), LEAST_NOISE)
+    # As many numbers as rows leave nothing over, and yet rows are not exact.
+    noise = max(_rms(residuals) * math.sqrt(rows / max(rows - numbers, rows / 4)), LEAST_NOISE)
     drawn = np.random.default_rng(seed).normal(0.0, noise, (rows, DRAWS))
     moved = np.linalg.solve(jacobian.T @ jacobian + _RIDGE * np.eye(numbers), jacobian.T @ drawn)
     return np.clip(z[:, None] - moved, 0.0, 1.0)
 
 
 def _found(free: Free, z: float, draws: NDArray[np.float64]) -> Found:
-    low, high = np.quantile(draws, (0.025, 0.975))
-    # A number that moves nothing stays where it is in every draw: that is not knowing it.
+    # A number that moves nothing stays where it is in every draw: that is knowing nothing of it.
     moves = float(np.ptp(draws)) > 1e-9
+    low, high = np.quantile(draws, (0.025, 0.975)) if moves else (0.0, 1.0)
     return Found(
         free=free,
         value=free.value(float(z)),

@@ -17,7 +17,7 @@ MIXES = tuple(range(100, -1, -10))
 """Reads in percent."""
 WRITER_BPS = 100_000_000
 """Each of ACT-1's writers."""
-KEPT = 0.97
+KEPT = 0.99
 """A drive keeps up with its writers as long as it takes this share of what they have for it."""
 
 

@@ -209,7 +209,7 @@ def _slower_saturated(setting: Setting) -> float:
 
 def _reader(setting: Setting, at_MBps: int, drive: str = "") -> float:
     text = loads.staircase(at_MBps, seconds=_seconds(setting))
-    return setting.trial.seen(text, drive or setting.drive, setting.machine, row="reader", clat=True).lat.mean
+    return setting.trial.seen(text, drive or setting.drive, setting.machine, row="reader").lat.mean
 
 
 def _against_p4800x(setting: Setting) -> float:

@@ -1,6 +1,7 @@
 """Fits of shipped models to published rows: machines first, by the drive that all were measured with, then drives.
 
-The order matters, since each fit takes the others as they are by then. Everything begins at its file's ``start``, so
+The order matters, since each fit takes the others as they are by then: that drive is fitted behind its machines, and
+these then once more in front of it. Everything begins at its file's ``start``, so
 that running it again gives the same files.
 """
 
@@ -9,25 +10,25 @@ from __future__ import annotations
 import copy
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 
 from iogauge import models
 from iogauge.calibrate import loads
 from iogauge.calibrate.assess import comparable, rows_of, verdicts
-from iogauge.calibrate.fit import Fitted, Free, Vector, fit
+from iogauge.calibrate.fit import Fitted, Vector, fit
+from iogauge.calibrate.numbers import Free, put
 from iogauge.calibrate.observe import P4800X
 from iogauge.calibrate.trial import SEED, Trial
 from iogauge.calibrate.verdict import Verdict
-from iogauge.calibrate.write import rounded
 from iogauge.models.published import Point, held_out
 
 DRIVE_IOS = 2_000_000
 """Of one load in a drive's fit: what lies beyond 99.999 % is the machine's, and fitted with it."""
 
-Told = Callable[[str, int, float], None]
-"""Hears which model is fitted, how many trials that took so far and the least root mean square."""
+Told = Callable[[int, float], None]
+"""Hears how many trials a fit took so far and the least root mean square."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -87,16 +88,22 @@ def stages() -> list[Stage]:
     machines = [Stage(what="machine", name=name) for name in models.shipped("machine") if name in hosts]
     reference = Stage(what="drive", name=P4800X)
     others = [Stage(what="drive", name=name) for name in models.shipped("drive") if name != P4800X]
-    first = [*sorted(machines, key=_below), reference]
+    below = sorted(machines, key=lambda stage: len(_bases(stage)))
+    first = [*below, reference, *below]
     return [stage for stage in [*first, *others] if stage.free and stage.rows]
 
 
-def fit_stages(wanted: list[Stage], trial: Trial, *, seed: int = SEED, told: Told) -> Iterator[Outcome]:
+def fit_stages(
+    wanted: list[Stage], trial: Trial, *, seed: int = SEED, began: Callable[[str], None], told: Told
+) -> Iterator[Outcome]:
     """Fit one after the other, and yield each; ``trial`` says what the models are that are not fitted.
+
+    ``began`` hears the name of each, and ``told`` how its fit goes.
 
     A machine that is another's base is fitted before that other, which sees the base as fitted.
     """
     for stage in wanted:
+        began(stage.name)
         fitted = _fit(stage, trial, seed=seed, told=told)
         trial = changed(trial, stage, {found.free.place: found.value for found in fitted.numbers})
         yield Outcome(
@@ -111,7 +118,7 @@ def _fit(stage: Stage, trial: Trial, *, seed: int, told: Told) -> Fitted:
         tried = changed(trial, stage, values)
         return np.array([each.residual for each in verdicts(rows, tried, most_ios=stage.most_ios)])
 
-    return fit(stage.free, residuals, seed=seed, told=lambda done, rms: told(stage.name, done, rms))
+    return fit(stage.free, residuals, seed=seed, told=told)
 
 
 def begun(trial: Trial, wanted: list[Stage]) -> Trial:
@@ -130,35 +137,18 @@ def changed(trial: Trial, stage: Stage, values: Mapping[str, float]) -> Trial:
         own = {each.place for each in Stage(what=stage.what, name=name).free} if name != stage.name else set()
         for place, value in values.items():
             if place not in own:
-                _set(parameters, place, value)
+                put(parameters, place, value)
         pool[name] = parameters
     return Trial(drives=drives, machines=machines, interrupts=trial.interrupts)
 
 
-def _set(tree: Any, place: str, value: float) -> None:
-    *folders, last = (int(key) if key.isdecimal() else key for key in place.split("."))
-    for key in folders:
-        tree = tree[key]
-    tree[last] = rounded(value, whole=isinstance(tree[last], int))
-
-
 def _based_on(stage: Stage) -> list[str]:
     """The models whose base this is, through however many others."""
-    load = models.drive if stage.what == "drive" else models.machine
-    every = {name: load(name).base for name in models.shipped(stage.what)}
-    found: list[str] = []
-    for name in every:
-        below = every[name]
-        while below is not None and below != stage.name:
-            below = every.get(below)
-        if below == stage.name:
-            found.append(name)
-    return found
+    others = [Stage(what=stage.what, name=name) for name in models.shipped(stage.what)]
+    return [other.name for other in others if stage.name in _bases(other)]
 
 
-def _below(stage: Stage) -> int:
-    """How many bases a machine has."""
-    count, base = 0, stage.file.base
-    while base is not None:
-        count, base = count + 1, models.machine(base).base
-    return count
+def _bases(stage: Stage) -> list[str]:
+    """What a model differs from, and what that differs from."""
+    base = stage.file.base
+    return [] if base is None else [base, *_bases(Stage(what=stage.what, name=base))]

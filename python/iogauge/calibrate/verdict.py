@@ -25,6 +25,8 @@ _FLAT = 1.5
 """A ratio that is drawn as flat stays below this."""
 _FAR = 3.0
 """What ``>>`` means at least."""
+_BOUND = 0.01
+"""By so much a bound that does not hold weighs as much as a figure at its limit."""
 _AT_IT = 1e-3
 """Exactly at a bound that must be passed."""
 
@@ -61,7 +63,7 @@ class Verdict:
         """What a fit makes small: the logarithm of the ratio in units of the limit's; of a bound what is missing."""
         error = _error(self.point, self.modelled)
         signed = math.log1p(abs(error)) * math.copysign(1, error)
-        return signed / math.log1p(self.limit or _KNOWN["mean"])
+        return signed / math.log1p(self.limit or _BOUND)
 
 
 def verdict(point: Point, modelled: float, *, predicted: bool) -> Verdict:

@@ -1,52 +1,31 @@
-"""A fit into its model's file: the numbers, how sure they are, what they were fitted to and what is left over.
-
-The file keeps its words, comments and order. Only numbers of the kind ``fitted`` change, and the table ``[fit]``.
-"""
+"""A fit put into its model's file: the numbers, how sure they are, what they were fitted to and what is left over."""
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Sequence
-from pathlib import Path
-from typing import Any
-
-import tomlkit
+from dataclasses import replace
 
 from iogauge.calibrate.fit import Fitted, Found
+from iogauge.calibrate.numbers import folder, rounded
+from iogauge.models import ModelFile
 
 
-def written(
-    path: Path, fitted: Fitted, *, source: str, command: str, seed: int, residuals: Sequence[str]
-) -> str:
-    """Return the text of the model's file at ``path`` with a fit in it.
+def with_fit(
+    model: ModelFile, fitted: Fitted, *, source: str, command: str, seed: int, residuals: Sequence[str]
+) -> ModelFile:
+    """Return a model with a fit in it; nothing but its fitted numbers and the account of the fit is changed.
 
-    ``source`` says what the numbers were fitted to, ``residuals`` how far off each row is.
+    ``source`` says what the numbers were fitted to, ``residuals`` how far off each figure is.
     """
-    document = tomlkit.parse(path.read_text(encoding="utf-8"))
+    tree = copy.deepcopy(dict(model.tree))
     for found in fitted.numbers:
-        entry = _entry(document["parameters"], found.free.place)
-        entry["value"] = rounded(found.value, whole=isinstance(entry["value"].unwrap(), int))
-        entry["source"] = f"fitted to {source}; {_sure(found)}"
-    table = tomlkit.table()
-    table["command"] = command
-    table["seed"] = seed
-    table["rms"] = round(fitted.rms, 3)
-    lines = tomlkit.array()
-    for line in residuals:
-        lines.add_line(line)
-    lines.add_line(indent="")
-    table["residuals"] = lines
-    document.pop("fit", None)
-    document["fit"] = table
-    return tomlkit.dumps(document)
-
-
-def rounded(value: float, *, whole: bool) -> float | int:
-    """Return a number as files have it: no more digits than mean anything.
-
-    >>> rounded(1713.2468, whole=False), rounded(1713.2, whole=True), rounded(0.0123456, whole=False)
-    (1713.2, 1713, 0.012346)
-    """
-    return round(value) if whole else float(f"{value:.5g}")
+        table, key = folder(tree, found.free.place)
+        entry = table[key]
+        value = rounded(found.value, whole=isinstance(entry.value, int))
+        table[key] = replace(entry, value=value, source=f"fitted to {source}; {_sure(found)}")
+    account = {"command": command, "seed": seed, "rms": round(fitted.rms, 3), "residuals": list(residuals)}
+    return replace(model, tree=tree, fit=account)
 
 
 def _sure(found: Found) -> str:
@@ -54,9 +33,3 @@ def _sure(found: Found) -> str:
     if found.identified:
         return f"{low} to {high} (95 %)"
     return f"hardly identified, {low} to {high} (95 %)"
-
-
-def _entry(tree: Any, place: str) -> Any:
-    for key in place.split("."):
-        tree = tree[int(key)] if key.isdecimal() else tree[key]
-    return tree
