@@ -37,6 +37,27 @@ class ModelHandle:
     def requests(self, limit: int) -> bytes:
         """Return logged requests, ``LOG_RECORD`` each."""
 
+class Server:
+    """A drive model that is being served by NBD, by a thread of its own. Let go of, it ends."""
+
+    def __init__(self, drive: str, seed: int, config: str) -> None:
+        """Both as JSON, ``config`` of crates/nbd's ``Config``. Raise CoreError where it cannot be served."""
+
+    def bias(self) -> str:
+        """Return what programs will see beside the model, as JSON."""
+
+    def size_bytes(self) -> int:
+        """Return the export's size."""
+
+    def address(self) -> str | None:
+        """Return the TCP address, as ``127.0.0.1:10809``; None on a socket's path."""
+
+    def wait(self, timeout_s: float) -> str | None:
+        """Return what was served, as JSON, once it has ended; None until then."""
+
+    def stop(self) -> None:
+        """Ask for the end."""
+
 __version__: str
 
 def check_model(drive: str, machine: str) -> None:

@@ -22,9 +22,10 @@ ALLOWED = {
     "iogauge-core": set(),
     "iogauge-engine": {"iogauge-core"},
     "iogauge-model": {"iogauge-core"},
-    "iogauge-py": {"iogauge-core", "iogauge-engine", "iogauge-model"},
+    "iogauge-nbd": {"iogauge-core", "iogauge-model"},
+    "iogauge-py": {"iogauge-core", "iogauge-engine", "iogauge-model", "iogauge-nbd"},
 }
-"""py -> engine | model -> core; a crate that is not listed here has no place in the order yet."""
+"""py -> engine | nbd -> core, nbd -> model -> core; a crate that is not listed here has no place in the order yet."""
 
 
 PURE = ("core", "model")

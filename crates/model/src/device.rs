@@ -366,6 +366,8 @@ impl Drive for Device {
     fn advance(&mut self, now: Nanos, returned: &mut Vec<Returned>) {
         let mut back = std::mem::take(&mut self.back);
         loop {
+            // Only what came in parts, and what waits outside.
+            let leads_to_more = !self.held.is_empty() || self.wholes.len() > self.unused.len();
             for media in &mut self.media {
                 media.advance(now, &mut back);
             }
@@ -381,6 +383,9 @@ impl Drive for Device {
                     self.busy_until(done.at);
                     returned.push(done);
                 }
+            }
+            if !leads_to_more {
+                break;
             }
             self.release(now);
         }

@@ -206,4 +206,4 @@ impl Ftl {
 }
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

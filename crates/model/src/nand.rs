@@ -10,7 +10,9 @@
 //! Everything is a server with a queue. Where requests come in the order in which they will be served, the end is
 //! computed at once; the rest are events. The drive takes its time from the instants with which it is called.
 //!
-//! What it does not do: wear levelling, read disturb, refresh, and merging of writes to one chunk in the buffer. Reads are striped by address, so where a page was really put plays no part in them.
+//! What it does not do: reading ahead, planes that read on their own, wear levelling, read disturb, refresh, one-bit cells
+//! that shrink as the drive fills, and merging of writes to one chunk in the buffer. Reads are striped by address, so
+//! where a page was really put plays no part in them.
 //!
 //! Source: models.md ("The smallest models that explain the figures", NAND).
 
@@ -34,6 +36,7 @@ pub use counters::{NandCounters, Wear};
 pub use spec::{NandSpec, SlcSpec, State};
 
 use crate::drive::{Access, Active, Drive, Returned};
+use crate::exponential::Exponential;
 use crate::link::{Link, Way};
 use crate::pending::Pending;
 use crate::stalls::Stalls;
@@ -52,7 +55,10 @@ pub struct Nand {
     spec: NandSpec,
     /// Chunks that a die programs at once.
     unit_chunks: u32,
+    /// Which pages are slow and which reads are tried again, and how long programs take.
     rng: Rng,
+    /// What jitters and retries last.
+    noise: Exponential,
     stalls: Vec<Stalls>,
     link: Link,
     /// When the controller is free.
@@ -88,18 +94,12 @@ impl Nand {
     /// asked for.
     ///
     pub fn new(spec: NandSpec, capacity_bytes: u64, link: Link, seed: u64) -> Self {
-        let unit_chunks = spec.unit_bytes() / CHUNK as u32;
-        let space = Space::new(
-            capacity_bytes,
-            spec.over_provisioning,
-            unit_chunks,
-            spec.initial,
-            seed,
-        );
+        let space = Space::new(capacity_bytes, &spec, seed);
         let kinds = spec.stalls.iter().enumerate();
         Self {
-            unit_chunks,
+            unit_chunks: spec.unit_chunks(),
             rng: Rng::new(seed, Stream::Mix),
+            noise: Exponential::new(Rng::new(seed, Stream::Arrivals)),
             stalls: kinds
                 .map(|(index, &stall)| Stalls::new(stall, seed, index))
                 .collect(),
@@ -107,7 +107,7 @@ impl Nand {
             controller: 0.0,
             channels: Channels::new(spec.channels, spec.channel_Bps),
             dies: Dies::new(spec.dies, spec.suspend_ns, spec.reads_before_write),
-            buffer: Buffer::new(spec.buffer_bytes, spec.unit_bytes(), CHUNK),
+            buffer: Buffer::new(spec.buffer_bytes, spec.unit_chunks()),
             slc: spec.slc.map(|slc| Slc::new(slc, space.pages())),
             space,
             moves_due: 0.0,
@@ -186,8 +186,22 @@ impl Drive for Nand {
         if self.requests.is_empty() {
             return done;
         }
-        // Of those on their way, the next may be done no sooner than the next thing happens.
-        let inside = self.agenda.next().map(|at| libm::ceil(at) as Nanos);
+        // What happens inside next leads to nothing that the host sees before the last step of a request, which takes
+        // no less than this; so until then it can wait, and happen together with what follows.
+        let counts = self.requests.by_kind();
+        let last_step = if counts.others > 0 {
+            0.0
+        } else if counts.reads == 0 {
+            self.spec.write_latency_ns
+        } else if counts.writes == 0 {
+            self.spec.read_latency_ns
+        } else {
+            self.spec.read_latency_ns.min(self.spec.write_latency_ns)
+        };
+        let inside = self
+            .agenda
+            .next()
+            .map(|at| libm::ceil(at + last_step) as Nanos);
         match (done, inside) {
             (Some(done), Some(inside)) => Some(done.min(inside)),
             (done, inside) => done.or(inside),
@@ -319,7 +333,7 @@ impl Nand {
         }
         if spec.retry_share > 0.0 && self.rng.unit() < spec.retry_share {
             self.counters.read_retries += 1;
-            length += self.rng.exponential() * spec.retry_ns;
+            length += self.noise.draw() * spec.retry_ns;
         }
         for stalls in &mut self.stalls {
             length += stalls.before_service() as f64;
@@ -355,11 +369,8 @@ impl Nand {
         }
         // The link carries one part after the other, so the last one ends last.
         let spec = &self.spec;
-        let mut done = ends + spec.read_latency_ns;
-        if spec.read_jitter_ns > 0.0 {
-            done += self.rng.exponential() * spec.read_jitter_ns;
-        }
-        self.finish(slot, done);
+        let latency = spec.read_latency_ns + self.noise.draw() * spec.read_jitter_ns;
+        self.finish(slot, ends + latency);
     }
 }
 

@@ -1,6 +1,7 @@
 //! The Rust core as the private Python module `iogauge._core`: converts, releases the GIL, maps errors.
 
 mod modelled;
+mod serve;
 
 use std::sync::Mutex;
 use std::time::Duration;
@@ -131,6 +132,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("CoreError", module.py().get_type::<CoreError>())?;
     module.add_class::<RunHandle>()?;
     module.add_class::<modelled::ModelHandle>()?;
+    module.add_class::<serve::Server>()?;
     module.add_function(wrap_pyfunction!(modelled::check_model, module)?)?;
     module.add_function(wrap_pyfunction!(probe, module)?)?;
     module.add_function(wrap_pyfunction!(allowed_cpus, module)?)?;

@@ -15,7 +15,7 @@ COMMANDS = {
     "run": "Run fio job files or fio's options; print what was measured.",
     "review": "Take a target through a published procedure, resumably.",
     "report": "Write one self-contained HTML report of reviews.",
-    "model": "Drive and machine models: list, show, make one's own.",
+    "model": "Drive and machine models: list, show, fit, serve, make one's own.",
     "options": "List the job options that are supported.",
 }
 

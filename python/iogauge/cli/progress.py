@@ -64,6 +64,7 @@ class Progress(AbstractContextManager["Progress"]):
         self._names: dict[tuple[int, int], str] = {}
         self._latest: dict[tuple[int, int], Interval] = {}
         self._passed_ns: dict[int, int] = {}
+        self._noted: str | None = None
         self._live: Live | None = None
 
     def __enter__(self) -> Progress:
@@ -89,7 +90,7 @@ class Progress(AbstractContextManager["Progress"]):
         self._finish_step(whole=True)
         self._label, self._expected_s = label, expected_s
         self._step_began = self._said = self._clock()
-        self._latest, self._names, self._passed_ns = {}, {}, {}
+        self._latest, self._names, self._passed_ns, self._noted = {}, {}, {}, None
         if self._plain:
             told = expected_s if not self._virtual else None
             takes = f", about {quantities.clock_time(told)}" if told else ""
@@ -111,6 +112,20 @@ class Progress(AbstractContextManager["Progress"]):
         if self._plain and self._clock() - self._said >= EVERY_S:
             self._said = self._clock()
             self._write(f"{self._place()}{self._state()}; {'; '.join(self._rows())}")
+
+    def trial(self, done: int, rms: float) -> None:
+        """Hear how a fit goes: how many trials, and the least root mean square of errors in units of their limits."""
+        self._note(f"{quantities.counted(done, 'trial')}, errors {rms:.2f} of their limits")
+
+    def counted(self, done: int, of: int) -> None:
+        """Hear how many of a step's parts are done."""
+        self._note(f"{done:,} of {of:,}")
+
+    def _note(self, text: str) -> None:
+        self._noted = text
+        if self._plain and self._clock() - self._said >= EVERY_S:
+            self._said = self._clock()
+            self._write(f"{self._place()}{self._state()}; {text}")
 
     def message(self, text: str) -> None:
         """Show a line that stays, above the display."""
@@ -170,7 +185,8 @@ class Progress(AbstractContextManager["Progress"]):
 
     def _rows(self) -> list[str]:
         latest = sorted(self._latest.items())
-        lines = [
+        lines = [self._noted] if self._noted else []
+        lines += [
             f"{self._names.get(place, f'row {place[1]}')}: {described(last)}" for place, last in latest[:ROWS]
         ]
         if len(latest) > ROWS:

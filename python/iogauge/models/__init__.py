@@ -33,6 +33,7 @@ __all__ = [
     "load",
     "machine",
     "pair",
+    "read",
     "shipped",
     "split",
     "to_toml",

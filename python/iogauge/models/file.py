@@ -46,6 +46,7 @@ _HEAD: dict[str, Callable[[object], bool]] = {
     "machine": _is_text,
     "base": _is_text,
     "parameters": lambda value: isinstance(value, dict),
+    "fit": lambda value: isinstance(value, dict),
 }
 """What a file may say beside its parameters, and whether it says it as it should."""
 
@@ -81,6 +82,8 @@ class ModelFile:
     """What it differs from."""
     tree: Mapping[str, Any]
     """The parameters, each number an Entry."""
+    fit: Mapping[str, Any] | None = None
+    """Of a model that was fitted: by which command, and what is left over."""
 
     @property
     def name(self) -> str:
@@ -107,11 +110,13 @@ class ModelFile:
         return ((place, leaf) for place, leaf in self.leaves() if isinstance(leaf, Entry))
 
     def on(self, base: ModelFile) -> ModelFile:
-        """Return this file with all that it leaves out taken from ``base``; lists are taken whole.
+        """Return this file with all that it leaves out taken from ``base``, and without one; lists are taken whole.
 
         Names are its own, and so are its title and notes.
         """
-        return replace(self, machine=self.machine or base.machine, tree=_merged(base.tree, self.tree))
+        return replace(
+            self, base=None, machine=self.machine or base.machine, tree=_merged(base.tree, self.tree)
+        )
 
 
 def read(path: Path) -> ModelFile:
@@ -149,6 +154,7 @@ def read(path: Path) -> ModelFile:
         published_as=tuple(found.get("published_as", ())),
         machine=found.get("machine"),
         base=found.get("base"),
+        fit=found.get("fit"),
         tree=_tree(found["parameters"], path, "parameters"),
     )
 

@@ -1,7 +1,7 @@
 """A model as the text of its file: what ``file`` reads, it writes.
 
-The layout is that of the files that iogauge brings: one number a line, with its kind and source beside it. A base is
-not written: what is here stands alone.
+The layout is that of the files that iogauge brings: one number a line, with its kind and source beside it. A base
+is named, not written out.
 """
 
 from __future__ import annotations
@@ -27,10 +27,22 @@ def to_toml(model: ModelFile) -> str:
         "also": list(model.also),
         "published_as": list(model.published_as),
         "machine": model.machine,
+        "base": model.base,
     }
     head |= {key: value for key, value in if_given.items() if value}
     lines = [f"{key} = {_value(value)}" for key, value in head.items()]
-    return "\n".join([*lines, *_table(model.tree, "parameters")]) + "\n"
+    fit = _fit(model.fit) if model.fit else ()
+    return "\n".join([*lines, *_table(model.tree, "parameters"), *fit]) + "\n"
+
+
+def _fit(fit: Mapping[str, Any]) -> Iterator[str]:
+    """Yield the account of a fit, its residuals one below the other."""
+    yield from ("", "[fit]")
+    for key, value in fit.items():
+        if isinstance(value, list):
+            yield from (f"{_key(key)} = [", *(f"  {_value(each)}," for each in value), "]")
+        else:
+            yield f"{_key(key)} = {_value(value)}"
 
 
 def _table(table: Mapping[str, Any], name: str, *, header: str = "[{}]") -> Iterator[str]:

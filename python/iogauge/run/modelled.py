@@ -8,21 +8,31 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection, Mapping
+from typing import Any
 
 from iogauge import _core, models
 from iogauge.errors import IogaugeError
 from iogauge.machine.judge import judge_row
+from iogauge.run.core import drive
 from iogauge.run.figures import row_figures
-from iogauge.run.planning import Opened, seed_for
+from iogauge.run.interrupts import Interrupts
+from iogauge.run.planning import Opened, make_plan, seed_for
 from iogauge.schema import (
     EngineKind,
     JobFile,
     RunPlan,
     RunRecord,
+    RunResult,
 )
 from iogauge.target import ModelTarget, Target, is_model
 
 CPUS = range(4096)
+
+Parameters = Mapping[str, Any]
+"""Of a model, as the core takes them."""
+
+_INTERVAL_NS = 60 * 10**9
+"""The longest that a plan takes: nobody listens."""
 
 
 def check_model(drive: models.ModelFile, machine: models.ModelFile) -> None:
@@ -62,13 +72,16 @@ def refuse_mixture(job_file: JobFile, paths: Collection[str]) -> None:
 
 
 class Virtual:
-    """Drive models, and the machine in front of them. ``targets``: every path that the jobs name."""
+    """Drive models, by every path that the jobs name, and the machine in front of them."""
 
-    def __init__(self, targets: Mapping[str, ModelTarget]) -> None:
-        self._drives = tuple(targets.values())
+    def __init__(self, drives: Mapping[str, Parameters], machine: Parameters) -> None:
+        self._drives = [json.dumps(parameters) for parameters in drives.values()]
+        self._machine = json.dumps(machine)
         self.opened = {
-            path: Opened(fd=index, size_bytes=target.size_bytes, writable=True, is_block_device=True)
-            for index, (path, target) in enumerate(targets.items())
+            path: Opened(
+                fd=index, size_bytes=parameters["capacity_bytes"], writable=True, is_block_device=True
+            )
+            for index, (path, parameters) in enumerate(drives.items())
         }
         """A file's ``fd`` is the place of its drive."""
 
@@ -92,20 +105,42 @@ class Virtual:
                 )
         for target in modelled.values():
             check_model(target.drive, target.machine)
-        return cls(modelled)
+        drives = {path: target.drive.parameters for path, target in modelled.items()}
+        return cls(drives, first.machine.parameters)
 
     def start(self, plan: RunPlan) -> _core.ModelHandle:
         """Begin a run. Raises CoreError where it cannot be."""
-        drives = [
-            (json.dumps(target.drive.parameters), seed_for(plan.seed, "drive", index))
-            for index, target in enumerate(self._drives)
-        ]
-        return _core.ModelHandle(
-            plan.model_dump_json(), drives, json.dumps(self._drives[0].machine.parameters)
-        )
+        drives = [(each, seed_for(plan.seed, "drive", index)) for index, each in enumerate(self._drives)]
+        return _core.ModelHandle(plan.model_dump_json(), drives, self._machine)
 
     @staticmethod
     def judged(record: RunRecord) -> RunRecord:
         """Return the record with the warnings that its figures deserve: of the machine it ran on there are none."""
         found = [one for row in row_figures(record) for one in judge_row(row, ceiling=None)]
         return record.model_copy(update={"warnings": tuple(dict.fromkeys(found))})
+
+
+def simulate(
+    jobs: JobFile,
+    drives: Mapping[str, Parameters],
+    machine: Parameters,
+    *,
+    seed: int,
+    interrupts: Interrupts,
+) -> RunResult:
+    """Run jobs on drives that are in no file: what a fit tries out. No progress, no record, no warnings.
+
+    ``drives``: parameters by the names that the jobs' files have. ``interrupts`` has been entered. Raises
+    IogaugeError: a parameter is out of its range.
+    """
+    virtual = Virtual(drives, machine)
+    plan = make_plan(
+        jobs,
+        virtual.opened,
+        seed=seed,
+        interval_ns=_INTERVAL_NS,
+        give_up_ns=_INTERVAL_NS,
+        request_log=False,
+        cpus=CPUS,
+    )
+    return drive(plan, start=virtual.start, interrupts=interrupts)

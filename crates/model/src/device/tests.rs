@@ -55,6 +55,7 @@ pub(crate) fn done<D: Drive>(device: &mut D, requests: &[(Nanos, Access)]) -> Ve
         while let Some(event) = device.next_event().filter(|&event| event <= until) {
             device.advance(event, &mut returned);
             for one in returned.drain(..) {
+                assert_eq!(one.at, event, "told late");
                 assert_eq!(at[one.ticket as usize], Nanos::MAX, "told twice");
                 at[one.ticket as usize] = one.at;
             }
@@ -245,6 +246,38 @@ proptest! {
             };
             // A stripe more or less on one of the controllers.
             prop_assert!((end - from) as f64 >= pipe - 4.0 * 2_000.0, "{access:?} {}", end - from);
+        }
+    }
+
+    /// So it is with flash, whose ends are known late, and with what must outlast a power failure.
+    #[test]
+    fn each_request_to_flash_comes_back_once(
+        controllers in 1u32..4,
+        buffer_protected: bool,
+        requests in prop::collection::vec((0u64..100_000, 0u8..5, 0u64..64, 1u32..64), 1..60),
+    ) {
+        let nand = NandSpec { buffer_protected, ..crate::nand::tests::plain() };
+        let spec = DriveSpec {
+            capacity_bytes: 2 << 20,
+            controllers,
+            stripe_bytes: 16384,
+            max_transfer_bytes: 32768,
+            media: MediaSpec::Nand(nand),
+            ..drive()
+        };
+        let mut now = 0;
+        let requests: Vec<_> = requests.into_iter().enumerate().map(|(ticket, (gap, kind, at, length))| {
+            now += gap;
+            let durable = kind == 4;
+            let kind = [Kind::Read, Kind::Write, Kind::Trim, Kind::Sync, Kind::Write][kind as usize];
+            let length = if kind == Kind::Sync { 0 } else { length * 4096 };
+            (now, Access { durable, ..access(ticket as u64, kind, at * 4096, length) })
+        }).collect();
+        let mut device = Device::new(&spec, 1).unwrap();
+        let ends = done(&mut device, &requests);
+        for ((from, access), end) in requests.iter().zip(ends) {
+            let least = if access.durable && device.volatile() { 1_000_000 } else { 500 };
+            prop_assert!(end - from >= least, "{access:?} {}", end - from);
         }
     }
 }

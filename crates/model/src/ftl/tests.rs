@@ -6,7 +6,7 @@ use proptest::prelude::*;
 use super::{Ftl, Geometry};
 
 /// `alpha / (alpha + W(-alpha e^-alpha))` on the branch where `W > -1`, by Newton's method.
-fn closed_form(over_provisioning: f64) -> f64 {
+pub(crate) fn closed_form(over_provisioning: f64) -> f64 {
     let alpha = 1.0 + over_provisioning;
     let argument = -alpha * libm::exp(-alpha);
     let mut w = -0.5;

@@ -17,7 +17,7 @@ pub(super) enum Event {
     Out { slot: u32, bytes: u32 },
     /// All that a write brings along is there.
     There { slot: u32 },
-    /// A die may be done with a program or an erase, or free to begin one.
+    /// A die is done with a program or an erase, unless reads made that later.
     Die { die: u32 },
     /// It may have been long enough without a write.
     Idle,

@@ -2,7 +2,7 @@
 //!
 //! A die without anything to program takes what is due, in this order: erases, what collection moves, what the host
 //! wrote, what is to leave the one-bit cells. So the host's data waits behind the collection that it caused, and the
-//! buffer fills when dies cannot keep up.
+//! buffer fills when dies cannot keep up. What goes to one-bit cells causes none until it leaves them.
 //!
 //! Source: models.md ("NAND").
 
@@ -58,11 +58,9 @@ impl Nand {
             let whole = next + count == last + 1;
             self.space.write(next, count);
             if let Some(slc) = &mut self.slc {
-                let (from, to) = (
-                    self.space.page_of(next),
-                    self.space.page_of(next + count - 1),
-                );
-                (from..=to).for_each(|page| slc.written(page, u64::from(self.unit_chunks)));
+                for (page, chunks) in self.space.pages_of(next, count) {
+                    slc.written(page, chunks, u64::from(self.unit_chunks));
+                }
             }
             self.buffer.put(next, count);
             self.counters.chunks_written += count;
@@ -70,11 +68,9 @@ impl Nand {
                 break;
             }
             self.waiting.pop_front();
-            let mut done = at + self.spec.write_latency_ns;
-            if self.spec.write_jitter_ns > 0.0 {
-                done += self.rng.exponential() * self.spec.write_jitter_ns;
-            }
-            self.finish(slot, done);
+            let latency =
+                self.spec.write_latency_ns + self.noise.draw() * self.spec.write_jitter_ns;
+            self.finish(slot, at + latency);
         }
         self.dispatch(at);
         self.watch(at);
@@ -140,93 +136,88 @@ impl Nand {
         if self.moves_due >= 1.0 {
             return Some(Task::MoveRead);
         }
-        let unit_chunks = u64::from(self.unit_chunks);
-        if self.buffer.is_ready() {
-            let mut in_slc = false;
-            if let Some(slc) = &mut self.slc {
-                in_slc = slc.take(unit_chunks);
-                if !in_slc && slc.spec.fold_when_full && slc.held() > 0 {
-                    return self.fold();
-                }
-            }
-            let (unit, chunks) = self.buffer.give()?;
-            let owed = self.space.pay(f64::from(chunks));
-            let per_unit = 1.0 / unit_chunks as f64;
-            self.moves_due += owed.moved * per_unit;
-            self.move_reads_due += owed.read * per_unit;
-            self.erases_due += owed.erased * per_unit / f64::from(self.spec.pages_per_block);
-            return Some(Task::Host {
-                unit,
-                chunks,
-                slc: in_slc,
-            });
+        if !self.buffer.is_ready() {
+            return if self.folding { self.fold() } else { None };
         }
-        if self.folding { self.fold() } else { None }
+        let mut in_slc = false;
+        if let Some(slc) = &mut self.slc {
+            in_slc = slc.take(u64::from(self.unit_chunks));
+            if !in_slc && slc.spec.fold_when_full && slc.held() > 0 {
+                return self.fold();
+            }
+        }
+        let (unit, chunks) = self.buffer.give()?;
+        if !in_slc {
+            self.pay(chunks);
+        }
+        Some(Task::Host {
+            unit,
+            chunks,
+            slc: in_slc,
+        })
     }
 
     /// Something leaves the one-bit cells.
     fn fold(&mut self) -> Option<Task> {
         let slc = self.slc.as_mut()?;
-        let chunks = slc.to_leave(u64::from(self.unit_chunks));
-        slc.leave(chunks);
-        (chunks > 0).then_some(Task::FoldRead {
-            chunks: chunks as u32,
-        })
+        let chunks = slc.to_leave(u64::from(self.unit_chunks)) as u32;
+        slc.leave(u64::from(chunks));
+        self.pay(chunks);
+        (chunks > 0).then_some(Task::FoldRead { chunks })
+    }
+
+    /// So many chunks come to lie where collection makes room: they bring along their share of that.
+    #[inline]
+    fn pay(&mut self, chunks: u32) {
+        let owed = self.space.pay(f64::from(chunks));
+        let per_unit = 1.0 / f64::from(self.unit_chunks);
+        self.moves_due += owed.moved * per_unit;
+        self.move_reads_due += owed.read * per_unit;
+        self.erases_due += owed.erased * per_unit / f64::from(self.spec.pages_per_block);
     }
 
     /// Gives a die something to do.
     fn give(&mut self, die: u32, task: Task, at: f64) {
-        let spec = &self.spec;
-        let channel = self.channels.of_die(die);
-        let unit_bytes = spec.unit_bytes();
-        let program = |rng: &mut iogauge_core::generate::Rng, length: f64| {
-            length * (1.0 + spec.program_spread * (2.0 * rng.unit() - 1.0))
+        let length = self.length_of(task);
+        let data = if task.programs() {
+            let channel = self.channels.of_die(die);
+            self.channels.transfer(channel, at, self.spec.unit_bytes())
+        } else {
+            at
         };
-        let length = match task {
-            Task::Host { slc: true, .. } => {
-                let slc = self
-                    .slc
-                    .as_ref()
-                    .map_or(spec.program_ns, |slc| slc.spec.program_ns);
-                program(&mut self.rng, slc)
-            }
-            Task::Host { .. } | Task::MoveProgram | Task::FoldProgram { .. } => {
-                program(&mut self.rng, spec.program_ns)
-            }
+        self.active.write_ns += length / self.dies.count() as f64;
+        let ends = self.dies.give(die, task, length, data);
+        self.agenda.push(ends, Event::Die { die });
+    }
+
+    /// How long a die is busy with something.
+    #[inline]
+    fn length_of(&mut self, task: Task) -> f64 {
+        let spec = &self.spec;
+        let slc = self.slc.as_ref().map(|slc| slc.spec);
+        let program = match task {
+            Task::Host { slc: true, .. } => slc.map_or(spec.program_ns, |slc| slc.program_ns),
+            Task::Host { .. } | Task::MoveProgram | Task::FoldProgram { .. } => spec.program_ns,
             Task::MoveRead => {
                 // As many reads as come to each move that is due.
                 let reads = self.move_reads_due / self.moves_due;
                 self.move_reads_due -= reads;
                 self.moves_due -= 1.0;
-                let page = spec.read_ns + spec.slow_read_share * (spec.slow_read_ns - spec.read_ns);
-                reads * page
+                let slower = spec.slow_read_ns - spec.read_ns;
+                return reads * (spec.read_ns + spec.slow_read_share * slower);
             }
-            Task::FoldRead { .. } => self
-                .slc
-                .as_ref()
-                .map_or(spec.read_ns, |slc| slc.spec.read_ns),
-            Task::Erase => spec.erase_ns,
+            Task::FoldRead { .. } => return slc.map_or(spec.read_ns, |slc| slc.read_ns),
+            Task::Erase => return spec.erase_ns,
         };
-        let data = if task.programs() {
-            self.channels.transfer(channel, at, unit_bytes)
-        } else {
-            at
-        };
-        self.active.write_ns += length / self.dies.count() as f64;
-        let begins = self.dies.give(die, at, task, length, data);
-        if begins > at {
-            self.agenda.push(begins, Event::Die { die });
-        } else {
-            self.look_at(die, at);
-        }
+        program * (1.0 + spec.program_spread * (2.0 * self.rng.unit() - 1.0))
     }
 
-    /// A die may be done, or able to begin.
+    /// A die may be done with something.
+    #[inline]
     pub(super) fn look_at(&mut self, die: u32, at: f64) {
-        match self.dies.look(die, at) {
+        match self.dies.take(die, at) {
+            Ok(task) => self.done(die, task, at),
             Err(later) => self.agenda.push(later, Event::Die { die }),
-            Ok(None) => {}
-            Ok(Some(task)) => self.done(die, task, at),
         }
     }
 
@@ -302,11 +293,11 @@ impl Nand {
         let end = access.offset_bytes + u64::from(access.length_bytes);
         let (first, end) = (access.offset_bytes.div_ceil(CHUNK), end / CHUNK);
         if end > first {
-            let page_chunks = self.space.page_chunks();
+            self.buffer.forget(first, end - first);
             let slc = &mut self.slc;
             self.space.trim(first, end - first, |page| {
                 if let Some(slc) = slc {
-                    slc.forget(page, page_chunks);
+                    slc.forget(page);
                 }
             });
         }

@@ -8,6 +8,8 @@
 
 use std::collections::VecDeque;
 
+use super::spec::CHUNK;
+
 /// Entries of the table of recent chunks at most.
 const MOST_RECENT: u64 = 1 << 16;
 
@@ -36,17 +38,17 @@ pub(super) struct Buffer {
 }
 
 impl Buffer {
-    pub(super) fn new(bytes: u64, unit_bytes: u32, chunk_bytes: u64) -> Self {
-        let unit_chunks = u64::from(unit_bytes) / chunk_bytes;
-        let places = (bytes / u64::from(unit_bytes)).max(1) * unit_chunks;
+    pub(super) fn new(bytes: u64, unit_chunks: u32) -> Self {
+        let unit = u64::from(unit_chunks);
+        let places = (bytes / CHUNK / unit).max(1) * unit;
         let entries = (4 * places).next_power_of_two().min(MOST_RECENT);
         Self {
-            unit_chunks: unit_chunks as u32,
+            unit_chunks,
             places,
             held: 0,
             put: 0,
             open: 0,
-            ready: VecDeque::with_capacity((places / unit_chunks) as usize + 1),
+            ready: VecDeque::with_capacity((places / unit) as usize + 1),
             filled: 0,
             given: 0,
             programmed: 0,
@@ -90,6 +92,25 @@ impl Buffer {
         }
         let (found, number) = self.recent[chunk as usize & (self.recent.len() - 1)];
         found == chunk && number + self.held >= self.put
+    }
+
+    /// Chunks `[first, first + count)` were trimmed: they are not found any more, though they go on holding their places.
+    pub(super) fn forget(&mut self, first: u64, count: u64) {
+        let trimmed = first..first + count;
+        if count < self.recent.len() as u64 {
+            for chunk in trimmed {
+                let entry = &mut self.recent[chunk as usize & (self.recent.len() - 1)];
+                if entry.0 == chunk {
+                    entry.0 = u64::MAX;
+                }
+            }
+        } else {
+            for entry in &mut self.recent {
+                if trimmed.contains(&entry.0) {
+                    entry.0 = u64::MAX;
+                }
+            }
+        }
     }
 
     /// Lets the unit that is being filled go as it is.
@@ -150,7 +171,7 @@ mod tests {
 
     #[test]
     fn chunks_leave_in_units_and_are_found_until_then() {
-        let mut buffer = Buffer::new(70_000, 16_384, 4096);
+        let mut buffer = Buffer::new(70_000, 4);
         assert_eq!(buffer.room(), 16);
         buffer.put(10, 5);
         assert!(buffer.has(10) && buffer.has(14) && !buffer.has(15));
@@ -163,5 +184,10 @@ mod tests {
         buffer.release(0, 4);
         assert_eq!((buffer.programmed(), buffer.room()), (2, 16));
         assert!(!buffer.has(14));
+        buffer.put(20, 2);
+        buffer.forget(21, 1);
+        assert!(buffer.has(20) && !buffer.has(21));
+        buffer.forget(0, 1 << 20);
+        assert!(!buffer.has(20));
     }
 }

@@ -1,9 +1,9 @@
 //! Dies: servers of two classes, reads of the host and everything else.
 //!
 //! Reads are served in the order in which they come and ahead of programs and erases that wait, so when a read ends is
-//! known when it comes; no event is needed for it. A program or an erase begins when no read waits. It is not
-//! interrupted, or else suspended for reads, and goes on where it stopped. After so many reads that went ahead of it, it
-//! goes first.
+//! known when it comes; no event is needed for it. A program or an erase begins when its data is there and no read
+//! waits; that is known, too, unless a read comes before. It is not interrupted, or else suspended for reads, and goes on
+//! where it stopped. After so many reads that went ahead of it, it goes first.
 //!
 //! A die has at most one operation of the second class, in service or waiting; the others wait in common for a die.
 //!
@@ -39,22 +39,19 @@ impl Task {
 
 /// An operation of the second class.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Operation {
-    pub(super) task: Task,
-    /// How long the die will be busy with it.
-    pub(super) length: f64,
-    /// When its data can be there.
-    pub(super) data: f64,
-    /// When it ends, as far as is known; `None` while it waits.
-    pub(super) ends: Option<f64>,
+struct Operation {
+    task: Task,
+    /// When it begins and ends, unless a read goes ahead of it or suspends it.
+    begins: f64,
+    ends: f64,
 }
 
 #[derive(Clone, Copy, Debug, Default)]
 struct Die {
-    /// When it is done with all that is decided.
-    free: f64,
-    /// While an operation is suspended: when it is done with the reads in between.
-    inside: f64,
+    /// When it is done with the reads ahead of its operation, or, while that is suspended, with those in between.
+    reads: f64,
+    /// When it is done with the reads that follow its operation; earlier than the end of that where there are none.
+    after: f64,
     /// Reads that went ahead of the operation.
     ahead: u32,
     operation: Option<Operation>,
@@ -93,40 +90,37 @@ impl Dies {
     #[inline]
     pub(super) fn read(&mut self, index: u32, now: f64, length: f64) -> f64 {
         let die = &mut self.dies[index as usize];
-        if let Some(operation) = &mut die.operation {
-            match (operation.ends, self.suspend) {
-                (None, _) if die.ahead >= self.most_ahead => {
-                    let begins = die.free.max(now).max(operation.data);
-                    die.free = begins + operation.length;
-                    operation.ends = Some(die.free);
-                    // Reads that come now follow it; those ahead of the next one are counted anew.
+        let Some(operation) = &mut die.operation else {
+            die.reads = die.reads.max(now) + length;
+            return die.reads;
+        };
+        let follows = die.after > operation.ends;
+        if !follows && die.ahead < self.most_ahead {
+            if now < operation.begins {
+                die.ahead += 1;
+                die.reads = die.reads.max(now) + length;
+                let late = (die.reads - operation.begins).max(0.0);
+                operation.begins += late;
+                operation.ends += late;
+                return die.reads;
+            }
+            if let Some(suspend) = self.suspend {
+                let suspended = die.reads > now;
+                let (begins, late) = if suspended {
+                    (die.reads, length)
+                } else {
+                    (now + suspend, length + suspend)
+                };
+                if begins < operation.ends {
+                    die.ahead += 1;
+                    die.reads = begins + length;
+                    operation.ends += late;
+                    return die.reads;
                 }
-                (None, _) => die.ahead += 1,
-                (Some(ends), Some(suspend))
-                    // Nothing follows the operation yet, and it is in service.
-                    if die.free == ends
-                        && now < ends
-                        && now >= ends - operation.length
-                        && die.ahead < self.most_ahead =>
-                {
-                    let suspended = die.inside > now;
-                    let begins = if suspended { die.inside } else { now + suspend };
-                    if begins < ends {
-                        die.ahead += 1;
-                        die.inside = begins + length;
-                        let late = if suspended { length } else { length + suspend };
-                        // What is left of it is left when the reads are over.
-                        operation.length += late;
-                        die.free = ends + late;
-                        operation.ends = Some(die.free);
-                        return die.inside;
-                    }
-                }
-                _ => {}
             }
         }
-        die.free = die.free.max(now) + length;
-        die.free
+        die.after = die.after.max(operation.ends).max(now) + length;
+        die.after
     }
 
     /// The next die without an operation, in turn.
@@ -149,42 +143,32 @@ impl Dies {
         None
     }
 
-    /// Gives a die an operation, which waits; when it may begin at the soonest.
+    /// Gives a die an operation that can begin at `from` at the earliest; when it ends, as far as is known.
     #[inline]
-    pub(super) fn give(&mut self, index: u32, now: f64, task: Task, length: f64, data: f64) -> f64 {
+    pub(super) fn give(&mut self, index: u32, task: Task, length: f64, from: f64) -> f64 {
         self.idle[index as usize / 64] &= !(1 << (index % 64));
         let die = &mut self.dies[index as usize];
         die.ahead = 0;
-        die.operation = Some(Operation {
-            task,
-            length,
-            data,
-            ends: None,
-        });
-        die.free.max(data).max(now)
+        let begins = die.reads.max(from);
+        let ends = begins + length;
+        die.operation = Some(Operation { task, begins, ends });
+        ends
     }
 
-    /// Looks at a die's operation at `now`: begins it, or takes it where it is over. Otherwise says when to look again.
+    /// Takes a die's operation, if it is over at `now`. Otherwise says when to look again.
+    ///
+    /// # Panics
+    /// Where it has none.
     #[inline]
-    pub(super) fn look(&mut self, index: u32, now: f64) -> Result<Option<Task>, f64> {
+    pub(super) fn take(&mut self, index: u32, now: f64) -> Result<Task, f64> {
         let die = &mut self.dies[index as usize];
-        let Some(operation) = &mut die.operation else {
-            return Ok(None);
-        };
-        match operation.ends {
-            Some(ends) if ends > now => Err(ends),
-            Some(_) => {
-                let task = operation.task;
-                die.operation = None;
-                self.idle[index as usize / 64] |= 1 << (index % 64);
-                Ok(Some(task))
-            }
-            None if die.free.max(operation.data) > now => Err(die.free.max(operation.data)),
-            None => {
-                die.free = now + operation.length;
-                operation.ends = Some(die.free);
-                Err(die.free)
-            }
+        let Operation { task, ends, .. } = die.operation.expect("it was given one");
+        if ends > now {
+            return Err(ends);
         }
+        die.operation = None;
+        die.reads = die.reads.max(ends).max(die.after);
+        self.idle[index as usize / 64] |= 1 << (index % 64);
+        Ok(task)
     }
 }

@@ -1,5 +1,7 @@
 //! Requests inside the drive, by slot. Slots are used again, so nothing is allocated once there are enough of them.
 
+use iogauge_core::Kind;
+
 use super::agenda::MOST_SLOTS;
 use crate::drive::Access;
 
@@ -13,11 +15,31 @@ pub(super) struct Request {
     pub(super) taken: u64,
 }
 
+/// How many requests of which kind are inside.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct ByKind {
+    pub(super) reads: usize,
+    pub(super) writes: usize,
+    pub(super) others: usize,
+}
+
+impl ByKind {
+    #[inline]
+    fn of(&mut self, kind: Kind) -> &mut usize {
+        match kind {
+            Kind::Read => &mut self.reads,
+            Kind::Write => &mut self.writes,
+            Kind::Trim | Kind::Sync | Kind::DataSync => &mut self.others,
+        }
+    }
+}
+
 /// See the module's text.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Requests {
     slots: Vec<Request>,
     free: Vec<u32>,
+    by_kind: ByKind,
 }
 
 impl Requests {
@@ -27,6 +49,7 @@ impl Requests {
     /// Where there are more than a million.
     #[inline]
     pub(super) fn add(&mut self, access: Access) -> u32 {
+        *self.by_kind.of(access.kind) += 1;
         let request = Request {
             access,
             parts: 0,
@@ -56,8 +79,15 @@ impl Requests {
     /// Takes a slot back; the ticket of its request.
     #[inline]
     pub(super) fn remove(&mut self, slot: u32) -> u64 {
+        let access = self.slots[slot as usize].access;
+        *self.by_kind.of(access.kind) -= 1;
         self.free.push(slot);
-        self.slots[slot as usize].access.ticket
+        access.ticket
+    }
+
+    #[inline]
+    pub(super) fn by_kind(&self) -> ByKind {
+        self.by_kind
     }
 
     #[inline]

@@ -9,8 +9,20 @@
 
 use super::spec::{CHUNK, SlcSpec};
 
-/// Never written into it.
-const NEVER: u64 = u64::MAX;
+/// Of a page of which nothing was written here.
+const NOTHING: Page = Page {
+    latest: u64::MAX,
+    chunks: 0,
+};
+
+/// What of a page lies here.
+#[derive(Clone, Copy, Debug)]
+struct Page {
+    /// The number of its latest chunk.
+    latest: u64,
+    /// Chunks written since something of it last came to lie here.
+    chunks: u64,
+}
 
 /// See the module's text.
 #[derive(Clone, Debug)]
@@ -20,10 +32,11 @@ pub(super) struct Slc {
     places: u64,
     /// Chunks in it, with those on their way in.
     held: u64,
-    /// Chunks ever written, and of those the ones that moved on.
+    /// Chunks ever written. Those before `gone` are not here any more; of the others, `held` are.
     put: u64,
-    /// For each page, the number of its latest chunk.
-    latest: Box<[u64]>,
+    gone: u64,
+    /// Of each page.
+    pages: Box<[Page]>,
     /// Chunks that are moving out.
     leaving: u64,
 }
@@ -34,7 +47,8 @@ impl Slc {
             places: spec.bytes / CHUNK,
             held: 0,
             put: 0,
-            latest: vec![NEVER; pages as usize].into(),
+            gone: 0,
+            pages: vec![NOTHING; pages as usize].into(),
             leaving: 0,
             spec,
         }
@@ -51,18 +65,30 @@ impl Slc {
         fits
     }
 
-    /// Something in a page was written, and will be programmed in units of so many chunks: here, if there is room.
+    /// So many chunks of a page were written, and will be programmed in units of so many: here, if there is room.
     #[inline]
-    pub(super) fn written(&mut self, page: u64, unit_chunks: u64) {
+    pub(super) fn written(&mut self, page: u64, chunks: u64, unit_chunks: u64) {
         let comes_here = self.spec.fold_when_full || self.held + unit_chunks <= self.places;
-        self.latest[page as usize] = if comes_here { self.put } else { NEVER };
+        let before = if self.has(page) {
+            self.pages[page as usize].chunks
+        } else {
+            0
+        };
+        self.pages[page as usize] = if comes_here {
+            Page {
+                latest: self.put,
+                chunks: before + chunks,
+            }
+        } else {
+            NOTHING
+        };
     }
 
     /// Whether a page is read from here.
     #[inline]
     pub(super) fn has(&self, page: u64) -> bool {
-        let latest = self.latest[page as usize];
-        latest != NEVER && latest + self.held >= self.put
+        let Page { latest, .. } = self.pages[page as usize];
+        latest < u64::MAX && latest >= self.gone
     }
 
     /// Chunks that could begin to move out: at most `most`.
@@ -79,15 +105,23 @@ impl Slc {
     /// So many have moved out.
     pub(super) fn left(&mut self, chunks: u64) {
         self.leaving -= chunks;
-        self.held -= chunks.min(self.held);
+        let chunks = chunks.min(self.held);
+        // What was trimmed left gaps, over which this passes.
+        let there = self.put - self.gone;
+        self.gone += if chunks == self.held {
+            there
+        } else {
+            chunks * there / self.held
+        };
+        self.held -= chunks;
     }
 
-    /// A page of so many chunks was trimmed: what of it lay here need not move.
-    pub(super) fn forget(&mut self, page: u64, chunks: u64) {
+    /// A page was trimmed: what of it lay here need not move.
+    pub(super) fn forget(&mut self, page: u64) {
         if self.has(page) {
-            self.latest[page as usize] = NEVER;
             let staying = self.held - self.leaving.min(self.held);
-            self.held -= chunks.min(staying);
+            self.held -= self.pages[page as usize].chunks.min(staying);
+            self.pages[page as usize] = NOTHING;
         }
     }
 

@@ -7,29 +7,36 @@
 //! steady state as many times too early.)
 //!
 //! A page that is moved therefore counts for all its chunks, and those come at once where a real drive would spread
-//! them over the writes in between. They go to an account, from which each write of the host pays a share; in the mean
-//! all of it is paid.
+//! them over the writes in between. They go to an account, from which each write of the host pays a share.
 //!
-//! Trim works by the same sample. A page with any chunk written counts as written in all of them.
+//! Trim works by the same sample. Reads ask whether a page holds anything: with any chunk written it counts as written
+//! in all of them, until all of them are trimmed at once; so nothing that was written is ever taken for unwritten.
 //!
 //! Source: models.md ("Garbage collection").
 
 use iogauge_core::generate::{Rng, Stream, child_seed};
 
-use super::spec::{CHUNK, State};
+use super::spec::{CHUNK, NandSpec, State};
 use crate::ftl::{Ftl, Geometry, Work};
 
 /// Pages that stand for the drive at most, without spare ones.
 const MOST_PAGES: u64 = 1 << 21;
 
-/// Pages of a block of the layer.
-const PAGES_PER_BLOCK: u32 = 256;
+/// Pages of a block of the layer: with fewer, the best victim is often much better than the mean one, which is not so
+/// where dies are collected together.
+const PAGES_PER_BLOCK: u32 = 512;
 
-/// Blocks of the layer at least, so that collection has a choice.
-const LEAST_BLOCKS: u64 = 64;
+/// Blocks of the layer at least, where there are pages enough.
+const LEAST_BLOCKS: u64 = 256;
+
+/// Blocks that the layer keeps for itself; next to nothing of a real drive's, so they come on top.
+const KEPT_BLOCKS: u32 = 2;
+
+/// Blocks' worth of the host's writes over which the work of a collection is spread. A real drive meters it, too.
+const SPREAD_BLOCKS: u64 = 4;
 
 /// Overwrites of the whole drive that count as the steady state: write amplification moves by less than a percent after.
-const OVERWRITES: u64 = 4;
+const OVERWRITES: u64 = 3;
 
 /// What collection owes the media, in chunks.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -76,18 +83,21 @@ pub(super) struct Space {
     /// Chunks that one read of a die brings.
     unit_chunks: f64,
     owed: Owed,
+    /// Chunks that the host is to write until all of it is paid.
+    due_in: f64,
 }
 
 /// The layer that stands for `chunks` with so much to spare.
-fn geometry(chunks: u64, over_provisioning: f64) -> (u32, Geometry) {
+fn geometry(chunks: u64, over_provisioning: f64, most_pages: u64) -> (u32, Geometry) {
     let mut shift = 0;
-    while chunks >> shift > MOST_PAGES {
+    while chunks >> shift > most_pages {
         shift += 1;
     }
     let pages = chunks.div_ceil(1 << shift);
     let pages_per_block = (pages / LEAST_BLOCKS).clamp(4, u64::from(PAGES_PER_BLOCK)) as u32;
+    let physical = pages as f64 * (1.0 + over_provisioning);
     let mut geometry = Geometry {
-        blocks: ((pages as f64 * (1.0 + over_provisioning)) as u32 / pages_per_block).max(8),
+        blocks: (physical as u32 / pages_per_block + KEPT_BLOCKS).max(8),
         pages_per_block,
         over_provisioning,
     };
@@ -99,15 +109,19 @@ fn geometry(chunks: u64, over_provisioning: f64) -> (u32, Geometry) {
 
 impl Space {
     /// What a drive of so many bytes starts with.
-    pub(super) fn new(
+    pub(super) fn new(capacity_bytes: u64, spec: &NandSpec, seed: u64) -> Self {
+        Self::of_pages(capacity_bytes, spec, seed, MOST_PAGES)
+    }
+
+    /// The same with a layer of at most so many pages.
+    pub(super) fn of_pages(
         capacity_bytes: u64,
-        over_provisioning: f64,
-        unit_chunks: u32,
-        state: State,
+        spec: &NandSpec,
         seed: u64,
+        most_pages: u64,
     ) -> Self {
         let chunks = capacity_bytes.div_ceil(CHUNK).max(1);
-        let (shift, geometry) = geometry(chunks, over_provisioning);
+        let (shift, geometry) = geometry(chunks, spec.over_provisioning, most_pages);
         let pages = chunks.div_ceil(1 << shift);
         let mut space = Self {
             ftl: Ftl::new(geometry),
@@ -115,10 +129,11 @@ impl Space {
             chunks,
             written: vec![0; pages.div_ceil(64) as usize].into(),
             pages_per_block: geometry.pages_per_block,
-            unit_chunks: f64::from(unit_chunks),
+            unit_chunks: f64::from(spec.unit_chunks()),
             owed: Owed::default(),
+            due_in: 0.0,
         };
-        space.precondition(state, pages, seed);
+        space.precondition(spec.initial, pages, seed);
         space
     }
 
@@ -174,6 +189,8 @@ impl Space {
             read: erased.min(moved * self.unit_chunks) * chunks,
             erased: erased * chunks,
         });
+        // With collections as regular as they are in a steady state, the rate at which this is paid hardly changes.
+        self.due_in = (SPREAD_BLOCKS * u64::from(self.pages_per_block)) as f64 * chunks;
     }
 
     /// The host writes chunks `[first, first + count)`.
@@ -191,20 +208,25 @@ impl Space {
     /// What a host's write of so many chunks is to pay of what is owed.
     #[inline]
     pub(super) fn pay(&mut self, chunks: f64) -> Owed {
-        if self.owed.erased <= 0.0 {
+        if self.due_in <= 0.0 {
             return Owed::default();
         }
-        // What a block holds: about the distance of two collections, so that what they ask for is spread over it.
-        let window = f64::from(self.pages_per_block) * f64::from(self.chunks_per_page());
-        self.owed.share((chunks / window).min(1.0))
+        let share = self.owed.share((chunks / self.due_in).min(1.0));
+        self.due_in -= chunks;
+        share
     }
 
-    /// The host trims chunks `[first, first + count)`; `forgotten` is told of every page that held something.
+    /// The host trims chunks `[first, first + count)`; `forgotten` is told of every page that held something and now
+    /// holds nothing.
     pub(super) fn trim(&mut self, first: u64, count: u64, mut forgotten: impl FnMut(u64)) {
-        for page in first >> self.shift..=(first + count - 1) >> self.shift {
-            if (first..first + count).contains(&self.sample_of(page)) && self.holds(page) {
-                self.written[page as usize / 64] &= !(1 << (page % 64));
+        let end = first + count;
+        for page in first >> self.shift..=(end - 1) >> self.shift {
+            if (first..end).contains(&self.sample_of(page)) {
                 self.ftl.trim(page as u32);
+            }
+            let last = ((page + 1) << self.shift).min(self.chunks) - 1;
+            if page << self.shift >= first && last < end && self.holds(page) {
+                self.written[page as usize / 64] &= !(1 << (page % 64));
                 forgotten(page);
             }
         }
@@ -221,9 +243,13 @@ impl Space {
         chunk >> self.shift
     }
 
-    /// Chunks that a page stands for.
-    pub(super) fn page_chunks(&self) -> u64 {
-        1 << self.shift
+    /// The pages of chunks `[first, first + count)`, and how many of the chunks each stands for.
+    pub(super) fn pages_of(&self, first: u64, count: u64) -> impl Iterator<Item = (u64, u64)> {
+        let (shift, end) = (self.shift, first + count);
+        (first >> shift..=(end - 1) >> shift).map(move |page| {
+            let next = (page + 1) << shift;
+            (page, next.min(end) - first.max(page << shift))
+        })
     }
 
     /// Pages in all.
@@ -237,7 +263,7 @@ impl Space {
         self.holds(self.page_of(chunk))
     }
 
-    /// How much of what the layer's blocks hold is valid, and how often each was erased.
+    /// The layer.
     pub(super) fn ftl(&self) -> &Ftl {
         &self.ftl
     }

@@ -114,6 +114,11 @@ impl NandSpec {
         self.page_bytes * self.planes
     }
 
+    /// The same in chunks.
+    pub(super) fn unit_chunks(&self) -> u32 {
+        self.unit_bytes() / CHUNK as u32
+    }
+
     /// # Errors
     /// Which parameter is out of its range, and what that is.
     pub fn check(&self) -> Result<(), String> {

@@ -1,10 +1,14 @@
 //! The drive against times worked out by hand, against what is known of real ones, and against its own invariants.
 
 mod load;
+mod parameters;
+mod properties;
 mod published;
+mod slc;
+mod steady;
 mod timing;
 
-use super::{Nand, NandSpec, State};
+use super::{Nand, NandSpec, SlcSpec, State};
 use crate::link::{Link, LinkSpec};
 
 /// No noise, and round numbers: four dies on two channels, units of 16 KiB, 1000 ns of channel for 4 KiB.

@@ -49,6 +49,8 @@ pub(super) struct Outcome {
     pub(super) bytes: u64,
     pub(super) lengths_ns: Nanos,
     pub(super) latencies: Vec<Nanos>,
+    /// When the last one was done, counted or not.
+    pub(super) last: Nanos,
 }
 
 impl Outcome {
@@ -133,6 +135,7 @@ pub(super) fn run(
         for done in returned.drain(..) {
             let place = done.ticket as usize;
             let (index, since) = (places[place], started[place]);
+            outcomes[index].last = done.at;
             if done.at >= count_from && done.at < end {
                 let outcome = &mut outcomes[index];
                 outcome.bytes += loads[index].bytes;

@@ -1,0 +1,280 @@
+//! One client's connection: its socket, its session, its requests in flight and its replies.
+//!
+//! What it holds is bounded. Data passes through two buffers of fixed size and is never gathered: a write's goes to the
+//! store as it arrives, a read's comes from there as the client takes it. Where too many requests are unanswered, or
+//! the client does not take its replies, nothing more is read from it, and the client's own sending comes to a stop.
+
+use std::collections::VecDeque;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use iogauge_core::Nanos;
+use rustix::io::Errno;
+use rustix::net::{RecvFlags, SendFlags};
+
+use crate::protocol::wire::{self, Refusal};
+use crate::protocol::{Command, Export, MOST_OPTION, Request, Session, Step};
+use crate::store::Store;
+
+/// Bytes of either buffer; more than an option has.
+const BUFFER: usize = 128 << 10;
+const _: () = assert!(BUFFER > MOST_OPTION as usize + wire::OPTION_BYTES);
+
+/// A reply, which is sent as the client takes it.
+#[derive(Debug)]
+struct Reply {
+    cookie: u64,
+    refusal: Option<Refusal>,
+    begun: bool,
+    /// What is still to come of a read's data.
+    offset_bytes: u64,
+    left_bytes: u32,
+}
+
+/// See the module's text. One whose client is gone stays until the drive has returned what was asked of it: so
+/// nobody can have more in flight by coming again.
+#[derive(Debug)]
+pub(crate) struct Connection {
+    socket: Option<OwnedFd>,
+    session: Session,
+    born: Instant,
+    input: Box<[u8]>,
+    /// What of the input is filled and not yet used.
+    unread: std::ops::Range<usize>,
+    output: Vec<u8>,
+    sent: usize,
+    replies: VecDeque<Reply>,
+    /// Requests that the drive has, by their place, and since when.
+    flights: Vec<Option<(Nanos, Request)>>,
+    free: Vec<u32>,
+    /// What went wrong with the data of the write that is arriving.
+    spoiled: Option<Refusal>,
+    /// What was received may hold requests for which there was no room.
+    behind: bool,
+    /// Nothing more will be asked: close when all is answered.
+    finishing: bool,
+}
+
+impl Connection {
+    /// Greets a client, whose socket does not block, and allows it `depth` unanswered requests.
+    pub(crate) fn new(socket: OwnedFd, export: Arc<Export>, depth: u32) -> Self {
+        let mut output = Vec::new();
+        let mut connection = Self {
+            socket: Some(socket),
+            session: Session::new(export, &mut output),
+            born: Instant::now(),
+            input: vec![0; BUFFER].into(),
+            unread: 0..0,
+            output,
+            sent: 0,
+            replies: VecDeque::new(),
+            flights: (0..depth).map(|_| None).collect(),
+            free: (0..depth).rev().collect(),
+            spoiled: None,
+            behind: false,
+            finishing: false,
+        };
+        connection.flush();
+        connection
+    }
+
+    /// The socket, while there is a client.
+    pub(crate) fn socket(&self) -> Option<BorrowedFd<'_>> {
+        self.socket.as_ref().map(AsFd::as_fd)
+    }
+
+    /// Whether nothing is left of it.
+    pub(crate) fn is_gone(&self) -> bool {
+        self.socket.is_none() && self.free.len() == self.flights.len()
+    }
+
+    /// Lets the client go.
+    pub(crate) fn close(&mut self) {
+        self.socket = None;
+        self.input = Box::default();
+        self.unread = 0..0;
+        self.output = Vec::new();
+        self.sent = 0;
+        self.replies = VecDeque::new();
+    }
+
+    /// How long the client still has to come to the point; `None` where it has.
+    pub(crate) fn patience(&self, most: Duration) -> Option<Duration> {
+        let waiting = self.socket.is_some() && !self.session.negotiated();
+        waiting.then(|| most.saturating_sub(self.born.elapsed()))
+    }
+
+    /// Whether one more request may be taken.
+    fn has_room(&self) -> bool {
+        self.free.len() > self.replies.len() && self.output.len() - self.sent < BUFFER
+    }
+
+    /// Whether it makes sense to look for bytes from the client.
+    pub(crate) fn wants_input(&self) -> bool {
+        self.socket.is_some() && !self.finishing && self.has_room() && self.unread.len() < BUFFER
+    }
+
+    /// Whether bytes wait for the client to take them.
+    pub(crate) fn wants_output(&self) -> bool {
+        self.socket.is_some() && (self.sent < self.output.len() || !self.replies.is_empty())
+    }
+
+    /// Whether requests can be taken at once, without anything more from the client.
+    pub(crate) fn wants_turn(&self) -> bool {
+        self.socket.is_some() && !self.finishing && self.behind && self.has_room()
+    }
+
+    /// Takes what the client has sent, at most a buffer.
+    pub(crate) fn receive(&mut self) {
+        self.input.copy_within(self.unread.clone(), 0);
+        self.unread = 0..self.unread.len();
+        let Some(socket) = &self.socket else {
+            return;
+        };
+        let room = &mut self.input[self.unread.end..];
+        match rustix::net::recv(socket, room, RecvFlags::empty()) {
+            // No more comes; what was asked is still answered.
+            Ok((0, _)) => self.finishing = true,
+            Ok((bytes, _)) => self.unread.end += bytes,
+            Err(Errno::AGAIN | Errno::INTR) => {}
+            Err(_) => self.close(),
+        }
+    }
+
+    /// The next request for the drive among what was received; its data is in the store, or the room for it was found.
+    pub(crate) fn next_request(&mut self, store: &mut dyn Store) -> Option<Request> {
+        self.behind = true;
+        while self.socket.is_some() && !self.finishing && self.has_room() {
+            let input = &self.input[self.unread.clone()];
+            let (used, step) = self.session.step(input, &mut self.output);
+            self.unread.start += used;
+            match step {
+                Step::More => {
+                    self.behind = false;
+                    return None;
+                }
+                Step::Again => {}
+                Step::Data {
+                    offset_bytes,
+                    bytes,
+                } => {
+                    if self.spoiled.is_none() {
+                        self.spoiled = store.write(offset_bytes, bytes).err();
+                    }
+                }
+                Step::Refuse { cookie, refusal } => self.refuse(cookie, refusal),
+                Step::Ask(request) => match self.carry_out(request, store) {
+                    Ok(()) => return Some(request),
+                    Err(refusal) => self.refuse(request.cookie, refusal),
+                },
+                Step::Finish => self.finishing = true,
+                Step::Drop => self.close(),
+            }
+        }
+        None
+    }
+
+    /// What a request does to the data. It is done as it comes in: until it is answered, nobody may count on either.
+    fn carry_out(&mut self, request: Request, store: &mut dyn Store) -> Result<(), Refusal> {
+        let (offset, length) = (request.offset_bytes, request.length_bytes);
+        match request.command {
+            Command::Read | Command::Flush => Ok(()),
+            Command::Write => self.spoiled.take().map_or(Ok(()), Err),
+            Command::Trim => store.zero(offset, length, false),
+            Command::Zero { provision } => store.zero(offset, length, provision),
+        }
+    }
+
+    /// Remembers a request that the drive gets at `now`, and says where.
+    pub(crate) fn depart(&mut self, now: Nanos, request: Request) -> u32 {
+        // `next_request` gives one only while there is room.
+        let place = self.free.pop().expect("there is room for it");
+        self.flights[place as usize] = Some((now, request));
+        place
+    }
+
+    /// The drive is done with the request at a place: its answer may go. Says when the drive got it; `None` where the
+    /// client is gone.
+    pub(crate) fn arrive(&mut self, place: u32) -> Option<Nanos> {
+        let (began, request) = self.flights[place as usize].take()?;
+        self.free.push(place);
+        self.socket.as_ref()?;
+        let read = request.command == Command::Read;
+        self.replies.push_back(Reply {
+            cookie: request.cookie,
+            refusal: None,
+            begun: false,
+            offset_bytes: request.offset_bytes,
+            left_bytes: if read { request.length_bytes } else { 0 },
+        });
+        Some(began)
+    }
+
+    fn refuse(&mut self, cookie: u64, refusal: Refusal) {
+        self.replies.push_back(Reply {
+            cookie,
+            refusal: Some(refusal),
+            begun: false,
+            offset_bytes: 0,
+            left_bytes: 0,
+        });
+    }
+
+    /// Sends what there is to send, as far as the client takes it and at most a buffer, so that others have their turn;
+    /// closes where all is done.
+    pub(crate) fn send(&mut self, store: &dyn Store) {
+        // A read that fails after its reply has begun can only be cut off.
+        if self.socket.is_some() && self.fill(store).is_err() {
+            self.close();
+        }
+        self.flush();
+        let idle = self.free.len() == self.flights.len();
+        if self.finishing && idle && !self.wants_output() {
+            self.close();
+        }
+    }
+
+    /// Turns replies into bytes, up to a buffer of them.
+    fn fill(&mut self, store: &dyn Store) -> Result<(), Refusal> {
+        while self.output.len() < BUFFER {
+            let Some(reply) = self.replies.front_mut() else {
+                break;
+            };
+            if !reply.begun {
+                wire::simple_reply(&mut self.output, reply.cookie, reply.refusal);
+                reply.begun = true;
+            }
+            let at = self.output.len();
+            let bytes = reply.left_bytes.min(BUFFER.saturating_sub(at) as u32);
+            self.output.resize(at + bytes as usize, 0);
+            store.read(reply.offset_bytes, &mut self.output[at..])?;
+            reply.offset_bytes += u64::from(bytes);
+            reply.left_bytes -= bytes;
+            if reply.left_bytes == 0 {
+                self.replies.pop_front();
+            }
+        }
+        Ok(())
+    }
+
+    /// Hands bytes to the kernel, as many as it takes.
+    fn flush(&mut self) {
+        let Some(socket) = &self.socket else {
+            return;
+        };
+        let bytes = &self.output[self.sent..];
+        if bytes.is_empty() {
+            return;
+        }
+        match rustix::net::send(socket, bytes, SendFlags::NOSIGNAL) {
+            Ok(taken) => self.sent += taken,
+            Err(Errno::AGAIN | Errno::INTR) => {}
+            Err(_) => self.close(),
+        }
+        if self.sent == self.output.len() {
+            self.output.clear();
+            self.sent = 0;
+        }
+    }
+}

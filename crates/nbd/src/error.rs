@@ -1,0 +1,140 @@
+//! Everything that can keep a drive model from being served, each with its remedy.
+//!
+//! What a client does wrong is not here: it is answered, or its connection closed.
+
+use std::io;
+use std::net::SocketAddr;
+
+use crate::bias::Bias;
+
+/// Why a model cannot be served. [`Error::hint`] has the remedy.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// The socket cannot be had.
+    #[error("{address}: cannot be listened on: {cause}")]
+    Listen {
+        /// Path or address.
+        address: String,
+        /// What the kernel said.
+        cause: io::Error,
+    },
+    /// Something that is not a socket lies where the socket is to be.
+    #[error("{path}: is there already, and no socket")]
+    NotASocket {
+        /// Where.
+        path: String,
+    },
+    /// Somebody listens there.
+    #[error("{path}: somebody listens there already")]
+    InUse {
+        /// Where.
+        path: String,
+    },
+    /// Other machines could reach the address, and nobody asked for that.
+    #[error("{address}: other machines could reach it")]
+    NotLoopback {
+        /// The address.
+        address: SocketAddr,
+    },
+    /// The drive's parameters do not make a drive.
+    #[error("drive: {cause}")]
+    Model {
+        /// Which, and why.
+        cause: String,
+    },
+    /// The export is not a part of the drive.
+    #[error(
+        "an export of {size_bytes} bytes: not a positive multiple of 512 up to the drive's {capacity_bytes}"
+    )]
+    Size {
+        /// The size asked for.
+        size_bytes: u64,
+        /// The drive's.
+        capacity_bytes: u64,
+    },
+    /// The export's name is too long.
+    #[error("an export's name of {length} bytes")]
+    Name {
+        /// Its length.
+        length: usize,
+    },
+    /// Something lies where the data is to be.
+    #[error("{path}: is there already, and not a file of {size_bytes} bytes")]
+    Occupied {
+        /// Where.
+        path: String,
+        /// The size of the export.
+        size_bytes: u64,
+    },
+    /// The file for the data cannot be had.
+    #[error("{path}: cannot hold the data: {cause}")]
+    Data {
+        /// The file.
+        path: String,
+        /// What the kernel said.
+        cause: io::Error,
+    },
+    /// What a program would wait is not what the model says.
+    #[error(
+        "at a dilation of {dilate} a program would see {:.0} % more than the model's {} ns a read: it waits {} ns more",
+        bias.fraction * 100.0, bias.drive_ns, bias.overhead_ns
+    )]
+    TooBiased {
+        /// The bias.
+        bias: Bias,
+        /// The dilation asked for.
+        dilate: u32,
+        /// One that would do.
+        enough: u32,
+    },
+    /// A system call failed that never should.
+    #[error("{call} failed: {cause}")]
+    Call {
+        /// What was tried.
+        call: &'static str,
+        /// What the kernel said.
+        cause: io::Error,
+    },
+}
+
+impl Error {
+    /// What to do about it.
+    ///
+    /// ```
+    /// let refused = iogauge_nbd::Error::InUse { path: "socket".into() };
+    /// assert!(refused.hint().unwrap().contains("another path"));
+    /// ```
+    pub fn hint(&self) -> Option<String> {
+        let text = match self {
+            Error::Listen { cause, .. } => match cause.kind() {
+                io::ErrorKind::NotFound => "make the directory first".into(),
+                io::ErrorKind::PermissionDenied => "choose a directory that you may write to".into(),
+                io::ErrorKind::InvalidInput | io::ErrorKind::InvalidFilename => "the path of a socket has at most 107 bytes: choose a shorter one".into(),
+                io::ErrorKind::AddrInUse => "choose another port".into(),
+                io::ErrorKind::AddrNotAvailable => "name an address of this machine".into(),
+                _ => "choose another place".into(),
+            },
+            Error::NotASocket { .. } => "choose another path, or move away what lies there".into(),
+            Error::InUse { .. } => "choose another path, or stop who listens there".into(),
+            Error::NotLoopback { .. } => {
+                "use 127.0.0.1 or a socket; --allow-remote lets in whoever can reach the port, to read and write".into()
+            }
+            Error::Size { capacity_bytes, .. } => format!("--size={capacity_bytes} or less, in whole sectors of 512 bytes"),
+            Error::Name { .. } => "use a name of at most 255 bytes".into(),
+            Error::Occupied { .. } => "name a new file, or one that held the data of an export of this size".into(),
+            Error::Data { cause, .. } => match cause.kind() {
+                io::ErrorKind::WouldBlock => "another server uses it: stop that, or name another file".into(),
+                io::ErrorKind::PermissionDenied => "choose a place that you may write to".into(),
+                io::ErrorKind::NotFound => "make the directory first; a read-only export needs a file that is there".into(),
+                _ => "name another file".into(),
+            },
+            Error::TooBiased { enough, .. } => {
+                format!("--dilate={enough}, and divide by it what the program measures")
+            }
+            Error::Model { .. } => "mend the model's file".into(),
+            Error::Call { .. } => return None,
+        };
+        Some(text)
+    }
+}

@@ -1,0 +1,35 @@
+//! Serves a drive model to other programs by NBD: what they wait is what the model says, times a factor.
+//!
+//! A request reaches the drive at its virtual arrival, and its reply leaves when real time has come as far. Programs
+//! on a shared machine sleep and wake within tens of microseconds, longer than a fast drive takes; so time is dilated,
+//! and what a program measures is divided by the factor again. What bias is left is measured at the start.
+//!
+//! One thread owns drive, data and connections. What a client can make it hold is bounded, whatever the client sends:
+//! see [`Limits`]. The data is real: what was written is read back.
+//!
+//! What it does not do: TLS, structured replies, more than one export, or catching signals, which are the caller's.
+//!
+//! Source: models.md ("Serving a modelled drive to other programs (NBD)"); the protocol is that of doc/proto.md in
+//! github.com/NetworkBlockDevice/nbd.
+
+#![forbid(unsafe_code)]
+
+mod bias;
+pub mod client;
+mod connection;
+mod error;
+mod listen;
+mod pace;
+pub mod protocol;
+mod reactor;
+mod server;
+pub mod store;
+mod summary;
+mod timely;
+
+pub use bias::{Bias, MOST_BIAS};
+pub use error::Error;
+pub use listen::Listen;
+pub use reactor::Limits;
+pub use server::{Config, Data, Server};
+pub use summary::Summary;

@@ -1,0 +1,298 @@
+//! The server's side of NBD as a state machine: bytes in, steps and bytes out. No socket, no clock, no data kept.
+//!
+//! It is fed a slice of what has arrived and says how much of it one step used up; how the bytes were cut on their way
+//! makes no difference. It holds nothing of what it is fed, so nothing that a client sends can make it grow.
+//!
+//! Fixed newstyle negotiation, simple replies, one export under its name and under the empty one.
+//!
+//! Source: doc/proto.md in github.com/NetworkBlockDevice/nbd.
+
+mod options;
+pub mod wire;
+
+use std::sync::Arc;
+
+use wire::{Fields, Refusal};
+
+/// Most bytes that a read, a write, or zeroes that take up space may ask for: what the protocol calls portable.
+pub const MOST_PAYLOAD: u32 = 32 << 20;
+
+/// Most bytes of an option's data. Names are at most 4096 bytes long; whoever sends more is up to something else.
+pub const MOST_OPTION: u32 = 8 << 10;
+
+/// Requests are whole sectors of so many bytes, as a drive's are.
+pub const SECTOR: u32 = 512;
+
+/// What is offered.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Export {
+    /// Its one name beside the empty one, at most 255 bytes.
+    pub name: String,
+    /// Its size, positive, a multiple of [`SECTOR`].
+    pub size_bytes: u64,
+    /// Nothing may be written or trimmed.
+    pub read_only: bool,
+}
+
+/// What a request does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Command {
+    /// Read.
+    Read,
+    /// Write; its data went before.
+    Write,
+    /// The data is no longer needed.
+    Trim,
+    /// Write zeroes.
+    Zero {
+        /// They are to take up space, so that later writes have it.
+        provision: bool,
+    },
+    /// What was written is to stay.
+    Flush,
+}
+
+/// A request that may be carried out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Request {
+    /// The client's name for it.
+    pub cookie: u64,
+    /// What to do.
+    pub command: Command,
+    /// Where: whole sectors, within the export. Zero for a flush.
+    pub offset_bytes: u64,
+    /// How much: positive, whole sectors. Zero for a flush.
+    pub length_bytes: u32,
+    /// The reply waits until the data is where it stays.
+    pub fua: bool,
+}
+
+/// What became of some of the bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Step<'a> {
+    /// Nothing; more bytes are needed first.
+    More,
+    /// They were dealt with.
+    Again,
+    /// Part of a write's data, whose request follows.
+    Data {
+        /// Where it belongs, within the export.
+        offset_bytes: u64,
+        /// The data, not empty.
+        bytes: &'a [u8],
+    },
+    /// A request.
+    Ask(Request),
+    /// A request that is to be answered with an error.
+    Refuse {
+        /// The client's name for it.
+        cookie: u64,
+        /// Why.
+        refusal: Refusal,
+    },
+    /// The client ends the session: answer what was asked, then close.
+    Finish,
+    /// The client breaks the rules: close.
+    Drop,
+}
+
+#[derive(Debug)]
+enum Phase {
+    /// The client's flags come next.
+    Flags,
+    /// An option comes next.
+    Options { no_zeroes: bool },
+    /// A request comes next.
+    Requests,
+    /// A write's data comes next; so much of it was taken.
+    Payload {
+        request: Request,
+        taken: u32,
+        refusal: Option<Refusal>,
+    },
+    /// Nothing more is taken.
+    Over(Step<'static>),
+}
+
+/// One client's session.
+#[derive(Debug)]
+pub struct Session {
+    export: Arc<Export>,
+    phase: Phase,
+}
+
+impl Session {
+    /// Begins a session, and appends the greeting to `output`.
+    pub fn new(export: Arc<Export>, output: &mut Vec<u8>) -> Self {
+        wire::greeting(output);
+        Self {
+            export,
+            phase: Phase::Flags,
+        }
+    }
+
+    /// Whether requests may be made yet.
+    pub fn negotiated(&self) -> bool {
+        matches!(self.phase, Phase::Requests | Phase::Payload { .. })
+    }
+
+    /// Takes one step: how many bytes of `input` it used up, and what they were. Replies to options, at most 1 KiB a
+    /// step, are appended to `output`. An input of [`MOST_OPTION`] bytes and a header always leads to a step.
+    pub fn step<'a>(&mut self, input: &'a [u8], output: &mut Vec<u8>) -> (usize, Step<'a>) {
+        match self.phase {
+            Phase::Flags => self.flags(input),
+            Phase::Options { no_zeroes } => self.option(no_zeroes, input, output),
+            Phase::Requests => self.request(input),
+            Phase::Payload {
+                request,
+                taken,
+                refusal,
+            } => self.payload(input, request, taken, refusal),
+            Phase::Over(step) => (0, step),
+        }
+    }
+
+    fn over(&mut self, used: usize, step: Step<'static>) -> (usize, Step<'static>) {
+        self.phase = Phase::Over(step);
+        (used, step)
+    }
+
+    fn flags(&mut self, input: &[u8]) -> (usize, Step<'static>) {
+        if input.len() < 4 {
+            return (0, Step::More);
+        }
+        let flags = Fields(input).u32();
+        if flags & !(wire::FIXED_NEWSTYLE | wire::NO_ZEROES) != 0 {
+            return self.over(4, Step::Drop);
+        }
+        let no_zeroes = flags & wire::NO_ZEROES != 0;
+        self.phase = Phase::Options { no_zeroes };
+        (4, Step::Again)
+    }
+
+    fn request(&mut self, input: &[u8]) -> (usize, Step<'static>) {
+        if input.len() < wire::REQUEST_BYTES {
+            return (0, Step::More);
+        }
+        let mut fields = Fields(input);
+        let (magic, flags, command) = (fields.u32(), fields.u16(), fields.u16());
+        let (cookie, offset_bytes, length_bytes) = (fields.u64(), fields.u64(), fields.u32());
+        let used = wire::REQUEST_BYTES;
+        // What follows the header of an oversized write cannot be told from requests, or is not worth reading.
+        let oversized = command == wire::CMD_WRITE && length_bytes > MOST_PAYLOAD;
+        if magic != wire::REQUEST || oversized {
+            return self.over(used, Step::Drop);
+        }
+        if command == wire::CMD_DISC {
+            return self.over(used, Step::Finish);
+        }
+        let request = |command| Request {
+            cookie,
+            command,
+            offset_bytes,
+            length_bytes,
+            fua: flags & wire::FLAG_FUA != 0,
+        };
+        let asked = meaning(command, flags)
+            .map(request)
+            .and_then(|request| self.check(request));
+        if command == wire::CMD_WRITE {
+            self.phase = Phase::Payload {
+                request: request(Command::Write),
+                taken: 0,
+                refusal: asked.err(),
+            };
+            return (used, Step::Again);
+        }
+        let step = match asked {
+            Ok(request) => Step::Ask(request),
+            Err(refusal) => Step::Refuse { cookie, refusal },
+        };
+        (used, step)
+    }
+
+    /// Whether a request fits the export.
+    fn check(&self, request: Request) -> Result<Request, Refusal> {
+        let (offset, length) = (request.offset_bytes, request.length_bytes);
+        let harmless = matches!(request.command, Command::Read | Command::Flush);
+        if self.export.read_only && !harmless {
+            return Err(Refusal::NotPermitted);
+        }
+        let beyond = match request.command {
+            Command::Flush if offset != 0 || length != 0 => return Err(Refusal::Invalid),
+            Command::Flush => return Ok(request),
+            Command::Read if length > MOST_PAYLOAD => return Err(Refusal::Invalid),
+            Command::Zero { provision: true } if length > MOST_PAYLOAD => {
+                return Err(Refusal::Overflow);
+            }
+            Command::Read | Command::Trim => Refusal::Invalid,
+            Command::Write | Command::Zero { .. } => Refusal::NoSpace,
+        };
+        let sectors = u64::from(SECTOR);
+        if length == 0 || !length.is_multiple_of(SECTOR) || !offset.is_multiple_of(sectors) {
+            return Err(Refusal::Invalid);
+        }
+        match offset.checked_add(u64::from(length)) {
+            Some(end) if end <= self.export.size_bytes => Ok(request),
+            _ => Err(beyond),
+        }
+    }
+
+    /// Data of a write. That of a refused one is passed over, so that what follows is read as requests again.
+    fn payload<'a>(
+        &mut self,
+        input: &'a [u8],
+        request: Request,
+        taken: u32,
+        refusal: Option<Refusal>,
+    ) -> (usize, Step<'a>) {
+        let left = request.length_bytes - taken;
+        if left == 0 {
+            self.phase = Phase::Requests;
+            let cookie = request.cookie;
+            let refused = refusal.map(|refusal| Step::Refuse { cookie, refusal });
+            return (0, refused.unwrap_or(Step::Ask(request)));
+        }
+        if input.is_empty() {
+            return (0, Step::More);
+        }
+        let bytes = &input[..input.len().min(left as usize)];
+        self.phase = Phase::Payload {
+            request,
+            taken: taken + bytes.len() as u32,
+            refusal,
+        };
+        let step = match refusal {
+            Some(_) => Step::Again,
+            None => Step::Data {
+                offset_bytes: request.offset_bytes + u64::from(taken),
+                bytes,
+            },
+        };
+        (bytes.len(), step)
+    }
+}
+
+/// What a command is, given flags that it may carry. All may be forced to last, reads too: clients are known to do so.
+fn meaning(command: u16, flags: u16) -> Result<Command, Refusal> {
+    let provision = flags & wire::FLAG_NO_HOLE != 0;
+    let (command, known) = match command {
+        wire::CMD_READ => (Command::Read, wire::FLAG_FUA),
+        wire::CMD_WRITE => (Command::Write, wire::FLAG_FUA),
+        wire::CMD_FLUSH => (Command::Flush, wire::FLAG_FUA),
+        wire::CMD_TRIM => (Command::Trim, wire::FLAG_FUA),
+        wire::CMD_WRITE_ZEROES => {
+            let known = wire::FLAG_FUA | wire::FLAG_NO_HOLE;
+            (Command::Zero { provision }, known)
+        }
+        _ => return Err(Refusal::Invalid),
+    };
+    if flags & !known == 0 {
+        Ok(command)
+    } else {
+        Err(Refusal::Invalid)
+    }
+}
+
+#[cfg(test)]
+mod tests;

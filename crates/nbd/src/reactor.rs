@@ -1,0 +1,312 @@
+//! The loop that serves: one thread, which owns the drive, the data and all connections.
+//!
+//! It sleeps until bytes come or the next reply is nearly due, looks again and again for the last stretch, and sends
+//! each reply at the first look after its instant. With nothing in flight it only sleeps.
+
+use std::io;
+use std::os::fd::{AsFd, OwnedFd};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use iogauge_core::{Kind, Nanos};
+use iogauge_model::{Access, Drive, Returned};
+use rustix::event::{PollFd, PollFlags, poll};
+use rustix::io::Errno;
+
+use crate::connection::Connection;
+use crate::error::Error;
+use crate::listen::Listener;
+use crate::pace::{Pace, sharpen_timer, timespec};
+use crate::protocol::{Command, Export, Request};
+use crate::store::Store;
+use crate::summary::{Lateness, Summary};
+use crate::timely::Timely;
+
+/// The longest sleep: how late it is noticed that the end was asked for.
+const LOOK: Duration = Duration::from_millis(50);
+/// How long nobody is let in after the kernel had no descriptor left.
+const PAUSE: Duration = Duration::from_millis(100);
+
+/// What clients may take up. A connection holds two buffers of 128 KiB, whatever its client sends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// Connections at one time; more are closed at once.
+    pub connections: u32,
+    /// Unanswered requests of a connection; nothing more is read from it then.
+    pub depth: u32,
+    /// How long a client may negotiate.
+    pub negotiation: Duration,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            connections: 64,
+            depth: 256,
+            negotiation: Duration::from_secs(10),
+        }
+    }
+}
+
+/// See the module's text.
+pub(crate) struct Reactor<D> {
+    pub(crate) drive: Timely<D>,
+    pub(crate) store: Box<dyn Store>,
+    pub(crate) export: Arc<Export>,
+    pub(crate) limits: Limits,
+    pub(crate) dilate: u32,
+    /// How long before a reply is due the loop stops sleeping.
+    pub(crate) spin: Duration,
+}
+
+impl<D: Drive> Reactor<D> {
+    /// Serves whoever comes in by `listener`, and those who are `here`, until `stop` is set.
+    pub(crate) fn serve(
+        &mut self,
+        listener: Option<&Listener>,
+        here: Vec<OwnedFd>,
+        stop: &AtomicBool,
+    ) -> Result<Summary, Error> {
+        sharpen_timer();
+        let mut serving = Serving {
+            pace: Pace::new(self.dilate),
+            connections: Vec::new(),
+            returned: Vec::new(),
+            ready: Vec::new(),
+            lateness: Lateness::default(),
+            accept_from: Instant::now(),
+            summary: Summary::default(),
+            reactor: self,
+        };
+        for socket in here {
+            serving.let_in(socket);
+        }
+        while !stop.load(Ordering::Relaxed) {
+            serving.sleep(listener)?;
+            serving.turn(listener);
+        }
+        let mut summary = serving.summary;
+        serving.lateness.conclude(&mut summary);
+        Ok(summary)
+    }
+}
+
+/// The loop under way. A connection's index is the upper half of its tickets, the request's place the lower.
+struct Serving<'a, D> {
+    reactor: &'a mut Reactor<D>,
+    pace: Pace,
+    connections: Vec<Option<Connection>>,
+    returned: Vec<Returned>,
+    /// What the last sleep found ready; the listener, if any, comes last.
+    ready: Vec<(usize, PollFlags)>,
+    lateness: Lateness,
+    accept_from: Instant,
+    summary: Summary,
+}
+
+impl<D: Drive> Serving<'_, D> {
+    /// Sleeps until there is something to do, or it is nearly time.
+    fn sleep(&mut self, listener: Option<&Listener>) -> Result<(), Error> {
+        let nap = self.nap();
+        let mut indices = Vec::with_capacity(self.connections.len() + 1);
+        let mut fds = Vec::with_capacity(self.connections.len() + 1);
+        for (index, connection) in self.connections.iter().enumerate() {
+            let Some(connection) = connection else {
+                continue;
+            };
+            let Some(socket) = connection.socket() else {
+                continue;
+            };
+            let mut wanted = PollFlags::empty();
+            wanted.set(PollFlags::IN, connection.wants_input());
+            wanted.set(PollFlags::OUT, connection.wants_output());
+            indices.push(index);
+            fds.push(PollFd::from_borrowed_fd(socket, wanted));
+        }
+        if let Some(listener) = listener
+            && Instant::now() >= self.accept_from
+        {
+            indices.push(usize::MAX);
+            fds.push(PollFd::from_borrowed_fd(listener.as_fd(), PollFlags::IN));
+        }
+        self.ready.clear();
+        match poll(&mut fds, Some(&timespec(nap))) {
+            // A signal: whoever catches it may have set `stop`.
+            Err(Errno::INTR) => return Ok(()),
+            Err(cause) => {
+                return Err(Error::Call {
+                    call: "poll",
+                    cause: cause.into(),
+                });
+            }
+            Ok(_) => {}
+        }
+        let found = indices
+            .iter()
+            .zip(&fds)
+            .map(|(&index, fd)| (index, fd.revents()));
+        self.ready
+            .extend(found.filter(|(_, flags)| !flags.is_empty()));
+        Ok(())
+    }
+
+    /// How long nothing can be due.
+    fn nap(&self) -> Duration {
+        if self
+            .connections
+            .iter()
+            .flatten()
+            .any(Connection::wants_turn)
+        {
+            return Duration::ZERO;
+        }
+        let reply = self.reactor.drive.next_event();
+        let reply = reply.map(|at| self.pace.until(at).saturating_sub(self.reactor.spin));
+        let most = self.reactor.limits.negotiation;
+        let patience = self.connections.iter().flatten();
+        let patience = patience.filter_map(|connection| connection.patience(most));
+        patience.chain(reply).fold(LOOK, Duration::min)
+    }
+
+    /// One turn: what is due goes out, what has come in goes to the drive.
+    fn turn(&mut self, listener: Option<&Listener>) {
+        self.settle();
+        for (index, flags) in std::mem::take(&mut self.ready) {
+            match self.connections.get_mut(index) {
+                Some(Some(connection)) => attend(connection, flags),
+                Some(None) => {}
+                None => self.welcome(listener),
+            }
+        }
+        for index in 0..self.connections.len() {
+            self.work(index);
+        }
+        self.settle();
+    }
+
+    /// Takes what the drive is done with by now, sends the replies, and says which instant that was.
+    fn settle(&mut self) -> Nanos {
+        let now = self.pace.now();
+        let mut returned = std::mem::take(&mut self.returned);
+        while self.reactor.drive.next_event().is_some_and(|at| at <= now) {
+            self.reactor.drive.advance(now, &mut returned);
+            for done in returned.drain(..) {
+                self.answer(done);
+            }
+        }
+        self.returned = returned;
+        now
+    }
+
+    /// The drive is done with a request: its reply goes, and is late by as much as it is.
+    fn answer(&mut self, done: Returned) {
+        let (index, place) = ((done.ticket >> 32) as usize, done.ticket as u32);
+        let Some(connection) = &mut self.connections[index] else {
+            return;
+        };
+        let Some(began) = connection.arrive(place) else {
+            return;
+        };
+        connection.send(&*self.reactor.store);
+        let late = self.pace.since(done.at).as_nanos() as Nanos;
+        let expected = done.at.saturating_sub(began);
+        let expected = expected.saturating_mul(self.reactor.dilate.into());
+        self.lateness.record(late, expected);
+    }
+
+    /// Takes a connection's requests to the drive, and its refusals back; forgets it where it is over.
+    fn work(&mut self, index: usize) {
+        let Some(connection) = &mut self.connections[index] else {
+            return;
+        };
+        let most = self.reactor.limits.negotiation;
+        if connection.patience(most) == Some(Duration::ZERO) {
+            connection.close();
+        }
+        while self.take_request(index) {}
+        if let Some(connection) = &mut self.connections[index] {
+            connection.send(&*self.reactor.store);
+            if connection.is_gone() {
+                self.connections[index] = None;
+            }
+        }
+    }
+
+    /// Takes a connection's next request to the drive, if it has one.
+    fn take_request(&mut self, index: usize) -> bool {
+        // A drive is asked for what it was done with before it is given more.
+        let now = self.settle();
+        let Some(connection) = &mut self.connections[index] else {
+            return false;
+        };
+        let Some(request) = connection.next_request(&mut *self.reactor.store) else {
+            return false;
+        };
+        let ticket = (index as u64) << 32 | u64::from(connection.depart(now, request));
+        self.reactor.drive.submit(now, access(ticket, request));
+        self.summary.asked(request);
+        true
+    }
+
+    /// Lets in whoever waits, as far as there is room.
+    fn welcome(&mut self, listener: Option<&Listener>) {
+        let Some(listener) = listener else {
+            return;
+        };
+        // No more in one turn than there are places, so that others are served in between.
+        for _ in 0..self.reactor.limits.connections {
+            match listener.accept() {
+                Ok(socket) => self.let_in(socket),
+                Err(cause) if cause.kind() == io::ErrorKind::WouldBlock => break,
+                // Nothing but waiting helps: the client stays in the queue, which would else be looked at all the time.
+                Err(_) => {
+                    self.accept_from = Instant::now() + PAUSE;
+                    break;
+                }
+            }
+        }
+    }
+
+    fn let_in(&mut self, socket: OwnedFd) {
+        let places = self.reactor.limits.connections as usize;
+        let free = self.connections.iter().position(Option::is_none);
+        if free.is_none() && self.connections.len() == places {
+            self.summary.turned_away += 1;
+            return;
+        }
+        let export = Arc::clone(&self.reactor.export);
+        let connection = Connection::new(socket, export, self.reactor.limits.depth);
+        self.summary.connections += 1;
+        match free {
+            Some(index) => self.connections[index] = Some(connection),
+            None => self.connections.push(Some(connection)),
+        }
+    }
+}
+
+/// Reads from a client, or notices that it is gone for good: then nobody is left to answer.
+fn attend(connection: &mut Connection, flags: PollFlags) {
+    if flags.contains(PollFlags::IN) {
+        connection.receive();
+    } else if flags.intersects(PollFlags::HUP | PollFlags::ERR | PollFlags::NVAL) {
+        connection.close();
+    }
+}
+
+/// What a request is to the drive. Zeroes are trimmed, unless they are to take up space.
+fn access(ticket: u64, request: Request) -> Access {
+    let kind = match request.command {
+        Command::Read => Kind::Read,
+        Command::Write | Command::Zero { provision: true } => Kind::Write,
+        Command::Trim | Command::Zero { provision: false } => Kind::Trim,
+        Command::Flush => Kind::Sync,
+    };
+    Access {
+        ticket,
+        kind,
+        offset_bytes: request.offset_bytes,
+        length_bytes: request.length_bytes,
+        durable: request.fua && matches!(kind, Kind::Write | Kind::Trim),
+    }
+}

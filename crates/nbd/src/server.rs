@@ -1,0 +1,165 @@
+//! A drive model, ready to be served.
+
+use std::net::SocketAddr;
+use std::num::NonZeroU32;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+use iogauge_model::{Device, DriveSpec};
+
+use serde::Deserialize;
+
+use crate::bias::{Bias, MOST_BIAS};
+use crate::error::Error;
+use crate::listen::{Listen, Listener};
+use crate::pace;
+use crate::protocol::{Export, SECTOR};
+use crate::reactor::{Limits, Reactor};
+use crate::store::{FileStore, MemoryStore, Store};
+use crate::summary::Summary;
+use crate::timely::Timely;
+
+/// Most bytes of an export's name.
+const LONGEST_NAME: usize = 255;
+
+/// Where the data is kept.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Data {
+    /// In memory, at most so many bytes; writes beyond find no room.
+    Memory {
+        /// Bytes of data, in pages of 4 KiB.
+        limit_bytes: u64,
+    },
+    /// In a sparse file, which is made, or is there from before with the export's size.
+    File(PathBuf),
+}
+
+/// How a model is served.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Config {
+    /// Where clients come in.
+    pub listen: Listen,
+    /// The export's name, at most 255 bytes; the empty name always means it too.
+    pub name: String,
+    /// Bytes of the export, whole sectors of 512; `None`: the drive's capacity.
+    pub size_bytes: Option<u64>,
+    /// Where the data is kept.
+    pub data: Data,
+    /// So many real nanoseconds are one of the drive's.
+    pub dilate: NonZeroU32,
+    /// Nothing may be written or trimmed.
+    pub read_only: bool,
+    /// What clients may take up.
+    #[serde(skip)]
+    pub limits: Limits,
+}
+
+impl Config {
+    /// All of a drive on a socket, with up to 1 GiB of data in memory, a hundred times slower than the model.
+    pub fn new(listen: Listen, name: impl Into<String>) -> Self {
+        Self {
+            listen,
+            name: name.into(),
+            size_bytes: None,
+            data: Data::Memory {
+                limit_bytes: 1 << 30,
+            },
+            dilate: NonZeroU32::new(100).expect("a hundred is not zero"),
+            read_only: false,
+            limits: Limits::default(),
+        }
+    }
+}
+
+/// A drive model on a socket. Clients may connect from now on; they are answered once it is served.
+pub struct Server {
+    listener: Listener,
+    reactor: Reactor<Device>,
+    bias: Bias,
+}
+
+impl Server {
+    /// Makes everything ready, and measures what programs will see beside the model; that takes up to half a second.
+    /// The drive is made twice: one is served, the other asked how long a read takes.
+    ///
+    /// # Errors
+    /// Where there is no such drive, socket or data cannot be had, or the bias is too large.
+    pub fn bind(config: &Config, spec: &DriveSpec, seed: u64) -> Result<Self, Error> {
+        let make = || Device::new(spec, seed).map_err(|cause| Error::Model { cause });
+        let drive = make()?;
+        let capacity_bytes = drive.capacity_bytes();
+        let size_bytes = config.size_bytes.unwrap_or(capacity_bytes);
+        let whole = size_bytes.is_multiple_of(SECTOR.into());
+        if !whole || size_bytes == 0 || size_bytes > capacity_bytes {
+            return Err(Error::Size {
+                size_bytes,
+                capacity_bytes,
+            });
+        }
+        if config.name.len() > LONGEST_NAME {
+            return Err(Error::Name {
+                length: config.name.len(),
+            });
+        }
+        let listener = Listener::bind(&config.listen)?;
+        let dilate = config.dilate.get();
+        let spin = pace::lateness_of_polls();
+        let bias = Bias::measure(make()?, size_bytes, dilate, &config.listen, spin)?;
+        if bias.fraction > MOST_BIAS {
+            return Err(Error::TooBiased {
+                bias,
+                dilate,
+                enough: bias.enough(MOST_BIAS),
+            });
+        }
+        let store: Box<dyn Store> = match &config.data {
+            Data::Memory { limit_bytes } => Box::new(MemoryStore::new(*limit_bytes)),
+            Data::File(path) => Box::new(FileStore::open(path, size_bytes, config.read_only)?),
+        };
+        let name = config.name.clone();
+        let reactor = Reactor {
+            drive: Timely::new(drive),
+            store,
+            export: Arc::new(Export {
+                name,
+                size_bytes,
+                read_only: config.read_only,
+            }),
+            limits: config.limits,
+            dilate,
+            spin,
+        };
+        Ok(Self {
+            listener,
+            reactor,
+            bias,
+        })
+    }
+
+    /// What programs will see beside the model.
+    pub fn bias(&self) -> Bias {
+        self.bias
+    }
+
+    /// What is exported.
+    pub fn export(&self) -> &Export {
+        &self.reactor.export
+    }
+
+    /// The TCP address, whose port may have been chosen by the kernel; `None` on a socket's path.
+    pub fn address(&self) -> Option<SocketAddr> {
+        self.listener.address()
+    }
+
+    /// Serves until `stop` is set, which is noticed within 50 ms; then connections are closed and the socket is removed.
+    /// Virtual time begins with the call.
+    ///
+    /// # Errors
+    /// Where the kernel does not let it wait.
+    pub fn serve(mut self, stop: &AtomicBool) -> Result<Summary, Error> {
+        self.reactor.serve(Some(&self.listener), Vec::new(), stop)
+    }
+}

@@ -1,0 +1,100 @@
+//! Both stores against a plain vector, and what they refuse.
+
+use proptest::prelude::*;
+
+use super::{FileStore, MemoryStore, Store};
+use crate::error::Error;
+use crate::protocol::wire::Refusal;
+
+const SIZE: usize = 64 << 10;
+
+#[derive(Clone, Debug)]
+enum Op {
+    Write(usize, usize, u8),
+    Zero(usize, usize, bool),
+}
+
+fn ops() -> impl Strategy<Value = Vec<Op>> {
+    let range = (0..SIZE, 0..SIZE).prop_map(|(a, b)| (a.min(b), a.max(b) + 1));
+    let write = (range.clone(), 1u8..).prop_map(|((from, to), byte)| Op::Write(from, to, byte));
+    let zero = (range, any::<bool>()).prop_map(|((from, to), hold)| Op::Zero(from, to, hold));
+    prop::collection::vec(prop_oneof![write, zero], 1..20)
+}
+
+fn agrees(store: &mut dyn Store, ops: &[Op]) {
+    let mut plain = vec![0u8; SIZE];
+    for op in ops {
+        match *op {
+            Op::Write(from, to, byte) => {
+                plain[from..to].fill(byte);
+                store.write(from as u64, &plain[from..to]).unwrap();
+            }
+            Op::Zero(from, to, provision) => {
+                plain[from..to].fill(0);
+                store
+                    .zero(from as u64, (to - from) as u32, provision)
+                    .unwrap();
+            }
+        }
+        let mut seen = vec![0xee; SIZE];
+        store.read(0, &mut seen).unwrap();
+        assert!(seen == plain);
+    }
+}
+
+proptest! {
+    #[test]
+    fn both_hold_what_a_vector_holds(ops in ops()) {
+        agrees(&mut MemoryStore::new(SIZE as u64), &ops);
+        let place = tempfile::tempdir().unwrap();
+        agrees(&mut FileStore::open(&place.path().join("data"), SIZE as u64, false).unwrap(), &ops);
+    }
+}
+
+#[test]
+fn memory_holds_no_more_than_its_limit() {
+    let mut store = MemoryStore::new(8192);
+    store.write(1 << 40, &[1; 8192]).unwrap();
+    assert_eq!(store.write(0, &[1; 512]), Err(Refusal::NoSpace));
+    assert_eq!(store.zero(0, 4096, true), Err(Refusal::NoSpace));
+    store.zero(0, u32::MAX, false).unwrap();
+    store.write(1 << 40, &[2; 8192]).unwrap();
+    assert_eq!(store.held_bytes(), 8192);
+    // Trimmed, it has room again.
+    store.zero(1 << 40, 4096, false).unwrap();
+    store.write(0, &[1; 512]).unwrap();
+    assert_eq!(store.held_bytes(), 8192);
+}
+
+#[test]
+fn a_file_is_sparse_kept_and_served_once() {
+    use std::os::unix::fs::MetadataExt;
+    let place = tempfile::tempdir().unwrap();
+    let path = place.path().join("data");
+    let size = 1 << 30;
+    let mut store = FileStore::open(&path, size, false).unwrap();
+    store.write(size - 512, &[7; 512]).unwrap();
+    assert!(std::fs::metadata(&path).unwrap().blocks() * 512 < 1 << 20);
+    assert!(matches!(
+        FileStore::open(&path, size, false),
+        Err(Error::Data { .. })
+    ));
+    drop(store);
+    let mut bytes = [0; 512];
+    let again = FileStore::open(&path, size, false).unwrap();
+    again.read(size - 512, &mut bytes).unwrap();
+    assert_eq!(bytes, [7; 512]);
+}
+
+#[test]
+fn what_is_not_ours_is_not_written_to() {
+    let place = tempfile::tempdir().unwrap();
+    let path = place.path().join("data");
+    std::fs::write(&path, "dear").unwrap();
+    for path in [path.as_path(), place.path(), "/dev/null".as_ref()] {
+        let refused = FileStore::open(path, 512, false).unwrap_err();
+        assert!(matches!(refused, Error::Occupied { .. }), "{refused}");
+        assert!(refused.hint().unwrap().contains("new file"));
+    }
+    assert_eq!(std::fs::read(&path).unwrap(), b"dear");
+}

@@ -1,0 +1,117 @@
+//! What was served, and how late replies were: sent after their instant, by real time.
+
+use iogauge_core::Nanos;
+use iogauge_core::recorder::{Histogram, Merged};
+use serde::Serialize;
+
+use crate::protocol::{Command, Request};
+
+/// What was served.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+pub struct Summary {
+    /// Clients that were let in.
+    pub connections: u64,
+    /// Clients that found no place.
+    pub turned_away: u64,
+    /// Requests that the drive was given.
+    pub requests: u64,
+    /// Bytes of the reads among them.
+    pub read_bytes: u64,
+    /// Bytes of the writes among them; zeroes count where they take up space.
+    pub written_bytes: u64,
+    /// How late half of the replies were at most, real ns.
+    pub late_p50_ns: Nanos,
+    /// The same of 99 in 100.
+    pub late_p99_ns: Nanos,
+    /// The latest.
+    pub late_most_ns: Nanos,
+    /// The median of lateness over what the model said that the request takes, dilated; fraction.
+    pub late_p50: f64,
+    /// The same at 99 in 100.
+    pub late_p99: f64,
+}
+
+impl Summary {
+    /// Counts a request that the drive is given.
+    pub(crate) fn asked(&mut self, request: Request) {
+        let bytes = u64::from(request.length_bytes);
+        self.requests += 1;
+        match request.command {
+            Command::Read => self.read_bytes += bytes,
+            Command::Write | Command::Zero { provision: true } => self.written_bytes += bytes,
+            Command::Trim | Command::Zero { provision: false } | Command::Flush => {}
+        }
+    }
+}
+
+/// Counts of any length: those of one histogram are moved on before they overflow.
+#[derive(Default)]
+struct Counts {
+    recent: Histogram,
+    earlier: Merged,
+}
+
+impl Counts {
+    fn record(&mut self, value: u64) {
+        self.recent.record(value, 1);
+        if self.recent.exact().count >= 1 << 24 {
+            self.earlier.add(&self.recent);
+            self.recent.clear();
+        }
+    }
+
+    fn all(mut self) -> Merged {
+        self.earlier.add(&self.recent);
+        self.earlier
+    }
+}
+
+/// How late replies were.
+#[derive(Default)]
+pub(crate) struct Lateness {
+    ns: Counts,
+    /// In millionths of what the request takes.
+    ppm: Counts,
+}
+
+impl Lateness {
+    /// A reply was so late that should have taken `expected_ns`, both in real time.
+    pub(crate) fn record(&mut self, late_ns: Nanos, expected_ns: Nanos) {
+        self.ns.record(late_ns);
+        let ppm = u128::from(late_ns) * 1_000_000 / u128::from(expected_ns.max(1));
+        self.ppm.record(u64::try_from(ppm).unwrap_or(u64::MAX));
+    }
+
+    /// Writes down what was found.
+    pub(crate) fn conclude(self, summary: &mut Summary) {
+        let (ns, ppm) = (self.ns.all(), self.ppm.all());
+        summary.late_p50_ns = ns.quantile(0.5);
+        summary.late_p99_ns = ns.quantile(0.99);
+        summary.late_most_ns = ns.exact().max_ns;
+        summary.late_p50 = ppm.quantile(0.5) as f64 / 1e6;
+        summary.late_p99 = ppm.quantile(0.99) as f64 / 1e6;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lateness_is_told_in_time_and_as_a_share() {
+        let mut late = Lateness::default();
+        for _ in 0..99 {
+            late.record(10_000, 1_000_000);
+        }
+        late.record(500_000, 1_000_000);
+        let mut summary = Summary::default();
+        late.conclude(&mut summary);
+        assert!((10_000..=10_010).contains(&summary.late_p50_ns));
+        assert!((10_000..=10_010).contains(&summary.late_p99_ns));
+        assert_eq!(summary.late_most_ns, 500_000);
+        assert!((summary.late_p50 - 0.01).abs() < 1e-4);
+        let mut nothing = Summary::default();
+        Lateness::default().conclude(&mut nothing);
+        assert_eq!(nothing, Summary::default());
+    }
+}

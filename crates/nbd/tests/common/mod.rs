@@ -1,0 +1,85 @@
+//! A server for a test: memory that answers after 2 ms, on a socket of its own.
+#![allow(dead_code, missing_docs)]
+
+use std::os::unix::net::UnixStream;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use iogauge_model::DriveSpec;
+use iogauge_nbd::client::Client;
+use iogauge_nbd::{Config, Data, Limits, Listen, Server, Summary};
+
+/// What every request takes at least, by the model.
+pub const LATENCY: Duration = Duration::from_millis(2);
+/// Bytes of the export.
+pub const SIZE: u64 = 1 << 40;
+
+/// A drive that answers everything after [`LATENCY`], however much there is to do.
+pub fn drive() -> DriveSpec {
+    let spec = serde_json::json!({
+        "capacity_bytes": SIZE,
+        "controllers": 1,
+        "stripe_bytes": 131_072,
+        "max_transfer_bytes": 1 << 30,
+        "link": {"kind": "pcie", "generation": 6, "lanes": 16, "efficiency": 1.0, "switch_ns": 0.0},
+        "media": {"family": "ram", "latency_ns": LATENCY.as_nanos() as f64},
+        "power": {"idle_W": 0.0, "read_W": 0.0, "write_W": 0.0, "states": []},
+        "thermal": null,
+    });
+    serde_json::from_value(spec).expect("a specification")
+}
+
+/// Real time, data of a few MiB, and few clients.
+pub fn config(socket: PathBuf) -> Config {
+    Config {
+        dilate: 1.try_into().expect("one is not zero"),
+        data: Data::Memory {
+            limit_bytes: 4 << 20,
+        },
+        limits: Limits {
+            connections: 8,
+            depth: 64,
+            negotiation: Duration::from_millis(500),
+        },
+        ..Config::new(Listen::Unix(socket), "drive")
+    }
+}
+
+/// Serves while `test` lasts, and returns what was served.
+pub fn served(change: impl Fn(&mut Config), test: impl FnOnce(&Path)) -> Summary {
+    let place = tempfile::tempdir().unwrap();
+    let socket = place.path().join("socket");
+    let mut config = config(socket.clone());
+    change(&mut config);
+    let server = Server::bind(&config, &drive(), 1).unwrap();
+    let stop = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        let serving = scope.spawn(|| server.serve(&stop).unwrap());
+        let stopped = Stopper(&stop);
+        test(&socket);
+        drop(stopped);
+        serving.join().unwrap()
+    })
+}
+
+/// Ends the server even where the test panics, which would otherwise wait for it for ever.
+struct Stopper<'a>(&'a AtomicBool);
+
+impl Drop for Stopper<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+}
+
+/// A client that waits for its place as long as others hold it.
+pub fn client(socket: &Path) -> Client<UnixStream> {
+    let begun = Instant::now();
+    loop {
+        match Client::new(UnixStream::connect(socket).unwrap(), "drive") {
+            Ok(client) => return client,
+            Err(error) => assert!(begun.elapsed() < Duration::from_secs(20), "{error}"),
+        }
+        std::thread::yield_now();
+    }
+}

@@ -1,0 +1,144 @@
+//! What a well-behaved program sees: its data, the model's time, and an end.
+
+use std::io::{Read, Write};
+use std::net::TcpStream;
+use std::num::NonZeroU32;
+use std::os::unix::net::UnixStream;
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use iogauge_nbd::client::Client;
+use iogauge_nbd::protocol::wire::{self, Refusal};
+use iogauge_nbd::{Config, Data, Error, Listen, Server};
+
+mod common;
+use common::{LATENCY, client, config, drive, served};
+
+#[test]
+fn data_is_kept_and_shared_by_all_connections() {
+    let summary = served(
+        |_| (),
+        |socket| {
+            let (mut one, mut other) = (client(socket), client(socket));
+            let mut block: Vec<u8> = (0..8192u32).map(|byte| (byte % 251) as u8).collect();
+            let written = block.clone();
+            one.write(1 << 30, &mut block).unwrap().unwrap();
+            one.command(wire::CMD_FLUSH, 0, 0, 0).unwrap().unwrap();
+            other.read(1 << 30, &mut block).unwrap().unwrap();
+            assert_eq!(block, written);
+            other
+                .command(wire::CMD_TRIM, 0, 1 << 30, 512)
+                .unwrap()
+                .unwrap();
+            one.read(1 << 30, &mut block).unwrap().unwrap();
+            assert_eq!(block[..512], [0; 512]);
+            assert_eq!(block[512..], written[512..]);
+        },
+    );
+    assert_eq!((summary.connections, summary.requests), (2, 5));
+    assert_eq!((summary.read_bytes, summary.written_bytes), (16_384, 8192));
+}
+
+/// Sends so many requests at once, and waits for as many replies without data.
+fn pipelined(socket: &Path, command: u16, requests: usize) -> Duration {
+    let mut stream = UnixStream::connect(socket).unwrap();
+    let mut bytes = (wire::FIXED_NEWSTYLE | wire::NO_ZEROES)
+        .to_be_bytes()
+        .to_vec();
+    wire::option(&mut bytes, wire::OPT_EXPORT_NAME, b"drive");
+    for _ in 0..requests {
+        wire::request(&mut bytes, 0, command, 7, 0, 0);
+    }
+    let mut replies = vec![0; 18 + 10 + requests * 16];
+    let began = Instant::now();
+    stream.write_all(&bytes).unwrap();
+    stream.read_exact(&mut replies).unwrap();
+    began.elapsed()
+}
+
+#[test]
+fn no_reply_comes_before_its_time_and_none_is_left_lying() {
+    let slower = |config: &mut Config| config.dilate = NonZeroU32::new(5).unwrap();
+    served(slower, |socket| {
+        let mut one = client(socket);
+        let began = Instant::now();
+        one.read(0, &mut [0; 512]).unwrap().unwrap();
+        assert!(began.elapsed() >= 5 * LATENCY);
+        // More than a connection may have unanswered, 64: so that there are eight rounds.
+        assert!(pipelined(socket, wire::CMD_FLUSH, 500) >= 8 * 5 * LATENCY);
+        // Refused at once; were it looked at 64 of them only whenever the loop wakes, this would take two seconds.
+        assert!(pipelined(socket, 99, 2560) < Duration::from_secs(1));
+    });
+}
+
+#[test]
+fn tcp_is_served_alike() {
+    let place = tempfile::tempdir().unwrap();
+    let mut config = config(place.path().join("unused"));
+    config.listen = Listen::Tcp {
+        address: "127.0.0.1:0".parse().unwrap(),
+        allow_remote: false,
+    };
+    let server = Server::bind(&config, &drive(), 1).unwrap();
+    let address = server.address().unwrap();
+    let stop = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        let serving = scope.spawn(|| server.serve(&stop).unwrap());
+        let read = TcpStream::connect(address)
+            .and_then(|stream| Client::new(stream, ""))
+            .and_then(|mut client| client.read(0, &mut [0; 512]));
+        stop.store(true, Ordering::Relaxed);
+        assert_eq!(read.unwrap(), Ok(()));
+        assert_eq!(serving.join().unwrap().requests, 1);
+    });
+}
+
+#[test]
+fn a_file_outlives_its_server_and_may_be_served_read_only() {
+    let place = tempfile::tempdir().unwrap();
+    let path = place.path().join("data");
+    let in_file = |config: &mut Config| {
+        config.size_bytes = Some(1 << 20);
+        config.data = Data::File(path.clone());
+    };
+    served(in_file, |socket| {
+        client(socket).write(4096, &mut [3; 512]).unwrap().unwrap();
+    });
+    let read_only = |config: &mut Config| {
+        in_file(config);
+        config.read_only = true;
+    };
+    served(read_only, |socket| {
+        let mut client = client(socket);
+        let mut block = [0; 512];
+        client.read(4096, &mut block).unwrap().unwrap();
+        assert_eq!(block, [3; 512]);
+        let refused = client.write(4096, &mut block).unwrap();
+        assert_eq!(refused, Err(Refusal::NotPermitted as u32));
+    });
+}
+
+#[test]
+fn what_would_mislead_is_not_served() {
+    let place = tempfile::tempdir().unwrap();
+    let mut config = config(place.path().join("socket"));
+    let quick = serde_json::json!({"family": "ram", "latency_ns": 100.0});
+    let mut spec = drive();
+    spec.media = serde_json::from_value(quick).unwrap();
+    let refused = Server::bind(&config, &spec, 1).err().unwrap();
+    let Error::TooBiased { enough, .. } = refused else {
+        panic!("{refused}");
+    };
+    assert!(
+        refused
+            .hint()
+            .unwrap()
+            .contains(&format!("--dilate={enough}"))
+    );
+    // Nothing is left of it.
+    assert!(!place.path().join("socket").exists());
+    config.size_bytes = Some(513);
+    let refused = Server::bind(&config, &drive(), 1).err().unwrap();
+    assert!(matches!(refused, Error::Size { .. }), "{refused}");
+}

@@ -1,0 +1,135 @@
+"""Makes differences small: bounded least squares over the numbers that a file calls fitted.
+
+Every number moves in its range, on a logarithmic scale where that is positive; it begins at its file's ``start``, so
+that a fit does not depend on the one before. Derivatives are differences over ``STEP`` of the range, each a trial of
+its own. How sure a number is comes from a bootstrap: rows are drawn again and again, and the linearised fit of each
+draw says where the number would have ended.
+
+Source: scipy.optimize.least_squares (trust region reflective); Efron & Tibshirani, An Introduction to the Bootstrap,
+chapter 9 (pairs).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import least_squares
+
+from iogauge.calibrate.numbers import Free
+
+Vector = NDArray[np.float64]
+
+STEP = 0.04
+"""Of a number's range: above the noise of a trial, below what bends its effect."""
+DRAWS = 1000
+IDENTIFIED = 0.25
+"""A number is identified where its interval is narrower than this share of its range."""
+LEAST_NOISE = 0.25
+"""Rows are not taken to be surer than a quarter of their limits, however well they are met."""
+_RIDGE = 1e-3
+"""Keeps what rows say nothing about where it is."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Found:
+    """Where one number ended."""
+
+    free: Free
+    value: float
+    interval: tuple[float, float]
+    """95 %, by bootstrap."""
+    identified: bool
+
+
+@dataclass(frozen=True, kw_only=True)
+class Fitted:
+    """Where all of them ended."""
+
+    numbers: tuple[Found, ...]
+    rms: float
+    """Of the residuals: 1 is on average at the limits."""
+
+
+def fit(
+    free: Sequence[Free],
+    residuals: Callable[[dict[str, float]], Vector],
+    *,
+    seed: int,
+    rounds: int = 8,
+    threads: int = 2,
+    told: Callable[[int, float], None] = lambda _done, _rms: None,
+) -> Fitted:
+    """Return the values at which the squares of ``residuals`` are least, and how sure they are.
+
+    ``residuals`` takes values by place; threads may call it at a time. ``told`` hears after each trial how many there
+    were and the least root mean square so far. Raises what ``residuals`` raises.
+    """
+    best = math.inf
+    done = 0
+
+    def at(z: Vector) -> Vector:
+        nonlocal best, done
+        values = {each.place: each.value(float(share)) for each, share in zip(free, z, strict=True)}
+        found = residuals(values)
+        done += 1
+        best = min(best, _rms(found))
+        told(done, best)
+        return found
+
+    known: dict[bytes, Vector] = {}
+
+    def once(z: Vector) -> Vector:
+        key = np.asarray(z).tobytes()
+        if key not in known:
+            known[key] = at(z)
+        return known[key]
+
+    def jacobian(z: Vector) -> NDArray[np.float64]:
+        here = once(z)
+        # Towards the middle, where there is room.
+        steps = [STEP if share < 0.5 else -STEP for share in z]
+        moved = [z + step * axis for step, axis in zip(steps, np.eye(len(z)), strict=True)]
+        with ThreadPoolExecutor(threads) as pool:
+            there = list(pool.map(at, moved))
+        return np.stack([(each - here) / step for each, step in zip(there, steps, strict=True)], axis=1)
+
+    start = np.array([min(max(each.share(each.start), 1e-6), 1 - 1e-6) for each in free])
+    solved = least_squares(
+        once, start, jac=jacobian, bounds=(0.0, 1.0), max_nfev=rounds, x_scale=1.0, ftol=1e-4, xtol=1e-4
+    )
+    z = np.asarray(solved.x, dtype=np.float64)
+    draws = _bootstrap(z, jacobian(z), once(z), seed=seed)
+    return Fitted(numbers=tuple(map(_found, free, z, draws)), rms=_rms(once(z)))
+
+
+def _rms(residuals: Vector) -> float:
+    return float(np.sqrt(np.mean(residuals**2))) if len(residuals) else 0.0
+
+
+def _bootstrap(
+    z: Vector, jacobian: NDArray[np.float64], residuals: Vector, *, seed: int
+) -> NDArray[np.float64]:
+    """Return where each number ends in each draw of what rows are off by; numbers x draws."""
+    rows, numbers = jacobian.shape
+    # As many numbers as rows leave nothing over, and yet rows are not exact.
+    noise = max(_rms(residuals) * math.sqrt(rows / max(rows - numbers, rows / 4)), LEAST_NOISE)
+    drawn = np.random.default_rng(seed).normal(0.0, noise, (rows, DRAWS))
+    moved = np.linalg.solve(jacobian.T @ jacobian + _RIDGE * np.eye(numbers), jacobian.T @ drawn)
+    return np.clip(z[:, None] - moved, 0.0, 1.0)
+
+
+def _found(free: Free, z: float, draws: NDArray[np.float64]) -> Found:
+    # A number that moves nothing stays where it is in every draw: that is knowing nothing of it.
+    moves = float(np.ptp(draws)) > 1e-9
+    low, high = np.quantile(draws, (0.025, 0.975)) if moves else (0.0, 1.0)
+    return Found(
+        free=free,
+        value=free.value(float(z)),
+        interval=(free.value(float(low)), free.value(float(high))),
+        identified=moves and float(high - low) < IDENTIFIED,
+    )

@@ -1,0 +1,80 @@
+"""The loads behind the published figures, as job files in which ``{drive}`` stands for the target.
+
+How many I/Os a load takes follows from the quantile that is wanted of it: as many as put ``BEYOND`` samples beyond
+it. Before what is measured come a few that are not (``ramp_time``), so that queues are as full as they will be.
+
+Source: methods.md (SPEC, LAD, MIX-1, ACT-1, QD-1 to QD-4, WP-1).
+"""
+
+from __future__ import annotations
+
+BEYOND = 20
+FEWEST = 200_000
+MOST = 20_000_000
+DEPTHS = (1, 2, 3, 4, 5, 6, 8, 12, 16, 24, 32, 40, 48, 64)
+"""Of the single-thread sweeps."""
+MIXES = tuple(range(100, -1, -10))
+"""Reads in percent."""
+WRITER_BPS = 100_000_000
+"""Each of ACT-1's writers."""
+KEPT = 0.99
+"""A drive keeps up with its writers as long as it takes this share of what they have for it."""
+
+
+def ios_for(quantile: float, *, most: int = MOST) -> int:
+    """Return how many I/Os put ``BEYOND`` samples beyond a quantile, within bounds.
+
+    >>> ios_for(0.5), ios_for(0.99999)
+    (200000, 2000000)
+    """
+    return max(FEWEST, min(most, round(BEYOND / max(1 - quantile, 1e-12))))
+
+
+def plain(
+    rw: str,
+    block_bytes: int,
+    *,
+    threads: int,
+    depth: int,
+    ios: int,
+    polled: bool = False,
+    read_percent: int = 100,
+    more: str = "",
+) -> str:
+    """Return the job file of one job. ``ios``: in all; ``polled``: one at a time, and the CPU waits for it."""
+    engine = "ioengine=pvsync2\nhipri=1" if polled else "ioengine=libaio\niodepth_batch=1"
+    return (
+        f"[load]\nfilename={{drive}}\nrw={rw}\nbs={block_bytes}\nnumjobs={threads}\niodepth={depth}\n{engine}\n"
+        f"direct=1\nnorandommap=1\nthread=1\ngroup_reporting=1\nnumber_ios={max(1, ios // threads)}\n"
+        f"rwmixread={read_percent}\n{more}"
+    )
+
+
+def mix(read_percent: int, *, ios: int) -> str:
+    """Return MIX-1 at one share of reads: 4 threads at depth 4, 4 KiB at random."""
+    return plain("randrw", 4096, threads=4, depth=4, ios=ios, read_percent=read_percent)
+
+
+def pressed(writers: int, *, seconds: float, block_bytes: int = 4096) -> str:
+    """Return ACT-1: a reader at depth 1 beside so many writers at depth 1, each with its rate."""
+    common = (
+        f"[global]\nfilename={{drive}}\nbs={block_bytes}\niodepth=1\nioengine=libaio\ndirect=1\nnorandommap=1\n"
+        f"thread=1\ntime_based=1\nruntime={round(seconds * 1000)}ms\nramp_time={round(seconds * 500)}ms\n"
+        "group_reporting=1\n"
+    )
+    reader = "[reader]\nrw=randread\nnew_group=1\n"
+    if not writers:
+        return common + reader
+    return f"{common}[writer]\nrw=randwrite\nnumjobs={writers}\nrate={WRITER_BPS}\n{reader}"
+
+
+def staircase(at_MBps: int, *, seconds: float) -> str:
+    """Return WP-1 at one pressure: a reader at depth 1, and eight writers at depth 8 that share the rate, 8 KiB."""
+    common = (
+        "[global]\nfilename={drive}\nbs=8k\nioengine=libaio\ndirect=1\nnorandommap=1\nthread=1\ntime_based=1\n"
+        f"runtime={round(seconds * 1000)}ms\nramp_time={round(seconds * 500)}ms\ngroup_reporting=1\n"
+    )
+    return (
+        f"{common}[pressure]\nrw=randwrite\niodepth=8\nnumjobs=8\nrate=,{at_MBps * 125}k\n"
+        "[reader]\nrw=randread\niodepth=1\nnew_group=1\n"
+    )

@@ -1,0 +1,154 @@
+"""Fits of shipped models to published rows: machines first, by the drive that all were measured with, then drives.
+
+The order matters, since each fit takes the others as they are by then: that drive is fitted behind its machines, and
+these then once more in front of it. Everything begins at its file's ``start``, so
+that running it again gives the same files.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from iogauge import models
+from iogauge.calibrate import loads
+from iogauge.calibrate.assess import comparable, rows_of, verdicts
+from iogauge.calibrate.fit import Fitted, Vector, fit
+from iogauge.calibrate.numbers import Free, put
+from iogauge.calibrate.observe import P4800X
+from iogauge.calibrate.trial import SEED, Trial
+from iogauge.calibrate.verdict import Verdict
+from iogauge.models.published import Point, held_out
+
+DRIVE_IOS = 2_000_000
+"""Of one load in a drive's fit: what lies beyond 99.999 % is the machine's, and fitted with it."""
+
+Told = Callable[[int, float], None]
+"""Hears how many trials a fit took so far and the least root mean square."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Stage:
+    """One model to be fitted."""
+
+    what: Literal["drive", "machine"]
+    name: str
+
+    @property
+    def file(self) -> models.ModelFile:
+        """Its own file, without what its base says."""
+        own = models.drive if self.what == "drive" else models.machine
+        return models.read(own(self.name).path)
+
+    @property
+    def free(self) -> tuple[Free, ...]:
+        """The numbers that its own file calls fitted."""
+        return tuple(
+            Free(place=place, start=entry.start, low=entry.range[0], high=entry.range[1])
+            for place, entry in self.file.entries()
+            if entry.range and entry.start is not None
+        )
+
+    @property
+    def most_ios(self) -> int:
+        """Of one load of its fit."""
+        return loads.MOST if self.what == "machine" else DRIVE_IOS
+
+    @property
+    def rows(self) -> list[Point]:
+        """What it is fitted to: the rows kept for prediction are not among them."""
+        if self.what == "machine":
+            about = [point for point in rows_of(P4800X) if point.host == self.name]
+        else:
+            about = [point for point in rows_of(self.name) if point.metric != "lat_p99.99999"]
+        kept = held_out(rows_of(P4800X if self.what == "machine" else self.name))
+        return [point for point in about if point.row not in kept]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Outcome:
+    """One model, fitted."""
+
+    stage: Stage
+    fitted: Fitted
+    verdicts: tuple[Verdict, ...]
+
+
+def stages() -> list[Stage]:
+    """Return every fit in its order.
+
+    >>> stages()[0].what
+    'machine'
+    """
+    hosts = {point.host for point in comparable()}
+    machines = [Stage(what="machine", name=name) for name in models.shipped("machine") if name in hosts]
+    reference = Stage(what="drive", name=P4800X)
+    others = [Stage(what="drive", name=name) for name in models.shipped("drive") if name != P4800X]
+    below = sorted(machines, key=lambda stage: len(_bases(stage)))
+    first = [*below, reference, *below]
+    return [stage for stage in [*first, *others] if stage.free and stage.rows]
+
+
+def fit_stages(
+    wanted: list[Stage], trial: Trial, *, seed: int = SEED, began: Callable[[str], None], told: Told
+) -> Iterator[Outcome]:
+    """Fit one after the other, and yield each; ``trial`` says what the models are that are not fitted.
+
+    ``began`` hears the name of each, and ``told`` how its fit goes.
+
+    A machine that is another's base is fitted before that other, which sees the base as fitted.
+    """
+    for stage in wanted:
+        began(stage.name)
+        fitted = _fit(stage, trial, seed=seed, told=told)
+        trial = changed(trial, stage, {found.free.place: found.value for found in fitted.numbers})
+        yield Outcome(
+            stage=stage, fitted=fitted, verdicts=tuple(verdicts(stage.rows, trial, most_ios=stage.most_ios))
+        )
+
+
+def _fit(stage: Stage, trial: Trial, *, seed: int, told: Told) -> Fitted:
+    rows = stage.rows
+
+    def residuals(values: Mapping[str, float]) -> Vector:
+        tried = changed(trial, stage, values)
+        return np.array([each.residual for each in verdicts(rows, tried, most_ios=stage.most_ios)])
+
+    return fit(stage.free, residuals, seed=seed, told=told)
+
+
+def begun(trial: Trial, wanted: list[Stage]) -> Trial:
+    """Return a trial in which every number to be fitted is where its fit begins."""
+    for stage in wanted:
+        trial = changed(trial, stage, {each.place: each.start for each in stage.free})
+    return trial
+
+
+def changed(trial: Trial, stage: Stage, values: Mapping[str, float]) -> Trial:
+    """Return another trial in which a model has these numbers, and so do the models that are based on it."""
+    drives, machines = dict(trial.drives), dict(trial.machines)
+    pool = drives if stage.what == "drive" else machines
+    for name in [stage.name, *_based_on(stage)]:
+        parameters = copy.deepcopy(pool[name])
+        own = {each.place for each in Stage(what=stage.what, name=name).free} if name != stage.name else set()
+        for place, value in values.items():
+            if place not in own:
+                put(parameters, place, value)
+        pool[name] = parameters
+    return Trial(drives=drives, machines=machines, interrupts=trial.interrupts)
+
+
+def _based_on(stage: Stage) -> list[str]:
+    """The models whose base this is, through however many others."""
+    others = [Stage(what=stage.what, name=name) for name in models.shipped(stage.what)]
+    return [other.name for other in others if stage.name in _bases(other)]
+
+
+def _bases(stage: Stage) -> list[str]:
+    """What a model differs from, and what that differs from."""
+    base = stage.file.base
+    return [] if base is None else [base, *_bases(Stage(what=stage.what, name=base))]

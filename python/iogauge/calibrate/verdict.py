@@ -1,0 +1,132 @@
+"""How far a model may be from a figure, and whether it is.
+
+An error is relative: 0.03 is three percent, either way the same in logarithm. Limits depend on the kind of figure and
+on how well the drive is known: a P4800X is described by its maker's guide row by row, most flash by reviewers' prose.
+A figure that its source gives as a range is met anywhere in it.
+
+Source: models.md ("Calibration"); the limits are ours.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from iogauge.models.published import Point
+
+PREDICTED = 2.0
+"""A row that was not fitted may be so many times as far off."""
+
+_ABSOLUTE = {"iops_fraction_of_peak": 0.01}
+"""Of figures whose source says how exact they are."""
+
+_FLAT = 1.5
+"""A ratio that is drawn as flat stays below this."""
+_FAR = 3.0
+"""What ``>>`` means at least."""
+_BOUND = 0.01
+"""By so much a bound that does not hold weighs as much as a figure at its limit."""
+_AT_IT = 1e-3
+"""Exactly at a bound that must be passed."""
+
+_KNOWN: Mapping[str, float] = {"rate": 0.03, "mean": 0.08, "p99": 0.15, "p99.999": 0.30, "p99.99999": 2.0}
+_REVIEWED: Mapping[str, float] = {"rate": 0.05, "mean": 0.12, "p99": 0.25, "p99.999": 0.50, "p99.99999": 2.0}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Verdict:
+    """A row beside what the model shows."""
+
+    point: Point
+    modelled: float
+    predicted: bool
+    """It was kept from the fit."""
+    limit: float
+    """Of the error; of a bound 0."""
+
+    @property
+    def error(self) -> float:
+        """How far off, relative; 0 in a source's range, or where a bound holds."""
+        return _error(self.point, self.modelled)
+
+    @property
+    def holds(self) -> bool:
+        """Whether it is near enough."""
+        if self.point.use == "bound":
+            return self.error == 0.0
+        ratio = 1 + abs(self.error)
+        return ratio <= (1 + self.limit) * (1 + 1e-9)
+
+    @property
+    def residual(self) -> float:
+        """What a fit makes small: the logarithm of the ratio in units of the limit's; of a bound what is missing."""
+        error = _error(self.point, self.modelled)
+        signed = math.log1p(abs(error)) * math.copysign(1, error)
+        return signed / math.log1p(self.limit or _BOUND)
+
+
+def verdict(point: Point, modelled: float, *, predicted: bool) -> Verdict:
+    """Return how near a model comes to a row."""
+    limit = 0.0 if point.use == "bound" else limit_of(point)
+    return Verdict(
+        point=point, modelled=modelled, predicted=predicted, limit=limit * (PREDICTED if predicted else 1.0)
+    )
+
+
+def limit_of(point: Point) -> float:
+    """Return the error that a row to be fitted may have.
+
+    >>> from iogauge.models.published import points
+    >>> limit_of(points()[0])
+    0.03
+    """
+    if point.metric in _ABSOLUTE:
+        return _ABSOLUTE[point.metric] / point.value
+    limits = _KNOWN if "P4800X" in point.drive else _REVIEWED
+    return limits[_kind(point.metric)]
+
+
+def _kind(metric: str) -> str:
+    for tail in ("p99.99999", "p99.999", "p99"):
+        if tail in metric:
+            return tail
+    latency = metric.startswith(("lat_", "read_lat_", "pcie_", "saturation_qd", "power"))
+    return "mean" if latency else "rate"
+
+
+def _error(point: Point, modelled: float) -> float:
+    if point.use == "bound" and point.relation is not None:
+        return _missing(point, modelled)
+    if point.span is not None:
+        low, high = point.span
+        nearest = min(max(modelled, low), high)
+        return _relative(modelled, nearest)
+    return _relative(modelled, point.value)
+
+
+def _missing(point: Point, modelled: float) -> float:
+    """How far a bound is from being kept; not 0 where it is not."""
+    value = point.value * (_FAR if point.relation == ">>" else 1)
+    if point.relation == "~":
+        # "Consistent": the only figure of this kind is a ratio that the source draws as a flat line.
+        return _relative(modelled, min(max(modelled, value / _FLAT), value * _FLAT))
+    kept = {
+        "<": modelled < value,
+        "<=": modelled <= value,
+        ">": modelled > value,
+        ">>": modelled > value,
+        ">=": modelled >= value,
+    }
+    if kept[point.relation or "<"]:
+        return 0.0
+    return _relative(modelled, value) or math.copysign(_AT_IT, -1 if ">" in (point.relation or "") else 1)
+
+
+def _relative(modelled: float, value: float) -> float:
+    """The ratio minus one, or minus the inverse's where it is below."""
+    if modelled == value:
+        return 0.0
+    if modelled <= 0 or value <= 0:
+        return math.copysign(9.0, modelled - value)
+    return modelled / value - 1 if modelled > value else 1 - value / modelled

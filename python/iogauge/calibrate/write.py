@@ -1,0 +1,35 @@
+"""A fit put into its model's file: the numbers, how sure they are, what they were fitted to and what is left over."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Sequence
+from dataclasses import replace
+
+from iogauge.calibrate.fit import Fitted, Found
+from iogauge.calibrate.numbers import folder, rounded
+from iogauge.models import ModelFile
+
+
+def with_fit(
+    model: ModelFile, fitted: Fitted, *, source: str, command: str, seed: int, residuals: Sequence[str]
+) -> ModelFile:
+    """Return a model with a fit in it; nothing but its fitted numbers and the account of the fit is changed.
+
+    ``source`` says what the numbers were fitted to, ``residuals`` how far off each figure is.
+    """
+    tree = copy.deepcopy(dict(model.tree))
+    for found in fitted.numbers:
+        table, key = folder(tree, found.free.place)
+        entry = table[key]
+        value = rounded(found.value, whole=isinstance(entry.value, int))
+        table[key] = replace(entry, value=value, source=f"fitted to {source}; {_sure(found)}")
+    account = {"command": command, "seed": seed, "rms": round(fitted.rms, 3), "residuals": list(residuals)}
+    return replace(model, tree=tree, fit=account)
+
+
+def _sure(found: Found) -> str:
+    low, high = (f"{end:.3g}" for end in found.interval)
+    if found.identified:
+        return f"{low} to {high} (95 %)"
+    return f"hardly identified, {low} to {high} (95 %)"
