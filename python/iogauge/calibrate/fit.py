@@ -1,6 +1,6 @@
 """Makes differences small: bounded least squares over the numbers that a file calls fitted.
 
-Every number moves in its range, on a logarithmic scale where that is positive; it begins at its file's ``start``, so
+What cannot be met must not spoil the rest: far off its limit a figure weighs by its distance, not by the square. Every number moves in its range, on a logarithmic scale where that is positive; it begins at its file's ``start``, so
 that a fit does not depend on the one before. Derivatives are differences over ``STEP`` of the range, each a trial of
 its own. How sure a number is comes from a bootstrap: rows are drawn again and again, and the linearised fit of each
 draw says where the number would have ended.
@@ -60,7 +60,7 @@ def fit(
     residuals: Callable[[dict[str, float]], Vector],
     *,
     seed: int,
-    rounds: int = 8,
+    rounds: int = 6,
     threads: int = 2,
     told: Callable[[int, float], None] = lambda _done, _rms: None,
 ) -> Fitted:
@@ -100,7 +100,15 @@ def fit(
 
     start = np.array([min(max(each.share(each.start), 1e-6), 1 - 1e-6) for each in free])
     solved = least_squares(
-        once, start, jac=jacobian, bounds=(0.0, 1.0), max_nfev=rounds, x_scale=1.0, ftol=1e-4, xtol=1e-4
+        once,
+        start,
+        jac=jacobian,
+        bounds=(0.0, 1.0),
+        loss="soft_l1",
+        max_nfev=rounds,
+        x_scale=1.0,
+        ftol=1e-3,
+        xtol=1e-3,
     )
     z = np.asarray(solved.x, dtype=np.float64)
     draws = _bootstrap(z, jacobian(z), once(z), seed=seed)

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 BEYOND = 20
 FEWEST = 200_000
-MOST = 20_000_000
+MOST = 50_000_000
 DEPTHS = (1, 2, 3, 4, 5, 6, 8, 12, 16, 24, 32, 40, 48, 64)
 """Of the single-thread sweeps."""
 MIXES = tuple(range(100, -1, -10))

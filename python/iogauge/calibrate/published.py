@@ -15,7 +15,6 @@ from typing import Literal
 import numpy as np
 
 from iogauge import models
-from iogauge.calibrate import loads
 from iogauge.calibrate.assess import comparable, rows_of, verdicts
 from iogauge.calibrate.fit import Fitted, Vector, fit
 from iogauge.calibrate.numbers import Free, put
@@ -26,6 +25,7 @@ from iogauge.models.published import Point, held_out
 
 DRIVE_IOS = 2_000_000
 """Of one load in a drive's fit: what lies beyond 99.999 % is the machine's, and fitted with it."""
+MACHINE_IOS = 10_000_000
 
 Told = Callable[[int, float], None]
 """Hears how many trials a fit took so far and the least root mean square."""
@@ -56,7 +56,7 @@ class Stage:
     @property
     def most_ios(self) -> int:
         """Of one load of its fit."""
-        return loads.MOST if self.what == "machine" else DRIVE_IOS
+        return MACHINE_IOS if self.what == "machine" else DRIVE_IOS
 
     @property
     def rows(self) -> list[Point]:

@@ -158,7 +158,7 @@ def _fit_published(names: list[str], output: Path) -> None:
                 seed=SEED,
                 residuals=lines,
             )
-            _write(output / f"{stage.what}s" / f"{stage.name}.toml", models.to_toml(model))
+            _write(output / f"{stage.what}s" / f"{stage.name}.toml", models.to_toml(model, on_base=True))
             _show(stage.name, outcome.fitted)
 
 

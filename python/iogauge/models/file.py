@@ -110,13 +110,11 @@ class ModelFile:
         return ((place, leaf) for place, leaf in self.leaves() if isinstance(leaf, Entry))
 
     def on(self, base: ModelFile) -> ModelFile:
-        """Return this file with all that it leaves out taken from ``base``, and without one; lists are taken whole.
+        """Return this file with all that it leaves out taken from ``base``; lists are taken whole.
 
         Names are its own, and so are its title and notes.
         """
-        return replace(
-            self, base=None, machine=self.machine or base.machine, tree=_merged(base.tree, self.tree)
-        )
+        return replace(self, machine=self.machine or base.machine, tree=_merged(base.tree, self.tree))
 
 
 def read(path: Path) -> ModelFile:

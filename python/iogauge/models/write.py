@@ -1,7 +1,7 @@
 """A model as the text of its file: what ``file`` reads, it writes.
 
 The layout is that of the files that iogauge brings: one number a line, with its kind and source beside it. A base
-is named, not written out.
+may be named instead of written out.
 """
 
 from __future__ import annotations
@@ -14,8 +14,10 @@ from typing import Any
 from iogauge.models.file import Entry, ModelFile
 
 
-def to_toml(model: ModelFile) -> str:
+def to_toml(model: ModelFile, *, on_base: bool = False) -> str:
     """Return the file's text, ending with a newline; read again it is the same model.
+
+    ``on_base``: the model is what its file says, without its base, which is then named.
 
     >>> from iogauge import models
     >>> print(to_toml(models.drive("ram")).splitlines()[0])
@@ -27,7 +29,7 @@ def to_toml(model: ModelFile) -> str:
         "also": list(model.also),
         "published_as": list(model.published_as),
         "machine": model.machine,
-        "base": model.base,
+        "base": model.base if on_base else None,
     }
     head |= {key: value for key, value in if_given.items() if value}
     lines = [f"{key} = {_value(value)}" for key, value in head.items()]
