@@ -130,11 +130,27 @@ def test_a_mix_is_mixed() -> None:
     assert reads / (reads + writes) == pytest.approx(0.7, abs=0.02)
 
 
-def test_trims_and_syncs_are_served() -> None:
-    trims = run(*job("rw=randtrim"))
-    assert ios(trims, Direction.TRIM) > 1000
-    synced = run(*job("rw=randwrite", "fsync=8"))
+@pytest.mark.parametrize("drive", ["p4800x", "p3700-800g", "mx300"])
+def test_trims_and_syncs_are_served(drive: str) -> None:
+    trims = run(*job("rw=randtrim", target=f"model:{drive}"))
+    assert ios(trims, Direction.TRIM) > 100
+    synced = run(*job("rw=randwrite", "fsync=8", target=f"model:{drive}"))
+    assert ios(synced, Direction.WRITE) > 10
     assert ios(synced, Direction.SYNC) == pytest.approx(ios(synced, Direction.WRITE) / 8, abs=1)
+
+
+@pytest.mark.parametrize("drive", models.shipped("drive"))
+def test_every_drive_takes_any_job_and_repeats(drive: str) -> None:
+    jobs = [
+        *job("rw=randrw", "runtime=20ms", "iodepth=8", "ioengine=libaio", "bsrange=512-256k",
+             target=f"model:{drive}", name="mixed"),
+        *job("rw=write", "bs=128k", "runtime=20ms", "sync=1", target=f"model:{drive}", name="log"),
+    ]  # fmt: skip
+    one = run(*jobs)
+    assert all(row.tallies for row in one.result.rows)
+    assert one.result.error is None
+    assert one.result.drives[0].energy_J >= 0
+    assert run(*jobs).result == one.result
 
 
 @pytest.mark.parametrize("engine", ["psync", "pvsync2", "libaio", "io_uring"])
