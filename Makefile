@@ -19,7 +19,7 @@ SYSTEM_TOOLS := fio losetup nbdcopy nbdinfo qemu-img addpart dmsetup cryptsetup 
 .DEFAULT_GOAL := help
 
 help:
-	@echo "make demo         set up, press a 1 GiB file with writes, leave demo/report.html (a minute)"
+	@echo "make demo         set up, press a 1 GiB file and two drive models with writes, leave demo/report.html (a minute)"
 	@echo "make test         everything that needs no root: check, Rust tests, Python tests"
 	@echo "make setup        .venv with the command .venv/bin/iogauge, from locked versions"
 	@echo "make check        formatting, lints, types, order of dependence"
@@ -57,10 +57,14 @@ test-system: setup
 	echo "hint: on Debian, apt-get install $$(sed -n 's/^PACKAGES=//p' .ci/run | tr -d '()')" >&2; exit 1; }
 	@$(BIN)/python -m pytest tests/system
 
+DEMO_MODELS := p4800x p3700-800g
+
 demo: setup
-	@mkdir -p demo && rm -rf demo/review
-	@$(BIN)/iogauge review demo/target.bin --suite write-pressure --pace quick --output demo/review
-	@$(BIN)/iogauge report demo/review --output demo/report.html
+	@mkdir -p demo && rm -rf demo/reviews && mkdir demo/reviews
+	@$(BIN)/iogauge review demo/target.bin --suite write-pressure --pace quick --output demo/reviews/file
+	@for model in $(DEMO_MODELS); do \
+	$(BIN)/iogauge review model:$$model --suite write-pressure --pace quick --output demo/reviews/$$model || exit 1; done
+	@$(BIN)/iogauge report demo/reviews/file $(DEMO_MODELS:%=demo/reviews/%) --output demo/report.html
 	@echo "demo: open $(CURDIR)/demo/report.html"
 
 bench: setup

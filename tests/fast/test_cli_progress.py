@@ -69,6 +69,34 @@ def test_plain_lines_come_no_closer_than_five_seconds() -> None:
     assert len(between) == 1
 
 
+def test_virtual_time_says_how_much_of_it_passed_and_what_is_left_of_ours() -> None:
+    stream, clock = io.StringIO(), Clock()
+    progress = Progress(title="review", virtual=True, stream=stream, clock=clock)
+    with progress:
+        progress.step("model:p4800x", expected_s=1000)
+        clock.now += 6
+        progress.interval(builders.interval(299, {READ: tally()}))
+        clock.now += 6
+        progress.interval(builders.interval(99, {READ: tally()}, stage=1))
+    assert stream.getvalue().splitlines() == [
+        "model:p4800x",
+        "6 s in, 5 min 00 s of 16 min 40 s simulated, 14 s left; "
+        "row 0: read 1,000 IOPS 4.096 MB/s mean 50.00 us p99 50.00 us",
+        "12 s in, 6 min 40 s of 16 min 40 s simulated, 18 s left; "
+        "row 0: read 1,000 IOPS 4.096 MB/s mean 50.00 us p99 50.00 us",
+        "model:p4800x: done in 12 s",
+    ]
+
+
+def test_virtual_time_without_an_end_promises_none() -> None:
+    stream, clock = io.StringIO(), Clock()
+    with Progress(title="run", virtual=True, stream=stream, clock=clock) as progress:
+        progress.step("model:p4800x", expected_s=None)
+        clock.now += 6
+        progress.interval(builders.interval(299, {READ: tally()}))
+    assert "6 s in, 5 min 00 s simulated; row 0: " in stream.getvalue()
+
+
 def test_the_time_left_follows_what_steps_really_took() -> None:
     progress, stream, clock = plain(steps=4)
     with progress:

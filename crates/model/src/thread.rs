@@ -101,7 +101,7 @@ pub(crate) struct Thread<'a> {
     pub(crate) recorder: Recorder<Slices>,
     pub(crate) slices: Slices,
     pub(crate) busy: Busy,
-    /// CPU time used so far.
+    /// CPU time used so far, since the ramp's end.
     pub(crate) cpu_ns: Nanos,
     /// Bytes completed so far by direction: read, write, trim.
     pub(crate) bytes: [u64; 3],
@@ -109,6 +109,8 @@ pub(crate) struct Thread<'a> {
     durable: bool,
     costs: Costs,
     noise: Noise,
+    /// The ramp's end while it lies ahead, else `Nanos::MAX`: what is used is counted from there.
+    ramp_end: Nanos,
     /// Index in its stage.
     index: u64,
     /// Requests that go into one submission at most.
@@ -180,6 +182,10 @@ impl<'a> Thread<'a> {
             durable: plan.engine.sync != SyncMode::None,
             costs: Costs::new(machine, plan),
             noise: Noise::new(&machine.noise, place.noise_seed, start),
+            ramp_end: match plan.ramp_ns {
+                0 => Nanos::MAX,
+                _ => place.stage_start + cutter.ramp_end,
+            },
             index: place.index as u64,
             limit: limit.clamp(1, depth) as usize,
             most: plan.engine.reap_batch.unwrap_or(u32::MAX).max(1) as usize,
@@ -287,6 +293,9 @@ impl<'a> Thread<'a> {
     /// Asks the worker, as long as that takes no time.
     fn decide(&mut self) {
         loop {
+            if self.at >= self.ramp_end {
+                self.ramped();
+            }
             self.recorder.advance(self.at);
             self.batch.clear();
             self.then = self.worker.fill(self.at, self.limit, &mut self.batch);
@@ -302,6 +311,13 @@ impl<'a> Thread<'a> {
                 return;
             }
         }
+    }
+
+    #[cold]
+    fn ramped(&mut self) {
+        self.ramp_end = Nanos::MAX;
+        self.busy = Busy::default();
+        self.cpu_ns = 0;
     }
 
     /// Readies one request.

@@ -34,6 +34,9 @@ _BAR = 24
 class Progress(AbstractContextManager["Progress"]):
     """Shows ``steps`` steps of ``title``. ``plain``: lines, whatever stderr is; None: as stderr is.
 
+    ``virtual``: drive models are run, whose time is not ours. How much of it has passed is said too, and from that
+    follows how long a step takes.
+
     Not thread-safe, but for the drawing thread, which only reads.
     """
 
@@ -42,12 +45,14 @@ class Progress(AbstractContextManager["Progress"]):
         *,
         title: str,
         steps: int = 1,
+        virtual: bool = False,
         plain: bool | None = None,
         stream: TextIO | None = None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._title = title
         self._steps = steps
+        self._virtual = virtual
         self._stream = sys.stderr if stream is None else stream
         self._plain = not self._stream.isatty() if plain is None else plain
         self._clock = clock
@@ -58,6 +63,7 @@ class Progress(AbstractContextManager["Progress"]):
         self._spent_s = 0.0
         self._names: dict[tuple[int, int], str] = {}
         self._latest: dict[tuple[int, int], Interval] = {}
+        self._passed_ns: dict[int, int] = {}
         self._noted: str | None = None
         self._live: Live | None = None
 
@@ -77,13 +83,17 @@ class Progress(AbstractContextManager["Progress"]):
             self._live.stop()
 
     def step(self, label: str, *, expected_s: float | None) -> None:
-        """Begin the next step, which ends the one before. ``expected_s``: how long it should take, where known."""
+        """Begin the next step, which ends the one before.
+
+        ``expected_s``: how long it should take, where known; of its own time, where that is virtual.
+        """
         self._finish_step(whole=True)
         self._label, self._expected_s = label, expected_s
         self._step_began = self._said = self._clock()
-        self._latest, self._names, self._noted = {}, {}, None
+        self._latest, self._names, self._passed_ns, self._noted = {}, {}, {}, None
         if self._plain:
-            takes = f", about {quantities.clock_time(expected_s)}" if expected_s else ""
+            told = expected_s if not self._virtual else None
+            takes = f", about {quantities.clock_time(told)}" if told else ""
             self._write(f"{self._place()}{label}{takes}")
 
     def started(self, plan: RunPlan) -> None:
@@ -95,6 +105,7 @@ class Progress(AbstractContextManager["Progress"]):
     def interval(self, interval: Interval) -> None:
         """Take the latest interval of a row."""
         self._latest[interval.stage, interval.row] = interval
+        self._passed_ns[interval.stage] = max(self._passed_ns.get(interval.stage, 0), interval.end_ns)
         # Rows of earlier stages are over.
         for place in [place for place in self._latest if place[0] < interval.stage]:
             del self._latest[place]
@@ -145,17 +156,32 @@ class Progress(AbstractContextManager["Progress"]):
 
     def _left_s(self) -> float | None:
         """Seconds to the end: of this step as expected, of those to come as the finished ones took on average."""
-        each = self._spent_s / self._done if self._done else self._expected_s
-        here = each if self._expected_s is None else self._expected_s
+        expected = self._expected_here_s()
+        each = self._spent_s / self._done if self._done else expected
+        here = each if expected is None else expected
         if self._label is None or each is None or here is None:
             return None
         ahead = max(self._steps - self._done - 1, 0)
         return max(here - (self._clock() - self._step_began), 0.0) + ahead * each
 
+    def _expected_here_s(self) -> float | None:
+        """How long this step takes of our time, where it can be told."""
+        if not self._virtual or not self._expected_s:
+            return self._expected_s
+        share = self._simulated_s() / self._expected_s
+        return (self._clock() - self._step_began) / share if share else None
+
+    def _simulated_s(self) -> float:
+        """Virtual time that has passed in this step."""
+        return sum(self._passed_ns.values()) / 1e9
+
     def _state(self) -> str:
-        spent = quantities.clock_time(self._clock() - self._step_began)
+        parts = [f"{quantities.clock_time(self._clock() - self._step_began)} in"]
+        if self._virtual and self._passed_ns:
+            whole = f" of {quantities.clock_time(self._expected_s)}" if self._expected_s else ""
+            parts.append(f"{quantities.clock_time(self._simulated_s())}{whole} simulated")
         left = self._left_s()
-        return f"{spent} in" + (f", {quantities.clock_time(left)} left" if left is not None else "")
+        return ", ".join([*parts, *([f"{quantities.clock_time(left)} left"] if left is not None else [])])
 
     def _rows(self) -> list[str]:
         latest = sorted(self._latest.items())
@@ -171,7 +197,8 @@ class Progress(AbstractContextManager["Progress"]):
         """How much is done, in [0, 1]."""
         here = 0.0
         if self._label is not None and self._expected_s:
-            here = min((self._clock() - self._step_began) / self._expected_s, 1.0)
+            passed = self._simulated_s() if self._virtual else self._clock() - self._step_began
+            here = min(passed / self._expected_s, 1.0)
         return min((self._done + here) / max(self._steps, 1), 1.0)
 
     def _drawn(self) -> RenderableType:

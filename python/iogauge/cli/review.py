@@ -134,6 +134,7 @@ def _begun(
     seed: int,
 ) -> Review:
     """Open the target, which refuses what must not be written, and make the review's directory."""
+    from iogauge import models
     from iogauge import run as runner
     from iogauge.machine.facts import machine_facts
     from iogauge.store import Review
@@ -141,8 +142,8 @@ def _begun(
     from iogauge.suites.begin import new_manifest
     from iogauge.target import ModelTarget, is_model, open_target
 
-    # A symbolic link such as /dev/disk/by-id/... stays what the user chose.
-    path = target if is_model(target) else str(Path(target).absolute())
+    # It is resumed from wherever. A symbolic link such as /dev/disk/by-id/... stays what the user chose.
+    path = models.anchored(target) if is_model(target) else str(Path(target).absolute())
     size_of_file = size_bytes or suite.file_bytes(pace)
     with open_target(
         path, write=True, size_bytes=size_of_file, destroy=destroy, on_message=streams.say
@@ -195,13 +196,14 @@ def _measure(saved: Review, *, destroy: Sequence[str]) -> None:
 
     plan = saved.manifest.plan
     title = f"{plan.suite} on {saved.manifest.target.path}"
+    virtual = saved.manifest.target.modelled is not None
     try:
         with saved.lock():
             if plan.search is not None and not plan.steps:
-                with Progress(title=title) as progress:
+                with Progress(title=title, virtual=virtual) as progress:
                     search(saved, _suite(plan.suite), execute=execute, watcher=progress, destroy=destroy)
             if steps := remaining(saved):
-                with Progress(title=title, steps=steps) as progress:
+                with Progress(title=title, steps=steps, virtual=virtual) as progress:
                     conduct(saved, execute=execute, watcher=progress, destroy=destroy)
     except (Interrupted, KeyboardInterrupt):
         done = f"{len(saved.completed())} of {len(saved.manifest.plan.steps) or '?'} steps are saved"

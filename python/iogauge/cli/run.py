@@ -150,8 +150,7 @@ class Listeners:
         self.targets = targets
         self.logs = self.make_logs(plan) if self.make_logs else None
         where = ", ".join(dict.fromkeys(facts.path for facts in targets)) or "null"
-        virtual = any(facts.modelled for facts in targets)  # and its time is not ours
-        self.progress.step(where, expected_s=None if virtual else expected_s(plan))
+        self.progress.step(where, expected_s=expected_s(plan))
         self.progress.started(plan)
 
     def interval(self, interval: Interval) -> None:
@@ -181,7 +180,8 @@ def _measure_logging(asked: Asked, requests: Path | None) -> None:
     from iogauge.report import fio_logs
     from iogauge.report.interval_stats import IntervalStats
 
-    with Progress(title="iogauge run") as progress:
+    virtual = _modelled(asked.jobs)
+    with Progress(title="iogauge run", virtual=virtual) as progress:
         listeners = Listeners(progress, IntervalStats(interval_ns=asked.interval_ns))
         if fio_logs.wanted(asked.jobs):
             listeners.make_logs = lambda plan: fio_logs.FioLogs(asked.jobs, plan)
@@ -195,9 +195,7 @@ def _measure_logging(asked: Asked, requests: Path | None) -> None:
             on_interval=listeners.interval,
             on_message=progress.message,
             on_start=listeners.started,
-            ceiling=runner.measure_ceiling(asked.jobs)
-            if asked.ceiling and not _modelled(asked.jobs)
-            else None,
+            ceiling=runner.measure_ceiling(asked.jobs) if asked.ceiling and not virtual else None,
         )
     with process.results_first():
         _report(record, listeners.stats, asked)

@@ -27,6 +27,7 @@ __all__ = [
     "PREFIX",
     "Entry",
     "ModelFile",
+    "anchored",
     "digest",
     "drive",
     "load",
@@ -58,6 +59,18 @@ def split(target: str) -> tuple[str, str | None]:
     if at and (drive.endswith(".toml") or "/" not in drive):
         return drive, machine
     return text, None
+
+
+def anchored(target: str) -> str:
+    """Return what names the same models from any directory: the paths of files made absolute.
+
+    >>> anchored("model:p4800x@linux-stock"), anchored("model:/etc/mine.toml@ideal")
+    ('model:p4800x@linux-stock', 'model:/etc/mine.toml@ideal')
+    """
+    parts = [
+        str(Path(part).absolute()) if _is_path(part) else part for part in split(target) if part is not None
+    ]
+    return PREFIX + "@".join(parts)
 
 
 def pair(target: str) -> tuple[ModelFile, ModelFile]:

@@ -92,7 +92,9 @@ def _asked_axis(drives: Sequence[Drive]) -> alt.Axis:
     title = f"Asked {axis.name}, {axis.unit}"
     places = sorted({step.plan.at for drive in drives for step in drive.steps})
     if len(places) > _MOST_TICKS:
-        return alt.Axis(title=title, tickMinStep=1)
+        # A stair's first tread begins below what was asked first, where nothing can be asked.
+        whole = "datum.value < 0 ? '' : datum.label"
+        return alt.Axis(title=title, tickCount=10, tickMinStep=1, labelExpr=whole, labelOverlap="greedy")
     if len(drives) > 1 or not drives[0].plan.pressure:
         return alt.Axis(title=title, values=places, format=",~r", labelOverlap="greedy")
     achieved = {

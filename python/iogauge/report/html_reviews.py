@@ -59,6 +59,11 @@ class Drive:
         """Whether any step was too short to see how its latencies cluster: its intervals are then too narrow."""
         return any(figures.mean and not figures.mean.dependence for _, figures, _ in self.measured())
 
+    @property
+    def device_timed(self) -> bool:
+        """Whether the kernel counted how long the device took: of a drive model it counts nothing."""
+        return any(figures.device_mean_ns is not None for _, figures, _ in self.measured())
+
     def measured(self) -> Iterator[tuple[Step, StepFigures, RunRecord]]:
         """Yield the complete steps, in the order of the axis."""
         for step in self.steps:
@@ -115,20 +120,25 @@ def _drive(review: Review, label: str) -> Drive:
     return Drive(label, review.path, review.manifest, tuple(steps))
 
 
-def _name(target: TargetFacts) -> str:
-    """Return what to call a target: the drive, and for a file the file on it."""
+def _name(target: TargetFacts, *, machine: bool = False) -> str:
+    """Return what to call a target: the drive, and for a file the file on it. ``machine``: a model's machine too."""
     drive = target.model or target.device
     if target.kind == "block" and drive:
         return drive
     if target.modelled:
-        return f"{drive} (model)"
+        return f"{drive} (model{f' behind {target.modelled.machine}' if machine else ''})"
     name = Path(target.path).name or target.path
     return f"{name} on {drive}" if drive else name
 
 
 def _labels(targets: Sequence[TargetFacts], paths: Sequence[Path]) -> list[str]:
-    """Name each drive; by the review's directory too, where its name alone is not enough."""
+    """Name each drive; by a model's machine and the review's directory too, where its name alone is not enough."""
     names = [_name(target) for target in targets]
+    machines = {
+        name: {target.modelled and target.modelled.machine for target in targets if _name(target) == name}
+        for name in names
+    }
+    names = [_name(target, machine=len(machines[_name(target)]) > 1) for target in targets]
     shared = Counter(names)
     labels = [
         f"{name} ({path.resolve().name})" if shared[name] > 1 else name

@@ -87,12 +87,21 @@ def interval(low_ns: float | None, high_ns: float | None) -> str:
 def times(value: Ratio) -> str:
     """Return a ratio with its interval.
 
-    >>> times(Ratio(4.123, 3.98, 4.3)), times(Ratio(4.123, 3.98, None))
-    ('4.12 times (95 % interval 3.98–4.30)', '4.12 times')
+    >>> times(Ratio(4.123, 3.98, 4.3)), times(Ratio(887.44, 848.5, None))
+    ('4.12 times (95 % interval 3.98–4.30)', '887 times')
     """
     if value.low is None or value.high is None:
-        return f"{value.value:.2f} times"
-    return f"{value.value:.2f} times (95 % interval {value.low:.2f}–{value.high:.2f})"
+        return f"{factor(value.value)} times"
+    return f"{factor(value.value)} times (95 % interval {factor(value.low)}–{factor(value.high)})"
+
+
+def factor(value: float) -> str:
+    """Return how many times as large, with as many digits as can matter.
+
+    >>> factor(4.123), factor(1234.5)
+    ('4.12', '1,234')
+    """
+    return f"{value:.2f}" if abs(value) < 100 else f"{value:,.0f}"
 
 
 def supported_up_to(count: int) -> str:
@@ -111,7 +120,7 @@ def supported_up_to(count: int) -> str:
 def step_rows(drive: Drive) -> Iterator[StepRow | tuple[str, str]]:
     """Yield the table's rows; for a step that is not complete, what was asked and its id."""
     for step in drive.steps:
-        asked = figure(step.plan.at) if step.plan.at % 1 else f"{step.plan.at:,.0f}"
+        asked = _asked(step.plan.at)
         if step.figures is None:
             yield asked, step.plan.id
             continue
@@ -127,6 +136,11 @@ def step_rows(drive: Drive) -> Iterator[StepRow | tuple[str, str]]:
             supports=supported_up_to(figures.ios),
             remarks=tuple(_remarks(step, figures)),
         )
+
+
+def _asked(at: float) -> str:
+    """A place on the axis: whole as it was asked for, or with the digits that matter."""
+    return figure(at) if at % 1 else f"{at:,.0f}"
 
 
 def _cell(estimate: Estimate | None) -> Cell:
@@ -176,7 +190,7 @@ def verdict(drive: Drive) -> Verdict:
             f"{name} {_changed(change)} from {latency(before.value)} {_load(drive, first_step, first)} "
             f"to {latency(after.value)} {_load(drive, last_step, last)}: {times(change)}."
         )
-        shown.append((name, f"×{change.value:.2f}", f"{latency(before.value)} → {latency(after.value)}"))
+        shown.append((name, f"×{factor(change.value)}", f"{latency(before.value)} → {latency(after.value)}"))
     if first_step is last_step:
         sentences.append("One step is complete: it takes two to tell what pressure does.")
     elif drive.taken_as_independent:
@@ -184,10 +198,10 @@ def verdict(drive: Drive) -> Verdict:
     if drive.plan.pressure:
         hardest_step, hardest = measured[-1]
         unit, asked, reached = drive.plan.axis.unit, hardest_step.plan.at, hardest.pressure_Bps / 1e6
-        shown.append(("Most writes", bandwidth(last.pressure_Bps), f"{asked:,.0f} {unit} asked at most"))
+        shown.append(("Most writes", bandwidth(last.pressure_Bps), f"{_asked(asked)} {unit} asked at most"))
         if unit == "MB/s" and reached < REACHED * asked:
             sentences.append(
-                f"Writes reached {figure(reached)} of the {asked:,.0f} MB/s asked at the hardest step."
+                f"Writes reached {figure(reached)} of the {_asked(asked)} MB/s asked at the hardest step."
             )
     reads = sum(figures.ios for _, figures in measured)
     shown.append(("Reads measured", f"{reads:,}", f"in {counted(len(measured), 'step')}"))

@@ -245,6 +245,7 @@ def _beyond(record: RunRecord, every: list[Row]) -> Json:
         "clock": record.result.clock.model_dump(mode="json"),
         "ceiling": record.ceiling and record.ceiling.model_dump(mode="json"),
         "targets": [facts.model_dump(mode="json") for facts in record.targets],
+        "drives": [drive.model_dump(mode="json") for drive in record.result.drives],
         "in_flight": [request.model_dump(mode="json") for request in record.result.in_flight],
         "warnings": [warning.model_dump(mode="json") for warning in record.warnings],
         "unsupported_percentiles": [found for row in every for found in _unsupported(row)],

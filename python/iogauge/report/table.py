@@ -52,11 +52,13 @@ def _row(row: Row, stats: IntervalStats) -> list[str]:
 
 def _heading(row: Row) -> list[str]:
     job = row.job
-    engine = [job.ioengine.value, "direct" if job.direct else "buffered"]
+    # The null engine has no page cache, and no machine model has one.
+    cached = job.ioengine is not EngineKind.NULL and row.record.result.clock.source != "virtual"
     parts = [
         job.rw.value,
         _blocks(job),
-        *(engine if job.ioengine is not EngineKind.NULL else engine[:1]),
+        job.ioengine.value,
+        *(["direct" if job.direct else "buffered"] if cached else []),
         f"iodepth {row.plans[0].iodepth}",
         quantities.counted(len(row.workers), "worker"),
         f"{row.seconds:.3f} s measured",
@@ -268,7 +270,7 @@ def _worker(worker: WorkerResult) -> list[str]:
     seen = ",".join(map(str, worker.cpus[:4])) + (",..." if len(worker.cpus) > 4 else "")
     return [
         worker.name,
-        f"{seen or '-'}{' pinned' if worker.pinned else ''}",
+        f"{seen}{' pinned' if worker.pinned else ''}" if seen else "-",
         quantities.percent(worker.user_ns / span_ns),
         quantities.percent(worker.system_ns / span_ns),
         f"{worker.voluntary_switches:,}",

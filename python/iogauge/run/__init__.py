@@ -21,7 +21,7 @@ from iogauge.run.ceiling import measure_ceiling
 from iogauge.run.core import drive, probe, real
 from iogauge.run.figures import OwnBytes, row_figures
 from iogauge.run.interrupts import Interrupts
-from iogauge.run.modelled import CPUS, Virtual, check_model
+from iogauge.run.modelled import CPUS, Virtual, check_model, refuse_mixture
 from iogauge.run.planning import Need, Opened, make_plan, needs
 from iogauge.schema import (
     Ceiling,
@@ -64,9 +64,11 @@ def execute(
     """
     say = on_message or (lambda _: None)
     seed = seed if seed is not None else int.from_bytes(os.urandom(7))
+    wanted = needs(job_file)
+    refuse_mixture(job_file, [need.path for need in wanted])
     with contextlib.ExitStack() as stack:
-        targets = _open(needs(job_file), destroy=destroy, say=say, stack=stack)
-        virtual = Virtual.of(targets, job_file)
+        targets = _open(wanted, destroy=destroy, say=say, stack=stack)
+        virtual = Virtual.of(targets)
         plan = make_plan(
             job_file,
             virtual.opened if virtual else {path: _opened(target) for path, target in targets.items()},

@@ -7,7 +7,7 @@ Nothing is probed or watched, for there is nobody else, and a machine model has 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any
 
 from iogauge import _core, models
@@ -24,9 +24,12 @@ from iogauge.schema import (
     RunRecord,
     RunResult,
 )
-from iogauge.target import ModelTarget, Target
+from iogauge.target import ModelTarget, Target, is_model
 
 CPUS = range(4096)
+
+Parameters = Mapping[str, Any]
+"""Of a model, as the core takes them."""
 
 _INTERVAL_NS = 60 * 10**9
 """The longest that a plan takes: nobody listens."""
@@ -48,8 +51,24 @@ def check_model(drive: models.ModelFile, machine: models.ModelFile) -> None:
         ) from None
 
 
-Parameters = Mapping[str, Any]
-"""Of a model, as the core takes them."""
+def refuse_mixture(job_file: JobFile, paths: Collection[str]) -> None:
+    """Raise IogaugeError where some jobs are on models and some are not, before anything of theirs is touched.
+
+    ``paths``: every path that the jobs name.
+    """
+    modelled = [path for path in paths if is_model(path)]
+    if not modelled:
+        return
+    if real := [path for path in paths if not is_model(path)]:
+        raise IogaugeError(
+            f"{real[0]}: is real, and {modelled[0]} is a model: they do not share a clock",
+            hint="run the jobs on the one and those on the other by themselves",
+        )
+    if null := [job.name for job in job_file.jobs if job.ioengine is EngineKind.NULL]:
+        raise IogaugeError(
+            f"{null[0]}: ioengine=null has no drive, and the others have models",
+            hint=f"{models.PREFIX}ram is the drive that costs nothing",
+        )
 
 
 class Virtual:
@@ -67,26 +86,14 @@ class Virtual:
         """A file's ``fd`` is the place of its drive."""
 
     @classmethod
-    def of(cls, targets: Mapping[str, Target], jobs: JobFile) -> Virtual | None:
+    def of(cls, targets: Mapping[str, Target]) -> Virtual | None:
         """Return what the targets are where they are models; None where they are real.
 
-        Raises IogaugeError: some are models and some are not, different machines are in front of them, or a parameter
-        is not what the core takes.
+        Raises IogaugeError: different machines are in front of them, or a parameter is not what the core takes.
         """
         modelled = {path: target for path, target in targets.items() if isinstance(target, ModelTarget)}
         if not modelled:
             return None
-        for path in targets:
-            if path not in modelled:
-                raise IogaugeError(
-                    f"{path}: is real, and {next(iter(modelled))} is a model: they do not share a clock",
-                    hint="run the jobs of the one and of the other by themselves, or put a stonewall into two files",
-                )
-        if null := [job.name for job in jobs.jobs if job.ioengine is EngineKind.NULL]:
-            raise IogaugeError(
-                f"{null[0]}: ioengine=null has no drive, and the others have models",
-                hint="model:ram is the drive that costs nothing",
-            )
         (path, first), *others = modelled.items()
         machine = models.split(path)[1] or first.machine.name
         for beside, other in others:

@@ -75,7 +75,7 @@ def search(
     if plan.search is None or plan.steps:
         return
     if not review.has(plan.search.id):
-        watcher.step("search for what the target takes", expected_s=_expected_s(review, plan.search))
+        watcher.step("search for what the target takes", expected_s=_expected_s(plan.search))
         _run(review, plan.search, execute=execute, watcher=watcher, destroy=destroy)
     found = review.record(plan.search.id)
     refined = suite.refine(plan, found, target=manifest.target, seed=manifest.seed)
@@ -99,7 +99,7 @@ def conduct(review: Review, *, execute: Execute, watcher: Watcher, destroy: Coll
     plan = review.manifest.plan
     for step in plan.steps:
         if not review.has(step.id):
-            watcher.step(f"{step.at:g} {plan.axis.unit}", expected_s=_expected_s(review, step))
+            watcher.step(f"{step.at:g} {plan.axis.unit}", expected_s=_expected_s(step))
             _run(review, step, execute=execute, watcher=watcher, destroy=destroy)
     review.save_manifest(review.manifest.model_copy(update={"warnings": _shared_warnings(review)}))
 
@@ -170,9 +170,7 @@ def _problem(record: RunRecord) -> str | None:
     return record.result.error or "; ".join(sorted(failed)) or record.result.stopped_by
 
 
-def _expected_s(review: Review, step: StepPlan) -> float | None:
-    """Return how long a step takes, as far as its jobs say; None on a drive model, whose time is not ours."""
-    if review.manifest.target.kind == "model":
-        return None
+def _expected_s(step: StepPlan) -> float:
+    """Return how long a step takes, as far as its jobs say; on a drive model, of virtual time."""
     jobs = workload.parse(step.job_file, source=step.id).jobs
     return max(job.runtime_ns + job.ramp_time_ns for job in jobs) / 1e9

@@ -223,6 +223,21 @@ fn a_rate_is_kept_to_the_request() {
 }
 
 #[test]
+fn what_a_thread_uses_is_counted_from_its_ramp_s_end() {
+    let whole = seen(&plan(vec![vec![reader(1)]]), plain(), &HOST);
+    let ramped = WorkerPlan {
+        ramp_ns: SECOND / 20,
+        ..reader(1)
+    };
+    let ramped = seen(&plan(vec![vec![ramped]]), plain(), &HOST);
+    let (one, other) = (&whole.result.workers[0], &ramped.result.workers[0]);
+    let ios = ramped.result.rows[0].tallies["read"].ios;
+    assert!(ios.abs_diff(other.submit_calls) <= 1 && ios.abs_diff(other.reap_calls) <= 1);
+    assert!(one.user_ns.abs_diff(other.user_ns) < one.user_ns / 100);
+    assert!((one.depth_mean - other.depth_mean).abs() < 1e-3);
+}
+
+#[test]
 fn a_stage_ends_as_its_jobs_say() {
     let short = WorkerPlan {
         time_based: false,
