@@ -63,7 +63,7 @@ def fit(
     residuals: Callable[[dict[str, float]], Vector],
     *,
     seed: int,
-    rounds: int = 6,
+    rounds: int = 15,
     threads: int = 2,
     told: Callable[[int, float], None] = lambda _done, _rms: None,
 ) -> Fitted:
@@ -110,8 +110,8 @@ def fit(
         loss="soft_l1",
         max_nfev=rounds,
         x_scale=1.0,
-        ftol=1e-3,
-        xtol=1e-3,
+        ftol=1e-4,
+        xtol=1e-4,
     )
     z = np.asarray(solved.x, dtype=np.float64)
     draws = _bootstrap(z, jacobian(z), once(z), seed=seed)
