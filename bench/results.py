@@ -29,7 +29,8 @@ class Row:
     measure: str
     unit: str
     iogauge: float | str
-    fio: float | str | None = None
+    peer: float | str | None = None
+    """fio's figure, where the line names no other program."""
     ratio: Estimate | None = None
     goal: str = ""
     met: bool | None = None
@@ -72,14 +73,14 @@ def table(rows: Sequence[Row]) -> str:
     """Return the rows as text, columns aligned.
 
     >>> print(table([Row("startup", "s", 0.25, goal="<= 0.3", met=True)]))
-    measure  unit  iogauge  fio  ratio [95 %]  goal    met
-    startup  s     0.25                        <= 0.3  yes
+    measure  unit  iogauge  peer  ratio [95 %]  goal    met
+    startup  s     0.25                         <= 0.3  yes
     """
-    lines = [("measure", "unit", "iogauge", "fio", "ratio [95 %]", "goal", "met")]
+    lines = [("measure", "unit", "iogauge", "peer", "ratio [95 %]", "goal", "met")]
     for row in rows:
         met = {True: "yes", False: "NO", None: ""}[row.met]
         ratio = str(row.ratio) if row.ratio else ""
-        lines.append((row.measure, row.unit, number(row.iogauge), number(row.fio), ratio, row.goal, met))
+        lines.append((row.measure, row.unit, number(row.iogauge), number(row.peer), ratio, row.goal, met))
     widths = [max(len(line[column]) for line in lines) for column in range(len(lines[0]))]
     texts = ("  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)) for line in lines)
     return "\n".join(text.rstrip() for text in texts)

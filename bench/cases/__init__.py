@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from bench.cases import block, memory, null, quantiles, rates, startup
+from bench.cases import block, memory, model, null, pressure, quantiles, rates, startup
 from bench.results import Finding
 from bench.settings import Settings
 
@@ -21,4 +21,7 @@ CASES: Mapping[str, Callable[[Settings], Finding]] = {
     "quantiles": quantiles.exactness,
     "memory": memory.growth,
     "startup": startup.times,
+    "model": model.speed,
+    "model-linear": model.linearity,
+    "model-review": pressure.review,
 }

@@ -1,12 +1,15 @@
 """Makes differences small: bounded least squares over the numbers that a file calls fitted.
 
-What cannot be met must not spoil the rest: far off its limit a figure weighs by its distance, not by the square. Every number moves in its range, on a logarithmic scale where that is positive; it begins at its file's ``start``, so
-that a fit does not depend on the one before. Derivatives are differences over ``STEP`` of the range, each a trial of
-its own. How sure a number is comes from a bootstrap: rows are drawn again and again, and the linearised fit of each
-draw says where the number would have ended.
+What cannot be met must not spoil the rest: far off its limit a figure weighs by its distance, not by the square. Every
+number moves in its range, on a logarithmic scale where that is positive; it begins at its file's ``start``, so that a
+fit does not depend on the one before. Derivatives are differences over ``STEP`` of the range, each a trial of its own.
 
-Source: scipy.optimize.least_squares (trust region reflective); Efron & Tibshirani, An Introduction to the Bootstrap,
-chapter 9 (pairs).
+How sure a number is comes from a parametric bootstrap: had every figure been off by chance, by as much as the fit
+leaves it off, where would the linearised fit have ended? Figures are few beside the numbers, so that drawing among
+them would leave numbers without any.
+
+Source: scipy.optimize.least_squares (trust region reflective, soft_l1); Efron & Tibshirani, An Introduction to the
+Bootstrap, chapter 6 (parametric).
 """
 
 from __future__ import annotations

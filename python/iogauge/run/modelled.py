@@ -131,7 +131,7 @@ def simulate(
     """Run jobs on drives that are in no file: what a fit tries out. No progress, no record, no warnings.
 
     ``drives``: parameters by the names that the jobs' files have. ``interrupts`` has been entered. Raises
-    IogaugeError: a parameter is out of its range.
+    IogaugeError: a parameter is out of its range; KeyboardInterrupt: it was interrupted, and is not whole.
     """
     virtual = Virtual(drives, machine)
     plan = make_plan(
@@ -143,4 +143,7 @@ def simulate(
         request_log=False,
         cpus=CPUS,
     )
-    return drive(plan, start=virtual.start, interrupts=interrupts)
+    result = drive(plan, start=virtual.start, interrupts=interrupts)
+    if interrupts.count:
+        raise KeyboardInterrupt
+    return result

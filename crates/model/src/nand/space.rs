@@ -14,6 +14,8 @@
 //!
 //! Source: models.md ("Garbage collection").
 
+use std::sync::{Mutex, PoisonError};
+
 use iogauge_core::generate::{Rng, Stream, child_seed};
 
 use super::spec::{CHUNK, NandSpec, State};
@@ -37,6 +39,15 @@ const SPREAD_BLOCKS: u64 = 4;
 
 /// Overwrites of the whole drive that count as the steady state: write amplification moves by less than a percent after.
 const OVERWRITES: u64 = 3;
+
+/// How many of the last steady states are kept.
+const KEPT_STATES: usize = 2;
+
+/// What a steady state follows from: capacity, spare pages, chunks of a unit, seed.
+type Origin = (u64, u64, u32, u64);
+
+/// The last steady states. To make one takes longer than most runs on it, and many runs begin with the same.
+static STEADY: Mutex<Vec<(Origin, Space)>> = Mutex::new(Vec::new());
 
 /// What collection owes the media, in chunks.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -110,7 +121,25 @@ fn geometry(chunks: u64, over_provisioning: f64, most_pages: u64) -> (u32, Geome
 impl Space {
     /// What a drive of so many bytes starts with.
     pub(super) fn new(capacity_bytes: u64, spec: &NandSpec, seed: u64) -> Self {
-        Self::of_pages(capacity_bytes, spec, seed, MOST_PAGES)
+        if spec.initial != State::Random {
+            return Self::of_pages(capacity_bytes, spec, seed, MOST_PAGES);
+        }
+        let spare = spec.over_provisioning.to_bits();
+        let origin = (capacity_bytes, spare, spec.unit_chunks(), seed);
+        let states = || STEADY.lock().unwrap_or_else(PoisonError::into_inner);
+        let known = states()
+            .iter()
+            .find(|state| state.0 == origin)
+            .map(|state| state.1.clone());
+        known.unwrap_or_else(|| {
+            let space = Self::of_pages(capacity_bytes, spec, seed, MOST_PAGES);
+            let mut states = states();
+            if states.len() == KEPT_STATES {
+                states.remove(0);
+            }
+            states.push((origin, space.clone()));
+            space
+        })
     }
 
     /// The same with a layer of at most so many pages.

@@ -1,0 +1,96 @@
+"""Runs on drive models, timed from inside: how long the drive took to make, and how long its requests.
+
+In this process rather than by the command line, whose start takes as long as some million simulated requests. Drives
+are made before a run's handle is returned, so that the two times come apart by themselves.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+from iogauge import models, workload
+from iogauge.run.core import drive
+from iogauge.run.interrupts import Interrupts
+from iogauge.run.modelled import CPUS, Virtual
+from iogauge.run.planning import make_plan
+
+THREADS = 4
+DEPTH = 4
+TARGET = "model:x"
+INTERVAL_NS = 10**9
+GIVE_UP_NS = 120 * 10**9
+
+
+@dataclass(frozen=True, kw_only=True)
+class Load:
+    """4 KiB requests at random, four threads at depth 4 each, on a drive behind a machine."""
+
+    rw: str
+    drive: str
+    machine: str
+
+    def jobs(self, ios: int) -> str:
+        """The job file of so many I/Os."""
+        return (
+            f"[load]\nfilename={TARGET}\nrw={self.rw}\nbs=4k\nnumjobs={THREADS}\niodepth={DEPTH}\n"
+            f"ioengine=libaio\ndirect=1\nnorandommap=1\ngroup_reporting=1\nnumber_ios={ios // THREADS}\n"
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Timed:
+    """What one run took."""
+
+    ios: int
+    made_s: float
+    """Until the drive was there, filled and in its steady state."""
+    ran_s: float
+    """From its first request to its last, with every interval read."""
+    write_amplification: float | None
+
+    @property
+    def ios_per_s(self) -> float:
+        """Simulated I/Os in a second of the clock on the wall."""
+        return self.ios / self.ran_s
+
+
+def timed(load: Load, ios: int) -> Timed:
+    """Run so many I/Os on one core, with everything that is always recorded."""
+    virtual = Virtual({TARGET: models.drive(load.drive).parameters}, models.machine(load.machine).parameters)
+    plan = make_plan(
+        workload.parse(load.jobs(ios), source="bench"),
+        virtual.opened,
+        seed=1,
+        interval_ns=INTERVAL_NS,
+        give_up_ns=GIVE_UP_NS,
+        request_log=False,
+        cpus=CPUS,
+    )
+    with one_core(), Interrupts() as interrupts:
+        began = time.perf_counter()
+        handle = virtual.start(plan)
+        made = time.perf_counter()
+        result = drive(plan, start=lambda _: handle, interrupts=interrupts)
+        ended = time.perf_counter()
+    done = sum(tally.ios for row in result.rows for tally in row.tallies.values())
+    return Timed(
+        ios=done,
+        made_s=made - began,
+        ran_s=ended - made,
+        write_amplification=result.drives[0].write_amplification,
+    )
+
+
+@contextmanager
+def one_core() -> Iterator[None]:
+    """Keep this thread, and those that it starts, on the last CPU."""
+    before = os.sched_getaffinity(0)
+    os.sched_setaffinity(0, {max(before)})
+    try:
+        yield
+    finally:
+        os.sched_setaffinity(0, before)
