@@ -116,6 +116,19 @@ def test_the_latency_axis_is_logarithmic_where_figures_span_decades(
     assert pressure_chart([flash]).scales["mean"] == "linear"
 
 
+def test_an_axis_of_many_places_names_none_below_zero(tmp_path: Path) -> None:
+    few = Drive(seconds=1, reads_a_second=40)
+    for name, most in (("a", 800), ("b", 2000)):
+        reviews.save(tmp_path / name, few, pressures_MBps=[most * part / 8 for part in range(9)])
+    chart = pressure_chart(load([tmp_path / "a", tmp_path / "b"]))
+    drawn = vl_convert.vegalite_to_svg(chart.variants["mean", "linear"], vl_version=VEGA_LITE)
+    labels = {
+        element.text for element in ElementTree.fromstring(drawn).iter() if element.tag.endswith("}text")
+    }
+    assert {"0", "1,000", "2,000"} <= labels
+    assert not any(label and label[0] in "-−" for label in labels)
+
+
 def test_a_drive_has_a_line_of_its_own_in_the_legend(both: tuple[Reviewed, ...]) -> None:
     drawn = vl_convert.vegalite_to_svg(pressure_chart(both).spec("p99"), vl_version=VEGA_LITE)
     texts = [text.text for text in ElementTree.fromstring(drawn).iter("{http://www.w3.org/2000/svg}text")]

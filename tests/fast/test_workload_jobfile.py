@@ -52,6 +52,11 @@ def test_file_names_add_up_each_under_its_directory() -> None:
     assert one.directory == three.directory == ""
 
 
+def test_a_model_is_in_no_directory() -> None:
+    (one,) = jobs("[one]\ndirectory=/a\nfilename=x:model:p4800x:y\n")
+    assert one.filenames == ("/a/x", "model:p4800x", "/a/y")
+
+
 def test_files_of_jobs_that_name_none() -> None:
     named = job("directory=/mnt")
     assert paths(named, 0) == ("/mnt/j.0.0",)

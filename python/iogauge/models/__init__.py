@@ -20,6 +20,7 @@ from typing import Any, Literal
 from iogauge.errors import IogaugeError
 from iogauge.models.file import KINDS, Entry, ModelFile, read
 from iogauge.models.write import to_toml
+from iogauge.workload.kinds import MODEL
 from iogauge.workload.suggest import closest
 
 __all__ = [
@@ -39,7 +40,7 @@ __all__ = [
     "to_toml",
 ]
 
-PREFIX = "model:"
+PREFIX = MODEL
 """Of a target that is a model: ``model:NAME`` or ``model:NAME@MACHINE``."""
 
 What = Literal["drive", "machine"]

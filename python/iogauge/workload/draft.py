@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from iogauge.schema import BlockSize, EngineKind
-from iogauge.workload.kinds import Directions
+from iogauge.workload.kinds import MODEL, Directions
 from iogauge.workload.problem import BadValue, Place
 
 MOST_FILES = 1_024
@@ -97,10 +97,13 @@ class Draft:
             self.shaped[index] = value
 
     def add_files(self, names: tuple[str, ...]) -> None:
-        """Add file names, each under the directory in effect."""
+        """Add file names, each under the directory in effect; a model is in none."""
         directory = self.values.get("directory", "")
         prefix = f"{directory}/" if directory else ""
-        files = (*self.values.get("filenames", ()), *(prefix + name for name in names))
+        files = (
+            *self.values.get("filenames", ()),
+            *(name if name.startswith(MODEL) else prefix + name for name in names),
+        )
         if len(files) > MOST_FILES:
             raise BadValue(
                 f"makes more than {MOST_FILES} files of one job", hint="give the files to several jobs"

@@ -299,8 +299,8 @@ FILENAME = Option(
     category=Category.TARGET,
     kind=patterns.FILES,
     default="JOB.CLONE.0 in directory",
-    help="Files or devices, separated by ':' (a colon in a name is written `\\:`). A job uses those of [global] "
-    "and its own. Without it, a job that is named like a block device uses that device.",
+    help="Files, devices or drive models (model:NAME), separated by ':' (another colon in a name is written `\\:`). A "
+    "job uses those of [global] and its own. Without it, a job that is named like a block device uses that device.",
     store=lambda draft, value: draft.add_files(value),
     text=lambda job: patterns.FILES.write(job.filenames) if job.filenames else None,
     order=FILES_ORDER,

@@ -22,6 +22,8 @@ T = TypeVar("T")
 Directions = tuple[T | None, T | None, T | None]
 """Values given for reads, writes and trims; None where the text left one as it was."""
 
+MODEL = "model:"
+"""Before the name of a target that is a drive model."""
 CPUS = 1_024
 """CPU numbers are below this, as in fio and in a plain cpu_set_t."""
 PERCENTILES = 20

@@ -25,6 +25,7 @@ from iogauge.schema import (
 )
 from iogauge.workload import numbers
 from iogauge.workload.kinds import (
+    MODEL,
     Directions,
     Kind,
     decimal,
@@ -303,7 +304,7 @@ def _read_files(text: str, _: int) -> Files:
             current += character
         elif current.endswith("\\"):
             current = current[:-1] + ":"
-        elif current == "model":
+        elif f"{current}:" == MODEL:
             # The target model:NAME is one word; a file called model, with others after it, is ./model.
             current += ":"
         elif current:
@@ -330,7 +331,7 @@ def file_text(name: str) -> str:
     >>> print(file_text("/dev/disk/by-path/pci-0000:01:00.0"), file_text("model:p4800x"))
     /dev/disk/by-path/pci-0000\\:01\\:00.0 model:p4800x
     """
-    prefix = "model:" if name.startswith("model:") else ""
+    prefix = MODEL if name.startswith(MODEL) else ""
     return prefix + name.removeprefix(prefix).replace(":", "\\:")
 
 
