@@ -11,8 +11,9 @@
 //! computed at once; the rest are events. The drive takes its time from the instants with which it is called.
 //!
 //! What it does not do: reading ahead, planes that read on their own, wear levelling, read disturb, refresh, one-bit cells
-//! that shrink as the drive fills, and merging of writes to one chunk in the buffer. Reads are striped by address, so
-//! where a page was really put plays no part in them.
+//! that shrink as the drive fills, and merging of writes to one chunk in the buffer. Where a page
+//! was really put plays no part in reads: they find their die by address, striped or, on a drive that was written at
+//! random before, scattered.
 //!
 //! Source: models.md ("The smallest models that explain the figures", NAND).
 
@@ -231,14 +232,24 @@ fn chunks_of(offset_bytes: u64, length_bytes: u32) -> (u64, u64) {
     (offset_bytes / CHUNK, (end - 1) / CHUNK)
 }
 
-/// The die of a unit: neighbours lie on neighbouring dies, and each round over all dies begins elsewhere, so that no
-/// stride meets one die only.
+/// The die of a unit that was written in order: neighbours lie on neighbouring dies, and each round over all dies begins
+/// elsewhere, so that no stride meets one die only.
 #[inline]
-fn die_of(unit: u64, dies: u64) -> u32 {
+fn striped(unit: u64, dies: u64) -> u32 {
     let (round, place) = (unit / dies, unit % dies);
     let hash = round.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32;
     let die = place + ((hash * dies) >> 32);
     (if die >= dies { die - dies } else { die }) as u32
+}
+
+/// The die of a unit that was written at random: any.
+#[inline]
+fn scattered(unit: u64, dies: u64) -> u32 {
+    // The finalizer of splitmix64.
+    let hash = (unit ^ (unit >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    let hash = (hash ^ (hash >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    let hash = hash ^ (hash >> 31);
+    (((hash >> 32) * dies) >> 32) as u32
 }
 
 impl Nand {
@@ -282,7 +293,11 @@ impl Nand {
             } as u32;
             self.requests.get_mut(slot).parts += 1;
             if self.needs_die(chunk, next) {
-                let die = die_of(unit, self.dies.count() as u64);
+                let dies = self.dies.count() as u64;
+                let die = match self.spec.initial {
+                    State::Random => scattered(unit, dies),
+                    State::Fresh | State::Sequential => striped(unit, dies),
+                };
                 let length = self.page_read(chunk);
                 let ends = self.dies.read(die, at, length);
                 self.active.read_ns += length / self.dies.count() as f64;

@@ -229,9 +229,9 @@ def _monotone(setting: Setting) -> float:
 
 
 def _sweep(setting: Setting, drive: str = "") -> dict[int, Seen]:
-    return {
-        depth: setting.load(threads=1, depth=depth, drive=drive, state="sequential") for depth in loads.DEPTHS
-    }
+    # The sweeps of 4 KiB are of drives that have room; those of large reads find what was written at random before.
+    state = None if setting.point.workload == "seq" else "sequential"
+    return {depth: setting.load(threads=1, depth=depth, drive=drive, state=state) for depth in loads.DEPTHS}
 
 
 def _knee(found: dict[int, Seen]) -> int:
@@ -278,7 +278,7 @@ def _cache_full(setting: Setting) -> float:
     """The rate of sequential writes once the one-bit cells are full."""
     slc = setting.trial.drives[setting.drive]["media"]["slc"]
     jobs = loads.plain(
-        "write", 131072, threads=1, depth=32, ios=40_000, more=f"ramp_time={slc['bytes'] / 1e9:.3f}\n"
+        "write", 131072, threads=1, depth=32, ios=40_000, more=f"ramp_time={round(slc['bytes'] / 1e6)}ms\n"
     )
     return setting.trial.seen(jobs, setting.drive, setting.machine, state="fresh").rate_Bps / setting.scale
 

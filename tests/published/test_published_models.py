@@ -1,0 +1,90 @@
+"""What made these drives famous, shown by their models; and every published row within its limit, or said to miss it.
+
+Source: models.md; published_points.csv.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from iogauge.calibrate.assess import comparable, shipped, verdicts
+from iogauge.calibrate.misses import REASONS
+from iogauge.calibrate.trial import Trial
+from iogauge.calibrate.verdict import Verdict
+from iogauge.models.published import points
+from iogauge.run.interrupts import Interrupts
+
+FAMOUS = {
+    "reads over 40 times faster than flash at 700 MB/s of writes": [88],
+    "the same reads, flat from 100 to 700 MB/s": [89],
+    "flash slower with every 100 MB/s": [90],
+    "the bathtub: 83 % of the peak at 40/60, the peak at reads only": [92, 93, 94],
+    "its p99 flat once there are writes": [100],
+    "flash's p99 far higher between the ends": [101, 102],
+    "a reader under writers that saturate: tenfold on flash": [107, 108],
+    "writers saturate near 2 GB/s": [105],
+    "the knee of the read sweep: four to six for Optane, beyond 32 for flash": [113, 114, 115, 116],
+    "one thread's ceiling of 1.2 GB/s": [109, 110, 111, 112],
+    "two drives, a million reads a second": [86],
+    "specified latencies": [172, 173, 174, 175, 176, 177],
+}
+"""By rows of the table."""
+
+
+@pytest.fixture(scope="module")
+def found() -> Iterator[dict[int, Verdict]]:
+    with Interrupts() as interrupts:
+        yield {each.point.row: each for each in verdicts(comparable(), shipped(interrupts))}
+
+
+@pytest.mark.parametrize("what", FAMOUS)
+def test_is_what_the_drives_are_famous_for(found: dict[int, Verdict], what: str) -> None:
+    assert [row for row in FAMOUS[what] if not found[row].holds] == []
+
+
+@pytest.mark.parametrize("host", ["windows-inbox", "windows-intel"])
+def test_the_specification_rows_hold_under_both_drivers(found: dict[int, Verdict], host: str) -> None:
+    rows = [each for each in found.values() if each.point.host == host]
+    assert len(rows) == 12
+    assert [each.point.label for each in rows if not each.holds and each.point.row not in REASONS] == []
+
+
+def test_each_rung_of_the_ladder_shows_in_one_read_at_a_time(found: dict[int, Verdict]) -> None:
+    rungs = ["stock", "governor", "irqbalance-off", "smp-affinity", "turbo-off-2.3ghz", "turbo-off-3ghz"]
+    of = {
+        each.point.host.removeprefix("linux-"): each.modelled
+        for each in found.values()
+        if each.point.host.startswith("linux-") and each.point.metric == "lat_mean" and each.point.read_percent
+    }
+    assert list(of) == rungs
+    # Every rung but the slow clock is at least as fast as the one before, and the last is the fastest.
+    assert of["stock"] > of["smp-affinity"] > of["turbo-off-3ghz"]
+    assert max(of, key=of.__getitem__) == "turbo-off-2.3ghz"
+
+
+def test_every_row_is_within_its_limit_or_said_to_miss_it(found: dict[int, Verdict]) -> None:
+    missed = {row for row, each in found.items() if not each.holds}
+    assert missed == set(REASONS) & set(found)
+
+
+def test_every_row_that_is_compared_is_shown(found: dict[int, Verdict]) -> None:
+    unshown = {point.row for point in comparable()} - found.keys()
+    assert unshown == {row for row in REASONS if row not in found}
+
+
+def test_a_reason_is_given_for_rows_that_there_are() -> None:
+    assert set(REASONS) <= {point.row for point in points()}
+
+
+def test_a_drive_that_is_not_the_published_one_is_noticed() -> None:
+    with Interrupts() as interrupts:
+        trial = shipped(interrupts)
+        slower = dict(trial.drives["p4800x-375g"])
+        slower["media"] = slower["media"] | {"read_chunk_ns": 1.1 * slower["media"]["read_chunk_ns"]}
+        other = Trial(
+            drives={**trial.drives, "p4800x-375g": slower}, machines=trial.machines, interrupts=interrupts
+        )
+        (row,) = verdicts(points()[:1], other)
+    assert not row.holds
