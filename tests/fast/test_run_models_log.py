@@ -95,8 +95,8 @@ NAND: dict[str, Any] = {
 }
 
 LOGS = {
-    "xpoint": (XPOINT, 2, "51e9cbcef0ac0114fe17bd50cceba90506ab41b0dd1c560a8a1cfbdc67144859"),
-    "nand": (NAND, 1, "c5d20d7b93ff916f4fec050bea4f0008e875b8afaeecedd32baba09164a2d4dc"),
+    "xpoint": (XPOINT, 2, "1589dd7a7122d37020201cc5465f9c6b8e52e4e514f1c25eea42713debb9ac08"),
+    "nand": (NAND, 1, "2741d56df96d877dd9cd1b3a0d28d3bb7d7988ffb6109c9a0fcda6696101c748"),
 }
 """Media, controllers, and the digest of the log."""
 
