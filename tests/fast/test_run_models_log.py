@@ -96,7 +96,7 @@ NAND: dict[str, Any] = {
 
 LOGS = {
     "xpoint": (XPOINT, 2, "1589dd7a7122d37020201cc5465f9c6b8e52e4e514f1c25eea42713debb9ac08"),
-    "nand": (NAND, 1, "2741d56df96d877dd9cd1b3a0d28d3bb7d7988ffb6109c9a0fcda6696101c748"),
+    "nand": (NAND, 1, "1d41939f0066b2b93f3b0405c58c06be738f0ae9552fed69aaf089ab3049ea68"),
 }
 """Media, controllers, and the digest of the log."""
 
