@@ -58,13 +58,16 @@ class Timed:
         return self.ios / self.ran_s
 
 
-def timed(load: Load, ios: int) -> Timed:
-    """Run so many I/Os on one core, with everything that is always recorded."""
+def timed(load: Load, ios: int, *, seed: int) -> Timed:
+    """Run so many I/Os on one core, with everything that is always recorded.
+
+    A drive in its steady state is kept for runs of the same seed: another one makes another.
+    """
     virtual = Virtual({TARGET: models.drive(load.drive).parameters}, models.machine(load.machine).parameters)
     plan = make_plan(
         workload.parse(load.jobs(ios), source="bench"),
         virtual.opened,
-        seed=1,
+        seed=seed,
         interval_ns=INTERVAL_NS,
         give_up_ns=GIVE_UP_NS,
         request_log=False,

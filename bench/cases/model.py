@@ -9,6 +9,7 @@ Source: models.md (peers, measured in simulated 4K I/Os per second of wall time,
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import count
 
 import numpy as np
 
@@ -38,8 +39,11 @@ def speed(settings: Settings) -> Finding:
     ios = round(SPEED_IOS * settings.scale)
     reads: list[Timed] = []
     writes: list[Timed] = []
+    read_seeds, write_seeds = count(), count()
     for read, write in interleave(
-        lambda: timed(READS, ios), lambda: timed(WRITES, ios), pairs=settings.pairs
+        lambda: timed(READS, ios, seed=next(read_seeds)),
+        lambda: timed(WRITES, ios, seed=next(write_seeds)),
+        pairs=settings.pairs,
     ):
         reads.append(read)
         writes.append(write)
@@ -86,7 +90,7 @@ def linearity(settings: Settings) -> Finding:
         for turn in range(settings.pairs):
             note(f"model-linear {load.drive} {turn + 1}/{settings.pairs}")
             for size in sizes if turn % 2 == 0 else reversed(sizes):
-                took_s[size].append(timed(load, size).ran_s)
+                took_s[size].append(timed(load, size, seed=turn).ran_s)
         for size in sizes:
             ns_per_io = [1e9 * one / size for one in took_s[size]]
             rows.append(

@@ -95,8 +95,8 @@ NAND: dict[str, Any] = {
 }
 
 LOGS = {
-    "xpoint": (XPOINT, 2, "51e9cbcef0ac0114fe17bd50cceba90506ab41b0dd1c560a8a1cfbdc67144859"),
-    "nand": (NAND, 1, "c5d20d7b93ff916f4fec050bea4f0008e875b8afaeecedd32baba09164a2d4dc"),
+    "xpoint": (XPOINT, 2, "1589dd7a7122d37020201cc5465f9c6b8e52e4e514f1c25eea42713debb9ac08"),
+    "nand": (NAND, 1, "1d41939f0066b2b93f3b0405c58c06be738f0ae9552fed69aaf089ab3049ea68"),
 }
 """Media, controllers, and the digest of the log."""
 

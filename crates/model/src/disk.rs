@@ -7,13 +7,13 @@
 //! sectors that were moved, and spinning up.
 
 use iogauge_core::{Kind, Nanos};
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 use crate::drive::{Access, Active, Drive, Returned};
 use crate::link::{Link, Way};
 
 /// All parameters. Times are in ns, in `[0, 1e9]`.
-#[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 #[allow(non_snake_case)]
 pub struct DiskSpec {

@@ -5,10 +5,10 @@
 //!
 //! Source: models.md; PCI Express 3.0 (128b/130b from generation 3 on, 8b/10b before), Serial ATA 3.0 (8b/10b).
 
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 /// What the link is.
-#[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize, Serialize)]
 #[serde(tag = "kind", rename_all = "lowercase", deny_unknown_fields)]
 pub enum LinkSpec {
     /// PCI Express.

@@ -9,12 +9,12 @@
 //! Source: models.md ("the host is its own parameter vector").
 
 use iogauge_core::Nanos;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 use crate::noise::NoiseSpec;
 
 /// What requests cost a thread under one family of engines, ns. All in `[0, 1e9]`.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct EngineCosts {
     /// For a call that submits, whatever it carries.
@@ -26,7 +26,7 @@ pub struct EngineCosts {
 }
 
 /// What a thread pays. All times in ns, in `[0, 1e9]`.
-#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct Machine {
     /// Of pvsync2 and psync, which do one request at a time.

@@ -6,12 +6,12 @@
 
 use iogauge_core::Nanos;
 use iogauge_core::generate::{Rng, Stream, child_seed};
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 use crate::stalls::{StallSpec, Stalls};
 
 /// One kind of disturbance.
-#[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize, Serialize)]
 #[serde(tag = "on", rename_all = "lowercase", deny_unknown_fields)]
 pub enum NoiseSpec {
     /// The thread does not run for a while, whatever it does: interrupts, timers, other threads.

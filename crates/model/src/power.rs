@@ -8,12 +8,12 @@
 //! methods.md PM-1, PWR-1, PWR-2.
 
 use iogauge_core::Nanos;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 use crate::drive::Active;
 
 /// A state that the drive falls into.
-#[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 #[allow(non_snake_case)]
 pub struct LowPowerSpec {
@@ -28,7 +28,7 @@ pub struct LowPowerSpec {
 }
 
 /// What the drive draws, W.
-#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 #[allow(non_snake_case)]
 pub struct PowerSpec {
@@ -43,7 +43,7 @@ pub struct PowerSpec {
 }
 
 /// How the drive warms and what it does about it. Temperatures in degrees Celsius.
-#[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 #[allow(non_snake_case)]
 pub struct ThermalSpec {

@@ -1,13 +1,13 @@
 //! Memory: no media time at all, only what a request takes on its way. What is left of a measurement is the machine.
 
 use iogauge_core::{Kind, Nanos};
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 use crate::drive::{Access, Active, Drive, Returned};
 use crate::link::{Link, Way};
 
 /// All parameters.
-#[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct RamSpec {
     /// From command to answer, ns, in `[0, 1e9]`.

@@ -1,7 +1,7 @@
 //! Everything that a drive model is made of, as its file gives it, and the drive made of that.
 
 use iogauge_core::generate::child_seed;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 use crate::device::Media;
 use crate::disk::{Disk, DiskSpec};
@@ -12,7 +12,7 @@ use crate::ram::{Ram, RamSpec};
 use crate::xpoint::{Xpoint, XpointSpec};
 
 /// What stores the data.
-#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
 #[serde(tag = "family", rename_all = "lowercase")]
 #[allow(missing_docs)]
 pub enum MediaSpec {
@@ -37,7 +37,7 @@ impl MediaSpec {
 }
 
 /// A drive model.
-#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct DriveSpec {
     /// Bytes that can be addressed, positive.

@@ -5,10 +5,10 @@
 
 use iogauge_core::Nanos;
 use iogauge_core::generate::{Rng, Stream, child_seed};
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 /// One kind of stall.
-#[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct StallSpec {
     /// Services from one to the next, in the mean, positive.

@@ -56,8 +56,10 @@ enum Doing {
     Submitting { next: usize, start: Nanos },
     /// Waits for so many completions, or until an instant.
     Waiting { min: usize, until: Nanos },
-    /// Nothing more.
+    /// Nothing more, once it has done what it is at.
     Finished,
+    /// Nothing more.
+    Ended,
 }
 
 /// What this thread pays; the machine's costs as its job's engine has them.
@@ -207,7 +209,7 @@ impl<'a> Thread<'a> {
     #[inline]
     pub(crate) fn due(&self) -> Nanos {
         match self.doing {
-            Doing::Finished => Nanos::MAX,
+            Doing::Ended => Nanos::MAX,
             Doing::Waiting { min, until } => {
                 let last = min.checked_sub(1).and_then(|last| self.arrived.get(last));
                 let seen = match last {
@@ -223,7 +225,7 @@ impl<'a> Thread<'a> {
 
     /// Whether it has ended.
     pub(crate) fn finished(&self) -> bool {
-        matches!(self.doing, Doing::Finished)
+        matches!(self.doing, Doing::Ended)
     }
 
     /// Issues nothing more from `now` on, and does not sleep any longer.
@@ -258,7 +260,8 @@ impl<'a> Thread<'a> {
                 self.reap(log);
                 self.decide();
             }
-            Doing::Finished => {}
+            Doing::Finished => self.doing = Doing::Ended,
+            Doing::Ended => {}
         }
     }
 

@@ -16,7 +16,7 @@
 
 use iogauge_core::generate::{Rng, Stream};
 use iogauge_core::{Kind, Nanos};
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 use crate::drive::{Access, Active, Drive, Returned};
 use crate::exponential::Exponential;
@@ -27,7 +27,7 @@ use crate::stalls::{StallSpec, Stalls};
 pub const CHUNK: u64 = 4096;
 
 /// All parameters. Times are in ns, in `[0, 1e9]`.
-#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct XpointSpec {
     /// The pipe's time for the first chunk of a read.
@@ -59,7 +59,7 @@ pub struct XpointSpec {
 }
 
 /// The refresh of all of the media, which takes hours after a long time without power.
-#[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct RefreshSpec {
     /// How long the drive has had power when a run begins, h, at least 0.

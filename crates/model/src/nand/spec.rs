@@ -5,7 +5,7 @@
 //!
 //! Source: models.md ("NAND").
 
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 use crate::stalls::StallSpec;
 
@@ -13,7 +13,7 @@ use crate::stalls::StallSpec;
 pub const CHUNK: u64 = 4096;
 
 /// What was written before the run begins.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum State {
     /// Nothing.
@@ -26,7 +26,7 @@ pub enum State {
 }
 
 /// Pages that are written with one bit to a cell until there is time to put them elsewhere.
-#[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct SlcSpec {
     /// How much it holds, bytes, in `[1, 1e13]`.
@@ -42,7 +42,7 @@ pub struct SlcSpec {
 }
 
 /// All parameters. Times are in ns.
-#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 #[allow(non_snake_case)]
 pub struct NandSpec {

@@ -1,0 +1,164 @@
+//! Runs on whole drives behind whole machines, and what comes of them.
+
+// Each test file takes what it needs; units keep their case.
+#![allow(dead_code, non_snake_case)]
+
+pub mod any;
+pub mod rich;
+
+use iogauge_core::Nanos;
+use iogauge_core::log_record::LogRecord;
+use iogauge_core::plan::{EngineKind, EnginePlan, RunPlan, Rw, SyncMode, WorkerPlan};
+use iogauge_core::results::{DriveResult, RunResult};
+use iogauge_core::testing::{self, BLOCK, file, same, stage};
+use iogauge_core::time::SECOND;
+use iogauge_model::{Device, DriveSpec, Machine, Told, run};
+
+/// What one worker does.
+#[derive(Clone, Debug)]
+pub struct Load {
+    pub rw: Rw,
+    pub bytes: u32,
+    pub align_bytes: u32,
+    pub depth: u32,
+    pub submit_batch: u32,
+    pub engine: EngineKind,
+    pub polls: bool,
+    pub durable: bool,
+    pub fsync_every: u64,
+    pub read_percent: f64,
+    /// 0: as many as there is time for.
+    pub ios: u64,
+    /// 0: as long as it takes.
+    pub runtime_ns: Nanos,
+    pub rate_iops: u64,
+    /// A pause after so many, where it is not 0 ns long.
+    pub pause: (u64, Nanos),
+    /// Of the drive, from its beginning.
+    pub region_bytes: u64,
+}
+
+impl Load {
+    /// 4 KiB at random on the first 32 MiB.
+    pub fn new(rw: Rw, depth: u32) -> Self {
+        Self {
+            rw,
+            bytes: BLOCK as u32,
+            align_bytes: BLOCK as u32,
+            depth,
+            submit_batch: 1,
+            engine: EngineKind::Libaio,
+            polls: false,
+            durable: false,
+            fsync_every: 0,
+            read_percent: 50.0,
+            ios: 0,
+            runtime_ns: 0,
+            rate_iops: 0,
+            pause: (1, 0),
+            region_bytes: any::CAPACITY,
+        }
+    }
+
+    /// The plan of the `index`-th worker of its run, which is a row of its own.
+    fn worker(&self, index: usize) -> WorkerPlan {
+        let mut plan = testing::plan(self.rw);
+        for sizes in [
+            &mut plan.pattern.sizes.read,
+            &mut plan.pattern.sizes.write,
+            &mut plan.pattern.sizes.trim,
+        ] {
+            (sizes.minimum_bytes, sizes.maximum_bytes) = (self.bytes, self.bytes);
+            sizes.align_bytes = self.align_bytes;
+        }
+        plan.pattern.fsync_every = self.fsync_every;
+        plan.pattern.rwmix_read_percent = self.read_percent;
+        WorkerPlan {
+            row: index as u32,
+            seed: index as u64,
+            engine: EnginePlan {
+                kind: self.engine,
+                hipri: self.polls,
+                sync: if self.durable {
+                    SyncMode::Dsync
+                } else {
+                    SyncMode::None
+                },
+                submit_batch: Some(self.submit_batch),
+                ..plan.engine
+            },
+            files: vec![file(self.region_bytes / BLOCK)],
+            iodepth: self.depth,
+            iodepth_low: self.depth,
+            number_ios: self.ios,
+            runtime_ns: self.runtime_ns,
+            time_based: self.ios == 0,
+            schedule: same(testing::iops(self.rate_iops)),
+            poisson: true,
+            thinktime_ns: self.pause.1,
+            thinktime_blocks: self.pause.0,
+            ..plan
+        }
+    }
+}
+
+/// A plan of stages, each of loads that run side by side; every request is logged.
+pub fn plan(stages: &[Vec<Load>], seed: u64) -> RunPlan {
+    let mut workers = 0;
+    let stages = stages.iter().map(|loads| {
+        let of_stage = loads.iter().map(|load| {
+            workers += 1;
+            load.worker(workers - 1)
+        });
+        stage(of_stage.collect())
+    });
+    RunPlan {
+        schema_version: 1,
+        seed,
+        interval_ns: 10 * SECOND,
+        give_up_ns: SECOND,
+        stages: stages.collect(),
+        request_log: true,
+        request_log_capacity: 1,
+    }
+}
+
+/// What came of a run.
+pub struct Ran {
+    pub result: RunResult<()>,
+    pub drive: DriveResult,
+    pub log: Vec<LogRecord>,
+}
+
+impl Ran {
+    /// Requests of the host but syncs, a second.
+    pub fn iops(&self) -> f64 {
+        self.data().count() as f64 * 1e9 / self.result.elapsed_ns as f64
+    }
+
+    /// Requests that move or forget data.
+    pub fn data(&self) -> impl Iterator<Item = &LogRecord> {
+        self.log.iter().filter(|record| record.direction < 3)
+    }
+
+    /// Of one worker, its index in the run.
+    pub fn of(&self, worker: usize) -> impl Iterator<Item = &LogRecord> {
+        let own = move |record: &&LogRecord| record.worker == worker as u32;
+        self.log.iter().filter(own)
+    }
+}
+
+/// Runs a plan on a drive that was at rest.
+pub fn ran(plan: &RunPlan, machine: &Machine, spec: &DriveSpec) -> Ran {
+    let mut device = Device::new(spec, plan.seed).unwrap();
+    let mut log = Vec::new();
+    let mut sink = |told| {
+        if let Told::Request(record) = told {
+            log.push(record);
+        }
+    };
+    let drives = std::slice::from_mut(&mut device);
+    let result = run(plan, machine, drives, (), &mut sink, &mut || true).unwrap();
+    let drive = device.result("model", result.elapsed_ns);
+    Ran { result, drive, log }
+}

@@ -1,0 +1,217 @@
+//! Each parameter of a drive and a machine moves something that a run shows: none is there for nothing, and a fit has
+//! something to hold on to.
+//!
+//! Parameters are those that the specifications have when written as JSON, so one that comes later and moves nothing
+//! fails here. Those of flash are tested beside it, against chance, with loads of their own.
+
+mod common;
+
+use std::collections::BTreeSet;
+
+use common::{Load, plan, ran, rich};
+use iogauge_core::plan::{EngineKind, Rw};
+use iogauge_core::results::Bytes;
+use iogauge_core::time::MILLISECOND;
+use iogauge_model::{DriveSpec, Machine, MediaSpec};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+
+/// Keys that say what a table is, and so which others it has.
+const TAGS: [&str; 3] = ["family", "kind", "on"];
+
+/// What a number is multiplied by, one after the other, until something moves: some are bounded above, some below, and
+/// some matter only beyond a limit.
+const FACTORS: [f64; 4] = [1.25, 0.8, 4.0, 0.25];
+
+/// All that a run shows of a drive and a machine, the same to the last bit where neither has changed.
+#[derive(PartialEq)]
+struct Seen {
+    /// I/Os, bytes and histograms of every row and direction.
+    rows: Vec<(u64, u64, Vec<Bytes>)>,
+    /// CPU time of every worker.
+    user_ns: Vec<u64>,
+    /// Energy, time asleep and throttled, temperature, wear.
+    drive: String,
+}
+
+/// A reader, a writer that flushes, and one of each that does one thing at a time; then pauses of two lengths, and what
+/// is read in order after them.
+fn seen(drive: &DriveSpec, machine: &Machine) -> Seen {
+    let runtime_ns = 40 * MILLISECOND;
+    let region_bytes = drive.capacity_bytes;
+    let load = |rw, depth| Load {
+        runtime_ns,
+        region_bytes,
+        ..Load::new(rw, depth)
+    };
+    let reader = Load {
+        bytes: 12_288,
+        align_bytes: 512,
+        submit_batch: 2,
+        ..load(Rw::Randread, 6)
+    };
+    let writer = Load {
+        bytes: 49_152,
+        fsync_every: 10,
+        ..load(Rw::Randrw, 6)
+    };
+    let single = |rw, polls| Load {
+        engine: EngineKind::Pvsync2,
+        polls,
+        ..load(rw, 1)
+    };
+    let paused = |length| Load {
+        bytes: 131_072,
+        pause: (8, length),
+        ..load(Rw::Read, 8)
+    };
+    let stages = [
+        vec![
+            reader,
+            writer,
+            single(Rw::Randread, true),
+            single(Rw::Randwrite, false),
+        ],
+        vec![paused(3 * MILLISECOND)],
+        vec![paused(8 * MILLISECOND)],
+    ];
+    let ran = ran(&plan(&stages, 1), machine, drive);
+    let tallies = ran.result.rows.iter().flat_map(|row| row.tallies.values());
+    Seen {
+        rows: tallies
+            .map(|tally| {
+                (
+                    tally.ios,
+                    tally.bytes,
+                    tally.histograms.values().cloned().collect(),
+                )
+            })
+            .collect(),
+        user_ns: ran
+            .result
+            .workers
+            .iter()
+            .map(|worker| worker.user_ns)
+            .collect(),
+        drive: format!("{:?}", ran.drive),
+    }
+}
+
+/// Places of all numbers and switches below `value`, as JSON pointers, with what stands there in words.
+fn leaves(value: &Value, pointer: &str, name: &str, found: &mut Vec<(String, String)>) {
+    match value {
+        Value::Object(table) => {
+            let tag = TAGS.iter().find_map(|tag| table.get(*tag)?.as_str());
+            let name = tag.map_or(name.to_owned(), |tag| format!("{name} {tag}"));
+            for (key, inner) in table
+                .iter()
+                .filter(|(key, _)| !TAGS.contains(&key.as_str()))
+            {
+                leaves(
+                    inner,
+                    &format!("{pointer}/{key}"),
+                    &format!("{name} {key}"),
+                    found,
+                );
+            }
+        }
+        Value::Array(list) => {
+            assert!(
+                !list.is_empty(),
+                "{name} has nothing in it that could be tried"
+            );
+            for (index, inner) in list.iter().enumerate() {
+                leaves(
+                    inner,
+                    &format!("{pointer}/{index}"),
+                    &format!("{name} {index}"),
+                    found,
+                );
+            }
+        }
+        Value::Number(_) | Value::Bool(_) => found.push((pointer.into(), name.into())),
+        Value::Null | Value::String(_) => panic!("{name} is {value}: nothing that could be tried"),
+    }
+}
+
+/// Other values for a leaf, whether allowed or not.
+fn others(value: &Value) -> Vec<Value> {
+    if let Some(switch) = value.as_bool() {
+        return vec![(!switch).into()];
+    }
+    let scaled = FACTORS.iter().map(|factor| match value.as_u64() {
+        Some(whole) => Value::from((whole as f64 * factor).round() as u64),
+        None => Value::from(value.as_f64().unwrap() * factor),
+    });
+    scaled.filter(|other| other != value).collect()
+}
+
+/// Notes by name which parameters of `spec` move what `seen` sees, and which do not. Those that `moved` has are not
+/// tried again.
+fn try_each<T: Serialize + DeserializeOwned>(
+    spec: &T,
+    check: impl Fn(&T) -> Result<(), String>,
+    seen: impl Fn(&T) -> Seen,
+    moved: &mut BTreeSet<String>,
+    unmoved: &mut BTreeSet<String>,
+) {
+    let tree = serde_json::to_value(spec).unwrap();
+    let mut found = Vec::new();
+    leaves(&tree, "", "", &mut found);
+    let before = seen(spec);
+    let again = serde_json::from_value(tree.clone()).unwrap();
+    assert!(
+        seen(&again) == before,
+        "what changed nothing moves something"
+    );
+    for (pointer, name) in found {
+        if moved.contains(&name) {
+            continue;
+        }
+        let mut changed = others(tree.pointer(&pointer).unwrap())
+            .into_iter()
+            .filter_map(|other| {
+                let mut tree = tree.clone();
+                *tree.pointer_mut(&pointer)? = other;
+                let spec: T = serde_json::from_value(tree).ok()?;
+                check(&spec).is_ok().then_some(spec)
+            });
+        let moves = changed.any(|spec| seen(&spec) != before);
+        if moves { &mut *moved } else { &mut *unmoved }.insert(name);
+    }
+}
+
+#[test]
+fn each_parameter_of_a_drive_moves_something() {
+    let machine = rich::machine();
+    let (mut moved, mut unmoved) = (BTreeSet::new(), BTreeSet::new());
+    for drive in rich::drives() {
+        if matches!(drive.media, MediaSpec::Nand(_)) {
+            continue;
+        }
+        assert_eq!(drive.check(), Ok(()));
+        let seen = |drive: &DriveSpec| seen(drive, &machine);
+        try_each(&drive, DriveSpec::check, seen, &mut moved, &mut unmoved);
+    }
+    // Memory draws no more when it works, for one; then another drive must show it.
+    let nowhere: Vec<_> = unmoved.difference(&moved).collect();
+    assert!(nowhere.is_empty(), "these move nothing: {nowhere:?}");
+    assert!(moved.len() > 50, "{moved:?}");
+}
+
+#[test]
+fn each_parameter_of_a_machine_moves_something() {
+    let drive = &rich::drives()[0];
+    let (mut moved, mut unmoved) = (BTreeSet::new(), BTreeSet::new());
+    let seen = |machine: &Machine| seen(drive, machine);
+    try_each(
+        &rich::machine(),
+        Machine::check,
+        seen,
+        &mut moved,
+        &mut unmoved,
+    );
+    assert!(unmoved.is_empty(), "these move nothing: {unmoved:?}");
+    assert!(moved.len() > 10, "{moved:?}");
+}
