@@ -11,6 +11,8 @@ from __future__ import annotations
 BEYOND = 20
 FEWEST = 100_000
 MOST = 50_000_000
+SWEEP_IOS = 40_000
+"""Of each depth of a sweep: rates and a p99."""
 DEPTHS = (1, 2, 3, 4, 5, 6, 8, 12, 16, 24, 32, 40, 48, 64)
 """Of the single-thread sweeps."""
 MIXES = tuple(range(100, -1, -10))
