@@ -64,13 +64,15 @@ def fit(
     *,
     seed: int,
     rounds: int = 15,
+    pull: float = 0.0,
     threads: int = 2,
     told: Callable[[int, float], None] = lambda _done, _rms: None,
 ) -> Fitted:
     """Return the values at which the squares of ``residuals`` are least, and how sure they are.
 
-    ``residuals`` takes values by place; threads may call it at a time. ``told`` hears after each trial how many there
-    were and the least root mean square so far. Raises what ``residuals`` raises.
+    ``residuals`` takes values by place; threads may call it at a time. ``pull`` holds numbers where they begin: what a
+    way through the whole range weighs; so what figures do not tell apart moves together. ``told`` hears after each
+    trial how many there were and the least root mean square so far. Raises what ``residuals`` raises.
     """
     best = math.inf
     done = 0
@@ -85,12 +87,16 @@ def fit(
         return found
 
     known: dict[bytes, Vector] = {}
+    start = np.array([min(max(each.share(each.start), 1e-6), 1 - 1e-6) for each in free])
+
+    def pulled(z: Vector, found: Vector) -> Vector:
+        return np.concatenate([found, pull * (z - start)]) if pull else found
 
     def once(z: Vector) -> Vector:
         key = np.asarray(z).tobytes()
         if key not in known:
             known[key] = at(z)
-        return known[key]
+        return pulled(z, known[key])
 
     def jacobian(z: Vector) -> NDArray[np.float64]:
         here = once(z)
@@ -99,9 +105,9 @@ def fit(
         moved = [z + step * axis for step, axis in zip(steps, np.eye(len(z)), strict=True)]
         with ThreadPoolExecutor(threads) as pool:
             there = list(pool.map(at, moved))
-        return np.stack([(each - here) / step for each, step in zip(there, steps, strict=True)], axis=1)
+        found = [pulled(where, each) for where, each in zip(moved, there, strict=True)]
+        return np.stack([(each - here) / step for each, step in zip(found, steps, strict=True)], axis=1)
 
-    start = np.array([min(max(each.share(each.start), 1e-6), 1 - 1e-6) for each in free])
     solved = least_squares(
         once,
         start,
@@ -115,7 +121,7 @@ def fit(
     )
     z = np.asarray(solved.x, dtype=np.float64)
     draws = _bootstrap(z, jacobian(z), once(z), seed=seed)
-    return Fitted(numbers=tuple(map(_found, free, z, draws)), rms=_rms(once(z)))
+    return Fitted(numbers=tuple(map(_found, free, z, draws)), rms=_rms(known[z.tobytes()]))
 
 
 def _rms(residuals: Vector) -> float:

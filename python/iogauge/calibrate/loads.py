@@ -9,8 +9,10 @@ Source: methods.md (SPEC, LAD, MIX-1, ACT-1, QD-1 to QD-4, WP-1).
 from __future__ import annotations
 
 BEYOND = 20
-FEWEST = 200_000
+FEWEST = 100_000
 MOST = 50_000_000
+SWEEP_IOS = 40_000
+"""Of each depth of a sweep: rates and a p99."""
 DEPTHS = (1, 2, 3, 4, 5, 6, 8, 12, 16, 24, 32, 40, 48, 64)
 """Of the single-thread sweeps."""
 MIXES = tuple(range(100, -1, -10))
@@ -25,7 +27,7 @@ def ios_for(quantile: float, *, most: int = MOST) -> int:
     """Return how many I/Os put ``BEYOND`` samples beyond a quantile, within bounds.
 
     >>> ios_for(0.5), ios_for(0.99999)
-    (200000, 2000000)
+    (100000, 2000000)
     """
     return max(FEWEST, min(most, round(BEYOND / max(1 - quantile, 1e-12))))
 

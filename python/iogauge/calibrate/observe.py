@@ -39,14 +39,16 @@ class Setting:
         """Of the row's unit, in bytes a second."""
         return _UNITS.get(self.point.unit, 1.0)
 
-    def load(self, *, threads: int, depth: int, drive: str = "", state: str | None = None) -> Seen:
-        """Return what the row's own pattern sees at a depth."""
+    def load(
+        self, *, threads: int, depth: int, drive: str = "", state: str | None = None, ios: int = 0
+    ) -> Seen:
+        """Return what the row's own pattern sees at a depth; by default in as many I/Os as its quantile needs."""
         point = self.point
         way = "write" if point.read_percent == 0 else "read"
         order = "" if point.workload.startswith("seq") and not self._on_windows else "rand"
         block = point.block_bytes or 4096
         alone = threads * depth == 1
-        ios = loads.ios_for(_QUANTILES.get(point.metric, 0.5), most=self.most_ios)
+        ios = ios or loads.ios_for(_QUANTILES.get(point.metric, 0.5), most=self.most_ios)
         text = loads.plain(
             order + way,
             block,
@@ -194,7 +196,7 @@ def _under(setting: Setting, writers: int, row: str, direction: Direction) -> Se
 
 def _seconds(setting: Setting) -> float:
     """Flash has a buffer to be filled first."""
-    return 2.0 if setting.trial.drives[setting.drive]["media"]["family"] == "nand" else 0.2
+    return 0.6 if setting.trial.drives[setting.drive]["media"]["family"] == "nand" else 0.2
 
 
 def _saturated(setting: Setting) -> float:
@@ -231,7 +233,10 @@ def _monotone(setting: Setting) -> float:
 def _sweep(setting: Setting, drive: str = "") -> dict[int, Seen]:
     # The sweeps of 4 KiB are of drives that have room; those of large reads find what was written at random before.
     state = None if setting.point.workload == "seq" else "sequential"
-    return {depth: setting.load(threads=1, depth=depth, drive=drive, state=state) for depth in loads.DEPTHS}
+    return {
+        depth: setting.load(threads=1, depth=depth, drive=drive, state=state, ios=loads.SWEEP_IOS)
+        for depth in loads.DEPTHS
+    }
 
 
 def _knee(found: dict[int, Seen]) -> int:

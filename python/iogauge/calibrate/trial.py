@@ -6,13 +6,14 @@ between two trials is their parameters and not chance (common random numbers).
 
 from __future__ import annotations
 
-import copy
 import threading
+from collections import OrderedDict
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from iogauge import workload
+from iogauge.models import digest
 from iogauge.run.interrupts import Interrupts
 from iogauge.run.modelled import simulate
 from iogauge.schema import Direction, Kind, RunResult
@@ -22,6 +23,9 @@ Parameters = dict[str, Any]
 
 SEED = 20170319
 """Of every trial; a day in the month when the first of these drives was announced."""
+
+KEPT = 400
+"""Results that are remembered."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -45,35 +49,52 @@ class Seen:
         return self.bytes / self.elapsed_s
 
 
-@dataclass(kw_only=True)
+class Known:
+    """The last results, by all that they follow from. Trials share them: most of a trial is as in the one before."""
+
+    def __init__(self) -> None:
+        self._results: OrderedDict[Any, RunResult] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def get(self, key: Any) -> RunResult | None:
+        """Return a result, which is then the latest; None where it is not known any more."""
+        with self._lock:
+            if key in self._results:
+                self._results.move_to_end(key)
+            return self._results.get(key)
+
+    def keep(self, key: Any, result: RunResult) -> None:
+        """Keep a result, and let go of the oldest where there are many."""
+        with self._lock:
+            self._results[key] = result
+            if len(self._results) > KEPT:
+                self._results.popitem(last=False)
+
+
+@dataclass(frozen=True, kw_only=True)
 class Trial:
     """One choice of parameters for every drive and machine. Threads may share it."""
 
     drives: Mapping[str, Parameters]
     machines: Mapping[str, Parameters]
     interrupts: Interrupts
-    _known: dict[Any, RunResult] = field(default_factory=dict)
-    _lock: threading.Lock = field(default_factory=threading.Lock)
+    known: Known = field(default_factory=Known)
 
     def with_drive(self, name: str, parameters: Parameters) -> Trial:
         """Return another trial in which a drive has these parameters."""
-        return Trial(
-            drives={**self.drives, name: parameters}, machines=self.machines, interrupts=self.interrupts
-        )
+        return replace(self, drives={**self.drives, name: parameters})
 
     def run(self, jobs: str, drive: str, machine: str, *, state: str | None = None) -> RunResult:
         """Return what came of a job file on a drive behind a machine.
 
         ``state``: what was written before, as ``initial`` of a flash drive; None: as the drive's file says.
         """
-        key = (jobs, drive, machine, state)
-        with self._lock:
-            found = self._known.get(key)
+        parameters = self.drives[drive]
+        if state is not None and parameters["media"]["family"] == "nand":
+            parameters = {**parameters, "media": {**parameters["media"], "initial": state}}
+        key = (jobs, digest(parameters, self.machines[machine]))
+        found = self.known.get(key)
         if found is None:
-            parameters = self.drives[drive]
-            if state is not None and parameters["media"]["family"] == "nand":
-                parameters = copy.deepcopy(parameters)
-                parameters["media"]["initial"] = state
             found = simulate(
                 workload.parse(jobs.replace("{drive}", "model:x"), source="load"),
                 {"model:x": parameters},
@@ -81,8 +102,7 @@ class Trial:
                 seed=SEED,
                 interrupts=self.interrupts,
             )
-            with self._lock:
-                self._known[key] = found
+            self.known.keep(key, found)
         return found
 
     def seen(

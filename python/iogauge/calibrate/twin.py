@@ -20,17 +20,24 @@ from iogauge import models, workload
 from iogauge.calibrate.fit import Fitted, Vector, fit
 from iogauge.calibrate.numbers import Free, put
 from iogauge.calibrate.trial import SEED
+from iogauge.errors import IogaugeError
 from iogauge.run.interrupts import Interrupts
 from iogauge.run.modelled import simulate
 from iogauge.schema import Direction, JobFile, Kind, RowResult, RunResult
 from iogauge.stats.histogram import Histogram
 from iogauge.store import Review
 
-MEASURED_NS = 1_000_000_000
-RAMP_NS = 300_000_000
+IOS = 100_000
+"""Of each step on the model, about: enough for a 99.9th percentile."""
+SHORTEST_NS, LONGEST_NS = 20_000_000, 10_000_000_000
+RAMP_SHARE = 0.3
+"""What comes before what is measured, as a share of it."""
+PULL = 1.0
+"""Weak beside figures, strong beside none: first and second chunks, which 8 KiB does not tell apart, move together."""
 WIDER = 4.0
 """A twin's numbers may be so many times beyond what the file that it begins with allows."""
 
+_TARGET = "model:twin"
 _QUANTILES = (0.5, 0.9, 0.99, 0.999)
 _EXPECTED: Mapping[str, float] = {
     "iops": 0.03,
@@ -90,10 +97,19 @@ def fit_twin(
     """Return the model that begins with a drive's and comes nearest to a review.
 
     ``told`` hears how many trials there were and the least root mean square of errors, in units of what is expected.
-    Raises IogaugeError: the review holds no complete step.
+    Raises IogaugeError: the review holds no complete step, or the model has no fitted number.
     """
     steps = list(_steps(review))
+    if not steps:
+        raise IogaugeError(
+            f"{review.path}: no step is complete", hint=f"iogauge review --resume {review.path}"
+        )
     free = [_free(place, entry) for place, entry in begin_with.entries() if entry.range]
+    if not free:
+        raise IogaugeError(
+            f"{begin_with.path}: no number in it is fitted, so nothing can move",
+            hint='begin with another model, or write kind = "fitted", start and range beside what may',
+        )
     base = begin_with.parameters | {"capacity_bytes": _capacity(review, begin_with)}
 
     def shown(values: Mapping[str, float]) -> list[Figure]:
@@ -107,7 +123,7 @@ def fit_twin(
             [np.log(each.modelled / each.measured) / _EXPECTED[each.what] for each in shown(values)]
         )
 
-    fitted = fit(free, residuals, seed=SEED, told=told)
+    fitted = fit(free, residuals, seed=SEED, pull=PULL, told=told)
     values = {found.free.place: found.value for found in fitted.numbers}
     tree = dict(begin_with.tree)
     tree["capacity_bytes"] = replace(tree["capacity_bytes"], value=base["capacity_bytes"])
@@ -128,22 +144,23 @@ def _steps(review: Review) -> Iterator[_Step]:
     for step in review.manifest.plan.steps:
         if not review.has(step.id):
             continue
-        record = review.record(step.id)
-        text = step.job_file
-        jobs = workload.parse(text, source=step.id)
-        shorter = tuple(
-            job.model_copy(
-                update={
-                    "filenames": ("model:x",),
-                    "runtime_ns": min(job.runtime_ns or MEASURED_NS, MEASURED_NS),
-                    "ramp_time_ns": RAMP_NS,
-                    "time_based": True,
-                    "size": None,
-                }
-            )
-            for job in jobs.jobs
-        )
-        yield _Step(step.id, jobs.model_copy(update={"jobs": shorter}), _seen(record.result))
+        seen = _seen(review.record(step.id).result)
+        jobs = workload.parse(step.job_file, source=step.id)
+        rate = sum(value for (_, _, what), value in seen.items() if what == "iops")
+        yield _Step(step.id, _shorter(jobs, round(IOS / max(rate, 1.0) * 1e9)), seen)
+
+
+def _shorter(jobs: JobFile, measured_ns: int) -> JobFile:
+    """The same jobs on the model, for as long as its figures need."""
+    measured_ns = min(max(measured_ns, SHORTEST_NS), LONGEST_NS)
+    changes = {
+        "filenames": (_TARGET,),
+        "runtime_ns": measured_ns,
+        "ramp_time_ns": round(measured_ns * RAMP_SHARE),
+        "time_based": True,
+        "size": None,
+    }
+    return jobs.model_copy(update={"jobs": tuple(job.model_copy(update=changes) for job in jobs.jobs)})
 
 
 def _seen(result: RunResult) -> dict[tuple[str, Direction, str], float]:
@@ -170,7 +187,7 @@ def _compared(
     steps: list[_Step], parameters: Mapping[str, Any], machine: Mapping[str, Any], interrupts: Interrupts
 ) -> Iterator[Figure]:
     for step in steps:
-        result = simulate(step.jobs, {"model:x": parameters}, machine, seed=SEED, interrupts=interrupts)
+        result = simulate(step.jobs, {_TARGET: parameters}, machine, seed=SEED, interrupts=interrupts)
         seen = _seen(result)
         for (job, direction, what), measured in step.seen.items():
             modelled = seen.get((job, direction, what))
