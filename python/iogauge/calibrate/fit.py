@@ -27,7 +27,10 @@ from iogauge.calibrate.numbers import Free
 
 Vector = NDArray[np.float64]
 
-STEP = 0.04
+BEGUN_AGAIN = 5
+"""Times that a fit goes on from the best trial, as long as that is better than where it began by ``ENOUGH``."""
+ENOUGH = 0.97
+STEP = 0.05
 """Of a number's range: above the noise of a trial, below what bends its effect."""
 DRAWS = 1000
 IDENTIFIED = 0.25
@@ -63,7 +66,7 @@ def fit(
     residuals: Callable[[dict[str, float]], Vector],
     *,
     seed: int,
-    rounds: int = 15,
+    rounds: int = 6,
     pull: float = 0.0,
     threads: int = 2,
     told: Callable[[int, float], None] = lambda _done, _rms: None,
@@ -74,54 +77,47 @@ def fit(
     way through the whole range weighs; so what figures do not tell apart moves together. ``told`` hears after each
     trial how many there were and the least root mean square so far. Raises what ``residuals`` raises.
     """
-    best = math.inf
-    done = 0
-
-    def at(z: Vector) -> Vector:
-        nonlocal best, done
-        values = {each.place: each.value(float(share)) for each, share in zip(free, z, strict=True)}
-        found = residuals(values)
-        done += 1
-        best = min(best, _rms(found))
-        told(done, best)
-        return found
-
     known: dict[bytes, Vector] = {}
     start = np.array([min(max(each.share(each.start), 1e-6), 1 - 1e-6) for each in free])
 
-    def pulled(z: Vector, found: Vector) -> Vector:
-        return np.concatenate([found, pull * (z - start)]) if pull else found
-
-    def once(z: Vector) -> Vector:
-        key = np.asarray(z).tobytes()
+    def at(z: Vector) -> Vector:
+        """The residuals there, with what pulls back."""
+        key = z.tobytes()
         if key not in known:
-            known[key] = at(z)
-        return pulled(z, known[key])
+            values = {each.place: each.value(float(share)) for each, share in zip(free, z, strict=True)}
+            known[key] = residuals(values)
+            told(len(known), min(map(_rms, known.values())))
+        return np.concatenate([known[key], pull * (z - start)]) if pull else known[key]
 
     def jacobian(z: Vector) -> NDArray[np.float64]:
-        here = once(z)
+        here = at(z)
         # Towards the middle, where there is room.
         steps = [STEP if share < 0.5 else -STEP for share in z]
         moved = [z + step * axis for step, axis in zip(steps, np.eye(len(z)), strict=True)]
         with ThreadPoolExecutor(threads) as pool:
             there = list(pool.map(at, moved))
-        found = [pulled(where, each) for where, each in zip(moved, there, strict=True)]
-        return np.stack([(each - here) / step for each, step in zip(found, steps, strict=True)], axis=1)
+        return np.stack([(each - here) / step for each, step in zip(there, steps, strict=True)], axis=1)
 
-    solved = least_squares(
-        once,
-        start,
-        jac=jacobian,
-        bounds=(0.0, 1.0),
-        loss="soft_l1",
-        max_nfev=rounds,
-        x_scale=1.0,
-        ftol=1e-4,
-        xtol=1e-4,
-    )
-    z = np.asarray(solved.x, dtype=np.float64)
-    draws = _bootstrap(z, jacobian(z), once(z), seed=seed)
+    def best() -> Vector:
+        return min((np.frombuffer(key) for key in known), key=lambda z: _cost(at(z)))
+
+    z = start
+    for _ in range(BEGUN_AGAIN + 1):
+        before = _cost(at(z))
+        least_squares(
+            at, z, jac=jacobian, bounds=(0.0, 1.0), loss="soft_l1", max_nfev=rounds, ftol=1e-4, xtol=1e-4
+        )
+        # Figures jump where a tail passes a stall, so the trial beside may be better than where the steps lead.
+        z = best()
+        if _cost(at(z)) > before * ENOUGH:
+            break
+    draws = _bootstrap(z, jacobian(z), at(z), seed=seed)
     return Fitted(numbers=tuple(map(_found, free, z, draws)), rms=_rms(known[z.tobytes()]))
+
+
+def _cost(residuals: Vector) -> float:
+    """What is made small: soft_l1's sum."""
+    return float(np.sum(np.sqrt(1 + residuals**2) - 1))
 
 
 def _rms(residuals: Vector) -> float:

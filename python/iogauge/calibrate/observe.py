@@ -136,8 +136,13 @@ def _argmax(setting: Setting) -> float:
 
 
 def _argmin(setting: Setting) -> float:
+    """Where a parabola through the least rate and its neighbours is least, so that a fit sees it move."""
     rates = _bathtub(setting)
-    return min(rates, key=rates.__getitem__)
+    lowest = min(rates, key=rates.__getitem__)
+    if lowest in (0, 100):
+        return lowest
+    below, at, above = (rates[lowest + step] for step in (-10, 0, 10))
+    return lowest + 5 * (below - above) / (below - 2 * at + above)
 
 
 def _thirty_to_forty(setting: Setting) -> float:

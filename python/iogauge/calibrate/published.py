@@ -1,7 +1,6 @@
 """Fits of shipped models to published rows: machines first, by the drive that all were measured with, then drives.
 
-The order matters, since each fit takes the others as they are by then: that drive is fitted behind its machines, and
-these then once more in front of it. Everything begins at its file's ``start``, so
+The order matters, since each fit takes the others as they are by then. Everything begins at its file's ``start``, so
 that running it again gives the same files.
 """
 
@@ -59,11 +58,6 @@ class Stage:
         return MACHINE_IOS if self.what == "machine" else DRIVE_IOS
 
     @property
-    def rounds(self) -> int:
-        """After how many a fit ends, if it has not by then: machines' numbers disturb each other more."""
-        return 15 if self.what == "machine" else 8
-
-    @property
     def rows(self) -> list[Point]:
         """What it is fitted to: the rows kept for prediction are not among them."""
         if self.what == "machine":
@@ -93,8 +87,7 @@ def stages() -> list[Stage]:
     machines = [Stage(what="machine", name=name) for name in models.shipped("machine") if name in hosts]
     reference = Stage(what="drive", name=P4800X)
     others = [Stage(what="drive", name=name) for name in models.shipped("drive") if name != P4800X]
-    below = sorted(machines, key=lambda stage: len(_bases(stage)))
-    first = [*below, reference, *below]
+    first = [*sorted(machines, key=lambda stage: len(_bases(stage))), reference]
     return [stage for stage in [*first, *others] if stage.free and stage.rows]
 
 
@@ -123,7 +116,7 @@ def _fit(stage: Stage, trial: Trial, *, seed: int, told: Told) -> Fitted:
         tried = changed(trial, stage, values)
         return np.array([each.residual for each in verdicts(rows, tried, most_ios=stage.most_ios)])
 
-    return fit(stage.free, residuals, seed=seed, rounds=stage.rounds, told=told)
+    return fit(stage.free, residuals, seed=seed, told=told)
 
 
 def begun(trial: Trial, wanted: list[Stage]) -> Trial:

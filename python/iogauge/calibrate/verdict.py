@@ -23,9 +23,11 @@ _ABSOLUTE = {"iops_fraction_of_peak": 0.01}
 
 _FLAT = 1.5
 """A ratio that is drawn as flat stays below this."""
+_STEP = 5.0
+"""Half a step of a sweep over the share of reads, percent: nearer than that nobody looked."""
 _FAR = 3.0
 """What ``>>`` means at least."""
-_BOUND = 0.01
+_BOUND = 0.03
 """By so much a bound that does not hold weighs as much as a figure at its limit."""
 _AT_IT = 1e-3
 """Exactly at a bound that must be passed."""
@@ -98,8 +100,9 @@ def _kind(metric: str) -> str:
 def _error(point: Point, modelled: float) -> float:
     if point.use == "bound" and point.relation is not None:
         return _missing(point, modelled)
-    if point.span is not None:
-        low, high = point.span
+    span = (point.value - _STEP, point.value + _STEP) if point.unit == "pct" else point.span
+    if span is not None:
+        low, high = span
         nearest = min(max(modelled, low), high)
         return _relative(modelled, nearest)
     return _relative(modelled, point.value)
