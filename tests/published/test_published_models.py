@@ -56,7 +56,9 @@ def test_each_rung_of_the_ladder_shows_in_one_read_at_a_time(found: dict[int, Ve
     of = {
         each.point.host.removeprefix("linux-"): each.modelled
         for each in found.values()
-        if each.point.host.startswith("linux-") and each.point.metric == "lat_mean" and each.point.read_percent
+        if each.point.host.startswith("linux-")
+        and each.point.metric == "lat_mean"
+        and each.point.read_percent
     }
     assert list(of) == rungs
     # Every rung but the slow clock is at least as fast as the one before, and the last is the fastest.

@@ -22,6 +22,8 @@ from iogauge.calibrate.trial import SEED, Trial
 from iogauge.calibrate.verdict import Verdict
 from iogauge.models.published import Point, held_out
 
+PULL = 0.5
+"""What no row of a model tells stays where its fit begins: others may be built on it."""
 DRIVE_IOS = 2_000_000
 """Of one load in a drive's fit: what lies beyond 99.999 % is the machine's, and fitted with it."""
 MACHINE_IOS = 10_000_000
@@ -116,7 +118,7 @@ def _fit(stage: Stage, trial: Trial, *, seed: int, told: Told) -> Fitted:
         tried = changed(trial, stage, values)
         return np.array([each.residual for each in verdicts(rows, tried, most_ios=stage.most_ios)])
 
-    return fit(stage.free, residuals, seed=seed, told=told)
+    return fit(stage.free, residuals, seed=seed, pull=PULL, told=told)
 
 
 def begun(trial: Trial, wanted: list[Stage]) -> Trial:

@@ -166,11 +166,12 @@ def _shorter(jobs: JobFile, measured_ns: int) -> JobFile:
 def _seen(result: RunResult) -> dict[tuple[str, Direction, str], float]:
     found: dict[tuple[str, Direction, str], float] = {}
     for row in result.rows:
-        found |= {(row.name, direction, what): value for direction, what, value in _figures(row)}
+        found |= {(row.name, direction, what): value for direction, what, value in figures_of(row)}
     return found
 
 
-def _figures(row: RowResult) -> Iterator[tuple[Direction, str, float]]:
+def figures_of(row: RowResult) -> Iterator[tuple[Direction, str, float]]:
+    """Yield what is compared of one row: IOPS, and the mean and supported quantiles of lat in ns."""
     for direction, tally in row.tallies.items():
         data = tally.histograms.get(Kind.LAT)
         if direction is Direction.SYNC or not tally.ios or data is None:

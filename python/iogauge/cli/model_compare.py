@@ -89,7 +89,7 @@ def _text(found: Sequence[Verdict]) -> str:
     parts = []
     for drive, group in _by_drive(found).items():
         parts += [drive, "-" * len(drive), *aligned([_HEAD, *map(_cells, group)], left=2), ""]
-    return "\n".join([*parts, _summary(found), ""])
+    return "\n".join([*parts, _summary(found), *_reasons(found), ""])
 
 
 def _markdown(found: Sequence[Verdict]) -> str:
@@ -98,7 +98,19 @@ def _markdown(found: Sequence[Verdict]) -> str:
         lines += [f"**{drive}**", "", f"| {' | '.join(_HEAD)} |", "|---|---|---|---|---|---|"]
         lines += [f"| {' | '.join(cell.replace('|', '/') for cell in _cells(each))} |" for each in group]
         lines.append("")
-    return "\n".join([*lines, _summary(found), ""])
+    return "\n".join([*lines, _summary(found), "", *_reasons(found), ""])
+
+
+def _reasons(found: Sequence[Verdict]) -> list[str]:
+    """Why rows miss their limits, where that is known."""
+    from iogauge.calibrate.misses import REASONS
+
+    by_reason: dict[str, list[str]] = {}
+    for each in found:
+        if not each.holds and each.point.row in REASONS:
+            name = f"{each.point.drive} {each.point.host or 'specified'}, {each.point.label}"
+            by_reason.setdefault(REASONS[each.point.row], []).append(name)
+    return [f"- {'; '.join(rows)}: {reason}" for reason, rows in by_reason.items()]
 
 
 def _summary(found: Sequence[Verdict]) -> str:

@@ -1,0 +1,112 @@
+"""A twin fitted to a review that a model with hidden numbers produced predicts loads outside that review.
+
+Source: models.md ("Calibration"); the hidden numbers are ours.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from iogauge import models, workload
+from iogauge.calibrate import loads
+from iogauge.calibrate.numbers import folder
+from iogauge.calibrate.twin import Twin, figures_of, fit_twin
+from iogauge.calibrate.write import with_fit
+from iogauge.cli import main
+from iogauge.run.interrupts import Interrupts
+from iogauge.run.modelled import simulate
+from iogauge.schema import RunResult
+from iogauge.store import Review
+
+HIDDEN = {
+    "media.read_chunk_ns": 2140.0,
+    "media.read_next_chunk_ns": 1970.0,
+    "media.write_chunk_ns": 2440.0,
+    "media.write_next_chunk_ns": 2460.0,
+    "media.turnaround_ns": 430.0,
+    "media.read_latency_ns": 5600.0,
+    "media.write_latency_ns": 4000.0,
+    "media.jitter_ns": 300.0,
+    "media.write_stalls.0.mean_ns": 52_000.0,
+}
+"""What the fit does not know: all a quarter or so from the drive with which it begins."""
+
+OUTSIDE = {
+    "reads, 4x4": loads.plain("randread", 8192, threads=4, depth=4, ios=100_000),
+    "reads, one at a time, polled": loads.plain(
+        "randread", 8192, threads=1, depth=1, ios=50_000, polled=True
+    ),
+    "reads in order, 1x8": loads.plain("read", 8192, threads=1, depth=8, ios=50_000),
+    "writes, 2x2": loads.plain("randwrite", 8192, threads=2, depth=2, ios=100_000),
+    "writes, 1x32": loads.plain("randwrite", 8192, threads=1, depth=32, ios=50_000),
+    "70/30, 2x4": loads.plain("randrw", 8192, threads=2, depth=4, ios=50_000, read_percent=70),
+}
+"""Other mixes, depths and engines than the write-pressure review has; of its size, since it tells nothing of others."""
+
+
+def hidden_drive() -> models.ModelFile:
+    drive = models.drive("p4800x")
+    tree = copy.deepcopy(dict(drive.tree))
+    for place, value in HIDDEN.items():
+        table, key = folder(tree, place)
+        table[key] = models.Entry(value=value, kind="assumed", source="hidden")
+    return replace(drive, tree=tree)
+
+
+@pytest.fixture(scope="module")
+def twin(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Twin]:
+    place = tmp_path_factory.mktemp("twin")
+    (place / "hidden.toml").write_text(models.to_toml(hidden_drive()))
+    review = place / "review"
+    assert main(["review", f"model:{place}/hidden.toml", "--seed=3", f"--output={review}"]) == 0
+    begin_with, machine = models.drive("p4800x"), models.machine("anandtech-linux")
+    with Interrupts() as interrupts:
+        yield fit_twin(Review.open(review), begin_with, machine, interrupts=interrupts)
+
+
+def test_it_shows_what_the_review_shows(twin: Twin) -> None:
+    for figure in twin.figures:
+        if figure.what in ("iops", "mean", "p50"):
+            assert abs(figure.error) < 0.03, figure
+
+
+@pytest.mark.parametrize("load", OUTSIDE)
+def test_it_predicts_loads_outside_the_review(twin: Twin, load: str) -> None:
+    fitted = with_fit(twin.model, twin.fitted, source="", command="", seed=0, residuals=()).parameters
+    theirs, ours = (_figures(seen(load, parameters)) for parameters in (hidden_drive().parameters, fitted))
+    for what, value in theirs.items():
+        assert ours[what] == pytest.approx(value, rel=0.10), what
+
+
+def test_the_drive_that_it_begins_with_would_not(twin: Twin) -> None:
+    theirs, ours = (
+        _figures(seen("reads, 4x4", parameters))
+        for parameters in (hidden_drive().parameters, models.drive("p4800x").parameters)
+    )
+    assert ours["iops"] > 1.15 * theirs["iops"]
+
+
+def seen(load: str, parameters: dict[str, Any]) -> RunResult:
+    jobs = workload.parse(OUTSIDE[load].replace("{drive}", "model:x"), source=load)
+    with Interrupts() as interrupts:
+        return simulate(
+            jobs,
+            {"model:x": parameters},
+            models.machine("anandtech-linux").parameters,
+            seed=11,
+            interrupts=interrupts,
+        )
+
+
+def _figures(result: RunResult) -> dict[str, float]:
+    (row,) = result.rows
+    found = {f"{direction} {what}": value for direction, what, value in figures_of(row)}
+    # A 99.9th percentile is the stalls', of which a hundred thousand I/Os see a few dozen.
+    return {what: value for what, value in found.items() if not what.endswith("p99.9")} | {
+        "iops": sum(value for what, value in found.items() if what.endswith("iops"))
+    }
