@@ -29,7 +29,7 @@ def with_fit(
 
 
 def _sure(found: Found) -> str:
-    low, high = (f"{end:.3g}" for end in found.interval)
+    low, high = (f"{float(f'{end:.3g}'):,.10g}" for end in found.interval)
     if found.identified:
         return f"{low} to {high} (95 %)"
     return f"hardly identified, {low} to {high} (95 %)"

@@ -1,0 +1,105 @@
+"""Fits against functions whose answer is known."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from iogauge import models
+from iogauge.calibrate.fit import Fitted, Free, fit
+from iogauge.calibrate.write import with_fit
+
+SLOPE = Free(place="slope", start=1.0, low=0.1, high=100.0)
+OFFSET = Free(place="offset", start=0.0, low=-10.0, high=10.0)
+X = np.linspace(1, 5, 12)
+
+
+def line(values: dict[str, float]) -> np.ndarray:
+    return (values["slope"] * X + values["offset"]) - (3.0 * X + 2.0)
+
+
+def by_place(fitted: Fitted) -> dict[str, tuple[float, tuple[float, float], bool]]:
+    return {found.free.place: (found.value, found.interval, found.identified) for found in fitted.numbers}
+
+
+def test_finds_a_line() -> None:
+    found = by_place(fit([SLOPE, OFFSET], line, seed=1, rounds=20))
+    assert found["slope"][0] == pytest.approx(3.0, rel=0.01)
+    assert found["offset"][0] == pytest.approx(2.0, abs=0.1)
+    assert found["slope"][1][0] < 3.0 < found["slope"][1][1]
+    assert found["slope"][2] and found["offset"][2]
+
+
+def test_says_what_moves_nothing() -> None:
+    idle = Free(place="idle", start=5.0, low=1.0, high=50.0)
+    found = by_place(fit([SLOPE, OFFSET, idle], line, seed=1, pull=0.1))
+    value, interval, identified = found["idle"]
+    assert value == pytest.approx(5.0)
+    assert not identified
+    assert interval[0] < 2.5 and interval[1] > 10
+
+
+def test_two_that_only_their_sum_shows_are_not_told_apart_and_move_together() -> None:
+    pair = [Free(place=name, start=10.0, low=1.0, high=100.0) for name in ("first", "second")]
+
+    def residuals(values: dict[str, float]) -> np.ndarray:
+        return np.full(8, (values["first"] + values["second"]) / 40 - 1) / 0.01
+
+    found = by_place(fit(pair, residuals, seed=1, rounds=20, pull=0.2))
+    assert found["first"][0] + found["second"][0] == pytest.approx(40, rel=0.01)
+    assert found["first"][0] == pytest.approx(found["second"][0], rel=0.05)
+    assert not found["first"][2]
+
+
+def test_one_figure_that_cannot_be_met_does_not_spoil_the_rest() -> None:
+    def residuals(values: dict[str, float]) -> np.ndarray:
+        return np.append(line(values) / 0.1, (values["slope"] - 50.0) / 0.5)
+
+    found = by_place(fit([SLOPE, OFFSET], residuals, seed=1, rounds=20))
+    assert found["slope"][0] == pytest.approx(3.0, rel=0.05)
+
+
+def test_jumps_do_not_stop_it() -> None:
+    def residuals(values: dict[str, float]) -> np.ndarray:
+        steps = np.floor(line(values) * 20) / 20
+        return steps / 0.05
+
+    found = by_place(fit([SLOPE, OFFSET], residuals, seed=1))
+    assert found["slope"][0] == pytest.approx(3.0, rel=0.05)
+
+
+def test_the_same_seed_gives_the_same_numbers() -> None:
+    first, again = (fit([SLOPE, OFFSET], line, seed=7) for _ in range(2))
+    assert first == again
+
+
+def test_stays_within_ranges() -> None:
+    narrow = replace(SLOPE, high=2.0)
+    found = by_place(fit([narrow, OFFSET], line, seed=1, rounds=20))
+    assert found["slope"][0] <= 2.0
+
+
+def test_tells_how_it_goes() -> None:
+    told: list[tuple[int, float]] = []
+    fitted = fit([SLOPE, OFFSET], line, seed=1, told=lambda done, rms: told.append((done, rms)))
+    assert [done for done, _ in told] == sorted(done for done, _ in told)
+    assert told[-1][1] <= fitted.rms + 1e-12
+
+
+def test_a_fit_goes_into_its_file_and_changes_nothing_else() -> None:
+    drive = models.read(models.drive("p4800x").path)
+    free = [
+        Free(place=place, start=entry.start or 0, low=entry.range[0], high=entry.range[1])
+        for place, entry in drive.entries()
+        if entry.range
+    ]
+    fitted = fit(free, lambda values: np.array([values[free[0].place] / 1600 - 1]), seed=1)
+    after = with_fit(drive, fitted, source="one figure", command="c", seed=1, residuals=["a"])
+    before, numbers = dict(drive.entries()), dict(after.entries())
+    changed = {place for place in before if before[place] != numbers[place]}
+    assert changed <= {each.place for each in free}
+    assert numbers[free[0].place].value == pytest.approx(1600, rel=0.01)
+    assert numbers[free[0].place].source.startswith("fitted to one figure; ")
+    assert after.fit == {"command": "c", "seed": 1, "rms": round(fitted.rms, 3), "residuals": ["a"]}
