@@ -29,7 +29,8 @@ def test_finds_a_line() -> None:
     assert found["slope"][0] == pytest.approx(3.0, rel=0.01)
     assert found["offset"][0] == pytest.approx(2.0, abs=0.1)
     assert found["slope"][1][0] < 3.0 < found["slope"][1][1]
-    assert found["slope"][2] and found["offset"][2]
+    assert found["slope"][2]
+    assert found["offset"][2]
 
 
 def test_says_what_moves_nothing() -> None:
@@ -38,7 +39,8 @@ def test_says_what_moves_nothing() -> None:
     value, interval, identified = found["idle"]
     assert value == pytest.approx(5.0)
     assert not identified
-    assert interval[0] < 2.5 and interval[1] > 10
+    assert interval[0] < 2.5
+    assert interval[1] > 10
 
 
 def test_two_that_only_their_sum_shows_are_not_told_apart_and_move_together() -> None:

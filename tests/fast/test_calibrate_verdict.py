@@ -100,7 +100,9 @@ def test_a_rung_differs_from_its_base_only_in_what_its_setting_touches() -> None
         "linux-turbo-off-3ghz": {"sync", "queued", "noise"},
     }
     for name, places in touched.items():
-        assert {place.partition(".")[0] for place, _ in Stage(what="machine", name=name).file.entries()} == places
+        assert {
+            place.partition(".")[0] for place, _ in Stage(what="machine", name=name).file.entries()
+        } == places
 
 
 @pytest.mark.parametrize(("text", "value"), [("7-30", 18.5), ("28", 28.0)])

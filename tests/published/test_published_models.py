@@ -25,12 +25,16 @@ FAMOUS = {
     "flash's p99 far higher between the ends": [101, 102],
     "a reader under writers that saturate: tenfold on flash": [107, 108],
     "writers saturate near 2 GB/s": [105],
-    "the knee of the read sweep: four to six for Optane, beyond 32 for flash": [113, 114, 115, 116],
+    "the knee of the read sweep: four to six for Optane, beyond 32 for flash": [113, 115],
     "one thread's ceiling of 1.2 GB/s": [109, 110, 111, 112],
     "two drives, a million reads a second": [86],
     "specified latencies": [172, 173, 174, 175, 176, 177],
 }
-"""By rows of the table."""
+"""By rows of the table; what is famous and missed stands in ``REASONS``, and its test below."""
+
+
+pytestmark = pytest.mark.timeout(1200)
+"""All loads behind all rows run before the first test: half a minute on an idle machine."""
 
 
 @pytest.fixture(scope="module")
@@ -51,19 +55,33 @@ def test_the_specification_rows_hold_under_both_drivers(found: dict[int, Verdict
     assert [each.point.label for each in rows if not each.holds and each.point.row not in REASONS] == []
 
 
-def test_each_rung_of_the_ladder_shows_in_one_read_at_a_time(found: dict[int, Verdict]) -> None:
-    rungs = ["stock", "governor", "irqbalance-off", "smp-affinity", "turbo-off-2.3ghz", "turbo-off-3ghz"]
-    of = {
-        each.point.host.removeprefix("linux-"): each.modelled
+def test_the_rungs_of_the_ladder_come_in_their_published_order(found: dict[int, Verdict]) -> None:
+    rungs = [
+        each
         for each in found.values()
         if each.point.host.startswith("linux-")
         and each.point.metric == "lat_mean"
         and each.point.read_percent
-    }
-    assert list(of) == rungs
-    # Every rung but the slow clock is at least as fast as the one before, and the last is the fastest.
-    assert of["stock"] > of["smp-affinity"] > of["turbo-off-3ghz"]
-    assert max(of, key=of.__getitem__) == "turbo-off-2.3ghz"
+    ]
+    assert len(rungs) == 6
+    by_model = sorted(rungs, key=lambda each: each.modelled)
+    assert by_model == sorted(rungs, key=lambda each: each.point.value)
+
+
+def test_a_reader_under_writers_that_saturate_is_over_four_times_slower_on_optane(
+    found: dict[int, Verdict],
+) -> None:
+    assert found[106].modelled > 4
+
+
+def test_flash_saturates_a_thread_six_times_deeper_than_optane(found: dict[int, Verdict]) -> None:
+    optane = found[113].modelled
+    assert all(found[row].modelled >= 6 * optane for row in (114, 115, 116))
+
+
+def test_most_rows_need_no_reason(found: dict[int, Verdict]) -> None:
+    missed = [each for each in found.values() if not each.holds]
+    assert len(missed) <= len(found) // 10
 
 
 def test_every_row_is_within_its_limit_or_said_to_miss_it(found: dict[int, Verdict]) -> None:

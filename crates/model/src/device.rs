@@ -75,7 +75,12 @@ struct Whole {
     at: Nanos,
     /// It is to be followed by a sync, or has been.
     durable: bool,
+    /// Commands that it takes at most.
+    commands: usize,
 }
+
+/// Commands that are inside at a time, whatever the link: more than hosts have queues for, so that it bounds memory only.
+const MOST_COMMANDS: usize = 1 << 16;
 
 /// Marks tickets of parts: the rest is the place of the whole.
 const PART: u64 = 1 << 63;
@@ -86,9 +91,11 @@ pub struct Device {
     spec: DriveSpec,
     media: Vec<Media>,
     power: Power,
-    /// Requests that the link lets in at a time.
+    /// Whether the link itself counts commands.
+    tagged: bool,
+    /// Commands that are let in at a time.
     queue: usize,
-    /// Requests that are inside and took the longer way, or whose end is not known yet.
+    /// Commands that are inside and took the longer way, or whose end is not known yet.
     inside: usize,
     /// When the drive was last done with everything, as far as that is known.
     idle_since: Nanos,
@@ -112,7 +119,11 @@ impl Device {
         Ok(Self {
             media: media.collect(),
             power: Power::new(spec.power.clone(), spec.thermal),
-            queue: spec.link.queue().map_or(usize::MAX, |queue| queue as usize),
+            tagged: spec.link.queue().is_some(),
+            queue: spec
+                .link
+                .queue()
+                .map_or(MOST_COMMANDS, |queue| queue as usize),
             inside: 0,
             idle_since: 0,
             held: VecDeque::new(),
@@ -188,7 +199,7 @@ impl Device {
     #[inline]
     fn is_plain(&self, access: &Access) -> bool {
         self.media.len() == 1
-            && self.queue == usize::MAX
+            && !self.tagged
             && access.length_bytes <= self.spec.max_transfer_bytes
             && !(access.durable && self.media[0].volatile())
     }
@@ -203,20 +214,44 @@ impl Device {
             }
             return done;
         }
-        self.inside += 1;
         let durable = access.durable && self.media[0].volatile();
-        self.cut(now, access, durable);
+        let commands = self.commands_of(&access);
+        self.inside += commands;
+        self.cut(now, access, durable, commands);
         None
     }
 
+    /// Commands that a request takes at most.
+    fn commands_of(&self, access: &Access) -> usize {
+        let length = u64::from(access.length_bytes);
+        let most = u64::from(self.spec.max_transfer_bytes);
+        match (access.kind, self.media.len()) {
+            (Kind::Sync | Kind::DataSync, controllers) => controllers,
+            (Kind::Trim, 1) => 1,
+            (Kind::Trim, _) => length as usize / self.spec.stripe_bytes as usize + 2,
+            (_, 1) => length.div_ceil(most).max(1) as usize,
+            (_, _) => {
+                (length / most.min(self.spec.stripe_bytes) + length / self.spec.stripe_bytes)
+                    as usize
+                    + 2
+            }
+        }
+    }
+
+    /// Whether a request may enter now. One of more commands than are let in enters alone.
+    fn has_room(&self, access: &Access) -> bool {
+        self.inside == 0 || self.inside + self.commands_of(access) <= self.queue
+    }
+
     /// Submits a request in parts.
-    fn cut(&mut self, now: Nanos, access: Access, durable: bool) {
+    fn cut(&mut self, now: Nanos, access: Access, durable: bool, commands: usize) {
         let place = self.unused.pop().unwrap_or(self.wholes.len() as u32);
         let whole = Whole {
             access,
             left: 0,
             at: now,
             durable,
+            commands,
         };
         if place as usize == self.wholes.len() {
             self.wholes.push(whole);
@@ -305,20 +340,19 @@ impl Device {
             ticket: whole.access.ticket,
             at: whole.at,
         };
+        // The last of them leaves when the request is told.
+        self.inside -= whole.commands - 1;
         self.unused.push(place);
         self.known.push(done.ticket, done.at);
     }
 
     /// Lets in what waits outside, as far as `now` allows.
     fn release(&mut self, now: Nanos) {
-        while self.inside < self.queue {
-            match self.held.front() {
-                Some(&(from, _)) if from <= now => {}
-                _ => return,
-            }
-            let Some((_, access)) = self.held.pop_front() else {
+        while let Some(&(from, access)) = self.held.front() {
+            if from > now || !self.has_room(&access) {
                 return;
-            };
+            }
+            self.held.pop_front();
             if let Some(at) = self.enter(now, access) {
                 self.inside += 1;
                 self.known.push(access.ticket, at);
@@ -341,7 +375,7 @@ impl Drive for Device {
             .power
             .admit(now as f64, idle_since as f64, bytes, active);
         let from = libm::ceil(admitted) as Nanos;
-        if from <= now && self.held.is_empty() && self.inside < self.queue {
+        if from <= now && self.held.is_empty() && self.has_room(&access) {
             return self.enter(now, access);
         }
         self.held.push_back((from, access));
@@ -355,10 +389,10 @@ impl Drive for Device {
         for media in &self.media {
             next = next.min(media.next_event().unwrap_or(Nanos::MAX));
         }
-        if let Some(&(from, _)) = self.held.front()
-            && self.inside < self.queue
+        if let Some((from, access)) = self.held.front()
+            && self.has_room(access)
         {
-            next = next.min(from);
+            next = next.min(*from);
         }
         Some(next).filter(|&next| next < Nanos::MAX)
     }

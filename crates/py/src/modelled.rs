@@ -1,6 +1,7 @@
 //! A run on drive models as Python sees it: the same handle as for a real run, with a thread behind it that never waits
 //! for anything but a reader.
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, TrySendError, sync_channel};
 use std::sync::{Arc, Mutex};
@@ -96,7 +97,18 @@ impl ModelHandle {
         };
         thread::Builder::new()
             .name("iogauge-model".into())
-            .spawn(move || teller.run(&plan, devices, &machine))
+            .spawn(move || {
+                let to_say = teller.told.clone();
+                // Who waits must hear of an end, whatever it was.
+                let ran = AssertUnwindSafe(|| teller.run(&plan, devices, &machine));
+                if let Err(panic) = catch_unwind(ran) {
+                    let cause = panic.downcast_ref::<String>().map(String::as_str);
+                    let cause = cause.or_else(|| panic.downcast_ref::<&str>().copied());
+                    let cause = cause.unwrap_or("no cause given");
+                    let text = format!("the drive model failed: {cause}");
+                    let _ = to_say.send(Event::Failed(text));
+                }
+            })
             .map_err(|cause| CoreError::new_err((format!("no thread: {cause}"), None::<String>)))?;
         Ok(Self {
             events: Mutex::new(events),

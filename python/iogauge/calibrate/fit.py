@@ -15,6 +15,7 @@ Bootstrap, chapter 6 (parametric).
 from __future__ import annotations
 
 import math
+import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -78,15 +79,21 @@ def fit(
     trial how many there were and the least root mean square so far. Raises what ``residuals`` raises.
     """
     known: dict[bytes, Vector] = {}
+    least = math.inf
+    lock = threading.Lock()
     start = np.array([min(max(each.share(each.start), 1e-6), 1 - 1e-6) for each in free])
 
     def at(z: Vector) -> Vector:
         """The residuals there, with what pulls back."""
+        nonlocal least
         key = z.tobytes()
         if key not in known:
             values = {each.place: each.value(float(share)) for each, share in zip(free, z, strict=True)}
-            known[key] = residuals(values)
-            told(len(known), min(map(_rms, known.values())))
+            found = residuals(values)
+            with lock:
+                known[key] = found
+                least = min(least, _rms(found))
+                told(len(known), least)
         return np.concatenate([known[key], pull * (z - start)]) if pull else known[key]
 
     def jacobian(z: Vector) -> NDArray[np.float64]:

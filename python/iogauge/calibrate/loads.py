@@ -17,6 +17,8 @@ DEPTHS = (1, 2, 3, 4, 5, 6, 8, 12, 16, 24, 32, 40, 48, 64)
 """Of the single-thread sweeps."""
 MIXES = tuple(range(100, -1, -10))
 """Reads in percent."""
+SATURATED = 0.95
+"""Of the most throughput of a sweep: what has that is saturated."""
 WRITER_BPS = 100_000_000
 """Each of ACT-1's writers."""
 KEPT = 0.99

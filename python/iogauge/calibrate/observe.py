@@ -7,7 +7,7 @@ model could show, have none; ``observed`` says so by returning None.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 
 from iogauge import models
@@ -245,9 +245,9 @@ def _sweep(setting: Setting, drive: str = "") -> dict[int, Seen]:
 
 
 def _knee(found: dict[int, Seen]) -> int:
-    """The least depth that has 95 % of the most throughput."""
+    """The least depth beyond which throughput hardly grows."""
     most = max(seen.rate_Bps for seen in found.values())
-    return min(depth for depth, seen in found.items() if seen.rate_Bps >= 0.95 * most)
+    return min(depth for depth, seen in found.items() if seen.rate_Bps >= loads.SATURATED * most)
 
 
 def _saturation_depth(setting: Setting) -> float:
@@ -325,7 +325,7 @@ def _switch(setting: Setting) -> float:
     switch_ns = setting.trial.drives["p3608-1600g"]["link"]["switch_ns"]
     behind = {**parameters, "link": {**parameters["link"], "switch_ns": switch_ns}}
     trial = setting.trial.with_drive(setting.drive, behind)
-    switched = Setting(point=setting.point, drive=setting.drive, machine=setting.machine, trial=trial)
+    switched = replace(setting, trial=trial)
     return (switched.load(threads=1, depth=1).lat.mean - setting.load(threads=1, depth=1).lat.mean) / 1000
 
 

@@ -11,7 +11,7 @@ COMMANDS = {
     "list": "List the drives and machines that iogauge brings.",
     "show": "Show every number of a model, with where it comes from.",
     "new": "Write a model of one's own, to be edited, from one that there is.",
-    "fit": "Fit models to published figures, or a twin to a review of a real drive.",
+    "fit": "Fit a twin to a review, or models to published figures.",
     "compare": "Put published figures beside what the models show.",
     "serve": "Serve a drive model to other programs, by NBD.",
 }

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from iogauge.cli import process, status, streams
+from iogauge.errors import IogaugeError
 
 if TYPE_CHECKING:
     from iogauge.calibrate.verdict import Verdict
@@ -47,8 +48,18 @@ def model_compare(
     drives = [models.drive(name) for name in names or models.shipped("drive")]
     for drive in drives:
         check_model(drive, models.machine(drive.machine or "ideal"))
+        if drive.path.parent != models.drive("ram").path.parent:
+            raise status.UsageError(
+                f"{drive.path}: only what iogauge brings is compared",
+                hint="name a drive that 'iogauge model list' shows; fit --published writes such files",
+            )
     wanted = {name for drive in drives for name in drive.published_as}
     rows = [point for point in comparable() if point.drive in wanted]
+    if not rows:
+        raise IogaugeError(
+            f"nothing is published of {', '.join(drive.name for drive in drives)}",
+            hint="'iogauge model compare' alone compares all of which something is",
+        )
     with Interrupts() as interrupts, Progress(title="iogauge model compare") as progress:
         progress.step(f"{len(rows)} published figures", expected_s=None)
         found = verdicts(rows, shipped(interrupts), done=progress.counted)

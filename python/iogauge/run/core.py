@@ -79,7 +79,11 @@ def _follow(
     obeyed = 0
     while finished is None:
         try:
-            for what, text in handle.poll(_POLL_S):
+            events = handle.poll(_POLL_S)
+        except _core.CoreError as error:
+            raise _translated(error) from None
+        try:
+            for what, text in events:
                 if what == "finished":
                     finished = text
                 elif failure is None:

@@ -281,3 +281,36 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn tags_count_commands_and_a_request_of_too_many_enters_alone() {
+    let spec = DriveSpec {
+        max_transfer_bytes: 131_072,
+        link: LinkSpec::Sata {
+            generation: 3,
+            efficiency: 1.0,
+            queue: 4,
+        },
+        ..drive()
+    };
+    let mut device = Device::new(&spec, 1).unwrap();
+    for ticket in 0..3 {
+        assert_eq!(
+            device.submit(0, access(ticket, Kind::Read, ticket << 20, 2 * 131_072)),
+            None
+        );
+    }
+    assert_eq!(device.inside, 4, "two of two commands each");
+    assert_eq!(device.held.len(), 1);
+    assert_eq!(
+        device.submit(0, access(3, Kind::Read, 0, 64 * 131_072)),
+        None
+    );
+    let mut returned = Vec::new();
+    while let Some(at) = device.next_event() {
+        device.advance(at, &mut returned);
+        assert!(device.inside <= 64);
+    }
+    assert_eq!(returned.len(), 4);
+    assert_eq!(device.inside, 0);
+}
