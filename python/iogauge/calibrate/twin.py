@@ -10,6 +10,7 @@ What a review does not press on stays as unknown as before: its interval says so
 from __future__ import annotations
 
 import copy
+import math
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
@@ -32,6 +33,8 @@ IOS = 100_000
 SHORTEST_NS, LONGEST_NS = 20_000_000, 10_000_000_000
 RAMP_SHARE = 0.3
 """What comes before what is measured, as a share of it."""
+ABSENT = 20.0
+"""What a figure weighs that the model does not show: far off."""
 PULL = 1.0
 """Weak beside figures, strong beside none: first and second chunks, which 8 KiB does not tell apart, move together."""
 WIDER = 4.0
@@ -61,12 +64,20 @@ class Figure:
     """``iops``, ``mean``, ``p99``, ..."""
     measured: float
     """I/Os a second, or ns."""
-    modelled: float
+    modelled: float | None
+    """None: the model completed too few, or nothing at all."""
 
     @property
-    def error(self) -> float:
+    def error(self) -> float | None:
         """Relative."""
-        return self.modelled / self.measured - 1
+        return None if self.modelled is None else self.modelled / self.measured - 1
+
+    @property
+    def residual(self) -> float:
+        """What the fit makes small: the logarithm of the ratio in units of what can be expected."""
+        if self.modelled is None:
+            return ABSENT
+        return math.log(self.modelled / self.measured) / _EXPECTED[self.what]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -119,9 +130,11 @@ def fit_twin(
         return list(_compared(steps, parameters, machine.parameters, interrupts))
 
     def residuals(values: Mapping[str, float]) -> Vector:
-        return np.array(
-            [np.log(each.modelled / each.measured) / _EXPECTED[each.what] for each in shown(values)]
-        )
+        try:
+            return np.array([each.residual for each in shown(values)])
+        except IogaugeError:
+            # A number is beyond what the core takes; the range that a file gives need not know that.
+            return np.full(sum(len(step.seen) for step in steps), ABSENT)
 
     fitted = fit(free, residuals, seed=SEED, pull=PULL, told=told)
     values = {found.free.place: found.value for found in fitted.numbers}
@@ -191,10 +204,11 @@ def _compared(
         result = simulate(step.jobs, {_TARGET: parameters}, machine, seed=SEED, interrupts=interrupts)
         seen = _seen(result)
         for (job, direction, what), measured in step.seen.items():
-            modelled = seen.get((job, direction, what))
-            if modelled is None:
-                # Too few for this quantile, or nothing at all: as far off as it can be said to be.
-                modelled = measured if what != "iops" else 1.0
             yield Figure(
-                step=step.id, job=job, direction=direction, what=what, measured=measured, modelled=modelled
+                step=step.id,
+                job=job,
+                direction=direction,
+                what=what,
+                measured=measured,
+                modelled=seen.get((job, direction, what)),
             )

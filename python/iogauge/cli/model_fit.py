@@ -14,7 +14,6 @@ numbers.
 from __future__ import annotations
 
 import shlex
-import sys
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -26,6 +25,8 @@ from iogauge.errors import IogaugeError
 
 if TYPE_CHECKING:
     from iogauge.calibrate.fit import Fitted
+    from iogauge.models import ModelFile
+    from iogauge.store import Review
 
 
 def model_fit(
@@ -73,33 +74,54 @@ def model_fit(
 
 def _fit_twin(directory: Path, begin_with: str, machine_name: str | None, output: Path) -> None:
     from iogauge import models
-    from iogauge.calibrate.trial import SEED
-    from iogauge.calibrate.twin import fit_twin
-    from iogauge.calibrate.write import with_fit
-    from iogauge.cli.progress import Progress
     from iogauge.run import check_model
-    from iogauge.run.interrupts import Interrupts
     from iogauge.store import Review
 
     saved = Review.open(directory)
     drive = models.drive(begin_with)
     machine = models.machine(machine_name or drive.machine or "ideal")
     check_model(drive, machine)
-    if output.exists():
-        raise IogaugeError(f"{output}: exists", hint="name another by --output, or remove it")
+    if output.suffix != ".toml":
+        raise status.UsageError(
+            f"--output {output}: a model's file ends in .toml", hint=f"write {output}.toml"
+        )
+    # Made now, so that hours are not lost for want of a directory.
+    try:
+        output.touch(exist_ok=False)
+    except FileExistsError:
+        raise IogaugeError(f"{output}: exists", hint="name another by --output, or remove it") from None
+    except OSError as error:
+        raise IogaugeError(f"{output}: {error.strerror}", hint="name a place that can be written") from None
+    try:
+        _write(output, _twin_text(saved, drive, machine_name, machine))
+    except BaseException:
+        output.unlink(missing_ok=True)
+        raise
+    streams.show(f"wrote {output}: try iogauge review model:{_place(output)}\n")
+
+
+def _twin_text(saved: Review, drive: ModelFile, machine_name: str | None, machine: ModelFile) -> str:
+    """Fit, show what was found, and return the file's text."""
+    from iogauge import models
+    from iogauge.calibrate.trial import SEED
+    from iogauge.calibrate.twin import fit_twin
+    from iogauge.calibrate.write import with_fit
+    from iogauge.cli.progress import Progress
+    from iogauge.run.interrupts import Interrupts
+
     with Interrupts() as interrupts, Progress(title=f"twin of {saved.manifest.target.path}") as progress:
         progress.step(f"from {drive.name}", expected_s=None)
         twin = fit_twin(saved, drive, machine, interrupts=interrupts, told=progress.trial)
     lines = [
-        f"{each.step} {each.job} {each.direction} {each.what}: {each.measured:.6g}, modelled {each.modelled:.6g} "
-        f"({each.error:+.1%})"
+        f"{each.step} {each.job} {each.direction} {each.what}: {each.measured:.6g}, "
+        + ("not modelled" if each.modelled is None else f"modelled {each.modelled:.6g} ({each.error:+.1%})")
         for each in twin.figures
     ]
     model = with_fit(
         twin.model,
         twin.fitted,
         source=f"review {saved.manifest.id}",
-        command=shlex.join(("iogauge", *sys.argv[1:])),
+        command=shlex.join(("iogauge", *process.arguments())),
         seed=SEED,
         residuals=lines,
     )
@@ -112,9 +134,9 @@ def _fit_twin(directory: Path, begin_with: str, machine_name: str | None, output
         published_as=(),
         machine=machine_name or drive.machine,
     )
-    _write(output, models.to_toml(own))
     _show(drive.name, twin.fitted)
-    streams.show("\n".join([*lines, f"wrote {output}: try iogauge review model:{_place(output)}", ""]))
+    streams.show("\n".join([*lines, ""]))
+    return models.to_toml(own)
 
 
 def _fit_published(names: list[str], output: Path) -> None:
@@ -134,7 +156,10 @@ def _fit_published(names: list[str], output: Path) -> None:
         )
     wanted = [stage for stage in every if not names or stage.name in names]
     for folder in ("drives", "machines"):
-        (output / folder).mkdir(parents=True, exist_ok=True)
+        try:
+            (output / folder).mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise IogaugeError(f"{output / folder}: {error.strerror}", hint="name a directory") from None
     with (
         Interrupts() as interrupts,
         Progress(title="fit to published figures", steps=len(wanted)) as progress,
@@ -154,7 +179,7 @@ def _fit_published(names: list[str], output: Path) -> None:
                 stage.file,
                 outcome.fitted,
                 source=f"{len(lines)} published figures",
-                command="iogauge model fit --published",
+                command=shlex.join(("iogauge", *process.arguments())),
                 seed=SEED,
                 residuals=lines,
             )

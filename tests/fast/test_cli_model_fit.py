@@ -1,0 +1,108 @@
+"""``iogauge model fit`` and ``compare`` as a user meets them: a twin of a small review, and every refusal."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from iogauge import models
+from iogauge.cli import main
+
+MACHINE = "ideal"
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.fixture(scope="module")
+def reviewed(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A review of memory that answers in 20 us, beside a model of it which says 5."""
+    place = tmp_path_factory.mktemp("reviewed")
+    text = models.to_toml(models.drive("ram"))
+    one = '{ value = 0, kind = "assumed", source = "by definition" }'
+    for name, value in (("real", 20_000), ("guess", 5_000)):
+        number = f'{{ value = {value}.0, kind = "fitted", start = 5000, range = [1000, 50000], source = "a guess" }}'
+        (place / f"{name}.toml").write_text(text.replace(f"latency_ns = {one}", f"latency_ns = {number}"))
+    asked = ["review", f"model:{place}/real.toml", "--seed=1", "--runtime=1", f"--output={place}/review"]
+    assert main(asked) == 0
+    return place
+
+
+@pytest.fixture
+def review(folder: Path, reviewed: Path) -> Path:
+    shutil.copy(reviewed / "guess.toml", folder)
+    return reviewed / "review"
+
+
+def test_a_twin_is_found_and_is_a_target(review: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["model", "fit", f"--review={review}", "--from=./guess.toml", "-o", "twin.toml"]) == 0
+    twin = models.drive("./twin.toml")
+    assert twin.parameters["media"]["latency_ns"] == pytest.approx(20_000, rel=0.01)
+    entry = dict(twin.entries())["media.latency_ns"]
+    assert entry.source.startswith("fitted to review write-pressure-")
+    assert twin.fit is not None
+    assert len(twin.fit["residuals"]) > 10
+    assert "try iogauge review model:./twin.toml" in capsys.readouterr().out
+    job = ["--name=x", "--filename=model:./twin.toml", "--rw=randread", "--bs=4k", "--number_ios=1000"]
+    assert main(["run", *job, "--direct=1"]) == 0
+    assert main(["model", "fit", f"--review={review}", "--from=./guess.toml", "-o", "again.toml"]) == 0
+    assert models.drive("./again.toml").tree == twin.tree
+
+
+@pytest.mark.parametrize(
+    ("arguments", "status", "said"),
+    [
+        ([], 2, "fit to what?"),
+        (["--published"], 2, "--output is missing"),
+        (["--review=r", "--published", "-o", "x.toml"], 2, "fit to what?"),
+        (["--review=r", "-o", "x.toml"], 2, "a twin begins with one model"),
+        (["--review=nothing", "--from=ram", "-o", "x.toml"], 1, "no manifest.json"),
+        (["--published", "--from=ram", "-o", "x"], 2, "belong to --review"),
+        (["--published", "ram", "-o", "x"], 2, "is not fitted to anything published"),
+        (["--published", "p3700-800g", "-o", "taken"], 1, "taken"),
+    ],
+)
+def test_what_cannot_be_fitted_is_refused(
+    folder: Path, capsys: pytest.CaptureFixture[str], arguments: list[str], status: int, said: str
+) -> None:
+    (folder / "taken").write_text("")
+    assert main(["model", "fit", *arguments]) == status
+    error = capsys.readouterr().err
+    assert said in error
+    assert "hint: " in error
+    assert "defect" not in error
+
+
+@pytest.mark.parametrize(
+    ("output", "said"),
+    [("kept.toml", "exists"), ("no/where.toml", "No such file"), ("twin", "ends in .toml")],
+)
+def test_where_a_twin_cannot_be_written_nothing_is_fitted(
+    review: Path, folder: Path, capsys: pytest.CaptureFixture[str], output: str, said: str
+) -> None:
+    (folder / "kept.toml").write_text("kept")
+    capsys.readouterr()
+    assert main(["model", "fit", f"--review={review}", "--from=./guess.toml", "-o", output]) in (1, 2)
+    assert said in capsys.readouterr().err
+    assert (folder / "kept.toml").read_text() == "kept"
+
+
+def test_a_model_without_fitted_numbers_cannot_become_a_twin(
+    review: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["model", "fit", f"--review={review}", "--from=ram", "-o", "twin.toml"]) == 1
+    assert "no number in it is fitted" in capsys.readouterr().err
+    assert not Path("twin.toml").exists()
+
+
+def test_nothing_to_compare_is_said(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["model", "compare", "ram"]) == 1
+    assert "nothing is published of ram" in capsys.readouterr().err
+    assert main(["model", "new", "--from=ram", "--output=own.toml"]) == 0
+    assert main(["model", "compare", "./own.toml"]) == 2
+    assert "only what iogauge brings is compared" in capsys.readouterr().err
