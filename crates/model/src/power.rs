@@ -79,6 +79,9 @@ impl PowerSpec {
                 return Err(format!("power.{name} is {value}, not in [0, 1e4]"));
             }
         }
+        if self.read_W.min(self.write_W) < self.idle_W {
+            return Err("power.idle_W is more than read_W or write_W".into());
+        }
         let mut after = 0.0;
         for state in &self.states {
             if state.after_ns.is_nan() || state.after_ns <= after {

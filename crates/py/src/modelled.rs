@@ -74,13 +74,19 @@ pub(crate) struct ModelHandle {
 impl ModelHandle {
     /// `drives`: each drive's JSON, in the order in which the plan's files name them, and its seed.
     #[new]
-    fn new(plan: &str, drives: Vec<(String, u64)>, machine: &str) -> PyResult<Self> {
+    fn new(
+        py: Python<'_>,
+        plan: &str,
+        drives: Vec<(String, u64)>,
+        machine: &str,
+    ) -> PyResult<Self> {
         let plan = parsed(plan)?;
         let machine = self::machine(machine)?;
         let device = |(spec, seed): &(String, u64)| {
             Device::new(&drive(spec)?, *seed).map_err(|cause| wrong("drive", cause))
         };
-        let devices = drives.iter().map(device).collect::<PyResult<Vec<_>>>()?;
+        // A flash drive's steady state takes a while to make.
+        let devices = py.detach(|| drives.iter().map(device).collect::<PyResult<Vec<_>>>())?;
         let files = plan.stages.iter().flat_map(|stage| &stage.workers);
         let mut files = files.flat_map(|worker| &worker.files);
         if !files.all(|file| (0..devices.len() as i32).contains(&file.fd)) {

@@ -175,8 +175,8 @@ fn power() -> impl Strategy<Value = PowerSpec> {
     (0.0..10.0, 0.0..20.0, 0.0..20.0, prop::option::of(state)).prop_map(
         |(idle_W, read_W, write_W, state)| PowerSpec {
             idle_W,
-            read_W,
-            write_W,
+            read_W: idle_W.max(read_W),
+            write_W: idle_W.max(write_W),
             states: Vec::from_iter(state),
         },
     )
