@@ -52,7 +52,24 @@ def test_two_that_only_their_sum_shows_are_not_told_apart_and_move_together() ->
     found = by_place(fit(pair, residuals, seed=1, rounds=20, pull=0.2))
     assert found["first"][0] + found["second"][0] == pytest.approx(40, rel=0.01)
     assert found["first"][0] == pytest.approx(found["second"][0], rel=0.05)
-    assert not found["first"][2]
+    for name in ("first", "second"):
+        assert not found[name][2]
+
+
+def test_what_pulls_back_is_not_taken_for_a_figure() -> None:
+    idle = Free(place="idle", start=5.0, low=1.0, high=50.0)
+    for pull in (0.0, 0.5, 50.0):
+        found = by_place(fit([SLOPE, OFFSET, idle], line, seed=1, pull=pull))
+        assert not found["idle"][2]
+        assert found["idle"][1] == pytest.approx((1.0, 50.0), rel=0.05)
+
+
+def test_what_hardly_moves_anything_is_not_identified() -> None:
+    faint = Free(place="faint", start=5.0, low=1.0, high=50.0)
+    found = by_place(
+        fit([SLOPE, OFFSET, faint], lambda values: line(values) + 1e-4 * values["faint"], seed=1, pull=0.5)
+    )
+    assert not found["faint"][2]
 
 
 def test_one_figure_that_cannot_be_met_does_not_spoil_the_rest() -> None:

@@ -38,8 +38,6 @@ IDENTIFIED = 0.25
 """A number is identified where its interval is narrower than this share of its range."""
 LEAST_NOISE = 0.25
 """Rows are not taken to be surer than a quarter of their limits, however well they are met."""
-_RIDGE = 1e-3
-"""Keeps what rows say nothing about where it is."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -118,7 +116,9 @@ def fit(
         z = best()
         if _cost(at(z)) > before * ENOUGH:
             break
-    draws = _bootstrap(z, jacobian(z), at(z), seed=seed)
+    # What pulls back is no figure: it says nothing of how sure a number is.
+    told_by_figures = jacobian(z)[: len(at(z)) - (len(z) if pull else 0)]
+    draws = _bootstrap(z, told_by_figures, known[z.tobytes()], seed=seed)
     return Fitted(numbers=tuple(map(_found, free, z, draws)), rms=_rms(known[z.tobytes()]))
 
 
@@ -134,22 +134,25 @@ def _rms(residuals: Vector) -> float:
 def _bootstrap(
     z: Vector, jacobian: NDArray[np.float64], residuals: Vector, *, seed: int
 ) -> NDArray[np.float64]:
-    """Return where each number ends in each draw of what rows are off by; numbers x draws."""
+    """Return where each number ends in each draw of what figures are off by; numbers x draws.
+
+    That a number lies in its range is one more thing known of it, and all where figures say nothing.
+    """
     rows, numbers = jacobian.shape
     # As many numbers as rows leave nothing over, and yet rows are not exact.
     noise = max(_rms(residuals) * math.sqrt(rows / max(rows - numbers, rows / 4)), LEAST_NOISE)
-    drawn = np.random.default_rng(seed).normal(0.0, noise, (rows, DRAWS))
-    moved = np.linalg.solve(jacobian.T @ jacobian + _RIDGE * np.eye(numbers), jacobian.T @ drawn)
-    return np.clip(z[:, None] - moved, 0.0, 1.0)
+    equations = np.concatenate([jacobian / noise, np.eye(numbers)])
+    drawn = np.random.default_rng(seed).normal(0.0, 1.0, (rows + numbers, DRAWS))
+    moved: NDArray[np.float64] = np.linalg.lstsq(equations, drawn)[0]
+    ends: NDArray[np.float64] = np.clip(z[:, None] - moved, 0.0, 1.0)
+    return ends
 
 
 def _found(free: Free, z: float, draws: NDArray[np.float64]) -> Found:
-    # A number that moves nothing stays where it is in every draw: that is knowing nothing of it.
-    moves = float(np.ptp(draws)) > 1e-9
-    low, high = np.quantile(draws, (0.025, 0.975)) if moves else (0.0, 1.0)
+    low, high = np.quantile(draws, (0.025, 0.975))
     return Found(
         free=free,
         value=free.value(float(z)),
         interval=(free.value(float(low)), free.value(float(high))),
-        identified=moves and float(high - low) < IDENTIFIED,
+        identified=float(high - low) < IDENTIFIED,
     )

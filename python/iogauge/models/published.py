@@ -44,8 +44,6 @@ class Point:
     """Where the source gives a range, or its words are taken for one."""
     relation: str | None
     """Of a bound: ``<``, ``<=``, ``>``, ``>=``, ``>>`` or ``~``."""
-    specified: bool
-    """By the maker, not measured by others."""
     use: str
     note: str
     source: str
@@ -110,7 +108,6 @@ def _point(number: int, row: dict[str, str]) -> Point:
         value=value,
         span=(float(words[1]), float(words[2])) if words else span,
         relation=relation[1] if relation and row["use"] == "bound" else None,
-        specified=note.startswith("spec"),
         use=row["use"],
         note=note,
         source=row["source"],
