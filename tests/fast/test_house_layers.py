@@ -25,7 +25,7 @@ ALLOWED = {
     "iogauge-nbd": {"iogauge-core", "iogauge-model"},
     "iogauge-py": {"iogauge-core", "iogauge-engine", "iogauge-model", "iogauge-nbd"},
 }
-"""py -> engine | nbd -> core, nbd -> model -> core; a crate that is not listed here has no place in the order yet."""
+"""py -> engine | model | nbd -> core, nbd -> model; a crate that is not listed here has no place in the order yet."""
 
 
 PURE = ("core", "model")

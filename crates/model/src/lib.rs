@@ -32,6 +32,7 @@ pub use drive::{Access, Active, Drive, Returned};
 pub use machine::Machine;
 pub use nand::Nand;
 pub use noise::NoiseSpec;
+pub use pending::Pending;
 pub use run::{Told, run};
 pub use spec::{DriveSpec, MediaSpec};
 pub use xpoint::Xpoint;

@@ -9,25 +9,25 @@ use crate::drive::Returned;
 
 /// See the module's text.
 #[derive(Debug, Default)]
-pub(crate) struct Pending {
+pub struct Pending {
     heap: BinaryHeap<Reverse<(Nanos, u64, u64)>>,
     submitted: u64,
 }
 
 impl Pending {
     /// `ticket` is done at `at`.
-    pub(crate) fn push(&mut self, ticket: u64, at: Nanos) {
+    pub fn push(&mut self, ticket: u64, at: Nanos) {
         self.heap.push(Reverse((at, self.submitted, ticket)));
         self.submitted += 1;
     }
 
     /// When the next one is done.
-    pub(crate) fn next(&self) -> Option<Nanos> {
+    pub fn next(&self) -> Option<Nanos> {
         self.heap.peek().map(|Reverse((at, ..))| *at)
     }
 
     /// Takes all that are done by `now`.
-    pub(crate) fn take(&mut self, now: Nanos, returned: &mut Vec<Returned>) {
+    pub fn take(&mut self, now: Nanos, returned: &mut Vec<Returned>) {
         while self.next().is_some_and(|at| at <= now) {
             let Some(Reverse((at, _, ticket))) = self.heap.pop() else {
                 return;

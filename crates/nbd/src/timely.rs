@@ -1,47 +1,41 @@
 //! A drive that tells of each request when it is due: one that knows sooner is made to keep it to itself until then.
 
-use std::cmp::Reverse;
-use std::collections::BinaryHeap;
-
 use iogauge_core::Nanos;
-use iogauge_model::{Access, Drive, Returned};
+use iogauge_model::{Access, Drive, Pending, Returned};
 
 /// See the module's text.
 pub(crate) struct Timely<D> {
     drive: D,
-    /// What was known when it was submitted: when it is due, and its ticket.
-    known: BinaryHeap<Reverse<(Nanos, u64)>>,
+    /// What was known when it was submitted.
+    known: Pending,
 }
 
 impl<D: Drive> Timely<D> {
     pub(crate) fn new(drive: D) -> Self {
         Self {
             drive,
-            known: BinaryHeap::new(),
+            known: Pending::default(),
         }
     }
 
     /// Takes a request at `now`, which never goes back between calls of any method.
     pub(crate) fn submit(&mut self, now: Nanos, access: Access) {
         if let Some(at) = self.drive.submit(now, access) {
-            self.known.push(Reverse((at, access.ticket)));
+            self.known.push(access.ticket, at);
         }
     }
 
     /// When to call [`Timely::advance`] next.
     pub(crate) fn next_event(&self) -> Option<Nanos> {
-        let known = self.known.peek().map(|&Reverse((at, _))| at);
-        [known, self.drive.next_event()].into_iter().flatten().min()
+        [self.known.next(), self.drive.next_event()]
+            .into_iter()
+            .flatten()
+            .min()
     }
 
     /// Appends what the drive is done with by `now`.
     pub(crate) fn advance(&mut self, now: Nanos, returned: &mut Vec<Returned>) {
         self.drive.advance(now, returned);
-        while let Some(&Reverse((at, ticket))) = self.known.peek()
-            && at <= now
-        {
-            self.known.pop();
-            returned.push(Returned { ticket, at });
-        }
+        self.known.take(now, returned);
     }
 }
