@@ -3,7 +3,7 @@
 The simulators were measured once, not beside each run: their figures are constants, each the best of its range. What
 they are asked is the nearest that they offer to what the models do here, with all of iogauge's statistics on.
 
-Source: models.md (peers, measured in simulated 4K I/Os per second of wall time, one core).
+MQSim and FEMU were measured in simulated 4K I/Os per second of wall time, on one core.
 """
 
 from __future__ import annotations

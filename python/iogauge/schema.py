@@ -372,6 +372,8 @@ class SchedulePlan(Model):
     rate_iops: NonNegative
     rate_Bps: NonNegative
     rate_min_Bps: NonNegative
+    first_ns: NonNegative = 0
+    """When the first one is due where gaps are equal, since the worker's start; 0 in what was stored before."""
 
 
 class BufferPlan(Model):

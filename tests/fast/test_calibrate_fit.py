@@ -56,6 +56,31 @@ def test_two_that_only_their_sum_shows_are_not_told_apart_and_move_together() ->
         assert not found[name][2]
 
 
+def test_a_figure_that_jumps_identifies_nothing() -> None:
+    free = Free(place="edge", start=10.0, low=1.0, high=100.0)
+
+    def residuals(values: dict[str, float]) -> np.ndarray:
+        """A bound that breaks just beyond where the fit begins, by so much that nothing else counts."""
+        return np.array([70.0 if values["edge"] > 10.5 else 0.0, 0.1])
+
+    value, interval, identified = by_place(fit([free], residuals, seed=1))["edge"]
+    assert value <= 10.5
+    assert not identified
+    assert interval[1] > 50
+
+
+def test_where_steps_lead_nowhere_shorter_ones_are_tried() -> None:
+    free = Free(place="narrow", start=0.5, low=0.0, high=1.0)
+
+    def residuals(values: dict[str, float]) -> np.ndarray:
+        """Less, but only within a third of the first step; beyond that far more."""
+        beyond = values["narrow"] - 0.53
+        return np.array([2.0 - 20 * (values["narrow"] - 0.5) if beyond <= 0 else 50.0 * (1 + beyond)])
+
+    found = fit([free], residuals, seed=1)
+    assert found.rms < 1.9
+
+
 def test_what_pulls_back_is_not_taken_for_a_figure() -> None:
     idle = Free(place="idle", start=5.0, low=1.0, high=50.0)
     for pull in (0.0, 0.5, 50.0):

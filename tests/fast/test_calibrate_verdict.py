@@ -7,8 +7,9 @@ from dataclasses import replace
 import pytest
 
 from iogauge import models
+from iogauge.calibrate.observe import given
 from iogauge.calibrate.published import Stage, stages
-from iogauge.calibrate.verdict import verdict
+from iogauge.calibrate.verdict import Part, verdict
 from iogauge.models.published import HELD_OUT, Point, held_out, of_drives, points
 
 
@@ -38,11 +39,19 @@ def test_off_either_way_is_the_same() -> None:
     assert above.residual == -below.residual
 
 
-@pytest.mark.parametrize(("number", "kept", "broken"), [(5, 12.0, 12.01), (118, 1.19, 1.2), (114, 40, 32)])
-def test_a_bound_holds_or_does_not(number: int, kept: float, broken: float) -> None:
-    assert verdict(row(number), kept, predicted=False).holds
-    assert verdict(row(number), kept, predicted=False).residual == 0
+@pytest.mark.parametrize(
+    ("number", "inside", "kept", "broken"),
+    [(5, 11.7, 12.0, 12.01), (118, 1.17, 1.19, 1.2), (114, 40, 32.1, 32), (94, 43, 44.9, 45.1)],
+)
+def test_a_bound_holds_or_does_not(number: int, inside: float, kept: float, broken: float) -> None:
+    for value in (inside, kept):
+        assert verdict(row(number), value, predicted=False).holds
     assert not verdict(row(number), broken, predicted=False).holds
+    # A fit aims a little inside, and at nothing beyond that.
+    weights = [abs(verdict(row(number), value, predicted=False).residual) for value in (inside, kept, broken)]
+    assert weights[0] == 0
+    assert weights == sorted(weights)
+    assert weights[1] < 1
 
 
 def test_far_higher_is_three_times() -> None:
@@ -116,3 +125,15 @@ def test_a_point_is_what_its_row_says() -> None:
     point = row(8)
     assert (point.host, point.threads, point.depth, point.metric) == ("windows-inbox", 1, 1, "lat_p99.999")
     assert replace(point, row=0).label == "rand 4 KiB read 1x1 lat_p99.999"
+
+
+def test_what_a_parameter_says_outright_is_no_merit_of_a_fit() -> None:
+    flash, optane = models.drive("p3700-800g"), models.drive("optane-memory-32g")
+    watts = next(point for point in points() if point.metric == "power_active")
+    rate = row(1)
+    # The P3700's watts are its data sheet's; those of Optane Memory are fitted.
+    assert given(watts, flash)
+    assert not given(watts, optane)
+    assert not given(rate, flash)
+    parts = [verdict(watts, 20.0, predicted=True, given=known).part for known in (True, False)]
+    assert parts == [Part.GIVEN, Part.PREDICTED]

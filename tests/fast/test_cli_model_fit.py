@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 from pathlib import Path
 
@@ -105,4 +106,27 @@ def test_nothing_to_compare_is_said(folder: Path, capsys: pytest.CaptureFixture[
     assert "nothing is published of ram" in capsys.readouterr().err
     assert main(["model", "new", "--from=ram", "--output=own.toml"]) == 0
     assert main(["model", "compare", "./own.toml"]) == 2
-    assert "only what iogauge brings is compared" in capsys.readouterr().err
+    assert "no shipped drive is named own" in capsys.readouterr().err
+
+
+def test_a_file_takes_the_place_of_the_drive_that_it_is_named_like(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    model = models.drive("optane-memory-32g")
+    text = models.to_toml(model)
+    idle = re.search(r"^idle_W = \{ value = ([\d.]+)", text, re.MULTILINE)
+    assert idle
+    Path("optane-memory-32g.toml").write_text(text.replace(idle[0], "idle_W = { value = 0.5"))
+    shown = []
+    for name in ("optane-memory-32g", "./optane-memory-32g.toml"):
+        assert main(["model", "compare", name]) in (0, 3)
+        (line,) = (line for line in capsys.readouterr().out.splitlines() if "power_idle" in line)
+        shown.append(line.split())
+    shipped, own = shown
+    assert idle[1].rstrip(".0") in shipped
+    assert "0.5" in own
+
+
+def test_a_drive_is_compared_once(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["model", "compare", "p4800x", "p4800x-375g"]) == 2
+    assert "p4800x-375g is named twice" in capsys.readouterr().err

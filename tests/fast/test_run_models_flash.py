@@ -2,7 +2,7 @@
 
 alpha / (alpha + W(-alpha e^-alpha)), with alpha physical over visible pages and W Lambert's function.
 
-Source: models.md ("Garbage collection"); Xiang and Kurkoski, arXiv:1110.4245.
+Source: Xiang and Kurkoski, arXiv:1110.4245.
 """
 
 from __future__ import annotations
@@ -26,6 +26,7 @@ IDEAL: dict[str, Any] = {
     "queued": FREE,
     "wake_ns": 0,
     "poll_ns": 0,
+    "timer_late_ns": 0,
     "polls": False,
     "noise": [],
 }

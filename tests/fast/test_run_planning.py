@@ -6,7 +6,7 @@ import pytest
 
 from iogauge.errors import IogaugeError
 from iogauge.run.planning import NULL_SIZE_BYTES, Opened, make_plan
-from iogauge.schema import Amount, EngineKind, Job, RunPlan
+from iogauge.schema import Amount, BlockSize, EngineKind, Job, PerDirection, RunPlan
 from tests import report_records
 
 DRIVE = Opened(fd=3, size_bytes=1 << 30, writable=True, is_block_device=False)
@@ -60,6 +60,23 @@ def test_batches_are_fios_once_any_is_set(
     job = Job(name="r", filenames=("/drive",), ioengine=EngineKind.LIBAIO, iodepth=16, **fields)  # type: ignore[arg-type]
     (worker,) = planned(job)[0].stages[0].workers
     assert (worker.engine.submit_batch, worker.engine.reap_batch) == (submit, reap)
+
+
+@pytest.mark.parametrize(
+    ("fields", "expected"),
+    [
+        ({"rate_iops": PerDirection[int].same(1000), "numjobs": 4}, [0, 250_000, 500_000, 750_000]),
+        # 8 KiB of a million bytes a second.
+        ({"rate_Bps": PerDirection[int].same(1_000_000), "numjobs": 2}, [0, 4_096_000]),
+        ({"rate_iops": PerDirection[int].same(1000)}, [0]),
+        ({"numjobs": 2}, [0, 0]),
+    ],
+)
+def test_clones_of_a_rate_take_turns(fields: dict[str, object], expected: list[int]) -> None:
+    bs = PerDirection[BlockSize].same(BlockSize(minimum_bytes=8192, maximum_bytes=8192))
+    job = Job.model_validate({"name": "r", "filenames": ("/drive",), "bs": bs, **fields})
+    workers = planned(job)[0].stages[0].workers
+    assert [worker.schedule.read.first_ns for worker in workers] == expected
 
 
 def regions(**fields: object) -> list[tuple[int, int]]:

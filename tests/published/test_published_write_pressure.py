@@ -1,6 +1,6 @@
 """The write-pressure note of 2017 as it was published, figure by figure, against what the full pace plans.
 
-Source: methods.md, WP-1 to WP-3: eight jobs of 8 KiB random writes at depth 8, one reader at depth 1, a minute a step.
+The note: eight jobs of 8 KiB random writes at depth 8, one reader at depth 1, a minute a step.
 """
 
 from __future__ import annotations

@@ -146,6 +146,8 @@ pub struct SchedulePlan {
     pub rate_Bps: u64,
     /// Below this over a second the stage is stopped; 0: no limit.
     pub rate_min_Bps: u64,
+    /// When the first one is due where gaps are equal, since the worker's start.
+    pub first_ns: Nanos,
 }
 
 /// What is written.

@@ -174,8 +174,8 @@ fn allocations(plan: &WorkerPlan, requests: u64) -> u64 {
 /// An error of the medium, which a job may be told to go on after.
 const EIO: i32 = 5;
 const REQUESTS: u64 = 100_003;
-const NO_RATE: &str = r#"{"rate_iops": 0, "rate_Bps": 0, "rate_min_Bps": 0}"#;
-const RATE: &str = r#"{"rate_iops": 90001, "rate_Bps": 0, "rate_min_Bps": 0}"#;
+const NO_RATE: &str = r#"{"rate_iops": 0, "rate_Bps": 0, "rate_min_Bps": 0, "first_ns": 0}"#;
+const RATE: &str = r#"{"rate_iops": 90001, "rate_Bps": 0, "rate_min_Bps": 0, "first_ns": 0}"#;
 const NO_THINKING: &str = r#""thinktime_ns": 0, "thinktime_spin_ns": 0, "thinktime_blocks": 1"#;
 const THINKING: &str = r#""thinktime_ns": 20000, "thinktime_spin_ns": 5000, "thinktime_blocks": 7"#;
 

@@ -167,6 +167,7 @@ fn a_job_below_its_rate_min_is_ended() {
         rate_iops: 100,
         rate_Bps: 0,
         rate_min_Bps: 1_000_000,
+        first_ns: 0,
     };
     let mut slow = WorkerPlan {
         schedule: same(schedule),

@@ -1,4 +1,5 @@
-//! A hard disk, for scale: one arm that seeks, platters that turn, and a queue from which the nearest request is taken.
+//! A hard disk, for scale: one arm that seeks, platters that turn, and a queue from which the nearest request is taken,
+//! unless one has waited for too long.
 //!
 //! What continues where the last request ended is streamed, as the disk reads ahead and gathers writes in its memory.
 //! Everything else seeks, waits for its sector to come round, and passes under the head. Outer tracks are faster.
@@ -33,6 +34,8 @@ pub struct DiskSpec {
     pub cache_bytes: u64,
     /// The nearest request is taken, not the oldest.
     pub reorders: bool,
+    /// But none waits for longer than this while others overtake it.
+    pub longest_wait_ns: f64,
 }
 
 impl DiskSpec {
@@ -52,6 +55,7 @@ impl DiskSpec {
             ("seek_shortest_ns", self.seek_shortest_ns),
             ("seek_longest_ns", self.seek_longest_ns),
             ("command_ns", self.command_ns),
+            ("longest_wait_ns", self.longest_wait_ns),
         ] {
             if !(0.0..=1e9).contains(&value) {
                 return Err(format!("{name} is {value}, not in [0, 1e9]"));
@@ -77,8 +81,8 @@ pub struct Disk {
     spec: DiskSpec,
     capacity_bytes: f64,
     link: Link,
-    /// What waits, the oldest first.
-    waiting: Vec<Access>,
+    /// What waits, and since when; the oldest first.
+    waiting: Vec<(Access, f64)>,
     served: Option<Served>,
     /// Where the head is: the byte after the last one that passed, and when that was.
     head: u64,
@@ -112,11 +116,17 @@ impl Disk {
         self.spec.outer_Bps + (self.spec.inner_Bps - self.spec.outer_Bps) * along
     }
 
-    /// Where on its track a byte lies, in turns.
+    /// Where on its track a byte lies, in turns from where the disk's first byte does.
     fn angle(&self, offset: u64) -> f64 {
-        let track = self.rate_Bps(offset) * self.turn_ns() / 1e9;
-        let tracks = offset as f64 / track;
-        tracks - libm::floor(tracks)
+        // Tracks shorten evenly with the offset: what was passed is an integral of 1 / rate.
+        let outer_track = self.spec.outer_Bps * self.turn_ns() / 1e9;
+        let slower = self.rate_Bps(offset) / self.spec.outer_Bps - 1.0;
+        let bend = if slower == 0.0 {
+            1.0
+        } else {
+            libm::log1p(slower) / slower
+        };
+        offset as f64 / outer_track * bend
     }
 
     /// When the first byte of a request comes under the head, if the arm starts at `now`.
@@ -133,21 +143,28 @@ impl Disk {
         there + (turns - libm::floor(turns)) * self.turn_ns()
     }
 
+    /// Which of those that wait is taken up next; `None` where none waits.
+    fn next(&self, now: f64) -> Option<usize> {
+        let &(_, oldest) = self.waiting.first()?;
+        if !self.spec.reorders || now - oldest > self.spec.longest_wait_ns {
+            return Some(0);
+        }
+        let at = |place: usize| match &self.waiting[place].0 {
+            Access {
+                kind: Kind::Trim | Kind::Sync | Kind::DataSync,
+                ..
+            } => now,
+            access => self.reached(now + self.spec.command_ns, access),
+        };
+        (0..self.waiting.len()).min_by(|&a, &b| at(a).total_cmp(&at(b)))
+    }
+
     /// Takes the next request up.
     fn serve(&mut self, now: f64) {
-        if self.waiting.is_empty() {
+        let Some(next) = self.next(now) else {
             return;
-        }
-        let next = if self.spec.reorders {
-            let at = |access: &Access| self.reached(now, access);
-            let places = 0..self.waiting.len();
-            places
-                .min_by(|&a, &b| at(&self.waiting[a]).total_cmp(&at(&self.waiting[b])))
-                .unwrap_or(0)
-        } else {
-            0
         };
-        let access = self.waiting.remove(next);
+        let (access, _) = self.waiting.remove(next);
         let command = now + self.spec.command_ns;
         let ends = match access.kind {
             Kind::Trim | Kind::Sync | Kind::DataSync => command,
@@ -180,7 +197,7 @@ impl Disk {
 
 impl Drive for Disk {
     fn submit(&mut self, now: Nanos, access: Access) -> Option<Nanos> {
-        self.waiting.push(access);
+        self.waiting.push((access, now as f64));
         if self.served.is_none() {
             self.serve(now as f64);
         }
@@ -227,6 +244,7 @@ mod tests {
         command_ns: 20e3,
         cache_bytes: 64 << 20,
         reorders: true,
+        longest_wait_ns: 500e6,
     };
     const CAPACITY: u64 = 1_000_000_000_000;
 
@@ -281,6 +299,47 @@ mod tests {
         let in_turn = rate(&mut disk(false), 32, random());
         assert!((in_turn / measured - 1.0).abs() < 0.03);
         assert!(rate(&mut disk(true), 32, random()) > 1.8 * measured);
+    }
+
+    #[test]
+    fn places_one_turn_apart_lie_under_each_other_in_every_zone() {
+        let disk = disk(true);
+        for offset in [0, CAPACITY / 3, CAPACITY - (8 << 20)] {
+            // A track's length at its middle, as rates change along it.
+            let turn_s = 60.0 / 7200.0;
+            let track = disk.rate_Bps(offset) * turn_s;
+            let track = (disk.rate_Bps(offset + track as u64 / 2) * turn_s) as u64;
+            let turns = disk.angle(offset + track) - disk.angle(offset);
+            assert!((turns - 1.0).abs() < 1e-3, "{turns}");
+        }
+    }
+
+    #[test]
+    fn none_waits_for_ever() {
+        // One request at the far end, and near ones without end.
+        let mut disk = disk(true);
+        let mut rng = Rng::new(1, Stream::Offsets);
+        let access = |ticket, offset_bytes| Access {
+            ticket,
+            kind: Kind::Read,
+            offset_bytes,
+            length_bytes: 4096,
+            durable: false,
+        };
+        let (mut now, mut returned) = (0, Vec::new());
+        let mut near = || access(0, rng.below(1000) * 4096);
+        (0..8).for_each(|_| assert_eq!(disk.submit(0, near()), None));
+        assert_eq!(disk.submit(0, access(1, CAPACITY - 4096)), None);
+        while returned.iter().all(|done: &Returned| done.ticket == 0) {
+            returned.clear();
+            now = disk.next_event().unwrap();
+            disk.advance(now, &mut returned);
+            returned
+                .iter()
+                .for_each(|_| assert_eq!(disk.submit(now, near()), None));
+        }
+        let waited = now as f64;
+        assert!((500e6..600e6).contains(&waited), "{waited}");
     }
 
     #[test]

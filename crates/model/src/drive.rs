@@ -2,6 +2,9 @@
 
 use iogauge_core::{Kind, Nanos};
 
+/// Bytes that media read or write at a time; maps and buffers count in chunks, too.
+pub const CHUNK: u64 = 4096;
+
 /// One request as a drive sees it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Access {
@@ -15,6 +18,15 @@ pub struct Access {
     pub length_bytes: u32,
     /// A write that is not done before it would outlast a power failure (sync, dsync, force unit access).
     pub durable: bool,
+}
+
+impl Access {
+    /// The first and the last chunk that it touches.
+    #[inline]
+    pub fn chunks(&self) -> (u64, u64) {
+        let end = self.offset_bytes + u64::from(self.length_bytes).max(1);
+        (self.offset_bytes / CHUNK, (end - 1) / CHUNK)
+    }
 }
 
 /// A request that the drive is done with.

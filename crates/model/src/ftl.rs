@@ -8,7 +8,7 @@
 //!
 //! It knows no time: what the moves and erases cost is for whoever asks. It neither levels wear nor refreshes data.
 //!
-//! Source: models.md ("Garbage collection"); Xiang and Kurkoski, arXiv:1110.4245.
+//! Source: Xiang and Kurkoski, arXiv:1110.4245.
 
 use crate::victims::Victims;
 

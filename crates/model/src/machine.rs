@@ -5,8 +5,6 @@
 //! at all for a while; that is the noise.
 //!
 //! What it does not do: caches (a model is driven past the page cache, as with direct=1), and threads that share a CPU.
-//!
-//! Source: models.md ("the host is its own parameter vector").
 
 use iogauge_core::Nanos;
 use serde::{Deserialize, Serialize};
@@ -37,6 +35,8 @@ pub struct Machine {
     pub wake_ns: Nanos,
     /// From the drive's completion until a thread that is already looking sees it.
     pub poll_ns: Nanos,
+    /// How much later than asked a sleep until an instant ends, in the mean; exponential.
+    pub timer_late_ns: Nanos,
     /// Threads that wait poll instead of sleeping, whether or not the job asks for it (hipri).
     pub polls: bool,
     /// What comes on top now and then.
@@ -61,6 +61,7 @@ impl Machine {
             ("queued.reap_ns", self.queued.reap_ns),
             ("wake_ns", self.wake_ns),
             ("poll_ns", self.poll_ns),
+            ("timer_late_ns", self.timer_late_ns),
         ] {
             if value > 1_000_000_000 {
                 return Err(format!("{name} is {value}, not in [0, 1e9]"));

@@ -14,8 +14,6 @@
 //! that shrink as the drive fills, and merging of writes to one chunk in the buffer. Where a page
 //! was really put plays no part in reads: they find their die by address, striped or, on a drive that was written at
 //! random before, scattered.
-//!
-//! Source: models.md ("The smallest models that explain the figures", NAND).
 
 mod agenda;
 mod background;
@@ -36,7 +34,7 @@ use iogauge_core::{Kind, Nanos};
 pub use counters::{NandCounters, Wear};
 pub use spec::{NandSpec, SlcSpec, State};
 
-use crate::drive::{Access, Active, Drive, Returned};
+use crate::drive::{Access, Active, CHUNK, Drive, Returned};
 use crate::exponential::Exponential;
 use crate::link::{Link, Way};
 use crate::pending::Pending;
@@ -48,7 +46,6 @@ use dies::Dies;
 use requests::Requests;
 use slc::Slc;
 use space::Space;
-use spec::CHUNK;
 
 /// The drive. Instants inside are fractions of a nanosecond, so that a rate is not rounded to whole ones.
 #[derive(Debug)]
@@ -225,13 +222,6 @@ impl Drive for Nand {
     }
 }
 
-/// Chunks that a request touches, the last one with them.
-#[inline]
-fn chunks_of(offset_bytes: u64, length_bytes: u32) -> (u64, u64) {
-    let end = offset_bytes + u64::from(length_bytes).max(1);
-    (offset_bytes / CHUNK, (end - 1) / CHUNK)
-}
-
 /// The die of a unit that was written in order: neighbours lie on neighbouring dies, and each round over all dies begins
 /// elsewhere, so that no stride meets one die only.
 #[inline]
@@ -259,7 +249,7 @@ impl Nand {
         let access = self.requests.get(slot).access;
         match access.kind {
             Kind::Read => {
-                let (first, last) = chunks_of(access.offset_bytes, access.length_bytes);
+                let (first, last) = access.chunks();
                 self.read_pages(slot, first, last, at);
             }
             Kind::Write => self.take_write(slot, at),

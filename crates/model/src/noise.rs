@@ -1,8 +1,7 @@
 //! What disturbs a thread now and then: time that others take from its CPU, and calls that take longer than usual.
 //!
 //! Distances between disturbances and their lengths are exponential. Every thread has its own.
-//!
-//! Source: models.md; the ladder of methods.md, whose rungs differ in little else.
+//! The rungs of the published tuning ladder differ in little else.
 
 use iogauge_core::Nanos;
 use iogauge_core::generate::{Rng, Stream, child_seed};
@@ -23,14 +22,14 @@ pub enum NoiseSpec {
     },
     /// A submission takes longer: clock changes, cold caches.
     Request {
-        /// Requests from one to the next in the mean, positive.
+        /// Requests from one to the next in the mean, at least 1.
         every_requests: f64,
         /// Length in the mean, ns.
         mean_ns: f64,
     },
     /// A sleeping thread is woken late: idle states, and other threads that run first.
     Wake {
-        /// Wake-ups from one to the next in the mean, positive.
+        /// Wake-ups from one to the next in the mean, at least 1.
         every_wakes: f64,
         /// Length in the mean, ns.
         mean_ns: f64,
@@ -52,10 +51,14 @@ impl NoiseSpec {
                 mean_ns,
             } => (every_wakes, mean_ns),
         };
-        if !(every > 0.0 && every.is_finite()) {
-            return Err(format!(
-                "a noise comes once in {every}, which is not positive"
-            ));
+        let counted = !matches!(self, Self::Time { .. });
+        if !(every > 0.0 && every.is_finite()) || (counted && every < 1.0) {
+            let least = if counted {
+                "less than 1"
+            } else {
+                "not positive"
+            };
+            return Err(format!("a noise comes once in {every}, which is {least}"));
         }
         if !(0.0..=1e9).contains(&mean_ns) {
             return Err(format!("a noise's mean_ns is {mean_ns}, not in [0, 1e9]"));
@@ -215,6 +218,6 @@ mod tests {
             every_wakes: 0.0,
             mean_ns: 1.0,
         };
-        assert!(spec.check().unwrap_err().contains("not positive"));
+        assert!(spec.check().unwrap_err().contains("less than 1"));
     }
 }

@@ -4,8 +4,7 @@
 //! falls into states that draw less, each of which takes time to leave. What is drawn warms one thermal node; above a
 //! limit the drive lets less data through until it has cooled.
 //!
-//! Source: NVM Express Base Specification (power states with entry and exit latency, non-operational states);
-//! methods.md PM-1, PWR-1, PWR-2.
+//! Source: NVM Express Base Specification (power states with entry and exit latency, non-operational states).
 
 use iogauge_core::Nanos;
 use serde::{Deserialize, Serialize};

@@ -5,12 +5,14 @@ use std::collections::VecDeque;
 use std::rc::Rc;
 
 use iogauge_core::busy::Busy;
+use iogauge_core::generate::{Rng, Stream};
 use iogauge_core::log_record::{LogRecord, Logged};
 use iogauge_core::plan::{EngineKind, StagePlan, SyncMode, WorkerPlan};
 use iogauge_core::recorder::{self, Cutter, Handover, Recorder, Slice};
 use iogauge_core::{Completion, Kind, Nanos, Request, Want, Worker};
 
 use crate::drive::{Access, Drive};
+use crate::exponential::Exponential;
 use crate::machine::Machine;
 use crate::noise::Noise;
 
@@ -56,6 +58,8 @@ enum Doing {
     Submitting { next: usize, start: Nanos },
     /// Waits for so many completions, or until an instant.
     Waiting { min: usize, until: Nanos },
+    /// Does nothing until an instant, with open eyes.
+    Spinning { until: Nanos },
     /// Nothing more, once it has done what it is at.
     Finished,
     /// Nothing more.
@@ -69,6 +73,8 @@ struct Costs {
     request: Nanos,
     /// From a completion until a thread that waits for it goes on.
     notice: Nanos,
+    /// How late a sleep until an instant ends, in the mean.
+    late: Nanos,
     reap: Nanos,
     polls: bool,
 }
@@ -89,6 +95,7 @@ impl Costs {
             } else {
                 machine.wake_ns
             },
+            late: machine.timer_late_ns,
             reap: engine.reap_ns,
             polls,
         }
@@ -111,6 +118,9 @@ pub(crate) struct Thread<'a> {
     durable: bool,
     costs: Costs,
     noise: Noise,
+    /// By how much sleeps until an instant end late, and the next one.
+    timer: Exponential,
+    late: Nanos,
     /// The ramp's end while it lies ahead, else `Nanos::MAX`: what is used is counted from there.
     ramp_end: Nanos,
     /// Index in its stage.
@@ -172,7 +182,7 @@ impl<'a> Thread<'a> {
         recorder.begin(cutter, place.stage_start, start);
         let depth = plan.iodepth;
         let limit = plan.engine.submit_batch.unwrap_or(depth.div_ceil(8));
-        Ok(Self {
+        let mut thread = Self {
             plan,
             worker,
             recorder,
@@ -184,6 +194,8 @@ impl<'a> Thread<'a> {
             durable: plan.engine.sync != SyncMode::None,
             costs: Costs::new(machine, plan),
             noise: Noise::new(&machine.noise, place.noise_seed, start),
+            timer: Exponential::new(Rng::new(place.noise_seed, Stream::Mix)),
+            late: 0,
             ramp_end: match plan.ramp_ns {
                 0 => Nanos::MAX,
                 _ => place.stage_start + cutter.ramp_end,
@@ -202,7 +214,16 @@ impl<'a> Thread<'a> {
                 ramp_end: place.stage_start + cutter.ramp_end,
                 ..logged
             }),
-        })
+        };
+        thread.set_timer();
+        Ok(thread)
+    }
+
+    /// Draws how late the next sleep until an instant ends; who polls does not sleep.
+    fn set_timer(&mut self) {
+        if !self.costs.polls {
+            self.late = (self.timer.draw() * self.costs.late as f64) as Nanos;
+        }
     }
 
     /// When it does its next step; `Nanos::MAX` where only a completion can bring one about, or nothing at all.
@@ -217,8 +238,9 @@ impl<'a> Thread<'a> {
                     Some(_) => self.at,
                     None => Nanos::MAX,
                 };
-                seen.min(until.max(self.at))
+                seen.min(until.saturating_add(self.late).max(self.at))
             }
+            Doing::Spinning { until } => until.max(self.at),
             _ => self.at,
         }
     }
@@ -231,7 +253,7 @@ impl<'a> Thread<'a> {
     /// Issues nothing more from `now` on, and does not sleep any longer.
     pub(crate) fn stop(&mut self, now: Nanos) {
         self.worker.stop(now);
-        if let Doing::Waiting { until, .. } = &mut self.doing {
+        if let Doing::Waiting { until, .. } | Doing::Spinning { until } = &mut self.doing {
             *until = now.min(*until);
         }
     }
@@ -257,6 +279,13 @@ impl<'a> Thread<'a> {
             Doing::Submitting { next, start } => self.submit(now, next, start, drives),
             Doing::Waiting { .. } => {
                 self.notice(now);
+                self.reap(log);
+                self.decide();
+            }
+            Doing::Spinning { .. } => {
+                self.cpu_ns += now.saturating_sub(self.at);
+                let goes_on = self.noise.work(now, 0);
+                self.pass(goes_on);
                 self.reap(log);
                 self.decide();
             }
@@ -287,6 +316,10 @@ impl<'a> Thread<'a> {
         let slept = now > self.at && !self.costs.polls;
         if self.costs.polls {
             self.cpu_ns += now.saturating_sub(self.at);
+        }
+        if slept && self.arrived.is_empty() {
+            // It was the timer that ended this.
+            self.set_timer();
         }
         let late = if slept { self.noise.of_wake() } else { 0 };
         let goes_on = self.noise.work(now, late);
@@ -371,10 +404,7 @@ impl<'a> Thread<'a> {
                 min: completions as usize,
                 until: until.unwrap_or(Nanos::MAX),
             },
-            Some(Want::Spin { until }) => {
-                self.cpu_ns += until.saturating_sub(self.at);
-                Doing::Waiting { min: 0, until }
-            }
+            Some(Want::Spin { until }) => Doing::Spinning { until },
             Some(Want::Issue(_)) | None => Doing::Deciding,
         };
     }

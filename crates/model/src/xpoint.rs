@@ -1,9 +1,10 @@
 //! A 3D XPoint drive: one shared pipe, and a fixed latency behind it.
 //!
 //! A request waits for the pipe, is served there for a time that depends on direction and on the 4 KiB chunks that it
-//! touches, and comes back a fixed latency later. The pipe pays for each change of direction, and now and then it
-//! stalls; both hold up everything behind. That much explains the knee of the read sweep at a depth of four to six,
-//! the flat 99th percentile, the bathtub of mixed reads and writes, and the tails at every depth.
+//! touches, and comes back a fixed latency later; what is read leaves over the link chunk by chunk. The pipe pays for
+//! each change of direction, and now and then it stalls; both hold up everything behind. That much explains the knee of
+//! the read sweep at a depth of four to six, the flat 99th percentile, the bathtub of mixed reads and writes, and the
+//! tails at every depth.
 //!
 //! There is no translation layer and no garbage collection: a write costs the same whatever was written before. No two
 //! requests work in one chunk at a time, and a write of part of a chunk reads it first.
@@ -12,19 +13,17 @@
 //!
 //! What it does not do: power states and temperature, which are the device's around it.
 //!
-//! Source: models.md ("The smallest models that explain the figures", "Unwritten contract").
+//! Source: the figures of METHODOLOGY.md, to which it is fitted; Wu et al., Towards an Unwritten Contract of Intel Optane
+//! SSD (HotStorage 2019): chunks of 4 KiB, no two requests in one, no cost of translation.
 
 use iogauge_core::generate::{Rng, Stream};
 use iogauge_core::{Kind, Nanos};
 use serde::{Deserialize, Serialize};
 
-use crate::drive::{Access, Active, Drive, Returned};
+use crate::drive::{Access, Active, CHUNK, Drive, Returned};
 use crate::exponential::Exponential;
 use crate::link::{Link, Way};
 use crate::stalls::{StallSpec, Stalls};
-
-/// Bytes that the media reads or writes at a time.
-pub const CHUNK: u64 = 4096;
 
 /// All parameters. Times are in ns, in `[0, 1e9]`.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
@@ -267,19 +266,26 @@ impl Xpoint {
     /// When a read is done.
     #[inline]
     fn read(&mut self, now: f64, access: &Access) -> f64 {
-        let (first, last) = chunks(access);
+        let (first, last) = access.chunks();
         let service = self.service(access, last - first + 1);
-        self.pipe = self.begin(now, Kind::Read) + service;
+        let begins = self.begin(now, Kind::Read);
+        self.pipe = begins + service;
         self.active.read_ns += service;
-        let latency = self.spec.read_latency_ns + self.jitter.draw() * self.spec.jitter_ns;
-        let done = self.occupy(self.pipe, first..=last, latency);
-        self.link.transfer(Way::Out, done, access.length_bytes).ends
+        // Data leave in the pipe's order. What one read waits for beyond that holds up no other's.
+        let one = begins + self.spec.read_chunk_ns + self.spec.read_latency_ns;
+        let all = self.pipe + self.spec.read_latency_ns;
+        let piece = access.length_bytes.min(CHUNK as u32);
+        let length = access.length_bytes;
+        let there = self.link.stream(Way::Out, one, all, piece, length).ends;
+        let jitter = self.jitter.draw() * self.spec.jitter_ns;
+        let free = self.occupy(self.pipe, first..=last, self.spec.read_latency_ns + jitter);
+        there + (free - all)
     }
 
     /// When a write is done.
     #[inline]
     fn write(&mut self, now: f64, access: &Access) -> f64 {
-        let (first, last) = chunks(access);
+        let (first, last) = access.chunks();
         let service = self.service(access, last - first + 1);
         // The pipe takes it up with its first chunk; it is not over before its last one is there.
         let data = self.link.transfer(Way::In, now, access.length_bytes);
@@ -290,13 +296,6 @@ impl Xpoint {
         let latency = self.spec.write_latency_ns + self.jitter.draw() * self.spec.jitter_ns;
         self.occupy(self.pipe.max(data.ends), first..=last, latency)
     }
-}
-
-/// The first and the last chunk that a request touches.
-#[inline]
-fn chunks(access: &Access) -> (u64, u64) {
-    let end = access.offset_bytes + u64::from(access.length_bytes).max(1);
-    (access.offset_bytes / CHUNK, (end - 1) / CHUNK)
 }
 
 impl Drive for Xpoint {

@@ -38,7 +38,11 @@ struct Seen {
 /// A reader, a writer that flushes, and one of each that does one thing at a time; then pauses of two lengths, and what
 /// is read in order after them.
 fn seen(drive: &DriveSpec, machine: &Machine) -> Seen {
-    let runtime_ns = 40 * MILLISECOND;
+    // A disk takes its time.
+    let runtime_ns = match drive.media {
+        MediaSpec::Disk(_) => 800 * MILLISECOND,
+        _ => 40 * MILLISECOND,
+    };
     let region_bytes = drive.capacity_bytes;
     let load = |rw, depth| Load {
         runtime_ns,

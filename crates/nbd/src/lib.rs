@@ -9,8 +9,7 @@
 //!
 //! What it does not do: TLS, structured replies, more than one export, or catching signals, which are the caller's.
 //!
-//! Source: models.md ("Serving a modelled drive to other programs (NBD)"); the protocol is that of doc/proto.md in
-//! github.com/NetworkBlockDevice/nbd.
+//! Source: doc/proto.md in github.com/NetworkBlockDevice/nbd.
 
 #![forbid(unsafe_code)]
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 
 from iogauge import models
 from iogauge.calibrate import loads
-from iogauge.calibrate.observe import drive_of, observed, setting_of
+from iogauge.calibrate.observe import drive_of, given, observed, setting_of
 from iogauge.calibrate.trial import Trial
 from iogauge.calibrate.verdict import Verdict, verdict
 from iogauge.models.published import Point, held_out, of_drives, points
@@ -36,25 +36,37 @@ def verdicts(
     rows: Iterable[Point],
     trial: Trial,
     *,
+    drives: Mapping[str, models.ModelFile] | None = None,
     most_ios: int = loads.MOST,
     done: Callable[[int, int], None] = lambda _done, _of: None,
 ) -> list[Verdict]:
-    """Return what a trial shows for every row that a shipped drive can show anything for, in the order given.
+    """Return what a trial shows for every row that a drive can show anything for, in the order given.
 
-    ``done`` hears after each how many of how many are.
+    ``drives`` say which rows they are about and which machine they are behind; by default those that are shipped.
+    ``done`` hears after each row how many of how many are.
     """
     rows = list(rows)
     finished = itertools.count(1)
-    drives = [models.drive(name) for name in models.shipped("drive")]
-    kept = {number for each in drives for number in held_out(of_drives(each.published_as))}
+    if drives is None:
+        drives = {name: models.drive(name) for name in models.shipped("drive")}
+    kept = {number for each in drives.values() for number in held_out(of_drives(each.published_as))}
 
     def judged(point: Point) -> Verdict | None:
-        drive = drive_of(point, drives)
-        value = None
-        if drive is not None:
-            value = observed(setting_of(point, drive, trial, most_ios=most_ios))
+        name = drive_of(point, drives)
+        setting = value = None
+        if name is not None:
+            setting = setting_of(point, name, drives[name], trial, most_ios=most_ios)
+            value = observed(setting)
         done(next(finished), len(rows))
-        return None if value is None else verdict(point, value, predicted=point.row in kept)
+        if setting is None or value is None:
+            return None
+        return verdict(
+            point,
+            value,
+            predicted=point.row in kept,
+            given=given(point, drives[setting.drive]),
+            machine=setting.machine,
+        )
 
     with ThreadPoolExecutor(THREADS) as pool:
         return [each for each in pool.map(judged, rows) if each is not None]

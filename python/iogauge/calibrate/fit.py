@@ -2,11 +2,13 @@
 
 What cannot be met must not spoil the rest: far off its limit a figure weighs by its distance, not by the square. Every
 number moves in its range, on a logarithmic scale where that is positive; it begins at its file's ``start``, so that a
-fit does not depend on the one before. Derivatives are differences over ``STEP`` of the range, each a trial of its own.
+fit does not depend on the one before. Derivatives are differences over a share of the range, each a trial of its own.
+Where the steps that follow from them lead nowhere, since a figure jumped in between, others are taken over less.
 
 How sure a number is comes from a parametric bootstrap: had every figure been off by chance, by as much as the fit
 leaves it off, where would the linearised fit have ended? Figures are few beside the numbers, so that drawing among
-them would leave numbers without any.
+them would leave numbers without any. A figure that jumps has no derivative, and one taken across the jump would say
+that all is known: what differs between two steps counts for nothing.
 
 Source: scipy.optimize.least_squares (trust region reflective, soft_l1); Efron & Tibshirani, An Introduction to the
 Bootstrap, chapter 6 (parametric).
@@ -19,6 +21,7 @@ import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,9 +32,12 @@ from iogauge.calibrate.numbers import Free
 Vector = NDArray[np.float64]
 
 BEGUN_AGAIN = 5
-"""Times that a fit goes on from the best trial, as long as that is better than where it began by ``ENOUGH``."""
+"""Times that a fit goes on from the best trial, until each of ``STEPS`` has gained less than ``ENOUGH`` from there."""
 ENOUGH = 0.97
-STEP = 0.05
+"""Of the cost before."""
+SMOOTH = 1.5
+"""Derivatives over two steps agree within this factor where a figure does not jump."""
+STEPS = (0.05, 0.025)
 """Of a number's range: above the noise of a trial, below what bends its effect."""
 DRAWS = 1000
 IDENTIFIED = 0.25
@@ -90,36 +96,52 @@ def fit(
             found = residuals(values)
             with lock:
                 known[key] = found
-                least = min(least, _rms(found))
+                least = min(least, root_mean_square(found))
                 told(len(known), least)
         return np.concatenate([known[key], pull * (z - start)]) if pull else known[key]
 
-    def jacobian(z: Vector) -> NDArray[np.float64]:
+    def jacobian(z: Vector, step: float) -> NDArray[np.float64]:
         here = at(z)
         # Towards the middle, where there is room.
-        steps = [STEP if share < 0.5 else -STEP for share in z]
-        moved = [z + step * axis for step, axis in zip(steps, np.eye(len(z)), strict=True)]
+        ways = [step if share < 0.5 else -step for share in z]
+        moved = [z + way * axis for way, axis in zip(ways, np.eye(len(z)), strict=True)]
         with ThreadPoolExecutor(threads) as pool:
             there = list(pool.map(at, moved))
-        return np.stack([(each - here) / step for each, step in zip(there, steps, strict=True)], axis=1)
+        return np.stack([(each - here) / way for each, way in zip(there, ways, strict=True)], axis=1)
 
     def best() -> Vector:
         return min((np.frombuffer(key) for key in known), key=lambda z: _cost(at(z)))
 
-    z = start
+    z, stuck = start, 0
     for _ in range(BEGUN_AGAIN + 1):
         before = _cost(at(z))
         least_squares(
-            at, z, jac=jacobian, bounds=(0.0, 1.0), loss="soft_l1", max_nfev=rounds, ftol=1e-4, xtol=1e-4
+            at,
+            z,
+            jac=partial(jacobian, step=STEPS[stuck]),
+            bounds=(0.0, 1.0),
+            loss="soft_l1",
+            max_nfev=rounds,
+            ftol=1e-4,
+            xtol=1e-4,
         )
         # Figures jump where a tail passes a stall, so the trial beside may be better than where the steps lead.
         z = best()
-        if _cost(at(z)) > before * ENOUGH:
+        stuck = stuck + 1 if _cost(at(z)) > before * ENOUGH else 0
+        if stuck == len(STEPS):
             break
     # What pulls back is no figure: it says nothing of how sure a number is.
-    told_by_figures = jacobian(z)[: len(at(z)) - (len(z) if pull else 0)]
+    told_by_figures = _smooth(*(jacobian(z, step)[: len(known[z.tobytes()])] for step in STEPS))
     draws = _bootstrap(z, told_by_figures, known[z.tobytes()], seed=seed)
-    return Fitted(numbers=tuple(map(_found, free, z, draws)), rms=_rms(known[z.tobytes()]))
+    return Fitted(numbers=tuple(map(_found, free, z, draws)), rms=root_mean_square(known[z.tobytes()]))
+
+
+def _smooth(wide: NDArray[np.float64], narrow: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the derivatives on which two steps agree, and 0 for the others: there a figure jumps."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        times = wide / narrow
+    agree = (times > 1 / SMOOTH) & (times < SMOOTH)
+    return np.where(agree, narrow, 0.0)
 
 
 def _cost(residuals: Vector) -> float:
@@ -127,8 +149,13 @@ def _cost(residuals: Vector) -> float:
     return float(np.sum(np.sqrt(1 + residuals**2) - 1))
 
 
-def _rms(residuals: Vector) -> float:
-    return float(np.sqrt(np.mean(residuals**2))) if len(residuals) else 0.0
+def root_mean_square(residuals: Sequence[float] | Vector) -> float:
+    """Return the root mean square of residuals; 0 of none.
+
+    >>> root_mean_square([3.0, 4.0, 5.0, 0.0])
+    3.5355339059327378
+    """
+    return float(np.sqrt(np.mean(np.square(residuals)))) if len(residuals) else 0.0
 
 
 def _bootstrap(
@@ -140,7 +167,7 @@ def _bootstrap(
     """
     rows, numbers = jacobian.shape
     # As many numbers as rows leave nothing over, and yet rows are not exact.
-    noise = max(_rms(residuals) * math.sqrt(rows / max(rows - numbers, rows / 4)), LEAST_NOISE)
+    noise = max(root_mean_square(residuals) * math.sqrt(rows / max(rows - numbers, rows / 4)), LEAST_NOISE)
     equations = np.concatenate([jacobian / noise, np.eye(numbers)])
     drawn = np.random.default_rng(seed).normal(0.0, 1.0, (rows + numbers, DRAWS))
     moved: NDArray[np.float64] = np.linalg.lstsq(equations, drawn)[0]

@@ -3,7 +3,7 @@
 How many I/Os a load takes follows from the quantile that is wanted of it: as many as put ``BEYOND`` samples beyond
 it. Before what is measured come a few that are not (``ramp_time``), so that queues are as full as they will be.
 
-Source: methods.md (SPEC, LAD, MIX-1, ACT-1, QD-1 to QD-4, WP-1).
+Source: the evaluations that the rows of ``published_points.csv`` name.
 """
 
 from __future__ import annotations
@@ -51,6 +51,15 @@ def plain(
         f"[load]\nfilename={{drive}}\nrw={rw}\nbs={block_bytes}\nnumjobs={threads}\niodepth={depth}\n{engine}\n"
         f"direct=1\nnorandommap=1\nthread=1\ngroup_reporting=1\nnumber_ios={max(1, ios // threads)}\n"
         f"rwmixread={read_percent}\n{more}"
+    )
+
+
+def two_drives(*, ios: int) -> str:
+    """Return random reads of 4 KiB of two drives at once, each by 4 threads of its own at depth 8."""
+    return (
+        "[global]\nrw=randread\nbs=4096\nnumjobs=4\niodepth=8\nioengine=libaio\niodepth_batch=1\ndirect=1\n"
+        f"norandommap=1\nthread=1\ngroup_reporting=1\nnumber_ios={ios // 4}\n"
+        "[first]\nfilename={drive}\n[second]\nfilename={other}\n"
     )
 
 

@@ -6,7 +6,7 @@ model could show, have none; ``observed`` says so by returning None.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
@@ -101,8 +101,7 @@ def _plain(setting: Setting) -> Seen:
 
 def _iops(setting: Setting) -> float:
     if setting.point.drive.startswith("2x "):
-        # Each has threads of its own, and nothing in the model is shared by drives.
-        return 2 * setting.load(threads=4, depth=8).iops
+        return setting.trial.seen(loads.two_drives(ios=loads.FEWEST), setting.drive, setting.machine).iops
     return _plain(setting).iops
 
 
@@ -407,12 +406,21 @@ _FIGURES: dict[tuple[str, str], Figure] = {
 """By workload and metric."""
 
 
-def setting_of(point: Point, drive: str, trial: Trial, *, most_ios: int = loads.MOST) -> Setting:
+def setting_of(
+    point: Point, name: str, drive: models.ModelFile, trial: Trial, *, most_ios: int = loads.MOST
+) -> Setting:
     """Return a row with the machine that its host means: the drive's own where it means none that is shipped."""
-    machine = point.host if point.host in trial.machines else models.drive(drive).machine or "ideal"
-    return Setting(point=point, drive=drive, machine=machine, trial=trial, most_ios=most_ios)
+    machine = point.host if point.host in trial.machines else drive.machine or "ideal"
+    return Setting(point=point, drive=name, machine=machine, trial=trial, most_ios=most_ios)
 
 
-def drive_of(point: Point, drives: Sequence[models.ModelFile]) -> str | None:
-    """Return the name of the shipped drive that a row is about, if any."""
-    return next((each.name for each in drives if point.drive in each.published_as), None)
+def drive_of(point: Point, drives: Mapping[str, models.ModelFile]) -> str | None:
+    """Return the name of the drive that a row is about, if any."""
+    return next((name for name, each in drives.items() if point.drive in each.published_as), None)
+
+
+def given(point: Point, drive: models.ModelFile) -> bool:
+    """Return whether a parameter that is not fitted says the row's figure outright."""
+    if point.metric.startswith("power"):
+        return not any(entry.range for place, entry in drive.entries() if place.startswith("power."))
+    return point.metric in ("max_transfer_size", "pcie_switch_latency_adder")

@@ -17,7 +17,7 @@ from iogauge import models
 from iogauge.calibrate.assess import comparable, rows_of, verdicts
 from iogauge.calibrate.fit import Fitted, Vector, fit
 from iogauge.calibrate.numbers import Free, put
-from iogauge.calibrate.observe import P4800X
+from iogauge.calibrate.observe import P4800X, given
 from iogauge.calibrate.trial import SEED, Trial
 from iogauge.calibrate.verdict import Verdict
 from iogauge.models.published import Point, held_out
@@ -67,7 +67,8 @@ class Stage:
         else:
             about = [point for point in rows_of(self.name) if point.metric != "lat_p99.99999"]
         kept = held_out(rows_of(P4800X if self.what == "machine" else self.name))
-        return [point for point in about if point.row not in kept]
+        drive = models.drive(P4800X if self.what == "machine" else self.name)
+        return [point for point in about if point.row not in kept and not given(point, drive)]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -76,7 +77,12 @@ class Outcome:
 
     stage: Stage
     fitted: Fitted
-    verdicts: tuple[Verdict, ...]
+    trial: Trial
+    """All models as they were by then."""
+
+    def verdicts(self, trial: Trial) -> list[Verdict]:
+        """Return how near it comes to its rows in a trial: in the last one, to what is shipped."""
+        return verdicts(self.stage.rows, trial, most_ios=self.stage.most_ios)
 
 
 def stages() -> list[Stage]:
@@ -106,9 +112,7 @@ def fit_stages(
         began(stage.name)
         fitted = _fit(stage, trial, seed=seed, told=told)
         trial = changed(trial, stage, {found.free.place: found.value for found in fitted.numbers})
-        yield Outcome(
-            stage=stage, fitted=fitted, verdicts=tuple(verdicts(stage.rows, trial, most_ios=stage.most_ios))
-        )
+        yield Outcome(stage=stage, fitted=fitted, trial=trial)
 
 
 def _fit(stage: Stage, trial: Trial, *, seed: int, told: Told) -> Fitted:

@@ -1,7 +1,8 @@
 """Drives and machines as a fit tries them: what a load sees on them, each load run once.
 
-A load is a job file in which ``{drive}`` stands for the target. Every run has the same seed, so that what changes
-between two trials is their parameters and not chance (common random numbers).
+A load is a job file in which ``{drive}`` stands for the target, and ``{other}`` for a second drive of the kind. Every
+run has the same seed, so that what changes between two trials is their parameters and not chance (common random
+numbers).
 """
 
 from __future__ import annotations
@@ -95,9 +96,11 @@ class Trial:
         key = (jobs, digest(parameters, self.machines[machine]))
         found = self.known.get(key)
         if found is None:
+            targets = {f"model:{name}": parameters for name in ("drive", "other") if f"{{{name}}}" in jobs}
+            text = jobs.replace("{drive}", "model:drive").replace("{other}", "model:other")
             found = simulate(
-                workload.parse(jobs.replace("{drive}", "model:x"), source="load"),
-                {"model:x": parameters},
+                workload.parse(text, source="load"),
+                targets,
                 self.machines[machine],
                 seed=SEED,
                 interrupts=self.interrupts,

@@ -35,8 +35,10 @@ RAMP_SHARE = 0.3
 """What comes before what is measured, as a share of it."""
 ABSENT = 20.0
 """What a figure weighs that the model does not show: far off."""
-PULL = 1.0
-"""Weak beside figures, strong beside none: first and second chunks, which 8 KiB does not tell apart, move together."""
+PULL = 3.0
+"""Weak beside figures, strong beside none: what a review does not tell apart, as first and next chunks, moves together."""
+ROUNDS = 12
+"""Steps between two looks at where a fit is: figures of a review are many, and bend."""
 WIDER = 4.0
 """A twin's numbers may be so many times beyond what the file that it begins with allows."""
 
@@ -136,7 +138,7 @@ def fit_twin(
             # A number is beyond what the core takes; the range that a file gives need not know that.
             return np.full(sum(len(step.seen) for step in steps), ABSENT)
 
-    fitted = fit(free, residuals, seed=SEED, pull=PULL, told=told)
+    fitted = fit(free, residuals, seed=SEED, rounds=ROUNDS, pull=PULL, told=told)
     values = {found.free.place: found.value for found in fitted.numbers}
     tree = dict(begin_with.tree)
     tree["capacity_bytes"] = replace(tree["capacity_bytes"], value=base["capacity_bytes"])

@@ -4,7 +4,7 @@ An error is relative: 0.03 is three percent, either way the same in logarithm. L
 on how well the drive is known: a P4800X is described by its maker's guide row by row, most flash by reviewers' prose.
 A figure that its source gives as a range is met anywhere in it.
 
-Source: models.md ("Calibration"); the limits are ours.
+The limits are ours; METHODOLOGY.md says them.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
+from enum import StrEnum
 
 from iogauge.models.published import Point
 
@@ -27,6 +28,8 @@ _STEP = 5.0
 """Half a step of a sweep over the share of reads, percent: nearer than that nobody looked."""
 _FAR = 3.0
 """What ``>>`` means at least."""
+_INSIDE = 0.02
+"""How far inside a bound a fit aims, relative."""
 _BOUND = 0.03
 """By so much a bound that does not hold weighs as much as a figure at its limit."""
 _AT_IT = 1e-3
@@ -34,6 +37,17 @@ _AT_IT = 1e-3
 
 _KNOWN: Mapping[str, float] = {"rate": 0.03, "mean": 0.08, "p99": 0.15, "p99.999": 0.30, "p99.99999": 2.0}
 _REVIEWED: Mapping[str, float] = {"rate": 0.05, "mean": 0.12, "p99": 0.25, "p99.999": 0.50, "p99.99999": 2.0}
+
+
+class Part(StrEnum):
+    """What a row had to do with the model that it is beside."""
+
+    FITTED = "fitted"
+    PREDICTED = "predicted"
+    """Kept from the fit."""
+    GIVEN = "given"
+    """A parameter says it outright."""
+    BOUND = "bound"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -44,8 +58,21 @@ class Verdict:
     modelled: float
     predicted: bool
     """It was kept from the fit."""
+    given: bool = False
+    """A parameter that is not fitted says it outright: no merit of the model."""
+    machine: str = ""
+    """What stood in front of the drive."""
     limit: float
     """Of the error; of a bound 0."""
+
+    @property
+    def part(self) -> Part:
+        """What the row had to do with the model."""
+        if self.point.use == "bound":
+            return Part.BOUND
+        if self.given:
+            return Part.GIVEN
+        return Part.PREDICTED if self.predicted else Part.FITTED
 
     @property
     def error(self) -> float:
@@ -62,17 +89,27 @@ class Verdict:
 
     @property
     def residual(self) -> float:
-        """What a fit makes small: the logarithm of the ratio in units of the limit's; of a bound what is missing."""
-        error = _error(self.point, self.modelled)
+        """What a fit makes small: the logarithm of the ratio in units of the limit's; of a bound what is missing.
+
+        A fit aims a little inside a bound, so that it is not by chance that it holds.
+        """
+        error = _error(self.point, self.modelled, inside=_INSIDE)
         signed = math.log1p(abs(error)) * math.copysign(1, error)
         return signed / math.log1p(self.limit or _BOUND)
 
 
-def verdict(point: Point, modelled: float, *, predicted: bool) -> Verdict:
+def verdict(
+    point: Point, modelled: float, *, predicted: bool, given: bool = False, machine: str = ""
+) -> Verdict:
     """Return how near a model comes to a row."""
     limit = 0.0 if point.use == "bound" else limit_of(point)
     return Verdict(
-        point=point, modelled=modelled, predicted=predicted, limit=limit * (PREDICTED if predicted else 1.0)
+        point=point,
+        modelled=modelled,
+        predicted=predicted,
+        given=given,
+        machine=machine,
+        limit=limit * (PREDICTED if predicted else 1.0),
     )
 
 
@@ -97,10 +134,13 @@ def _kind(metric: str) -> str:
     return "mean" if latency else "rate"
 
 
-def _error(point: Point, modelled: float) -> float:
-    if point.use == "bound" and point.relation is not None:
-        return _missing(point, modelled)
-    span = (point.value - _STEP, point.value + _STEP) if point.unit == "pct" else point.span
+def _error(point: Point, modelled: float, *, inside: float = 0.0) -> float:
+    if point.use == "bound" and point.relation is not None and point.unit != "pct":
+        return _missing(point, modelled, inside=inside if point.unit != "bool" else 0.0)
+    span = point.span
+    if point.unit == "pct":
+        step = _STEP - inside * point.value
+        span = (point.value - step, point.value + step)
     if span is not None:
         low, high = span
         nearest = min(max(modelled, low), high)
@@ -108,12 +148,13 @@ def _error(point: Point, modelled: float) -> float:
     return _relative(modelled, point.value)
 
 
-def _missing(point: Point, modelled: float) -> float:
+def _missing(point: Point, modelled: float, *, inside: float) -> float:
     """How far a bound is from being kept; not 0 where it is not."""
     value = point.value * (_FAR if point.relation == ">>" else 1)
     if point.relation == "~":
         # "Consistent": the only figure of this kind is a ratio that the source draws as a flat line.
         return _relative(modelled, min(max(modelled, value / _FLAT), value * _FLAT))
+    value *= 1 + inside if ">" in (point.relation or "") else 1 - inside
     kept = {
         "<": modelled < value,
         "<=": modelled <= value,

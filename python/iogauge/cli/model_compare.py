@@ -1,8 +1,9 @@
 """``iogauge model compare``: published figures beside what the models show.
 
 Print, for every figure that was published of a modelled drive, what its model shows, how far that is off, and whether
-the row was fitted or predicted: of every drive's rows a fifth is kept from the fit. A star marks what is further off
-than its limit; a bound either holds or does not. It takes some minutes.
+what the row had to do with the model: fitted; predicted, as of every drive's rows a fifth is kept from the fit; or
+given, where a parameter says it outright. A star marks what is further off than its limit; a bound either holds or does
+not. A file of your own takes the place of the shipped drive that it is named like. It takes some minutes.
 
 Exit status: 0 all within their limits; 3 some are not.
 """
@@ -20,6 +21,7 @@ from iogauge.errors import IogaugeError
 
 if TYPE_CHECKING:
     from iogauge.calibrate.verdict import Verdict
+    from iogauge.models import ModelFile
 
 
 class Format(StrEnum):
@@ -31,7 +33,10 @@ class Format(StrEnum):
 
 def model_compare(
     names: Annotated[
-        list[str] | None, typer.Argument(metavar="[NAME]...", help="Drives; by default all that are shipped.")
+        list[str] | None,
+        typer.Argument(
+            metavar="[NAME]...", help="Drives, or files of them; by default all that are shipped."
+        ),
     ] = None,
     output_format: Annotated[
         Format, typer.Option("--format", help="A table for the terminal, or for a document.")
@@ -45,27 +50,45 @@ def model_compare(
     from iogauge.run.interrupts import Interrupts
 
     process.begin()
-    drives = [models.drive(name) for name in names or models.shipped("drive")]
-    for drive in drives:
+    every = {name: models.drive(name) for name in models.shipped("drive")}
+    drives = _named(names, every) if names else every
+    for drive in drives.values():
         check_model(drive, models.machine(drive.machine or "ideal"))
-        if drive.path.parent != models.drive("ram").path.parent:
-            raise status.UsageError(
-                f"{drive.path}: only what iogauge brings is compared",
-                hint="name a drive that 'iogauge model list' shows; fit --published writes such files",
-            )
-    wanted = {name for drive in drives for name in drive.published_as}
+    wanted = {name for drive in drives.values() for name in drive.published_as}
     rows = [point for point in comparable() if point.drive in wanted]
     if not rows:
         raise IogaugeError(
-            f"nothing is published of {', '.join(drive.name for drive in drives)}",
+            f"nothing is published of {', '.join(drives)}",
             hint="'iogauge model compare' alone compares all of which something is",
         )
     with Interrupts() as interrupts, Progress(title="iogauge model compare") as progress:
         progress.step(f"{len(rows)} published figures", expected_s=None)
-        found = verdicts(rows, shipped(interrupts), done=progress.counted)
+        trial = shipped(interrupts)
+        for name, drive in drives.items():
+            trial = trial.with_drive(name, drive.parameters)
+        found = verdicts(rows, trial, drives=every | drives, done=progress.counted)
     streams.show(_markdown(found) if output_format is Format.MD else _text(found))
     if any(not each.holds for each in found):
         raise typer.Exit(status.VIOLATED)
+
+
+def _named(names: list[str], every: dict[str, ModelFile]) -> dict[str, ModelFile]:
+    """Return the drives asked for, by the names of the shipped ones that they are or take the place of."""
+    from iogauge import models
+
+    drives: dict[str, ModelFile] = {}
+    for asked in names:
+        drive = models.drive(asked)
+        name = next((each.name for each in every.values() if drive.name in (each.name, *each.also)), None)
+        if name is None:
+            raise status.UsageError(
+                f"{drive.path}: no shipped drive is named {drive.name}, so that nothing published is known to be of it",
+                hint="name the file like a drive that 'iogauge model list' shows, as fit --published does",
+            )
+        if name in drives:
+            raise status.UsageError(f"{asked}: {name} is named twice", hint="leave one of them out")
+        drives[name] = drive
+    return drives
 
 
 def _cells(each: Verdict) -> list[str]:
@@ -73,15 +96,14 @@ def _cells(each: Verdict) -> list[str]:
     published = f"{point.relation or ''} {point.value:.4g}".strip()
     if point.span:
         published = f"{point.span[0]:.4g} to {point.span[1]:.4g}"
+    error = f"{100 * each.error:+.1f} %"
     if point.use == "bound":
         error = "holds" if each.holds else "does not hold"
-        kind = "bound"
-    else:
-        error = f"{100 * each.error:+.1f} %"
-        kind = "predicted" if each.predicted else "fitted"
     mark = "" if each.holds else " *"
     host = point.host or "not said"
-    return [host, point.label, f"{published} {point.unit}", f"{each.modelled:.4g}", error + mark, kind]
+    if each.machine != point.host:
+        host += f" ({each.machine})"
+    return [host, point.label, f"{published} {point.unit}", f"{each.modelled:.4g}", error + mark, each.part]
 
 
 _HEAD = ["host", "figure", "published", "modelled", "error", ""]
@@ -125,11 +147,11 @@ def _reasons(found: Sequence[Verdict]) -> list[str]:
 
 
 def _summary(found: Sequence[Verdict]) -> str:
-    def count(kind: str, rows: list[Verdict]) -> str:
-        return f"{sum(each.holds for each in rows)} of {len(rows)} {kind}"
+    from iogauge.calibrate.verdict import Part
 
-    bounds = [each for each in found if each.point.use == "bound"]
-    fitted = [each for each in found if each.point.use == "fit" and not each.predicted]
-    predicted = [each for each in found if each.point.use == "fit" and each.predicted]
-    parts = (count("fitted", fitted), count("predicted", predicted), count("bounds", bounds))
-    return f"Within their limits: {', '.join(parts)}."
+    counts = []
+    for part in Part:
+        held = [each.holds for each in found if each.part == part]
+        if held:
+            counts.append(f"{sum(held)} of {len(held)} {part}")
+    return f"Within their limits: {', '.join(counts)}."

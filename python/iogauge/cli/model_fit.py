@@ -25,6 +25,8 @@ from iogauge.errors import IogaugeError
 
 if TYPE_CHECKING:
     from iogauge.calibrate.fit import Fitted
+    from iogauge.calibrate.published import Outcome
+    from iogauge.calibrate.trial import Trial
     from iogauge.models import ModelFile
     from iogauge.store import Review
 
@@ -140,11 +142,8 @@ def _twin_text(saved: Review, drive: ModelFile, machine_name: str | None, machin
 
 
 def _fit_published(names: list[str], output: Path) -> None:
-    from iogauge import models
     from iogauge.calibrate.assess import shipped
     from iogauge.calibrate.published import begun, fit_stages, stages
-    from iogauge.calibrate.trial import SEED
-    from iogauge.calibrate.write import with_fit
     from iogauge.cli.progress import Progress
     from iogauge.run.interrupts import Interrupts
 
@@ -165,26 +164,41 @@ def _fit_published(names: list[str], output: Path) -> None:
         Progress(title="fit to published figures", steps=len(wanted)) as progress,
     ):
         trial = begun(shipped(interrupts), wanted)
-        outcomes = fit_stages(
+        outcomes = []
+        for outcome in fit_stages(
             wanted, trial, began=lambda name: progress.step(name, expected_s=None), told=progress.trial
-        )
-        for outcome in outcomes:
-            stage = outcome.stage
-            lines = [
-                f"{each.point.row}: {each.point.label} {each.point.value:g} {each.point.unit}, "
-                f"modelled {each.modelled:.4g} ({each.error:+.1%})"
-                for each in outcome.verdicts
-            ]
-            model = with_fit(
-                stage.file,
-                outcome.fitted,
-                source=f"{len(lines)} published figures",
-                command=shlex.join(("iogauge", *process.arguments())),
-                seed=SEED,
-                residuals=lines,
-            )
-            _write(output / f"{stage.what}s" / f"{stage.name}.toml", models.to_toml(model, on_base=True))
-            _show(stage.name, outcome.fitted)
+        ):
+            outcomes.append(outcome)
+            _write_fitted(output, outcome, outcome.trial, names)
+            _show(outcome.stage.name, outcome.fitted)
+        # A machine was fitted before the drive that it was measured with: how near both come is known only now.
+        for outcome in outcomes[:-1]:
+            _write_fitted(output, outcome, outcomes[-1].trial, names)
+
+
+def _write_fitted(output: Path, outcome: Outcome, trial: Trial, names: list[str]) -> None:
+    """Write a fitted model's file, with how near it comes in a trial."""
+    from iogauge import models
+    from iogauge.calibrate.fit import root_mean_square
+    from iogauge.calibrate.trial import SEED
+    from iogauge.calibrate.write import with_fit
+
+    stage, found = outcome.stage, outcome.verdicts(trial)
+    lines = [
+        f"{each.point.row}: {each.point.label} {each.point.value:g} {each.point.unit}, "
+        f"modelled {each.modelled:.4g} ({each.error:+.1%})"
+        for each in found
+    ]
+    model = with_fit(
+        stage.file,
+        replace(outcome.fitted, rms=root_mean_square([each.residual for each in found])),
+        source=f"{len(lines)} published figures",
+        # Where it was written to is no part of how it came about.
+        command=shlex.join(("iogauge", "model", "fit", "--published", *names)),
+        seed=SEED,
+        residuals=lines,
+    )
+    _write(output / f"{stage.what}s" / f"{stage.name}.toml", models.to_toml(model, on_base=True))
 
 
 def _show(name: str, fitted: Fitted) -> None:

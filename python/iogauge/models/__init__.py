@@ -7,7 +7,7 @@ structure. What the parameters mean, and their ranges, is in ``crates/model``; t
 A model may name another as its ``base`` and give what differs from it: a rung of the tuning ladder changes only what
 its setting touches. A reference is a shipped name or the path of a TOML file: ``p4800x``, ``./mine.toml``.
 
-Source: models.md; DESIGN.md ("Every published number carries its source").
+Source: each number's own, beside it in its file.
 """
 
 from __future__ import annotations

@@ -77,6 +77,7 @@ def execute(
             give_up_ns=give_up_ns,
             request_log=request_log is not None,
             cpus=CPUS if virtual else _core.allowed_cpus(),
+            spins=not virtual,
             say=say,
         )
         facts = tuple(target.facts for target in targets.values())

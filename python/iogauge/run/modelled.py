@@ -142,6 +142,7 @@ def simulate(
         give_up_ns=_INTERVAL_NS,
         request_log=False,
         cpus=CPUS,
+        spins=False,
     )
     result = drive(plan, start=virtual.start, interrupts=interrupts)
     if interrupts.count:

@@ -159,9 +159,14 @@ def make_plan(
     give_up_ns: int,
     request_log: bool,
     cpus: Sequence[int],
+    spins: bool = True,
     say: Callable[[str], None] = lambda _: None,
 ) -> RunPlan:
-    """Settle everything. ``cpus`` are those that the process may use; ``say`` hears what was decided otherwise."""
+    """Settle everything. ``cpus`` are those that the process may use; ``say`` hears what was decided otherwise.
+
+    ``spins``: where a worker has a CPU to itself, it may spin instead of being woken late. On a machine model nobody
+    does: how many CPUs that has is not said, and how late it wakes a thread is part of it.
+    """
     _tell_of_idle_windows(job_file, say)
     stages: list[list[WorkerPlan]] = []
     rows: dict[object, int] = {}
@@ -183,7 +188,7 @@ def make_plan(
         interval_ns=interval_ns,
         give_up_ns=give_up_ns,
         stages=tuple(
-            StagePlan(workers=_placed(workers, places(claims, cpus)))
+            StagePlan(workers=_placed(workers, places(claims, cpus), spins=spins))
             for workers, claims in zip(stages, claims_of(job_file), strict=True)
         ),
         request_log=request_log,
@@ -206,9 +211,9 @@ def _tell_of_idle_windows(job_file: JobFile, say: Callable[[str], None]) -> None
             say(f"{option} has no effect: no job writes such a log")
 
 
-def _placed(workers: Sequence[WorkerPlan], found: Sequence[Place]) -> tuple[WorkerPlan, ...]:
+def _placed(workers: Sequence[WorkerPlan], found: Sequence[Place], *, spins: bool) -> tuple[WorkerPlan, ...]:
     return tuple(
-        worker.model_copy(update={"cpus": place.cpus, "spin": place.spin})
+        worker.model_copy(update={"cpus": place.cpus, "spin": place.spin and spins})
         for worker, place in zip(workers, found, strict=True)
     )
 
@@ -287,7 +292,9 @@ def _worker(
         loops=job.loops,
         replay_loops=job.randrepeat,
         schedule=PerDirection[SchedulePlan](
-            read=_schedule(job, "read"), write=_schedule(job, "write"), trim=_schedule(job, "trim")
+            read=_schedule(job, "read", clone=clone),
+            write=_schedule(job, "write", clone=clone),
+            trim=_schedule(job, "trim", clone=clone),
         ),
         poisson=job.rate_process == "poisson",
         thinktime_ns=job.thinktime_ns,
@@ -351,10 +358,18 @@ def _pattern(job: Job) -> PatternPlan:
     )
 
 
-def _schedule(job: Job, direction: str) -> SchedulePlan:
+def _schedule(job: Job, direction: str, *, clone: int) -> SchedulePlan:
     rate_iops: int = getattr(job.rate_iops, direction)
+    rate_Bps: int = 0 if rate_iops else getattr(job.rate_Bps, direction)
+    gap_ns = 0
+    if rate_iops:
+        gap_ns = 10**9 // rate_iops
+    elif rate_Bps:
+        gap_ns = getattr(job.bs, direction).minimum_bytes * 10**9 // rate_Bps
     return SchedulePlan(
         rate_iops=rate_iops,
-        rate_Bps=0 if rate_iops else getattr(job.rate_Bps, direction),
+        rate_Bps=rate_Bps,
         rate_min_Bps=getattr(job.rate_min_Bps, direction),
+        # Clones take turns: all due at one instant, they would press on the drive in bursts that nobody asked for.
+        first_ns=gap_ns * clone // job.numjobs,
     )

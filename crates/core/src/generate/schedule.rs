@@ -21,7 +21,7 @@ use crate::time::{Nanos, SECOND};
 /// use iogauge_core::generate::Schedule;
 /// use iogauge_core::plan::SchedulePlan;
 ///
-/// let plan = SchedulePlan { rate_iops: 3, rate_Bps: 0, rate_min_Bps: 0 };
+/// let plan = SchedulePlan { rate_iops: 3, rate_Bps: 0, rate_min_Bps: 0, first_ns: 0 };
 /// let mut schedule = Schedule::new(plan, false, 1);
 /// let mut due = vec![];
 /// for _ in 0..4 {
@@ -41,8 +41,10 @@ pub struct Schedule {
 #[derive(Clone, Debug)]
 enum Law {
     Unlimited,
-    /// `due` is `whole / rate` rounded down, and this the remainder, in `[0, rate)`.
+    /// `due` is `whole / rate` rounded down, and this the remainder, in `[0, rate)`. `first` is where it begins, and
+    /// where it begins anew.
     Constant {
+        first: Nanos,
         remainder: u64,
         step: Step,
     },
@@ -77,8 +79,8 @@ impl Schedule {
     /// The schedule of the plan; times count from the worker's start. Each direction wants a `seed` of its own. A plan
     /// without a rate makes everything due at 0.
     ///
-    /// The first request of a constant schedule is due at 0. A Poisson process has no request at 0: its first is due
-    /// after a gap of its own, except where the rate is in bytes and no length is known yet.
+    /// The first request of a constant schedule is due where the plan says. A Poisson process has no request at 0: its
+    /// first is due after a gap of its own, except where the rate is in bytes and no length is known yet.
     pub fn new(plan: SchedulePlan, poisson: bool, seed: u64) -> Self {
         let by_bytes = plan.rate_iops == 0;
         let rate = if by_bytes {
@@ -95,12 +97,16 @@ impl Schedule {
             }
         } else {
             Law::Constant {
+                first: plan.first_ns,
                 remainder: 0,
                 step: Step::new(1, rate),
             }
         };
         let mut schedule = Self {
-            due: 0,
+            due: match law {
+                Law::Constant { first, .. } => first,
+                Law::Unlimited | Law::Poisson { .. } => 0,
+            },
             rate,
             by_bytes,
             law,
@@ -111,7 +117,7 @@ impl Schedule {
         schedule
     }
 
-    /// Lets go of what was due before `instant`: a schedule that is behind begins anew there.
+    /// Lets go of what was due before `instant`: a schedule that is behind begins anew there, in its turn.
     pub fn let_go(&mut self, instant: Nanos) {
         if self.due >= instant {
             return;
@@ -119,7 +125,12 @@ impl Schedule {
         self.due = instant;
         match &mut self.law {
             Law::Unlimited => {}
-            Law::Constant { remainder, .. } => *remainder = 0,
+            Law::Constant {
+                first, remainder, ..
+            } => {
+                self.due = instant.saturating_add(*first);
+                *remainder = 0;
+            }
             Law::Poisson { fraction, .. } => {
                 *fraction = 0.0;
                 if !self.by_bytes {
@@ -145,7 +156,9 @@ impl Schedule {
         };
         match &mut self.law {
             Law::Unlimited => {}
-            Law::Constant { remainder, step } => {
+            Law::Constant {
+                remainder, step, ..
+            } => {
                 if step.weight != weight {
                     *step = Step::new(weight, self.rate);
                 }
@@ -181,6 +194,7 @@ mod tests {
             rate_iops,
             rate_Bps: 0,
             rate_min_Bps: 0,
+            first_ns: 0,
         }
     }
 
@@ -189,6 +203,7 @@ mod tests {
             rate_iops: 0,
             rate_Bps: rate_bytes,
             rate_min_Bps: 0,
+            first_ns: 0,
         }
     }
 
@@ -204,6 +219,29 @@ mod tests {
             due,
             [0, 333_333_333, 1_000_000_000, 1_166_666_666, 1_333_333_333]
         );
+    }
+
+    #[test]
+    fn a_later_first_request_moves_all_that_follow() {
+        let later = SchedulePlan {
+            first_ns: 1234,
+            ..by_requests(3)
+        };
+        let mut schedules = [later, by_requests(3)].map(|plan| Schedule::new(plan, false, 1));
+        for _ in 0..10 {
+            let [later, sooner] = schedules.each_mut().map(|schedule| {
+                schedule.advance(4096);
+                schedule.peek()
+            });
+            assert_eq!(later, sooner + 1234);
+        }
+        // Both are behind where they begin anew, and keep their turns.
+        let mut schedules = [later, by_requests(3)].map(|plan| Schedule::new(plan, false, 1));
+        let [later, sooner] = schedules.each_mut().map(|schedule| {
+            schedule.let_go(5 * SECOND);
+            schedule.peek()
+        });
+        assert_eq!((later, sooner), (5 * SECOND + 1234, 5 * SECOND));
     }
 
     #[test]

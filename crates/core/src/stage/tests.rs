@@ -39,6 +39,7 @@ fn slowest(rate_min: u64) -> Stage {
         rate_iops: 0,
         rate_Bps: 0,
         rate_min_Bps: rate_min,
+        first_ns: 0,
     };
     let plan = WorkerPlan {
         schedule: same(minimum),
@@ -133,6 +134,7 @@ fn before_the_beginning_nobody_is_too_slow() {
         rate_iops: 0,
         rate_Bps: 0,
         rate_min_Bps: 1,
+        first_ns: 0,
     };
     let mut stage = Stage::new(&stage(vec![WorkerPlan {
         schedule: same(minimum),

@@ -131,6 +131,7 @@ pub fn iops(rate_iops: u64) -> SchedulePlan {
         rate_iops,
         rate_Bps: 0,
         rate_min_Bps: 0,
+        first_ns: 0,
     }
 }
 

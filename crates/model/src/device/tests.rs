@@ -10,6 +10,7 @@ use crate::nand::{NandSpec, State};
 use crate::power::{LowPowerSpec, PowerSpec};
 use crate::ram::RamSpec;
 use crate::spec::{DriveSpec, MediaSpec};
+use crate::xpoint::XpointSpec;
 use crate::xpoint::tests::plain;
 
 /// An XPoint drive with round numbers behind a link of 1000 ns for 4 KiB.
@@ -87,11 +88,23 @@ fn larger_requests_are_split_into_commands() {
         max_transfer_bytes: 8192,
         ..drive()
     };
-    // Two chunks of the pipe for each of two commands, one after the other.
-    let split = alone(&spec, access(0, Kind::Read, 0, 16384));
-    assert_eq!(split, 4 * 1_600 + 5_000 + 2_000);
-    let whole = alone(&drive(), access(0, Kind::Read, 0, 16384));
-    assert_eq!(whole, 4 * 1_600 + 5_000 + 4_000);
+    // Writes show it: the second command's data reach the drive behind the first's, and each pays a first chunk.
+    let MediaSpec::Xpoint(media) = drive().media else {
+        unreachable!()
+    };
+    let slow_first = |spec: DriveSpec| DriveSpec {
+        media: MediaSpec::Xpoint(XpointSpec {
+            write_chunk_ns: 3_000.0,
+            ..media.clone()
+        }),
+        ..spec
+    };
+    // The pipe's turn, the first chunk's way in, and the chunks.
+    let begun = 500 + 1_000;
+    let split = alone(&slow_first(spec), access(0, Kind::Write, 0, 16384));
+    assert_eq!(split, begun + 2 * (3_000 + 2_000) + 6_000);
+    let whole = alone(&slow_first(drive()), access(0, Kind::Write, 0, 16384));
+    assert_eq!(whole, begun + 3_000 + 3 * 2_000 + 6_000);
 }
 
 #[test]

@@ -3,20 +3,18 @@
 //! A die without anything to program takes what is due, in this order: erases, what collection moves, what the host
 //! wrote, what is to leave the one-bit cells. So the host's data waits behind the collection that it caused, and the
 //! buffer fills when dies cannot keep up. What goes to one-bit cells causes none until it leaves them.
-//!
-//! Source: models.md ("NAND").
 
+use super::Nand;
 use super::agenda::Event;
 use super::dies::Task;
-use super::spec::CHUNK;
-use super::{Nand, chunks_of};
+use crate::drive::CHUNK;
 use crate::link::Way;
 
 impl Nand {
     /// The controller has a write: its data crosses the link, and chunks of which it covers a part are read.
     pub(super) fn take_write(&mut self, slot: u32, at: f64) {
         let access = self.requests.get(slot).access;
-        let (first, last) = chunks_of(access.offset_bytes, access.length_bytes);
+        let (first, last) = access.chunks();
         let end = access.offset_bytes + u64::from(access.length_bytes);
         let head = !access.offset_bytes.is_multiple_of(CHUNK);
         let tail = !end.is_multiple_of(CHUNK) && (first != last || !head);
@@ -46,7 +44,7 @@ impl Nand {
     pub(super) fn admit(&mut self, at: f64) {
         while let Some(&slot) = self.waiting.front() {
             let request = self.requests.get_mut(slot);
-            let (first, last) = chunks_of(request.access.offset_bytes, request.access.length_bytes);
+            let (first, last) = request.access.chunks();
             let next = first + request.taken;
             let count = self.buffer.room().min(last + 1 - next);
             if count == 0 {

@@ -3,12 +3,10 @@
 //! A chunk holds its place until it is programmed. Chunks of several requests share a unit, in the order in which they
 //! came; overwriting a chunk that is still here takes another place. What was written lately is remembered in a table
 //! that forgets a chunk where a later one takes its entry, so a read now and then goes to a die that need not.
-//!
-//! Source: models.md ("NAND").
 
 use std::collections::VecDeque;
 
-use super::spec::CHUNK;
+use crate::drive::CHUNK;
 
 /// Entries of the table of recent chunks at most.
 const MOST_RECENT: u64 = 1 << 16;
@@ -48,7 +46,7 @@ impl Buffer {
             held: 0,
             put: 0,
             open: 0,
-            ready: VecDeque::with_capacity((places / unit) as usize + 1),
+            ready: VecDeque::new(),
             filled: 0,
             given: 0,
             programmed: 0,

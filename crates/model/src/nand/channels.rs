@@ -1,6 +1,4 @@
 //! The buses between controller and dies: each carries one transfer after the other.
-//!
-//! Source: models.md ("NAND").
 
 /// See the module's text.
 #[derive(Clone, Debug)]

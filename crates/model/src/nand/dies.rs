@@ -6,8 +6,6 @@
 //! where it stopped. After so many reads that went ahead of it, it goes first.
 //!
 //! A die has at most one operation of the second class, in service or waiting; the others wait in common for a die.
-//!
-//! Source: models.md ("NAND").
 
 /// What a die does besides reads of the host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -4,10 +4,9 @@
 //! when any of its chunks was written last.
 //!
 //! It does not know that data was overwritten before it left: that moves, too.
-//!
-//! Source: models.md ("What is public about the drives": TurboWrite, dynamic SLC).
 
-use super::spec::{CHUNK, SlcSpec};
+use super::spec::SlcSpec;
+use crate::drive::CHUNK;
 
 /// Of a page of which nothing was written here.
 const NOTHING: Page = Page {

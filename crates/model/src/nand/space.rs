@@ -11,14 +11,13 @@
 //!
 //! Trim works by the same sample. Reads ask whether a page holds anything: with any chunk written it counts as written
 //! in all of them, until all of them are trimmed at once; so nothing that was written is ever taken for unwritten.
-//!
-//! Source: models.md ("Garbage collection").
 
 use std::sync::{Mutex, PoisonError};
 
 use iogauge_core::generate::{Rng, Stream, child_seed};
 
-use super::spec::{CHUNK, NandSpec, State};
+use super::spec::{NandSpec, State};
+use crate::drive::CHUNK;
 use crate::ftl::{Ftl, Geometry, Work};
 
 /// Pages that stand for the drive at most, without spare ones.

@@ -2,15 +2,11 @@
 //!
 //! One place for what a configuration file says and what calibration fits. It computes nothing but what follows from
 //! the parameters alone.
-//!
-//! Source: models.md ("NAND").
 
 use serde::{Deserialize, Serialize};
 
+use crate::drive::CHUNK;
 use crate::stalls::StallSpec;
-
-/// Bytes of the smallest piece that the map knows.
-pub const CHUNK: u64 = 4096;
 
 /// What was written before the run begins.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]

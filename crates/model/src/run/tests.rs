@@ -24,6 +24,7 @@ const HOST: Machine = Machine {
     queued: COSTS,
     wake_ns: 1_500,
     poll_ns: 100,
+    timer_late_ns: 0,
     polls: false,
     noise: Vec::new(),
 };
@@ -122,6 +123,30 @@ fn mean_lat(seen: &Seen, row: usize, direction: &str) -> f64 {
 fn rate(seen: &Seen, row: usize, direction: &str) -> f64 {
     let row = &seen.result.rows[row];
     row.tallies[direction].ios as f64 * 1e9 / (row.end_ns - row.start_ns) as f64
+}
+
+#[test]
+fn a_sleep_ends_late_and_a_rate_is_kept() {
+    let lateness = |timer_late_ns, polls| {
+        let mut slow = reader(1);
+        slow.schedule.read = iops(1_000);
+        slow.runtime_ns = 10 * SECOND;
+        let machine = Machine {
+            timer_late_ns,
+            polls,
+            ..HOST
+        };
+        let seen = seen(&plan(vec![vec![slow]]), plain(), &machine);
+        let tally = &seen.result.rows[0].tallies["read"];
+        assert_eq!(tally.ios, 10_000);
+        tally.exact["lateness"]
+    };
+    let late = lateness(20_000, false);
+    let mean = late.sum_ns as f64 / late.count as f64;
+    // Ten thousand exponential ones: three standard errors are 3 %. The first request waits for nothing.
+    assert!((mean / 20_000.0 - 1.0).abs() < 0.03, "{mean}");
+    assert_eq!(lateness(0, false).max_ns, 0);
+    assert_eq!(lateness(20_000, true).max_ns, 0);
 }
 
 #[test]

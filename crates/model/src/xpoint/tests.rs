@@ -59,6 +59,27 @@ fn alone(request: (Kind, u64, u32)) -> Nanos {
 }
 
 #[test]
+fn a_large_read_leaves_chunk_by_chunk() {
+    // The link carries a chunk while the pipe reads the next, so only the last one's way adds to the pipe's time.
+    let read = (Kind::Read, 0, 131_072);
+    assert_eq!(alone(read), 32 * 1_600 + 5_000 + 1_000);
+    // Where the pipe is the faster one, the link's time counts, from when the first chunk is there.
+    let quick = XpointSpec {
+        read_next_chunk_ns: 100.0,
+        ..plain()
+    };
+    assert_eq!(at_once(quick, &[read])[0], 1_600 + 5_000 + 32 * 1_000);
+}
+
+#[test]
+fn who_waits_for_a_chunk_holds_up_no_other_read() {
+    let read = |chunk: u64| (Kind::Read, chunk * 4096, 4096);
+    let waits = at_once(plain(), &[read(0), read(0), read(1)]);
+    // The second read's media time begins where the first's ends; the third comes back before it.
+    assert_eq!(waits, [7_600, 12_600, 2 * 1_600 + 7_600]);
+}
+
+#[test]
 fn one_request_takes_pipe_latency_and_link() {
     // The link takes 1000 ns for 4 KiB.
     assert_eq!(alone((Kind::Read, 0, 4096)), 1_600 + 5_000 + 1_000);

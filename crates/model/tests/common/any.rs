@@ -155,6 +155,7 @@ fn disk() -> impl Strategy<Value = MediaSpec> {
                     command_ns: 20e3,
                     cache_bytes,
                     reorders,
+                    longest_wait_ns: 1e8,
                 })
             },
         )
@@ -245,17 +246,21 @@ pub fn machine() -> impl Strategy<Value = Machine> {
         costs(),
         0u64..5_000,
         0u64..500,
+        0u64..50_000,
         any::<bool>(),
         noise,
     )
-        .prop_map(|(sync, queued, wake_ns, poll_ns, polls, noise)| Machine {
-            sync,
-            queued,
-            wake_ns,
-            poll_ns,
-            polls,
-            noise,
-        })
+        .prop_map(
+            |(sync, queued, wake_ns, poll_ns, timer_late_ns, polls, noise)| Machine {
+                sync,
+                queued,
+                wake_ns,
+                poll_ns,
+                timer_late_ns,
+                polls,
+                noise,
+            },
+        )
 }
 
 /// A hundred requests or so of any kind.

@@ -150,6 +150,7 @@ pub fn disk() -> DiskSpec {
         command_ns: 20_000.0,
         cache_bytes: 1 << 20,
         reorders: true,
+        longest_wait_ns: 400e6,
     }
 }
 
@@ -173,6 +174,7 @@ pub fn machine() -> Machine {
         },
         wake_ns: 1_300,
         poll_ns: 90,
+        timer_late_ns: 4_000,
         polls: false,
         noise: vec![
             NoiseSpec::Time {

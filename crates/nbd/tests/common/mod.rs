@@ -1,4 +1,4 @@
-//! A server for a test: memory that answers after 2 ms, on a socket of its own.
+//! A server for a test: memory that answers after 2 ms, or flash, on a socket of its own.
 #![allow(dead_code, missing_docs)]
 
 use std::os::unix::net::UnixStream;
@@ -30,6 +30,24 @@ pub fn drive() -> DriveSpec {
     serde_json::from_value(spec).expect("a specification")
 }
 
+/// Flash that is far faster than any, in commands of 128 KiB, each of many pages: the most state for each request.
+pub fn flash() -> DriveSpec {
+    let mut spec = serde_json::to_value(drive()).expect("a specification");
+    spec["max_transfer_bytes"] = 131_072.into();
+    spec["media"] = serde_json::json!({
+        "family": "nand", "initial": "sequential",
+        "dies": 64, "planes": 2, "channels": 16, "page_bytes": 16_384, "pages_per_block": 64, "channel_Bps": 1e11,
+        "command_ns": 10.0,
+        "read_latency_ns": LATENCY.as_nanos() as f64, "read_jitter_ns": 0.0,
+        "write_latency_ns": LATENCY.as_nanos() as f64, "write_jitter_ns": 0.0,
+        "read_ns": 100.0, "slow_read_ns": 100.0, "slow_read_share": 0.0, "retry_share": 0.0, "retry_ns": 0.0,
+        "stalls": [], "program_ns": 400.0, "program_spread": 0.0, "erase_ns": 1_000.0, "suspend_ns": null,
+        "reads_before_write": 64, "buffer_bytes": 4 << 20, "buffer_protected": true, "drain_after_ns": 1e6,
+        "over_provisioning": 0.2, "slc": null, "trim_mebibyte_ns": 1_000.0,
+    });
+    serde_json::from_value(spec).expect("a specification")
+}
+
 /// Real time, data of a few MiB, and few clients.
 pub fn config(socket: PathBuf) -> Config {
     Config {
@@ -46,13 +64,22 @@ pub fn config(socket: PathBuf) -> Config {
     }
 }
 
-/// Serves while `test` lasts, and returns what was served.
+/// Serves memory while `test` lasts, and returns what was served.
 pub fn served(change: impl Fn(&mut Config), test: impl FnOnce(&Path)) -> Summary {
+    served_on(&drive(), change, test)
+}
+
+/// The same on a drive of choice.
+pub fn served_on(
+    drive: &DriveSpec,
+    change: impl Fn(&mut Config),
+    test: impl FnOnce(&Path),
+) -> Summary {
     let place = tempfile::tempdir().unwrap();
     let socket = place.path().join("socket");
     let mut config = config(socket.clone());
     change(&mut config);
-    let server = Server::bind(&config, &drive(), 1).unwrap();
+    let server = Server::bind(&config, drive, 1).unwrap();
     let stop = AtomicBool::new(false);
     std::thread::scope(|scope| {
         let serving = scope.spawn(|| server.serve(&stop).unwrap());

@@ -27,6 +27,7 @@ fn rate() -> impl Strategy<Value = SchedulePlan> {
         rate_iops: 0,
         rate_Bps: 0,
         rate_min_Bps: 0,
+        first_ns: 0,
     };
     prop_oneof![
         2 => Just(none),

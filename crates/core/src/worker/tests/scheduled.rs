@@ -92,7 +92,7 @@ proptest! {
     /// A rate in bytes: due once the bytes before would have passed.
     #[test]
     fn a_rate_in_bytes_follows_the_lengths(rate in 1_000_000u64..400_000_000, largest in 1u32..8, seed: u64) {
-        let schedule = SchedulePlan { rate_iops: 0, rate_Bps: rate, rate_min_Bps: 0 };
+        let schedule = SchedulePlan { rate_iops: 0, rate_Bps: rate, rate_min_Bps: 0, first_ns: 0 };
         let mut plan = WorkerPlan { runtime_ns: 20 * MILLISECOND, schedule: same(schedule), ..rated(0) };
         let mut sizes = plan.pattern.sizes.read.clone();
         sizes.maximum_bytes = largest * 4096;
@@ -197,6 +197,7 @@ fn an_endless_schedule_does_not_overflow() {
         rate_iops: 0,
         rate_Bps: 1,
         rate_min_Bps: 0,
+        first_ns: 0,
     };
     let mut plan = WorkerPlan {
         schedule: same(slowest),
