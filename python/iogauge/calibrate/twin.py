@@ -36,7 +36,7 @@ RAMP_SHARE = 0.3
 ABSENT = 20.0
 """What a figure weighs that the model does not show: far off."""
 PULL = 3.0
-"""Weak beside figures, strong beside none: what a review does not tell apart, as a first and next chunk, moves as one."""
+"""Weak beside figures, strong beside none: what a review does not tell apart moves as one."""
 ROUNDS = 12
 """Steps between two looks at where a fit is: figures of a review are many, and bend."""
 WIDER = 4.0
