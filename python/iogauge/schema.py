@@ -801,6 +801,8 @@ class StepPlan(Model):
 
     id: str
     """Unique in the review, usable as a file name."""
+    series: str = ""
+    """What this step has in common with others along the axis, in words; empty where all do."""
     at: float
     job_file: str
     """The step as a fio job file, complete: what runs and what the report shows."""
@@ -819,6 +821,8 @@ class SuitePlan(Model):
     axis: Axis
     reader: str
     """Name of the job whose latency is judged."""
+    judged: str = "read"
+    """What one of its requests is called."""
     pressure: str | None
     """Name of the jobs that press."""
     steps: tuple[StepPlan, ...]

@@ -8,11 +8,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from iogauge.report import quantities, surroundings, table
+from iogauge.report import surroundings, table
 from iogauge.report.grid import WIDTH, aligned, labelled
 from iogauge.report.interval_stats import IntervalStats
 from iogauge.schema import DeviceStat, Direction, InFlight, Job, Kind, RunRecord
 from iogauge.schema import Warning as Caution
+from iogauge.stats import words
 from tests import builders, report_records
 
 READ, WRITE, SYNC = Direction.READ, Direction.WRITE, Direction.SYNC
@@ -189,7 +190,7 @@ def test_worker_errors_and_stuck_workers_are_named() -> None:
 
 @given(st.floats(0, 1e13))
 def test_a_duration_keeps_its_value_to_four_digits(value_ns: float) -> None:
-    number, unit = quantities.duration(value_ns).split(" ")
+    number, unit = words.duration(value_ns).split(" ")
     scale = {"ns": 1, "us": 1e3, "ms": 1e6, "s": 1e9}[unit]
     assert float(number.replace(",", "")) * scale == pytest.approx(value_ns, rel=6e-4, abs=0.06)
     assert len(number.replace(",", "")) <= 5

@@ -201,7 +201,7 @@ def test_a_condition_chooses_the_exit_status(
     ("arguments", "exits", "says"),
     [
         (["review"], 2, "name a TARGET"),
-        (["review", "drive.bin", "--suite", "mixed"], 2, "there is no suite 'mixed'"),
+        (["review", "drive.bin", "--suite", "nothing"], 2, "there is no suite 'nothing'"),
         (["review", "drive.bin", "--pace", "slow"], 2, "slow"),
         (["review", "drive.bin", "--size", "1.5g"], 2, "--size 1.5g"),
         (["review", "drive.bin", "--size", "0"], 2, "--size 0"),

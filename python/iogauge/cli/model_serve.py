@@ -162,7 +162,7 @@ def uri(plan: ServePlan, serving: Serving) -> str:
 
 def _opening(target: ModelTarget, plan: ServePlan, serving: Serving, seed: int) -> str:
     """What is served, where, how to come to it, and how far it can be believed."""
-    from iogauge.report.quantities import duration, percent, size
+    from iogauge.stats.words import duration, percent, size
 
     facts, modelled, bias = target.facts, target.facts.modelled, serving.bias
     version = f"{modelled.drive} version {modelled.drive_version}, " if modelled else ""
@@ -189,7 +189,7 @@ def _opening(target: ModelTarget, plan: ServePlan, serving: Serving, seed: int) 
 
 def _closing(served: Served) -> str:
     """What was served, and how late replies were."""
-    from iogauge.report.quantities import counted, duration, percent, size
+    from iogauge.stats.words import counted, duration, percent, size
 
     moved = f"{size(served.read_bytes)} read, {size(served.written_bytes)} written"
     who = counted(served.connections, "connection")

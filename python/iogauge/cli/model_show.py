@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from iogauge.cli import streams
-from iogauge.report import quantities
+from iogauge.stats import words
 
 if TYPE_CHECKING:
     from iogauge.models import ModelFile
@@ -116,13 +116,13 @@ def quantity(place: str, value: float | int | bool) -> str:
 
 def _bytes(value: float) -> str:
     """Binary where that is a round number, and decimal otherwise."""
-    block = quantities.block(int(value))
-    return block if len(block) < len("1024 KiB") else quantities.size(int(value))
+    block = words.block(int(value))
+    return block if len(block) < len("1024 KiB") else words.size(int(value))
 
 
 _UNITS: dict[str, Callable[[float], str]] = {
-    "_ns": quantities.duration,
-    "_Bps": quantities.bandwidth,
+    "_ns": words.duration,
+    "_Bps": words.bandwidth,
     "_bytes": _bytes,
     "_C_per_W": lambda value: f"{value:g} C/W",
     "_W": lambda value: f"{value:g} W",

@@ -16,7 +16,7 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, TextIO
 
-from iogauge.report import quantities
+from iogauge.stats import words
 
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType
@@ -93,7 +93,7 @@ class Progress(AbstractContextManager["Progress"]):
         self._latest, self._names, self._passed_ns, self._noted = {}, {}, {}, None
         if self._plain:
             told = expected_s if not self._virtual else None
-            takes = f", about {quantities.clock_time(told)}" if told else ""
+            takes = f", about {words.clock_time(told)}" if told else ""
             self._write(f"{self._place()}{label}{takes}")
 
     def started(self, plan: RunPlan) -> None:
@@ -115,7 +115,7 @@ class Progress(AbstractContextManager["Progress"]):
 
     def trial(self, done: int, rms: float) -> None:
         """Hear how a fit goes: how many trials, and the least root mean square of errors in units of their limits."""
-        self._note(f"{quantities.counted(done, 'trial')}, errors {rms:.2f} of their limits")
+        self._note(f"{words.counted(done, 'trial')}, errors {rms:.2f} of their limits")
 
     def counted(self, done: int, of: int) -> None:
         """Hear how many of a step's parts are done."""
@@ -144,7 +144,7 @@ class Progress(AbstractContextManager["Progress"]):
             self._spent_s += took_s
         if self._plain:
             ended = "done in" if whole else "stopped after"
-            self._write(f"{place}{self._label}: {ended} {quantities.clock_time(took_s)}")
+            self._write(f"{place}{self._label}: {ended} {words.clock_time(took_s)}")
         self._label = None
 
     def _write(self, line: str) -> None:
@@ -176,12 +176,12 @@ class Progress(AbstractContextManager["Progress"]):
         return sum(self._passed_ns.values()) / 1e9
 
     def _state(self) -> str:
-        parts = [f"{quantities.clock_time(self._clock() - self._step_began)} in"]
+        parts = [f"{words.clock_time(self._clock() - self._step_began)} in"]
         if self._virtual and self._passed_ns:
-            whole = f" of {quantities.clock_time(self._expected_s)}" if self._expected_s else ""
-            parts.append(f"{quantities.clock_time(self._simulated_s())}{whole} simulated")
+            whole = f" of {words.clock_time(self._expected_s)}" if self._expected_s else ""
+            parts.append(f"{words.clock_time(self._simulated_s())}{whole} simulated")
         left = self._left_s()
-        return ", ".join([*parts, *([f"{quantities.clock_time(left)} left"] if left is not None else [])])
+        return ", ".join([*parts, *([f"{words.clock_time(left)} left"] if left is not None else [])])
 
     def _rows(self) -> list[str]:
         latest = sorted(self._latest.items())
@@ -190,7 +190,7 @@ class Progress(AbstractContextManager["Progress"]):
             f"{self._names.get(place, f'row {place[1]}')}: {described(last)}" for place, last in latest[:ROWS]
         ]
         if len(latest) > ROWS:
-            lines.append(f"and {quantities.counted(len(latest) - ROWS, 'row')} more")
+            lines.append(f"and {words.counted(len(latest) - ROWS, 'row')} more")
         return lines
 
     def _share(self) -> float:
@@ -233,12 +233,12 @@ def _described(direction: Direction, tally: Tally, seconds: float) -> str:
 
     text = f"{direction.value} {tally.ios / seconds if seconds else 0:,.0f} IOPS"
     if tally.bytes and seconds:
-        text += f" {quantities.bandwidth(tally.bytes / seconds)}"
+        text += f" {words.bandwidth(tally.bytes / seconds)}"
     lat = histogram_of(tally, Kind.LAT)
     if lat and lat.count:
-        text += f" mean {quantities.duration(lat.mean)} p99 {quantities.duration(lat.quantile(0.99))}"
+        text += f" mean {words.duration(lat.mean)} p99 {words.duration(lat.quantile(0.99))}"
     if tally.errors:
-        text += f" {quantities.counted(sum(tally.errors.values()), 'error')}"
+        text += f" {words.counted(sum(tally.errors.values()), 'error')}"
     return text
 
 

@@ -12,11 +12,14 @@ An incomplete review is reported as far as it got.
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from iogauge.cli import process, streams
+
+if TYPE_CHECKING:
+    from iogauge.store import Review
 
 
 def report(
@@ -35,7 +38,7 @@ def report(
     from iogauge.report.html import Report
 
     process.begin()
-    made = Report.of(directories)
+    made = Report.of(directories, findings=_findings)
     for drive in made.drives:
         if drive.missing:
             steps = ", ".join(step.plan.id for step in drive.missing)
@@ -47,3 +50,10 @@ def report(
     if export is not None:
         for path in write_charts(made.charts, export):
             streams.show(f"{path}\n")
+
+
+def _findings(review: Review) -> tuple[str, ...]:
+    from iogauge.suites import suite_named
+
+    suite = suite_named(review.manifest.plan.suite)
+    return suite.findings(suite.judge(review))

@@ -48,7 +48,12 @@ def review(
     ] = None,
     suite: Annotated[
         str | None,
-        typer.Option("--suite", metavar="NAME", help="The procedure.", show_default="write-pressure"),
+        typer.Option(
+            "--suite",
+            metavar="NAME",
+            help="The procedure: queue-depth, mixed, reader-under-writers, transfer-size or write-pressure.",
+            show_default="write-pressure",
+        ),
     ] = None,
     pace: Annotated[
         Pace | None,
@@ -144,7 +149,7 @@ def _begun(
 
     # It is resumed from wherever. A symbolic link such as /dev/disk/by-id/... stays what the user chose.
     path = models.anchored(target) if is_model(target) else str(Path(target).absolute())
-    size_of_file = size_bytes or suite.file_bytes(pace)
+    size_of_file = size_bytes or suite.FILE_BYTES[pace]
     with open_target(
         path, write=True, size_bytes=size_of_file, destroy=destroy, on_message=streams.say
     ) as opened:
@@ -216,15 +221,19 @@ def _show(saved: Review, conditions: Sequence[Condition], *, as_json: bool) -> N
     from iogauge.cli import review_shown
     from iogauge.report.surroundings import warnings
 
-    judgement = _suite(saved.manifest.plan.suite).judge(saved)
+    suite = _suite(saved.manifest.plan.suite)
+    judgement = suite.judge(saved)
+    findings = suite.findings(judgement)
     violations = _violations(saved, conditions)
     manifest = saved.manifest
     if as_json:
-        shown = review_shown.as_json(judgement, manifest, path=str(saved.path), violations=violations)
+        shown = review_shown.as_json(
+            judgement, manifest, path=str(saved.path), findings=findings, violations=violations
+        )
         streams.show(json.dumps(shown, indent=2, allow_nan=False) + "\n")
     else:
         following = f"next: iogauge report {shlex.quote(str(saved.path))}\n"
-        streams.show(review_shown.table(judgement, manifest) + following)
+        streams.show(review_shown.table(judgement, manifest, findings=findings) + following)
     streams.say(warnings(review_shown.warnings(judgement, manifest)), end="")
     for step, found in violations:
         kind = "error" if found.unknown else "failed"

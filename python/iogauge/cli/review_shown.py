@@ -10,11 +10,11 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from iogauge.report import quantities
 from iogauge.report.fail_if import Violation
 from iogauge.report.grid import WIDTH, aligned
-from iogauge.schema import Code, Manifest
+from iogauge.schema import Code, Manifest, SuitePlan
 from iogauge.schema import Warning as Caution
+from iogauge.stats import words
 from iogauge.stats.figures import Ratio
 from iogauge.stats.quantiles import FEWEST_BLOCKS, Estimate
 from iogauge.suites import Judgement, StepJudgement
@@ -23,26 +23,33 @@ SHOWN = (0.5, 0.99, 0.999, 0.9999)
 """Quantiles of the table; JSON has all that were judged."""
 
 
-def table(judgement: Judgement, manifest: Manifest) -> str:
-    """Return the steps as lines of text, ending with a newline."""
+def table(judgement: Judgement, manifest: Manifest, *, findings: Sequence[str]) -> str:
+    """Return the steps and what they show as lines of text, ending with a newline."""
     plan = judgement.plan
-    planned = quantities.counted(len(plan.steps), "step")
+    planned = words.counted(len(plan.steps), "step")
     title = f"{plan.title} ({manifest.pace}): {manifest.target.path}, {len(judgement.steps)} of {planned}"
-    head = [plan.axis.unit, "achieved", "read IOPS", "mean", *(f"p{q * 100:.12g}" for q in SHOWN)]
-    lines = [title, "-" * min(len(title), WIDTH), *aligned([head, *map(_cells, judgement.steps)], left=0)]
+    lines = [title, "-" * min(len(title), WIDTH)]
+    for series, steps in judgement.by_series().items():
+        rows = aligned([_head(plan), *(_cells(step, plan) for step in steps)], left=0)
+        lines += [*([f"{series}:"] if series else []), *rows]
     if any(not estimate.supported for step in judgement.steps for estimate in _shown(step)):
         lines.append("~ fewer than ten samples lie beyond this quantile: run longer (--runtime, --pace full)")
-    if judgement.growth is not None:
-        lines.append(f"mean read latency under most pressure is {_times(judgement.growth)} that under least")
-        if any(step.figures.mean and not step.figures.mean.dependence for step in judgement.steps):
-            lines.append(
-                f"this takes requests as independent, since steps have fewer than {FEWEST_BLOCKS} intervals: "
-                "the true range is wider"
-            )
+    growth = judgement.growth if plan.pressure else None
+    if growth is not None:
+        grown = words.times(growth.value, growth.low, growth.high)
+        lines.append(f"mean read latency under most pressure is {grown} that under least")
+    lines += findings
+    if any("95 %" in line for line in lines) and any(
+        step.figures.mean and not step.figures.mean.dependence for step in judgement.steps
+    ):
+        lines.append(
+            f"this takes requests as independent, since steps have fewer than {FEWEST_BLOCKS} intervals: "
+            "the true range is wider"
+        )
     if manifest.ceiling is not None:
         lines.append(
             f"the generator alone: {manifest.ceiling.iops:,.0f} IOPS a worker, "
-            f"{quantities.duration(manifest.ceiling.lat_mean_ns)} of every latency at depth 1"
+            f"{words.duration(manifest.ceiling.lat_mean_ns)} of every latency at depth 1"
         )
     lines += [f"note: {note}" for note in plan.notes]
     if judgement.missing:
@@ -51,7 +58,12 @@ def table(judgement: Judgement, manifest: Manifest) -> str:
 
 
 def as_json(
-    judgement: Judgement, manifest: Manifest, *, path: str, violations: Iterable[tuple[str, Violation]]
+    judgement: Judgement,
+    manifest: Manifest,
+    *,
+    path: str,
+    findings: Sequence[str],
+    violations: Iterable[tuple[str, Violation]],
 ) -> dict[str, Any]:
     """Return all that the review shows, in JSON's types. Latencies are in nanoseconds, rates in bytes a second."""
     plan = judgement.plan
@@ -65,9 +77,10 @@ def as_json(
         "target": manifest.target.model_dump(mode="json"),
         "machine": manifest.machine.model_dump(mode="json"),
         "axis": plan.axis.model_dump(mode="json"),
+        "findings": list(findings),
         "steps": [_step(step) for step in judgement.steps],
         "missing": list(judgement.missing),
-        "growth": _ratio(judgement.growth),
+        "growth": _ratio(judgement.growth) if plan.pressure else None,
         "notes": list(plan.notes),
         "warnings": [warning.model_dump(mode="json") for warning in manifest.warnings],
         "violations": [
@@ -90,18 +103,25 @@ def warnings(judgement: Judgement, manifest: Manifest) -> tuple[Caution, ...]:
 
 
 def _placed(step: StepJudgement, warning: Caution, steps: int, judgement: Judgement) -> Caution:
-    others = f", and {quantities.counted(steps - 1, 'other step')}" if steps > 1 else ""
-    place = f"at {step.plan.at:g} {judgement.plan.axis.unit}{others}"
+    others = f", and {words.counted(steps - 1, 'other step')}" if steps > 1 else ""
+    series = f"{step.plan.series}, " if step.plan.series else ""
+    place = f"{series}at {step.plan.at:g} {judgement.plan.axis.unit}{others}"
     return warning.model_copy(update={"message": f"{place}: {warning.message}"})
 
 
-def _cells(step: StepJudgement) -> list[str]:
+def _head(plan: SuitePlan) -> list[str]:
+    rate = ["achieved", f"{plan.judged} IOPS"] if plan.pressure else ["IOPS", "MB/s"]
+    return [plan.axis.unit, *rate, "mean", *(f"p{q * 100:.12g}" for q in SHOWN)]
+
+
+def _cells(step: StepJudgement, plan: SuitePlan) -> list[str]:
     figures = step.figures
+    iops = f"{figures.iops:,.0f}"
+    pressed = words.bandwidth(step.achieved_Bps) if step.achieved_Bps else "-"
     return [
         f"{step.plan.at:g}",
-        quantities.bandwidth(step.achieved_Bps) if step.achieved_Bps else "-",
-        f"{figures.iops:,.0f}",
-        "-" if figures.mean is None else quantities.duration(figures.mean.value),
+        *([pressed, iops] if plan.pressure else [iops, words.figure(figures.rate_Bps / 1e6)]),
+        "-" if figures.mean is None else words.duration(figures.mean.value),
         *(_marked(figures.quantiles.get(q)) for q in SHOWN),
     ]
 
@@ -113,22 +133,14 @@ def _shown(step: StepJudgement) -> Sequence[Estimate]:
 def _marked(estimate: Estimate | None) -> str:
     if estimate is None:
         return "-"
-    return ("" if estimate.supported else "~ ") + quantities.duration(estimate.value)
-
-
-def _times(growth: Ratio) -> str:
-    between = (
-        f" (95 %: {quantities.figure(growth.low)} to {quantities.figure(growth.high)})"
-        if growth.low is not None and growth.high is not None
-        else ""
-    )
-    return f"{quantities.figure(growth.value)} times{between}"
+    return ("" if estimate.supported else "~ ") + words.duration(estimate.value)
 
 
 def _step(step: StepJudgement) -> dict[str, Any]:
     figures = step.figures
     return {
         "id": step.plan.id,
+        "series": step.plan.series,
         "at": step.plan.at,
         "seed": step.plan.seed,
         "asked_Bps": step.asked_Bps,
@@ -136,6 +148,7 @@ def _step(step: StepJudgement) -> dict[str, Any]:
         "duration_s": figures.duration_s,
         "ios": figures.ios,
         "iops": figures.iops,
+        "rate_Bps": figures.rate_Bps,
         "mean_ns": _estimate(figures.mean),
         "quantiles_ns": {f"{q:.12g}": _estimate(estimate) for q, estimate in figures.quantiles.items()},
         "errors": figures.errors,

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from iogauge.report.html_reviews import Drive
-from iogauge.stats.figures import StepFigures
+from iogauge.stats.figures import StepFigures, knee
 from iogauge.stats.quantiles import Estimate
 
 
@@ -108,6 +108,43 @@ def pressure_table(drives: Iterable[Drive]) -> Table:
                         "supported": bool(estimate and estimate.supported),
                         "from": left,
                         "to": right,
+                    }
+                )
+    return Table.of(rows)
+
+
+def sweep_table(drives: Iterable[Drive], series: str) -> Table:
+    """Return one row for each drive, step and statistic of one series: rates, and latencies in microseconds.
+
+    ``knee`` says of a step that it is the least with nearly the most that its drive reached.
+    """
+    rows: list[Row] = []
+    for drive in drives:
+        steps = [step for step in drive.steps if step.plan.series == series]
+        # A share has no end towards which a rate could grow.
+        rates = {step.plan.at: step.figures.rate_Bps for step in steps if step.figures}
+        enough = None if drive.plan.axis.unit == "%" else knee(rates)
+        for step in steps:
+            figures = step.figures
+            for statistic in STATISTICS:
+                estimate = statistic.of(figures) if figures else None
+                rows.append(
+                    {
+                        "drive": drive.label,
+                        "series": series,
+                        "step": step.plan.id,
+                        "repeat": step.plan.repeat,
+                        "asked": step.plan.at,
+                        "iops": figures.iops if figures else None,
+                        "rate_MBps": figures.rate_Bps / 1e6 if figures else None,
+                        "knee": step.plan.at == enough,
+                        "statistic": statistic.key,
+                        "latency_us": _us(estimate.value if estimate else None),
+                        "low_us": _us(estimate.low if estimate else None),
+                        "high_us": _us(estimate.high if estimate else None),
+                        "samples": figures.ios if figures else None,
+                        "needed": estimate.needed if estimate else None,
+                        "supported": bool(estimate and estimate.supported),
                     }
                 )
     return Table.of(rows)

@@ -39,7 +39,7 @@ def _spec(drive: Drive, table: Table) -> Spec:
     reads = _Panel(end_s, last=not plan.pressure)
     panels = [
         _latencies(_Panel(end_s, last=False), table, plan.axis.unit),
-        reads.rate("read_iops", "Reads, IOPS", DRIVES[0]),
+        reads.rate("read_iops", f"{plan.judged[0].upper()}{plan.judged[1:]}s, IOPS", DRIVES[0]),
     ]
     if plan.pressure:
         writes = _Panel(end_s, last=True)
@@ -53,7 +53,7 @@ def _spec(drive: Drive, table: Table) -> Spec:
         title=f"Latency and throughput over time: {drive.label}",
         subtitle=f"One value per interval. Above each step: asked {plan.axis.name}, {plan.axis.unit}. "
         "Red: nothing completed.",
-        description="Median, p99 and maximum read latency, reads a second and writes of every interval.",
+        description=f"Median, p99 and maximum {plan.judged} latency and rates of every interval.",
     )
 
 

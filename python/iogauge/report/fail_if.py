@@ -25,9 +25,9 @@ from decimal import Decimal
 from typing import Literal, NoReturn
 
 from iogauge.errors import IogaugeError
-from iogauge.report import quantities
 from iogauge.report.rows import Row, rows, supported
 from iogauge.schema import Direction, Job, JobFile, Kind, RunRecord
+from iogauge.stats import words
 from iogauge.stats.histogram import needed
 
 Measure = Literal["duration", "bandwidth", "number"]
@@ -156,12 +156,12 @@ class Condition:
                 row, direction, f"{self.kind.value} is not known: the engine makes no call to submit"
             )
         elif histogram.count == 0 or (self.figure == "stddev" and histogram.count < 2):
-            yield self._unknown(row, direction, f"{quantities.counted(histogram.count, 'sample')} only")
+            yield self._unknown(row, direction, f"{words.counted(histogram.count, 'sample')} only")
         elif self.q is None:
             yield from self._judge(row, direction, float(getattr(histogram, self.figure)))
         elif not supported(histogram, self.q):
             samples, wanted = histogram.count, needed(self.q)
-            reason = f"{quantities.counted(samples, 'sample')} cannot support it, {wanted:,} would"
+            reason = f"{words.counted(samples, 'sample')} cannot support it, {wanted:,} would"
             hint = f"run {wanted / samples:.3g} times as long, or ask for a lower quantile"
             yield self._unknown(row, direction, reason, hint=hint)
         else:
@@ -183,8 +183,8 @@ class Condition:
 
     def _written(self, value: float) -> str:
         if self.measure == "duration":
-            return quantities.duration(value)
-        return quantities.bandwidth(value) if self.measure == "bandwidth" else quantities.figure(value)
+            return words.duration(value)
+        return words.bandwidth(value) if self.measure == "bandwidth" else words.figure(value)
 
 
 def parse(text: str) -> Condition:

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -27,11 +27,13 @@ from iogauge.report import html_facts, html_text
 from iogauge.report.charts import DATASET, Chart
 from iogauge.report.charts_data import STATISTICS
 from iogauge.report.charts_pressure import pressure_chart
+from iogauge.report.charts_sweep import sweep_charts
 from iogauge.report.charts_theme import config
 from iogauge.report.charts_time import time_chart
 from iogauge.report.export import VEGA_LITE, svg
 from iogauge.report.html_reviews import Drive, load
 from iogauge.stats.quantiles import FEWEST_BLOCKS
+from iogauge.store import Review
 
 TEMPLATES = Path(__file__).parent / "templates"
 
@@ -41,24 +43,31 @@ class Report:
     """Reviews and their charts, read from the store once: to be written as a page, as pictures, or both."""
 
     drives: tuple[Drive, ...]
-    pressure: Chart
+    findings: tuple[tuple[str, ...], ...]
+    """What each drive's suite has to say of it, in the same order."""
+    along: tuple[Chart, ...]
+    """What the suite's axis does to the drives: one chart, or one for each series of its steps."""
     over_time: tuple[Chart, ...]
     """One for each drive, in the same order."""
 
     @classmethod
-    def of(cls, directories: Sequence[Path]) -> Report:
-        """Read the reviews in ``directories``.
+    def of(
+        cls, directories: Sequence[Path], *, findings: Callable[[Review], Sequence[str]] = lambda _review: ()
+    ) -> Report:
+        """Read the reviews in ``directories``; ``findings`` says what a review's suite concludes from it.
 
         Raises IogaugeError where one is not a review, is damaged or newer, or where they have no axis in common.
         """
         drives = load(directories)
         charts = (time_chart(drive, name=f"over-time-{place}") for place, drive in enumerate(drives, 1))
-        return cls(drives, pressure_chart(drives), tuple(charts))
+        along = (pressure_chart(drives),) if drives[0].plan.pressure else sweep_charts(drives)
+        found = tuple(tuple(findings(Review.open(drive.path))) for drive in drives)
+        return cls(drives, found, along, tuple(charts))
 
     @property
     def charts(self) -> tuple[Chart, ...]:
-        """All charts, the write-pressure chart first."""
-        return (self.pressure, *self.over_time)
+        """All charts, those along the axis first."""
+        return (*self.along, *self.over_time)
 
     def write(self, path: Path) -> None:
         """Write the page to ``path``, replacing what is there. Raises IogaugeError where that cannot be done."""
@@ -75,13 +84,15 @@ class Report:
         return _environment().get_template("report.html.j2").render(
             plan=self.drives[0].plan,
             drives=self.drives,
-            verdicts=[html_text.verdict(drive) for drive in self.drives],
+            verdicts=[
+                html_text.verdict(drive, found) for drive, found in zip(self.drives, self.findings, strict=True)
+            ],
             comparison=html_text.comparison(self.drives),
             step_tables=[list(html_text.step_rows(drive)) for drive in self.drives],
             fewest=FEWEST_BLOCKS,
             environments=[html_facts.environment(drive) for drive in self.drives],
             statistics=STATISTICS,
-            pressure=self.pressure,
+            along=self.along,
             over_time=self.over_time,
             drawn={chart.name: Markup(_drawn(chart)) for chart in self.charts},
             data={

@@ -9,8 +9,8 @@ import shlex
 
 from iogauge.report.html_reviews import Drive
 from iogauge.report.html_text import latency
-from iogauge.report.quantities import block, figure, size
 from iogauge.schema import SCHEMA_VERSION
+from iogauge.stats.words import block, figure, size
 
 Facts = list[tuple[str, str]]
 

@@ -110,7 +110,10 @@ def load(directories: Sequence[Path]) -> tuple[Drive, ...]:
 def _drive(review: Review, label: str) -> Drive:
     plan = review.manifest.plan
     steps = []
-    for step in sorted(plan.steps, key=lambda step: (step.at, step.repeat)):
+    # Series, and places on the axis, in the order in which they were planned.
+    series = list(dict.fromkeys(step.series for step in plan.steps))
+    places = list(dict.fromkeys(step.at for step in plan.steps))
+    for step in sorted(plan.steps, key=lambda s: (series.index(s.series), places.index(s.at), s.repeat)):
         if not review.has(step.id):
             steps.append(Step(step, None, None))
             continue

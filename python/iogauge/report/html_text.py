@@ -12,10 +12,10 @@ from dataclasses import dataclass
 
 from iogauge.report.charts_data import STATISTICS, Statistic
 from iogauge.report.html_reviews import Drive, Step
-from iogauge.report.quantities import bandwidth, counted, duration, figure
 from iogauge.stats.figures import Ratio, StepFigures, ratio
 from iogauge.stats.histogram import EXCEEDANCES
 from iogauge.stats.quantiles import Estimate
+from iogauge.stats.words import bandwidth, counted, duration, figure
 
 GAP_WORTH_TELLING_NS = 1_000_000
 REACHED = 0.95
@@ -40,6 +40,7 @@ class Cell:
 class StepRow:
     """One step of the table; ``cells`` hold the statistics in the order of ``STATISTICS``."""
 
+    series: str
     asked: str
     achieved: str
     reads: str
@@ -126,8 +127,9 @@ def step_rows(drive: Drive) -> Iterator[StepRow | tuple[str, str]]:
             continue
         figures = step.figures
         yield StepRow(
+            series=step.plan.series,
             asked=asked,
-            achieved=figure(figures.pressure_Bps / 1e6) if drive.plan.pressure else "",
+            achieved=figure((figures.pressure_Bps if drive.plan.pressure else figures.rate_Bps) / 1e6),
             reads=f"{figures.ios:,}",
             read_iops=f"{figures.iops:,.0f}",
             cells=tuple(_cell(statistic.of(figures)) for statistic in STATISTICS),
@@ -168,13 +170,16 @@ def _remarks(step: Step, figures: StepFigures) -> Iterator[str]:
         yield f"stopped early: {step.record.result.stopped_by}"
 
 
-def verdict(drive: Drive) -> Verdict:
-    """Return what one drive's review shows, from its least to its most pressed complete step."""
+def verdict(drive: Drive, findings: Sequence[str] = ()) -> Verdict:
+    """Return what one drive's review shows: what its suite has found, or what pressure does to it."""
     measured = [(step, figures) for step, figures, _ in drive.measured() if figures.mean is not None]
     if not measured:
         return Verdict(
             ("No step of this review is complete with any read: there is nothing to judge yet.",), ()
         )
+    found = [f"{each[0].upper()}{each[1:]}." for each in findings]
+    if not drive.plan.pressure:
+        return Verdict(tuple(found), tuple(_amount(drive, measured)))
     (first_step, first), (last_step, last) = _ends(drive, measured)
     sentences, shown = [], []
     for statistic in _judged(first, last):
@@ -203,9 +208,15 @@ def verdict(drive: Drive) -> Verdict:
             sentences.append(
                 f"Writes reached {figure(reached)} of the {_asked(asked)} MB/s asked at the hardest step."
             )
-    reads = sum(figures.ios for _, figures in measured)
-    shown.append(("Reads measured", f"{reads:,}", f"in {counted(len(measured), 'step')}"))
+    shown += _amount(drive, measured)
+    sentences += found
     return Verdict(tuple(sentences), tuple(shown))
+
+
+def _amount(drive: Drive, measured: Sequence[Measured]) -> Iterator[tuple[str, str, str]]:
+    ios = sum(figures.ios for _, figures in measured)
+    name = f"{drive.plan.judged[0].upper()}{drive.plan.judged[1:]}s measured"
+    yield name, f"{ios:,}", f"in {counted(len(measured), 'step')}"
 
 
 def _ends(drive: Drive, measured: Sequence[Measured]) -> tuple[Measured, Measured]:
@@ -240,6 +251,8 @@ def _load(drive: Drive, step: Step, figures: StepFigures) -> str:
 
 def comparison(drives: Sequence[Drive]) -> str:
     """Return how the slowest and the fastest drive compare at the hardest step that all of them completed."""
+    if not drives[0].plan.pressure:
+        return _fastest(drives)
     measured = [{step.plan.at: figures for step, figures, _ in drive.measured()} for drive in drives]
     common = set.intersection(*(set(steps) for steps in measured)) if measured else set()
     if len(drives) < 2 or not common:
@@ -258,3 +271,24 @@ def comparison(drives: Sequence[Drive]) -> str:
         f"At {at:,.6g} {drives[0].plan.axis.unit} asked, the mean read of {slowest} took {times(ratio(slow, fast))} "
         f"as long as that of {quick}: {latency(slow.value)} against {latency(fast.value)}."
     )
+
+
+def _fastest(drives: Sequence[Drive]) -> str:
+    """Return how the drives' highest rates compare, series by series."""
+    if len(drives) < 2:
+        return ""
+    most: dict[str, dict[str, float]] = {}
+    for drive in drives:
+        for step, figures, _ in drive.measured():
+            rates = most.setdefault(step.plan.series, {})
+            rates[drive.label] = max(figures.rate_Bps, rates.get(drive.label, 0.0))
+    sentences = []
+    for series, rates in most.items():
+        ordered = sorted(rates.items(), key=lambda pair: pair[1])
+        (slowest, least), (quickest, highest) = ordered[0], ordered[-1]
+        if len(ordered) > 1 and least > 0:
+            sentences.append(
+                f"{series + ': ' if series else ''}{quickest} reaches {bandwidth(highest)}, "
+                f"{factor(highest / least)} times what {slowest} does ({bandwidth(least)})."
+            )
+    return " ".join(sentences)

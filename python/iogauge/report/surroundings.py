@@ -11,11 +11,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from iogauge.report import quantities
 from iogauge.report.grid import labelled
 from iogauge.report.rows import rows
 from iogauge.schema import DeviceStat, Direction, DriveResult, InFlight, ModelFacts, RunRecord
 from iogauge.schema import Warning as Caution
+from iogauge.stats import words
 from iogauge.stats.histogram import Histogram
 
 _SAME = 0.05
@@ -42,8 +42,8 @@ def warnings(given: tuple[Caution, ...]) -> str:
 def in_flight(request: InFlight) -> str:
     """Return one sentence on a request that had not come back."""
     return (
-        f"a {request.direction.value} of {quantities.block(request.length_bytes)} at {request.offset_bytes} of "
-        f"{request.path} has not come back after {quantities.duration(request.age_ns)}"
+        f"a {request.direction.value} of {words.block(request.length_bytes)} at {request.offset_bytes} of "
+        f"{request.path} has not come back after {words.duration(request.age_ns)}"
     )
 
 
@@ -59,7 +59,9 @@ def _device(record: RunRecord, stat: DeviceStat) -> list[str]:
         if not ios:
             continue
         mean_ns = spent_ns / ios
-        text = f"{direction.value}: {ios:,} I/Os, mean {quantities.duration(mean_ns)} in block layer and device{ramp}"
+        text = (
+            f"{direction.value}: {ios:,} I/Os, mean {words.duration(mean_ns)} in block layer and device{ramp}"
+        )
         lat = _lat_on(record, stat.device, direction)
         # Flushes are not the syncs that caused them: one fsync may send several, or none.
         if lat.count and direction is not Direction.SYNC:
@@ -67,7 +69,7 @@ def _device(record: RunRecord, stat: DeviceStat) -> list[str]:
         found += labelled(stat.device if not found else "", text, indent="", width=11)
     busy = stat.busy_ns / record.result.elapsed_ns if record.result.elapsed_ns else 0.0
     if found:
-        found += labelled("", f"busy {quantities.percent(min(busy, 1.0))} of the time", indent="", width=11)
+        found += labelled("", f"busy {words.percent(min(busy, 1.0))} of the time", indent="", width=11)
     return found
 
 
@@ -81,7 +83,7 @@ def _share(ios: int, mean_ns: float, lat: Histogram) -> str:
     nor mixed with others'."""
     if abs(ios / lat.count - 1) > _SAME:
         return f"; not comparable with the run's own {lat.count:,}"
-    return f", {quantities.percent(mean_ns / lat.mean)} of the mean lat {quantities.duration(lat.mean)}"
+    return f", {words.percent(mean_ns / lat.mean)} of the mean lat {words.duration(lat.mean)}"
 
 
 def _lat_on(record: RunRecord, device: str, direction: Direction) -> Histogram:
@@ -101,8 +103,8 @@ def _generator(record: RunRecord) -> list[str]:
         ceiling = record.ceiling
         text = (
             f"at most {ceiling.iops:,.0f} IOPS a worker (null engine, 4 KiB, iodepth 32); adds "
-            f"{quantities.duration(round(ceiling.lat_mean_ns))} to a request at iodepth 1; "
-            f"the timer wakes up to {quantities.duration(round(ceiling.sleep_slack_ns))} late (p99)"
+            f"{words.duration(round(ceiling.lat_mean_ns))} to a request at iodepth 1; "
+            f"the timer wakes up to {words.duration(round(ceiling.sleep_slack_ns))} late (p99)"
         )
         found += labelled("generator", text, indent="", width=11)
     clock = record.result.clock
@@ -113,7 +115,7 @@ def _generator(record: RunRecord) -> list[str]:
         parts.append(
             f"{clock.tsc_hz / 1e9:.4g} GHz, {clock.check_ppm:+.2g} ppm off the kernel's over the run"
         )
-    parts.append(f"{quantities.duration(clock.read_cost_ns)} a reading")
+    parts.append(f"{words.duration(clock.read_cost_ns)} a reading")
     return found + labelled("clock", ", ".join(parts), indent="", width=11)
 
 
@@ -142,7 +144,7 @@ def _did(drive: DriveResult, record: RunRecord) -> Iterator[str]:
         yield f"{drive.energy_J:.4g} J, {drive.energy_J / elapsed_s:.3g} W on average"
     if drive.hottest_C is not None:
         throttled = drive.throttled_ns / record.result.elapsed_ns if record.result.elapsed_ns else 0.0
-        yield f"up to {drive.hottest_C:.0f} C, throttled {quantities.percent(throttled)} of the time"
+        yield f"up to {drive.hottest_C:.0f} C, throttled {words.percent(throttled)} of the time"
     if drive.write_amplification is not None:
         yield f"write amplification {drive.write_amplification:.3g}"
     if drive.unwritten_reads:

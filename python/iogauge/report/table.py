@@ -13,11 +13,12 @@ from __future__ import annotations
 
 import errno
 
-from iogauge.report import fio_buckets, quantities, surroundings
+from iogauge.report import fio_buckets, surroundings
 from iogauge.report.grid import WIDTH, aligned, labelled
 from iogauge.report.interval_stats import IntervalStats
 from iogauge.report.rows import Row, fraction, rows, supported
 from iogauge.schema import BlockSize, Code, Direction, EngineKind, Job, Kind, RunRecord, WorkerResult
+from iogauge.stats import words
 from iogauge.stats.histogram import Histogram
 
 SHOWN = (1, 10, 50, 90, 95, 99, 99.5, 99.9, 99.95, 99.99)
@@ -60,7 +61,7 @@ def _heading(row: Row) -> list[str]:
         job.ioengine.value,
         *(["direct" if job.direct else "buffered"] if cached else []),
         f"iodepth {row.plans[0].iodepth}",
-        quantities.counted(len(row.workers), "worker"),
+        words.counted(len(row.workers), "worker"),
         f"{row.seconds:.3f} s measured",
     ]
     if len(row.record.plan.stages) > 1:
@@ -74,8 +75,8 @@ def _blocks(job: Job) -> str:
 
     def said(sizes: BlockSize) -> str:
         if sizes.split:
-            return "/".join(quantities.block(share.size_bytes) for share in sizes.split)
-        ends = [quantities.block(sizes.minimum_bytes), quantities.block(sizes.maximum_bytes)]
+            return "/".join(words.block(share.size_bytes) for share in sizes.split)
+        ends = [words.block(sizes.minimum_bytes), words.block(sizes.maximum_bytes)]
         return ends[0] if ends[0] == ends[1] else " to ".join(ends)
 
     issued = [direction for direction in Direction if direction in job.rw.directions]
@@ -95,9 +96,9 @@ def _direction(row: Row, direction: Direction, stats: IntervalStats) -> list[str
     parts = [rates]
     if tally.bytes:
         rate_Bps = row.bandwidth_Bps(direction)
-        parts.append(f"{quantities.bandwidth(rate_Bps)} = {quantities.bandwidth_binary(rate_Bps)}")
+        parts.append(f"{words.bandwidth(rate_Bps)} = {words.bandwidth_binary(rate_Bps)}")
     total = f"{tally.ios:,} I/Os"
-    parts.append(f"{total}, {quantities.size(tally.bytes)}" if tally.bytes else total)
+    parts.append(f"{total}, {words.size(tally.bytes)}" if tally.bytes else total)
     lines = [f"  {direction.value:<13}{'   '.join(parts)}"]
     spread = stats.iops(stage=row.result.stage, row=row.result.row, direction=direction)
     if spread.samples > 1:
@@ -110,7 +111,7 @@ def _direction(row: Row, direction: Direction, stats: IntervalStats) -> list[str
                 ("stddev", spread.stddev),
             )
         )
-        every = quantities.duration(row.record.plan.interval_ns)
+        every = words.duration(row.record.plan.interval_ns)
         lines += labelled("", f"IOPS over {spread.samples} intervals of {every}: {figures}")
     return lines + _latencies(row, direction) + _trouble(row, direction)
 
@@ -158,7 +159,7 @@ def _quantile(histogram: Histogram, q: float) -> str:
 
 def _cell(value_ns: float) -> str:
     """A time whose unit is two characters wide, so that the numbers of a column line up."""
-    number, _, unit = quantities.duration(value_ns).partition(" ")
+    number, _, unit = words.duration(value_ns).partition(" ")
     return f"{number} {unit:>2}" if unit else number
 
 
@@ -182,7 +183,7 @@ def _trouble(row: Row, direction: Direction) -> list[str]:
         ("late", tally.late, "started over 1 ms after they were ready"),
     ):
         if count:
-            share = quantities.percent(count / max(tally.ios, 1))
+            share = words.percent(count / max(tally.ios, 1))
             lines += labelled(label, f"{count:,} ({share}) {text}", indent=" " * 4)
     return lines
 
@@ -216,9 +217,7 @@ def _powers(counts: list[int]) -> str:
     total = sum(counts)
     names = ["1" if power == 0 else f"{1 << power}-{(2 << power) - 1}" for power in range(len(counts))]
     shares = [
-        f"{name}: {quantities.percent(count / total)}"
-        for name, count in zip(names, counts, strict=True)
-        if count
+        f"{name}: {words.percent(count / total)}" for name, count in zip(names, counts, strict=True) if count
     ]
     return ", ".join(shares)
 
@@ -229,7 +228,7 @@ def _cost(row: Row) -> list[str]:
     system_ns = sum(worker.system_ns for worker in row.workers)
     lines = []
     if ios:
-        each = f"{quantities.duration(round(user_ns / ios))} user + {quantities.duration(round(system_ns / ios))}"
+        each = f"{words.duration(round(user_ns / ios))} user + {words.duration(round(system_ns / ios))}"
         apart = "; kernel threads not included" if _kernel_threads(row) else ""
         lines += labelled("CPU per I/O", f"{each} system{apart}")
     gap = row.loop_gap
@@ -271,8 +270,8 @@ def _worker(worker: WorkerResult) -> list[str]:
     return [
         worker.name,
         f"{seen}{' pinned' if worker.pinned else ''}" if seen else "-",
-        quantities.percent(worker.user_ns / span_ns),
-        quantities.percent(worker.system_ns / span_ns),
+        words.percent(worker.user_ns / span_ns),
+        words.percent(worker.system_ns / span_ns),
         f"{worker.voluntary_switches:,}",
         f"{worker.involuntary_switches:,}",
         f"{worker.migrations:,}",

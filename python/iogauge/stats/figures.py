@@ -9,7 +9,7 @@ Does not know a suite, an axis or a drive. Source: methods.md WP-1 (only the rea
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from iogauge.schema import Interval, Kind, RowResult, RunRecord
@@ -30,6 +30,8 @@ class StepFigures:
     duration_s: float
     ios: int
     iops: float
+    rate_Bps: float
+    """Of the reader alone."""
     whole: Histogram
     mean: Estimate | None
     quantiles: dict[float, Estimate | None]
@@ -77,6 +79,7 @@ def step_figures(
         duration_s=max((_seconds(row) for row in mine), default=0.0),
         ios=sum(tally.ios for tally in tallies),
         iops=sum(_rate(row, sum(tally.ios for tally in read.tallies([row]))) for row in rows),
+        rate_Bps=sum(_rate(row, sum(tally.bytes for tally in read.tallies([row]))) for row in rows),
         whole=sample.whole,
         mean=sample.mean(),
         quantiles={q: sample.quantile(q) for q in quantiles},
@@ -102,6 +105,23 @@ def _rate(row: RowResult, amount: int) -> float:
 def _device_mean(record: RunRecord) -> float | None:
     ios = sum(stat.read_ios for stat in record.device_stats)
     return sum(stat.read_ns for stat in record.device_stats) / ios if ios else None
+
+
+SATURATED = 0.95
+"""A place on an axis is enough where its rate has this share of the most."""
+
+
+def knee(rates: Mapping[float, float]) -> float | None:
+    """Return the least place whose rate has ``SATURATED`` of the most; ``None`` where fewer than two have any.
+
+    >>> knee({1: 100.0, 2: 190.0, 4: 240.0, 8: 250.0}), knee({1: 100.0})
+    (4, None)
+    """
+    found = {at: rate for at, rate in rates.items() if rate > 0}
+    if len(found) < 2:
+        return None
+    most = max(found.values())
+    return min(at for at, rate in found.items() if rate >= SATURATED * most)
 
 
 @dataclass(frozen=True)

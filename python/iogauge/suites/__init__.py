@@ -1,14 +1,32 @@
 """Published procedures, one module each: what to run, and what it shows.
 
-``SUITES`` is the one list of them. A suite of one's own is a module with the same names (``suite.Suite``).
+``SUITES`` is the one list of them. A suite of one's own is a subclass of ``suite.Suite``.
 """
 
 from __future__ import annotations
 
-from iogauge.suites import write_pressure
+from iogauge.errors import IogaugeError
 from iogauge.suites.judgement import Judgement, StepJudgement
+from iogauge.suites.mixed import Mixed
+from iogauge.suites.queue_depth import QueueDepth
+from iogauge.suites.reader_under_writers import ReaderUnderWriters
 from iogauge.suites.suite import Asked, Pace, Suite
+from iogauge.suites.transfer_size import TransferSize
+from iogauge.suites.write_pressure import WritePressure
 
-__all__ = ["SUITES", "Asked", "Judgement", "Pace", "StepJudgement", "Suite"]
+__all__ = ["SUITES", "Asked", "Judgement", "Pace", "StepJudgement", "Suite", "suite_named"]
 
-SUITES: dict[str, Suite] = {suite.NAME: suite for suite in (write_pressure,)}
+SUITES: dict[str, Suite] = {
+    suite.NAME: suite
+    for suite in (QueueDepth(), Mixed(), ReaderUnderWriters(), TransferSize(), WritePressure())
+}
+
+
+def suite_named(name: str) -> Suite:
+    """Return a suite by its name.
+
+    Raises IogaugeError: there is none.
+    """
+    if name not in SUITES:
+        raise IogaugeError(f"there is no suite {name!r}", hint=f"suites: {', '.join(SUITES)}")
+    return SUITES[name]

@@ -99,7 +99,8 @@ def conduct(review: Review, *, execute: Execute, watcher: Watcher, destroy: Coll
     plan = review.manifest.plan
     for step in plan.steps:
         if not review.has(step.id):
-            watcher.step(f"{step.at:g} {plan.axis.unit}", expected_s=_expected_s(step))
+            place = f"{step.at:g} {plan.axis.unit}"
+            watcher.step(f"{step.series}, {place}" if step.series else place, expected_s=_expected_s(step))
             _run(review, step, execute=execute, watcher=watcher, destroy=destroy)
     review.save_manifest(review.manifest.model_copy(update={"warnings": _shared_warnings(review)}))
 

@@ -36,6 +36,13 @@ class Judgement:
     steps: tuple[StepJudgement, ...]
     missing: tuple[str, ...]
 
+    def by_series(self) -> dict[str, tuple[StepJudgement, ...]]:
+        """Return the complete steps of each series, in the order of the plan."""
+        found: dict[str, tuple[StepJudgement, ...]] = {}
+        for step in self.steps:
+            found[step.plan.series] = (*found.get(step.plan.series, ()), step)
+        return found
+
     @property
     def growth(self) -> Ratio | None:
         """How many times the reader's mean latency grew from the least pressed step to the most pressed one.

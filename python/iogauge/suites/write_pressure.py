@@ -22,17 +22,22 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from iogauge.errors import IogaugeError
 from iogauge.schema import Axis, RunRecord, StepPlan, SuitePlan, TargetFacts
 from iogauge.stats.figures import step_figures
-from iogauge.store import Review
-from iogauge.suites.judgement import Judgement, judge_steps
-from iogauge.suites.suite import Asked, Pace, job_text, seed_of
+from iogauge.suites.suite import (
+    QUICK_PERCENTILES,
+    QUICK_RAMP_NS,
+    QUICK_RUNTIME_NS,
+    Asked,
+    Suite,
+    caveats,
+    job_text,
+    nothing_written,
+    seed_of,
+    time_text,
+)
 from iogauge.workload.numbers import size_text
 from iogauge.workload.patterns import file_text
-
-NAME = "write-pressure"
-TITLE = "Write pressure"
 
 READER = "reader"
 WRITER = "pressure"
@@ -41,78 +46,67 @@ WRITERS = 8
 PUBLISHED_MBps = range(100, 800, 100)
 PUBLISHED_RUNTIME_NS = 60 * 10**9
 PUBLISHED_PERCENTILES = "99:99.9:99.99:99.999:99.9999:99.99999:99.999999:99.9999999"
-QUANTILES = (0.5, 0.99, 0.999, 0.9999, 0.99999, 0.999999, 0.9999999, 0.99999999, 0.999999999)
 
-QUICK_PERCENTILES = "50:99:99.9:99.99"
-"""Seconds do not support more; what is not asked for is not warned about."""
-QUICK_RUNTIME_NS = 3 * 10**9
-QUICK_RAMP_NS = 500_000_000
 SEARCH_RUNTIME_NS = 2 * 10**9
 QUICK_STEPS = 8
 QUICK_SHARE = 0.95
 """Quick pressures stay below this share of what the search found: beyond, writers wait and the rate is not theirs."""
 
-_FILE_BYTES: dict[Pace, int] = {"quick": 1 << 30, "full": 16 << 30}
 _STEPS_OF_TEN = (1.0, 1.5, 2.0, 2.5, 3.0, 4.0, 5.0, 6.0, 8.0)
 
 
-def file_bytes(pace: Pace) -> int:
-    """Return how large a file to measure on, where the user does not say. A block device is used whole."""
-    return _FILE_BYTES[pace]
+class WritePressure(Suite):
+    """See the module's text."""
 
+    NAME = "write-pressure"
+    TITLE = "Write pressure"
+    QUANTILES = (0.5, 0.99, 0.999, 0.9999, 0.99999, 0.999999, 0.9999999, 0.99999999, 0.999999999)
 
-def plan(asked: Asked) -> SuitePlan:
-    """Read latency at QD1 while eight writers push harder and harder.
+    def plan(self, asked: Asked) -> SuitePlan:
+        """Read latency at QD1 while eight writers push harder and harder.
 
-    Source: methods.md WP-1. ``full`` gives the seven published steps; ``quick`` a search, and ``refine`` the steps.
-    """
-    full = asked.pace == "full"
-    empty = SuitePlan(
-        suite=NAME,
-        title=TITLE,
-        source="methods.md WP-1 to WP-3",
-        axis=Axis(name="write pressure", unit="MB/s"),
-        reader=READER,
-        pressure=WRITER,
-        steps=(),
-        size_bytes=asked.size_bytes or (file_bytes(asked.pace) if asked.target.kind == "file" else None),
-        runtime_ns=asked.runtime_ns or (PUBLISHED_RUNTIME_NS if full else QUICK_RUNTIME_NS),
-        ramp_ns=0 if full else QUICK_RAMP_NS,
-        notes=tuple(_notes(asked)),
-    )
-    load = _Load.of(empty, asked.target, seed=asked.seed)
-    if full:
-        published = [load.step(at, rate=f"{at * 1000 // WRITERS}k") for at in PUBLISHED_MBps]
-        return empty.model_copy(update={"steps": tuple(published)})
-    search = replace(load, runtime_ns=SEARCH_RUNTIME_NS).step(0, rate="", step_id="search")
-    return empty.model_copy(update={"search": search})
-
-
-def refine(plan: SuitePlan, found: RunRecord, *, target: TargetFacts, seed: int) -> SuitePlan:
-    """Return the quick plan with its steps, spread evenly from no pressure to almost what the search achieved.
-
-    Raises:
-        IogaugeError: nothing was written during the search.
-    """
-    limit_Bps = step_figures(found, (), reader=READER, pressure=WRITER).pressure_Bps
-    if limit_Bps <= 0:
-        raise IogaugeError(
-            "no write completed during the search for what the target takes",
-            hint="try the target with a plain job first: iogauge run --name=w --rw=randwrite --bs=8k --direct=1 ...",
+        Source: methods.md WP-1. ``full`` gives the seven published steps; ``quick`` a search, and ``refine`` the steps.
+        """
+        full = asked.pace == "full"
+        empty = SuitePlan(
+            suite=self.NAME,
+            title=self.TITLE,
+            source="methods.md WP-1 to WP-3",
+            axis=Axis(name="write pressure", unit="MB/s"),
+            reader=READER,
+            pressure=WRITER,
+            steps=(),
+            size_bytes=self.size_bytes(asked),
+            runtime_ns=asked.runtime_ns or (PUBLISHED_RUNTIME_NS if full else QUICK_RUNTIME_NS),
+            ramp_ns=0 if full else QUICK_RAMP_NS,
+            notes=tuple(_notes(asked)),
         )
-    load = _Load.of(plan, target, seed=seed)
-    pressed = [load.step(at, rate=f"{round(at * 10**6 / WRITERS)}") for at in pressures_MBps(limit_Bps / 1e6)]
-    note = (
-        f"Steps are scaled to a search of {SEARCH_RUNTIME_NS / 1e9:.0f} s in which the target took "
-        f"{limit_Bps / 1e6:.4g} MB/s of writes. Where a cache absorbs writes at first, it takes less for longer."
-    )
-    steps = (load.step(0, rate=None), *pressed)
-    return plan.model_copy(update={"steps": steps, "notes": (*plan.notes, note)})
+        load = _Load.of(empty, asked.target, seed=asked.seed)
+        if full:
+            published = [load.step(at, rate=f"{at * 1000 // WRITERS}k") for at in PUBLISHED_MBps]
+            return empty.model_copy(update={"steps": tuple(published)})
+        search = replace(load, runtime_ns=SEARCH_RUNTIME_NS).step(0, rate="", step_id="search")
+        return empty.model_copy(update={"search": search})
 
+    def refine(self, plan: SuitePlan, found: RunRecord, *, target: TargetFacts, seed: int) -> SuitePlan:
+        """Return the quick plan with its steps, spread evenly from no pressure to almost what the search achieved.
 
-def judge(review: Review) -> Judgement:
-    """Return the reader's latency in every complete step, beside the pressure asked and achieved."""
-    return judge_steps(review, quantiles=QUANTILES)
+        Raises:
+            IogaugeError: nothing was written during the search.
+        """
+        limit_Bps = step_figures(found, (), reader=READER, pressure=WRITER).pressure_Bps
+        if limit_Bps <= 0:
+            raise nothing_written(bs="8k")
+        load = _Load.of(plan, target, seed=seed)
+        pressed = [
+            load.step(at, rate=f"{round(at * 10**6 / WRITERS)}") for at in pressures_MBps(limit_Bps / 1e6)
+        ]
+        note = (
+            f"Steps are scaled to a search of {SEARCH_RUNTIME_NS / 1e9:.0f} s in which the target took "
+            f"{limit_Bps / 1e6:.4g} MB/s of writes. Where a cache absorbs writes at first, it takes less for longer."
+        )
+        steps = (load.step(0, rate=None), *pressed)
+        return plan.model_copy(update={"steps": steps, "notes": (*plan.notes, note)})
 
 
 def pressures_MBps(limit_MBps: float) -> list[float]:
@@ -172,8 +166,8 @@ class _Load:
             "refill_buffers": 1,
             "gtod_reduce": 0,
             "time_based": 1,
-            "runtime": _time(self.runtime_ns),
-            "ramp_time": _time(self.ramp_ns) if self.ramp_ns else None,
+            "runtime": time_text(self.runtime_ns),
+            "ramp_time": time_text(self.ramp_ns) if self.ramp_ns else None,
             "log_avg_msec": 500,
             "percentile_list": self.percentiles,
         }
@@ -195,23 +189,9 @@ class _Load:
         )
 
 
-def _time(time_ns: int) -> str:
-    """Return a time as fio writes it, in the largest unit that keeps it whole; fio knows none below 1 us."""
-    for unit_ns, suffix in ((10**9, ""), (10**6, "ms")):
-        if time_ns % unit_ns == 0:
-            return f"{time_ns // unit_ns}{suffix}"
-    return f"{-(-time_ns // 1000)}us"
-
-
 def _notes(asked: Asked) -> Iterator[str]:
     if asked.pace == "full":
         yield "Labels are the published ones: 500 stands for 8 x 62,500 KiB/s, which is 512 MB/s."
         if asked.runtime_ns and asked.runtime_ns != PUBLISHED_RUNTIME_NS:
             yield f"Steps run for {asked.runtime_ns / 1e9:g} s instead of the published 60 s."
-    if asked.target.kind == "block":
-        yield "The drive is measured as it was found: the procedure has no preconditioning."
-    if asked.target.kind == "file":
-        yield "The target is a file: the file system's part is measured with the drive's."
-    if asked.target.modelled:
-        made_of = asked.target.modelled
-        yield f"A drive model in virtual time, not a drive: {made_of.drive} behind {made_of.machine_title}."
+    yield from caveats(asked.target)

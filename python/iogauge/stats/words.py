@@ -105,6 +105,16 @@ def percent(share: float) -> str:
     return "<0.1 %" if 0 < share < 0.0005 else f"{100 * share:.1f} %"
 
 
+def times(value: float, low: float | None, high: float | None) -> str:
+    """Return how many times one figure is another, with the 95 % interval where it is bounded.
+
+    >>> times(4.123, 3.98, 4.3), times(887.44, 848.5, None)
+    ('4.123 times (95 %: 3.980 to 4.300)', '887.4 times')
+    """
+    between = "" if low is None or high is None else f" (95 %: {figure(low)} to {figure(high)})"
+    return f"{figure(value)} times{between}"
+
+
 def counted(number: int, noun: str) -> str:
     """Return a count and its noun, which forms its plural with an s.
 

@@ -1,0 +1,101 @@
+"""Queue depth: how rate and latency grow as one thread keeps more and more requests in flight.
+
+The single-thread sweeps of the reviews of late 2017: one asynchronous thread, 4 KiB at random and 128 KiB in order,
+reads and then writes, from depth 1 to 64. A drive of low latency reaches its rate at a depth of a few; flash needs many
+times that, and there one thread's CPU may be what ends it: the generator's own ceiling stands beside every result.
+
+Requests go in one by one (``iodepth_batch=1``), as fio of that time did by default: gathered into larger calls, one
+thread's ceiling is higher, and the knee another.
+
+Caveats. The reviews do not say which depths they ran, nor for how long: at full pace these are twelve depths of a
+minute each. All reads come before all writes, so that what is written does not change what is read; on flash the
+writes find the drive as the reads left it, not in steady state.
+
+Source: methods.md QD-1 to QD-4 (AnandTech's review of the P4800X 750 GB).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from iogauge.schema import Axis, StepPlan, SuitePlan
+from iogauge.stats import words
+from iogauge.stats.figures import SATURATED, knee
+from iogauge.suites.judgement import Judgement
+from iogauge.suites.suite import QUICK_RAMP_NS, QUICK_RUNTIME_NS, Asked, Common, Pace, Suite, caveats
+
+JOB = "load"
+DEPTHS: dict[Pace, tuple[int, ...]] = {
+    "quick": (1, 2, 4, 8, 16, 32, 64),
+    "full": (1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64),
+}
+FULL_RUNTIME_NS = 60 * 10**9
+QUICK_RUNTIME_SHARE = 3
+"""There are four sweeps: each quick step runs for a third of what other suites' do."""
+
+
+@dataclass(frozen=True)
+class Sweep:
+    """One load of the suite."""
+
+    series: str
+    key: str
+    rw: str
+    bs: str
+
+
+SWEEPS = (
+    Sweep("4 KiB random reads", "randread-4k", "randread", "4k"),
+    Sweep("128 KiB sequential reads", "read-128k", "read", "128k"),
+    Sweep("4 KiB random writes", "randwrite-4k", "randwrite", "4k"),
+    Sweep("128 KiB sequential writes", "write-128k", "write", "128k"),
+)
+
+
+class QueueDepth(Suite):
+    """See the module's text."""
+
+    NAME = "queue-depth"
+    TITLE = "Queue depth"
+
+    def plan(self, asked: Asked) -> SuitePlan:
+        """Rate and latency of one thread against its queue depth, in four loads.
+
+        Source: methods.md QD-1 to QD-4.
+        """
+        full = asked.pace == "full"
+        quick_ns = QUICK_RUNTIME_NS // QUICK_RUNTIME_SHARE
+        empty = SuitePlan(
+            suite=self.NAME,
+            title=self.TITLE,
+            source="methods.md QD-1 to QD-4",
+            axis=Axis(name="queue depth", unit="in flight"),
+            reader=JOB,
+            judged="I/O",
+            pressure=None,
+            steps=(),
+            size_bytes=self.size_bytes(asked),
+            runtime_ns=asked.runtime_ns or (FULL_RUNTIME_NS if full else quick_ns),
+            ramp_ns=QUICK_RAMP_NS // (1 if full else 2),
+            notes=tuple(caveats(asked.target)),
+        )
+        load = Common.of(empty, asked.target, seed=asked.seed)
+        return empty.model_copy(update={"steps": tuple(_steps(load, DEPTHS[asked.pace]))})
+
+    def findings(self, judgement: Judgement, /) -> tuple[str, ...]:
+        """Return where each sweep's rate stops growing."""
+        said = []
+        for series, steps in judgement.by_series().items():
+            rates = {step.plan.at: step.figures.rate_Bps for step in steps}
+            if (enough := knee(rates)) is not None:
+                most = words.bandwidth(max(rates.values()))
+                said.append(f"{series}: {most} at most; depth {enough:g} reaches {100 * SATURATED:g} % of it")
+        return tuple(said)
+
+
+def _steps(load: Common, depths: tuple[int, ...]) -> Iterator[StepPlan]:
+    for sweep in SWEEPS:
+        for depth in depths:
+            jobs = {JOB: {"rw": sweep.rw, "iodepth": depth, "iodepth_batch": 1}}
+            yield load.step(f"{sweep.key}-qd{depth}", depth, jobs, series=sweep.series, bs=sweep.bs)

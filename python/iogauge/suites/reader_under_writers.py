@@ -1,0 +1,175 @@
+"""A reader under writers: how long one reader waits as writers come in, one after the other, until the drive is full.
+
+The procedure of the reviews of 2017, after what ad servers ask of a drive: one thread reads 4 KiB at random and at
+depth 1; beside it come threads that write 4 KiB at depth 1, each at 100 MB/s, until the drive no longer keeps up. A
+drive of low latency takes 2 GB/s so and reads five times as slowly then; flash takes less and reads ten times as
+slowly.
+
+**The stop rule.** A drive keeps up as long as the writers get ``KEPT`` of what they ask for. A search, one writer alone
+and then many that nothing limits, finds about what it takes; steps go to the first beyond that, and the judgement, not
+the search, says where the drive stopped keeping up.
+
+Caveats. 100 MB/s of 4 KiB at depth 1 is a write every 41 us: where the search shows that one writer cannot do that,
+or that the drive takes far less in all, each writes at a rounder, lower rate, and the notes say so. Every writer is a
+thread: with more writers than CPUs the generator is part of what is measured, and its warnings say when.
+
+Source: methods.md ACT-1 (AnandTech's review of the P4800X).
+"""
+
+from __future__ import annotations
+
+import math
+from itertools import takewhile
+
+from iogauge.schema import Axis, RunRecord, StepPlan, SuitePlan, TargetFacts
+from iogauge.stats import words
+from iogauge.stats.figures import ratio, step_figures
+from iogauge.suites.judgement import Judgement, StepJudgement
+from iogauge.suites.suite import (
+    QUICK_RAMP_NS,
+    QUICK_RUNTIME_NS,
+    Asked,
+    Common,
+    Pace,
+    Suite,
+    caveats,
+    nothing_written,
+)
+
+READER = "reader"
+WRITER = "writer"
+ALONE = "alone"
+"""The one of the search that nothing presses on."""
+WRITER_Bps = 100 * 10**6
+"""What each writer asks for, where the target allows it."""
+SEARCHERS = 16
+"""Writers of the search: more than the 2 GB/s of the fastest published drive need at depth 1."""
+SEARCH_RUNTIME_NS = 2 * 10**9
+KEPT = 0.99
+"""A drive keeps up as long as writers get this share of what they ask for."""
+MOST_STEPS: dict[Pace, int] = {"quick": 8, "full": 32}
+"""Steps but for the first."""
+FEWEST = 5
+"""Writers that a target takes at least: below that they ask for less each, so that there is something to see."""
+OF_ALONE = 0.8
+"""A writer asks for no more than this share of what one alone can do."""
+FULL_RUNTIME_NS = 60 * 10**9
+
+
+class ReaderUnderWriters(Suite):
+    """See the module's text."""
+
+    NAME = "reader-under-writers"
+    TITLE = "A reader under writers"
+
+    def plan(self, asked: Asked) -> SuitePlan:
+        """Read latency at depth 1 while writers at depth 1 come in one by one.
+
+        Source: methods.md ACT-1. The search gives the steps.
+        """
+        full = asked.pace == "full"
+        empty = SuitePlan(
+            suite=self.NAME,
+            title=self.TITLE,
+            source="methods.md ACT-1",
+            axis=Axis(name="write pressure", unit="MB/s"),
+            reader=READER,
+            pressure=WRITER,
+            steps=(),
+            size_bytes=self.size_bytes(asked),
+            runtime_ns=asked.runtime_ns or (FULL_RUNTIME_NS if full else QUICK_RUNTIME_NS),
+            ramp_ns=QUICK_RAMP_NS,
+            notes=tuple(caveats(asked.target)),
+        )
+        searched = empty.model_copy(update={"runtime_ns": SEARCH_RUNTIME_NS})
+        jobs: dict[str, dict[str, object]] = {
+            ALONE: {"rw": "randwrite"},
+            WRITER: {"stonewall": 1, "rw": "randwrite", "numjobs": SEARCHERS},
+            READER: {"new_group": 1, "rw": "randread"},
+        }
+        load = Common.of(searched, asked.target, seed=asked.seed)
+        return empty.model_copy(
+            update={"search": load.step(f"{self.NAME}-search", 0, jobs, bs="4k", iodepth=1)}
+        )
+
+    def refine(self, plan: SuitePlan, found: RunRecord, *, target: TargetFacts, seed: int) -> SuitePlan:
+        """Return the plan with its steps: no writer, one, two, and so on to the first that must be too many.
+
+        Raises IogaugeError: nothing was written during the search.
+        """
+        limit_Bps = step_figures(found, (), reader=READER, pressure=WRITER).pressure_Bps
+        if limit_Bps <= 0:
+            raise nothing_written(bs="4k")
+        pace: Pace = "full" if plan.runtime_ns >= FULL_RUNTIME_NS else "quick"
+        alone_Bps = step_figures(found, (), reader=ALONE, pressure=None).rate_Bps
+        each_Bps, writers = writers_for(limit_Bps, alone_Bps, most=MOST_STEPS[pace])
+        load = Common.of(plan, target, seed=seed)
+        steps = [_step(load, many, rate_Bps=each_Bps) for many in writers]
+        note = (
+            f"Each writer asks for {words.bandwidth(each_Bps)}"
+            + ("" if each_Bps == WRITER_Bps else ", scaled to this target; the published step is 100 MB/s")
+            + f". A search of {SEARCH_RUNTIME_NS / 1e9:.0f} s with {SEARCHERS} writers wrote "
+            f"{words.bandwidth(limit_Bps)}. The target keeps up as long as writers get {100 * KEPT:g} % of what "
+            "they ask for."
+        )
+        return plan.model_copy(update={"steps": tuple(steps), "notes": (*plan.notes, note)})
+
+    def findings(self, judgement: Judgement, /) -> tuple[str, ...]:
+        """Return with how much the drive keeps up, and how much slower its reads are then."""
+        measured = [step for step in judgement.steps if step.figures.mean is not None]
+        if not measured or measured[0].asked_Bps:
+            return ()
+        alone, *pressed = measured
+        held = list(takewhile(kept, pressed))
+        if not held:
+            return ("it keeps up with none of the writers that were tried",) if pressed else ()
+        most = held[-1]
+        assert most.figures.mean is not None
+        assert alone.figures.mean is not None
+        slower = ratio(most.figures.mean, alone.figures.mean)
+        kept_up = (
+            f"it keeps up with {words.bandwidth(most.achieved_Bps)} of such writes, and a read then takes "
+            f"{words.times(slower.value, slower.low, slower.high)} as long as one alone"
+        )
+        if held == pressed:
+            return (kept_up, "it kept up in every step: where that ends was not reached")
+        return (kept_up,)
+
+
+def _step(load: Common, writers: int, *, rate_Bps: int) -> StepPlan:
+    writer: dict[str, object] = {"rw": "randwrite", "numjobs": writers, "rate": f",{rate_Bps}"}
+    reader: dict[str, object] = {"new_group": 1, "rw": "randread"}
+    jobs = {WRITER: writer, READER: reader} if writers else {READER: reader}
+    return load.step(f"{WRITER}s-{writers}", writers * rate_Bps / 1e6, jobs, bs="4k", iodepth=1)
+
+
+def writers_for(limit_Bps: float, alone_Bps: float, *, most: int) -> tuple[int, tuple[int, ...]]:
+    """Return what each writer asks for, bytes a second, and how many there are in each step.
+
+    The last step is the first that must be too many: more than ``limit_Bps``. Where that takes more steps than
+    ``most``, as many writers come in at a time as it needs.
+
+    >>> writers_for(620e6, 400e6, most=32)
+    (100000000, (0, 1, 2, 3, 4, 5, 6, 7))
+    >>> writers_for(2.03e9, 400e6, most=8)
+    (100000000, (0, 3, 6, 9, 12, 15, 18, 21))
+    >>> writers_for(30e6, 20e6, most=8)
+    (5000000, (0, 1, 2, 3, 4, 5, 6, 7))
+    """
+    each_Bps = WRITER_Bps
+    if limit_Bps < FEWEST * each_Bps or alone_Bps * OF_ALONE < each_Bps:
+        each_Bps = _round(min(limit_Bps / FEWEST, alone_Bps * OF_ALONE, each_Bps))
+    last = math.floor(limit_Bps / each_Bps) + 1
+    stride = math.ceil(last / most)
+    return each_Bps, (*range(0, last, stride), last)
+
+
+def _round(value: float) -> int:
+    """The greatest of 1, 2 and 5 times powers of ten that is not above, at least 1."""
+    power: int = 10 ** math.floor(math.log10(max(value, 1)))
+    return max(step * power for step in (1, 2, 5) if step * power <= max(value, 1))
+
+
+def kept(step: StepJudgement) -> bool:
+    """Return whether the drive kept up with a step's writers."""
+    return step.achieved_Bps >= KEPT * step.asked_Bps

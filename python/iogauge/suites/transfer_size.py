@@ -1,0 +1,128 @@
+"""Transfer size: what a drive does with requests of 512 bytes to a megabyte, and what it costs to miss its blocks.
+
+The reviews of 2017 link to such a page without showing it, and Intel's guide warns that what is smaller than 4 KiB or
+not aligned to it is slower. One asynchronous thread, at random, at depth 1 and 32, reads and then writes; each three
+times: aligned to the request's own size, and shifted by 512 bytes and by 2 KiB.
+
+Caveats. Sizes and depths are ours, since nothing is published of them. What the target's logical blocks do not allow is
+left out, and the notes say so. Writes of less than a drive's own block make it read first, so that they take longer
+and wear it more than their size tells.
+
+Source: methods.md SIZE and LAT-1 (AnandTech's review of the P4800X 750 GB; Intel's evaluation guide).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from itertools import product
+
+from iogauge.schema import Axis, StepPlan, SuitePlan
+from iogauge.stats import words
+from iogauge.stats.figures import ratio
+from iogauge.suites.judgement import Judgement
+from iogauge.suites.suite import QUICK_RAMP_NS, QUICK_RUNTIME_NS, Asked, Common, Pace, Suite, caveats
+
+JOB = "load"
+KIB = 1 << 10
+SIZES: dict[Pace, tuple[int, ...]] = {
+    "quick": (512, 4 * KIB, 16 * KIB, 64 * KIB, 256 * KIB, 1024 * KIB),
+    "full": tuple(512 << doubling for doubling in range(12)),
+}
+"""Bytes of a request."""
+DEPTHS = (1, 32)
+SHIFTS = (0, 512, 2 * KIB)
+"""Bytes by which every request misses its own alignment."""
+FULL_RUNTIME_NS = 30 * 10**9
+QUICK_RUNTIME_SHARE = 6
+"""There are twelve sweeps: each quick step runs for a sixth of what other suites' do."""
+
+
+@dataclass(frozen=True)
+class Sweep:
+    """One load of the suite."""
+
+    rw: str
+    depth: int
+    shift: int
+
+    @property
+    def series(self) -> str:
+        """As a reader names it."""
+        way = "reads" if self.rw == "randread" else "writes"
+        shifted = f"shifted by {words.block(self.shift)}" if self.shift else "aligned"
+        return f"{way}, depth {self.depth}, {shifted}"
+
+    @property
+    def key(self) -> str:
+        """As a step's name has it."""
+        return f"{self.rw}-qd{self.depth}-shift{self.shift}"
+
+
+SWEEPS = tuple(Sweep(*each) for each in product(("randread", "randwrite"), DEPTHS, SHIFTS))
+
+
+class TransferSize(Suite):
+    """See the module's text."""
+
+    NAME = "transfer-size"
+    TITLE = "Transfer size"
+
+    def plan(self, asked: Asked) -> SuitePlan:
+        """Rate and latency against the size of a request, aligned and not.
+
+        Source: methods.md SIZE, LAT-1.
+        """
+        full = asked.pace == "full"
+        block = asked.target.logical_block_bytes or 512
+        empty = SuitePlan(
+            suite=self.NAME,
+            title=self.TITLE,
+            source="methods.md SIZE, LAT-1",
+            axis=Axis(name="transfer size", unit="KiB"),
+            reader=JOB,
+            judged="I/O",
+            pressure=None,
+            steps=(),
+            size_bytes=self.size_bytes(asked),
+            runtime_ns=asked.runtime_ns
+            or (FULL_RUNTIME_NS if full else QUICK_RUNTIME_NS // QUICK_RUNTIME_SHARE),
+            ramp_ns=QUICK_RAMP_NS // (1 if full else 2),
+            notes=(*caveats(asked.target), *_notes(block)),
+        )
+        load = Common.of(empty, asked.target, seed=asked.seed)
+        return empty.model_copy(update={"steps": tuple(_steps(load, SIZES[asked.pace], block))})
+
+    def findings(self, judgement: Judgement, /) -> tuple[str, ...]:
+        """Return what a shift costs 4 KiB at depth 1."""
+        found = {
+            step.plan.series: step.figures.mean
+            for step in judgement.steps
+            if step.plan.at == 4 and step.figures.mean is not None
+        }
+        said = []
+        for sweep in SWEEPS:
+            aligned, shifted = found.get(replace(sweep, shift=0).series), found.get(sweep.series)
+            if sweep.depth == 1 and sweep.shift and aligned and shifted:
+                slower = ratio(shifted, aligned)
+                times = words.times(slower.value, slower.low, slower.high)
+                said.append(f"4 KiB {sweep.series}: {times} as long as aligned")
+        return tuple(said)
+
+
+def _steps(load: Common, sizes: tuple[int, ...], block: int) -> Iterator[StepPlan]:
+    for sweep in SWEEPS:
+        for size in sizes:
+            if size % block == 0 and sweep.shift % block == 0:
+                options: dict[str, object] = {
+                    "rw": sweep.rw,
+                    "iodepth": sweep.depth,
+                    "offset": sweep.shift or None,
+                }
+                step_id = f"{sweep.key}-{size}"
+                yield load.step(step_id, size / KIB, {JOB: options}, series=sweep.series, bs=size)
+
+
+def _notes(block: int) -> Iterator[str]:
+    if block > SHIFTS[1]:
+        yield f"The target's logical blocks are {words.block(block)}: smaller requests and shifts are left out."

@@ -1,0 +1,193 @@
+"""The suites of the reviews of 2017: what they plan, what they conclude, and whole reviews of drive models by them."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from iogauge import workload
+from iogauge.cli import main
+from iogauge.report.html import Report
+from iogauge.schema import Job, StepPlan, SuitePlan
+from iogauge.stats.figures import knee
+from iogauge.suites import SUITES, Asked, Pace
+from iogauge.suites.reader_under_writers import FEWEST, WRITER_Bps, writers_for
+from tests import builders
+
+SWEEPS = ("queue-depth", "mixed", "reader-under-writers")
+
+
+def planned(suite: str, pace: Pace = "full", **asked: int) -> SuitePlan:
+    target = builders.target("/dev/nvme0n1", kind="block")
+    return SUITES[suite].plan(Asked(target=target, pace=pace, **{"seed": 1, **asked}))
+
+
+def jobs(step: StepPlan) -> dict[str, Job]:
+    """The step's jobs by name, as the parser of every other job file reads them."""
+    return {job.name: job for job in workload.parse(step.job_file, source=step.id).jobs}
+
+
+@pytest.mark.parametrize("suite", SUITES)
+@pytest.mark.parametrize("pace", ["quick", "full"])
+def test_every_step_is_a_job_file_with_the_job_that_is_judged(suite: str, pace: Pace) -> None:
+    plan = planned(suite, pace)
+    steps = [*plan.steps, *([plan.search] if plan.search else [])]
+    assert steps
+    assert len({step.id for step in steps}) == len({step.seed for step in steps}) == len(steps)
+    for step in steps:
+        assert plan.reader in jobs(step)
+        assert all(job.direct and job.time_based for job in jobs(step).values())
+
+
+def test_mixed_goes_from_reads_to_writes_with_sixteen_in_flight() -> None:
+    steps = planned("mixed").steps
+    assert [step.at for step in steps] == list(range(100, -1, -10))
+    for step in steps:
+        job = jobs(step)["mix"]
+        assert (job.numjobs, job.iodepth, job.rwmix_read_percent) == (4, 4, step.at)
+        assert job.bs.read.minimum_bytes == job.bs.write.minimum_bytes == 4096
+        assert job.runtime_ns == 60 * 10**9
+
+
+def test_queue_depth_is_one_thread_and_reads_come_first() -> None:
+    steps = planned("queue-depth").steps
+    found = [(jobs(step)["load"].rw.value, jobs(step)["load"].bs.read.minimum_bytes) for step in steps]
+    assert list(dict.fromkeys(found)) == [
+        ("randread", 4096),
+        ("read", 131_072),
+        ("randwrite", 4096),
+        ("write", 131_072),
+    ]
+    for step in steps:
+        job = jobs(step)["load"]
+        assert (job.numjobs, job.iodepth, job.iodepth_batch) == (1, step.at, 1)
+    assert {step.at for step in steps if step.series == "4 KiB random reads"} >= {1, 2, 4, 8, 16, 32, 64}
+
+
+def test_writers_come_in_until_there_must_be_too_many() -> None:
+    plan = planned("reader-under-writers")
+    assert plan.search is not None
+    searched = jobs(plan.search)
+    # One alone, and then many that nothing limits.
+    assert searched["writer"].stonewall
+    assert all(searched[name].rate_Bps.write == 0 for name in ("alone", "writer"))
+    for limit_Bps, alone_Bps in ((2.03e9, 400e6), (620e6, 90e6), (30e6, 20e6), (1e6, 3e5), (900.0, 700.0)):
+        for most in (8, 32):
+            each_Bps, writers = writers_for(limit_Bps, alone_Bps, most=most)
+            assert 1 <= each_Bps <= WRITER_Bps
+            assert writers[0] == 0
+            assert list(writers) == sorted(set(writers))
+            assert writers[-2] * each_Bps <= limit_Bps < writers[-1] * each_Bps
+            assert len(writers) <= most + 1
+            assert each_Bps <= alone_Bps
+            assert limit_Bps < 1000 or writers[-1] > FEWEST
+
+
+def test_a_knee_is_the_least_place_with_nearly_the_most() -> None:
+    assert knee({1: 100.0, 2: 190.0, 4: 237.0, 8: 238.0, 16: 250.0}) == 8
+    assert knee({4: 250.0, 1: 249.0}) == 1
+    assert knee({1: 100.0}) is None
+    assert knee({1: 0.0, 2: 0.0}) is None
+
+
+def test_what_the_target_s_blocks_do_not_allow_is_left_out_and_said() -> None:
+    target = builders.target("/dev/nvme0n1", kind="block").model_copy(update={"logical_block_bytes": 4096})
+    plan = SUITES["transfer-size"].plan(Asked(target=target, pace="full", seed=1))
+    assert min(step.at for step in plan.steps) == 4
+    assert all(job.offset.size_bytes == 0 for step in plan.steps for job in jobs(step).values())
+    assert any("smaller requests and shifts are left out" in note for note in plan.notes)
+    whole = planned("transfer-size")
+    assert {step.at for step in whole.steps} == {0.5 * 2**doubling for doubling in range(12)}
+    shifts = {job.offset.size_bytes for step in whole.steps for job in jobs(step).values()}
+    assert shifts == {0, 512, 2048}
+
+
+def test_what_a_shift_costs_is_found(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    asked = ["review", "model:p4800x", "--suite=transfer-size", "--runtime=20ms", "--seed=1"]
+    assert main([*asked, f"--output={tmp_path}/sizes"]) == 0
+    found = shown(tmp_path / "sizes", capsys)["findings"]
+    assert isinstance(found, list)
+    assert [each.split(":")[0] for each in found] == [
+        f"4 KiB {way}, depth 1, shifted by {shift}"
+        for way in ("reads", "writes")
+        for shift in ("512 B", "2 KiB")
+    ]
+
+
+@pytest.fixture(scope="module")
+def reviews(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A short review by each suite, of the two drives that everybody compares."""
+    place = tmp_path_factory.mktemp("reviews")
+    for suite in SWEEPS:
+        for drive in ("p4800x", "p3700"):
+            asked = ["review", f"model:{drive}", "--suite", suite, "--runtime=200ms", "--seed=1"]
+            assert main([*asked, f"--output={place}/{suite}-{drive}"]) == 0
+    return place
+
+
+def shown(review: Path, capsys: pytest.CaptureFixture[str]) -> dict[str, object]:
+    capsys.readouterr()
+    assert main(["review", "--resume", str(review), "--json"]) == 0
+    found: dict[str, object] = json.loads(capsys.readouterr().out)
+    return found
+
+
+def test_queue_depth_finds_the_published_knees(reviews: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    optane, flash = (
+        shown(reviews / f"queue-depth-{drive}", capsys)["findings"] for drive in ("p4800x", "p3700")
+    )
+    assert isinstance(optane, list)
+    assert isinstance(flash, list)
+    assert optane[0].endswith("depth 4 reaches 95 % of it")
+    assert flash[0].endswith("depth 32 reaches 95 % of it")
+    assert [each.split(":")[0] for each in optane] == [
+        "4 KiB random reads",
+        "128 KiB sequential reads",
+        "4 KiB random writes",
+        "128 KiB sequential writes",
+    ]
+
+
+def test_mixed_finds_the_bathtub(reviews: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (finding,) = shown(reviews / "mixed-p4800x", capsys)["findings"]  # type: ignore[misc]
+    assert finding.startswith("most at 100 % reads")
+    assert "least at 40 %" in finding or "least at 50 %" in finding
+
+
+def test_a_reader_under_writers_finds_where_the_drive_stops_keeping_up(
+    reviews: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    optane, flash = (
+        shown(reviews / f"reader-under-writers-{drive}", capsys) for drive in ("p4800x", "p3700")
+    )
+    assert "it keeps up with 1,800 MB/s" in optane["findings"][0]  # type: ignore[index]
+    assert "it keeps up with 400.0 MB/s" in flash["findings"][0]  # type: ignore[index]
+    last = optane["steps"][-1]  # type: ignore[index]
+    assert last["achieved_Bps"] < 0.99 * last["asked_Bps"]
+
+
+@pytest.mark.parametrize("suite", SWEEPS)
+def test_two_drives_are_one_report(suite: str, reviews: Path, tmp_path: Path) -> None:
+    both = [reviews / f"{suite}-{drive}" for drive in ("p4800x", "p3700")]
+    report = Report.of(both, findings=lambda _review: ("it is so",))
+    page = report.page()
+    assert page.count("It is so.") == 2
+    assert len(report.along) == (4 if suite == "queue-depth" else 1)
+    for chart in report.along:
+        assert {row["drive"] for row in chart.table.records()} == {drive.label for drive in report.drives}
+        assert f'data-chart="{chart.name}"' in page
+    assert (
+        main(["report", *map(str, both), f"--output={tmp_path}/report.html", f"--export={tmp_path}/charts"])
+        == 0
+    )
+    for chart in report.along:
+        assert "<path" in (tmp_path / "charts" / f"{chart.name}-p99.svg").read_text()
+
+
+def test_directions_of_a_mix_are_judged_together(reviews: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    steps = shown(reviews / "mixed-p4800x", capsys)["steps"]
+    totals = {step["at"]: step["ios"] for step in steps}  # type: ignore[attr-defined]
+
+    assert all(totals[share] > 0.5 * totals[100] for share in (50, 0))
