@@ -39,7 +39,7 @@ def table(judgement: Judgement, manifest: Manifest, *, findings: Sequence[str]) 
         grown = words.times(growth.value, growth.low, growth.high)
         lines.append(f"mean read latency under most pressure is {grown} that under least")
     lines += findings
-    if any("95 %" in line for line in lines) and any(
+    if any("(95 %:" in line for line in lines) and any(
         step.figures.mean and not step.figures.mean.dependence for step in judgement.steps
     ):
         lines.append(
