@@ -37,6 +37,7 @@ def new_manifest(
     pace: Pace = "quick",
     state: State = "as-is",
     repeats: int = 1,
+    until_supported: float | None = None,
     size_bytes: int | None = None,
     runtime_ns: int | None = None,
 ) -> Manifest:
@@ -46,6 +47,7 @@ def new_manifest(
         suites: in the order in which they are conducted.
         targets: what each is conducted on; a suite that takes them together, on all at once.
         seed: every step's is derived from it. At least 0.
+        until_supported: the quantile that steps are made longer for; None: they are as long as planned.
         size_bytes: how much of each target to use; None: each suite's own choice. Positive.
         runtime_ns: measured part of a step; None: each suite's own choice. Positive.
 
@@ -68,6 +70,7 @@ def new_manifest(
         pace=pace,
         repeats=repeats,
         state=state,
+        until_supported=until_supported,
         plans=tuple(plans),
         targets=tuple(targets),
         machine=machine,
