@@ -65,10 +65,11 @@ class Sample:
     def __init__(
         self, intervals: Sequence[Histogram], *, whole: Histogram | None = None, seed: int = 0
     ) -> None:
-        self.whole = Histogram.merge(intervals) if whole is None else whole
+        merged = Histogram.merge(intervals)
+        self.whole = merged if whole is None else whole
         filled = sum(1 for interval in intervals if interval.count)
         self.dependence = filled >= FEWEST_BLOCKS
-        self._course = _Course(intervals, seed) if self.dependence else None
+        self._course = _Course(intervals, merged, seed) if self.dependence else None
 
     def mean(self) -> Estimate | None:
         """Return the mean; ``None`` where nothing completed. A single sample has no interval."""
@@ -195,12 +196,11 @@ def _log_error(histogram: Histogram, q: float, *, worth: float) -> float | None:
 class _Course:
     """A run's intervals as a table, and what their order says."""
 
-    def __init__(self, intervals: Sequence[Histogram], seed: int) -> None:
-        whole = Histogram.merge(intervals)
-        counts = np.zeros((len(whole.values), len(intervals)))
+    def __init__(self, intervals: Sequence[Histogram], merged: Histogram, seed: int) -> None:
+        self.values = merged.values
+        counts = np.zeros((len(self.values), len(intervals)))
         for place, interval in enumerate(intervals):
-            counts[np.searchsorted(whole.values, interval.values), place] = interval.counts
-        self.values = whole.values
+            counts[np.searchsorted(self.values, interval.values), place] = interval.counts
         self.cumulative = np.cumsum(counts, axis=0, out=counts)
         """Requests up to each bucket: buckets x intervals."""
         self.counts = self.cumulative[-1]
