@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 from iogauge.report.fail_if import Violation
@@ -18,6 +18,7 @@ from iogauge.schema import Warning as Caution
 from iogauge.stats import words
 from iogauge.stats.figures import Ratio
 from iogauge.stats.quantiles import FEWEST_BLOCKS, Estimate
+from iogauge.stats.together import variations
 from iogauge.suites import Judgement, StepJudgement
 from iogauge.suites.conduct import Failed, place_of
 
@@ -56,14 +57,16 @@ def tables(judged: Sequence[Judged], manifest: Manifest) -> str:
 def _table(judged: Judged, manifest: Manifest) -> Iterator[str]:
     """Yield the lines of one plan."""
     judgement, plan = judged.judgement, judged.judgement.plan
-    planned = words.counted(len(judgement.steps) + len(judgement.missing), "step")
-    title = f"{plan.title} ({manifest.pace}): {', '.join(plan.targets)}, {len(judgement.steps)} of {planned}"
+    done = sum(len(step.runs) for step in judgement.steps)
+    planned = words.counted(done + len(judgement.missing), "step")
+    title = f"{plan.title} ({manifest.pace}): {', '.join(plan.targets)}, {done} of {planned}"
     yield title
     yield "-" * min(len(title), WIDTH)
     for series, steps in judgement.by_series().items():
         if series:
             yield f"{series}:"
         yield from aligned([_head(plan), *(_cells(step, plan) for step in steps)], left=0)
+    yield from _variation(judgement)
     growth = judgement.growth if plan.pressure else None
     if growth is not None:
         grown = words.times(growth.value, growth.low, growth.high)
@@ -72,6 +75,22 @@ def _table(judged: Judged, manifest: Manifest) -> Iterator[str]:
     yield from (f"note: {note}" for note in plan.notes)
     if judgement.missing:
         yield f"missing: {', '.join(judgement.missing)}"
+
+
+def _variation(judgement: Judgement) -> Iterator[str]:
+    """Yield how much each figure differed from run to run, at the place where it did most."""
+    worst: dict[str, tuple[float, str]] = {}
+    for step in judgement.steps:
+        for name, each in variations(step.runs).items():
+            worst[name] = max(
+                worst.get(name, (0.0, "")), (each.coefficient, place_of(judgement.plan, step.plan))
+            )
+    if worst:
+        runs = max(len(step.runs) for step in judgement.steps)
+        shown = ", ".join(
+            f"{name} {words.percent(value)} ({place})" for name, (value, place) in worst.items()
+        )
+        yield f"from run to run, of {runs}, at most (coefficient of variation): {shown}"
 
 
 def _steps(judged: Sequence[Judged]) -> list[StepJudgement]:
@@ -183,17 +202,20 @@ def _step(step: StepJudgement) -> dict[str, Any]:
         "id": step.plan.id,
         "series": step.plan.series,
         "label": step.plan.label,
-        "repeat": step.plan.repeat,
         "at": step.plan.at,
         "seed": step.plan.seed,
         "asked_Bps": step.asked_Bps,
         "achieved_Bps": step.achieved_Bps,
         "duration_s": figures.duration_s,
+        "runs": len(step.runs),
         "ios": figures.ios,
         "iops": figures.iops,
+        "iops_low": figures.iops_low,
+        "iops_high": figures.iops_high,
         "rate_Bps": figures.rate_Bps,
         "mean_ns": _estimate(figures.mean),
         "quantiles_ns": {f"{q:.12g}": _estimate(estimate) for q, estimate in figures.quantiles.items()},
+        "variation": {name: asdict(each) for name, each in variations(step.runs).items()},
         "errors": figures.errors,
         "flagged": figures.flagged,
         "late": figures.late,
