@@ -147,8 +147,11 @@ def _size(value: int) -> str:
     return f"{int(text[:-1]) * 1024}t" if text.endswith("p") else text
 
 
-def read(arguments: Sequence[str]) -> Command:
-    """Read a command line, without the program's name. Raises ``IogaugeError``.
+def read(arguments: Sequence[str], *, windows: bool = False) -> Command:
+    """Read a command line, with or without the program's name. Raises ``IogaugeError``.
+
+    ``windows``: it was run there, and is not to be run here. Targets may then be Windows' own (``#1`` becomes the path
+    that it stands for), and so may the form of the output.
 
     >>> command = read("-d600 -b4k -w30 -r -o4 -t8 -h -L t.dat".split())
     >>> command.block_bytes, command.unbuffered, command.write_through, command.warmup_s
@@ -157,7 +160,7 @@ def read(arguments: Sequence[str]) -> Command:
     words = list(arguments)
     if words and re.fullmatch(r"(?:.*[\\/])?diskspd(?:\.exe)?", words[0], re.IGNORECASE):
         words = words[1:]
-    reading = _Reading()
+    reading = _Reading(windows=windows)
     first = next((at for at, word in enumerate(words) if not word.startswith("-")), len(words))
     options, targets = words[:first], words[first:]
     # Sizes may be written in blocks, wherever the block size stands.
@@ -196,7 +199,8 @@ _NOTED: Final = {
 class _Reading:
     """A command line while it is being read. Raises ``BadValue``."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, windows: bool) -> None:
+        self.windows = windows
         self.values: dict[str, Any] = {}
         self.notes: list[str] = []
         self.targets: list[str] = []
@@ -243,6 +247,9 @@ class _Reading:
     def target(self, word: str) -> None:
         if word.startswith("-"):
             raise BadValue("stands after a target", hint="DiskSpd takes options before targets only")
+        if self.windows:
+            self.targets.append(rf"\\.\PhysicalDrive{word[1:]}" if word.startswith("#") else word)
+            return
         if word.startswith("#") or _DRIVE.fullmatch(word):
             raise BadValue(
                 "is a drive by Windows' name",
@@ -351,7 +358,7 @@ class _Reading:
         self.values["interval_ms"] = _whole(rest, minimum=1) if rest else 1000
 
     def form(self, rest: str) -> None:
-        if rest != "text":
+        if rest != "text" and not self.windows:
             raise BadValue(
                 "is not printed here", hint="use --output-format=json, or --parse-only for the jobs alone"
             )
