@@ -12,7 +12,7 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 from iogauge.errors import IogaugeError
-from iogauge.schema import Direction, Interval, Tally
+from iogauge.schema import Direction, Interval, JobFile, Tally
 from iogauge.store.imported import diskspd
 from iogauge.store.imported.diskspd import MS, Distribution, Part
 from iogauge.store.imported.document import damaged, number, whole
@@ -76,10 +76,10 @@ def _step(
     warnings: tuple[str, ...] = ()
     if together.max_ns is None:
         warnings += ("latencies were not measured: DiskSpd does so with -L",)
-    words = [] if profile is None else _words(profile, source)
+    words = [] if profile is None else _words(profile)
     jobs, said = diskspd.jobs_of(words) if words else (None, ("its load is described nowhere",))
-    interval_ms = whole(profile.findtext("IoBucketDuration") or 1000, source=source, what="IoBucketDuration") \
-        if profile is not None else 1000  # fmt: skip
+    interval = profile.findtext("IoBucketDuration") if profile is not None else None
+    interval_ms = whole(interval or 1000, source=source, what="IoBucketDuration")
     return ImportedStep(
         label=label,
         tool="diskspd",
@@ -90,7 +90,7 @@ def _step(
         options=_options(profile),
         command=" ".join(words) or None,
         jobs=jobs,
-        intervals=tuple(_series(span, interval_ms or 1000, source)),
+        intervals=tuple(_series(span, interval_ms or 1000, jobs, source)),
         started_at=_started(started),
         warnings=(*warnings, *said),
     )
@@ -158,18 +158,20 @@ def _bucket(bucket: ElementTree.Element, columns: dict[str, Distribution], sourc
             column.quantiles[q] = value_ns
 
 
-def _series(span: ElementTree.Element, interval_ms: int, source: str) -> Iterator[Interval]:
-    """I/Os of each interval. What they moved, and their distribution, is not told."""
-    for index, bucket in enumerate(span.findall("Iops/Bucket")):
+def _series(
+    span: ElementTree.Element, interval_ms: int, jobs: JobFile | None, source: str
+) -> Iterator[Interval]:
+    """I/Os of each interval, and what they moved; nothing where the block size is not known."""
+    for index, bucket in enumerate(span.findall("Iops/Bucket") if jobs else ()):
         end_ms = whole(bucket.get("SampleMillisecond"), source=source, what="SampleMillisecond")
-        tallies = {
-            direction: Tally(
-                ios=round(number(bucket.get(word), source=source, what=word) * interval_ms / 1000)
-            )
-            for direction, word in _BOTH
-        }
         if end_ms < interval_ms:
             raise damaged(source, "a SampleMillisecond lies before the first interval's end")
+        tallies = {}
+        for direction, word in _BOTH:
+            rate = number(bucket.get(word), source=source, what=f"{word} of a Bucket")
+            ios = round(rate * interval_ms / 1000)
+            block_bytes = getattr(jobs.jobs[0].bs, direction.value).minimum_bytes if jobs else 0
+            tallies[direction] = Tally(ios=ios, bytes=ios * block_bytes)
         yield Interval(
             stage=0,
             row=0,
@@ -205,8 +207,11 @@ _TRUE_WORDS = (
 )  # fmt: skip
 
 
-def _words(profile: ElementTree.Element, source: str) -> list[str]:
-    """The profile as a command line; empty where its targets differ in more than their paths."""
+def _words(profile: ElementTree.Element) -> list[str]:
+    """The profile as a command line; empty where its targets differ in more than their paths.
+
+    The profile does not say whether every write had random data of its own (-Zr).
+    """
     targets = profile.findall("Targets/Target")
     each = [_target_words(target) for target in targets]
     if not targets or any(words != each[0] for words in each):
@@ -220,8 +225,8 @@ def _words(profile: ElementTree.Element, source: str) -> list[str]:
         words += [option] if profile.findtext(name) == "true" else []
     if profile.findtext("CalculateIopsStdDev") == "true":
         words.append(f"-D{profile.findtext('IoBucketDuration') or 1000}")
-    if profile.findtext("RandomWriteData") == "true":
-        words.append("-Zr")
+    for assigned in profile.findall("Affinity/AffinityGroupAssignment"):
+        words.append(f"-ag{assigned.get('Group')},{assigned.get('Processor')}")
     # Zero stands for what was not asked for, and is not a value that an option takes.
     said = [word for word in (*words, *each[0]) if not (word[:2] in _ZERO_MEANS_ABSENT and word[2:] == "0")]
     return [*said, *(target.findtext("Path") or "" for target in targets)]

@@ -13,7 +13,6 @@ Source: fio stat.c (show_thread_status_json), and the output of fio 3.33.
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from decimal import Decimal, InvalidOperation
@@ -81,9 +80,13 @@ def read(text: str, path: Path) -> ImportedStep:
     if not rows:
         raise damaged(source, "has no jobs")
     job_file = _job_file(sections, source, warnings)
-    if any(math.isclose(row.duration_s, 0) for row in rows):
-        warnings.append("a job was reported that has run for no time")
-    found = fio_logs.beside(path, sections.names, sections.options, sections.of_entry)
+    if any(option.startswith("rate") for options in sections.options for option in options):
+        warnings.append(
+            "fio's latencies begin when a request is issued: with a rate, what it waited for that is in none of them"
+        )
+    found = fio_logs.beside(
+        path, sections.names, sections.options, sections.of_entry, _blocks(job_file, sections)
+    )
     return ImportedStep(
         label=path.stem,
         tool="fio",
@@ -161,6 +164,23 @@ def _job_file(sections: _Sections, source: str, warnings: list[str]) -> JobFile 
     except IogaugeError as error:
         warnings.append(f"its jobs are not known to iogauge: {error}")
         return None
+
+
+def _blocks(jobs: JobFile | None, sections: _Sections) -> list[dict[Direction, int]]:
+    """The block size of each section's directions, where it has one alone."""
+    if jobs is None:
+        return [{} for _ in sections.names]
+    found = []
+    for job in jobs.jobs:
+        sizes = {direction: getattr(job.bs, direction.value) for direction in _DATA}
+        found.append(
+            {
+                d: s.minimum_bytes
+                for d, s in sizes.items()
+                if s.minimum_bytes == s.maximum_bytes and not s.split
+            }
+        )
+    return found
 
 
 def _started(document: Json) -> str | None:

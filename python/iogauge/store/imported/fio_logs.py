@@ -4,9 +4,10 @@
     PREFIX_clat_hist.N.log             time (ms), ddir, bs, 1856 counts
 
 A histogram log gives clat of every window. Logs of bandwidth and of IOPS, averaged over the same windows, give bytes
-and I/Os, rounded. Where nothing was averaged, every line is a request: a latency log then gives latencies themselves,
+and I/Os, rounded; where there is one of them, the block size gives the other, or else there are no intervals. Where nothing was averaged, every line
+is a request: a latency log then gives latencies themselves,
 in slices of a second. fio's windows end at their stamp, and a window in which nothing completed has no line: it is put
-back as zeros. Logs of means (a latency log that was averaged) tell no distribution, and are left alone.
+back as zeros. The course of a row ends with the first of its threads' logs to end. Logs of means (a latency log that was averaged) tell no distribution, and are left alone.
 
 Source: fio stat.c (__add_samples, flush_samples), iolog.h; fio's manual, "Log File Formats".
 """
@@ -14,7 +15,7 @@ Source: fio stat.c (__add_samples, flush_samples), iolog.h; fio's manual, "Log F
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -24,6 +25,7 @@ from iogauge.store.imported.document import damaged, read_text
 from iogauge.store.imported.histograms import BUCKETS, encoded, fio_middle
 
 DDIRS = (Direction.READ, Direction.WRITE, Direction.TRIM)
+Blocks = Mapping[Direction, int]
 SECOND_MS = 1000
 MOST_INTERVALS = 1_000_000
 """Of one row: eleven days of seconds."""
@@ -40,19 +42,34 @@ class _Slice:
 class _Course:
     """What the logs of one row add up to, by interval and direction."""
 
-    def __init__(self, window_ms: int) -> None:
+    def __init__(self, window_ms: int, blocks: Blocks) -> None:
         self.window_ms = window_ms
+        self.blocks = blocks
+        self.known: set[str] = set()
+        """Which of ``ios`` and ``bytes`` a log told."""
+        self.ends: list[int] = []
+        """The last window of each log: of threads that end at their own times, not all have logged the last one."""
         self.slices: dict[tuple[int, Direction], _Slice] = {}
 
     def at(self, time_ms: int, direction: Direction, *, ends: bool) -> _Slice:
         """Return the slice of an instant, or of the window that ``ends`` there, a little late as a rule."""
-        index = max(round(time_ms / self.window_ms) - 1, 0) if ends else time_ms // self.window_ms
+        index = self.ended(time_ms) if ends else time_ms // self.window_ms
         return self.slices.setdefault((index, direction), _Slice())
 
+    def ended(self, time_ms: int) -> int:
+        return max(round(time_ms / self.window_ms) - 1, 0)
+
     def intervals(self, row: int) -> Iterator[Interval]:
-        last = max((index for index, _ in self.slices), default=-1)
+        last = min(self.ends, default=max((index for index, _ in self.slices), default=-1))
         used = {direction for _, direction in self.slices}
         window_ns = self.window_ms * 10**6
+        if len(self.known) < 2 and not used <= set(self.blocks):
+            return
+        for (_, direction), one in self.slices.items():
+            if "ios" not in self.known:
+                one.ios = one.bytes / self.blocks[direction]
+            elif "bytes" not in self.known:
+                one.bytes = one.ios * self.blocks[direction]
         for index in range(last + 1):
             tallies = {
                 each: _tally(self.slices.get((index, each), _Slice())) for each in DDIRS if each in used
@@ -73,10 +90,12 @@ def beside(
     names: Sequence[str],
     options: Sequence[dict[str, str]],
     of_entry: Sequence[int],
+    blocks: Sequence[Blocks],
 ) -> tuple[Interval, ...]:
     """Return the intervals of all rows for which there are logs beside ``path``. Raises ``IogaugeError``.
 
-    ``names`` and ``options`` are the sections', ``of_entry`` which of them each row belongs to.
+    ``names`` and ``options`` are the sections', ``of_entry`` which of them each row belongs to, ``blocks`` the block
+    size of each direction where it has one alone.
     """
     found: list[Interval] = []
     first = 1
@@ -86,15 +105,17 @@ def beside(
         numbers = range(first, first + clones)
         first += clones
         if len(mine) == 1:
-            found += _row(path, names[section], given, numbers, mine[0])
+            found += _row(path, names[section], given, numbers, mine[0], blocks[section])
         elif len(mine) == clones:
             for number, row in zip(numbers, mine, strict=True):
-                found += _row(path, names[section], given, range(number, number + 1), row)
+                found += _row(path, names[section], given, range(number, number + 1), row, blocks[section])
     return tuple(found)
 
 
-def _row(path: Path, name: str, options: dict[str, str], numbers: range, row: int) -> Iterator[Interval]:
-    course = _Course(_positive(options.get("log_hist_msec"), otherwise=SECOND_MS))
+def _row(
+    path: Path, name: str, options: dict[str, str], numbers: range, row: int, blocks: Blocks
+) -> Iterator[Interval]:
+    course = _Course(_positive(options.get("log_hist_msec"), otherwise=SECOND_MS), blocks)
     for number in numbers:
         for log in _logs(path, options, name, "write_hist_log", "clat_hist", number):
             _add_histograms(course, log)
@@ -124,27 +145,35 @@ def _logs(
 
 
 def _add_histograms(course: _Course, log: Path) -> None:
+    course.known |= {"ios", "bytes"}
+    stamp = 0
     for numbers in _lines(log):
         if len(numbers) != 3 + BUCKETS:
             raise damaged(str(log), f"a line has {len(numbers)} numbers, not {3 + BUCKETS}")
-        one = course.at(_time(numbers[0], course, log), _ddir(numbers[1], log), ends=True)
+        stamp = _time(numbers[0], course, log)
+        one = course.at(stamp, _ddir(numbers[1], log), ends=True)
         counts = {fio_middle(bucket): count for bucket, count in enumerate(numbers[3:]) if count}
         one.clat.update(counts)
         one.ios += sum(counts.values())
         one.bytes += sum(counts.values()) * numbers[2]
+    course.ends.append(course.ended(stamp))
 
 
 def _add_rates(course: _Course, log: Path, kind: str) -> None:
     """Averaged rates. Where histograms counted the I/Os, those stay."""
+    course.known.add("ios" if kind == "iops" else "bytes")
+    stamp = 0
     for numbers in _lines(log):
         time_ms, value, ddir = _three(numbers, log)
-        one = course.at(_time(time_ms, course, log), _ddir(ddir, log), ends=True)
+        stamp = _time(time_ms, course, log)
+        one = course.at(stamp, _ddir(ddir, log), ends=True)
         if one.clat:
             continue
         if kind == "iops":
             one.ios += value * course.window_ms / SECOND_MS
         else:
             one.bytes += value * 1024 * course.window_ms / SECOND_MS
+    course.ends.append(course.ended(stamp))
 
 
 def _add_requests(course: _Course, path: Path, options: dict[str, str], name: str, numbers: range) -> None:
@@ -162,6 +191,7 @@ def _add_requests(course: _Course, path: Path, options: dict[str, str], name: st
                 if kind == "lat":
                     one.lat[value] += 1
         if logs:
+            course.known |= {"ios", "bytes"}
             return
 
 

@@ -118,7 +118,8 @@ class ImportedStep:
     parts: tuple[ImportedRow, ...] = ()
     """DiskSpd: each thread on each target, with means alone."""
     intervals: tuple[Interval, ...] = ()
-    """From log files beside it, or from the file itself. A part that a tool did not tell is zero in them."""
+    """From log files beside it, or from the file itself: I/Os and bytes, and latencies where those were logged one by
+    one or as histograms. Empty where I/Os and bytes are not both known."""
     started_at: str | None = None
     """UTC, ISO 8601."""
     warnings: tuple[str, ...] = ()
