@@ -13,7 +13,7 @@ Source: DiskSpd 2.2 (CmdLineParser.cpp, Common.cpp).
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final, Literal
 
@@ -139,6 +139,15 @@ class Command:
 
     def _content(self) -> str:
         return {"random": "r", "buffer": _size(self.buffer_bytes)}.get(self.content, "")
+
+
+def command_line(words: Iterable[str]) -> str:
+    """Return words as one line for a shell of Windows, in double quotes where they have blanks.
+
+    >>> print(command_line(["-b4k", "D:\\\\my disk.dat"]))
+    -b4k "D:\\my disk.dat"
+    """
+    return " ".join(f'"{word}"' if re.search(r"\s", word) else word for word in words)
 
 
 def _size(value: int) -> str:

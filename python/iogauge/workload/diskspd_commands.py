@@ -24,7 +24,7 @@ from iogauge.schema import (
     UniformDistribution,
     ZonedDistribution,
 )
-from iogauge.workload.diskspd import Command
+from iogauge.workload.diskspd import Command, command_line
 from iogauge.workload.diskspd_jobs import SECOND_NS, TAKEN_AT_ONCE
 from iogauge.workload.kinds import MODEL
 from iogauge.workload.options import OPTIONS
@@ -57,7 +57,7 @@ def as_diskspd(job_file: JobFile) -> list[str]:
     >>> as_diskspd(parse(text, source="example"))
     ['diskspd -b4k -d60 -W0 -o1 -t1 -w0 -r -Su -L -D1000 t.dat']
     """
-    return [" ".join(["diskspd", *map(_quoted, command.arguments())]) for command in commands(job_file)]
+    return [command_line(["diskspd", *command.arguments()]) for command in commands(job_file)]
 
 
 def commands(job_file: JobFile) -> tuple[Command, ...]:
@@ -68,10 +68,6 @@ def commands(job_file: JobFile) -> tuple[Command, ...]:
             stages.append([])
         stages[-1].append(job)
     return tuple(_command(stage, job_file.source) for stage in stages)
-
-
-def _quoted(word: str) -> str:
-    return f'"{word}"' if re.search(r"\s", word) else word
 
 
 def _command(stage: list[Job], source: str) -> Command:

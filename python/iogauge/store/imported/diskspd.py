@@ -7,6 +7,7 @@ microsecond. A latency counts from before the submission: it is lat.
 
 from __future__ import annotations
 
+import re
 import shlex
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -126,12 +127,22 @@ def _figures(
 
 
 def jobs_of(words: Iterable[str]) -> tuple[JobFile | None, tuple[str, ...]]:
-    """Return a command line's jobs, and what is to be said of them: why there are none, or how they differ."""
+    """Return the jobs that stand for a command line here, or else why there are none."""
     try:
         command = diskspd.read(list(words), windows=True)
-        return diskspd_jobs.job_file(command, source=NAME), diskspd_jobs.notes_of(command)
+        return diskspd_jobs.job_file(command, source=NAME), ()
     except IogaugeError as error:
         return None, (f"its load cannot be said as jobs: {error}",)
+
+
+def started_at(text: str) -> str | None:
+    """Return DiskSpd's time of day in ISO 8601; None where it is none.
+
+    >>> started_at("2024/06/14 20:49:12 UTC")
+    '2024-06-14T20:49:12+00:00'
+    """
+    match = re.fullmatch(r"(\d{4})/(\d\d)/(\d\d) (\d\d:\d\d:\d\d) UTC", text.strip())
+    return f"{match[1]}-{match[2]}-{match[3]}T{match[4]}+00:00" if match else None
 
 
 def split(command: str) -> list[str]:

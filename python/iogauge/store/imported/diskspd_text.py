@@ -37,6 +37,7 @@ def read(text: str, path: Path) -> tuple[ImportedStep, ...]:
     head, *spans = _BEGIN.split(text)
     match = re.search(r"^Command Line: (.*)$", head, re.MULTILINE)
     command = match[1].strip() if match else ""
+    begun = re.search(r"^\tstart time: (.*)$", head, re.MULTILINE)
     # With -X the command names a file of which nothing is known here.
     jobs, said = (
         diskspd.jobs_of(diskspd.split(command)) if command else (None, ("its command line is not there",))
@@ -49,6 +50,7 @@ def read(text: str, path: Path) -> tuple[ImportedStep, ...]:
             command=command,
             jobs=jobs,
             said=said,
+            started_at=diskspd.started_at(begun[1]) if begun else None,
             source=source,
         )
         for place, span in enumerate(spans, start=1)
@@ -56,7 +58,14 @@ def read(text: str, path: Path) -> tuple[ImportedStep, ...]:
 
 
 def _step(
-    span: str, *, label: str, command: str, jobs: JobFile | None, said: tuple[str, ...], source: str
+    span: str,
+    *,
+    label: str,
+    command: str,
+    jobs: JobFile | None,
+    said: tuple[str, ...],
+    started_at: str | None,
+    source: str,
 ) -> ImportedStep:
     time = re.search(r"^actual test time:\s*([0-9.]+)s$", span, re.MULTILINE)
     if time is None:
@@ -69,6 +78,12 @@ def _step(
     if not parts:
         raise damaged(source, "has no line for any thread")
     columns, together = _distribution(span, source)
+    for column, title in (
+        (together, "Total IO"),
+        *((columns[direction], title) for direction, title in _SECTIONS),
+    ):
+        if column.max_ns is not None:
+            column.mean_ns, column.stddev_ns = _totals(span, title, source)
     row, each = diskspd.rows(list(parts.values()), columns, together, duration_s=duration_s)
     warnings = () if together.quantiles else ("latencies were not measured: DiskSpd does so with -L",)
     return ImportedStep(
@@ -80,6 +95,7 @@ def _step(
         parts=each,
         command=command or None,
         jobs=jobs,
+        started_at=started_at,
         warnings=(*warnings, *said),
     )
 
@@ -99,6 +115,24 @@ def _table(span: str, title: str, source: str) -> Iterator[dict[str, str]]:
         if len(cells) != len(names):
             raise damaged(source, f"{line[:60]!r} has {len(cells)} columns of {len(names)}")
         yield dict(zip(names, cells, strict=True))
+
+
+def _totals(span: str, title: str, source: str) -> tuple[float | None, float | None]:
+    """Return mean and deviation of the latencies of a whole section, in nanoseconds."""
+    section = span.partition(f"\n{title}\n")[2].partition("\n\n")[0]
+    heading, total = (
+        re.search(pattern, section, re.MULTILINE) for pattern in (r"^thread .*$", r"^total: .*$")
+    )
+    if heading is None or total is None:
+        raise damaged(source, f"the section '{title}' has no total")
+    cells = dict(
+        zip(*([cell.strip() for cell in line[0].split("|")] for line in (heading, total)), strict=False)
+    )
+    mean, deviation = (
+        None if cells.get(name, "N/A") == "N/A" else number(cells[name], source=source, what=name) * MS
+        for name in ("AvgLat", "LatStdDev")
+    )
+    return mean, deviation
 
 
 def _add(

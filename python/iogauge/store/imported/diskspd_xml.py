@@ -17,6 +17,7 @@ from iogauge.store.imported import diskspd
 from iogauge.store.imported.diskspd import MS, Distribution, Part
 from iogauge.store.imported.document import damaged, number, whole
 from iogauge.store.imported.steps import ImportedStep
+from iogauge.workload.diskspd import command_line
 
 _BOTH = ((Direction.READ, "Read"), (Direction.WRITE, "Write"))
 
@@ -88,18 +89,12 @@ def _step(
         rows=(row,),
         parts=each,
         options=_options(profile),
-        command=" ".join(words) or None,
+        command=command_line(words) or None,
         jobs=jobs,
         intervals=tuple(_series(span, interval_ms or 1000, jobs, source)),
-        started_at=_started(started),
+        started_at=diskspd.started_at(started),
         warnings=(*warnings, *said),
     )
-
-
-def _started(text: str) -> str | None:
-    """DiskSpd's run time, such as ``2024/06/14 20:49:12 UTC``."""
-    match = re.fullmatch(r"(\d{4})/(\d\d)/(\d\d) (\d\d:\d\d:\d\d) UTC", text.strip())
-    return f"{match[1]}-{match[2]}-{match[3]}T{match[4]}+00:00" if match else None
 
 
 def _parts(span: ElementTree.Element, source: str) -> Iterator[Part]:

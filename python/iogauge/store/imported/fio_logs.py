@@ -4,10 +4,12 @@
     PREFIX_clat_hist.N.log             time (ms), ddir, bs, 1856 counts
 
 A histogram log gives clat of every window. Logs of bandwidth and of IOPS, averaged over the same windows, give bytes
-and I/Os, rounded; where there is one of them, the block size gives the other, or else there are no intervals. Where nothing was averaged, every line
-is a request: a latency log then gives latencies themselves,
-in slices of a second. fio's windows end at their stamp, and a window in which nothing completed has no line: it is put
-back as zeros. The course of a row ends with the first of its threads' logs to end. Logs of means (a latency log that was averaged) tell no distribution, and are left alone.
+and I/Os, rounded; where there is one of them, the block size gives the other, or else there are no intervals. Where
+nothing was averaged, every line is a request: a latency log then gives latencies themselves, in slices of a second.
+
+fio's windows end at their stamp, and a window in which nothing completed has no line: it is put back as zeros. The
+course of a row ends with the first of its threads' logs to end. Logs of means (a latency log that was averaged) tell no
+distribution, and are left alone.
 
 Source: fio stat.c (__add_samples, flush_samples), iolog.h; fio's manual, "Log File Formats".
 """
