@@ -178,7 +178,6 @@ def _unsayable(job: Job) -> Iterator[tuple[str, str]]:
         (not isinstance(zones.read, UniformDistribution | ZonedDistribution) or zones.read != zones.write,
          f"random_distribution={zones.read.kind}: DiskSpd has only zones", "use zoned, or fio"),
         (mixed and not _whole(job.rwmix_read_percent), "rwmixread: DiskSpd takes a whole percentage", "round it"),
-        (mixed and not 0 < job.rwmix_read_percent < 100, "rwmixread leaves one direction alone", "use rw=randread"),
         (not job.time_based or job.runtime_ns % SECOND_NS != 0 or not job.runtime_ns,
          "runtime: DiskSpd runs for whole seconds", "add time_based, and a runtime in seconds"),
         (any(amount is not None and amount.percent is not None for amount in (job.size, job.offset)),

@@ -19,11 +19,13 @@ from iogauge.workload import parse
 from iogauge.workload.diskspd import Command
 from iogauge.workload.diskspd_commands import commands
 from iogauge.workload.kinds import MODEL
+from iogauge.workload.options import BY_NAME
 
 Step = tuple[str, str]
 """A step's id, which names its files, and its job file."""
 
 _ID = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,199}")
+_FLAG = re.compile(r"^([a-z_]+)$", re.MULTILINE)
 _QUOTES = re.compile("['\u2018\u2019\u201a\u201b]")
 """All that PowerShell takes for a single quote."""
 
@@ -31,7 +33,7 @@ _QUOTES = re.compile("['\u2018\u2019\u201a\u201b]")
 def fio_files(steps: Iterable[Step]) -> dict[str, str]:
     """Return the files with which fio runs the steps, by name: a job file each, and ``run.sh``.
 
-    Percentiles of lat are asked for besides, which are what iogauge judges. Raises ``IogaugeError`` where a step
+    Percentiles of lat are asked for besides, which are what iogauge judges, and flags are written out. Raises ``IogaugeError`` where a step
     cannot be run by fio, or its id cannot name a file.
 
     >>> sorted(fio_files([("one", "[a]\\nfilename=t.dat\\nrw=read\\n")]))
@@ -46,7 +48,7 @@ def fio_files(steps: Iterable[Step]) -> dict[str, str]:
                     f"{step_id}: [{job.name}] drives a model, which fio cannot",
                     hint="plan for a file or a device, or serve the model: iogauge model serve",
                 )
-        files[f"{step_id}.fio"] = f"[global]\nlat_percentiles=1\n\n{text.rstrip()}\n"
+        files[f"{step_id}.fio"] = f"[global]\nlat_percentiles=1\n\n{_FLAG.sub(_said, text).rstrip()}\n"
         ids.append(step_id)
     files["run.sh"] = _SHELL.replace("STEPS", " ".join(map(shlex.quote, ids)))
     return files
@@ -88,6 +90,12 @@ def _read(steps: Iterable[Step]) -> Iterable[tuple[str, str, JobFile]]:
         yield step_id, text, parse(text, source=step_id)
     if not seen:
         raise IogaugeError("there is no step to run", hint="plan a suite whose steps are known")
+
+
+def _said(flag: re.Match[str]) -> str:
+    """Write a bare flag out: fio's JSON leaves out options without a value."""
+    option = BY_NAME.get(flag[1])
+    return f"{flag[1]}=1" if option and option.kind.bare is True else flag[0]
 
 
 def _words(command: Command, targets: Sequence[str]) -> str:

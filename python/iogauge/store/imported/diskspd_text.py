@@ -125,9 +125,9 @@ def _totals(span: str, title: str, source: str) -> tuple[float | None, float | N
     )
     if heading is None or total is None:
         raise damaged(source, f"the section '{title}' has no total")
-    cells = dict(
-        zip(*([cell.strip() for cell in line[0].split("|")] for line in (heading, total)), strict=False)
-    )
+    # The line begins with its bytes, which are the second column of the others.
+    names, figures = ([cell.strip() for cell in line[0].split("|")] for line in (heading, total))
+    cells = dict(zip(names[1:], figures, strict=False))
     mean, deviation = (
         None if cells.get(name, "N/A") == "N/A" else number(cells[name], source=source, what=name) * MS
         for name in ("AvgLat", "LatStdDev")
