@@ -15,7 +15,7 @@ from typing import Annotated, Generic, Literal, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
 """Raised when a stored field changes meaning. Every older version still loads."""
 
 T = TypeVar("T")
@@ -803,6 +803,8 @@ class StepPlan(Model):
     """Unique in the review, usable as a file name."""
     series: str = ""
     """What this step has in common with others along the axis, in words; empty where all do."""
+    label: str = ""
+    """What this step is called where its place on the axis does not say it; empty: the place does."""
     at: float
     job_file: str
     """The step as a fio job file, complete: what runs and what the report shows."""
@@ -810,14 +812,23 @@ class StepPlan(Model):
     state_group: str
     """Steps whose drive state depends on earlier ones share a group; each alone otherwise."""
     repeat: NonNegative = 0
+    """Which of the review's repeats it belongs to, from 0."""
+    purge: bool = False
+    """Whether all that its targets hold is given back to them first."""
+    judged: bool = True
+    """False where it only brings the drive into a state: its figures are no finding."""
 
 
 class SuitePlan(Model):
-    """A suite's steps in the order in which they run, and what is to be judged from them."""
+    """A suite's steps on its targets in the order in which they run, and what is to be judged from them."""
 
+    key: str
+    """Unique in the review; the ids of its steps begin with it."""
     suite: str
     title: str
     source: str
+    targets: tuple[str, ...]
+    """Paths of what its steps run on, as the review has them."""
     axis: Axis
     reader: str
     """Name of the job whose latency is judged."""
@@ -835,21 +846,43 @@ class SuitePlan(Model):
     """Measured part of each step."""
     ramp_ns: NonNegative = 0
     """What comes before it in each step, not measured."""
+    prepares: bool = False
+    """Whether it brings its targets into the state in which the others measure them: it runs before these, once."""
     notes: tuple[str, ...] = ()
+
+
+Pace = Literal["quick", "standard", "full"]
+"""How long the steps of a suite take: seconds, half of what was published, or as it was."""
+State = Literal["as-is", "fresh", "preconditioned"]
+"""What is done to a drive before it is measured: nothing, a purge, or a purge and a preconditioning."""
 
 
 class Manifest(Model):
     """What a saved review says of itself."""
 
     schema_version: int = SCHEMA_VERSION
+    """The version that it was written in; it is read as ``SCHEMA_VERSION``."""
     id: str
     created_at: str
     command: tuple[str, ...]
     seed: NonNegative
-    pace: Literal["quick", "full"]
-    plan: SuitePlan
-    target: TargetFacts
+    pace: Pace
+    repeats: Positive = 1
+    """How often every suite is conducted on its targets."""
+    state: State = "as-is"
+    plans: tuple[SuitePlan, ...]
+    """One for each suite and target, in the order in which they were asked for."""
+    targets: tuple[TargetFacts, ...]
     machine: MachineFacts
     ceiling: Ceiling | None
     versions: dict[str, str]
     warnings: tuple[Warning, ...] = ()
+
+    def target(self, path: str) -> TargetFacts:
+        """Return what is known of one of the targets. Raises KeyError: it is not of this review."""
+        return {target.path: target for target in self.targets}[path]
+
+    @property
+    def steps(self) -> tuple[StepPlan, ...]:
+        """The steps of all plans, plan by plan: not the order in which they run."""
+        return tuple(step for plan in self.plans for step in plan.steps)

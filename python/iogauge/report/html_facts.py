@@ -21,14 +21,14 @@ def environment(drive: Drive) -> list[tuple[str, Facts]]:
     """Return what was measured, on what and with what, in sections."""
     return [
         ("Target", _target(drive)),
-        ("Simulated on" if drive.manifest.target.modelled else "Machine", _machine(drive)),
+        ("Simulated on" if drive.target.modelled else "Machine", _machine(drive)),
         ("Clock and generator", _generator(drive)),
         ("Provenance", _provenance(drive)),
     ]
 
 
 def _target(drive: Drive) -> Facts:
-    target = drive.manifest.target
+    target = drive.target
     if target.modelled:
         model = target.modelled
         return [
@@ -101,8 +101,8 @@ def _provenance(drive: Drive) -> Facts:
     manifest = drive.manifest
     return [
         ("Command", shlex.join(manifest.command)),
-        ("Suite", f"{manifest.plan.suite}, pace {manifest.pace}"),
-        ("Procedure", manifest.plan.source),
+        ("Suite", f"{drive.plan.suite}, pace {manifest.pace}"),
+        ("Procedure", drive.plan.source),
         ("Seed", str(manifest.seed)),
         ("Begun", manifest.created_at),
         ("Review", f"{manifest.id}, schema {manifest.schema_version} (read as {SCHEMA_VERSION})"),

@@ -14,12 +14,15 @@ from iogauge.suites.suite import Asked, Pace, Suite
 from iogauge.suites.transfer_size import TransferSize
 from iogauge.suites.write_pressure import WritePressure
 
-__all__ = ["SUITES", "Asked", "Judgement", "Pace", "StepJudgement", "Suite", "suite_named"]
+__all__ = ["DEFAULT", "SUITES", "Asked", "Judgement", "Pace", "StepJudgement", "Suite", "suite_named"]
 
 SUITES: dict[str, Suite] = {
     suite.NAME: suite
     for suite in (QueueDepth(), Mixed(), ReaderUnderWriters(), TransferSize(), WritePressure())
 }
+
+DEFAULT = ("queue-depth", "mixed", "reader-under-writers", "write-pressure")
+"""What a review conducts where no suite is named."""
 
 
 def suite_named(name: str) -> Suite:

@@ -30,7 +30,7 @@ class StepJudgement:
 
 @dataclass(frozen=True)
 class Judgement:
-    """The complete steps of a review in the order of their plan; ``missing`` are the ids of the others."""
+    """The complete steps of one plan in its order; ``missing`` are the ids of the others."""
 
     plan: SuitePlan
     steps: tuple[StepJudgement, ...]
@@ -59,14 +59,15 @@ class Judgement:
         return ratio(most.figures.mean, least.figures.mean)
 
 
-def judge_steps(review: Review, *, quantiles: tuple[float, ...]) -> Judgement:
-    """Return the figures of every complete step of a review."""
-    plan = review.manifest.plan
+def judge_steps(review: Review, plan: SuitePlan, *, quantiles: tuple[float, ...]) -> Judgement:
+    """Return the figures of every complete step of one of a review's plans that is there to be judged."""
     whole = review.completed()
     return Judgement(
         plan=plan,
         steps=tuple(
-            _step(review, step, plan, quantiles=quantiles) for step in plan.steps if step.id in whole
+            _step(review, step, plan, quantiles=quantiles)
+            for step in plan.steps
+            if step.id in whole and step.judged
         ),
         missing=tuple(step.id for step in plan.steps if step.id not in whole),
     )
