@@ -35,9 +35,8 @@ def ran(tmp_path_factory: pytest.TempPathFactory) -> Path:
     drive = folder / "drive.bin"
     drive.write_bytes(b"\xa5" * SIZE_BYTES)
     asked = Asked(
-        target=builders.target(str(drive), size_bytes=SIZE_BYTES),
+        targets=(builders.target(str(drive), size_bytes=SIZE_BYTES),),
         pace="full",
-        seed=1,
         size_bytes=SIZE_BYTES,
         runtime_ns=1_500_000_000,
     )
