@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 from iogauge.report.fail_if import Violation
@@ -64,6 +64,9 @@ def _table(judged: Judged, manifest: Manifest) -> Iterator[str]:
         if series:
             yield f"{series}:"
         yield from aligned([_head(plan), *(_cells(step, plan) for step in steps)], left=0)
+    for table in (*judgement.tables, *(matrix.table for matrix in judgement.matrices)):
+        yield f"{table.title}:"
+        yield from aligned([table.head, *table.rows], left=1)
     growth = judgement.growth if plan.pressure else None
     if growth is not None:
         grown = words.times(growth.value, growth.low, growth.high)
@@ -118,6 +121,9 @@ def _plan(judged: Judged) -> dict[str, Any]:
         "steps": [_step(step) for step in judgement.steps],
         "missing": list(judgement.missing),
         "growth": _ratio(judgement.growth) if plan.pressure else None,
+        "tables": [asdict(table) for table in judgement.tables],
+        "matrices": [asdict(matrix) for matrix in judgement.matrices],
+        "convergences": [asdict(convergence) for convergence in judgement.convergences],
         "notes": list(plan.notes),
     }
 

@@ -8,6 +8,9 @@ from __future__ import annotations
 from iogauge.errors import IogaugeError
 from iogauge.suites.judgement import Judgement, StepJudgement
 from iogauge.suites.mixed import Mixed
+from iogauge.suites.pts_iops import PtsIops
+from iogauge.suites.pts_latency import PtsLatency
+from iogauge.suites.pts_throughput import PtsThroughput
 from iogauge.suites.queue_depth import QueueDepth
 from iogauge.suites.reader_under_writers import ReaderUnderWriters
 from iogauge.suites.suite import Asked, Pace, Suite
@@ -18,7 +21,16 @@ __all__ = ["DEFAULT", "SUITES", "Asked", "Judgement", "Pace", "StepJudgement", "
 
 SUITES: dict[str, Suite] = {
     suite.NAME: suite
-    for suite in (QueueDepth(), Mixed(), ReaderUnderWriters(), TransferSize(), WritePressure())
+    for suite in (
+        QueueDepth(),
+        Mixed(),
+        ReaderUnderWriters(),
+        TransferSize(),
+        WritePressure(),
+        PtsIops(),
+        PtsThroughput(),
+        PtsLatency(),
+    )
 }
 
 DEFAULT = ("queue-depth", "mixed", "reader-under-writers", "write-pressure")

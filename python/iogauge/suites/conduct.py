@@ -188,9 +188,7 @@ class _Run:
         return next(plan for plan in self.review.manifest.plans if plan.key == key)
 
     def _replace(self, plan: SuitePlan) -> None:
-        manifest = self.review.manifest
-        plans = tuple(plan if each.key == plan.key else each for each in manifest.plans)
-        self.review.save_manifest(manifest.model_copy(update={"plans": plans}))
+        self.review.save_manifest(with_plan(self.review.manifest, plan))
 
     def _run(self, plan: SuitePlan, step: StepPlan, label: str) -> None:
         """Run one step and save it."""
@@ -257,6 +255,12 @@ class _Run:
         self.watcher.message(f"failed: {step.id}: {why}")
 
 
+def with_plan(manifest: Manifest, plan: SuitePlan) -> Manifest:
+    """Return a manifest with this plan in place of the one that has its key."""
+    plans = tuple(plan if each.key == plan.key else each for each in manifest.plans)
+    return manifest.model_copy(update={"plans": plans})
+
+
 def asked_of(manifest: Manifest, plan: SuitePlan) -> Asked:
     """Return what was asked of a plan's suite."""
     return Asked(
@@ -303,23 +307,46 @@ def _shared_warnings(review: Review) -> tuple[Caution, ...]:
 
 
 def _restart_groups(review: Review, suites: Callable[[str], Suite], watcher: Watcher) -> None:
-    """Take back the complete steps of every state group that is not complete."""
+    """Take back the complete steps of every state group that is not complete, and what followed from them."""
     for plan in review.manifest.plans:
         in_order = sorted(plan.steps, key=lambda step: step.state_group)
         for group, members in groupby(in_order, key=lambda step: step.state_group):
             steps = list(members)
             whole = [step.id for step in steps if review.has(step.id)]
-            if not whole or len(steps) == 1:
-                continue
-            # A group is only whole once nothing more follows from its steps.
-            ended = len(whole) == len(steps) and not suites(plan.suite).more(
-                plan, review, repeat=steps[0].repeat
+            # A group is only whole once no more of its own follows from its steps.
+            ended = len(whole) == len(steps) and group not in _following(
+                review, plan, suites, repeat=steps[0].repeat
             )
-            if not ended:
+            if ended or len(steps) == 1:
+                continue
+            if whole:
                 watcher.message(f"{group}: was interrupted, and starts again from its first step")
-                # From the last to the first: a kill in between leaves a group that is still seen as interrupted.
-                for step_id in reversed(whole):
-                    review.discard(step_id)
+            # From the last to the first: a kill in between leaves a group that is still seen as interrupted.
+            for step_id in reversed(whole):
+                review.discard(step_id)
+            _forget_added(review, plan.key, suites, group)
+
+
+def _forget_added(review: Review, key: str, suites: Callable[[str], Suite], group: str) -> None:
+    """Plan no steps of a state group that followed from measured ones: they may follow again, or others may."""
+    manifest = review.manifest
+    plan = next(plan for plan in manifest.plans if plan.key == key)
+    if plan.search is not None:
+        return
+    first = suites(plan.suite).plan(asked_of(manifest, plan)).steps
+    planned = {
+        step.id for step in placed(first, key=key, seed=manifest.seed, repeats=range(manifest.repeats))
+    }
+    steps = tuple(step for step in plan.steps if step.state_group != group or step.id in planned)
+    if steps != plan.steps:
+        review.save_manifest(with_plan(manifest, plan.model_copy(update={"steps": steps})))
+
+
+def _following(review: Review, plan: SuitePlan, suites: Callable[[str], Suite], *, repeat: int) -> set[str]:
+    """Return the state groups of the steps that follow from what is complete."""
+    more = suites(plan.suite).more(plan, review, repeat=repeat)
+    new = placed(more, key=plan.key, seed=review.manifest.seed, repeats=[repeat])
+    return {step.state_group for step in new}
 
 
 def _problem(record: RunRecord) -> str | None:
