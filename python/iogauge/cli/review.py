@@ -229,7 +229,7 @@ def _virtual(manifest: Manifest) -> bool:
 def _measure(saved: Review, *, destroy: Sequence[str]) -> tuple[Failed, ...]:
     """Run what is missing, with a display of how far it is."""
     from iogauge.cli.progress import Progress
-    from iogauge.run import execute
+    from iogauge.run import execute, purge
     from iogauge.suites import suite_named
     from iogauge.suites.conduct import Interrupted, conduct, remaining
 
@@ -242,7 +242,9 @@ def _measure(saved: Review, *, destroy: Sequence[str]) -> tuple[Failed, ...]:
             if not steps:
                 return ()
             with Progress(title=title, steps=steps, virtual=_virtual(manifest)) as progress:
-                return conduct(saved, suite_named, execute=execute, watcher=progress, destroy=destroy)
+                return conduct(
+                    saved, suite_named, execute=execute, watcher=progress, destroy=destroy, purge=purge
+                )
     except (Interrupted, KeyboardInterrupt):
         steps = len(saved.manifest.steps)
         unknown = any(plan.search and not plan.steps for plan in saved.manifest.plans)

@@ -23,6 +23,7 @@ from iogauge.run.figures import OwnBytes, row_figures
 from iogauge.run.interrupts import Interrupts
 from iogauge.run.modelled import CPUS, Virtual, check_model, refuse_mixture
 from iogauge.run.planning import Need, Opened, make_plan, needs
+from iogauge.run.purge import purge
 from iogauge.schema import (
     Ceiling,
     Interval,
@@ -37,7 +38,7 @@ from iogauge.target import Target, is_model, open_target
 if TYPE_CHECKING:
     from iogauge.run.request_log import RequestLog
 
-__all__ = ["check_model", "execute", "measure_ceiling"]
+__all__ = ["check_model", "execute", "measure_ceiling", "purge"]
 
 
 def execute(
