@@ -6,6 +6,7 @@ other. Shapes text and data; ``review.py`` prints them.
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
@@ -36,7 +37,7 @@ class Judged:
 def tables(judged: Sequence[Judged], manifest: Manifest) -> str:
     """Return the steps of every plan and what they show as lines of text, ending with a newline."""
     lines = [line for each in judged for line in [*_table(each, manifest), ""]]
-    if any(not estimate.supported for each in _steps(judged) for estimate in _shown(each)):
+    if any(re.search(r"~ \d", line) for line in lines):
         lines.append("~ fewer than ten samples lie beyond this quantile: run longer (--runtime, --pace full)")
     if any("(95 %:" in line for line in lines) and any(
         step.figures.mean and not step.figures.mean.dependence for step in _steps(judged)
@@ -169,18 +170,8 @@ def _cells(step: StepJudgement, plan: SuitePlan) -> list[str]:
         step.plan.label or f"{step.plan.at:g}",
         *([pressed, iops] if plan.pressure else [iops, words.figure(figures.rate_Bps / 1e6)]),
         "-" if figures.mean is None else words.duration(figures.mean.value),
-        *(_marked(figures.quantiles.get(q)) for q in SHOWN),
+        *(words.marked(figures.quantiles.get(q)) for q in SHOWN),
     ]
-
-
-def _shown(step: StepJudgement) -> Sequence[Estimate]:
-    return [estimate for q in SHOWN if (estimate := step.figures.quantiles.get(q)) is not None]
-
-
-def _marked(estimate: Estimate | None) -> str:
-    if estimate is None:
-        return "-"
-    return ("" if estimate.supported else "~ ") + words.duration(estimate.value)
 
 
 def _step(step: StepJudgement) -> dict[str, Any]:

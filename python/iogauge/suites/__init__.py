@@ -11,6 +11,7 @@ from iogauge.suites.mixed import Mixed
 from iogauge.suites.pts_iops import PtsIops
 from iogauge.suites.pts_latency import PtsLatency
 from iogauge.suites.pts_throughput import PtsThroughput
+from iogauge.suites.pts_write_saturation import PtsWriteSaturation
 from iogauge.suites.queue_depth import QueueDepth
 from iogauge.suites.reader_under_writers import ReaderUnderWriters
 from iogauge.suites.suite import Asked, Pace, Suite
@@ -30,6 +31,7 @@ SUITES: dict[str, Suite] = {
         PtsIops(),
         PtsThroughput(),
         PtsLatency(),
+        PtsWriteSaturation(),
     )
 }
 

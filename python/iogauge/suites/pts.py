@@ -26,7 +26,7 @@ from iogauge.stats import words
 from iogauge.stats.figures import StepFigures, step_figures
 from iogauge.store import Review
 from iogauge.suites.conduct import asked_of
-from iogauge.suites.judgement import Convergence, Judgement, Matrix, ShownTable
+from iogauge.suites.judgement import Convergence, Judgement, Matrix, ShownTable, StepJudgement
 from iogauge.suites.suite import SECOND, Asked, Common, Pace, Suite
 from iogauge.target import is_model
 from iogauge.workload.numbers import size_text
@@ -99,6 +99,11 @@ class Window:
         return value / self.mean if self.mean else float("inf")
 
 
+def windows_of(values: Sequence[float]) -> list[Window]:
+    """Return every window of a course, from first to last; none where it is too short for one."""
+    return [Window(first, tuple(values[first : first + WINDOW])) for first in range(len(values) - WINDOW + 1)]
+
+
 def window_of(values: Sequence[float]) -> Window | None:
     """Return the first steady window of a course, or its last one where none is; None: it is too short for one.
 
@@ -107,9 +112,7 @@ def window_of(values: Sequence[float]) -> Window | None:
     >>> window_of([10, 20, 30, 40, 50]).steady, window_of([1, 2]) is None
     (False, True)
     """
-    windows = [
-        Window(first, tuple(values[first : first + WINDOW])) for first in range(len(values) - WINDOW + 1)
-    ]
+    windows = windows_of(values)
     return next((window for window in windows if window.steady), windows[-1] if windows else None)
 
 
@@ -164,14 +167,12 @@ class Procedure(Suite):
 
     def size_bytes(self, asked: Asked) -> int | None:
         """Return how much of the target to use: of a drive, all of it only at the pace of the specification."""
-        target = asked.target
-        if asked.size_bytes or target.kind == "file" or target.modelled or asked.pace == "full":
-            return super().size_bytes(asked)
-        return min(self.FILE_BYTES[asked.pace], target.size_bytes)
+        return range_of(asked, super().size_bytes(asked), self.FILE_BYTES)
 
     def notes(self, asked: Asked) -> Iterator[str]:
         """Yield what is not as the specification has it."""
-        yield from pace_notes(asked, self.size_bytes(asked), cell_ns=self.runtime_ns(asked))
+        yield from pace_notes(asked, cell_ns=self.runtime_ns(asked))
+        yield from range_notes(asked, self.size_bytes(asked))
         yield from state_notes(asked)
 
     def _opening(self, load: Common, asked: Asked, group: str) -> tuple[StepPlan, ...]:
@@ -206,8 +207,8 @@ class Procedure(Suite):
             if window is None or not (window.steady or len(rounds) >= MOST_ROUNDS[asked.pace]):
                 return (self._round(load, asked, group, len(rounds) + 1),)
             records = records[window.first : window.last + 1]
-        # What follows is planned at once, so it is there where any step is neither round nor preparation.
-        if any(step.judged and not is_round(step) for step in mine):
+        # What follows is planned at once, so it is there where any step is neither a round nor the filling before.
+        if any(not is_round(step) and not step.purge for step in mine):
             return ()
         return self.after(plan, records, asked)
 
@@ -223,7 +224,16 @@ class Procedure(Suite):
             if window is None:
                 continue
             verdicts.append(self._verdict(course, window))
-            courses.append(self._convergence(course, window))
+            courses.append(
+                convergence(
+                    ", ".join(filter(None, [course.title, self.FOLLOWED])),
+                    [step.at for step in course.steps],
+                    course.values,
+                    window,
+                    axis=self.AXIS.name,
+                    unit=self.UNIT,
+                )
+            )
             steps = course.steps[window.first : window.last + 1]
             where = f"rounds {window.first + 1} to {window.last + 1}"
             title = ", ".join(
@@ -245,12 +255,8 @@ class Procedure(Suite):
                 continue
             when = f"steady in round {window.last + 1}" if window.steady else self._unsteady(course)
             value = f"{words.figure(window.mean)} {self.UNIT}"
-            figures = (
-                f"range {words.percent(window.spread)} of it (20 % allowed), "
-                f"slope {words.percent(window.drift)} (10 %)"
-            )
             what = ", ".join(filter(None, [course.title, self.FOLLOWED]))
-            said.append(f"{when}: {what}, {value}; {figures}")
+            said.append(f"{when}: {what}, {value}; {steady_text(window)}")
         return tuple(said)
 
     @staticmethod
@@ -259,18 +265,16 @@ class Procedure(Suite):
 
     def _courses(self, judgement: Judgement) -> Iterator[_Course]:
         """Yield the complete rounds of each group and repeat."""
-        found: dict[tuple[int, str], dict[StepPlan, float]] = {}
+        found: dict[tuple[int, str], list[StepJudgement]] = {}
         for step in judgement.steps:
             if is_round(step.plan):
-                rounds = found.setdefault((step.plan.repeat, step.plan.series), {})
-                rounds[step.plan] = self.tracked(step.figures)
-        for (repeat, series), values in found.items():
-            again = f"repeat {repeat + 1}" if repeat else ""
+                found.setdefault((step.plan.repeat, step.plan.series), []).append(step)
+        for (_, series), rounds in found.items():
             yield _Course(
-                title=", ".join(filter(None, [series, again])),
+                title=", ".join(filter(None, [series, again(rounds[0])])),
                 series=series,
-                steps=tuple(values),
-                values=tuple(values.values()),
+                steps=tuple(step.plan for step in rounds),
+                values=tuple(self.tracked(step.figures) for step in rounds),
             )
 
     def _verdict(self, course: _Course, window: Window) -> tuple[str, ...]:
@@ -281,20 +285,6 @@ class Procedure(Suite):
             words.percent(window.spread),
             words.percent(window.drift),
             "yes" if window.steady else "no",
-        )
-
-    def _convergence(self, course: _Course, window: Window) -> Convergence:
-        return Convergence(
-            title=", ".join(filter(None, [course.title, self.FOLLOWED])),
-            axis=self.AXIS.name,
-            unit=self.UNIT,
-            places=tuple(step.at for step in course.steps),
-            values=course.values,
-            first=window.first,
-            last=window.last,
-            mean=window.mean,
-            slope=window.slope,
-            steady=window.steady,
         )
 
 
@@ -311,6 +301,32 @@ class _Course:
 def is_round(step: StepPlan) -> bool:
     """Return whether a step is one of the rounds that are to become steady."""
     return step.label.startswith(_ROUND)
+
+
+def convergence(
+    title: str, places: Sequence[float], values: Sequence[float], window: Window, *, axis: str, unit: str
+) -> Convergence:
+    """Return a course of values and its window as they are drawn."""
+    return Convergence(
+        title=title,
+        axis=axis,
+        unit=unit,
+        places=tuple(places),
+        values=tuple(values),
+        first=window.first,
+        last=window.last,
+        mean=window.mean,
+        slope=window.slope,
+        steady=window.steady,
+    )
+
+
+def steady_text(window: Window) -> str:
+    """Return by how much a window meets or misses the two criteria."""
+    return (
+        f"range {words.percent(window.spread)} of it ({100 * RANGE_LIMIT:g} % allowed), "
+        f"slope {words.percent(window.drift)} ({100 * SLOPE_LIMIT:g} %)"
+    )
 
 
 def cell(record: RunRecord, name: str) -> StepFigures:
@@ -342,19 +358,35 @@ def fill_step(load: Common, group: str, *, bs: int = FILL_BYTES) -> StepPlan:
     )
 
 
-def pace_notes(asked: Asked, size_bytes: int | None, *, cell_ns: int) -> Iterator[str]:
+def range_of(asked: Asked, usual: int | None, shortened: Mapping[Pace, int]) -> int | None:
+    """Return how much of a target a test uses: all of a drive at the pace of the specification, ``shortened`` else."""
+    target = asked.target
+    if usual is not None or target.modelled or asked.pace == "full":
+        return usual
+    return min(shortened[asked.pace], target.size_bytes)
+
+
+def again(step: StepJudgement) -> str:
+    """Return which repeat a step is of, in words; empty for the first."""
+    return f"repeat {step.plan.repeat + 1}" if step.plan.repeat else ""
+
+
+def pace_notes(asked: Asked, *, cell_ns: int) -> Iterator[str]:
     """Yield how a test that is shortened differs from the specification."""
     if asked.pace != "full":
-        most = MOST_ROUNDS[asked.pace]
         yield (
-            f"Shortened: {cell_ns / 1e9:g} s a cell and at most {most} rounds; the specification has a minute "
-            "and 25 rounds (--pace full)."
+            f"Shortened: {cell_ns / 1e9:g} s a cell and at most {MOST_ROUNDS[asked.pace]} rounds; "
+            "the specification has a minute and 25 rounds (--pace full)."
         )
+
+
+def range_notes(asked: Asked, size_bytes: int | None) -> Iterator[str]:
+    """Yield how much of a drive is left out."""
     if asked.target.kind == "block" and size_bytes is not None and size_bytes < asked.target.size_bytes:
         share = words.percent(size_bytes / asked.target.size_bytes)
         yield (
             f"Only {words.size(size_bytes)} of the drive are used, {share}: with the rest empty, flash has more "
-            "room to work in, and its steady state is faster, than the specification's, which uses all of it."
+            "room to work in, and its steady state is faster, than in the specification's test of all of it."
         )
 
 
