@@ -8,6 +8,9 @@ from __future__ import annotations
 from iogauge.errors import IogaugeError
 from iogauge.suites.judgement import Judgement, StepJudgement
 from iogauge.suites.mixed import Mixed
+from iogauge.suites.pts_composite import PtsComposite
+from iogauge.suites.pts_cross_stimulus import PtsCrossStimulus
+from iogauge.suites.pts_host_idle_recovery import PtsHostIdleRecovery
 from iogauge.suites.pts_iops import PtsIops
 from iogauge.suites.pts_latency import PtsLatency
 from iogauge.suites.pts_throughput import PtsThroughput
@@ -32,6 +35,9 @@ SUITES: dict[str, Suite] = {
         PtsThroughput(),
         PtsLatency(),
         PtsWriteSaturation(),
+        PtsHostIdleRecovery(),
+        PtsCrossStimulus(),
+        PtsComposite(),
     )
 }
 

@@ -121,7 +121,7 @@ class Procedure(Suite):
 
     SOURCE = SOURCE
     OWN_STATE = True
-    AXIS = Axis(name="round", unit=_ROUND)
+    AXIS = Axis(name=_ROUND, unit="")
     READER = TRACKED
     JUDGED = "I/O"
     UNIT: ClassVar[str] = "IOPS"
