@@ -121,7 +121,7 @@ class Procedure(Suite):
 
     SOURCE = SOURCE
     OWN_STATE = True
-    AXIS = Axis(name=_ROUND, unit="")
+    AXIS = Axis(name=_ROUND, unit="no.")
     READER = TRACKED
     JUDGED = "I/O"
     UNIT: ClassVar[str] = "IOPS"

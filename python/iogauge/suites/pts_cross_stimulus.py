@@ -46,7 +46,7 @@ class PtsCrossStimulus(Suite):
     TITLE = "SNIA PTS: cross stimulus recovery"
     SOURCE = SOURCE
     OWN_STATE = True
-    AXIS = Axis(name="part", unit="")
+    AXIS = Axis(name="part", unit="no.")
     READER = TRACKED
     JUDGED = "random write"
     RUNTIME_NS: ClassVar[Mapping[Pace, int]] = {
