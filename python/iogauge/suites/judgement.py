@@ -13,6 +13,7 @@ from iogauge.schema import RunRecord, StepPlan, SuitePlan
 from iogauge.schema import Warning as Caution
 from iogauge.stats import words
 from iogauge.stats.figures import Ratio, StepFigures, ratio, step_figures
+from iogauge.stats.steady import RANGE
 from iogauge.store import Review
 
 
@@ -103,7 +104,7 @@ class Convergence:
     @property
     def range(self) -> tuple[float, float]:
         """The lines that a steady window lies between: its mean, a tenth up and down."""
-        return 0.9 * self.mean, 1.1 * self.mean
+        return (1 - RANGE / 2) * self.mean, (1 + RANGE / 2) * self.mean
 
     @property
     def fit(self) -> tuple[tuple[float, float], tuple[float, float]]:

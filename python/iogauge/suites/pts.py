@@ -24,9 +24,11 @@ from typing import ClassVar
 from iogauge.schema import Axis, RunRecord, StepPlan, SuitePlan
 from iogauge.stats import words
 from iogauge.stats.figures import StepFigures, step_figures
+from iogauge.stats.steady import ROUNDS
 from iogauge.store import Review
 from iogauge.suites.conduct import asked_of
 from iogauge.suites.judgement import Convergence, Judgement, Matrix, ShownTable, StepJudgement
+from iogauge.suites.pts_window import CRITERIA, Window, convergence, steady_text, window_of
 from iogauge.suites.suite import SECOND, Asked, Common, Pace, Suite
 from iogauge.target import is_model
 from iogauge.workload.numbers import size_text
@@ -37,13 +39,7 @@ TRACKED = "tracked"
 KIB = 1 << 10
 THREADS, DEPTH = 4, 32
 """Of the tests at many requests in flight (PTS-E)."""
-WINDOW = 5
-"""Rounds over which a value is to be steady."""
 MOST_ROUNDS: dict[Pace, int] = {"quick": 8, "standard": 25, "full": 25}
-RANGE_LIMIT = 0.20
-"""The most that values of the window may lie apart, as a share of their mean."""
-SLOPE_LIMIT = 0.10
-"""The most that the line of best fit may rise or fall over the window, as a share of the mean."""
 FILL_BYTES = 128 * KIB
 FILLS = 2
 """How often the whole range is written before the test."""
@@ -52,68 +48,6 @@ PERCENTILES = "50"
 _ROUND = "round"
 
 Jobs = Mapping[str, Mapping[str, object]]
-
-
-@dataclass(frozen=True)
-class Window:
-    """Consecutive values and how steady they are. Shares are of the mean, and infinite where that is zero."""
-
-    first: int
-    """Index of its first value."""
-    values: tuple[float, ...]
-
-    @property
-    def last(self) -> int:
-        """Index of its last value."""
-        return self.first + len(self.values) - 1
-
-    @property
-    def mean(self) -> float:
-        """Of its values."""
-        return sum(self.values) / len(self.values)
-
-    @property
-    def spread(self) -> float:
-        """How far its values lie apart, as a share of their mean."""
-        return self._share(max(self.values) - min(self.values))
-
-    @property
-    def slope(self) -> float:
-        """Of the line of best fit, from one value to the next."""
-        middle = (len(self.values) - 1) / 2
-        offsets = [place - middle for place in range(len(self.values))]
-        squares = sum(offset * offset for offset in offsets)
-        return sum(o * (value - self.mean) for o, value in zip(offsets, self.values, strict=True)) / squares
-
-    @property
-    def drift(self) -> float:
-        """How far the line of best fit rises or falls over the window, as a share of the mean."""
-        return self._share(abs(self.slope) * (len(self.values) - 1))
-
-    @property
-    def steady(self) -> bool:
-        """Whether both of SNIA's criteria hold."""
-        return self.mean > 0 and self.spread <= RANGE_LIMIT and self.drift <= SLOPE_LIMIT
-
-    def _share(self, value: float) -> float:
-        return value / self.mean if self.mean else float("inf")
-
-
-def windows_of(values: Sequence[float]) -> list[Window]:
-    """Return every window of a course, from first to last; none where it is too short for one."""
-    return [Window(first, tuple(values[first : first + WINDOW])) for first in range(len(values) - WINDOW + 1)]
-
-
-def window_of(values: Sequence[float]) -> Window | None:
-    """Return the first steady window of a course, or its last one where none is; None: it is too short for one.
-
-    >>> window_of([50, 100, 101, 99, 100, 100]).last + 1
-    6
-    >>> window_of([10, 20, 30, 40, 50]).steady, window_of([1, 2]) is None
-    (False, True)
-    """
-    windows = windows_of(values)
-    return next((window for window in windows if window.steady), windows[-1] if windows else None)
 
 
 class Procedure(Suite):
@@ -177,7 +111,7 @@ class Procedure(Suite):
 
     def _opening(self, load: Common, asked: Asked, group: str) -> tuple[StepPlan, ...]:
         fill = () if is_model(load.path) else (fill_step(load, group, bs=self.fill_bytes(group)),)
-        rounds = (self._round(load, asked, group, number) for number in range(1, WINDOW + 1))
+        rounds = (self._round(load, asked, group, number) for number in range(1, ROUNDS + 1))
         return (*fill, *rounds)
 
     def _round(self, load: Common, asked: Asked, group: str, number: int) -> StepPlan:
@@ -204,9 +138,11 @@ class Procedure(Suite):
                 return self._opening(load, asked, group)
             records = [review.record(step.id) for step in rounds]
             window = window_of([self.tracked(cell(record, TRACKED)) for record in records])
-            if window is None or not (window.steady or len(rounds) >= MOST_ROUNDS[asked.pace]):
+            steady = window is not None and window.rounds.steady
+            if not steady and len(rounds) < MOST_ROUNDS[asked.pace]:
                 return (self._round(load, asked, group, len(rounds) + 1),)
-            records = records[window.first : window.last + 1]
+            if window is not None:
+                records = records[window.first : window.last + 1]
         # What follows is planned at once, so it is there where any step is neither a round nor the filling before.
         if any(not is_round(step) and not step.purge for step in mine):
             return ()
@@ -237,12 +173,12 @@ class Procedure(Suite):
             steps = course.steps[window.first : window.last + 1]
             where = f"rounds {window.first + 1} to {window.last + 1}"
             title = ", ".join(
-                filter(None, [course.title, where if window.steady else f"{where}, not steady"])
+                filter(None, [course.title, where if window.rounds.steady else f"{where}, not steady"])
             )
             for found in self.shown([review.record(step.id) for step in steps], course.series, title):
                 (matrices if isinstance(found, Matrix) else tables).append(found)  # type: ignore[arg-type]
         if verdicts:
-            head = (self.FOLLOWED, "window", f"mean, {self.UNIT}", "range (20 %)", "slope (10 %)", "steady")
+            head = (self.FOLLOWED, "window", f"mean, {self.UNIT}", *CRITERIA, "steady")
             tables.insert(0, ShownTable("Steady state", head, tuple(verdicts)))
         return replace(judgement, tables=tuple(tables), matrices=tuple(matrices), convergences=tuple(courses))
 
@@ -253,10 +189,10 @@ class Procedure(Suite):
             window = window_of(course.values)
             if window is None:
                 continue
-            when = f"steady in round {window.last + 1}" if window.steady else self._unsteady(course)
-            value = f"{words.figure(window.mean)} {self.UNIT}"
+            when = f"steady in round {window.last + 1}" if window.rounds.steady else self._unsteady(course)
+            value = f"{words.figure(window.rounds.mean)} {self.UNIT}"
             what = ", ".join(filter(None, [course.title, self.FOLLOWED]))
-            said.append(f"{when}: {what}, {value}; {steady_text(window)}")
+            said.append(f"{when}: {what}, {value}; {steady_text(window.rounds)}")
         return tuple(said)
 
     @staticmethod
@@ -281,10 +217,10 @@ class Procedure(Suite):
         return (
             course.title or "all",
             f"{window.first + 1} to {window.last + 1}",
-            words.figure(window.mean),
-            words.percent(window.spread),
-            words.percent(window.drift),
-            "yes" if window.steady else "no",
+            words.figure(window.rounds.mean),
+            words.percent(window.rounds.range_share),
+            words.percent(window.rounds.slope_share),
+            "yes" if window.rounds.steady else "no",
         )
 
 
@@ -301,32 +237,6 @@ class _Course:
 def is_round(step: StepPlan) -> bool:
     """Return whether a step is one of the rounds that are to become steady."""
     return step.label.startswith(_ROUND)
-
-
-def convergence(
-    title: str, places: Sequence[float], values: Sequence[float], window: Window, *, axis: str, unit: str
-) -> Convergence:
-    """Return a course of values and its window as they are drawn."""
-    return Convergence(
-        title=title,
-        axis=axis,
-        unit=unit,
-        places=tuple(places),
-        values=tuple(values),
-        first=window.first,
-        last=window.last,
-        mean=window.mean,
-        slope=window.slope,
-        steady=window.steady,
-    )
-
-
-def steady_text(window: Window) -> str:
-    """Return by how much a window meets or misses the two criteria."""
-    return (
-        f"range {words.percent(window.spread)} of it ({100 * RANGE_LIMIT:g} % allowed), "
-        f"slope {words.percent(window.drift)} ({100 * SLOPE_LIMIT:g} %)"
-    )
 
 
 def cell(record: RunRecord, name: str) -> StepFigures:

@@ -31,15 +31,12 @@ from iogauge.suites.pts import (
     SOURCE,
     THREADS,
     TRACKED,
-    Window,
     again,
-    convergence,
     range_notes,
     range_of,
     state_notes,
-    steady_text,
-    windows_of,
 )
+from iogauge.suites.pts_window import Window, convergence, steady_text, windows_of
 from iogauge.suites.suite import (
     FULL_PERCENTILES,
     QUICK_PERCENTILES,
@@ -171,16 +168,17 @@ class _Course:
         if self.window is None:
             yield "it was too short to say whether it was steady"
             return
-        rate = f"{words.figure(self.window.mean)} IOPS, {words.percent(self.window.mean / most)} of the most"
-        if not self.window.steady:
-            yield f"not steady at its end: {rate}; {steady_text(self.window)}"
+        last = self.window.rounds
+        rate = f"{words.figure(last.mean)} IOPS, {words.percent(last.mean / most)} of the most"
+        if not last.steady:
+            yield f"not steady at its end: {rate}; {steady_text(last)}"
             return
         # A drive that was purged is steady, too, until its spare blocks are used up: only the end counts.
-        *_, first = takewhile(lambda window: window.steady, reversed(self.windows))
+        *_, first = takewhile(lambda window: window.rounds.steady, reversed(self.windows))
         since_s = self.samples[first.first].start_s
         before = sum(moment.ios for moment in figures.moments if moment.end_s <= since_s)
         since = f"since {words.clock_time(since_s)} and {words.size(round(before * each_bytes))}"
-        yield f"steady at its end, {since}: {rate}; {steady_text(self.window)}"
+        yield f"steady at its end, {since}: {rate}; {steady_text(last)}"
 
 
 def _courses(judgement: Judgement) -> Iterator[_Course]:
