@@ -48,6 +48,14 @@ class Pace(StrEnum):
     FULL = "full"
 
 
+class State(StrEnum):
+    """``--state``."""
+
+    AS_IS = "as-is"
+    FRESH = "fresh"
+    PRECONDITIONED = "preconditioned"
+
+
 def review(
     targets: Annotated[
         list[str] | None, typer.Argument(metavar="[TARGET...]", help="Block devices, files or model:NAME.")
@@ -59,6 +67,14 @@ def review(
     pace: Annotated[
         Pace | None,
         typer.Option("--pace", help="Seconds a step, longer, or as it was published.", show_default="quick"),
+    ] = None,
+    state: Annotated[
+        State | None,
+        typer.Option(
+            "--state",
+            help="Before everything: nothing, a purge, or a purge and writes until steady.",
+            show_default="as-is",
+        ),
     ] = None,
     repeats: Annotated[
         int | None,
@@ -104,8 +120,8 @@ def review(
     process.begin()
     conditions = [parse(each) for each in fail_if or ()]
     given = {
-        "TARGET": targets or None, "--suite": suite or None, "--pace": pace, "--repeats": repeats,
-        "--size": size, "--runtime": runtime, "--output": output, "--seed": seed,
+        "TARGET": targets or None, "--suite": suite or None, "--pace": pace, "--state": state,
+        "--repeats": repeats, "--size": size, "--runtime": runtime, "--output": output, "--seed": seed,
     }  # fmt: skip
     if resume is not None:
         _refuse_beside_resume([name for name, value in given.items() if value is not None])
@@ -121,6 +137,7 @@ def review(
             conditions,
             suites=_suites(suite or ()),
             pace="quick" if pace is None else pace.value,
+            state="as-is" if state is None else state.value,
             repeats=repeats or 1,
             size_bytes=_size(size),
             runtime_ns=_time(runtime),
@@ -138,6 +155,7 @@ def _begun(
     *,
     suites: Sequence[Suite],
     pace: schema.Pace,
+    state: schema.State,
     repeats: int,
     size_bytes: int | None,
     runtime_ns: int | None,
@@ -149,6 +167,7 @@ def _begun(
     from iogauge import run as runner
     from iogauge.machine.facts import machine_facts
     from iogauge.store import Review
+    from iogauge.store.ledger import state_of
     from iogauge.suites.begin import new_manifest
 
     # It is the largest that any of the suites wants of a file.
@@ -158,10 +177,12 @@ def _begun(
         suites,
         facts,
         pace=pace,
+        state=state,
         repeats=repeats,
         seed=seed,
         size_bytes=size_bytes,
         runtime_ns=runtime_ns,
+        found={target.path: known for target in facts if (known := state_of(target))},
         command=("iogauge", *sys.argv[1:]),
         machine=machine_facts(),
         ceiling=None if all(target.modelled for target in facts) else runner.measure_ceiling(),

@@ -14,6 +14,7 @@ from typing import Any
 
 from iogauge.report.fail_if import Violation
 from iogauge.report.grid import WIDTH, aligned
+from iogauge.report.surroundings import state_text
 from iogauge.schema import Code, Manifest, SuitePlan
 from iogauge.schema import Warning as Caution
 from iogauge.stats import words
@@ -46,6 +47,9 @@ def tables(judged: Sequence[Judged], manifest: Manifest) -> str:
             f"intervals take requests as independent where steps have fewer than {FEWEST_BLOCKS} intervals of time: "
             "true ranges are wider there"
         )
+    for target in manifest.targets:
+        if not target.modelled:
+            lines.append(f"{target.path} before: {state_text(manifest.found.get(target.path), target)}")
     if manifest.ceiling is not None:
         lines.append(
             f"the generator alone: {manifest.ceiling.iops:,.0f} IOPS a worker, "
@@ -100,6 +104,7 @@ def as_json(
         "state": manifest.state,
         "seed": manifest.seed,
         "targets": [target.model_dump(mode="json") for target in manifest.targets],
+        "found": {path: state.model_dump(mode="json") for path, state in manifest.found.items()},
         "machine": manifest.machine.model_dump(mode="json"),
         "plans": [_plan(each) for each in judged],
         "warnings": [warning.model_dump(mode="json") for warning in manifest.warnings],

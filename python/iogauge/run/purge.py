@@ -19,8 +19,11 @@ import fcntl
 import os
 import struct
 from collections.abc import Callable, Collection
+from datetime import UTC, datetime
 
 from iogauge.errors import IogaugeError
+from iogauge.run.bookkeeping import enter
+from iogauge.schema import LedgerEntry
 from iogauge.stats import words
 from iogauge.target import Target, is_model, open_target
 from iogauge.target.refusal import refused_by_kernel
@@ -60,6 +63,8 @@ def purge(
                 raise IogaugeError(f"{path}: it cannot be purged: {what}", hint=_HINT) from None
             raise refused_by_kernel(path, "purging it", error) from None
         what = "discarded" if block else "given back to the file system"
+        at = datetime.now(UTC).isoformat(timespec="milliseconds")
+        enter(target.facts, LedgerEntry(what="purge", at=at, capacity_bytes=target.size_bytes), say)
         say(f"{path}: purged: {words.size(target.size_bytes)} {what}")
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 from iogauge.errors import IogaugeError
 from iogauge.suites.judgement import Judgement, StepJudgement
 from iogauge.suites.mixed import Mixed
+from iogauge.suites.precondition import Precondition
 from iogauge.suites.pts_composite import PtsComposite
 from iogauge.suites.pts_cross_stimulus import PtsCrossStimulus
 from iogauge.suites.pts_host_idle_recovery import PtsHostIdleRecovery
@@ -46,10 +47,12 @@ DEFAULT = ("queue-depth", "mixed", "reader-under-writers", "write-pressure")
 
 
 def suite_named(name: str) -> Suite:
-    """Return a suite by its name.
+    """Return a suite by its name, one that only prepares among them.
 
     Raises IogaugeError: there is none.
     """
+    if name == Precondition.NAME:
+        return Precondition()
     if name not in SUITES:
         raise IogaugeError(f"there is no suite {name!r}", hint=f"suites: {', '.join(SUITES)}")
     return SUITES[name]

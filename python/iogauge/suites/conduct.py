@@ -121,6 +121,9 @@ def conduct(
     run = _Run(review, suites, execute, watcher, destroy, purge)
     _restart_groups(review, suites, watcher)
     for plan in review.manifest.plans:
+        if plan.prepares:
+            run.plan(plan.key, 0)
+    for plan in review.manifest.plans:
         run.search(plan)
     for repeat, plan in order(review.manifest):
         run.plan(plan.key, repeat)
@@ -151,7 +154,7 @@ class _Run:
 
     def search(self, plan: SuitePlan) -> None:
         """Complete a plan whose steps depend on what its target takes; nothing to do where they stand."""
-        if plan.search is None or plan.steps:
+        if plan.search is None or plan.steps or self._unprepared(plan):
             return
         if not self.review.has(plan.search.id):
             self._run(plan, plan.search, f"{plan.title}: search for what the target takes")
@@ -167,6 +170,8 @@ class _Run:
         """Run one repeat of a plan, and what follows from its steps, until nothing does."""
         while True:
             plan = self._plan(key)
+            if self._unprepared(plan):
+                return
             steps = [step for step in plan.steps if step.repeat == repeat]
             for step in steps:
                 if not self.review.has(step.id) and not self._given_up(step):
@@ -183,6 +188,15 @@ class _Run:
         """Whether a step before this one, which brings the drive into the state that it needs, has failed."""
         groups = {each.id: each.state_group for each in self.review.manifest.steps}
         return any(groups.get(failed.step_id) == step.state_group for failed in self.failed)
+
+    def _unprepared(self, plan: SuitePlan) -> bool:
+        """Whether what was to bring the plan's targets into their state did not get to its end."""
+        preparing = [
+            each
+            for each in self.review.manifest.plans
+            if each.prepares and each.key != plan.key and set(each.targets) & set(plan.targets)
+        ]
+        return any(not self.review.has(step.id) for each in preparing for step in each.steps)
 
     def _plan(self, key: str) -> SuitePlan:
         return next(plan for plan in self.review.manifest.plans if plan.key == key)
@@ -289,7 +303,8 @@ def expected_s(step: StepPlan) -> float:
     for job in jobs:
         if job.stonewall:
             stages.append(0.0)
-        stages[-1] = max(stages[-1], (job.runtime_ns + job.ramp_time_ns) / 1e9)
+        takes_ns = job.startdelay_ns[1] + job.runtime_ns + job.ramp_time_ns
+        stages[-1] = max(stages[-1], takes_ns / 1e9)
     return sum(stages)
 
 
