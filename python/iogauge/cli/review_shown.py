@@ -61,8 +61,10 @@ def tables(judged: Sequence[Judged], manifest: Manifest) -> str:
 def _table(judged: Judged, manifest: Manifest) -> Iterator[str]:
     """Yield the lines of one plan."""
     judgement, plan = judged.judgement, judged.judgement.plan
-    planned = words.counted(len(judgement.steps) + len(judgement.missing), "step")
-    title = f"{plan.title} ({manifest.pace}): {', '.join(plan.targets)}, {len(judgement.steps)} of {planned}"
+    planned = len(judgement.steps) + len(judgement.missing)
+    # What prepares a drive can have nothing to show.
+    done = f", {len(judgement.steps)} of {words.counted(planned, 'step')}" if planned else ""
+    title = f"{plan.title} ({manifest.pace}): {', '.join(plan.targets)}{done}"
     yield title
     yield "-" * min(len(title), WIDTH)
     for series, steps in judgement.by_series().items():

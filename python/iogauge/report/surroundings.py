@@ -145,7 +145,7 @@ def state_text(state: TargetState | None, target: TargetFacts) -> str:
 
     >>> facts = TargetFacts(path="/dev/nvme0n1", kind="block", size_bytes=400 * 10**9)
     >>> state_text(None, facts)
-    'unknown: iogauge has not written to it before'
+    "unknown: it is in no ledger of iogauge's"
     >>> state = TargetState(
     ...     known_since="2026-01-01T00:00:00Z",
     ...     purged_at="2026-01-03T10:00:00Z",
@@ -157,7 +157,7 @@ def state_text(state: TargetState | None, target: TargetFacts) -> str:
     'iogauge wrote at least 1.200 TB (3.0 x its size), 400.0 GB of it at random, since its purge on 2026-01-03'
     """
     if state is None:
-        return "unknown: iogauge has not written to it before"
+        return "unknown: it is in no ledger of iogauge's"
     times = state.written_bytes / target.size_bytes
     written = (
         f"{words.size(state.written_bytes)} ({times:.1f} x its size)" if state.written_bytes else "nothing"
