@@ -846,6 +846,8 @@ class StepPlan(Model):
     """Which of the review's repeats it belongs to, from 0."""
     purge: bool = False
     """Whether all that its targets hold is given back to them first."""
+    follows: bool = False
+    """Whether it was planned after others were measured, and because of what they showed."""
     judged: bool = True
     """False where it only brings the drive into a state: its figures are no finding."""
 

@@ -182,7 +182,8 @@ class _Run:
             if not more:
                 return
             new = placed(more, key=key, seed=self.review.manifest.seed, repeats=[repeat])
-            self._replace(plan.model_copy(update={"steps": (*plan.steps, *new)}))
+            follow = (step.model_copy(update={"follows": True}) for step in new)
+            self._replace(plan.model_copy(update={"steps": (*plan.steps, *follow)}))
 
     def _given_up(self, step: StepPlan) -> bool:
         """Whether a step before this one, which brings the drive into the state that it needs, has failed."""
@@ -339,20 +340,14 @@ def _restart_groups(review: Review, suites: Callable[[str], Suite], watcher: Wat
             # From the last to the first: a kill in between leaves a group that is still seen as interrupted.
             for step_id in reversed(whole):
                 review.discard(step_id)
-            _forget_added(review, plan.key, suites, group)
+            _forget_following(review, plan.key, group)
 
 
-def _forget_added(review: Review, key: str, suites: Callable[[str], Suite], group: str) -> None:
+def _forget_following(review: Review, key: str, group: str) -> None:
     """Plan no steps of a state group that followed from measured ones: they may follow again, or others may."""
     manifest = review.manifest
     plan = next(plan for plan in manifest.plans if plan.key == key)
-    if plan.search is not None:
-        return
-    first = suites(plan.suite).plan(asked_of(manifest, plan)).steps
-    planned = {
-        step.id for step in placed(first, key=key, seed=manifest.seed, repeats=range(manifest.repeats))
-    }
-    steps = tuple(step for step in plan.steps if step.state_group != group or step.id in planned)
+    steps = tuple(step for step in plan.steps if not (step.follows and step.state_group == group))
     if steps != plan.steps:
         review.save_manifest(with_plan(manifest, plan.model_copy(update={"steps": steps})))
 
