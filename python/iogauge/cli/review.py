@@ -48,6 +48,14 @@ class Pace(StrEnum):
     FULL = "full"
 
 
+class State(StrEnum):
+    """``--state``."""
+
+    AS_IS = "as-is"
+    FRESH = "fresh"
+    PRECONDITIONED = "preconditioned"
+
+
 def review(
     targets: Annotated[
         list[str] | None, typer.Argument(metavar="[TARGET...]", help="Block devices, files or model:NAME.")
@@ -59,6 +67,14 @@ def review(
     pace: Annotated[
         Pace | None,
         typer.Option("--pace", help="Seconds a step, longer, or as it was published.", show_default="quick"),
+    ] = None,
+    state: Annotated[
+        State | None,
+        typer.Option(
+            "--state",
+            help="Before everything: nothing, a purge, or a purge and writes until steady.",
+            show_default="as-is",
+        ),
     ] = None,
     repeats: Annotated[
         int | None,
@@ -112,8 +128,9 @@ def review(
     process.begin()
     conditions = [parse(each) for each in fail_if or ()]
     given = {
-        "TARGET": targets or None, "--suite": suite or None, "--pace": pace, "--repeats": repeats,
-        "--until-supported": until_supported, "--size": size, "--runtime": runtime, "--output": output, "--seed": seed,
+        "TARGET": targets or None, "--suite": suite or None, "--pace": pace, "--state": state,
+        "--repeats": repeats, "--until-supported": until_supported, "--size": size,
+        "--runtime": runtime, "--output": output, "--seed": seed,
     }  # fmt: skip
     if resume is not None:
         _refuse_beside_resume([name for name, value in given.items() if value is not None])
@@ -129,6 +146,7 @@ def review(
             conditions,
             suites=_suites(suite or ()),
             pace="quick" if pace is None else pace.value,
+            state="as-is" if state is None else state.value,
             repeats=repeats or 1,
             until_supported=_quantile(until_supported),
             size_bytes=_size(size),
@@ -147,6 +165,7 @@ def _begun(
     *,
     suites: Sequence[Suite],
     pace: schema.Pace,
+    state: schema.State,
     repeats: int,
     until_supported: float | None,
     size_bytes: int | None,
@@ -159,6 +178,7 @@ def _begun(
     from iogauge import run as runner
     from iogauge.machine.facts import machine_facts
     from iogauge.store import Review
+    from iogauge.store.ledger import state_of
     from iogauge.suites.begin import new_manifest
 
     # It is the largest that any of the suites wants of a file.
@@ -168,11 +188,13 @@ def _begun(
         suites,
         facts,
         pace=pace,
+        state=state,
         repeats=repeats,
         until_supported=until_supported,
         seed=seed,
         size_bytes=size_bytes,
         runtime_ns=runtime_ns,
+        found={target.path: known for target in facts if (known := state_of(target))},
         command=("iogauge", *sys.argv[1:]),
         machine=machine_facts(),
         ceiling=None if all(target.modelled for target in facts) else runner.measure_ceiling(),
@@ -240,7 +262,7 @@ def _virtual(manifest: Manifest) -> bool:
 def _measure(saved: Review, *, destroy: Sequence[str]) -> tuple[Failed, ...]:
     """Run what is missing, with a display of how far it is."""
     from iogauge.cli.progress import Progress
-    from iogauge.run import execute
+    from iogauge.run import execute, purge
     from iogauge.suites import suite_named
     from iogauge.suites.conduct import Interrupted, conduct, remaining
 
@@ -253,7 +275,9 @@ def _measure(saved: Review, *, destroy: Sequence[str]) -> tuple[Failed, ...]:
             if not steps:
                 return ()
             with Progress(title=title, steps=steps, virtual=_virtual(manifest)) as progress:
-                return conduct(saved, suite_named, execute=execute, watcher=progress, destroy=destroy)
+                return conduct(
+                    saved, suite_named, execute=execute, watcher=progress, destroy=destroy, purge=purge
+                )
     except (Interrupted, KeyboardInterrupt):
         steps = len(saved.manifest.steps)
         unknown = any(plan.search and not plan.steps for plan in saved.manifest.plans)

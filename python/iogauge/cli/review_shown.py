@@ -6,6 +6,7 @@ other. Shapes text and data; ``review.py`` prints them.
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
@@ -13,6 +14,7 @@ from typing import Any
 
 from iogauge.report.fail_if import Violation
 from iogauge.report.grid import WIDTH, aligned
+from iogauge.report.surroundings import state_text
 from iogauge.schema import Code, Manifest, SuitePlan
 from iogauge.schema import Warning as Caution
 from iogauge.stats import words
@@ -37,7 +39,7 @@ class Judged:
 def tables(judged: Sequence[Judged], manifest: Manifest) -> str:
     """Return the steps of every plan and what they show as lines of text, ending with a newline."""
     lines = [line for each in judged for line in [*_table(each, manifest), ""]]
-    if any(not estimate.supported for each in _steps(judged) for estimate in _shown(each)):
+    if any(re.search(r"~ \d", line) for line in lines):
         lines.append("~ fewer than ten samples lie beyond this quantile: run longer (--runtime, --pace full)")
     if any("(95 %:" in line for line in lines) and any(
         step.figures.mean and not step.figures.mean.dependence for step in _steps(judged)
@@ -46,6 +48,9 @@ def tables(judged: Sequence[Judged], manifest: Manifest) -> str:
             f"intervals take requests as independent where steps have fewer than {FEWEST_BLOCKS} intervals of time: "
             "true ranges are wider there"
         )
+    for target in manifest.targets:
+        if not target.modelled:
+            lines.append(f"{target.path} before: {state_text(manifest.found.get(target.path), target)}")
     if manifest.ceiling is not None:
         lines.append(
             f"the generator alone: {manifest.ceiling.iops:,.0f} IOPS a worker, "
@@ -57,15 +62,20 @@ def tables(judged: Sequence[Judged], manifest: Manifest) -> str:
 def _table(judged: Judged, manifest: Manifest) -> Iterator[str]:
     """Yield the lines of one plan."""
     judgement, plan = judged.judgement, judged.judgement.plan
-    done = sum(len(step.runs) for step in judgement.steps)
-    planned = words.counted(done + len(judgement.missing), "step")
-    title = f"{plan.title} ({manifest.pace}): {', '.join(plan.targets)}, {done} of {planned}"
+    run = sum(len(step.runs) for step in judgement.steps)
+    planned = run + len(judgement.missing)
+    # What prepares a drive can have nothing to show.
+    done = f", {run} of {words.counted(planned, 'step')}" if planned else ""
+    title = f"{plan.title} ({manifest.pace}): {', '.join(plan.targets)}{done}"
     yield title
     yield "-" * min(len(title), WIDTH)
     for series, steps in judgement.by_series().items():
         if series:
             yield f"{series}:"
         yield from aligned([_head(plan), *(_cells(step, plan) for step in steps)], left=0)
+    for table in (*judgement.tables, *(matrix.table for matrix in judgement.matrices)):
+        yield f"{table.title}:"
+        yield from aligned([table.head, *table.rows], left=1)
     yield from _variation(judgement)
     growth = judgement.growth if plan.pressure else None
     if growth is not None:
@@ -115,6 +125,7 @@ def as_json(
         "state": manifest.state,
         "seed": manifest.seed,
         "targets": [target.model_dump(mode="json") for target in manifest.targets],
+        "found": {path: state.model_dump(mode="json") for path, state in manifest.found.items()},
         "machine": manifest.machine.model_dump(mode="json"),
         "plans": [_plan(each) for each in judged],
         "warnings": [warning.model_dump(mode="json") for warning in manifest.warnings],
@@ -137,6 +148,9 @@ def _plan(judged: Judged) -> dict[str, Any]:
         "steps": [_step(step) for step in judgement.steps],
         "missing": list(judgement.missing),
         "growth": _ratio(judgement.growth) if plan.pressure else None,
+        "tables": [asdict(table) for table in judgement.tables],
+        "matrices": [asdict(matrix) for matrix in judgement.matrices],
+        "convergences": [asdict(convergence) for convergence in judgement.convergences],
         "notes": list(plan.notes),
     }
 
@@ -182,18 +196,8 @@ def _cells(step: StepJudgement, plan: SuitePlan) -> list[str]:
         step.plan.label or f"{step.plan.at:g}",
         *([pressed, iops] if plan.pressure else [iops, words.figure(figures.rate_Bps / 1e6)]),
         "-" if figures.mean is None else words.duration(figures.mean.value),
-        *(_marked(figures.quantiles.get(q)) for q in SHOWN),
+        *(words.marked(figures.quantiles.get(q)) for q in SHOWN),
     ]
-
-
-def _shown(step: StepJudgement) -> Sequence[Estimate]:
-    return [estimate for q in SHOWN if (estimate := step.figures.quantiles.get(q)) is not None]
-
-
-def _marked(estimate: Estimate | None) -> str:
-    if estimate is None:
-        return "-"
-    return ("" if estimate.supported else "~ ") + words.duration(estimate.value)
 
 
 def _step(step: StepJudgement) -> dict[str, Any]:

@@ -59,6 +59,8 @@ class Suite(ABC):
     """What one of that job's requests is called."""
     PRESSURE: ClassVar[str | None] = None
     """Name of the jobs that press on it."""
+    OWN_STATE: ClassVar[bool] = False
+    """Whether its own steps bring the drive into the state in which it is measured."""
     TOGETHER: ClassVar[bool] = False
     """Whether it takes all targets of a review at once, instead of one after the other."""
     QUANTILES: ClassVar[tuple[float, ...]] = (0.5, 0.99, 0.999, 0.9999, 0.99999)
@@ -116,7 +118,7 @@ class Suite(ABC):
             size_bytes=self.size_bytes(asked),
             runtime_ns=self.runtime_ns(asked),
             ramp_ns=self.RAMP_NS[asked.pace],
-            notes=(*notes, *caveats(asked)),
+            notes=(*notes, *caveats(asked, own_state=self.OWN_STATE)),
         )
 
     def runtime_ns(self, asked: Asked) -> int:
@@ -156,10 +158,10 @@ def nothing_written(*, bs: str) -> IogaugeError:
     )
 
 
-def caveats(asked: Asked) -> Iterator[str]:
+def caveats(asked: Asked, *, own_state: bool) -> Iterator[str]:
     """Yield what every suite has to say of its targets."""
     kinds = {target.kind for target in asked.targets}
-    if "block" in kinds and asked.state == "as-is":
+    if "block" in kinds and asked.state == "as-is" and not own_state:
         yield "The drive is measured as it was found: the procedure has no preconditioning."
     if "file" in kinds:
         yield "The target is a file: the file system's part is measured with the drive's."
