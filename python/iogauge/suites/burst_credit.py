@@ -39,8 +39,8 @@ SLICES = 60
 """Intervals of a load at least: those of a shorter one are shorter than a second."""
 FEWEST = 20
 """Intervals below which nothing is concluded."""
-SHORTEST = 5
-"""Intervals that a level lasts at least."""
+SHORTEST = 0.05
+"""Share of the time that a level lasts at least."""
 CHANGED = 0.1
 """A level is another one where it differs by this share."""
 
@@ -98,12 +98,12 @@ def _said(step: StepJudgement) -> str:
     )
     if len(others) == 1:
         return f"{then}, and stays there for the remaining {last.end_s - last.start_s:.3g} s"
-    changes = words.counted(len(others) - 1, "more change")
-    return f"{then}; {changes} follow, and it ends at {last.iops:,.0f} IOPS, from {last.start_s - start_s:.3g} s on"
+    changes = words.counted(len(found) - 1, "change")
+    return f"{then}; it ends at {last.iops:,.0f} IOPS, from {last.start_s - start_s:.3g} s on, after {changes} in all"
 
 
 def levels(rates: Sequence[float], starts_s: Sequence[float], *, end_s: float) -> tuple[Level, ...]:
-    """Return the levels that a rate kept, at least ``SHORTEST`` intervals each, in order.
+    """Return the levels that a rate kept, each for ``SHORTEST`` of the time at least, in order.
 
     Changes of the logarithm of the rate by PELT, with a penalty in units of its noise from one interval to the next;
     levels that differ by less than ``CHANGED`` are one.
@@ -120,7 +120,8 @@ def levels(rates: Sequence[float], starts_s: Sequence[float], *, end_s: float) -
     steps = numpy.abs(numpy.diff(logs))
     noise = max(float(median(steps)) / 0.6745 / math.sqrt(2), 0.005)
     penalty = 3 * noise**2 * math.log(len(rates))
-    ends = ruptures.Pelt(model="l2", min_size=SHORTEST, jump=1).fit(logs).predict(pen=penalty)
+    shortest = max(math.ceil(SHORTEST * len(rates)), 2)
+    ends = ruptures.Pelt(model="l2", min_size=shortest, jump=1).fit(logs).predict(pen=penalty)
     found: list[tuple[int, int]] = []
     for start, end in zip([0, *ends[:-1]], ends, strict=True):
         if found and abs(fmean(rates[start:end]) / fmean(rates[slice(*found[-1])]) - 1) < CHANGED:
