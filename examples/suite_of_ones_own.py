@@ -2,8 +2,8 @@
 
     iogauge review model:p4800x --suite examples/suite_of_ones_own.py
 
-The file defines one subclass of ``Suite``. What it names at its head is shown and stored; ``plan`` gives the steps, each
-a complete fio job file; ``findings`` says what came of them, in sentences. Nothing else is needed: the review is
+The file defines one subclass of ``Suite``. What it names at its head is shown and stored; ``plan`` gives the steps,
+each a complete fio job file; ``findings`` says what came of them, in sentences. Nothing else is needed: the review is
 saved step by step, resumed and reported as by any suite that iogauge brings.
 
 It reads only.

@@ -78,7 +78,7 @@ def suite_of(given: str) -> Suite:
 
 
 def suite_to_judge(plan: SuitePlan, *, warn: Callable[[str], None]) -> Suite:
-    """Return the suite of a saved plan; where it cannot be had, one that judges by the plan alone: ``warn`` hears why."""
+    """Return the suite of a saved plan; where it cannot be had, one that judges by the plan, and ``warn`` hears why."""
     try:
         return suite_of(plan.suite)
     except IogaugeError as error:
