@@ -28,7 +28,15 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def arguments(output: str, *more: str, target: str = "model:p4800x", seed: int = 7) -> list[str]:
     """The command for a quick review."""
-    return ["review", target, "--runtime=300ms", f"--output={output}", f"--seed={seed}", *more]
+    return [
+        "review",
+        target,
+        "--suite=write-pressure",
+        "--runtime=300ms",
+        f"--output={output}",
+        f"--seed={seed}",
+        *more,
+    ]
 
 
 def figures(review: str) -> dict[str, bytes]:
@@ -53,8 +61,8 @@ def test_what_it_says_of_itself(capsys: pytest.CaptureFixture[str]) -> None:
     assert "the generator alone" not in out
     assert "saved: seed 7\n" in err
     manifest = Review.open(Path("saved")).manifest
-    assert manifest.target.modelled is not None
-    assert manifest.target.modelled.sha256 == models.digest(
+    assert manifest.targets[0].modelled is not None
+    assert manifest.targets[0].modelled.sha256 == models.digest(
         *(model.parameters for model in models.pair("model:p4800x"))
     )
     assert manifest.ceiling is None
@@ -74,7 +82,7 @@ def test_a_killed_review_is_resumed_to_the_byte() -> None:
             time.sleep(0.001)
         process.send_signal(signal.SIGKILL)
     killed = Review.open(Path("killed"))
-    assert 0 < len(killed.completed()) < len(killed.manifest.plan.steps)
+    assert 0 < len(killed.completed()) < len(killed.manifest.steps)
     assert main(["review", "--resume", "killed"]) == 0
     assert figures("killed") == figures("whole")
 
@@ -84,7 +92,7 @@ def half_done(output: str, target: str) -> None:
     assert main(arguments(output, target=target)) == 0
     review = Review.open(Path(output))
     with review.lock():
-        for step in review.manifest.plan.steps[4:]:
+        for step in review.manifest.steps[4:]:
             review.discard(step.id)
 
 

@@ -70,7 +70,18 @@ def twin(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Twin]:
     place = tmp_path_factory.mktemp("twin")
     (place / "hidden.toml").write_text(models.to_toml(hidden_drive()))
     review = place / "review"
-    assert main(["review", f"model:{place}/hidden.toml", "--seed=3", f"--output={review}"]) == 0
+    assert (
+        main(
+            [
+                "review",
+                f"model:{place}/hidden.toml",
+                "--suite=write-pressure",
+                "--seed=3",
+                f"--output={review}",
+            ]
+        )
+        == 0
+    )
     begin_with, machine = models.drive("p4800x"), models.machine("anandtech-linux")
     with Interrupts() as interrupts:
         yield fit_twin(Review.open(review), begin_with, machine, interrupts=interrupts)

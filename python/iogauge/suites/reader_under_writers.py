@@ -34,8 +34,8 @@ ALONE = "alone"
 """The one of the search that nothing presses on."""
 WRITER_Bps = 100 * 10**6
 """What each writer asks for, where the target allows it."""
-SEARCHERS = 16
-"""Writers of the search: more than the 2 GB/s of the fastest published drive need at depth 1."""
+SEARCHERS = 32
+"""Writers of the search: half as many again as the 2 GB/s of the fastest published drive need at depth 1."""
 SEARCH_RUNTIME_NS = 2 * 10**9
 KEPT = 0.99
 """A drive keeps up as long as writers get this share of what they ask for."""
@@ -121,7 +121,7 @@ def _step(load: Common, writers: int, *, rate_Bps: int) -> StepPlan:
 def writers_for(limit_Bps: float, alone_Bps: float, *, most: int) -> tuple[int, tuple[int, ...]]:
     """Return what each writer asks for, bytes a second, and how many there are in each step.
 
-    The last step is the first that must be too many: more than ``limit_Bps``. Where that takes more steps than
+    The last step is the first that must be too many for ``limit_Bps``. Where that takes more steps than
     ``most``, as many writers come in at a time as it needs.
 
     >>> writers_for(620e6, 400e6, most=32)
@@ -134,7 +134,8 @@ def writers_for(limit_Bps: float, alone_Bps: float, *, most: int) -> tuple[int, 
     each_Bps = WRITER_Bps
     if limit_Bps < FEWEST * each_Bps or alone_Bps * OF_ALONE < each_Bps:
         each_Bps = _round(min(limit_Bps / FEWEST, alone_Bps * OF_ALONE, each_Bps))
-    last = math.floor(limit_Bps / each_Bps) + 1
+    # So many that even what counts as keeping up with them is more than the target takes.
+    last = math.floor(limit_Bps / (KEPT * each_Bps)) + 1
     stride = math.ceil(last / most)
     return each_Bps, (*range(0, last, stride), last)
 
