@@ -384,3 +384,26 @@ def test_reviews_by_these_suites_are_reported(tmp_path: Path, capsys: pytest.Cap
     for plan in plans:
         for finding in plan["findings"]:
             assert finding[1:30].replace("'", "&#39;") in page
+
+
+def test_repeats_are_not_mixed_up(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Each sentence is about one place of the axis, however often that was measured."""
+    several = {
+        suite: reviewed(
+            suite, ["model:p4800x", "model:ram@anandtech-linux"], tmp_path / suite, capsys, "--repeats=2"
+        )
+        for suite in ("many-drives", "stack-overhead", "burst-credit", "tenants")
+    }
+    assert len(several["many-drives"]["findings"]) == 8
+    overhead = several["stack-overhead"]["findings"]
+    assert len(overhead) == 2
+    assert all("the target takes" in finding and "more than" in finding for finding in overhead)
+    assert [" (repeat 2): " in finding for finding in several["burst-credit"]["findings"]] == [
+        False,
+        False,
+        True,
+        True,
+    ]
+    assert len(several["tenants"]["findings"]) == 2
+    repeats = {(step["series"], step["repeat"]) for step in several["tenants"]["steps"]}
+    assert len(repeats) == 4
