@@ -855,6 +855,8 @@ class StepPlan(Model):
     """Whether it was planned after others were measured, and because of what they showed."""
     judged: bool = True
     """False where it only brings the drive into a state: its figures are no finding."""
+    direction: Direction | None = None
+    """Of the judged job's requests, only these count; None: all that its pattern issues."""
 
 
 class SuitePlan(Model):
@@ -867,11 +869,15 @@ class SuitePlan(Model):
     source: str
     targets: tuple[str, ...]
     """Paths of what its steps run on, as the review has them."""
+    beside: tuple[str, ...] = ()
+    """Paths of what some steps run on instead, to compare the targets with."""
     axis: Axis
     reader: str
     """Name of the job whose latency is judged."""
     judged: str = "read"
     """What one of its requests is called."""
+    kind: Kind = Kind.LAT
+    """Which latency of it is judged."""
     pressure: str | None
     """Name of the jobs that press."""
     steps: tuple[StepPlan, ...]

@@ -22,6 +22,7 @@ from iogauge.run.ceiling import measure_ceiling
 from iogauge.run.core import drive, probe, real
 from iogauge.run.figures import OwnBytes, row_figures
 from iogauge.run.interrupts import Interrupts
+from iogauge.run.layered import layered
 from iogauge.run.modelled import CPUS, Virtual, check_model, refuse_mixture
 from iogauge.run.planning import Need, Opened, make_plan, needs
 from iogauge.run.purge import purge
@@ -39,7 +40,7 @@ from iogauge.target import Target, is_model, open_target
 if TYPE_CHECKING:
     from iogauge.run.request_log import RequestLog
 
-__all__ = ["check_model", "execute", "measure_ceiling", "purge"]
+__all__ = ["check_model", "execute", "layered", "measure_ceiling", "purge"]
 
 
 def execute(

@@ -6,7 +6,7 @@ Nothing is measured here, and facts about target and machine are given, not foun
 from __future__ import annotations
 
 import importlib.metadata
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 
 from iogauge import workload
@@ -24,6 +24,7 @@ from iogauge.schema import (
 from iogauge.suites.place import put
 from iogauge.suites.precondition import Precondition
 from iogauge.suites.suite import Asked, Suite
+from iogauge.target.layers import Layer
 
 _LIBRARIES = ("iogauge", "numpy", "pyarrow", "pydantic", "scipy")
 
@@ -43,6 +44,7 @@ def new_manifest(
     size_bytes: int | None = None,
     runtime_ns: int | None = None,
     found: Mapping[str, TargetState] | None = None,
+    layers: Callable[[TargetFacts], tuple[Layer, ...]] = lambda _: (),
 ) -> Manifest:
     """Return the manifest of a review that begins now, planned as far as it can be before its searches.
 
@@ -54,6 +56,7 @@ def new_manifest(
         size_bytes: how much of each target to use; None: each suite's own choice. Positive.
         runtime_ns: measured part of a step; None: each suite's own choice. Positive.
         found: in which state targets are, by their paths, where that is known.
+        layers: finds what a suite that asks for it compares a target with.
 
     Raises IogaugeError where a planned job file is not one: with a size below a block, for instance.
     """
@@ -61,9 +64,22 @@ def new_manifest(
     for suite in [*([] if state == "as-is" else [Precondition()]), *suites]:
         groups = [tuple(targets)] if suite.TOGETHER else [(target,) for target in targets]
         for place, group in enumerate(groups):
-            asked = Asked(targets=group, pace=pace, state=state, size_bytes=size_bytes, runtime_ns=runtime_ns)
+            if len(group) < suite.FEWEST_TARGETS:
+                raise IogaugeError(
+                    f"{suite.NAME} takes {suite.FEWEST_TARGETS} targets at least, together",
+                    hint="name them all in one command: iogauge review TARGET TARGET ...",
+                )
+            asked = Asked(
+                targets=group,
+                pace=pace,
+                state=state,
+                size_bytes=size_bytes,
+                runtime_ns=runtime_ns,
+                layers=layers(group[0]) if suite.LAYERS else (),
+            )
             key = f"{suite.NAME}.t{place + 1}" if len(groups) > 1 else suite.NAME
-            plans.append(put(suite.plan(asked), key=key, seed=seed, repeats=repeats))
+            plan = suite.plan(asked).model_copy(update={"suite": suite.origin or suite.NAME})
+            plans.append(put(plan, key=key, seed=seed, repeats=repeats))
             _check(plans[-1])
     now = datetime.now(UTC)
     return Manifest(
@@ -88,7 +104,7 @@ def _check(plan: SuitePlan) -> None:
     """Refuse, before anything is made, a plan whose job files mean something else than what it is for."""
     for step in (*plan.steps, *([plan.search] if plan.search else [])):
         for job in workload.parse(step.job_file, source=step.id).jobs:
-            if strange := set(job.filenames) - set(plan.targets):
+            if strange := set(job.filenames) - {*plan.targets, *plan.beside}:
                 raise IogaugeError(
                     f"{', '.join(plan.targets)}: a job file gives some of these characters another meaning, "
                     f"and would run on {', '.join(sorted(strange))}",

@@ -31,6 +31,9 @@ class StepJudgement:
     asked_Bps: int
     figures: StepFigures
     warnings: tuple[Caution, ...]
+    """What makes its figures mean less than they seem to, in any repeat."""
+    record: RunRecord
+    """All that the first repeat measured but its course over time."""
     runs: tuple[StepFigures, ...]
     """Of each repeat."""
 
@@ -144,8 +147,10 @@ class Judgement:
     def growth(self) -> Ratio | None:
         """How many times the reader's mean latency grew from the least pressed step to the most pressed one.
 
-        None where there are not two steps in which the reader completed something.
+        None where there are not two steps in which the reader completed something, or more than one series.
         """
+        if len(self.by_series()) > 1:
+            return None
         measured = [step for step in self.steps if step.figures.mean is not None]
         if len(measured) < 2:
             return None
@@ -191,6 +196,8 @@ def _step(review: Review, step: StepPlan, plan: SuitePlan, *, quantiles: tuple[f
         review.intervals(step.id),
         reader=plan.reader,
         pressure=plan.pressure,
+        kind=plan.kind,
+        direction=step.direction,
         quantiles=quantiles,
     )
     return StepJudgement(
@@ -198,6 +205,7 @@ def _step(review: Review, step: StepPlan, plan: SuitePlan, *, quantiles: tuple[f
         asked_Bps=_asked(record, plan.pressure),
         figures=figures,
         warnings=record.warnings,
+        record=record,
         runs=(figures,),
     )
 
