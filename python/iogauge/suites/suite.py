@@ -93,7 +93,7 @@ class Suite(ABC):
         "full": 60 * SECOND,
     }
     """Measured part of a step."""
-    MODELLED_NS: ClassVar[int] = 10 * SECOND
+    MODELLED_NS: ClassVar[int] = 5 * SECOND
     """The most that a step takes of a drive model, which begins in steady state and has no warm-up."""
     RAMP_NS: ClassVar[Mapping[Pace, int]] = dict.fromkeys(("quick", "standard", "full"), SECOND // 2)
     """What comes before it."""
