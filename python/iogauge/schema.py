@@ -22,6 +22,7 @@ T = TypeVar("T")
 
 NonNegative = Annotated[int, Field(ge=0)]
 Positive = Annotated[int, Field(gt=0)]
+Quantile = Annotated[float, Field(gt=0, lt=1)]
 Percent = Annotated[float, Field(ge=0, le=100)]
 Encoded = bytes
 """A histogram as stored. Named, since a field of ``Tally`` is called ``bytes``."""
@@ -848,6 +849,10 @@ class StepPlan(Model):
     """Whether all that its targets hold is given back to them first."""
     follows: bool = False
     """Whether it was planned after others were measured, and because of what they showed."""
+    interval_ns: Positive = 10**9
+    """How long each of its run's intervals is, where its jobs' log_avg_msec do not say."""
+    longer: Positive = 1
+    """How many times as long as its suite planned it, so that its sample supports a quantile that was asked for."""
     judged: bool = True
     """False where it only brings the drive into a state: its figures are no finding."""
 
@@ -903,6 +908,8 @@ class Manifest(Model):
     repeats: Positive = 1
     """How often every suite is conducted on its targets."""
     state: State = "as-is"
+    until_supported: Quantile | None = None
+    """The quantile that steps are made longer for."""
     plans: tuple[SuitePlan, ...]
     """One for each suite and target, in the order in which they were asked for."""
     targets: tuple[TargetFacts, ...]

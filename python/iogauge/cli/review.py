@@ -80,6 +80,14 @@ def review(
         int | None,
         typer.Option("--repeats", metavar="NUMBER", help="Conduct everything so often.", min=1, max=1000),
     ] = None,
+    until_supported: Annotated[
+        float | None,
+        typer.Option(
+            "--until-supported",
+            metavar="QUANTILE",
+            help="Lengthen steps, at most 20 times, until this quantile is supported: 0.99999.",
+        ),
+    ] = None,
     size: Annotated[
         str | None,
         typer.Option("--size", metavar="BYTES", help="How much of the target to use, for instance 4g."),
@@ -121,7 +129,8 @@ def review(
     conditions = [parse(each) for each in fail_if or ()]
     given = {
         "TARGET": targets or None, "--suite": suite or None, "--pace": pace, "--state": state,
-        "--repeats": repeats, "--size": size, "--runtime": runtime, "--output": output, "--seed": seed,
+        "--repeats": repeats, "--until-supported": until_supported, "--size": size, "--runtime": runtime,
+        "--output": output, "--seed": seed,
     }  # fmt: skip
     if resume is not None:
         _refuse_beside_resume([name for name, value in given.items() if value is not None])
@@ -139,6 +148,7 @@ def review(
             pace="quick" if pace is None else pace.value,
             state="as-is" if state is None else state.value,
             repeats=repeats or 1,
+            until_supported=_quantile(until_supported),
             size_bytes=_size(size),
             runtime_ns=_time(runtime),
             output=output,
@@ -157,6 +167,7 @@ def _begun(
     pace: schema.Pace,
     state: schema.State,
     repeats: int,
+    until_supported: float | None,
     size_bytes: int | None,
     runtime_ns: int | None,
     output: Path | None,
@@ -179,6 +190,7 @@ def _begun(
         pace=pace,
         state=state,
         repeats=repeats,
+        until_supported=until_supported,
         seed=seed,
         size_bytes=size_bytes,
         runtime_ns=runtime_ns,
@@ -365,6 +377,15 @@ def _time(text: str | None) -> int | None:
         return in_range(duration_ns(text, default_unit_ns=SECOND), minimum=1, maximum=LARGEST, unit="ns")
     except BadValue as error:
         raise status.UsageError(f"--runtime {text}: {error}", hint=error.hint) from None
+
+
+def _quantile(value: float | None) -> float | None:
+    if value is not None and not 0 < value < 1:
+        raise status.UsageError(
+            f"--until-supported {value:g}: a quantile is a fraction, above 0 and below 1",
+            hint="for the 99.999th percentile: --until-supported 0.99999",
+        )
+    return value
 
 
 def _refuse_beside_resume(named: Sequence[str]) -> None:

@@ -20,6 +20,7 @@ from iogauge.schema import Warning as Caution
 from iogauge.stats import words
 from iogauge.stats.figures import Ratio
 from iogauge.stats.quantiles import FEWEST_BLOCKS, Estimate
+from iogauge.stats.together import variations
 from iogauge.suites import Judgement, StepJudgement
 from iogauge.suites.conduct import Failed, place_of
 
@@ -61,9 +62,10 @@ def tables(judged: Sequence[Judged], manifest: Manifest) -> str:
 def _table(judged: Judged, manifest: Manifest) -> Iterator[str]:
     """Yield the lines of one plan."""
     judgement, plan = judged.judgement, judged.judgement.plan
-    planned = len(judgement.steps) + len(judgement.missing)
+    complete = sum(len(step.runs) for step in judgement.steps)
+    planned = complete + len(judgement.missing)
     # What prepares a drive can have nothing to show.
-    done = f", {len(judgement.steps)} of {words.counted(planned, 'step')}" if planned else ""
+    done = f", {complete} of {words.counted(planned, 'step')}" if planned else ""
     title = f"{plan.title} ({manifest.pace}): {', '.join(plan.targets)}{done}"
     yield title
     yield "-" * min(len(title), WIDTH)
@@ -71,6 +73,7 @@ def _table(judged: Judged, manifest: Manifest) -> Iterator[str]:
         if series:
             yield f"{series}:"
         yield from aligned([_head(plan), *(_cells(step, plan) for step in steps)], left=0)
+    yield from _variation(judgement)
     for table in (*judgement.tables, *(matrix.table for matrix in judgement.matrices)):
         yield f"{table.title}:"
         yield from aligned([table.head, *table.rows], left=1)
@@ -82,6 +85,22 @@ def _table(judged: Judged, manifest: Manifest) -> Iterator[str]:
     yield from (f"note: {note}" for note in plan.notes)
     if judgement.missing:
         yield f"missing: {', '.join(judgement.missing)}"
+
+
+def _variation(judgement: Judgement) -> Iterator[str]:
+    """Yield how much each figure differed from run to run, at the place where it did most."""
+    worst: dict[str, tuple[float, str]] = {}
+    for step in judgement.steps:
+        for name, each in variations(step.runs).items():
+            worst[name] = max(
+                worst.get(name, (0.0, "")), (each.coefficient, place_of(judgement.plan, step.plan))
+            )
+    if worst:
+        runs = max(len(step.runs) for step in judgement.steps)
+        shown = ", ".join(
+            f"{name} {words.percent(value)} ({place})" for name, (value, place) in worst.items()
+        )
+        yield f"from run to run, of {runs}, at most (coefficient of variation): {shown}"
 
 
 def _steps(judged: Sequence[Judged]) -> list[StepJudgement]:
@@ -187,17 +206,20 @@ def _step(step: StepJudgement) -> dict[str, Any]:
         "id": step.plan.id,
         "series": step.plan.series,
         "label": step.plan.label,
-        "repeat": step.plan.repeat,
         "at": step.plan.at,
         "seed": step.plan.seed,
         "asked_Bps": step.asked_Bps,
         "achieved_Bps": step.achieved_Bps,
         "duration_s": figures.duration_s,
+        "runs": len(step.runs),
         "ios": figures.ios,
         "iops": figures.iops,
+        "iops_low": figures.iops_low,
+        "iops_high": figures.iops_high,
         "rate_Bps": figures.rate_Bps,
         "mean_ns": _estimate(figures.mean),
         "quantiles_ns": {f"{q:.12g}": _estimate(estimate) for q, estimate in figures.quantiles.items()},
+        "variation": {name: asdict(each) for name, each in variations(step.runs).items()},
         "errors": figures.errors,
         "flagged": figures.flagged,
         "late": figures.late,

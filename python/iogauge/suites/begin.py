@@ -39,6 +39,7 @@ def new_manifest(
     pace: Pace = "quick",
     state: State = "as-is",
     repeats: int = 1,
+    until_supported: float | None = None,
     size_bytes: int | None = None,
     runtime_ns: int | None = None,
     found: Mapping[str, TargetState] | None = None,
@@ -49,6 +50,7 @@ def new_manifest(
         suites: in the order in which they are conducted; what brings drives into ``state`` comes before them.
         targets: what each is conducted on; a suite that takes them together, on all at once.
         seed: every step's is derived from it. At least 0.
+        until_supported: the quantile that steps are made longer for; None: they are as long as planned.
         size_bytes: how much of each target to use; None: each suite's own choice. Positive.
         runtime_ns: measured part of a step; None: each suite's own choice. Positive.
         found: in which state targets are, by their paths, where that is known.
@@ -72,6 +74,7 @@ def new_manifest(
         pace=pace,
         repeats=repeats,
         state=state,
+        until_supported=until_supported,
         plans=tuple(plans),
         targets=tuple(targets),
         found=dict(found or {}),

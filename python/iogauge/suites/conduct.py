@@ -32,11 +32,9 @@ from iogauge.schema import (
 )
 from iogauge.schema import Warning as Caution
 from iogauge.store import Review
+from iogauge.suites.lengthen import longer
 from iogauge.suites.place import order, placed
 from iogauge.suites.suite import Asked, Suite
-
-INTERVAL_NS = 10**9
-"""Where a step's jobs set no log_avg_msec."""
 
 
 class Execute(Protocol):
@@ -176,6 +174,7 @@ class _Run:
             for step in steps:
                 if not self.review.has(step.id) and not self._given_up(step):
                     self._run(plan, step, place_of(plan, step))
+                self._lengthen(key, step)
             if not steps or not all(self.review.has(step.id) for step in steps):
                 return
             more = self.suites(plan.suite).more(plan, self.review, repeat=repeat)
@@ -184,6 +183,22 @@ class _Run:
             new = placed(more, key=key, seed=self.review.manifest.seed, repeats=[repeat])
             follow = (step.model_copy(update={"follows": True}) for step in new)
             self._replace(plan.model_copy(update={"steps": (*plan.steps, *follow)}))
+
+    def _lengthen(self, key: str, step: StepPlan) -> None:
+        """Run a step again for longer, where its sample does not support what was asked for."""
+        q = self.review.manifest.until_supported
+        if q is None or not self.review.has(step.id):
+            return
+        plan = self._plan(key)
+        stretched = longer(plan, step, self.review.record(step.id), q=q)
+        if stretched is None:
+            return
+        # In this order: a kill in between leaves a step that is short and missing, and comes here again.
+        self.review.discard(step.id)
+        steps = tuple(stretched if each.id == step.id else each for each in plan.steps)
+        self._replace(plan.model_copy(update={"steps": steps}))
+        again = f"{place_of(plan, step)}, {stretched.longer} times as long for p{q * 100:.12g}"
+        self._run(plan, stretched, again)
 
     def _given_up(self, step: StepPlan) -> bool:
         """Whether a step before this one, which brings the drive into the state that it needs, has failed."""
@@ -235,7 +250,7 @@ class _Run:
                     job_file,
                     destroy=self.destroy,
                     seed=step.seed,
-                    interval_ns=max(job.log_avg_ns for job in job_file.jobs) or INTERVAL_NS,
+                    interval_ns=max(job.log_avg_ns for job in job_file.jobs) or step.interval_ns,
                     on_interval=heard,
                     on_message=self.watcher.message,
                     on_start=lambda plan, _targets: self.watcher.started(plan),

@@ -219,7 +219,6 @@ class Common:
             "time_based": 1,
             "runtime": time_text(self.runtime_ns),
             "ramp_time": time_text(self.ramp_ns) if self.ramp_ns else None,
-            "log_avg_msec": 500 if quick else 1000,
             "percentile_list": QUICK_PERCENTILES if quick else FULL_PERCENTILES,
         }
         return StepPlan(
@@ -233,6 +232,8 @@ class Common:
             seed=0,
             state_group=state_group or step_id,
             purge=purge,
+            # A quick step is short: so that there are enough intervals to see what changes in it.
+            interval_ns=SECOND // 2 if quick else SECOND,
             judged=judged,
         )
 
