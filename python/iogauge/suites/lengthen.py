@@ -23,11 +23,11 @@ def longer(plan: SuitePlan, step: StepPlan, record: RunRecord, *, q: float) -> S
     """Return a step that supports the ``q``-quantile, or comes as near as ``CAP`` lets it.
 
     None: it stays as it is, because its sample is large enough, or nothing completed, or it was made longer before,
-    or because it is one of several whose drive state depends on the one before.
+    or because it is one of several whose drive state depends on the one before, or begins with a purge.
     """
     count = step_figures(record, (), reader=plan.reader, pressure=plan.pressure).ios
     alone = sum(each.state_group == step.state_group for each in plan.steps) == 1
-    if not step.judged or not alone or step.longer > 1 or not 0 < count < needed(q):
+    if not step.judged or step.purge or not alone or step.longer > 1 or not 0 < count < needed(q):
         return None
     times = min(math.ceil(SPARE * needed(q) / count), CAP)
     jobs = workload.parse(step.job_file, source=step.id)

@@ -18,7 +18,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import ClassVar
 
 from iogauge.schema import Axis, RunRecord, StepPlan, SuitePlan
@@ -27,8 +27,8 @@ from iogauge.stats.figures import StepFigures, step_figures
 from iogauge.stats.steady import ROUNDS
 from iogauge.store import Review
 from iogauge.suites.conduct import asked_of
-from iogauge.suites.judgement import Convergence, Judgement, Matrix, ShownTable, StepJudgement
-from iogauge.suites.pts_window import CRITERIA, Window, convergence, steady_text, window_of
+from iogauge.suites.judgement import Convergence, Judgement, Matrix, ShownTable
+from iogauge.suites.pts_window import CRITERIA, convergence, rounds_of, steady_text, window_of
 from iogauge.suites.suite import SECOND, Asked, Common, Pace, Suite
 from iogauge.target import is_model
 from iogauge.workload.numbers import size_text
@@ -150,88 +150,76 @@ class Procedure(Suite):
 
     def judge(self, review: Review, plan: SuitePlan) -> Judgement:
         """Return every round's tracked figures, whether they are steady, and the means of the window."""
-        judgement = super().judge(review, plan)
         tables: list[ShownTable] = []
         matrices: list[Matrix] = []
         courses: list[Convergence] = []
-        verdicts: list[tuple[str, ...]] = []
-        for course in self._courses(judgement):
-            window = window_of(course.values)
+        for name, series, records in _courses(review, plan):
+            values = [self.tracked(cell(record, TRACKED)) for record in records]
+            window = window_of(values)
             if window is None:
                 continue
-            verdicts.append(self._verdict(course, window))
-            courses.append(
-                convergence(
-                    ", ".join(filter(None, [course.title, self.FOLLOWED])),
-                    [step.at for step in course.steps],
-                    course.values,
-                    window,
-                    axis=self.AXIS.name,
-                    unit=self.UNIT,
-                )
-            )
-            steps = course.steps[window.first : window.last + 1]
+            rounds = range(1, len(values) + 1)
+            courses.append(convergence(name or "all", rounds, values, window, axis=_ROUND, unit=self.UNIT))
             where = f"rounds {window.first + 1} to {window.last + 1}"
-            title = ", ".join(
-                filter(None, [course.title, where if window.rounds.steady else f"{where}, not steady"])
-            )
-            for found in self.shown([review.record(step.id) for step in steps], course.series, title):
-                (matrices if isinstance(found, Matrix) else tables).append(found)  # type: ignore[arg-type]
-        if verdicts:
+            title = joined(name, where if window.rounds.steady else f"{where}, not steady")
+            for found in self.shown(records[window.first : window.last + 1], series, title):
+                if isinstance(found, Matrix):
+                    matrices.append(found)
+                else:
+                    tables.append(found)
+        if courses:
             head = (self.FOLLOWED, "window", f"mean, {self.UNIT}", *CRITERIA, "steady")
-            tables.insert(0, ShownTable("Steady state", head, tuple(verdicts)))
-        return replace(judgement, tables=tuple(tables), matrices=tuple(matrices), convergences=tuple(courses))
+            tables.insert(0, ShownTable("Steady state", head, tuple(map(_verdict, courses))))
+        return replace(
+            super().judge(review, plan),
+            tables=tuple(tables),
+            matrices=tuple(matrices),
+            convergences=tuple(courses),
+        )
 
     def findings(self, judgement: Judgement, /) -> tuple[str, ...]:
         """Return in which round each part of the test was steady, and at what."""
-        said = []
-        for course in self._courses(judgement):
-            window = window_of(course.values)
-            if window is None:
-                continue
-            when = f"steady in round {window.last + 1}" if window.rounds.steady else self._unsteady(course)
-            value = f"{words.figure(window.rounds.mean)} {self.UNIT}"
-            what = ", ".join(filter(None, [course.title, self.FOLLOWED]))
-            said.append(f"{when}: {what}, {value}; {steady_text(window.rounds)}")
-        return tuple(said)
-
-    @staticmethod
-    def _unsteady(course: _Course) -> str:
-        return f"not steady after {words.counted(len(course.values), _ROUND)}"
-
-    def _courses(self, judgement: Judgement) -> Iterator[_Course]:
-        """Yield the complete rounds of each group and repeat."""
-        found: dict[tuple[int, str], list[StepJudgement]] = {}
-        for step in judgement.steps:
-            if is_round(step.plan):
-                found.setdefault((step.plan.repeat, step.plan.series), []).append(step)
-        for (_, series), rounds in found.items():
-            yield _Course(
-                title=", ".join(filter(None, [series, again(rounds[0])])),
-                series=series,
-                steps=tuple(step.plan for step in rounds),
-                values=tuple(self.tracked(step.figures) for step in rounds),
+        return tuple(
+            (
+                f"steady in round {course.last + 1}"
+                if course.steady
+                else f"not steady after {words.counted(len(course.values), _ROUND)}"
             )
-
-    def _verdict(self, course: _Course, window: Window) -> tuple[str, ...]:
-        return (
-            course.title or "all",
-            f"{window.first + 1} to {window.last + 1}",
-            words.figure(window.rounds.mean),
-            words.percent(window.rounds.range_share),
-            words.percent(window.rounds.slope_share),
-            "yes" if window.rounds.steady else "no",
+            + f": {joined(course.title if course.title != 'all' else '', self.FOLLOWED)}, "
+            f"{words.figure(course.mean)} {self.UNIT}; {steady_text(rounds_of(course))}"
+            for course in judgement.convergences
         )
 
 
-@dataclass(frozen=True)
-class _Course:
-    """The tracked value over the rounds of one state group."""
+def _courses(review: Review, plan: SuitePlan) -> Iterator[tuple[str, str, list[RunRecord]]]:
+    """Yield the complete rounds of each repeat and group: which they are, in words, their series, and their runs."""
+    found: dict[tuple[int, str], list[RunRecord]] = {}
+    for step in plan.steps:
+        if is_round(step) and review.has(step.id):
+            found.setdefault((step.repeat, step.series), []).append(review.record(step.id))
+    for (repeat, series), records in found.items():
+        yield joined(series, again(repeat)), series, records
 
-    title: str
-    series: str
-    steps: tuple[StepPlan, ...]
-    values: tuple[float, ...]
+
+def _verdict(course: Convergence) -> tuple[str, ...]:
+    rounds = rounds_of(course)
+    return (
+        course.title,
+        f"{course.first + 1} to {course.last + 1}",
+        words.figure(course.mean),
+        words.percent(rounds.range_share),
+        words.percent(rounds.slope_share),
+        "yes" if course.steady else "no",
+    )
+
+
+def joined(*parts: str) -> str:
+    """Return the parts that are not empty, with commas between.
+
+    >>> joined("", "128 KiB", "repeat 2")
+    '128 KiB, repeat 2'
+    """
+    return ", ".join(filter(None, parts))
 
 
 def is_round(step: StepPlan) -> bool:
@@ -276,9 +264,13 @@ def range_of(asked: Asked, usual: int | None, shortened: Mapping[Pace, int]) -> 
     return min(shortened[asked.pace], target.size_bytes)
 
 
-def again(step: StepJudgement) -> str:
-    """Return which repeat a step is of, in words; empty for the first."""
-    return f"repeat {step.plan.repeat + 1}" if step.plan.repeat else ""
+def again(repeat: int) -> str:
+    """Return which repeat something is of, in words; empty for the first.
+
+    >>> again(0), again(1)
+    ('', 'repeat 2')
+    """
+    return f"repeat {repeat + 1}" if repeat else ""
 
 
 def pace_notes(asked: Asked, *, cell_ns: int) -> Iterator[str]:

@@ -17,13 +17,23 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import ClassVar
 
-from iogauge.schema import Axis, SuitePlan
+from iogauge.schema import Axis, StepPlan, SuitePlan
 from iogauge.stats import words
 from iogauge.stats.figures import step_figures
 from iogauge.stats.moments import Moment
 from iogauge.store import Review
-from iogauge.suites.judgement import Judgement, Matrix, StepJudgement
-from iogauge.suites.pts import DEPTH, PERCENTILES, SOURCE, TRACKED, again, range_notes, range_of, state_notes
+from iogauge.suites.judgement import Judgement, Matrix
+from iogauge.suites.pts import (
+    DEPTH,
+    PERCENTILES,
+    SOURCE,
+    TRACKED,
+    again,
+    joined,
+    range_notes,
+    range_of,
+    state_notes,
+)
 from iogauge.suites.suite import SECOND, Asked, Common, Pace, Suite, time_text
 
 HOUR = 3600 * SECOND
@@ -83,8 +93,9 @@ class PtsCrossStimulus(Suite):
 
     def judge(self, review: Review, plan: SuitePlan) -> Judgement:
         """Return the part at random, and of each part its beginning, its end and its whole."""
-        judgement = super().judge(review, plan)
-        return replace(judgement, matrices=tuple(_parts(review, step) for step in judgement.steps))
+        steps = [step for step in plan.steps if review.has(step.id)]
+        matrices = tuple(_parts(review, step) for step in steps)
+        return replace(super().judge(review, plan), matrices=matrices)
 
     def findings(self, judgement: Judgement, /) -> tuple[str, ...]:
         """Return how far writes in order come back to what they were."""
@@ -103,12 +114,12 @@ class PtsCrossStimulus(Suite):
         return tuple(said)
 
 
-def _parts(review: Review, step: StepJudgement) -> Matrix:
+def _parts(review: Review, step: StepPlan) -> Matrix:
     """Return the rates of the three parts: at their beginnings, at their ends, and over all of each."""
-    record = review.record(step.plan.id)
+    record = review.record(step.id)
     cells: list[tuple[str, str, float]] = []
     for name, size in SIZES.items():
-        figures = step_figures(record, review.intervals(step.plan.id), reader=name, pressure=None)
+        figures = step_figures(record, review.intervals(step.id), reader=name, pressure=None)
         if moments := figures.moments:
             edge = max(round(EDGE * len(moments)), 1)
             for column, rate in (
@@ -117,7 +128,7 @@ def _parts(review: Review, step: StepJudgement) -> Matrix:
                 (WHOLE, figures.iops),
             ):
                 cells.append((column, _WORDS[name], rate * size / 1e6))
-    title = ", ".join(filter(None, ["writes in MB/s", again(step)]))
+    title = joined("writes in MB/s", again(step.repeat))
     return Matrix(title=title, unit="MB/s", columns="of the part", rows="part", cells=tuple(cells))
 
 

@@ -19,7 +19,7 @@ from iogauge.schema import RunRecord, StepPlan, SuitePlan
 from iogauge.stats import words
 from iogauge.store import Review
 from iogauge.suites.judgement import Judgement, ShownTable
-from iogauge.suites.pts import PERCENTILES, TRACKED, Jobs, Procedure, again, cell, is_round, mean
+from iogauge.suites.pts import PERCENTILES, TRACKED, Jobs, Procedure, again, cell, is_round, joined, mean
 from iogauge.suites.pts_writes import WRITES, writing_cells
 from iogauge.suites.suite import SECOND, Asked, Common, Pace, time_text
 
@@ -72,13 +72,13 @@ class PtsHostIdleRecovery(Procedure):
         """Return the rounds, and beside them what the bursts and the writes behind them reach."""
         judgement = super().judge(review, plan)
         rows = []
-        for step in judgement.steps:
-            if is_round(step.plan):
+        for step in plan.steps:
+            if is_round(step) or not step.judged or not review.has(step.id):
                 continue
-            record = review.record(step.plan.id)
+            record = review.record(step.id)
             bursts = [cell(record, job.name).iops for job in record.jobs.jobs if job.name.startswith(BURST)]
-            name = ", ".join(filter(None, [again(step), step.plan.label]))
-            rates = (bursts[0], mean(bursts), max(bursts), step.figures.iops)
+            name = joined(step.label, again(step.repeat))
+            rates = (bursts[0], mean(bursts), max(bursts), cell(record, TRACKED).iops)
             rows.append((name, *(words.figure(rate) for rate in rates)))
         if not rows:
             return judgement

@@ -72,3 +72,10 @@ def convergence(
         slope=window.rounds.slope,
         steady=window.rounds.steady,
     )
+
+
+def rounds_of(course: Convergence) -> Rounds:
+    """Return the verdict on a course's window again."""
+    rounds = last_rounds(course.values[: course.last + 1])
+    assert rounds is not None  # or there would be no window
+    return rounds

@@ -21,10 +21,10 @@ from typing import ClassVar
 
 from iogauge.schema import Axis, Interval, RunRecord, SuitePlan
 from iogauge.stats import words
-from iogauge.stats.figures import step_figures
+from iogauge.stats.figures import StepFigures, step_figures
 from iogauge.stats.moments import Moment
 from iogauge.store import Review
-from iogauge.suites.judgement import Convergence, Judgement, ShownTable, StepJudgement
+from iogauge.suites.judgement import Convergence, Judgement, ShownTable
 from iogauge.suites.pts import (
     DEPTH,
     PERCENTILES,
@@ -32,6 +32,7 @@ from iogauge.suites.pts import (
     THREADS,
     TRACKED,
     again,
+    joined,
     range_notes,
     range_of,
     state_notes,
@@ -56,7 +57,7 @@ LATENCY_SHARE = 1 / 72
 """Of the longest time that the saturation may take: twenty minutes of a day."""
 SAMPLES = 48
 """In that time: one every half an hour."""
-INTERVAL_MS: dict[Pace, int] = {"quick": 500, "standard": 1_000, "full": 60_000}
+INTERVAL_NS: dict[Pace, int] = {"quick": SECOND // 2, "standard": SECOND, "full": 60 * SECOND}
 QUANTILES = (0.5, 0.99, 0.999, 0.9999, 0.99999)
 
 
@@ -101,8 +102,8 @@ class PtsWriteSaturation(Suite):
             label=f"at most {THREADS} x range",
             purge=True,
             time_based=None,
-            log_avg_msec=INTERVAL_MS[asked.pace],
         )
+        step = step.model_copy(update={"interval_ns": INTERVAL_NS[asked.pace]})
         return empty.model_copy(update={"steps": (step,)})
 
     def size_bytes(self, asked: Asked) -> int | None:
@@ -113,8 +114,9 @@ class PtsWriteSaturation(Suite):
         """Return the fall of the rate, whether it ended, and the latencies behind it."""
         judgement = super().judge(review, plan)
         latencies = [
-            (again(step), review.record(step.plan.id), review.intervals(step.plan.id))
-            for step in judgement.steps
+            (again(step.repeat), review.record(step.id), review.intervals(step.id))
+            for step in plan.steps
+            if review.has(step.id)
         ]
         return replace(
             judgement,
@@ -131,7 +133,8 @@ class PtsWriteSaturation(Suite):
 class _Course:
     """One saturation: its intervals, and of these every so many."""
 
-    step: StepJudgement
+    repeat: int
+    figures: StepFigures
     samples: tuple[Moment, ...]
     windows: Sequence[Window]
 
@@ -146,7 +149,7 @@ class _Course:
         if self.window is None:
             return None
         return convergence(
-            ", ".join(filter(None, [again(self.step), "4 KiB random writes"])),
+            joined("4 KiB random writes", again(self.repeat)),
             [sample.end_s for sample in self.samples],
             [sample.iops for sample in self.samples],
             self.window,
@@ -156,7 +159,7 @@ class _Course:
 
     def findings(self) -> Iterator[str]:
         """Yield what the course shows, a sentence each."""
-        figures = self.step.figures
+        figures = self.figures
         if not figures.ios:
             return
         each_bytes = figures.rate_Bps / figures.iops
@@ -183,11 +186,12 @@ class _Course:
 
 def _courses(judgement: Judgement) -> Iterator[_Course]:
     apart_s = judgement.plan.runtime_ns / SAMPLES / 1e9
-    for step in judgement.steps:
-        moments = step.figures.moments
+    runs = enumerate(figures for step in judgement.steps for figures in step.runs)
+    for repeat, figures in runs:
+        moments = figures.moments
         longest_s = max((moment.end_s - moment.start_s for moment in moments), default=1.0)
         samples = moments[:: max(round(apart_s / longest_s), 1)]
-        yield _Course(step, samples, windows_of([sample.iops for sample in samples]))
+        yield _Course(repeat, figures, samples, windows_of([sample.iops for sample in samples]))
 
 
 def _latency_table(runs: Sequence[tuple[str, RunRecord, Iterable[Interval]]]) -> ShownTable:
