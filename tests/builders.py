@@ -162,6 +162,10 @@ def target(path: str = "/tmp/drive.bin", **fields: object) -> TargetFacts:
     return TargetFacts.model_validate(given | fields)
 
 
+_file = target
+"""By another name, for functions that take a target of their own."""
+
+
 def machine() -> MachineFacts:
     """Return the facts of a made-up machine."""
     return MachineFacts(
@@ -256,24 +260,34 @@ def step(
     return StepPlan.model_validate(given | fields)
 
 
-def manifest(steps: Sequence[StepPlan] = (), **fields: object) -> Manifest:
-    """Return the manifest of a write-pressure review."""
+def manifest(
+    steps: Sequence[StepPlan] = (),
+    *,
+    target: TargetFacts | None = None,
+    plan: SuitePlan | None = None,
+    **fields: object,
+) -> Manifest:
+    """Return the manifest of a write-pressure review of one target; ``plan`` replaces that of ``steps``."""
+    target = target or _file()
+    made = SuitePlan(
+        key="write-pressure",
+        suite="write-pressure",
+        title="Write pressure",
+        source="a note",
+        targets=(target.path,),
+        axis=Axis(name="write pressure", unit="MB/s"),
+        reader="reader",
+        pressure="pressure",
+        steps=tuple(steps),
+    )
     given: dict[str, object] = {
         "id": "test-review",
         "created_at": "2026-01-02T03:04:05Z",
         "command": ("iogauge", "review", "drive.bin"),
         "seed": 42,
         "pace": "quick",
-        "plan": SuitePlan(
-            suite="write-pressure",
-            title="Write pressure",
-            source="methods.md WP-1",
-            axis=Axis(name="write pressure", unit="MB/s"),
-            reader="reader",
-            pressure="pressure",
-            steps=tuple(steps),
-        ),
-        "target": target(),
+        "plans": (plan.model_copy(update={"targets": (target.path,)}) if plan else made,),
+        "targets": (target,),
         "machine": machine(),
         "ceiling": ceiling(),
         "versions": {"iogauge": "0.1.0"},

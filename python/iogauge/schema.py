@@ -15,13 +15,14 @@ from typing import Annotated, Generic, Literal, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
 """Raised when a stored field changes meaning. Every older version still loads."""
 
 T = TypeVar("T")
 
 NonNegative = Annotated[int, Field(ge=0)]
 Positive = Annotated[int, Field(gt=0)]
+Quantile = Annotated[float, Field(gt=0, lt=1)]
 Percent = Annotated[float, Field(ge=0, le=100)]
 Encoded = bytes
 """A histogram as stored. Named, since a field of ``Tally`` is called ``bytes``."""
@@ -786,6 +787,37 @@ class RunRecord(Model):
     """UTC, ISO 8601."""
 
 
+class LedgerEntry(Model):
+    """What one run wrote to one target, or that it was purged: a line of the target's ledger."""
+
+    what: Literal["run", "purge"]
+    at: str
+    """When it began, UTC, ISO 8601."""
+    source: str = ""
+    """The job file: its path, or the step of a review."""
+    capacity_bytes: Positive
+    """Size of the whole device or file."""
+    written_bytes: NonNegative = 0
+    random_bytes: NonNegative = 0
+    """Of these, by jobs whose offsets are drawn at random."""
+    block_bytes: NonNegative = 0
+    """Mean size of a write; 0: there was none."""
+
+
+class TargetState(Model):
+    """What iogauge did to a target before a review began, by its ledger. What others did is unknown."""
+
+    known_since: str
+    """The ledger's first entry, UTC, ISO 8601."""
+    purged_at: str | None
+    """The last purge of all of it; None: there is none in the ledger."""
+    written_bytes: NonNegative
+    """Since that purge or, without one, since it is known."""
+    random_bytes: NonNegative
+    last: LedgerEntry | None
+    """What wrote to it last; None: nothing did since then."""
+
+
 # --- Reviews -----------------------------------------------------------------------------------------------
 
 
@@ -803,6 +835,8 @@ class StepPlan(Model):
     """Unique in the review, usable as a file name."""
     series: str = ""
     """What this step has in common with others along the axis, in words; empty where all do."""
+    label: str = ""
+    """What this step is called where its place on the axis does not say it; empty: the place does."""
     at: float
     job_file: str
     """The step as a fio job file, complete: what runs and what the report shows."""
@@ -810,19 +844,40 @@ class StepPlan(Model):
     state_group: str
     """Steps whose drive state depends on earlier ones share a group; each alone otherwise."""
     repeat: NonNegative = 0
+    """Which of the review's repeats it belongs to, from 0."""
+    purge: bool = False
+    """Whether all that its targets hold is given back to them first."""
+    interval_ns: Positive = 10**9
+    """How long each of its run's intervals is, where its jobs' log_avg_msec do not say."""
+    longer: Positive = 1
+    """How many times as long as its suite planned it, so that its sample supports a quantile that was asked for."""
+    follows: bool = False
+    """Whether it was planned after others were measured, and because of what they showed."""
+    judged: bool = True
+    """False where it only brings the drive into a state: its figures are no finding."""
+    direction: Direction | None = None
+    """Of the judged job's requests, only these count; None: all that its pattern issues."""
 
 
 class SuitePlan(Model):
-    """A suite's steps in the order in which they run, and what is to be judged from them."""
+    """A suite's steps on its targets in the order in which they run, and what is to be judged from them."""
 
+    key: str
+    """Unique in the review; the ids of its steps begin with it."""
     suite: str
     title: str
     source: str
+    targets: tuple[str, ...]
+    """Paths of what its steps run on, as the review has them."""
+    beside: tuple[str, ...] = ()
+    """Paths of what some steps run on instead, to compare the targets with."""
     axis: Axis
     reader: str
     """Name of the job whose latency is judged."""
     judged: str = "read"
     """What one of its requests is called."""
+    kind: Kind = Kind.LAT
+    """Which latency of it is judged."""
     pressure: str | None
     """Name of the jobs that press."""
     steps: tuple[StepPlan, ...]
@@ -835,21 +890,48 @@ class SuitePlan(Model):
     """Measured part of each step."""
     ramp_ns: NonNegative = 0
     """What comes before it in each step, not measured."""
+    prepares: bool = False
+    """Whether it brings its targets into the state in which the others measure them: it runs before these, once."""
     notes: tuple[str, ...] = ()
+
+
+Pace = Literal["quick", "standard", "full"]
+"""How long the steps of a suite take: seconds, half of what was published, or as it was."""
+State = Literal["as-is", "fresh", "preconditioned"]
+"""What is done to a drive before it is measured: nothing, a purge, or a purge and a preconditioning."""
 
 
 class Manifest(Model):
     """What a saved review says of itself."""
 
     schema_version: int = SCHEMA_VERSION
+    """The version that it was written in; it is read as ``SCHEMA_VERSION``."""
     id: str
     created_at: str
     command: tuple[str, ...]
     seed: NonNegative
-    pace: Literal["quick", "full"]
-    plan: SuitePlan
-    target: TargetFacts
+    pace: Pace
+    repeats: Positive = 1
+    """How often every suite is conducted on its targets."""
+    state: State = "as-is"
+    until_supported: Quantile | None = None
+    """The quantile that steps are made longer for."""
+    plans: tuple[SuitePlan, ...]
+    """One for each suite and target, in the order in which they were asked for."""
+    targets: tuple[TargetFacts, ...]
+    found: dict[str, TargetState] = {}
+    """In which state each target was when the review began, by its path; those of which nothing is known are left out.
+    """
     machine: MachineFacts
     ceiling: Ceiling | None
     versions: dict[str, str]
     warnings: tuple[Warning, ...] = ()
+
+    def target(self, path: str) -> TargetFacts:
+        """Return what is known of one of the targets. Raises KeyError: it is not of this review."""
+        return {target.path: target for target in self.targets}[path]
+
+    @property
+    def steps(self) -> tuple[StepPlan, ...]:
+        """The steps of all plans, plan by plan: not the order in which they run."""
+        return tuple(step for plan in self.plans for step in plan.steps)

@@ -29,7 +29,14 @@ def reviewed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for name, value in (("real", 20_000), ("guess", 5_000)):
         number = f'{{ value = {value}.0, kind = "fitted", start = 5000, range = [1000, 50000], source = "a guess" }}'
         (place / f"{name}.toml").write_text(text.replace(f"latency_ns = {one}", f"latency_ns = {number}"))
-    asked = ["review", f"model:{place}/real.toml", "--seed=1", "--runtime=1", f"--output={place}/review"]
+    asked = [
+        "review",
+        f"model:{place}/real.toml",
+        "--suite=write-pressure",
+        "--seed=1",
+        "--runtime=1",
+        f"--output={place}/review",
+    ]
     assert main(asked) == 0
     return place
 

@@ -42,7 +42,12 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         (("run", "good.fio", "--iodepht=4"), 1, "iodepht"),
         (("review",), 2, "name a TARGET"),
         (("review", "x", "--suite=none"), 2, "there is no suite 'none'"),
-        (("review", "x", "--pace=foo"), 2, "invalid value for '--pace': 'foo' is not one of 'quick', 'full'"),
+        (
+            ("review", "x", "--pace=foo"),
+            2,
+            "invalid value for '--pace': 'foo' is not one of 'quick', 'standard', 'full'",
+        ),
+        (("review", "x", "--until-supported=99.9"), 2, "--until-supported 99.9: a quantile is a fraction"),
         (("review", "x", "--size=0"), 2, "--size 0: must be at least 1"),
         (("review", "x", "--size=big"), 2, "--size big: is not a whole number"),
         (("review", "x", "--runtime=-1"), 2, "--runtime -1"),

@@ -114,7 +114,7 @@ def test_its_policy_lets_only_its_own_scripts_run(page: Page) -> None:
 
 def test_charts_travel_as_data_with_every_variant(page: Page) -> None:
     (data,) = [json.loads(text) for text in page.within("script") if text.startswith("{")]
-    assert set(data["charts"]) == {"write-pressure", "over-time-1"}
+    assert set(data["charts"]) == {"write-pressure", "write-pressure-over-time-1"}
     pressure = data["charts"]["write-pressure"]
     assert len(pressure["specs"]) == 10
     assert all(len(row) == len(pressure["columns"]) for row in pressure["values"])
@@ -233,7 +233,8 @@ def test_warnings_with_one_remedy_stand_together(folder: Path) -> None:
 
 def test_a_file_is_named_with_the_drive_it_is_on(folder: Path, tmp_path: Path) -> None:
     manifest = json.loads((folder / "flash" / "manifest.json").read_text())
-    manifest["target"] |= {"kind": "file", "path": "/data/test.bin", "model": None, "device": "sda"}
+    manifest["plans"][0]["targets"] = ["/data/test.bin"]
+    manifest["targets"][0] |= {"kind": "file", "path": "/data/test.bin", "model": None, "device": "sda"}
     (tmp_path / "manifest.json").write_text(json.dumps(manifest))
     assert load([tmp_path])[0].label == "test.bin on sda"
 
@@ -253,10 +254,24 @@ def test_one_step_is_no_verdict(tmp_path: Path) -> None:
     assert "it takes two" in " ".join(html_text.verdict(drive).sentences)
 
 
-def test_reviews_by_different_suites_are_refused(folder: Path, tmp_path: Path) -> None:
+def other_plan(folder: Path, place: Path, **changed: object) -> None:
+    """Save a review like the first one, which has nothing complete and another plan."""
     manifest = json.loads((folder / "flash" / "manifest.json").read_text())
-    manifest["plan"]["suite"] = "mixed"
-    (tmp_path / "manifest.json").write_text(json.dumps(manifest))
+    manifest["plans"][0] |= changed
+    (place / "manifest.json").write_text(json.dumps(manifest))
+
+
+def test_different_suites_have_sections_of_their_own(folder: Path, tmp_path: Path) -> None:
+    other_plan(folder, tmp_path, suite="mixed", title="Mixed", pressure=None)
+    report = Report.of([folder / "flash", tmp_path])
+    assert [section.plan.suite for section in report.sections] == ["write-pressure", "mixed"]
+    page = report.page()
+    assert all(f'<section id="{suite}"' in page for suite in ("write-pressure", "mixed"))
+    assert len({chart.name for chart in report.charts}) == len(report.charts) == 4
+
+
+def test_a_suite_along_different_axes_is_refused(folder: Path, tmp_path: Path) -> None:
+    other_plan(folder, tmp_path, axis={"name": "write pressure", "unit": "IOPS"})
     with pytest.raises(IogaugeError, match="no axis in common"):
         load([folder / "flash", tmp_path])
 

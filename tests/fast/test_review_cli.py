@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from iogauge.cli import main
-from iogauge.schema import Code, Interval, JobFile, RunRecord
+from iogauge.schema import Code, Interval, JobFile, Manifest, RunRecord
 from iogauge.schema import Warning as Caution
 from iogauge.store import Review
 from tests import builders, report_records
@@ -33,6 +33,15 @@ class Engine(ModuleType):
     def measure_ceiling(self) -> Any:
         """Measure nothing."""
         return builders.ceiling()
+
+    @staticmethod
+    def layered(execute: Callable[..., RunRecord], _: Manifest) -> Callable[..., RunRecord]:
+        """A target without layers."""
+        return execute
+
+    def purge(self, *_: Any, **__: Any) -> None:
+        """Never asked for."""
+        raise AssertionError
 
     def execute(
         self, job_file: JobFile, *, seed: int, on_interval: Callable[[Interval], None], **_: Any
@@ -68,7 +77,8 @@ def engine(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Engine:
 
 def review(*arguments: str, target: str = "drive.bin") -> int:
     """Run the command on a small file."""
-    return main(["review", target, "--size", "1m", "--output", "saved", "--seed", "7", *arguments])
+    asked = ["--suite", "write-pressure", "--size", "1m", "--output", "saved", "--seed", "7"]
+    return main(["review", target, *asked, *arguments])
 
 
 def test_prints_a_table_and_what_to_do_next(engine: Engine, capsys: pytest.CaptureFixture[str]) -> None:
@@ -82,10 +92,11 @@ def test_prints_a_table_and_what_to_do_next(engine: Engine, capsys: pytest.Captu
     assert first[:2] == ["0", "-"]
     assert "~ 800.0 us" in lines[3] or "~ 800.3 us" in lines[3]
     assert lines[10].split()[0] == "700"
-    assert lines[11].startswith("~ fewer than ten samples")
-    assert "times" in lines[12]
-    assert lines[13].startswith(
-        "this takes requests as independent, since steps have fewer than 10 intervals"
+    assert "times" in lines[11]
+    after = lines[lines.index("") + 1 :]
+    assert after[0].startswith("~ fewer than ten samples")
+    assert after[1].startswith(
+        "intervals take requests as independent where steps have fewer than 10 intervals"
     )
     assert lines[-1] == "next: iogauge report saved"
     assert "seed 7" in err
@@ -94,10 +105,11 @@ def test_prints_a_table_and_what_to_do_next(engine: Engine, capsys: pytest.Captu
 
 def test_prints_json_alone(engine: Engine, capsys: pytest.CaptureFixture[str]) -> None:
     assert review("--json") == 0
-    found = json.loads(capsys.readouterr().out)
+    shown = json.loads(capsys.readouterr().out)
+    (found,) = shown["plans"]
     assert [step["at"] for step in found["steps"]] == [0, 100, 200, 300, 400, 500, 600, 700]
     assert found["missing"] == []
-    assert found["seed"] == 7
+    assert shown["seed"] == 7
     top = found["steps"][-1]
     assert top["asked_Bps"] == 700_000_000
     assert top["achieved_Bps"] == pytest.approx(700e6, rel=1e-3)
@@ -112,7 +124,7 @@ def test_the_manifest_says_what_was_asked(engine: Engine) -> None:
     manifest = Review.open(Path("saved")).manifest
     assert (manifest.seed, manifest.pace) == (7, "full")
     assert manifest.command[0] == "iogauge"
-    assert manifest.target.path == str(Path("drive.bin").absolute())
+    assert manifest.targets[0].path == str(Path("drive.bin").absolute())
     assert manifest.ceiling == builders.ceiling()
     assert manifest.machine.cpus >= 1
     assert "numpy" in manifest.versions
@@ -138,11 +150,12 @@ def test_each_kind_of_warning_is_printed_once(engine: Engine, capsys: pytest.Cap
     assert "warning: at 100 MB/s, and 6 other steps: stalled 12500000 times\n" in err
     found = json.loads(out)
     assert [each["code"] for each in found["warnings"]] == ["virtual_machine"]
-    assert [len(step["warnings"]) for step in found["steps"]] == [1, *[2] * 7]
+    (plan,) = found["plans"]
+    assert [len(step["warnings"]) for step in plan["steps"]] == [1, *[2] * 7]
 
 
 def test_saves_in_a_new_directory_named_after_target_and_time(engine: Engine) -> None:
-    assert main(["review", "drive.bin", "--size", "1m"]) == 0
+    assert main(["review", "drive.bin", "--suite", "write-pressure", "--size", "1m"]) == 0
     (directory,) = Path().glob("iogauge-drive.bin-*Z")
     assert len(Review.open(directory).completed()) == 8
     assert len(engine.runs) == 9
@@ -158,10 +171,12 @@ def test_goes_on_after_an_interruption(
     out, err = capsys.readouterr()
     assert out == ""
     assert "hint: iogauge review --resume saved" in err
-    assert Review.open(Path("saved")).completed() == (() if place == 0 else ("pressure-0", "pressure-100"))
+    assert Review.open(Path("saved")).completed() == (
+        () if place == 0 else ("write-pressure.pressure-0", "write-pressure.pressure-100")
+    )
     before = dict(enumerate(engine.runs))
     assert main(["review", "--resume", "saved", "--json"]) == 0
-    assert json.loads(capsys.readouterr().out)["missing"] == []
+    assert json.loads(capsys.readouterr().out)["plans"][0]["missing"] == []
     assert engine.runs[place + 1] == before[place]  # the same jobs with the same seed
     assert len(engine.runs) == 9 + 1
 

@@ -26,7 +26,9 @@ from tests import builders
 TALLY = builders.tally([100_000] * 7)
 INTERVALS = [builders.interval(index, {Direction.READ: TALLY}) for index in range(3)]
 PLANNED = builders.manifest([builders.step("a"), builders.step("b"), builders.step("c")])
-SEARCHED = PLANNED.model_copy(update={"plan": PLANNED.plan.model_copy(update={"notes": ("limit 700 MB/s",)})})
+SEARCHED = PLANNED.model_copy(
+    update={"plans": (PLANNED.plans[0].model_copy(update={"notes": ("limit 700 MB/s",)}),)}
+)
 
 
 def run_record(seed: int) -> RunRecord:

@@ -14,9 +14,9 @@ from iogauge import workload
 from iogauge.schema import SCHEMA_VERSION, Code
 from iogauge.schema import Warning as Caution
 from iogauge.store import Review, query
-from iogauge.suites import SUITES, Asked
+from iogauge.suites import SUITES, suite_of
 from iogauge.suites.begin import new_manifest
-from iogauge.suites.conduct import conduct, search
+from iogauge.suites.conduct import conduct
 from tests import builders
 
 SAVED = Path(__file__).parent / "saved_reviews"
@@ -34,10 +34,13 @@ class Quiet:
 
 def save_sample(path: Path) -> None:
     """Save a review of the made-up drive: seven steps and a search, with a warning in each."""
-    suite = SUITES["write-pressure"]
-    asked = Asked(target=builders.target("/dev/example0", kind="block", serial="A1"), pace="quick", seed=1)
     manifest = new_manifest(
-        suite, asked, command=("iogauge", "review"), machine=builders.machine(), ceiling=builders.ceiling()
+        [SUITES["write-pressure"]],
+        [builders.target("/dev/example0", kind="block", serial="A1")],
+        seed=1,
+        command=("iogauge", "review"),
+        machine=builders.machine(),
+        ceiling=builders.ceiling(),
     )
     review = Review.create(path, manifest)
     warning = Caution(code=Code.VIRTUAL_MACHINE, message="this machine is virtual", hint="use a real one")
@@ -48,14 +51,14 @@ def save_sample(path: Path) -> None:
             on_interval(interval)
         return record
 
-    search(review, suite, execute=execute, watcher=Quiet())
-    conduct(review, execute=execute, watcher=Quiet())
+    conduct(review, suite_of, execute=execute, watcher=Quiet())
 
 
 def check(path: Path, *, version: int) -> None:
     """Load all of a saved sample and judge it."""
     review = Review.open(path)
-    plan = review.manifest.plan
+    (plan,) = review.manifest.plans
+    assert [target.path for target in review.manifest.targets] == list(plan.targets) == ["/dev/example0"]
     assert review.manifest.schema_version == version
     assert review.completed() == tuple(step.id for step in plan.steps)
     for step in plan.steps:
@@ -63,7 +66,7 @@ def check(path: Path, *, version: int) -> None:
         assert review.record(step.id).plan.seed == step.seed
         assert sum(1 for _ in review.intervals(step.id)) == (1 if step.at == 0 else 2)
     assert [warning.code for warning in review.manifest.warnings] == [Code.VIRTUAL_MACHINE]
-    judgement = SUITES[plan.suite].judge(review)
+    judgement = SUITES[plan.suite].judge(review, plan)
     assert [step.plan.at for step in judgement.steps] == [0, 100, 200, 300, 400, 500, 600, 700]
     for judged in judgement.steps:
         assert judged.figures.ios == 10_007

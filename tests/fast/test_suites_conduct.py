@@ -12,12 +12,26 @@ import pytest
 
 from iogauge import workload
 from iogauge.errors import IogaugeError
-from iogauge.schema import Code, Direction, Interval, JobFile, RunPlan, RunRecord, StepPlan
+from iogauge.schema import (
+    Axis,
+    Code,
+    Direction,
+    Interval,
+    JobFile,
+    Manifest,
+    RunPlan,
+    RunRecord,
+    StepPlan,
+    SuitePlan,
+    TargetFacts,
+)
 from iogauge.schema import Warning as Caution
 from iogauge.store import Review, tables
-from iogauge.suites import SUITES, Asked
+from iogauge.suites import SUITES, suite_of
 from iogauge.suites.begin import check_same_target, differences, new_manifest
-from iogauge.suites.conduct import Interrupted, conduct, remaining, search
+from iogauge.suites.conduct import Failed, Interrupted, conduct, remaining
+from iogauge.suites.place import order
+from iogauge.suites.suite import Asked, Common, Suite
 from tests import builders
 
 SUITE = SUITES["write-pressure"]
@@ -28,15 +42,18 @@ class Watching:
 
     def __init__(self) -> None:
         self.steps: list[str] = []
+        self.ahead: list[int] = []
         self.messages: list[str] = []
         self.intervals = 0
         self.starts = 0
 
-    def step(self, label: str, *, expected_s: float | None) -> None:
+    def step(self, label: str, *, expected_s: float | None, ahead: int, ahead_s: float) -> None:
         """A step begins."""
         assert expected_s is not None
         assert expected_s > 0
+        assert (ahead_s > 0) == (ahead > 0)
         self.steps.append(label)
+        self.ahead.append(ahead)
 
     def started(self, plan: RunPlan) -> None:
         """Workers begin."""
@@ -115,19 +132,21 @@ def raising(error: BaseException) -> Callable[[RunRecord], RunRecord]:
 
 def begun(path: Path, **asked: Any) -> Review:
     """A review that has done nothing yet."""
-    given = {"target": builders.target(), "pace": "quick", "seed": 3, **asked}
     manifest = new_manifest(
-        SUITE, Asked(**given), command=("iogauge",), machine=builders.machine(), ceiling=builders.ceiling()
+        [SUITE],
+        [builders.target()],
+        command=("iogauge",),
+        machine=builders.machine(),
+        ceiling=builders.ceiling(),
+        **{"seed": 3, **asked},
     )
     return Review.create(path, manifest)
 
 
-def go(review: Review, runs: Runs, watching: Watching | None = None) -> None:
+def go(review: Review, runs: Runs, watching: Watching | None = None) -> tuple[Failed, ...]:
     """Conduct a review as the command does."""
-    watcher = watching or Watching()
     with review.lock():
-        search(review, SUITE, execute=runs, watcher=watcher)
-        conduct(review, execute=runs, watcher=watcher)
+        return conduct(review, suite_of, execute=runs, watcher=watching or Watching())
 
 
 def contents(review: Review) -> dict[str, tuple[RunRecord, list[Interval]]]:
@@ -138,16 +157,20 @@ def contents(review: Review) -> dict[str, tuple[RunRecord, list[Interval]]]:
 def test_a_review_goes_from_its_search_to_its_last_step(tmp_path: Path) -> None:
     review, runs, watching = begun(tmp_path / "r"), Runs(), Watching()
     go(review, runs, watching)
-    steps = review.manifest.plan.steps
+    steps = review.manifest.steps
     assert review.completed() == tuple(step.id for step in steps)
-    assert watching.steps == ["search for what the target takes", *(f"{step.at:g} MB/s" for step in steps)]
+    assert watching.steps == [
+        "Write pressure: search for what the target takes",
+        *(f"{step.at:g} MB/s" for step in steps),
+    ]
+    assert watching.ahead == [0, *range(len(steps) - 1, -1, -1)]
     assert watching.starts == len(steps) + 1
     assert watching.intervals == 2 * (len(steps) + 1) - 1  # the step without pressure has one row
     assert runs.interval_ns == {500_000_000}
     assert runs.seeds[1:] == [step.seed for step in steps]
     assert remaining(review) == 0
-    assert review.has("search")
-    assert review.record("search").result.rows[0].name == "pressure"
+    assert review.has("write-pressure.search")
+    assert review.record("write-pressure.search").result.rows[0].name == "pressure"
 
 
 def test_conducting_a_complete_review_again_runs_nothing(tmp_path: Path) -> None:
@@ -165,11 +188,7 @@ def test_conducting_a_complete_review_again_runs_nothing(tmp_path: Path) -> None
     ("ends", "raises"),
     [
         (stopped("interrupt"), Interrupted),
-        (stopped("error", "write: Input/output error"), IogaugeError),
-        (stopped("rate_min"), IogaugeError),
-        (worker_failed, IogaugeError),
         (raising(KeyboardInterrupt()), KeyboardInterrupt),
-        (raising(IogaugeError("the file vanished")), IogaugeError),
     ],
 )
 def test_a_review_that_was_ended_anywhere_completes_as_if_it_had_not(
@@ -184,19 +203,148 @@ def test_a_review_that_was_ended_anywhere_completes_as_if_it_had_not(
     assert len(kept) == max(bad - 1, 0)
     again, runs = Review.open(review.path), Runs()
     go(again, runs)
-    assert again.manifest.plan == whole.manifest.plan
+    assert again.manifest.plans == whole.manifest.plans
     assert contents(again) == contents(whole)
     assert len(runs.seeds) == 9 - bad
     assert {step: again.record(step) for step in kept} == {step: record for step, (record, _) in kept.items()}
 
 
+@pytest.mark.parametrize("bad", [1, 4, 8])
+@pytest.mark.parametrize(
+    ("ends", "says"),
+    [
+        (stopped("error", "write: Input/output error"), "Input/output error"),
+        (stopped("rate_min"), "rate_min"),
+        (worker_failed, "EIO"),
+        (raising(IogaugeError("the file vanished")), "the file vanished"),
+    ],
+)
+def test_a_step_that_fails_is_said_and_the_rest_goes_on(
+    tmp_path: Path, bad: int, ends: Callable[[RunRecord], RunRecord], says: str
+) -> None:
+    whole = begun(tmp_path / "whole")
+    go(whole, Runs())
+    review, watching = begun(tmp_path / "r"), Watching()
+    (failed,) = go(review, Runs(bad=bad, ends=ends), watching)
+    step = whole.manifest.steps[bad - 1].id
+    assert failed.step_id == step
+    assert says in failed.why
+    assert any(step in line and says in line for line in watching.messages)
+    assert set(review.completed()) == set(whole.completed()) - {step}
+    again, runs = Review.open(review.path), Runs()
+    assert go(again, runs) == ()
+    assert len(runs.seeds) == 1
+    assert again.manifest.plans == whole.manifest.plans
+    assert contents(again) == contents(whole)
+
+
+def test_a_search_that_fails_ends_its_suite_alone(tmp_path: Path) -> None:
+    manifest = new_manifest(
+        [SUITE, SUITES["queue-depth"]],
+        [builders.target()],
+        seed=3,
+        command=(),
+        machine=builders.machine(),
+        ceiling=None,
+    )
+    review = Review.create(tmp_path / "r", manifest)
+    failed = go(review, Runs(bad=0, ends=stopped("error", "EIO")))
+    assert [each.step_id for each in failed] == ["write-pressure.search"]
+    assert [plan.key for plan in review.manifest.plans if plan.steps] == ["queue-depth"]
+    assert len(review.completed()) == 28
+    assert go(review, Runs()) == ()
+    assert remaining(review) == 0
+    assert len(review.completed()) == 28 + 8
+
+
 def test_what_a_stopped_run_measured_is_kept_apart(tmp_path: Path) -> None:
     review = begun(tmp_path / "r")
-    with pytest.raises(IogaugeError, match=r"pressure-0 ended early: EIO") as caught:
-        go(review, Runs(bad=1, ends=stopped("error", "EIO")))
-    assert "--resume" in str(caught.value.hint)
-    assert (review.path / "stopped" / "pressure-0" / "totals.parquet").is_file()
-    assert review.completed() == ()
+    (failed,) = go(review, Runs(bad=1, ends=stopped("error", "EIO")))
+    assert failed == Failed("write-pressure.pressure-0", "ended early: EIO")
+    assert (review.path / "stopped" / "write-pressure.pressure-0" / "totals.parquet").is_file()
+    assert "write-pressure.pressure-0" not in review.completed()
+
+
+class Rounds(Suite):
+    """A suite that goes on for three rounds of two steps, each round following from the one before."""
+
+    NAME = "rounds"
+    TITLE = "Rounds"
+    SOURCE = "made up"
+    AXIS = Axis(name="round", unit="round")
+    READER = "reader"
+
+    def plan(self, asked: Asked) -> SuitePlan:
+        """The first round."""
+        empty = self.empty(asked)
+        return empty.model_copy(update={"steps": self._round(empty, 1)})
+
+    def more(self, plan: SuitePlan, review: Review, /, *, repeat: int) -> tuple[StepPlan, ...]:
+        """The next round."""
+        done = max(step.at for step in plan.steps if step.repeat == repeat and review.has(step.id))
+        return self._round(plan, int(done) + 1) if done < 3 else ()
+
+    @staticmethod
+    def _round(plan: SuitePlan, at: int) -> tuple[StepPlan, ...]:
+        load = Common.of(plan)
+        return tuple(
+            load.step(f"{at}-{n}", at, {"reader": {"rw": "randread"}}, state_group="all") for n in range(2)
+        )
+
+
+def test_steps_follow_from_steps_in_every_repeat_and_an_ending_begins_their_group_again(
+    tmp_path: Path,
+) -> None:
+    def rounds(path: Path) -> Review:
+        manifest = new_manifest(
+            [Rounds()],
+            [builders.target()],
+            seed=3,
+            repeats=2,
+            command=(),
+            machine=builders.machine(),
+            ceiling=None,
+        )
+        return Review.create(path, manifest)
+
+    def run(review: Review, runs: Runs) -> None:
+        conduct(review, lambda _: Rounds(), execute=runs, watcher=Watching())
+
+    whole, runs = rounds(tmp_path / "whole"), Runs()
+    run(whole, runs)
+    assert [step.at for step in whole.manifest.steps if step.repeat == 0] == [1, 1, 2, 2, 3, 3]
+    assert len(set(runs.seeds)) == 12
+    for bad in range(12):
+        review = rounds(tmp_path / f"ended-{bad}")
+        with pytest.raises(Interrupted):
+            run(review, Runs(bad=bad, ends=stopped("interrupt")))
+        again, rest = Review.open(review.path), Runs()
+        run(again, rest)
+        assert len(rest.seeds) == (12 if bad < 6 else 6)  # of the repeat that was interrupted, all
+        assert set(again.manifest.steps) == set(whole.manifest.steps)
+        assert contents(again) == contents(whole)
+
+
+def test_repeats_are_blocks_in_an_order_of_their_own() -> None:
+    manifest = new_manifest(
+        [SUITES["mixed"], SUITES["queue-depth"]],
+        [builders.target("/tmp/a.bin"), builders.target("/tmp/b.bin")],
+        seed=3,
+        repeats=12,
+        command=(),
+        machine=builders.machine(),
+        ceiling=None,
+    )
+    keys = ["mixed.t1", "mixed.t2", "queue-depth.t1", "queue-depth.t2"]
+    assert [plan.key for plan in manifest.plans] == keys
+    runs = list(order(manifest))
+    blocks = [[plan.key for at, plan in runs if at == repeat] for repeat in range(12)]
+    assert all(sorted(block) == keys for block in blocks)
+    assert len({tuple(block) for block in blocks}) > 6
+    assert [repeat for repeat, _ in runs] == sorted(repeat for repeat, _ in runs)
+    assert list(order(manifest)) == runs
+    once = manifest.model_copy(update={"repeats": 1})
+    assert [plan.key for _, plan in order(once)] == keys
 
 
 def test_a_disk_that_fills_up_keeps_the_steps_before(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -214,9 +362,9 @@ def test_a_disk_that_fills_up_keeps_the_steps_before(tmp_path: Path, monkeypatch
     assert "free some space" in str(caught.value.hint)
     monkeypatch.undo()
     assert sorted(entry.name for entry in (review.path / "steps").iterdir()) == [
-        "pressure-0",
-        "pressure-100",
-        "search",
+        "write-pressure.pressure-0",
+        "write-pressure.pressure-100",
+        "write-pressure.search",
     ]
     go(Review.open(review.path), Runs())
     assert len(Review.open(review.path).completed()) == 8
@@ -247,10 +395,10 @@ def grouped(path: Path) -> Review:
 def test_an_interrupted_state_group_starts_again(tmp_path: Path, bad: int, kept: list[str]) -> None:
     review = grouped(tmp_path / "r")
     with pytest.raises(Interrupted):
-        conduct(review, execute=Runs(bad=bad, ends=stopped("interrupt")), watcher=Watching())
+        conduct(review, suite_of, execute=Runs(bad=bad, ends=stopped("interrupt")), watcher=Watching())
     again, runs, watching = Review.open(review.path), Runs(), Watching()
     assert remaining(again) == 6 - len(kept)
-    conduct(again, execute=runs, watcher=watching)
+    conduct(again, suite_of, execute=runs, watcher=watching)
     assert len(runs.seeds) == 6 - len(kept)
     assert len(again.completed()) == 6
     assert len(watching.messages) == (bad % 3 != 0)
@@ -269,14 +417,12 @@ def test_warnings_that_all_steps_share_are_the_reviews(tmp_path: Path) -> None:
         first = False
         return record.model_copy(update={"warnings": warnings})
 
-    conduct(review, execute=warned, watcher=Watching())
+    conduct(review, suite_of, execute=warned, watcher=Watching())
     assert Review.open(review.path).manifest.warnings == (shared,)
 
 
 def test_a_review_does_not_go_on_with_another_target() -> None:
-    manifest = builders.manifest().model_copy(
-        update={"target": builders.target(kind="block", serial="A1", size_bytes=100)}
-    )
+    manifest = builders.manifest(target=builders.target(kind="block", serial="A1", size_bytes=100))
     check_same_target(manifest, builders.target(kind="block", serial="A1", size_bytes=100))
     check_same_target(manifest, builders.target(kind="block", serial=None, size_bytes=100))
     for other in ({"serial": "B2"}, {"model": "Other"}, {"size_bytes": 99}, {"kind": "file"}):
@@ -287,8 +433,8 @@ def test_a_review_does_not_go_on_with_another_target() -> None:
 
 
 def test_a_file_may_have_grown_beyond_what_is_used() -> None:
-    manifest = builders.manifest()
-    used = manifest.model_copy(update={"plan": manifest.plan.model_copy(update={"size_bytes": 1 << 30})})
+    (plan,) = builders.manifest().plans
+    used = builders.manifest(plan=plan.model_copy(update={"size_bytes": 1 << 30}))
     check_same_target(used, builders.target(size_bytes=2 << 30))
     with pytest.raises(IogaugeError, match="another target"):
         check_same_target(used, builders.target(size_bytes=1 << 29))
@@ -304,23 +450,28 @@ def test_what_changed_about_the_machine_is_said() -> None:
     assert any("6.1.0" in text and "6.2.0" in text for text in changed)
 
 
+def plain(target: TargetFacts, **asked: Any) -> Manifest:
+    """The manifest of a review of one target."""
+    return new_manifest(
+        [SUITE], [target], seed=1, command=(), machine=builders.machine(), ceiling=None, **asked
+    )
+
+
 def test_a_plan_that_cannot_be_parsed_is_refused_before_anything_is_made() -> None:
-    asked = Asked(target=builders.target(), pace="quick", seed=1, size_bytes=100)
     with pytest.raises(IogaugeError, match="size=100"):
-        new_manifest(SUITE, asked, command=(), machine=builders.machine(), ceiling=None)
+        plain(builders.target(), size_bytes=100)
 
 
 @pytest.mark.parametrize("path", ["/tmp/$ncpus.bin", "/tmp/${HOME}.bin", "/tmp/a.bin ", "/tmp/a\nrw=write"])
 def test_a_path_that_a_job_file_cannot_hold_is_refused(path: str) -> None:
-    asked = Asked(target=builders.target(path), pace="quick", seed=1)
     with pytest.raises(IogaugeError) as caught:
-        new_manifest(SUITE, asked, command=(), machine=builders.machine(), ceiling=None)
+        plain(builders.target(path))
     assert caught.value.hint
 
 
 def test_the_jobs_that_run_are_those_of_the_plan(tmp_path: Path) -> None:
     review, runs = begun(tmp_path / "r"), Runs()
     go(review, runs)
-    planned = [workload.parse(step.job_file, source=step.id) for step in review.manifest.plan.steps]
+    planned = [workload.parse(step.job_file, source=step.id) for step in review.manifest.steps]
     assert runs.jobs[1:] == planned
-    assert Direction.WRITE in review.record("pressure-700").result.rows[0].tallies
+    assert Direction.WRITE in review.record("write-pressure.pressure-700").result.rows[0].tallies

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -13,15 +14,18 @@ from iogauge.report.html import Report
 from iogauge.schema import Job, StepPlan, SuitePlan
 from iogauge.stats.figures import knee
 from iogauge.suites import SUITES, Asked, Pace
-from iogauge.suites.reader_under_writers import FEWEST, WRITER_Bps, writers_for
+from iogauge.suites.reader_under_writers import FEWEST, KEPT, WRITER_Bps, writers_for
 from tests import builders
 
 SWEEPS = ("queue-depth", "mixed", "reader-under-writers")
 
 
-def planned(suite: str, pace: Pace = "full", **asked: int) -> SuitePlan:
-    target = builders.target("/dev/nvme0n1", kind="block")
-    return SUITES[suite].plan(Asked(target=target, pace=pace, **{"seed": 1, **asked}))
+def asked(pace: Pace = "full", **more: int) -> Asked:
+    return Asked(targets=(builders.target("/dev/nvme0n1", kind="block"),), pace=pace, **more)
+
+
+def planned(suite: str, pace: Pace = "full", **more: int) -> SuitePlan:
+    return SUITES[suite].plan(asked(pace, **more))
 
 
 def jobs(step: StepPlan) -> dict[str, Job]:
@@ -35,7 +39,7 @@ def test_every_step_is_a_job_file_with_the_job_that_is_judged(suite: str, pace: 
     plan = planned(suite, pace)
     steps = [*plan.steps, *([plan.search] if plan.search else [])]
     assert steps
-    assert len({step.id for step in steps}) == len({step.seed for step in steps}) == len(steps)
+    assert len({step.id for step in steps}) == len(steps)
     for step in steps:
         assert plan.reader in jobs(step)
         assert all(job.direct and job.time_based for job in jobs(step).values())
@@ -79,7 +83,7 @@ def test_writers_come_in_until_there_must_be_too_many() -> None:
             assert 1 <= each_Bps <= WRITER_Bps
             assert writers[0] == 0
             assert list(writers) == sorted(set(writers))
-            assert writers[-2] * each_Bps <= limit_Bps < writers[-1] * each_Bps
+            assert writers[-2] * each_Bps * KEPT <= limit_Bps < writers[-1] * each_Bps * KEPT
             assert len(writers) <= most + 1
             assert each_Bps <= alone_Bps
             assert limit_Bps < 1000 or writers[-1] > FEWEST
@@ -94,7 +98,7 @@ def test_a_knee_is_the_least_place_with_nearly_the_most() -> None:
 
 def test_what_the_target_s_blocks_do_not_allow_is_left_out_and_said() -> None:
     target = builders.target("/dev/nvme0n1", kind="block").model_copy(update={"logical_block_bytes": 4096})
-    plan = SUITES["transfer-size"].plan(Asked(target=target, pace="full", seed=1))
+    plan = SUITES["transfer-size"].plan(Asked(targets=(target,), pace="full"))
     assert min(step.at for step in plan.steps) == 4
     assert all(job.offset.size_bytes == 0 for step in plan.steps for job in jobs(step).values())
     assert any("smaller requests and shifts are left out" in note for note in plan.notes)
@@ -130,7 +134,8 @@ def reviews(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def shown(review: Path, capsys: pytest.CaptureFixture[str]) -> dict[str, object]:
     capsys.readouterr()
     assert main(["review", "--resume", str(review), "--json"]) == 0
-    found: dict[str, object] = json.loads(capsys.readouterr().out)
+    (found,) = json.loads(capsys.readouterr().out)["plans"]
+    assert isinstance(found, dict)
     return found
 
 
@@ -162,7 +167,10 @@ def test_a_reader_under_writers_finds_where_the_drive_stops_keeping_up(
     optane, flash = (
         shown(reviews / f"reader-under-writers-{drive}", capsys) for drive in ("p4800x", "p3700")
     )
-    assert "it keeps up with 1,800 MB/s" in optane["findings"][0]  # type: ignore[index]
+    # Published: about 2 GB/s, and 400 MB/s.
+    kept_MBps = re.match(r"it keeps up with ([\d,]+) MB/s", optane["findings"][0])  # type: ignore[index]
+    assert kept_MBps
+    assert 1800 <= int(kept_MBps[1].replace(",", "")) <= 2200
     assert "it keeps up with 400.0 MB/s" in flash["findings"][0]  # type: ignore[index]
     last = optane["steps"][-1]  # type: ignore[index]
     assert last["achieved_Bps"] < 0.99 * last["asked_Bps"]
@@ -171,18 +179,19 @@ def test_a_reader_under_writers_finds_where_the_drive_stops_keeping_up(
 @pytest.mark.parametrize("suite", SWEEPS)
 def test_two_drives_are_one_report(suite: str, reviews: Path, tmp_path: Path) -> None:
     both = [reviews / f"{suite}-{drive}" for drive in ("p4800x", "p3700")]
-    report = Report.of(both, findings=lambda _review: ("it is so",))
+    report = Report.of(both, findings=lambda _review, _plan: ("it is so",))
     page = report.page()
     assert page.count("It is so.") == 2
-    assert len(report.along) == (4 if suite == "queue-depth" else 1)
-    for chart in report.along:
+    (section,) = report.sections
+    assert len(section.along) == (4 if suite == "queue-depth" else 1)
+    for chart in section.along:
         assert {row["drive"] for row in chart.table.records()} == {drive.label for drive in report.drives}
         assert f'data-chart="{chart.name}"' in page
     assert (
         main(["report", *map(str, both), f"--output={tmp_path}/report.html", f"--export={tmp_path}/charts"])
         == 0
     )
-    for chart in report.along:
+    for chart in section.along:
         assert "<path" in (tmp_path / "charts" / f"{chart.name}-p99.svg").read_text()
 
 

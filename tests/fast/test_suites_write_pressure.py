@@ -14,6 +14,7 @@ from iogauge.errors import IogaugeError
 from iogauge.schema import Direction, JobFile, StepPlan, SuitePlan
 from iogauge.store import Review
 from iogauge.suites import SUITES, Asked, Pace
+from iogauge.suites.place import put
 from iogauge.suites.write_pressure import pressures_MBps
 from tests import builders
 
@@ -24,7 +25,7 @@ def planned(
     pace: Pace = "full", *, path: str = "/dev/nvme0n1", kind: str = "block", **asked: int
 ) -> SuitePlan:
     """The plan for a drive."""
-    return SUITE.plan(Asked(target=builders.target(path, kind=kind), pace=pace, **{"seed": 1, **asked}))
+    return SUITE.plan(Asked(targets=(builders.target(path, kind=kind),), pace=pace, **asked))
 
 
 def refined(limit_Bps: int = 800_000_000) -> SuitePlan:
@@ -32,7 +33,8 @@ def refined(limit_Bps: int = 800_000_000) -> SuitePlan:
     plan = planned("quick")
     assert plan.search is not None
     found, _ = builders.pressed_run(parsed(plan.search), limit_Bps=limit_Bps)
-    return SUITE.refine(plan, found, target=builders.target("/dev/nvme0n1"), seed=1)
+    asked = Asked(targets=(builders.target("/dev/nvme0n1"),), pace="quick")
+    return SUITE.refine(plan, found, asked)
 
 
 def parsed(step: StepPlan) -> JobFile:
@@ -47,15 +49,15 @@ ioengine=libaio
 thread=1
 direct=1
 bs=8k
+gtod_reduce=0
+log_avg_msec=500
+percentile_list=99:99.9:99.99:99.999:99.9999:99.99999:99.999999:99.9999999
 group_reporting=1
 norandommap=1
 randrepeat=0
 refill_buffers=1
-gtod_reduce=0
 time_based=1
 runtime=60
-log_avg_msec=500
-percentile_list=99:99.9:99.99:99.999:99.9999:99.99999:99.999999:99.9999999
 
 [pressure]
 rw=randwrite
@@ -80,9 +82,11 @@ def test_full_is_the_published_script() -> None:
 
 def test_each_step_stands_alone_with_its_own_seed() -> None:
     steps = planned().steps
-    assert len({step.state_group for step in steps}) == len({step.seed for step in steps}) == len(steps)
-    assert planned().steps == steps
-    assert all(a.seed != b.seed for a, b in zip(steps, planned(seed=2).steps, strict=True))
+    placed = [put(planned(), key="k", seed=seed, repeats=2).steps for seed in (1, 1, 2)]
+    assert placed[0] == placed[1]
+    assert len({step.id for step in placed[0]}) == len({step.state_group for step in placed[0]}) == 14
+    assert len({step.seed for step in (*placed[0], *placed[2])}) == 28
+    assert [step.repeat for step in placed[0]] == [0] * len(steps) + [1] * len(steps)
 
 
 def test_a_device_is_used_whole_and_a_file_by_size() -> None:
@@ -154,7 +158,7 @@ def test_pressures_are_even_and_stay_below_the_limit(limit_MBps: float) -> None:
 def review(tmp_path: Path) -> Review:
     """A quick review of a made-up drive, complete but for its last step."""
     plan = refined()
-    review = Review.create(tmp_path / "r", builders.manifest().model_copy(update={"plan": plan}))
+    review = Review.create(tmp_path / "r", builders.manifest(plan=plan))
     for step in plan.steps[:-1]:
         record, intervals = builders.pressed_run(parsed(step), seed=step.seed)
         with review.begin(step.id) as writer:
@@ -165,7 +169,7 @@ def review(tmp_path: Path) -> Review:
 
 
 def test_judges_the_reader_beside_what_pressed(review: Review) -> None:
-    judgement = SUITE.judge(review)
+    judgement = SUITE.judge(review, review.manifest.plans[0])
     assert judgement.missing == ("pressure-700",)
     for step in judgement.steps:
         assert step.asked_Bps == step.plan.at * 1_000_000
@@ -177,7 +181,7 @@ def test_judges_the_reader_beside_what_pressed(review: Review) -> None:
 
 
 def test_marks_what_the_sample_does_not_support(review: Review) -> None:
-    for step in SUITE.judge(review).steps:
+    for step in SUITE.judge(review, review.manifest.plans[0]).steps:
         supported = {
             q for q, found in step.figures.quantiles.items() if found is not None and found.supported
         }
@@ -185,7 +189,7 @@ def test_marks_what_the_sample_does_not_support(review: Review) -> None:
 
 
 def test_growth_is_from_the_least_pressed_to_the_most_pressed(review: Review) -> None:
-    growth = SUITE.judge(review).growth
+    growth = SUITE.judge(review, review.manifest.plans[0]).growth
     assert growth is not None
     assert growth.value == pytest.approx(680 / 80, rel=1e-2)
     assert growth.low is not None
@@ -194,20 +198,20 @@ def test_growth_is_from_the_least_pressed_to_the_most_pressed(review: Review) ->
 
 
 def test_growth_needs_two_steps(tmp_path: Path) -> None:
-    review = Review.create(tmp_path / "r", builders.manifest().model_copy(update={"plan": refined()}))
-    assert SUITE.judge(review).growth is None
-    assert SUITE.judge(review).steps == ()
+    review = Review.create(tmp_path / "r", builders.manifest(plan=refined()))
+    assert SUITE.judge(review, review.manifest.plans[0]).growth is None
+    assert SUITE.judge(review, review.manifest.plans[0]).steps == ()
 
 
 def test_the_reader_may_have_completed_nothing(tmp_path: Path) -> None:
     plan = refined()
-    review = Review.create(tmp_path / "r", builders.manifest().model_copy(update={"plan": plan}))
+    review = Review.create(tmp_path / "r", builders.manifest(plan=plan))
     record, _ = builders.pressed_run(parsed(plan.steps[1]))
     writer_row, reader_row = record.result.rows
     silent = reader_row.model_copy(update={"tallies": {Direction.READ: builders.tally()}})
     result = record.result.model_copy(update={"rows": (writer_row, silent)})
     with review.begin(plan.steps[1].id) as writer:
         writer.finish(record.model_copy(update={"result": result}))
-    (step,) = SUITE.judge(review).steps
+    (step,) = SUITE.judge(review, review.manifest.plans[0]).steps
     assert step.figures.mean is None
-    assert SUITE.judge(review).growth is None
+    assert SUITE.judge(review, review.manifest.plans[0]).growth is None

@@ -19,7 +19,14 @@ QUICK = ("--runtime", "200ms", "--seed", "5")
 
 def review(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     """Run the command to its end."""
-    asked = [sys.executable, "-m", "iogauge", "review", *arguments]
+    asked = [
+        sys.executable,
+        "-m",
+        "iogauge",
+        "review",
+        *(["--suite", "write-pressure"] if "--resume" not in arguments else []),
+        *arguments,
+    ]
     return subprocess.run(asked, cwd=folder, capture_output=True, text=True, check=False, timeout=120)
 
 
@@ -30,8 +37,9 @@ def shown(done: subprocess.CompletedProcess[str]) -> dict[str, Any]:
     return found
 
 
-def judged(found: dict[str, Any]) -> None:
+def judged(shown: dict[str, Any]) -> None:
     """Check what every real review must show, on however busy a machine."""
+    (found,) = shown["plans"]
     assert found["missing"] == []
     assert found["steps"][0]["achieved_Bps"] == 0
     assert all(step["iops"] > 0 and step["errors"] == 0 for step in found["steps"])
@@ -40,7 +48,7 @@ def judged(found: dict[str, Any]) -> None:
 
 def test_on_a_file(tmp_path: Path) -> None:
     judged(shown(review(tmp_path, "drive.bin", "--size", "16m", "--output", "r", "--json", *QUICK)))
-    record = Review.open(tmp_path / "r").record("pressure-0")
+    record = Review.open(tmp_path / "r").record("write-pressure.pressure-0")
     assert record.targets[0].kind == "file"
 
 
@@ -71,7 +79,20 @@ def test_on_a_block_device_once_that_is_allowed(tmp_path: Path, loop: str) -> No
 
 
 def test_ctrl_c_keeps_what_was_complete(tmp_path: Path) -> None:
-    asked = [sys.executable, "-m", "iogauge", "review", "drive.bin", "--size", "16m", "--output", "r", *QUICK]
+    asked = [
+        sys.executable,
+        "-m",
+        "iogauge",
+        "review",
+        "drive.bin",
+        "--suite",
+        "write-pressure",
+        "--size",
+        "16m",
+        "--output",
+        "r",
+        *QUICK,
+    ]
     with subprocess.Popen(
         asked, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     ) as process:

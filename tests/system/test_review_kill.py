@@ -26,7 +26,19 @@ RUNTIME = "150ms"
 
 def command(folder: Path) -> list[str]:
     """What begins the review, or goes on with it."""
-    begin = ["drive.bin", "--size", "8m", "--runtime", RUNTIME, "--output", "saved", "--seed", str(SEED)]
+    begin = [
+        "drive.bin",
+        "--size",
+        "8m",
+        "--suite",
+        "write-pressure",
+        "--runtime",
+        RUNTIME,
+        "--output",
+        "saved",
+        "--seed",
+        str(SEED),
+    ]
     begun = (folder / "saved" / "manifest.json").exists()
     return [sys.executable, "-m", "iogauge", "review", *(["--resume", "saved"] if begun else begin)]
 
@@ -70,13 +82,13 @@ class Witness:
             assert visible(self.folder) == set()
             return
         review = Review.open(self.folder / "saved")
-        plan = review.manifest.plan
+        (plan,) = review.manifest.plans
         assert review.manifest.seed == SEED
         if self.plan is not None:
             assert plan == self.plan
         elif plan.steps:
             self.plan = plan
-        assert visible(self.folder) <= {"search", *(step.id for step in plan.steps)}
+        assert visible(self.folder) <= {"write-pressure.search", *(step.id for step in plan.steps)}
         assert set(self.digests) <= visible(self.folder)
         for step_id in visible(self.folder):
             record = review.record(step_id)

@@ -151,12 +151,12 @@ def _free(place: str, entry: models.Entry) -> Free:
 
 
 def _capacity(review: Review, begin_with: models.ModelFile) -> int:
-    known = review.manifest.target.size_bytes
+    known = review.manifest.targets[0].size_bytes
     return known or int(begin_with.parameters["capacity_bytes"])
 
 
 def _steps(review: Review) -> Iterator[_Step]:
-    for step in review.manifest.plan.steps:
+    for step in review.manifest.steps:
         if not review.has(step.id):
             continue
         seen = _seen(review.record(step.id).result)

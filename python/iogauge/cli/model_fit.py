@@ -111,7 +111,7 @@ def _twin_text(saved: Review, drive: ModelFile, machine_name: str | None, machin
     from iogauge.cli.progress import Progress
     from iogauge.run.interrupts import Interrupts
 
-    with Interrupts() as interrupts, Progress(title=f"twin of {saved.manifest.target.path}") as progress:
+    with Interrupts() as interrupts, Progress(title=f"twin of {saved.manifest.targets[0].path}") as progress:
         progress.step(f"from {drive.name}", expected_s=None)
         twin = fit_twin(saved, drive, machine, interrupts=interrupts, told=progress.trial)
     lines = [
@@ -127,7 +127,7 @@ def _twin_text(saved: Review, drive: ModelFile, machine_name: str | None, machin
         seed=SEED,
         residuals=lines,
     )
-    title = saved.manifest.target.model or saved.manifest.target.path
+    title = saved.manifest.targets[0].model or saved.manifest.targets[0].path
     own = replace(
         model,
         title=f"twin of {title}",

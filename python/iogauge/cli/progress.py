@@ -60,7 +60,8 @@ class Progress(AbstractContextManager["Progress"]):
         self._done = 0
         self._label: str | None = None
         self._expected_s: float | None = None
-        self._spent_s = 0.0
+        self._ahead_s: float | None = None
+        self._spent_s = self._spent_expected_s = 0.0
         self._names: dict[tuple[int, int], str] = {}
         self._latest: dict[tuple[int, int], Interval] = {}
         self._passed_ns: dict[int, int] = {}
@@ -82,13 +83,19 @@ class Progress(AbstractContextManager["Progress"]):
         if self._live:
             self._live.stop()
 
-    def step(self, label: str, *, expected_s: float | None) -> None:
+    def step(
+        self, label: str, *, expected_s: float | None, ahead: int | None = None, ahead_s: float | None = None
+    ) -> None:
         """Begin the next step, which ends the one before.
 
-        ``expected_s``: how long it should take, where known; of its own time, where that is virtual.
+        ``expected_s``: how long it should take, where known; of its own time, where that is virtual. ``ahead``: how
+        many steps follow, where that is not what was said at first; ``ahead_s``: how long these should take.
         """
         self._finish_step(whole=True)
         self._label, self._expected_s = label, expected_s
+        if ahead is not None:
+            self._steps = self._done + 1 + ahead
+        self._ahead_s = ahead_s
         self._step_began = self._said = self._clock()
         self._latest, self._names, self._passed_ns, self._noted = {}, {}, {}, None
         if self._plain:
@@ -142,6 +149,7 @@ class Progress(AbstractContextManager["Progress"]):
         if whole:
             self._done += 1
             self._spent_s += took_s
+            self._spent_expected_s += self._expected_s or 0.0
         if self._plain:
             ended = "done in" if whole else "stopped after"
             self._write(f"{place}{self._label}: {ended} {words.clock_time(took_s)}")
@@ -155,14 +163,21 @@ class Progress(AbstractContextManager["Progress"]):
         return f"[{self._done + 1}/{self._steps}] " if self._steps > 1 else ""
 
     def _left_s(self) -> float | None:
-        """Seconds to the end: of this step as expected, of those to come as the finished ones took on average."""
+        """Seconds to the end: of this step as expected, of those to come as the finished ones took.
+
+        Steps to come take as much longer than expected as the finished ones did; where nothing was expected of
+        them, as long as these on average.
+        """
         expected = self._expected_here_s()
         each = self._spent_s / self._done if self._done else expected
         here = each if expected is None else expected
         if self._label is None or each is None or here is None:
             return None
-        ahead = max(self._steps - self._done - 1, 0)
-        return max(here - (self._clock() - self._step_began), 0.0) + ahead * each
+        here_left = max(here - (self._clock() - self._step_began), 0.0)
+        if self._ahead_s is not None and (self._spent_expected_s or not self._virtual):
+            slower = self._spent_s / self._spent_expected_s if self._spent_expected_s else 1.0
+            return here_left + self._ahead_s * slower
+        return here_left + max(self._steps - self._done - 1, 0) * each
 
     def _expected_here_s(self) -> float | None:
         """How long this step takes of our time, where it can be told."""

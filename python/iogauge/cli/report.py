@@ -19,6 +19,7 @@ import typer
 from iogauge.cli import process, streams
 
 if TYPE_CHECKING:
+    from iogauge.schema import SuitePlan
     from iogauge.store import Review
 
 
@@ -52,8 +53,8 @@ def report(
             streams.show(f"{path}\n")
 
 
-def _findings(review: Review) -> tuple[str, ...]:
-    from iogauge.suites import suite_named
+def _findings(review: Review, plan: SuitePlan) -> tuple[str, ...]:
+    from iogauge.suites import suite_to_judge
 
-    suite = suite_named(review.manifest.plan.suite)
-    return suite.findings(suite.judge(review))
+    suite = suite_to_judge(plan, warn=lambda text: streams.say(f"warning: {text}"))
+    return suite.findings(suite.judge(review, plan))

@@ -1,9 +1,12 @@
-"""``iogauge review``: take a target through a published procedure, saving every step before the next begins.
+"""``iogauge review``: take targets through published procedures, saving every step before the next begins.
 
 TARGET is a block device or a file; a file that does not exist is made and filled with random data. model:NAME is a
-drive model, which takes no hardware and little time ('iogauge model list' shows which there are). With --pace
-quick each step takes seconds, and the steps are scaled to what the target takes, found by a short search; full is
-the procedure as it was published.
+drive model, which takes no hardware and little time ('iogauge model list' shows which there are). Several are
+measured one after the other, and a report draws them together. Without --suite, the default set is conducted; a suite
+of one's own is a Python file, or a TOML plan of steps. A saved review names that file, and judging it runs it again.
+With --pace quick each step takes seconds, and some steps are scaled to what the target takes, found by a short
+search; full is each procedure as it was published. --repeats conducts everything several times, each time in
+another order, so that it can be said how much a figure differs from run to run.
 
 The review is a directory. Whatever ends it, Ctrl-C, a crash or a full disk, steps that were complete are kept, and
 --resume DIRECTORY goes on with the same plan and the same seeds.
@@ -18,46 +21,81 @@ import json
 import secrets
 import shlex
 import sys
+from collections import Counter
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from iogauge.cli import process, status, streams
 
 if TYPE_CHECKING:
+    from iogauge import schema
     from iogauge.report.fail_if import Condition, Violation
-    from iogauge.schema import SuitePlan
+    from iogauge.schema import Manifest, TargetFacts
     from iogauge.store import Review
     from iogauge.suites import Suite
+    from iogauge.suites.conduct import Failed
 
 
 class Pace(StrEnum):
     """``--pace``."""
 
     QUICK = "quick"
+    STANDARD = "standard"
     FULL = "full"
 
 
+class State(StrEnum):
+    """``--state``."""
+
+    AS_IS = "as-is"
+    FRESH = "fresh"
+    PRECONDITIONED = "preconditioned"
+
+
 def review(
-    target: Annotated[
-        str | None, typer.Argument(metavar="[TARGET]", help="Block device, file or model:NAME.")
+    targets: Annotated[
+        list[str] | None, typer.Argument(metavar="[TARGET...]", help="Block devices, files or model:NAME.")
     ] = None,
     suite: Annotated[
-        str | None,
+        list[str] | None,
         typer.Option(
             "--suite",
             metavar="NAME",
-            help="The procedure: queue-depth, mixed, reader-under-writers, transfer-size or write-pressure.",
-            show_default="write-pressure",
+            help="A procedure ('iogauge plan' lists them), or a Python file with one, which is run; repeatable.",
         ),
+    ] = None,
+    plan: Annotated[
+        list[str] | None,
+        typer.Option("--plan", metavar="FILE", help="A TOML file with steps of one's own; repeatable."),
     ] = None,
     pace: Annotated[
         Pace | None,
-        typer.Option("--pace", help="Seconds a step, or as it was published.", show_default="quick"),
+        typer.Option("--pace", help="Seconds a step, longer, or as it was published.", show_default="quick"),
+    ] = None,
+    state: Annotated[
+        State | None,
+        typer.Option(
+            "--state",
+            help="Before everything: nothing, a purge, or a purge and writes until steady.",
+            show_default="as-is",
+        ),
+    ] = None,
+    repeats: Annotated[
+        int | None,
+        typer.Option("--repeats", metavar="NUMBER", help="Conduct everything so often.", min=1, max=1000),
+    ] = None,
+    until_supported: Annotated[
+        float | None,
+        typer.Option(
+            "--until-supported",
+            metavar="QUANTILE",
+            help="Lengthen steps, at most 20 times, until this quantile is supported: 0.99999.",
+        ),
     ] = None,
     size: Annotated[
         str | None,
@@ -99,155 +137,202 @@ def review(
     process.begin()
     conditions = [parse(each) for each in fail_if or ()]
     given = {
-        "TARGET": target, "--suite": suite, "--pace": pace, "--size": size,
+        "TARGET": targets or None, "--suite": suite or None, "--plan": plan or None, "--pace": pace, "--state": state,
+        "--repeats": repeats, "--until-supported": until_supported, "--size": size,
         "--runtime": runtime, "--output": output, "--seed": seed,
     }  # fmt: skip
     if resume is not None:
         _refuse_beside_resume([name for name, value in given.items() if value is not None])
         saved = _resumed(resume, conditions, destroy=destroy or ())
-    elif target is None:
-        raise status.UsageError(
-            "name a TARGET, or a review to go on with",
-            hint="iogauge review /dev/nvme0n1, or --resume DIRECTORY",
-        )
     else:
+        suites = _suites((*(suite or ()), *(plan or ())))
         saved = _begun(
-            target,
+            targets or _usual_targets(suites),
             conditions,
-            suite=_suite(suite or "write-pressure"),
+            suites=suites,
             pace="quick" if pace is None else pace.value,
+            state="as-is" if state is None else state.value,
+            repeats=repeats or 1,
+            until_supported=_quantile(until_supported),
             size_bytes=_size(size),
             runtime_ns=_time(runtime),
             output=output,
             destroy=destroy or (),
             seed=secrets.randbits(32) if seed is None else seed,
         )
-    _measure(saved, destroy=destroy or ())
-    _show(saved, conditions, as_json=as_json)
+    failed = _measure(saved, destroy=destroy or ())
+    _show(saved, conditions, failed, as_json=as_json)
 
 
 def _begun(
-    target: str,
+    targets: Sequence[str],
     conditions: Sequence[Condition],
     *,
-    suite: Suite,
-    pace: Literal["quick", "full"],
+    suites: Sequence[Suite],
+    pace: schema.Pace,
+    state: schema.State,
+    repeats: int,
+    until_supported: float | None,
     size_bytes: int | None,
     runtime_ns: int | None,
     output: Path | None,
     destroy: Sequence[str],
     seed: int,
 ) -> Review:
-    """Open the target, which refuses what must not be written, and make the review's directory."""
-    from iogauge import models
+    """Open the targets, which refuses what must not be written, and make the review's directory."""
     from iogauge import run as runner
     from iogauge.machine.facts import machine_facts
     from iogauge.store import Review
-    from iogauge.suites import Asked
+    from iogauge.store.ledger import state_of
     from iogauge.suites.begin import new_manifest
-    from iogauge.target import ModelTarget, is_model, open_target
+    from iogauge.target.layers import layers_of
 
-    # It is resumed from wherever. A symbolic link such as /dev/disk/by-id/... stays what the user chose.
-    path = models.anchored(target) if is_model(target) else str(Path(target).absolute())
-    size_of_file = size_bytes or suite.FILE_BYTES[pace]
-    with open_target(
-        path, write=True, size_bytes=size_of_file, destroy=destroy, on_message=streams.say
-    ) as opened:
-        facts = opened.facts
-        if isinstance(opened, ModelTarget):
-            runner.check_model(opened.drive, opened.machine)
+    # It is the largest that any of the suites wants of a file.
+    size_of_file = size_bytes or max(suite.FILE_BYTES[pace] for suite in suites)
+    facts = [_facts(path, size_bytes=size_of_file, destroy=destroy) for path in _anchored(targets)]
     manifest = new_manifest(
-        suite,
-        Asked(target=facts, pace=pace, seed=seed, size_bytes=size_bytes, runtime_ns=runtime_ns),
+        suites,
+        facts,
+        pace=pace,
+        state=state,
+        repeats=repeats,
+        until_supported=until_supported,
+        seed=seed,
+        size_bytes=size_bytes,
+        runtime_ns=runtime_ns,
+        found={target.path: known for target in facts if (known := state_of(target))},
+        layers=layers_of,
         command=("iogauge", *sys.argv[1:]),
         machine=machine_facts(),
-        ceiling=None if facts.modelled else runner.measure_ceiling(),
+        ceiling=None if all(target.modelled for target in facts) else runner.measure_ceiling(),
     )
-    _require(conditions, manifest.plan)
-    name = facts.modelled.drive if facts.modelled else Path(path).name
+    _require(conditions, manifest)
+    first = facts[0]
+    name = first.modelled.drive if first.modelled else Path(first.path).name
     directory = output or Path(f"iogauge-{name}-{datetime.now(UTC):%Y%m%dT%H%M%SZ}")
     saved = Review.create(directory, manifest)
     streams.say(f"{directory}: seed {seed}")
     return saved
 
 
+def _anchored(targets: Sequence[str]) -> list[str]:
+    """Return paths that mean the same from wherever the review is resumed.
+
+    A symbolic link such as /dev/disk/by-id/... stays what the user chose.
+    """
+    from iogauge import models
+    from iogauge.target import is_model
+
+    paths = [models.anchored(each) if is_model(each) else str(Path(each).absolute()) for each in targets]
+    if twice := sorted(path for path, count in Counter(paths).items() if count > 1):
+        raise status.UsageError(f"{twice[0]} is named twice", hint="name each target once; see --repeats")
+    return paths
+
+
+def _facts(path: str, *, size_bytes: int | None, destroy: Sequence[str]) -> TargetFacts:
+    """Open a target as the steps will, and return what it is."""
+    from iogauge import run as runner
+    from iogauge.target import ModelTarget, open_target
+
+    with open_target(
+        path, write=True, size_bytes=size_bytes, destroy=destroy, on_message=streams.say
+    ) as opened:
+        if isinstance(opened, ModelTarget):
+            runner.check_model(opened.drive, opened.machine)
+        return opened.facts
+
+
 def _resumed(directory: Path, conditions: Sequence[Condition], *, destroy: Sequence[str]) -> Review:
-    """Open a saved review, and check that its target and machine are still the same."""
+    """Open a saved review, and check that its targets and machine are still the same."""
     from iogauge.machine.facts import machine_facts
     from iogauge.store import Review
-    from iogauge.suites.begin import check_same_target, differences
-    from iogauge.target import open_target
+    from iogauge.suites.begin import check_same_target, differences, most_used
+    from iogauge.suites.conduct import remaining
 
     saved = Review.open(directory)
     manifest = saved.manifest
-    _require(conditions, manifest.plan)
-    if len(saved.completed()) < len(manifest.plan.steps) or not manifest.plan.steps:
-        size_bytes = manifest.plan.size_bytes
-        path = manifest.target.path
-        with open_target(
-            path, write=True, size_bytes=size_bytes, destroy=destroy, on_message=streams.say
-        ) as opened:
-            check_same_target(manifest, opened.facts)
-        for text in differences(manifest, machine_facts()) if not manifest.target.modelled else ():
+    _require(conditions, manifest)
+    if remaining(saved):
+        for target in manifest.targets:
+            used = most_used(manifest, target.path)
+            check_same_target(manifest, _facts(target.path, size_bytes=used, destroy=destroy))
+        for text in () if _virtual(manifest) else differences(manifest, machine_facts()):
             streams.say(f"warning: {text}")
     return saved
 
 
-def _measure(saved: Review, *, destroy: Sequence[str]) -> None:
+def _virtual(manifest: Manifest) -> bool:
+    """Whether nothing real is measured."""
+    return all(target.modelled for target in manifest.targets)
+
+
+def _measure(saved: Review, *, destroy: Sequence[str]) -> tuple[Failed, ...]:
     """Run what is missing, with a display of how far it is."""
     from iogauge.cli.progress import Progress
-    from iogauge.run import execute
-    from iogauge.suites.conduct import Interrupted, conduct, remaining, search
+    from iogauge.run import execute, layered, purge
+    from iogauge.suites import suite_of
+    from iogauge.suites.conduct import Interrupted, conduct, remaining
 
-    plan = saved.manifest.plan
-    title = f"{plan.suite} on {saved.manifest.target.path}"
-    virtual = saved.manifest.target.modelled is not None
+    manifest = saved.manifest
+    what = manifest.plans[0].suite if len(manifest.plans) == 1 else "review"
+    title = f"{what} of {', '.join(target.path for target in manifest.targets)}"
     try:
         with saved.lock():
-            if plan.search is not None and not plan.steps:
-                with Progress(title=title, virtual=virtual) as progress:
-                    search(saved, _suite(plan.suite), execute=execute, watcher=progress, destroy=destroy)
-            if steps := remaining(saved):
-                with Progress(title=title, steps=steps, virtual=virtual) as progress:
-                    conduct(saved, execute=execute, watcher=progress, destroy=destroy)
+            steps = remaining(saved)
+            if not steps:
+                return ()
+            with Progress(title=title, steps=steps, virtual=_virtual(manifest)) as progress:
+                run = layered(execute, manifest)
+                return conduct(saved, suite_of, execute=run, watcher=progress, destroy=destroy, purge=purge)
     except (Interrupted, KeyboardInterrupt):
-        done = f"{len(saved.completed())} of {len(saved.manifest.plan.steps) or '?'} steps are saved"
+        steps = len(saved.manifest.steps)
+        unknown = any(plan.search and not plan.steps for plan in saved.manifest.plans)
+        done = f"{len(saved.completed())} of {steps}{' and more' if unknown else ''} steps are saved"
         streams.say(f"{process.word()}: {done}\nhint: iogauge review --resume {shlex.quote(str(saved.path))}")
         raise typer.Exit(process.status()) from None
 
 
-def _show(saved: Review, conditions: Sequence[Condition], *, as_json: bool) -> None:
+def _show(saved: Review, conditions: Sequence[Condition], failed: Sequence[Failed], *, as_json: bool) -> None:
     """Print what was found, and choose the exit status by the conditions."""
     from iogauge.cli import review_shown
     from iogauge.report.surroundings import warnings
+    from iogauge.suites import suite_to_judge
 
-    suite = _suite(saved.manifest.plan.suite)
-    judgement = suite.judge(saved)
-    findings = suite.findings(judgement)
-    violations = _violations(saved, conditions)
     manifest = saved.manifest
+    judged = []
+    for plan in manifest.plans:
+        suite = suite_to_judge(plan, warn=lambda text: streams.say(f"warning: {text}"))
+        judgement = suite.judge(saved, plan)
+        judged.append(review_shown.Judged(judgement, suite.findings(judgement)))
+    violations = _violations(saved, conditions)
+    quoted = shlex.quote(str(saved.path))
     if as_json:
         shown = review_shown.as_json(
-            judgement, manifest, path=str(saved.path), findings=findings, violations=violations
+            judged, manifest, path=str(saved.path), violations=violations, failed=failed
         )
         streams.show(json.dumps(shown, indent=2, allow_nan=False) + "\n")
     else:
-        following = f"next: iogauge report {shlex.quote(str(saved.path))}\n"
-        streams.show(review_shown.table(judgement, manifest, findings=findings) + following)
-    streams.say(warnings(review_shown.warnings(judgement, manifest)), end="")
-    for step, found in violations:
+        streams.show(review_shown.tables(judged, manifest) + f"next: iogauge report {quoted}\n")
+    streams.say(warnings(review_shown.warnings(judged, manifest)), end="")
+    for step in failed:
+        streams.say(f"error: step {step.step_id} {step.why}")
+    if failed:
+        streams.say(f"hint: mend the cause, then try these again: iogauge review --resume {quoted}")
+    for step_id, found in violations:
         kind = "error" if found.unknown else "failed"
-        streams.say(f"{kind}: {step}: {found.message}" + (f"\nhint: {found.hint}" if found.hint else ""))
+        streams.say(f"{kind}: {step_id}: {found.message}" + (f"\nhint: {found.hint}" if found.hint else ""))
     if any(not found.unknown for _, found in violations):
         raise typer.Exit(status.VIOLATED)
-    if violations:
+    if violations or failed:
         raise typer.Exit(status.ERROR)
 
 
 def _violations(saved: Review, conditions: Sequence[Condition]) -> list[tuple[str, Violation]]:
     """Check every condition on every step that it can be about: a step without writers has no write."""
     found = []
-    for step in saved.manifest.plan.steps if conditions else ():
+    for step in saved.manifest.steps if conditions else ():
+        if not saved.has(step.id):
+            continue  # it failed, which is said by itself
         record = saved.record(step.id)
         for condition in conditions:
             if condition.concerns(record.jobs):
@@ -255,23 +340,39 @@ def _violations(saved: Review, conditions: Sequence[Condition]) -> list[tuple[st
     return found
 
 
-def _require(conditions: Sequence[Condition], plan: SuitePlan) -> None:
+def _require(conditions: Sequence[Condition], manifest: Manifest) -> None:
     """Refuse, before anything is measured, a condition that no step could ever meet."""
     from iogauge import workload
 
-    planned = [*plan.steps, *([plan.search] if plan.search else [])]
+    planned = [*manifest.steps, *(plan.search for plan in manifest.plans if plan.search)]
     files = [workload.parse(step.job_file, source=step.id) for step in planned] if conditions else []
     for condition in conditions:
         if not any(map(condition.concerns, files)):
             condition.require(files[-1])
 
 
-def _suite(name: str) -> Suite:
-    from iogauge.suites import SUITES
+def _suites(names: Sequence[str]) -> list[Suite]:
+    """Return the suites of the names and paths given, or the default set."""
+    from iogauge.suites import DEFAULT, SUITES, suite_of
 
-    if name not in SUITES:
-        raise status.UsageError(f"there is no suite {name!r}", hint=f"suites: {', '.join(SUITES)}")
-    return SUITES[name]
+    wanted = dict.fromkeys(names or DEFAULT)
+    if unknown := [name for name in wanted if name not in SUITES and not name.endswith((".py", ".toml"))]:
+        raise status.UsageError(f"there is no suite {unknown[0]!r}", hint=f"suites: {', '.join(SUITES)}")
+    suites = [suite_of(name) for name in wanted]
+    if twice := [name for name, count in Counter(suite.NAME for suite in suites).items() if count > 1]:
+        raise status.UsageError(f"two suites are named {twice[0]!r}", hint="give one of them another name")
+    return suites
+
+
+def _usual_targets(suites: Sequence[Suite]) -> list[str]:
+    """Return what the suites themselves name, where the command names no target."""
+    found = list(dict.fromkeys(target for suite in suites for target in suite.targets))
+    if not found:
+        raise status.UsageError(
+            "name a TARGET, or a review to go on with",
+            hint="iogauge review /dev/nvme0n1, or --resume DIRECTORY",
+        )
+    return found
 
 
 def _size(text: str | None) -> int | None:
@@ -296,6 +397,15 @@ def _time(text: str | None) -> int | None:
         return in_range(duration_ns(text, default_unit_ns=SECOND), minimum=1, maximum=LARGEST, unit="ns")
     except BadValue as error:
         raise status.UsageError(f"--runtime {text}: {error}", hint=error.hint) from None
+
+
+def _quantile(value: float | None) -> float | None:
+    if value is not None and not 0 < value < 1:
+        raise status.UsageError(
+            f"--until-supported {value:g}: a quantile is a fraction, above 0 and below 1",
+            hint="for the 99.999th percentile: --until-supported 0.99999",
+        )
+    return value
 
 
 def _refuse_beside_resume(named: Sequence[str]) -> None:

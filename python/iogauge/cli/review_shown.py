@@ -6,83 +6,130 @@ other. Shapes text and data; ``review.py`` prints them.
 
 from __future__ import annotations
 
+import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import asdict, dataclass
 from typing import Any
 
 from iogauge.report.fail_if import Violation
 from iogauge.report.grid import WIDTH, aligned
+from iogauge.report.surroundings import state_text
 from iogauge.schema import Code, Manifest, SuitePlan
 from iogauge.schema import Warning as Caution
 from iogauge.stats import words
 from iogauge.stats.figures import Ratio
 from iogauge.stats.quantiles import FEWEST_BLOCKS, Estimate
+from iogauge.stats.together import variations
 from iogauge.suites import Judgement, StepJudgement
+from iogauge.suites.conduct import Failed, place_of
 
 SHOWN = (0.5, 0.99, 0.999, 0.9999)
 """Quantiles of the table; JSON has all that were judged."""
 
 
-def table(judgement: Judgement, manifest: Manifest, *, findings: Sequence[str]) -> str:
-    """Return the steps and what they show as lines of text, ending with a newline."""
-    plan = judgement.plan
-    planned = words.counted(len(plan.steps), "step")
-    title = f"{plan.title} ({manifest.pace}): {manifest.target.path}, {len(judgement.steps)} of {planned}"
-    lines = [title, "-" * min(len(title), WIDTH)]
-    for series, steps in judgement.by_series().items():
-        rows = aligned([_head(plan), *(_cells(step, plan) for step in steps)], left=0)
-        lines += [*([f"{series}:"] if series else []), *rows]
-    if any(not estimate.supported for step in judgement.steps for estimate in _shown(step)):
+@dataclass(frozen=True)
+class Judged:
+    """One plan of a review: what its steps show, and what its suite concludes from them."""
+
+    judgement: Judgement
+    findings: tuple[str, ...]
+
+
+def tables(judged: Sequence[Judged], manifest: Manifest) -> str:
+    """Return the steps of every plan and what they show as lines of text, ending with a newline."""
+    lines = [line for each in judged for line in [*_table(each, manifest), ""]]
+    if any(re.search(r"~ \d", line) for line in lines):
         lines.append("~ fewer than ten samples lie beyond this quantile: run longer (--runtime, --pace full)")
-    growth = judgement.growth if plan.pressure else None
-    if growth is not None:
-        grown = words.times(growth.value, growth.low, growth.high)
-        lines.append(f"mean read latency under most pressure is {grown} that under least")
-    lines += findings
     if any("(95 %:" in line for line in lines) and any(
-        step.figures.mean and not step.figures.mean.dependence for step in judgement.steps
+        step.figures.mean and not step.figures.mean.dependence for step in _steps(judged)
     ):
         lines.append(
-            f"this takes requests as independent, since steps have fewer than {FEWEST_BLOCKS} intervals: "
-            "the true range is wider"
+            f"intervals take requests as independent where steps have fewer than {FEWEST_BLOCKS} intervals of time: "
+            "true ranges are wider there"
         )
+    for target in manifest.targets:
+        if not target.modelled:
+            lines.append(f"{target.path} before: {state_text(manifest.found.get(target.path), target)}")
     if manifest.ceiling is not None:
         lines.append(
             f"the generator alone: {manifest.ceiling.iops:,.0f} IOPS a worker, "
             f"{words.duration(manifest.ceiling.lat_mean_ns)} of every latency at depth 1"
         )
-    lines += [f"note: {note}" for note in plan.notes]
-    if judgement.missing:
-        lines.append(f"missing: {', '.join(judgement.missing)}")
     return "".join(f"{line}\n" for line in lines)
 
 
+def _table(judged: Judged, manifest: Manifest) -> Iterator[str]:
+    """Yield the lines of one plan."""
+    judgement, plan = judged.judgement, judged.judgement.plan
+    run = sum(len(step.runs) for step in judgement.steps)
+    planned = run + len(judgement.missing)
+    # What prepares a drive can have nothing to show.
+    done = f", {run} of {words.counted(planned, 'step')}" if planned else ""
+    title = f"{plan.title} ({manifest.pace}): {', '.join(plan.targets)}{done}"
+    yield title
+    yield "-" * min(len(title), WIDTH)
+    for series, steps in judgement.by_series().items():
+        if series:
+            yield f"{series}:"
+        yield from aligned([_head(plan), *(_cells(step, plan) for step in steps)], left=0)
+    for table in (*judgement.tables, *(matrix.table for matrix in judgement.matrices)):
+        yield f"{table.title}:"
+        yield from aligned([table.head, *table.rows], left=1)
+    yield from _variation(judgement)
+    growth = judgement.growth if plan.pressure else None
+    if growth is not None:
+        grown = words.times(growth.value, growth.low, growth.high)
+        yield f"mean read latency under most pressure is {grown} that under least"
+    yield from judged.findings
+    yield from (f"note: {note}" for note in plan.notes)
+    if judgement.missing:
+        yield f"missing: {', '.join(judgement.missing)}"
+
+
+def _variation(judgement: Judgement) -> Iterator[str]:
+    """Yield how much each figure differed from run to run, at the place where it did most."""
+    worst: dict[str, tuple[float, str]] = {}
+    for step in judgement.steps:
+        for name, each in variations(step.runs).items():
+            worst[name] = max(
+                worst.get(name, (0.0, "")), (each.coefficient, place_of(judgement.plan, step.plan))
+            )
+    if worst:
+        runs = max(len(step.runs) for step in judgement.steps)
+        shown = ", ".join(
+            f"{name} {words.percent(value)} ({place})" for name, (value, place) in worst.items()
+        )
+        yield f"from run to run, of {runs}, at most (coefficient of variation): {shown}"
+
+
+def _steps(judged: Sequence[Judged]) -> list[StepJudgement]:
+    return [step for each in judged for step in each.judgement.steps]
+
+
 def as_json(
-    judgement: Judgement,
+    judged: Sequence[Judged],
     manifest: Manifest,
     *,
     path: str,
-    findings: Sequence[str],
     violations: Iterable[tuple[str, Violation]],
+    failed: Iterable[Failed] = (),
 ) -> dict[str, Any]:
     """Return all that the review shows, in JSON's types. Latencies are in nanoseconds, rates in bytes a second."""
-    plan = judgement.plan
     return {
         "schema_version": manifest.schema_version,
         "review": path,
         "id": manifest.id,
-        "suite": plan.suite,
         "pace": manifest.pace,
+        "repeats": manifest.repeats,
+        "state": manifest.state,
         "seed": manifest.seed,
-        "target": manifest.target.model_dump(mode="json"),
+        "targets": [target.model_dump(mode="json") for target in manifest.targets],
+        "found": {path: state.model_dump(mode="json") for path, state in manifest.found.items()},
         "machine": manifest.machine.model_dump(mode="json"),
-        "axis": plan.axis.model_dump(mode="json"),
-        "findings": list(findings),
-        "steps": [_step(step) for step in judgement.steps],
-        "missing": list(judgement.missing),
-        "growth": _ratio(judgement.growth) if plan.pressure else None,
-        "notes": list(plan.notes),
+        "plans": [_plan(each) for each in judged],
         "warnings": [warning.model_dump(mode="json") for warning in manifest.warnings],
+        "failed": [{"step": each.step_id, "why": each.why} for each in failed],
         "violations": [
             {"step": step, "condition": found.condition, "message": found.message, "unknown": found.unknown}
             for step, found in violations
@@ -90,23 +137,51 @@ def as_json(
     }
 
 
-def warnings(judgement: Judgement, manifest: Manifest) -> tuple[Caution, ...]:
+def _plan(judged: Judged) -> dict[str, Any]:
+    judgement, plan = judged.judgement, judged.judgement.plan
+    return {
+        "key": plan.key,
+        "suite": plan.suite,
+        "targets": list(plan.targets),
+        "axis": plan.axis.model_dump(mode="json"),
+        "kind": plan.kind.value,
+        "findings": list(judged.findings),
+        "steps": [_step(step) for step in judgement.steps],
+        "missing": list(judgement.missing),
+        "growth": _ratio(judgement.growth) if plan.pressure else None,
+        "tables": [asdict(table) for table in judgement.tables],
+        "matrices": [asdict(matrix) for matrix in judgement.matrices],
+        "convergences": [asdict(convergence) for convergence in judgement.convergences],
+        "notes": list(plan.notes),
+    }
+
+
+def warnings(judged: Sequence[Judged], manifest: Manifest) -> tuple[Caution, ...]:
     """Return each kind of warning once: those of the whole review, then those of steps, with how many gave it."""
-    first: dict[Code, tuple[StepJudgement, Caution]] = {}
+    first: dict[Code, tuple[StepJudgement, Caution, Judgement]] = {}
     steps: Counter[Code] = Counter()
-    for step in judgement.steps:
-        own = [warning for warning in step.warnings if warning not in manifest.warnings]
-        steps.update({warning.code for warning in own})
-        for warning in own:
-            first.setdefault(warning.code, (step, warning))
-    return (*manifest.warnings, *(_placed(*first[code], steps[code], judgement) for code in first))
+    for each in judged:
+        for step in each.judgement.steps:
+            own = [warning for warning in step.warnings if warning not in manifest.warnings]
+            steps.update({warning.code for warning in own})
+            for warning in own:
+                first.setdefault(warning.code, (step, warning, each.judgement))
+    several = len(judged) > 1
+    return (
+        *manifest.warnings,
+        *(_placed(*found, steps=steps[code], several=several) for code, found in first.items()),
+    )
 
 
-def _placed(step: StepJudgement, warning: Caution, steps: int, judgement: Judgement) -> Caution:
+def _placed(
+    step: StepJudgement, warning: Caution, judgement: Judgement, *, steps: int, several: bool
+) -> Caution:
     others = f", and {words.counted(steps - 1, 'other step')}" if steps > 1 else ""
-    series = f"{step.plan.series}, " if step.plan.series else ""
-    place = f"{series}at {step.plan.at:g} {judgement.plan.axis.unit}{others}"
-    return warning.model_copy(update={"message": f"{place}: {warning.message}"})
+    suite = f"{judgement.plan.title}, " if several else ""
+    place = (
+        f"{suite}{'' if step.plan.label or step.plan.series else 'at '}{place_of(judgement.plan, step.plan)}"
+    )
+    return warning.model_copy(update={"message": f"{place}{others}: {warning.message}"})
 
 
 def _head(plan: SuitePlan) -> list[str]:
@@ -119,21 +194,11 @@ def _cells(step: StepJudgement, plan: SuitePlan) -> list[str]:
     iops = f"{figures.iops:,.0f}"
     pressed = words.bandwidth(step.achieved_Bps) if step.achieved_Bps else "-"
     return [
-        f"{step.plan.at:g}",
+        step.plan.label or f"{step.plan.at:g}",
         *([pressed, iops] if plan.pressure else [iops, words.figure(figures.rate_Bps / 1e6)]),
         "-" if figures.mean is None else words.duration(figures.mean.value),
-        *(_marked(figures.quantiles.get(q)) for q in SHOWN),
+        *(words.marked(figures.quantiles.get(q)) for q in SHOWN),
     ]
-
-
-def _shown(step: StepJudgement) -> Sequence[Estimate]:
-    return [estimate for q in SHOWN if (estimate := step.figures.quantiles.get(q)) is not None]
-
-
-def _marked(estimate: Estimate | None) -> str:
-    if estimate is None:
-        return "-"
-    return ("" if estimate.supported else "~ ") + words.duration(estimate.value)
 
 
 def _step(step: StepJudgement) -> dict[str, Any]:
@@ -141,16 +206,22 @@ def _step(step: StepJudgement) -> dict[str, Any]:
     return {
         "id": step.plan.id,
         "series": step.plan.series,
+        "label": step.plan.label,
+        "direction": step.plan.direction,
         "at": step.plan.at,
         "seed": step.plan.seed,
         "asked_Bps": step.asked_Bps,
         "achieved_Bps": step.achieved_Bps,
         "duration_s": figures.duration_s,
+        "runs": len(step.runs),
         "ios": figures.ios,
         "iops": figures.iops,
+        "iops_low": figures.iops_low,
+        "iops_high": figures.iops_high,
         "rate_Bps": figures.rate_Bps,
         "mean_ns": _estimate(figures.mean),
         "quantiles_ns": {f"{q:.12g}": _estimate(estimate) for q, estimate in figures.quantiles.items()},
+        "variation": {name: asdict(each) for name, each in variations(step.runs).items()},
         "errors": figures.errors,
         "flagged": figures.flagged,
         "late": figures.late,

@@ -26,7 +26,7 @@ _DOUBLINGS = 8
 def sweep_charts(drives: Sequence[Drive]) -> tuple[Chart, ...]:
     """Return a chart for each series of the drives' common suite, in the order of its plan."""
     plan = drives[0].plan
-    series = dict.fromkeys(step.series for drive in drives for step in drive.manifest.plan.steps)
+    series = dict.fromkeys(step.series for drive in drives for step in drive.plan.steps if step.judged)
     return tuple(
         _chart(drives, each, name=plan.suite if len(series) == 1 else f"{plan.suite}-{place}")
         for place, each in enumerate(series, 1)

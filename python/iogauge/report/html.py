@@ -32,42 +32,75 @@ from iogauge.report.charts_theme import config
 from iogauge.report.charts_time import time_chart
 from iogauge.report.export import VEGA_LITE, svg
 from iogauge.report.html_reviews import Drive, load
+from iogauge.schema import SuitePlan
 from iogauge.stats.quantiles import FEWEST_BLOCKS
 from iogauge.store import Review
 
 TEMPLATES = Path(__file__).parent / "templates"
+
+Findings = Callable[[Review, SuitePlan], Sequence[str]]
+
+
+@dataclass(frozen=True)
+class Section:
+    """One suite, on all that it tested."""
+
+    drives: tuple[Drive, ...]
+    findings: tuple[tuple[str, ...], ...]
+    """What the suite has to say of each drive, in the same order."""
+    along: tuple[Chart, ...]
+    """What the suite's axis does to the drives: one chart, or one for each series of its steps."""
+    over_time: tuple[Chart, ...]
+    """One for each drive, in the same order."""
+
+    @property
+    def plan(self) -> SuitePlan:
+        """The suite's plan for the first drive."""
+        return self.drives[0].plan
+
+    @property
+    def verdicts(self) -> list[html_text.Verdict]:
+        """What a reader should take away of each drive."""
+        return [
+            html_text.verdict(drive, found) for drive, found in zip(self.drives, self.findings, strict=True)
+        ]
+
+    @property
+    def comparison(self) -> str:
+        """How the drives compare; empty for one."""
+        return html_text.comparison(self.drives)
 
 
 @dataclass(frozen=True)
 class Report:
     """Reviews and their charts, read from the store once: to be written as a page, as pictures, or both."""
 
-    drives: tuple[Drive, ...]
-    findings: tuple[tuple[str, ...], ...]
-    """What each drive's suite has to say of it, in the same order."""
-    along: tuple[Chart, ...]
-    """What the suite's axis does to the drives: one chart, or one for each series of its steps."""
-    over_time: tuple[Chart, ...]
-    """One for each drive, in the same order."""
+    sections: tuple[Section, ...]
 
     @classmethod
-    def of(
-        cls, directories: Sequence[Path], *, findings: Callable[[Review], Sequence[str]] = lambda _review: ()
-    ) -> Report:
-        """Read the reviews in ``directories``; ``findings`` says what a review's suite concludes from it.
+    def of(cls, directories: Sequence[Path], *, findings: Findings = lambda _review, _plan: ()) -> Report:
+        """Read the reviews in ``directories``; ``findings`` says what a plan's suite concludes from a review.
 
-        Raises IogaugeError where one is not a review, is damaged or newer, or where they have no axis in common.
+        Raises IogaugeError where one is not a review, is damaged or newer, or where a suite's axes differ.
         """
         drives = load(directories)
-        charts = (time_chart(drive, name=f"over-time-{place}") for place, drive in enumerate(drives, 1))
-        along = (pressure_chart(drives),) if drives[0].plan.pressure else sweep_charts(drives)
-        found = tuple(tuple(findings(Review.open(drive.path))) for drive in drives)
-        return cls(drives, found, along, tuple(charts))
+        suites = dict.fromkeys(drive.plan.suite for drive in drives)
+        return cls(
+            tuple(
+                _section(tuple(drive for drive in drives if drive.plan.suite == suite), findings)
+                for suite in suites
+            )
+        )
+
+    @property
+    def drives(self) -> tuple[Drive, ...]:
+        """All that was tested, suite by suite."""
+        return tuple(drive for section in self.sections for drive in section.drives)
 
     @property
     def charts(self) -> tuple[Chart, ...]:
-        """All charts, those along the axis first."""
-        return (*self.along, *self.over_time)
+        """All charts, those along a section's axis first."""
+        return tuple(chart for section in self.sections for chart in (*section.along, *section.over_time))
 
     def write(self, path: Path) -> None:
         """Write the page to ``path``, replacing what is there. Raises IogaugeError where that cannot be done."""
@@ -82,18 +115,13 @@ class Report:
         """Return the page."""
         scripts = [Markup(_bundle()), Markup((TEMPLATES / "report.js").read_text("utf-8"))]
         return _environment().get_template("report.html.j2").render(
-            plan=self.drives[0].plan,
-            drives=self.drives,
-            verdicts=[
-                html_text.verdict(drive, found) for drive, found in zip(self.drives, self.findings, strict=True)
-            ],
-            comparison=html_text.comparison(self.drives),
-            step_tables=[list(html_text.step_rows(drive)) for drive in self.drives],
+            sections=self.sections,
+            titles=", ".join(section.plan.title for section in self.sections),
+            tested={drive.label: drive for drive in self.drives},
+            step_rows=lambda drive: list(html_text.step_rows(drive)),
+            environment=html_facts.environment,
             fewest=FEWEST_BLOCKS,
-            environments=[html_facts.environment(drive) for drive in self.drives],
             statistics=STATISTICS,
-            along=self.along,
-            over_time=self.over_time,
             drawn={chart.name: Markup(_drawn(chart)) for chart in self.charts},
             data={
                 "config": config(),
@@ -104,6 +132,18 @@ class Report:
             scripts=scripts,
             hashes=[_hash(script) for script in scripts],
         )  # fmt: skip
+
+
+def _section(drives: tuple[Drive, ...], findings: Findings) -> Section:
+    plan = drives[0].plan
+    return Section(
+        drives,
+        findings=tuple(tuple(findings(Review.open(drive.path), drive.plan)) for drive in drives),
+        along=(pressure_chart(drives),) if plan.pressure else sweep_charts(drives),
+        over_time=tuple(
+            time_chart(drive, name=f"{plan.suite}-over-time-{place}") for place, drive in enumerate(drives, 1)
+        ),
+    )
 
 
 def _drawn(chart: Chart) -> str:

@@ -9,6 +9,7 @@ import shlex
 
 from iogauge.report.html_reviews import Drive
 from iogauge.report.html_text import latency
+from iogauge.report.surroundings import state_text
 from iogauge.schema import SCHEMA_VERSION
 from iogauge.stats.words import block, figure, size
 
@@ -21,14 +22,14 @@ def environment(drive: Drive) -> list[tuple[str, Facts]]:
     """Return what was measured, on what and with what, in sections."""
     return [
         ("Target", _target(drive)),
-        ("Simulated on" if drive.manifest.target.modelled else "Machine", _machine(drive)),
+        ("Simulated on" if drive.target.modelled else "Machine", _machine(drive)),
         ("Clock and generator", _generator(drive)),
         ("Provenance", _provenance(drive)),
     ]
 
 
 def _target(drive: Drive) -> Facts:
-    target = drive.manifest.target
+    target = drive.target
     if target.modelled:
         model = target.modelled
         return [
@@ -56,6 +57,7 @@ def _target(drive: Drive) -> Facts:
         ("Rotating", {True: "yes", False: "no", None: "unknown"}[target.rotational]),
         ("Scheduler", _known(target.scheduler)),
         ("Write cache", _known(target.write_cache)),
+        ("Before", state_text(drive.manifest.found.get(target.path), target)),
     ]
 
 
@@ -101,8 +103,8 @@ def _provenance(drive: Drive) -> Facts:
     manifest = drive.manifest
     return [
         ("Command", shlex.join(manifest.command)),
-        ("Suite", f"{manifest.plan.suite}, pace {manifest.pace}"),
-        ("Procedure", manifest.plan.source),
+        ("Suite", f"{drive.plan.suite}, pace {manifest.pace}"),
+        ("Procedure", drive.plan.source),
         ("Seed", str(manifest.seed)),
         ("Begun", manifest.created_at),
         ("Review", f"{manifest.id}, schema {manifest.schema_version} (read as {SCHEMA_VERSION})"),

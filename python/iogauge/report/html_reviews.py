@@ -37,17 +37,15 @@ class Warned:
 
 @dataclass(frozen=True)
 class Drive:
-    """One review: what was tested, under a name that no other review of the report has."""
+    """One suite of a review on what it tested, under a name that nothing else tested in the report has."""
 
     label: str
     path: Path
     manifest: Manifest
+    plan: SuitePlan
+    target: TargetFacts
+    """The first, where the suite takes several together."""
     steps: tuple[Step, ...]
-
-    @property
-    def plan(self) -> SuitePlan:
-        """The suite's plan."""
-        return self.manifest.plan
 
     @property
     def missing(self) -> tuple[Step, ...]:
@@ -90,37 +88,53 @@ class Drive:
 
 
 def load(directories: Sequence[Path]) -> tuple[Drive, ...]:
-    """Return the reviews in ``directories``, one drive each.
+    """Return what the reviews in ``directories`` tested, suite by suite, in the order in which they have them.
 
-    Raises IogaugeError where one is not a review, is damaged or newer, or where their suites or units differ.
+    Raises IogaugeError where one is not a review, is damaged or newer, or where the units of a suite differ.
     """
     reviews = [Review.open(directory) for directory in directories]
-    first = reviews[0].manifest.plan
-    for review in reviews[1:]:
-        if (review.manifest.plan.suite, review.manifest.plan.axis) != (first.suite, first.axis):
+    tested = [(review, plan) for review in reviews for plan in review.manifest.plans]
+    first: dict[str, tuple[Review, SuitePlan]] = {}
+    for review, plan in tested:
+        before, theirs = first.setdefault(plan.suite, (review, plan))
+        if theirs.axis != plan.axis:
             raise IogaugeError(
-                f"{review.path} is a review by suite {review.manifest.plan.suite!r}, "
-                f"{reviews[0].path} by {first.suite!r}: they have no axis in common",
-                hint="make one report for each suite",
+                f"{review.path} has {plan.suite} along {plan.axis.name}, {plan.axis.unit}, and {before.path} along "
+                f"{theirs.axis.name}, {theirs.axis.unit}: they have no axis in common",
+                hint="make one report for each",
             )
-    labels = _labels([review.manifest.target for review in reviews], [review.path for review in reviews])
-    return tuple(_drive(review, label) for review, label in zip(reviews, labels, strict=True))
+    labels = _labels(reviews)
+    return tuple(
+        _drive(review, plan, " + ".join(labels[review.path, path] for path in plan.targets))
+        for suite in first
+        for review, plan in tested
+        if plan.suite == suite
+    )
 
 
-def _drive(review: Review, label: str) -> Drive:
-    plan = review.manifest.plan
+def _drive(review: Review, plan: SuitePlan, label: str) -> Drive:
     steps = []
     # Series, and places on the axis, in the order in which they were planned.
     series = list(dict.fromkeys(step.series for step in plan.steps))
     places = list(dict.fromkeys(step.at for step in plan.steps))
     for step in sorted(plan.steps, key=lambda s: (series.index(s.series), places.index(s.at), s.repeat)):
+        if not step.judged:
+            continue
         if not review.has(step.id):
             steps.append(Step(step, None, None))
             continue
         record = review.record(step.id)
-        figures = step_figures(record, review.intervals(step.id), reader=plan.reader, pressure=plan.pressure)
+        figures = step_figures(
+            record,
+            review.intervals(step.id),
+            reader=plan.reader,
+            pressure=plan.pressure,
+            kind=plan.kind,
+            direction=step.direction,
+        )
         steps.append(Step(step, record, figures))
-    return Drive(label, review.path, review.manifest, tuple(steps))
+    target = review.manifest.target(plan.targets[0])
+    return Drive(label, review.path, review.manifest, plan, target, tuple(steps))
 
 
 def _name(target: TargetFacts, *, machine: bool = False) -> str:
@@ -134,22 +148,24 @@ def _name(target: TargetFacts, *, machine: bool = False) -> str:
     return f"{name} on {drive}" if drive else name
 
 
-def _labels(targets: Sequence[TargetFacts], paths: Sequence[Path]) -> list[str]:
-    """Name each drive; by a model's machine and the review's directory too, where its name alone is not enough."""
-    names = [_name(target) for target in targets]
+def _labels(reviews: Sequence[Review]) -> dict[tuple[Path, str], str]:
+    """Name each target of each review, by a model's machine and the review's directory too, where it takes that."""
+    tested = [(review.path, target) for review in reviews for target in review.manifest.targets]
     machines = {
-        name: {target.modelled and target.modelled.machine for target in targets if _name(target) == name}
-        for name in names
+        _name(target): {
+            other.modelled and other.modelled.machine for _, other in tested if _name(other) == _name(target)
+        }
+        for _, target in tested
     }
-    names = [_name(target, machine=len(machines[_name(target)]) > 1) for target in targets]
+    names = [_name(target, machine=len(machines[_name(target)]) > 1) for _, target in tested]
     shared = Counter(names)
     labels = [
         f"{name} ({path.resolve().name})" if shared[name] > 1 else name
-        for name, path in zip(names, paths, strict=True)
+        for name, (path, _) in zip(names, tested, strict=True)
     ]
     seen: Counter[str] = Counter()
     for place, label in enumerate(labels):
         seen[label] += 1
         if seen[label] > 1:
             labels[place] = f"{label} [{seen[label]}]"
-    return labels
+    return {(path, target.path): label for (path, target), label in zip(tested, labels, strict=True)}

@@ -35,6 +35,8 @@ _STEPS = pa.schema(
         *_HEAD,
         pa.field("target", pa.string()),
         pa.field("suite", pa.string()),
+        pa.field("series", pa.string()),
+        pa.field("label", pa.string()),
         pa.field("unit", pa.string()),
         pa.field("repeat", pa.int64()),
         pa.field("state_group", pa.string()),
@@ -81,12 +83,13 @@ def query(path: Path | str | Iterable[Path | str], sql: str) -> pa.Table:
 
 
 def _step_rows(review: Review) -> list[dict[str, object]]:
-    plan = review.manifest.plan
     return [
         {
             "review": str(review.path),
-            "target": review.manifest.target.path,
+            "target": ", ".join(plan.targets),
             "suite": plan.suite,
+            "series": step.series,
+            "label": step.label,
             "step": step.id,
             "position": step.at,
             "unit": plan.axis.unit,
@@ -95,6 +98,7 @@ def _step_rows(review: Review) -> list[dict[str, object]]:
             "complete": review.has(step.id),
             "folder": str(review.step_path(step.id)),
         }
+        for plan in review.manifest.plans
         for step in plan.steps
     ]
 

@@ -2,7 +2,7 @@
 
 Layout::
 
-    DIR/manifest.json                 what was planned, on what, with which seed
+    DIR/manifest.json                 what was planned, on which targets, with which seed
     DIR/steps/ID/record.json          the run of step ID, without its histograms
     DIR/steps/ID/totals.parquet       its totals, histograms included
     DIR/steps/ID/intervals.parquet    the same per interval
@@ -31,7 +31,7 @@ from typing import Any, Self, TypeVar
 import pydantic
 
 from iogauge.errors import IogaugeError
-from iogauge.schema import Interval, Manifest, Model, RunRecord
+from iogauge.schema import SCHEMA_VERSION, Interval, Manifest, Model, RunRecord
 from iogauge.store import durable
 from iogauge.store.durable import explained
 from iogauge.store.seal import check_seal, damaged, seal
@@ -42,6 +42,7 @@ from iogauge.store.tables import (
     read_totals,
     write_totals,
 )
+from iogauge.store.versions import upgraded
 
 T = TypeVar("T")
 M = TypeVar("M", bound=Model)
@@ -103,7 +104,7 @@ class Review:
                 f"{path}: no {MANIFEST} here: not a saved review, or it was killed before it began",
                 hint="name the directory that `iogauge review` printed, or start a new review",
             )
-        return cls(path, _load(path / MANIFEST, Manifest))
+        return cls(path, _load(path / MANIFEST, Manifest, upgraded))
 
     @contextmanager
     def lock(self) -> Iterator[None]:
@@ -129,13 +130,14 @@ class Review:
             os.close(descriptor)
 
     def save_manifest(self, manifest: Manifest) -> None:
-        """Replace the manifest, atomically."""
+        """Replace the manifest, atomically. What is written is of this version, whichever was read."""
+        manifest = manifest.model_copy(update={"schema_version": SCHEMA_VERSION})
         durable.replace_file(self.path / MANIFEST, manifest.model_dump_json(indent=2).encode() + b"\n")
         self.manifest = manifest
 
     def completed(self) -> tuple[str, ...]:
-        """Return the ids of the steps that are whole on disk, in the order of the plan."""
-        return tuple(step.id for step in self.manifest.plan.steps if self.has(step.id))
+        """Return the ids of the steps that are whole on disk, plan by plan."""
+        return tuple(step.id for step in self.manifest.steps if self.has(step.id))
 
     def has(self, step_id: str) -> bool:
         """Return whether a step, or a run beside the plan such as a search, is whole on disk."""
@@ -281,7 +283,9 @@ class StepWriter:
         return self._intervals
 
 
-def _load(path: Path, model: type[M]) -> M:
+def _load(
+    path: Path, model: type[M], upgrade: Callable[[dict[str, Any]], dict[str, Any]] = lambda found: found
+) -> M:
     """Read a JSON file of ours, checking its version before its fields."""
     with explained("read", path):
         text = path.read_bytes()
@@ -290,7 +294,8 @@ def _load(path: Path, model: type[M]) -> M:
     except ValueError as error:
         raise damaged(path, f"not JSON: {error}") from error
     check_version(path, found.get("schema_version") if isinstance(found, dict) else None)
-    return _understood(path, lambda: model.model_validate_json(text))
+    # From JSON, where a tuple is a list: Python's own values would have to be what the fields say.
+    return _understood(path, lambda: model.model_validate_json(json.dumps(upgrade(found))))
 
 
 def _understood(path: Path, read: Callable[[], T]) -> T:

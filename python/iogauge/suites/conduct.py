@@ -5,24 +5,36 @@ again with the same seed. Steps whose drive state depends on earlier ones form a
 interrupted starts again from its first step, preconditioning included, so that a resumed review means what an
 uninterrupted one means.
 
+A step that fails is noted and tried again when the review is conducted again; those that do not depend on it go on.
+
 How a run is made is given as ``execute``; this module does no I/O of its own, prints nothing, and knows no suite.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterator
+from dataclasses import dataclass, field
 from itertools import groupby
 from typing import Protocol
 
 from iogauge import workload
 from iogauge.errors import IogaugeError
-from iogauge.schema import Ceiling, Interval, JobFile, RunPlan, RunRecord, StepPlan, TargetFacts
+from iogauge.schema import (
+    Ceiling,
+    Interval,
+    JobFile,
+    Manifest,
+    RunPlan,
+    RunRecord,
+    StepPlan,
+    SuitePlan,
+    TargetFacts,
+)
 from iogauge.schema import Warning as Caution
 from iogauge.store import Review
-from iogauge.suites.suite import Suite
-
-INTERVAL_NS = 10**9
-"""Where a step's jobs set no log_avg_msec."""
+from iogauge.suites.lengthen import longer
+from iogauge.suites.place import order, placed
+from iogauge.suites.suite import Asked, Suite
 
 
 class Execute(Protocol):
@@ -43,11 +55,18 @@ class Execute(Protocol):
         """Run a job file once."""
 
 
+class Purge(Protocol):
+    """``run.purge``, as far as it is used here."""
+
+    def __call__(self, path: str, *, destroy: Collection[str], on_message: Callable[[str], None]) -> None:
+        """Give back all that a target holds."""
+
+
 class Watcher(Protocol):
     """Who is told how a review goes on."""
 
-    def step(self, label: str, *, expected_s: float | None) -> None:
-        """Hear that a step begins."""
+    def step(self, label: str, *, expected_s: float | None, ahead: int, ahead_s: float) -> None:
+        """Hear that a step begins, and how many follow, which take ``ahead_s`` as far as they say."""
 
     def started(self, plan: RunPlan) -> None:
         """Hear that the workers of a step begin."""
@@ -63,115 +82,299 @@ class Interrupted(Exception):  # noqa: N818 (what the user did, not a failure)
     """Ctrl-C ended a run. What it measured is kept under ``stopped/``; complete steps are as they were."""
 
 
-def search(
-    review: Review, suite: Suite, *, execute: Execute, watcher: Watcher, destroy: Collection[str] = ()
-) -> None:
-    """Complete the plan of a review whose steps depend on what the target takes; nothing to do where they stand.
+@dataclass(frozen=True)
+class Failed:
+    """A step that did not get to its end, and why. The next conducting of the review tries it again."""
 
-    The caller holds the review's lock. Raises what ``conduct`` raises.
-    """
-    manifest = review.manifest
-    plan = manifest.plan
-    if plan.search is None or plan.steps:
-        return
-    if not review.has(plan.search.id):
-        watcher.step("search for what the target takes", expected_s=_expected_s(plan.search))
-        _run(review, plan.search, execute=execute, watcher=watcher, destroy=destroy)
-    found = review.record(plan.search.id)
-    refined = suite.refine(plan, found, target=manifest.target, seed=manifest.seed)
-    review.save_manifest(manifest.model_copy(update={"plan": refined}))
+    step_id: str
+    why: str
 
 
-def conduct(review: Review, *, execute: Execute, watcher: Watcher, destroy: Collection[str] = ()) -> None:
-    """Run the steps that are missing of a review. The caller holds the review's lock.
+def conduct(
+    review: Review,
+    suites: Callable[[str], Suite],
+    *,
+    execute: Execute,
+    watcher: Watcher,
+    destroy: Collection[str] = (),
+    purge: Purge | None = None,
+) -> tuple[Failed, ...]:
+    """Run what is missing of a review, its searches first. The caller holds the review's lock.
 
     Args:
-        review: a new review, or one that was interrupted; planned to the end by ``search``.
+        review: a new review, or one that was interrupted.
+        suites: gives a suite by its name.
         execute: runs a job file; its result says when it was stopped by Ctrl-C.
         watcher: told of steps, intervals and messages.
         destroy: serial numbers or paths whose content may be lost.
+        purge: gives back all that a target holds; needed where a step asks for it.
+
+    Returns:
+        The steps that failed; the others of their state group were left out, all others were run.
 
     Raises:
         Interrupted: Ctrl-C stopped a run.
-        IogaugeError: a run failed, or cannot be saved. Steps that were complete stay so.
+        IogaugeError: a run cannot be saved. Steps that were complete stay so.
     """
-    _restart_groups(review, watcher)
-    plan = review.manifest.plan
-    for step in plan.steps:
-        if not review.has(step.id):
-            place = f"{step.at:g} {plan.axis.unit}"
-            watcher.step(f"{step.series}, {place}" if step.series else place, expected_s=_expected_s(step))
-            _run(review, step, execute=execute, watcher=watcher, destroy=destroy)
-    review.save_manifest(review.manifest.model_copy(update={"warnings": _shared_warnings(review)}))
+    run = _Run(review, suites, execute, watcher, destroy, purge)
+    _restart_groups(review, suites, watcher)
+    for plan in review.manifest.plans:
+        if plan.prepares:
+            run.plan(plan.key, 0)
+    for plan in review.manifest.plans:
+        run.search(plan)
+    for repeat, plan in order(review.manifest):
+        run.plan(plan.key, repeat)
+    if not run.failed:
+        review.save_manifest(review.manifest.model_copy(update={"warnings": _shared_warnings(review)}))
+    return tuple(run.failed)
 
 
 def remaining(review: Review) -> int:
-    """Return how many steps are still to be run, those of interrupted state groups included."""
-    plan = review.manifest.plan
-    broken = {step.state_group for step in plan.steps if not review.has(step.id)}
-    return sum(step.state_group in broken for step in plan.steps)
+    """Return how many steps are known to be still to be run, searches and interrupted state groups included."""
+    steps = review.manifest.steps
+    broken = {step.state_group for step in steps if not review.has(step.id)}
+    searches = sum(1 for _ in _searches(review))
+    return searches + sum(step.state_group in broken for step in steps)
+
+
+@dataclass
+class _Run:
+    """One conducting of a review: what it was given, and what failed so far."""
+
+    review: Review
+    suites: Callable[[str], Suite]
+    execute: Execute
+    watcher: Watcher
+    destroy: Collection[str]
+    purge: Purge | None
+    failed: list[Failed] = field(default_factory=list)
+
+    def search(self, plan: SuitePlan) -> None:
+        """Complete a plan whose steps depend on what its target takes; nothing to do where they stand."""
+        if plan.search is None or plan.steps or self._unprepared(plan):
+            return
+        if not self.review.has(plan.search.id):
+            self._run(plan, plan.search, f"{plan.title}: search for what the target takes")
+        if not self.review.has(plan.search.id):
+            return
+        manifest = self.review.manifest
+        found = self.review.record(plan.search.id)
+        refined = self.suites(plan.suite).refine(plan, found, asked_of(manifest, plan))
+        steps = placed(refined.steps, key=plan.key, seed=manifest.seed, repeats=range(manifest.repeats))
+        self._replace(refined.model_copy(update={"steps": steps}))
+
+    def plan(self, key: str, repeat: int) -> None:
+        """Run one repeat of a plan, and what follows from its steps, until nothing does."""
+        while True:
+            plan = self._plan(key)
+            if self._unprepared(plan):
+                return
+            steps = [step for step in plan.steps if step.repeat == repeat]
+            for step in steps:
+                if not self.review.has(step.id) and not self._given_up(step):
+                    self._run(plan, step, place_of(plan, step))
+                self._lengthen(key, step)
+            if not steps or not all(self.review.has(step.id) for step in steps):
+                return
+            more = self.suites(plan.suite).more(plan, self.review, repeat=repeat)
+            if not more:
+                return
+            new = placed(more, key=key, seed=self.review.manifest.seed, repeats=[repeat])
+            follow = (step.model_copy(update={"follows": True}) for step in new)
+            self._replace(plan.model_copy(update={"steps": (*plan.steps, *follow)}))
+
+    def _lengthen(self, key: str, step: StepPlan) -> None:
+        """Run a step again for longer, where its sample does not support what was asked for."""
+        q = self.review.manifest.until_supported
+        if q is None or not self.review.has(step.id):
+            return
+        plan = self._plan(key)
+        stretched = longer(plan, step, self.review.record(step.id), q=q)
+        if stretched is None:
+            return
+        # In this order: a kill in between leaves a step that is short and missing, and comes here again.
+        self.review.discard(step.id)
+        steps = tuple(stretched if each.id == step.id else each for each in plan.steps)
+        self._replace(plan.model_copy(update={"steps": steps}))
+        again = f"{place_of(plan, step)}, {stretched.longer} times as long for p{q * 100:.12g}"
+        self._run(plan, stretched, again)
+
+    def _given_up(self, step: StepPlan) -> bool:
+        """Whether a step before this one, which brings the drive into the state that it needs, has failed."""
+        groups = {each.id: each.state_group for each in self.review.manifest.steps}
+        return any(groups.get(failed.step_id) == step.state_group for failed in self.failed)
+
+    def _unprepared(self, plan: SuitePlan) -> bool:
+        """Whether what was to bring the plan's targets into their state did not get to its end."""
+        preparing = [
+            each
+            for each in self.review.manifest.plans
+            if each.prepares and each.key != plan.key and set(each.targets) & set(plan.targets)
+        ]
+        return any(not self.review.has(step.id) for each in preparing for step in each.steps)
+
+    def _plan(self, key: str) -> SuitePlan:
+        return next(plan for plan in self.review.manifest.plans if plan.key == key)
+
+    def _replace(self, plan: SuitePlan) -> None:
+        self.review.save_manifest(with_plan(self.review.manifest, plan))
+
+    def _run(self, plan: SuitePlan, step: StepPlan, label: str) -> None:
+        """Run one step and save it."""
+        job_file = workload.parse(step.job_file, source=step.id)
+        if len(self.review.manifest.plans) > 1:
+            label = f"{plan.title}, {label}" if step != plan.search else label
+        ahead = [each for each in self._missing() if each.id != step.id]
+        self.watcher.step(
+            label,
+            expected_s=expected_s(step),
+            ahead=len(ahead),
+            ahead_s=sum(map(expected_s, ahead)),
+        )
+        if step.purge:
+            self._purge(plan)
+        with self.review.begin(step.id) as writer:
+            unsaved: list[IogaugeError] = []
+
+            def heard(interval: Interval) -> None:
+                try:
+                    writer.interval(interval)
+                except IogaugeError as error:
+                    unsaved.append(error)
+                    raise
+                self.watcher.interval(interval)
+
+            try:
+                record = self.execute(
+                    job_file,
+                    destroy=self.destroy,
+                    seed=step.seed,
+                    interval_ns=max(job.log_avg_ns for job in job_file.jobs) or step.interval_ns,
+                    on_interval=heard,
+                    on_message=self.watcher.message,
+                    on_start=lambda plan, _targets: self.watcher.started(plan),
+                    ceiling=self.review.manifest.ceiling,
+                )
+            except IogaugeError as error:
+                if unsaved:
+                    raise
+                self._fail(step, str(error))
+                return
+            problem = _problem(record)
+            if problem is None:
+                writer.finish(record)
+                return
+            writer.finish_stopped(record)
+        if record.result.stopped_by == "interrupt":
+            raise Interrupted(step.id)
+        self._fail(step, f"ended early: {problem}")
+
+    def _missing(self) -> Iterator[StepPlan]:
+        yield from _searches(self.review)
+        yield from (step for step in self.review.manifest.steps if not self.review.has(step.id))
+
+    def _purge(self, plan: SuitePlan) -> None:
+        if self.purge is None:
+            raise RuntimeError(f"{plan.key} asks for a purge, and nothing was given to do it")
+        for path in plan.targets:
+            self.purge(path, destroy=self.destroy, on_message=self.watcher.message)
+
+    def _fail(self, step: StepPlan, why: str) -> None:
+        self.failed.append(Failed(step.id, why))
+        self.watcher.message(f"failed: {step.id}: {why}")
+
+
+def with_plan(manifest: Manifest, plan: SuitePlan) -> Manifest:
+    """Return a manifest with this plan in place of the one that has its key."""
+    plans = tuple(plan if each.key == plan.key else each for each in manifest.plans)
+    return manifest.model_copy(update={"plans": plans})
+
+
+def asked_of(manifest: Manifest, plan: SuitePlan) -> Asked:
+    """Return what was asked of a plan's suite."""
+    return Asked(
+        targets=tuple(manifest.target(path) for path in plan.targets),
+        pace=manifest.pace,
+        state=manifest.state,
+        size_bytes=plan.size_bytes,
+        runtime_ns=plan.runtime_ns,
+    )
+
+
+def place_of(plan: SuitePlan, step: StepPlan) -> str:
+    """Return where a step stands, in words.
+
+    A step's label, or its place on the axis; what it has in common with others before, its repeat behind.
+    """
+    at = step.label or f"{step.at:g} {plan.axis.unit}"
+    again = f" (repeat {step.repeat + 1})" if step.repeat else ""
+    return (f"{step.series}, {at}" if step.series else at) + again
+
+
+def expected_s(step: StepPlan) -> float:
+    """Return how long a step takes, as far as its jobs say; on a drive model, of virtual time."""
+    jobs = workload.parse(step.job_file, source=step.id).jobs
+    stages: list[float] = [0.0]
+    for job in jobs:
+        if job.stonewall:
+            stages.append(0.0)
+        takes_ns = job.startdelay_ns[1] + job.runtime_ns + job.ramp_time_ns
+        stages[-1] = max(stages[-1], takes_ns / 1e9)
+    return sum(stages)
+
+
+def _searches(review: Review) -> Iterator[StepPlan]:
+    """Yield the searches whose plans have no steps yet."""
+    for plan in review.manifest.plans:
+        if plan.search is not None and not plan.steps and not review.has(plan.search.id):
+            yield plan.search
 
 
 def _shared_warnings(review: Review) -> tuple[Caution, ...]:
     """Return the warnings that every step gave in the same words: they are about the review."""
-    first, *others = [review.record(step.id).warnings for step in review.manifest.plan.steps]
+    first, *others = [review.record(step.id).warnings for step in review.manifest.steps]
     return tuple(warning for warning in first if all(warning in each for each in others))
 
 
-def _restart_groups(review: Review, watcher: Watcher) -> None:
-    """Take back the complete steps of every state group that is not complete."""
-    in_order = sorted(review.manifest.plan.steps, key=lambda step: step.state_group)
-    for group, members in groupby(in_order, key=lambda step: step.state_group):
-        steps = list(members)
-        whole = [step.id for step in steps if review.has(step.id)]
-        if whole and len(whole) < len(steps):
-            watcher.message(f"{group}: was interrupted, and starts again from its first step")
+def _restart_groups(review: Review, suites: Callable[[str], Suite], watcher: Watcher) -> None:
+    """Take back the complete steps of every state group that is not complete, and what followed from them."""
+    for plan in review.manifest.plans:
+        in_order = sorted(plan.steps, key=lambda step: step.state_group)
+        for group, members in groupby(in_order, key=lambda step: step.state_group):
+            steps = list(members)
+            whole = [step.id for step in steps if review.has(step.id)]
+            # A group is only whole once no more of its own follows from its steps.
+            ended = len(whole) == len(steps) and group not in _following(
+                review, plan, suites, repeat=steps[0].repeat
+            )
+            if ended or len(steps) == 1:
+                continue
+            if whole:
+                watcher.message(f"{group}: was interrupted, and starts again from its first step")
             # From the last to the first: a kill in between leaves a group that is still seen as interrupted.
             for step_id in reversed(whole):
                 review.discard(step_id)
+            _forget_following(review, plan.key, group)
 
 
-def _run(
-    review: Review, step: StepPlan, *, execute: Execute, watcher: Watcher, destroy: Collection[str]
-) -> None:
-    """Run one step and save it."""
-    job_file = workload.parse(step.job_file, source=step.id)
-    with review.begin(step.id) as writer:
+def _forget_following(review: Review, key: str, group: str) -> None:
+    """Plan no steps of a state group that followed from measured ones: they may follow again, or others may."""
+    manifest = review.manifest
+    plan = next(plan for plan in manifest.plans if plan.key == key)
+    steps = tuple(step for step in plan.steps if not (step.follows and step.state_group == group))
+    if steps != plan.steps:
+        review.save_manifest(with_plan(manifest, plan.model_copy(update={"steps": steps})))
 
-        def heard(interval: Interval) -> None:
-            writer.interval(interval)
-            watcher.interval(interval)
 
-        record = execute(
-            job_file,
-            destroy=destroy,
-            seed=step.seed,
-            interval_ns=max(job.log_avg_ns for job in job_file.jobs) or INTERVAL_NS,
-            on_interval=heard,
-            on_message=watcher.message,
-            on_start=lambda plan, _targets: watcher.started(plan),
-            ceiling=review.manifest.ceiling,
-        )
-        problem = _problem(record)
-        if problem is None:
-            writer.finish(record)
-            return
-        writer.finish_stopped(record)
-    if record.result.stopped_by == "interrupt":
-        raise Interrupted(step.id)
-    raise IogaugeError(
-        f"{review.path}: step {step.id} ended early: {problem}",
-        hint=f"mend the cause, then go on with the other steps kept: iogauge review --resume {review.path}",
-    )
+def _following(review: Review, plan: SuitePlan, suites: Callable[[str], Suite], *, repeat: int) -> set[str]:
+    """Return the state groups of the steps that follow from what is complete."""
+    more = suites(plan.suite).more(plan, review, repeat=repeat)
+    new = placed(more, key=plan.key, seed=review.manifest.seed, repeats=[repeat])
+    return {step.state_group for step in new}
 
 
 def _problem(record: RunRecord) -> str | None:
     """Return why a run did not get to its end; None: it did."""
     failed = {f"{worker.name}: {worker.error}" for worker in record.result.workers if worker.error}
     return record.result.error or "; ".join(sorted(failed)) or record.result.stopped_by
-
-
-def _expected_s(step: StepPlan) -> float:
-    """Return how long a step takes, as far as its jobs say; on a drive model, of virtual time."""
-    jobs = workload.parse(step.job_file, source=step.id).jobs
-    return max(job.runtime_ns + job.ramp_time_ns for job in jobs) / 1e9

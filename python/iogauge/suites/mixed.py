@@ -8,7 +8,7 @@ job file of equal length, reads first, on the drive as it is found, and what ear
 ones. The latency judged is that of all requests, whichever way they go: a reader's alone is what
 ``reader-under-writers`` shows.
 
-Source: methods.md MIX-1 (AnandTech's reviews of the P4800X and of Optane Memory).
+Source: AnandTech's reviews of the P4800X (April 2017) and of Optane Memory.
 """
 
 from __future__ import annotations
@@ -16,13 +16,12 @@ from __future__ import annotations
 from iogauge.schema import Axis, SuitePlan
 from iogauge.stats import words
 from iogauge.suites.judgement import Judgement
-from iogauge.suites.suite import QUICK_RAMP_NS, QUICK_RUNTIME_NS, Asked, Common, Suite, caveats
+from iogauge.suites.suite import Asked, Common, Suite
 
 JOB = "mix"
 THREADS, DEPTH = 4, 4
 SHARES = tuple(range(100, -1, -10))
 """Reads in percent, in the order in which the reviews have them."""
-FULL_RUNTIME_NS = 60 * 10**9
 
 
 class Mixed(Suite):
@@ -30,31 +29,18 @@ class Mixed(Suite):
 
     NAME = "mixed"
     TITLE = "Mixed reads and writes"
+    SOURCE = "AnandTech's reviews of the P4800X (April 2017) and of Optane Memory"
+    AXIS = Axis(name="share of reads", unit="%")
+    READER = JOB
+    JUDGED = "I/O"
 
     def plan(self, asked: Asked) -> SuitePlan:
-        """Rate and latency of 4 KiB at random, 4 threads at depth 4, from all reads to all writes.
-
-        Source: methods.md MIX-1. Eleven steps, of a minute each at full pace.
-        """
-        full = asked.pace == "full"
-        empty = SuitePlan(
-            suite=self.NAME,
-            title=self.TITLE,
-            source="methods.md MIX-1",
-            axis=Axis(name="share of reads", unit="%"),
-            reader=JOB,
-            judged="I/O",
-            pressure=None,
-            steps=(),
-            size_bytes=self.size_bytes(asked),
-            runtime_ns=asked.runtime_ns or (FULL_RUNTIME_NS if full else QUICK_RUNTIME_NS),
-            ramp_ns=QUICK_RAMP_NS,
-            notes=tuple(caveats(asked.target)),
-        )
-        load = Common.of(empty, asked.target, seed=asked.seed)
+        """Rate and latency of 4 KiB at random, 4 threads at depth 4, from all reads to all writes: eleven steps."""
+        empty = self.empty(asked)
+        load = Common.of(empty)
         steps = (
             load.step(
-                f"{self.NAME}-{share}",
+                f"reads-{share}",
                 share,
                 {JOB: {"rw": "randrw", "rwmixread": share, "numjobs": THREADS, "iodepth": DEPTH}},
                 bs="4k",

@@ -11,28 +11,27 @@ Caveats. The reviews do not say which depths they ran, nor for how long: at full
 minute each. All reads come before all writes, so that what is written does not change what is read; on flash the
 writes find the drive as the reads left it, not in steady state.
 
-Source: methods.md QD-1 to QD-4 (AnandTech's review of the P4800X 750 GB).
+Source: AnandTech's review of the P4800X 750 GB (November 2017).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from typing import ClassVar
 
 from iogauge.schema import Axis, StepPlan, SuitePlan
 from iogauge.stats import words
 from iogauge.stats.figures import SATURATED, knee
 from iogauge.suites.judgement import Judgement
-from iogauge.suites.suite import QUICK_RAMP_NS, QUICK_RUNTIME_NS, Asked, Common, Pace, Suite, caveats
+from iogauge.suites.suite import SECOND, Asked, Common, Pace, Suite
 
 JOB = "load"
 DEPTHS: dict[Pace, tuple[int, ...]] = {
     "quick": (1, 2, 4, 8, 16, 32, 64),
+    "standard": (1, 2, 4, 8, 16, 32, 64),
     "full": (1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64),
 }
-FULL_RUNTIME_NS = 60 * 10**9
-QUICK_RUNTIME_SHARE = 3
-"""There are four sweeps: each quick step runs for a third of what other suites' do."""
 
 
 @dataclass(frozen=True)
@@ -58,30 +57,22 @@ class QueueDepth(Suite):
 
     NAME = "queue-depth"
     TITLE = "Queue depth"
+    SOURCE = "AnandTech's review of the P4800X 750 GB (November 2017)"
+    AXIS = Axis(name="queue depth", unit="in flight")
+    READER = JOB
+    JUDGED = "I/O"
+    # There are four sweeps: each of their steps is shorter than other suites'.
+    RUNTIME_NS: ClassVar[Mapping[Pace, int]] = {"quick": SECOND, "standard": 10 * SECOND, "full": 60 * SECOND}
+    RAMP_NS: ClassVar[Mapping[Pace, int]] = {
+        "quick": SECOND // 4,
+        "standard": SECOND // 2,
+        "full": SECOND // 2,
+    }
 
     def plan(self, asked: Asked) -> SuitePlan:
-        """Rate and latency of one thread against its queue depth, in four loads.
-
-        Source: methods.md QD-1 to QD-4.
-        """
-        full = asked.pace == "full"
-        quick_ns = QUICK_RUNTIME_NS // QUICK_RUNTIME_SHARE
-        empty = SuitePlan(
-            suite=self.NAME,
-            title=self.TITLE,
-            source="methods.md QD-1 to QD-4",
-            axis=Axis(name="queue depth", unit="in flight"),
-            reader=JOB,
-            judged="I/O",
-            pressure=None,
-            steps=(),
-            size_bytes=self.size_bytes(asked),
-            runtime_ns=asked.runtime_ns or (FULL_RUNTIME_NS if full else quick_ns),
-            ramp_ns=QUICK_RAMP_NS // (1 if full else 2),
-            notes=tuple(caveats(asked.target)),
-        )
-        load = Common.of(empty, asked.target, seed=asked.seed)
-        return empty.model_copy(update={"steps": tuple(_steps(load, DEPTHS[asked.pace]))})
+        """Rate and latency of one thread against its queue depth, in four loads."""
+        empty = self.empty(asked)
+        return empty.model_copy(update={"steps": tuple(_steps(Common.of(empty), DEPTHS[asked.pace]))})
 
     def findings(self, judgement: Judgement, /) -> tuple[str, ...]:
         """Return where each sweep's rate stops growing."""

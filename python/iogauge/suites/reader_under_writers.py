@@ -13,28 +13,20 @@ Caveats. 100 MB/s of 4 KiB at depth 1 is a write every 41 us: where the search s
 or that the drive takes far less in all, each writes at a rounder, lower rate, and the notes say so. Every writer is a
 thread: with more writers than CPUs the generator is part of what is measured, and its warnings say when.
 
-Source: methods.md ACT-1 (AnandTech's review of the P4800X).
+Source: AnandTech's review of the P4800X (April 2017).
 """
 
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from itertools import takewhile
 
-from iogauge.schema import Axis, RunRecord, StepPlan, SuitePlan, TargetFacts
+from iogauge.schema import Axis, RunRecord, StepPlan, SuitePlan
 from iogauge.stats import words
 from iogauge.stats.figures import ratio, step_figures
 from iogauge.suites.judgement import Judgement, StepJudgement
-from iogauge.suites.suite import (
-    QUICK_RAMP_NS,
-    QUICK_RUNTIME_NS,
-    Asked,
-    Common,
-    Pace,
-    Suite,
-    caveats,
-    nothing_written,
-)
+from iogauge.suites.suite import Asked, Common, Pace, Suite, nothing_written
 
 READER = "reader"
 WRITER = "writer"
@@ -42,18 +34,17 @@ ALONE = "alone"
 """The one of the search that nothing presses on."""
 WRITER_Bps = 100 * 10**6
 """What each writer asks for, where the target allows it."""
-SEARCHERS = 16
-"""Writers of the search: more than the 2 GB/s of the fastest published drive need at depth 1."""
+SEARCHERS = 32
+"""Writers of the search: half as many again as the 2 GB/s of the fastest published drive need at depth 1."""
 SEARCH_RUNTIME_NS = 2 * 10**9
 KEPT = 0.99
 """A drive keeps up as long as writers get this share of what they ask for."""
-MOST_STEPS: dict[Pace, int] = {"quick": 8, "full": 32}
+MOST_STEPS: dict[Pace, int] = {"quick": 8, "standard": 12, "full": 32}
 """Steps but for the first."""
 FEWEST = 5
 """Writers that a target takes at least: below that they ask for less each, so that there is something to see."""
 OF_ALONE = 0.8
 """A writer asks for no more than this share of what one alone can do."""
-FULL_RUNTIME_NS = 60 * 10**9
 
 
 class ReaderUnderWriters(Suite):
@@ -61,38 +52,23 @@ class ReaderUnderWriters(Suite):
 
     NAME = "reader-under-writers"
     TITLE = "A reader under writers"
+    SOURCE = "AnandTech's review of the P4800X (April 2017), after Aerospike's certification tool"
+    AXIS = Axis(name="write pressure", unit="MB/s")
+    READER = READER
+    PRESSURE = WRITER
 
     def plan(self, asked: Asked) -> SuitePlan:
-        """Read latency at depth 1 while writers at depth 1 come in one by one.
-
-        Source: methods.md ACT-1. The search gives the steps.
-        """
-        full = asked.pace == "full"
-        empty = SuitePlan(
-            suite=self.NAME,
-            title=self.TITLE,
-            source="methods.md ACT-1",
-            axis=Axis(name="write pressure", unit="MB/s"),
-            reader=READER,
-            pressure=WRITER,
-            steps=(),
-            size_bytes=self.size_bytes(asked),
-            runtime_ns=asked.runtime_ns or (FULL_RUNTIME_NS if full else QUICK_RUNTIME_NS),
-            ramp_ns=QUICK_RAMP_NS,
-            notes=tuple(caveats(asked.target)),
-        )
-        searched = empty.model_copy(update={"runtime_ns": SEARCH_RUNTIME_NS})
+        """Read latency at depth 1 while writers at depth 1 come in one by one. The search gives the steps."""
+        empty = self.empty(asked)
         jobs: dict[str, dict[str, object]] = {
             ALONE: {"rw": "randwrite"},
             WRITER: {"stonewall": 1, "rw": "randwrite", "numjobs": SEARCHERS},
             READER: {"new_group": 1, "rw": "randread"},
         }
-        load = Common.of(searched, asked.target, seed=asked.seed)
-        return empty.model_copy(
-            update={"search": load.step(f"{self.NAME}-search", 0, jobs, bs="4k", iodepth=1)}
-        )
+        load = replace(Common.of(empty), runtime_ns=SEARCH_RUNTIME_NS)
+        return empty.model_copy(update={"search": load.step("search", 0, jobs, bs="4k", iodepth=1)})
 
-    def refine(self, plan: SuitePlan, found: RunRecord, *, target: TargetFacts, seed: int) -> SuitePlan:
+    def refine(self, plan: SuitePlan, found: RunRecord, asked: Asked) -> SuitePlan:
         """Return the plan with its steps: no writer, one, two, and so on to the first that must be too many.
 
         Raises IogaugeError: nothing was written during the search.
@@ -100,10 +76,9 @@ class ReaderUnderWriters(Suite):
         limit_Bps = step_figures(found, (), reader=READER, pressure=WRITER).pressure_Bps
         if limit_Bps <= 0:
             raise nothing_written(bs="4k")
-        pace: Pace = "full" if plan.runtime_ns >= FULL_RUNTIME_NS else "quick"
         alone_Bps = step_figures(found, (), reader=ALONE, pressure=None).rate_Bps
-        each_Bps, writers = writers_for(limit_Bps, alone_Bps, most=MOST_STEPS[pace])
-        load = Common.of(plan, target, seed=seed)
+        each_Bps, writers = writers_for(limit_Bps, alone_Bps, most=MOST_STEPS[asked.pace])
+        load = Common.of(plan)
         steps = [_step(load, many, rate_Bps=each_Bps) for many in writers]
         note = (
             f"Each writer asks for {words.bandwidth(each_Bps)}"
@@ -146,7 +121,7 @@ def _step(load: Common, writers: int, *, rate_Bps: int) -> StepPlan:
 def writers_for(limit_Bps: float, alone_Bps: float, *, most: int) -> tuple[int, tuple[int, ...]]:
     """Return what each writer asks for, bytes a second, and how many there are in each step.
 
-    The last step is the first that must be too many: more than ``limit_Bps``. Where that takes more steps than
+    The last step is the first that must be too many for ``limit_Bps``. Where that takes more steps than
     ``most``, as many writers come in at a time as it needs.
 
     >>> writers_for(620e6, 400e6, most=32)
@@ -159,7 +134,8 @@ def writers_for(limit_Bps: float, alone_Bps: float, *, most: int) -> tuple[int, 
     each_Bps = WRITER_Bps
     if limit_Bps < FEWEST * each_Bps or alone_Bps * OF_ALONE < each_Bps:
         each_Bps = _round(min(limit_Bps / FEWEST, alone_Bps * OF_ALONE, each_Bps))
-    last = math.floor(limit_Bps / each_Bps) + 1
+    # So many that even what counts as keeping up with them is more than the target takes.
+    last = math.floor(limit_Bps / (KEPT * each_Bps)) + 1
     stride = math.ceil(last / most)
     return each_Bps, (*range(0, last, stride), last)
 

@@ -7,83 +7,165 @@ by newer code.
 
 from __future__ import annotations
 
-import hashlib
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import ClassVar, Literal
+from typing import ClassVar
 
 from iogauge.errors import IogaugeError
-from iogauge.schema import RunRecord, StepPlan, SuitePlan, TargetFacts
+from iogauge.models.published import Point
+from iogauge.schema import (
+    Axis,
+    Direction,
+    Kind,
+    Pace,
+    RunRecord,
+    State,
+    StepPlan,
+    SuitePlan,
+    TargetFacts,
+)
 from iogauge.store import Review
 from iogauge.suites.judgement import Judgement, judge_steps
+from iogauge.target.layers import Layer
 from iogauge.workload.numbers import size_text
 from iogauge.workload.patterns import file_text
 
-Pace = Literal["quick", "full"]
+__all__ = ["Asked", "Axis", "Common", "Pace", "Suite"]
+
+SECOND = 10**9
 
 
 @dataclass(frozen=True, kw_only=True)
 class Asked:
-    """What a user wants of a review."""
+    """What a user wants of one suite."""
 
-    target: TargetFacts
+    targets: tuple[TargetFacts, ...]
+    """One, unless the suite takes several together."""
     pace: Pace
-    seed: int
-    """Every step's seed is derived from it. At least 0."""
+    state: State = "as-is"
     size_bytes: int | None = None
-    """How much of the target to use; None: the suite's own choice. Positive."""
+    """How much of each target to use; None: the suite's own choice. Positive."""
     runtime_ns: int | None = None
     """Measured part of a step; None: the suite's own choice. Positive."""
+    layers: tuple[Layer, ...] = ()
+    """Block devices to compare the first target with, for a suite that asks for them."""
+
+    @property
+    def target(self) -> TargetFacts:
+        """The first of the targets."""
+        return self.targets[0]
 
 
 class Suite(ABC):
     """One published procedure, in a module of its own. It keeps nothing: all that it knows is given."""
 
     NAME: ClassVar[str]
-    """As given to ``--suite``."""
+    """As given to ``--suite``: lower-case words joined by hyphens."""
     TITLE: ClassVar[str]
+    SOURCE: ClassVar[str]
+    """Where the procedure was published."""
+    AXIS: ClassVar[Axis]
+    """What its steps vary."""
+    READER: ClassVar[str]
+    """Name of the job whose latency is judged."""
+    JUDGED: ClassVar[str] = "read"
+    """What one of that job's requests is called."""
+    PRESSURE: ClassVar[str | None] = None
+    """Name of the jobs that press on it."""
+    OWN_STATE: ClassVar[bool] = False
+    """Whether its own steps bring the drive into the state in which it is measured."""
+    TOGETHER: ClassVar[bool] = False
+    """Whether it takes all targets of a review at once, instead of one after the other."""
+    FEWEST_TARGETS: ClassVar[int] = 1
+    """How many it needs, where it takes several together."""
+    LAYERS: ClassVar[bool] = False
+    """Whether it compares its target with the layers around it."""
+    KIND: ClassVar[Kind] = Kind.LAT
+    """Which latency is judged."""
     QUANTILES: ClassVar[tuple[float, ...]] = (0.5, 0.99, 0.999, 0.9999, 0.99999)
     """What is judged besides the mean."""
-    FILE_BYTES: ClassVar[Mapping[Pace, int]] = {"quick": 1 << 30, "full": 16 << 30}
+    FILE_BYTES: ClassVar[Mapping[Pace, int]] = {"quick": 1 << 30, "standard": 4 << 30, "full": 16 << 30}
     """How large a file to measure on, where the user does not say. A block device is used whole."""
+    RUNTIME_NS: ClassVar[Mapping[Pace, int]] = {
+        "quick": 3 * SECOND,
+        "standard": 20 * SECOND,
+        "full": 60 * SECOND,
+    }
+    """Measured part of a step."""
+    MODELLED_NS: ClassVar[int] = 10 * SECOND
+    """The most that a step takes of a drive model, which begins in steady state and has no warm-up."""
+    RAMP_NS: ClassVar[Mapping[Pace, int]] = dict.fromkeys(("quick", "standard", "full"), SECOND // 2)
+    """What comes before it."""
+
+    targets: tuple[str, ...] = ()
+    """What it measures where the command names no target."""
+    origin: str | None = None
+    """Absolute path of the file that it was loaded from; None: iogauge brings it."""
 
     @abstractmethod
     def plan(self, asked: Asked) -> SuitePlan:
-        """Return the steps, or, where they depend on the target's abilities, only the search for these."""
+        """Return the steps of one repeat, or, where they depend on the target's abilities, only the search for these.
 
-    def refine(self, plan: SuitePlan, found: RunRecord, *, target: TargetFacts, seed: int) -> SuitePlan:
-        """Return the plan with the steps that follow from what its search found."""
+        Ids of steps are unique in the suite, and seeds 0: ``place.py`` makes them the review's.
+        """
+
+    def refine(self, plan: SuitePlan, found: RunRecord, asked: Asked) -> SuitePlan:
+        """Return the plan with the steps of one repeat that follow from what its search found."""
         raise NotImplementedError(f"{self.NAME} plans no search")
 
-    def judge(self, review: Review) -> Judgement:
-        """Return what the complete steps of a review show."""
-        return judge_steps(review, quantiles=self.QUANTILES)
+    def more(self, _plan: SuitePlan, _review: Review, /, *, repeat: int) -> tuple[StepPlan, ...]:
+        """Return the steps that follow from those of a repeat, all of which are complete; none: it is whole."""
+        del repeat
+        return ()
+
+    def judge(self, review: Review, plan: SuitePlan) -> Judgement:
+        """Return what the complete steps of one of a review's plans show."""
+        return judge_steps(review, plan, quantiles=self.QUANTILES)
 
     def findings(self, _judgement: Judgement, /) -> tuple[str, ...]:
         """Return what is worth saying beside how the reader fares under pressure, a sentence each."""
         return ()
+
+    def published(self, _step: StepPlan, /) -> tuple[Point, ...]:
+        """Return what was published of a step, of whichever drive, in whichever place of its source."""
+        return ()
+
+    def empty(self, asked: Asked, *, notes: Iterable[str] = ()) -> SuitePlan:
+        """Return a plan that has everything but its steps and its search."""
+        return SuitePlan(
+            key=self.NAME,
+            suite=self.origin or self.NAME,
+            title=self.TITLE,
+            source=self.SOURCE,
+            targets=tuple(target.path for target in asked.targets),
+            axis=self.AXIS,
+            reader=self.READER,
+            judged=self.JUDGED,
+            kind=self.KIND,
+            pressure=self.PRESSURE,
+            steps=(),
+            size_bytes=self.size_bytes(asked),
+            runtime_ns=self.runtime_ns(asked),
+            ramp_ns=self.RAMP_NS[asked.pace],
+            notes=(*notes, *caveats(asked, own_state=self.OWN_STATE)),
+        )
+
+    def runtime_ns(self, asked: Asked) -> int:
+        """Return the measured part of a step."""
+        usual = self.RUNTIME_NS[asked.pace]
+        virtual = all(target.modelled for target in asked.targets)
+        return asked.runtime_ns or (min(usual, self.MODELLED_NS) if virtual else usual)
 
     def size_bytes(self, asked: Asked) -> int | None:
         """Return how much of the target to use; None: all of it."""
         return asked.size_bytes or (self.FILE_BYTES[asked.pace] if asked.target.kind == "file" else None)
 
 
-QUICK_RUNTIME_NS = 3 * 10**9
-QUICK_RAMP_NS = 500_000_000
+QUICK_RUNTIME_NS = 3 * SECOND
 QUICK_PERCENTILES = "50:99:99.9:99.99"
 """Seconds do not support more; what is not asked for is not warned about."""
 FULL_PERCENTILES = "50:99:99.9:99.99:99.999"
-
-
-def seed_of(seed: int, step_id: str) -> int:
-    """Return the seed of one step: the same for the same review seed and step, unrelated between steps.
-
-    >>> seed_of(1, "pressure-100") == seed_of(1, "pressure-100") != seed_of(1, "pressure-200")
-    True
-    """
-    digest = hashlib.sha256(f"{seed}/{step_id}".encode()).digest()
-    return int.from_bytes(digest[:8], "big") >> 1
 
 
 def time_text(time_ns: int) -> str:
@@ -106,36 +188,35 @@ def nothing_written(*, bs: str) -> IogaugeError:
     )
 
 
-def caveats(target: TargetFacts) -> Iterator[str]:
-    """Yield what every suite has to say of a target that it did not prepare."""
-    if target.kind == "block":
+def caveats(asked: Asked, *, own_state: bool) -> Iterator[str]:
+    """Yield what every suite has to say of its targets."""
+    kinds = {target.kind for target in asked.targets}
+    if "block" in kinds and asked.state == "as-is" and not own_state:
         yield "The drive is measured as it was found: the procedure has no preconditioning."
-    if target.kind == "file":
+    if "file" in kinds:
         yield "The target is a file: the file system's part is measured with the drive's."
-    if target.modelled:
-        made_of = target.modelled
-        yield f"A drive model in virtual time, not a drive: {made_of.drive} behind {made_of.machine_title}."
+    for target in asked.targets:
+        if made_of := target.modelled:
+            yield f"A drive model in virtual time, not a drive: {made_of.drive} behind {made_of.machine_title}."
 
 
 @dataclass(frozen=True, kw_only=True)
 class Common:
-    """What all steps of a suite's review have in common, beside what each issues."""
+    """What all steps of a suite on one target have in common, beside what each issues."""
 
     path: str
     size_bytes: int | None
     runtime_ns: int
     ramp_ns: int
-    seed: int
 
     @classmethod
-    def of(cls, plan: SuitePlan, target: TargetFacts, *, seed: int) -> Common:
-        """Return what a plan's steps share."""
+    def of(cls, plan: SuitePlan) -> Common:
+        """Return what a plan's steps share: its first target, its times."""
         return cls(
-            path=target.path,
+            path=plan.targets[0],
             size_bytes=plan.size_bytes,
             runtime_ns=plan.runtime_ns,
             ramp_ns=plan.ramp_ns,
-            seed=seed,
         )
 
     def step(
@@ -145,15 +226,23 @@ class Common:
         jobs: Mapping[str, Mapping[str, object]],
         *,
         series: str = "",
+        label: str = "",
+        state_group: str = "",
+        purge: bool = False,
+        judged: bool = True,
+        direction: Direction | None = None,
         **more: object,
     ) -> StepPlan:
-        """Return one step. ``jobs`` are its sections; ``more`` is for all of them."""
-        shared = {
+        """Return one step. ``jobs`` are its sections; ``more`` is for all of them, and replaces what is common."""
+        quick = self.runtime_ns <= QUICK_RUNTIME_NS
+        target = {
             "filename": file_text(self.path),
             "size": size_text(self.size_bytes) if self.size_bytes else None,
             "ioengine": "libaio",
             "thread": 1,
             "direct": 1,
+        }
+        rest = {
             "group_reporting": 1,
             "norandommap": 1,
             "randrepeat": 0,
@@ -161,21 +250,30 @@ class Common:
             "time_based": 1,
             "runtime": time_text(self.runtime_ns),
             "ramp_time": time_text(self.ramp_ns) if self.ramp_ns else None,
-            "log_avg_msec": 500 if self.runtime_ns <= QUICK_RUNTIME_NS else 1000,
-            "percentile_list": QUICK_PERCENTILES if self.runtime_ns <= QUICK_RUNTIME_NS else FULL_PERCENTILES,
+            "percentile_list": QUICK_PERCENTILES if quick else FULL_PERCENTILES,
         }
         return StepPlan(
             id=step_id,
             series=series,
+            label=label,
             at=at,
-            job_file=job_text(global_=shared | more, **jobs),
-            seed=seed_of(self.seed, step_id),
-            state_group=step_id,
+            job_file=job_text(
+                global_={**target, **more, **{name: more.get(name, rest[name]) for name in rest}}, **jobs
+            ),
+            seed=0,
+            state_group=state_group or step_id,
+            purge=purge,
+            # A quick step is short: so that there are enough intervals to see what changes in it.
+            interval_ns=SECOND // 2 if quick else SECOND,
+            judged=judged,
+            direction=direction,
         )
 
 
 def job_text(**sections: Mapping[str, object]) -> str:
-    """Return a fio job file. ``global_`` stands for [global]; options that are None are left out.
+    """Return a fio job file. Options that are None are left out.
+
+    Underscores behind a section's name are not part of it: ``global_`` is [global], and sections can share a name.
 
     >>> print(job_text(global_={"direct": 1, "size": None}, reader={"rw": "randread"}), end="")
     [global]

@@ -1,0 +1,71 @@
+"""Where a suite's steps stand in a review: their names, seeds and repeats, and the order in which they run.
+
+A suite plans one repeat of itself on its targets and knows nothing else. Here its steps are named after their plan,
+repeated, and given seeds that derive from the review's; so the same review seed gives the same steps, however it
+is interrupted, and no two steps share a seed.
+
+Repeats are randomised complete blocks: each repeat conducts every suite on every target once, in an order of its
+own, so that what drifts meanwhile (temperature, wear, neighbours) does not fall on one of them alone. The first plan
+to be prepared, and a review without repeats, keep the order in which they were asked for.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import random
+from collections.abc import Iterable, Iterator, Sequence
+
+from iogauge.schema import Manifest, StepPlan, SuitePlan
+
+
+def seed_of(seed: int, name: str) -> int:
+    """Return the seed of one step: the same for the same review seed and name, unrelated between names.
+
+    >>> seed_of(1, "pressure-100") == seed_of(1, "pressure-100") != seed_of(1, "pressure-200")
+    True
+    """
+    digest = hashlib.sha256(f"{seed}/{name}".encode()).digest()
+    return int.from_bytes(digest[:8], "big") >> 1
+
+
+def put(plan: SuitePlan, *, key: str, seed: int, repeats: int) -> SuitePlan:
+    """Return a suite's plan as one of a review: under its key, with all its repeats."""
+    search = plan.search and _placed(plan.search, key=key, seed=seed, repeat=0)
+    # What prepares a drive does so once.
+    times = 1 if plan.prepares else repeats
+    steps = placed(plan.steps, key=key, seed=seed, repeats=range(times))
+    return plan.model_copy(update={"key": key, "search": search, "steps": steps})
+
+
+def placed(steps: Sequence[StepPlan], *, key: str, seed: int, repeats: Iterable[int]) -> tuple[StepPlan, ...]:
+    """Return a plan's steps under the names that they have in a review, once for each of ``repeats``.
+
+    >>> step = StepPlan(id="reads-70", at=70, job_file="", seed=0, state_group="reads-70")
+    >>> [each.id for each in placed([step], key="mixed", seed=1, repeats=range(2))]
+    ['mixed.reads-70', 'mixed.reads-70.r2']
+    """
+    return tuple(_placed(step, key=key, seed=seed, repeat=repeat) for repeat in repeats for step in steps)
+
+
+def _placed(step: StepPlan, *, key: str, seed: int, repeat: int) -> StepPlan:
+    again = f".r{repeat + 1}" if repeat else ""
+    name = f"{key}.{step.id}{again}"
+    return step.model_copy(
+        update={
+            "id": name,
+            "seed": seed_of(seed, name),
+            "state_group": f"{key}.{step.state_group}{again}",
+            "repeat": repeat,
+        }
+    )
+
+
+def order(manifest: Manifest) -> Iterator[tuple[int, SuitePlan]]:
+    """Yield the repeat and the plan that are next, from the first to the last."""
+    for repeat in range(manifest.repeats):
+        plans = list(manifest.plans)
+        if manifest.repeats > 1:
+            random.Random(seed_of(manifest.seed, f"block {repeat}")).shuffle(plans)
+        # What prepares a drive comes before what is measured on it, and once.
+        plans.sort(key=lambda plan: not plan.prepares)
+        yield from ((repeat, plan) for plan in plans if not (plan.prepares and repeat))
