@@ -8,18 +8,13 @@ Source: METHODOLOGY.md, "Repeats".
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from iogauge.stats.figures import StepFigures
 from iogauge.stats.histogram import Histogram, needed
-from iogauge.stats.quantiles import LEVEL, Estimate
+from iogauge.stats.quantiles import Estimate
 from iogauge.stats.repeats import Variation, repeated, variation
-
-_HALF_WIDTH = 1.959964
-"""Standard errors from the middle of a normal distribution to the end of its middle 95 %."""
-assert LEVEL == 0.95
 
 
 def together(runs: Sequence[StepFigures]) -> StepFigures:
@@ -77,7 +72,7 @@ def variations(runs: Sequence[StepFigures]) -> dict[str, Variation]:
         estimates = [estimate for run in runs if (estimate := of(run)) and estimate.supported]
         if len(estimates) == len(runs) and all(estimate.value > 0 for estimate in estimates):
             found[name] = variation(
-                [estimate.value for estimate in estimates], [_log_error(estimate) for estimate in estimates]
+                [estimate.value for estimate in estimates], [estimate.log_error for estimate in estimates]
             )
     return {name: each for name, each in found.items() if each is not None}
 
@@ -98,13 +93,6 @@ def _estimate(found: Sequence[Estimate | None], *, merged: float, q: float | Non
         count=count,
         dependence=True,
     )
-
-
-def _log_error(estimate: Estimate) -> float | None:
-    """The standard error of a figure's logarithm, after its interval; ``None`` where it has none."""
-    if not estimate.low or not estimate.high:
-        return None
-    return math.log(estimate.high / estimate.low) / (2 * _HALF_WIDTH)
 
 
 def _mean(values: Sequence[float]) -> float:
