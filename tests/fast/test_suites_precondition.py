@@ -11,7 +11,7 @@ from iogauge.cli import main
 from iogauge.errors import IogaugeError
 from iogauge.schema import JobFile, RunRecord, State, StepPlan, TargetFacts
 from iogauge.store import Review
-from iogauge.suites import SUITES, Asked, suite_named
+from iogauge.suites import SUITES, Asked, suite_of
 from iogauge.suites.begin import new_manifest
 from iogauge.suites.conduct import Watcher, conduct
 from iogauge.target.media import media_of
@@ -41,7 +41,7 @@ class Silent(Watcher):
 def prepared(state: State, **facts: object) -> tuple[tuple[StepPlan, ...], tuple[str, ...]]:
     """The steps and notes of a drive's preparation."""
     target = FLASH.model_copy(update=facts)
-    plan = suite_named("precondition").plan(Asked(targets=(target,), pace="full", state=state))
+    plan = suite_of("precondition").plan(Asked(targets=(target,), pace="full", state=state))
     assert plan.prepares
     return plan.steps, plan.notes
 
@@ -124,7 +124,7 @@ def test_it_comes_first_once_and_before_searches(tmp_path: Path) -> None:
 
     failed = conduct(
         review,
-        suite_named,
+        suite_of,
         execute=run,
         watcher=Silent(),
         purge=lambda path, **_: purged.append((path, list(order))),
@@ -150,7 +150,7 @@ def test_nothing_is_measured_on_a_drive_that_could_not_be_prepared(tmp_path: Pat
             given["on_interval"](interval)
         return record
 
-    failed = conduct(review, suite_named, execute=run, watcher=Silent(), purge=lambda _path, **_: None)
+    failed = conduct(review, suite_of, execute=run, watcher=Silent(), purge=lambda _path, **_: None)
     assert [each.step_id for each in failed] == ["precondition.t1.purge"]
     assert ran.count("precondition.t1.purge") == 1
     assert not any(name.startswith("write-pressure.t1") for name in ran)
