@@ -71,7 +71,7 @@ class Matrix:
 
         >>> cells = (("100/0", "4 KiB", 5.0), ("0/100", "4 KiB", 3.0))
         >>> Matrix("IOPS", "IOPS", "reads/writes", "block", cells).table.rows
-        (('4 KiB', '5', '3'),)
+        (('4 KiB', '5.000', '3.000'),)
         """
         columns = tuple(dict.fromkeys(column for column, _, _ in self.cells))
         rows = dict.fromkeys(row for _, row, _ in self.cells)
