@@ -141,7 +141,7 @@ def test_a_commit_is_a_write_and_a_sync_or_one_durable_write() -> None:
 @pytest.mark.parametrize(
     ("drive", "says"),
     [
-        ("p4800x", "takes no longer than a plain one"),
+        ("p4800x", "takes hardly longer than a plain one"),
         ("960evo-250g", "as long as a plain one, which may be lost"),
     ],
 )
