@@ -32,8 +32,8 @@ class StepJudgement:
     figures: StepFigures
     warnings: tuple[Caution, ...]
     """What makes its figures mean less than they seem to, in any repeat."""
-    record: RunRecord
-    """All that the first repeat measured but its course over time."""
+    records: tuple[RunRecord, ...]
+    """All that each repeat measured but its course over time."""
     runs: tuple[StepFigures, ...]
     """Of each repeat."""
 
@@ -186,7 +186,13 @@ def _place(repeats: Sequence[StepJudgement]) -> StepJudgement:
     """Return the repeats of one step as one."""
     runs = tuple(each.figures for each in repeats)
     warnings = dict.fromkeys(warning for each in repeats for warning in each.warnings)
-    return replace(repeats[0], figures=together(runs), warnings=tuple(warnings), runs=runs)
+    return replace(
+        repeats[0],
+        figures=together(runs),
+        warnings=tuple(warnings),
+        records=tuple(record for each in repeats for record in each.records),
+        runs=runs,
+    )
 
 
 def _step(review: Review, step: StepPlan, plan: SuitePlan, *, quantiles: tuple[float, ...]) -> StepJudgement:
@@ -205,7 +211,7 @@ def _step(review: Review, step: StepPlan, plan: SuitePlan, *, quantiles: tuple[f
         asked_Bps=_asked(record, plan.pressure),
         figures=figures,
         warnings=record.warnings,
-        record=record,
+        records=(record,),
         runs=(figures,),
     )
 
