@@ -817,6 +817,8 @@ class StepPlan(Model):
     """Whether all that its targets hold is given back to them first."""
     judged: bool = True
     """False where it only brings the drive into a state: its figures are no finding."""
+    direction: Direction | None = None
+    """Of the judged job's requests, only these count; None: all that its pattern issues."""
 
 
 class SuitePlan(Model):
@@ -829,11 +831,15 @@ class SuitePlan(Model):
     source: str
     targets: tuple[str, ...]
     """Paths of what its steps run on, as the review has them."""
+    beside: tuple[str, ...] = ()
+    """Paths of what some steps run on instead, to compare the targets with."""
     axis: Axis
     reader: str
     """Name of the job whose latency is judged."""
     judged: str = "read"
     """What one of its requests is called."""
+    kind: Kind = Kind.LAT
+    """Which latency of it is judged."""
     pressure: str | None
     """Name of the jobs that press."""
     steps: tuple[StepPlan, ...]

@@ -150,6 +150,7 @@ def _begun(
     from iogauge.machine.facts import machine_facts
     from iogauge.store import Review
     from iogauge.suites.begin import new_manifest
+    from iogauge.target.layers import layers_of
 
     # It is the largest that any of the suites wants of a file.
     size_of_file = size_bytes or max(suite.FILE_BYTES[pace] for suite in suites)
@@ -162,6 +163,7 @@ def _begun(
         seed=seed,
         size_bytes=size_bytes,
         runtime_ns=runtime_ns,
+        layers=layers_of,
         command=("iogauge", *sys.argv[1:]),
         machine=machine_facts(),
         ceiling=None if all(target.modelled for target in facts) else runner.measure_ceiling(),
@@ -230,6 +232,7 @@ def _measure(saved: Review, *, destroy: Sequence[str]) -> tuple[Failed, ...]:
     """Run what is missing, with a display of how far it is."""
     from iogauge.cli.progress import Progress
     from iogauge.run import execute
+    from iogauge.run.layered import layered
     from iogauge.suites import suite_named
     from iogauge.suites.conduct import Interrupted, conduct, remaining
 
@@ -242,7 +245,8 @@ def _measure(saved: Review, *, destroy: Sequence[str]) -> tuple[Failed, ...]:
             if not steps:
                 return ()
             with Progress(title=title, steps=steps, virtual=_virtual(manifest)) as progress:
-                return conduct(saved, suite_named, execute=execute, watcher=progress, destroy=destroy)
+                run = layered(execute, manifest)
+                return conduct(saved, suite_named, execute=run, watcher=progress, destroy=destroy)
     except (Interrupted, KeyboardInterrupt):
         steps = len(saved.manifest.steps)
         unknown = any(plan.search and not plan.steps for plan in saved.manifest.plans)

@@ -124,7 +124,14 @@ def _drive(review: Review, plan: SuitePlan, label: str) -> Drive:
             steps.append(Step(step, None, None))
             continue
         record = review.record(step.id)
-        figures = step_figures(record, review.intervals(step.id), reader=plan.reader, pressure=plan.pressure)
+        figures = step_figures(
+            record,
+            review.intervals(step.id),
+            reader=plan.reader,
+            pressure=plan.pressure,
+            kind=plan.kind,
+            direction=step.direction,
+        )
         steps.append(Step(step, record, figures))
     target = review.manifest.target(plan.targets[0])
     return Drive(label, review.path, review.manifest, plan, target, tuple(steps))

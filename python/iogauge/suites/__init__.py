@@ -6,11 +6,17 @@
 from __future__ import annotations
 
 from iogauge.errors import IogaugeError
+from iogauge.suites.burst_credit import BurstCredit
+from iogauge.suites.commit_latency import CommitLatency
 from iogauge.suites.judgement import Judgement, StepJudgement
+from iogauge.suites.many_drives import ManyDrives
 from iogauge.suites.mixed import Mixed
 from iogauge.suites.queue_depth import QueueDepth
 from iogauge.suites.reader_under_writers import ReaderUnderWriters
+from iogauge.suites.spec import Spec
+from iogauge.suites.stack_overhead import StackOverhead
 from iogauge.suites.suite import Asked, Pace, Suite
+from iogauge.suites.tenants import Tenants
 from iogauge.suites.transfer_size import TransferSize
 from iogauge.suites.write_pressure import WritePressure
 
@@ -18,7 +24,19 @@ __all__ = ["DEFAULT", "SUITES", "Asked", "Judgement", "Pace", "StepJudgement", "
 
 SUITES: dict[str, Suite] = {
     suite.NAME: suite
-    for suite in (QueueDepth(), Mixed(), ReaderUnderWriters(), TransferSize(), WritePressure())
+    for suite in (
+        QueueDepth(),
+        Mixed(),
+        ReaderUnderWriters(),
+        TransferSize(),
+        WritePressure(),
+        Spec(),
+        CommitLatency(),
+        Tenants(),
+        ManyDrives(),
+        StackOverhead(),
+        BurstCredit(),
+    )
 }
 
 DEFAULT = ("queue-depth", "mixed", "reader-under-writers", "write-pressure")

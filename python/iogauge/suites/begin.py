@@ -6,7 +6,7 @@ Nothing is measured here, and facts about target and machine are given, not foun
 from __future__ import annotations
 
 import importlib.metadata
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, datetime
 
 from iogauge import workload
@@ -22,6 +22,7 @@ from iogauge.schema import (
 )
 from iogauge.suites.place import put
 from iogauge.suites.suite import Asked, Suite
+from iogauge.target.layers import Layer
 
 _LIBRARIES = ("iogauge", "numpy", "pyarrow", "pydantic", "scipy")
 
@@ -39,6 +40,7 @@ def new_manifest(
     repeats: int = 1,
     size_bytes: int | None = None,
     runtime_ns: int | None = None,
+    layers: Callable[[TargetFacts], tuple[Layer, ...]] = lambda _: (),
 ) -> Manifest:
     """Return the manifest of a review that begins now, planned as far as it can be before its searches.
 
@@ -48,6 +50,7 @@ def new_manifest(
         seed: every step's is derived from it. At least 0.
         size_bytes: how much of each target to use; None: each suite's own choice. Positive.
         runtime_ns: measured part of a step; None: each suite's own choice. Positive.
+        layers: finds what a suite that asks for it compares a target with.
 
     Raises IogaugeError where a planned job file is not one: with a size below a block, for instance.
     """
@@ -55,9 +58,22 @@ def new_manifest(
     for suite in suites:
         groups = [tuple(targets)] if suite.TOGETHER else [(target,) for target in targets]
         for place, group in enumerate(groups):
-            asked = Asked(targets=group, pace=pace, state=state, size_bytes=size_bytes, runtime_ns=runtime_ns)
+            if len(group) < suite.FEWEST_TARGETS:
+                raise IogaugeError(
+                    f"{suite.NAME} takes {suite.FEWEST_TARGETS} targets at least, together",
+                    hint="name them all in one command: iogauge review TARGET TARGET ...",
+                )
+            asked = Asked(
+                targets=group,
+                pace=pace,
+                state=state,
+                size_bytes=size_bytes,
+                runtime_ns=runtime_ns,
+                layers=layers(group[0]) if suite.LAYERS else (),
+            )
             key = f"{suite.NAME}.t{place + 1}" if len(groups) > 1 else suite.NAME
-            plans.append(put(suite.plan(asked), key=key, seed=seed, repeats=repeats))
+            plan = suite.plan(asked).model_copy(update={"suite": suite.origin or suite.NAME})
+            plans.append(put(plan, key=key, seed=seed, repeats=repeats))
             _check(plans[-1])
     now = datetime.now(UTC)
     return Manifest(
@@ -80,7 +96,7 @@ def _check(plan: SuitePlan) -> None:
     """Refuse, before anything is made, a plan whose job files mean something else than what it is for."""
     for step in (*plan.steps, *([plan.search] if plan.search else [])):
         for job in workload.parse(step.job_file, source=step.id).jobs:
-            if strange := set(job.filenames) - set(plan.targets):
+            if strange := set(job.filenames) - {*plan.targets, *plan.beside}:
                 raise IogaugeError(
                     f"{', '.join(plan.targets)}: a job file gives some of these characters another meaning, "
                     f"and would run on {', '.join(sorted(strange))}",

@@ -20,7 +20,13 @@ class StepJudgement:
     plan: StepPlan
     asked_Bps: int
     figures: StepFigures
-    warnings: tuple[Caution, ...]
+    record: RunRecord
+    """All that was measured but its course over time."""
+
+    @property
+    def warnings(self) -> tuple[Caution, ...]:
+        """What makes its figures mean less than they seem to."""
+        return self.record.warnings
 
     @property
     def achieved_Bps(self) -> float:
@@ -47,8 +53,10 @@ class Judgement:
     def growth(self) -> Ratio | None:
         """How many times the reader's mean latency grew from the least pressed step to the most pressed one.
 
-        None where there are not two steps in which the reader completed something.
+        None where there are not two steps in which the reader completed something, or more than one series.
         """
+        if len(self.by_series()) > 1:
+            return None
         measured = [step for step in self.steps if step.figures.mean is not None]
         if len(measured) < 2:
             return None
@@ -80,11 +88,11 @@ def _step(review: Review, step: StepPlan, plan: SuitePlan, *, quantiles: tuple[f
         review.intervals(step.id),
         reader=plan.reader,
         pressure=plan.pressure,
+        kind=plan.kind,
+        direction=step.direction,
         quantiles=quantiles,
     )
-    return StepJudgement(
-        step, asked_Bps=_asked(record, plan.pressure), figures=figures, warnings=record.warnings
-    )
+    return StepJudgement(step, asked_Bps=_asked(record, plan.pressure), figures=figures, record=record)
 
 
 def _asked(record: RunRecord, pressure: str | None) -> int:

@@ -13,9 +13,21 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from iogauge.errors import IogaugeError
-from iogauge.schema import Axis, Pace, RunRecord, State, StepPlan, SuitePlan, TargetFacts
+from iogauge.models.published import Point
+from iogauge.schema import (
+    Axis,
+    Direction,
+    Kind,
+    Pace,
+    RunRecord,
+    State,
+    StepPlan,
+    SuitePlan,
+    TargetFacts,
+)
 from iogauge.store import Review
 from iogauge.suites.judgement import Judgement, judge_steps
+from iogauge.target.layers import Layer
 from iogauge.workload.numbers import size_text
 from iogauge.workload.patterns import file_text
 
@@ -36,6 +48,8 @@ class Asked:
     """How much of each target to use; None: the suite's own choice. Positive."""
     runtime_ns: int | None = None
     """Measured part of a step; None: the suite's own choice. Positive."""
+    layers: tuple[Layer, ...] = ()
+    """Block devices to compare the first target with, for a suite that asks for them."""
 
     @property
     def target(self) -> TargetFacts:
@@ -61,6 +75,12 @@ class Suite(ABC):
     """Name of the jobs that press on it."""
     TOGETHER: ClassVar[bool] = False
     """Whether it takes all targets of a review at once, instead of one after the other."""
+    FEWEST_TARGETS: ClassVar[int] = 1
+    """How many it needs, where it takes several together."""
+    LAYERS: ClassVar[bool] = False
+    """Whether it compares its target with the layers around it."""
+    KIND: ClassVar[Kind] = Kind.LAT
+    """Which latency is judged."""
     QUANTILES: ClassVar[tuple[float, ...]] = (0.5, 0.99, 0.999, 0.9999, 0.99999)
     """What is judged besides the mean."""
     FILE_BYTES: ClassVar[Mapping[Pace, int]] = {"quick": 1 << 30, "standard": 4 << 30, "full": 16 << 30}
@@ -75,6 +95,9 @@ class Suite(ABC):
     """The most that a step takes of a drive model, which begins in steady state and has no warm-up."""
     RAMP_NS: ClassVar[Mapping[Pace, int]] = dict.fromkeys(("quick", "standard", "full"), SECOND // 2)
     """What comes before it."""
+
+    origin: str | None = None
+    """Absolute path of the file that it was loaded from; None: iogauge brings it."""
 
     @abstractmethod
     def plan(self, asked: Asked) -> SuitePlan:
@@ -100,17 +123,22 @@ class Suite(ABC):
         """Return what is worth saying beside how the reader fares under pressure, a sentence each."""
         return ()
 
+    def published(self, _step: StepPlan, /) -> tuple[Point, ...]:
+        """Return what was published of a step, of whichever drive, in whichever place of its source."""
+        return ()
+
     def empty(self, asked: Asked, *, notes: Iterable[str] = ()) -> SuitePlan:
         """Return a plan that has everything but its steps and its search."""
         return SuitePlan(
             key=self.NAME,
-            suite=self.NAME,
+            suite=self.origin or self.NAME,
             title=self.TITLE,
             source=self.SOURCE,
             targets=tuple(target.path for target in asked.targets),
             axis=self.AXIS,
             reader=self.READER,
             judged=self.JUDGED,
+            kind=self.KIND,
             pressure=self.PRESSURE,
             steps=(),
             size_bytes=self.size_bytes(asked),
@@ -198,6 +226,7 @@ class Common:
         state_group: str = "",
         purge: bool = False,
         judged: bool = True,
+        direction: Direction | None = None,
         **more: object,
     ) -> StepPlan:
         """Return one step. ``jobs`` are its sections; ``more`` is for all of them, and replaces what is common."""
@@ -232,11 +261,14 @@ class Common:
             state_group=state_group or step_id,
             purge=purge,
             judged=judged,
+            direction=direction,
         )
 
 
 def job_text(**sections: Mapping[str, object]) -> str:
-    """Return a fio job file. ``global_`` stands for [global]; options that are None are left out.
+    """Return a fio job file. Options that are None are left out.
+
+    Underscores behind a section's name are not part of it: ``global_`` is [global], and sections can share a name.
 
     >>> print(job_text(global_={"direct": 1, "size": None}, reader={"rw": "randread"}), end="")
     [global]
