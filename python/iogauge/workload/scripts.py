@@ -33,8 +33,8 @@ _QUOTES = re.compile("['\u2018\u2019\u201a\u201b]")
 def fio_files(steps: Iterable[Step]) -> dict[str, str]:
     """Return the files with which fio runs the steps, by name: a job file each, and ``run.sh``.
 
-    Percentiles of lat are asked for besides, which are what iogauge judges, and flags are written out. Raises ``IogaugeError`` where a step
-    cannot be run by fio, or its id cannot name a file.
+    Percentiles of lat are asked for besides, which are what iogauge judges, and flags are written out. Raises
+    ``IogaugeError`` where a step cannot be run by fio, or its id cannot name a file.
 
     >>> sorted(fio_files([("one", "[a]\\nfilename=t.dat\\nrw=read\\n")]))
     ['one.fio', 'run.sh']
