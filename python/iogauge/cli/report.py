@@ -54,7 +54,7 @@ def report(
 
 
 def _findings(review: Review, plan: SuitePlan) -> tuple[str, ...]:
-    from iogauge.suites import suite_named
+    from iogauge.suites import suite_to_judge
 
-    suite = suite_named(plan.suite)
+    suite = suite_to_judge(plan, warn=lambda text: streams.say(f"warning: {text}"))
     return suite.findings(suite.judge(review, plan))

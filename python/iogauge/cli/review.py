@@ -2,7 +2,8 @@
 
 TARGET is a block device or a file; a file that does not exist is made and filled with random data. model:NAME is a
 drive model, which takes no hardware and little time ('iogauge model list' shows which there are). Several are
-measured one after the other, and a report draws them together. Without --suite, the default set is conducted.
+measured one after the other, and a report draws them together. Without --suite, the default set is conducted; a suite
+of one's own is a Python file, or a TOML plan of steps. A saved review names that file, and judging it runs it again.
 With --pace quick each step takes seconds, and some steps are scaled to what the target takes, found by a short
 search; full is each procedure as it was published. --repeats conducts everything several times, each time in
 another order, so that it can be said how much a figure differs from run to run.
@@ -54,7 +55,15 @@ def review(
     ] = None,
     suite: Annotated[
         list[str] | None,
-        typer.Option("--suite", metavar="NAME", help="A procedure ('iogauge plan' lists them); repeatable."),
+        typer.Option(
+            "--suite",
+            metavar="NAME",
+            help="A procedure ('iogauge plan' lists them), or a Python file with one, which is run; repeatable.",
+        ),
+    ] = None,
+    plan: Annotated[
+        list[str] | None,
+        typer.Option("--plan", metavar="FILE", help="A TOML file with steps of one's own; repeatable."),
     ] = None,
     pace: Annotated[
         Pace | None,
@@ -104,22 +113,18 @@ def review(
     process.begin()
     conditions = [parse(each) for each in fail_if or ()]
     given = {
-        "TARGET": targets or None, "--suite": suite or None, "--pace": pace, "--repeats": repeats,
-        "--size": size, "--runtime": runtime, "--output": output, "--seed": seed,
+        "TARGET": targets or None, "--suite": suite or None, "--plan": plan or None, "--pace": pace,
+        "--repeats": repeats, "--size": size, "--runtime": runtime, "--output": output, "--seed": seed,
     }  # fmt: skip
     if resume is not None:
         _refuse_beside_resume([name for name, value in given.items() if value is not None])
         saved = _resumed(resume, conditions, destroy=destroy or ())
-    elif not targets:
-        raise status.UsageError(
-            "name a TARGET, or a review to go on with",
-            hint="iogauge review /dev/nvme0n1, or --resume DIRECTORY",
-        )
     else:
+        suites = _suites((*(suite or ()), *(plan or ())))
         saved = _begun(
-            targets,
+            targets or _usual_targets(suites),
             conditions,
-            suites=_suites(suite or ()),
+            suites=suites,
             pace="quick" if pace is None else pace.value,
             repeats=repeats or 1,
             size_bytes=_size(size),
@@ -233,7 +238,7 @@ def _measure(saved: Review, *, destroy: Sequence[str]) -> tuple[Failed, ...]:
     from iogauge.cli.progress import Progress
     from iogauge.run import execute
     from iogauge.run.layered import layered
-    from iogauge.suites import suite_named
+    from iogauge.suites import suite_of
     from iogauge.suites.conduct import Interrupted, conduct, remaining
 
     manifest = saved.manifest
@@ -246,7 +251,7 @@ def _measure(saved: Review, *, destroy: Sequence[str]) -> tuple[Failed, ...]:
                 return ()
             with Progress(title=title, steps=steps, virtual=_virtual(manifest)) as progress:
                 run = layered(execute, manifest)
-                return conduct(saved, suite_named, execute=run, watcher=progress, destroy=destroy)
+                return conduct(saved, suite_of, execute=run, watcher=progress, destroy=destroy)
     except (Interrupted, KeyboardInterrupt):
         steps = len(saved.manifest.steps)
         unknown = any(plan.search and not plan.steps for plan in saved.manifest.plans)
@@ -259,12 +264,12 @@ def _show(saved: Review, conditions: Sequence[Condition], failed: Sequence[Faile
     """Print what was found, and choose the exit status by the conditions."""
     from iogauge.cli import review_shown
     from iogauge.report.surroundings import warnings
-    from iogauge.suites import suite_named
+    from iogauge.suites import suite_to_judge
 
     manifest = saved.manifest
     judged = []
     for plan in manifest.plans:
-        suite = suite_named(plan.suite)
+        suite = suite_to_judge(plan, warn=lambda text: streams.say(f"warning: {text}"))
         judgement = suite.judge(saved, plan)
         judged.append(review_shown.Judged(judgement, suite.findings(judgement)))
     violations = _violations(saved, conditions)
@@ -315,13 +320,27 @@ def _require(conditions: Sequence[Condition], manifest: Manifest) -> None:
 
 
 def _suites(names: Sequence[str]) -> list[Suite]:
-    """Return the suites of the names given, or the default set."""
-    from iogauge.suites import DEFAULT, SUITES
+    """Return the suites of the names and paths given, or the default set."""
+    from iogauge.suites import DEFAULT, SUITES, suite_of
 
     wanted = dict.fromkeys(names or DEFAULT)
-    if unknown := [name for name in wanted if name not in SUITES]:
+    if unknown := [name for name in wanted if name not in SUITES and not name.endswith((".py", ".toml"))]:
         raise status.UsageError(f"there is no suite {unknown[0]!r}", hint=f"suites: {', '.join(SUITES)}")
-    return [SUITES[name] for name in wanted]
+    suites = [suite_of(name) for name in wanted]
+    if twice := [name for name, count in Counter(suite.NAME for suite in suites).items() if count > 1]:
+        raise status.UsageError(f"two suites are named {twice[0]!r}", hint="give one of them another name")
+    return suites
+
+
+def _usual_targets(suites: Sequence[Suite]) -> list[str]:
+    """Return what the suites themselves name, where the command names no target."""
+    found = list(dict.fromkeys(target for suite in suites for target in suite.targets))
+    if not found:
+        raise status.UsageError(
+            "name a TARGET, or a review to go on with",
+            hint="iogauge review /dev/nvme0n1, or --resume DIRECTORY",
+        )
+    return found
 
 
 def _size(text: str | None) -> int | None:

@@ -19,14 +19,12 @@ Source: what providers document of their disks' burst performance; change points
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from statistics import fmean, median
+from collections.abc import Iterator, Mapping
 from typing import ClassVar
 
 from iogauge.schema import Axis, StepPlan, SuitePlan
 from iogauge.stats import words
+from iogauge.stats.steady import steadiness
 from iogauge.suites.judgement import Judgement, StepJudgement
 from iogauge.suites.suite import SECOND, Asked, Common, Pace, Suite
 
@@ -37,21 +35,6 @@ LOADS: tuple[tuple[str, str, Mapping[str, object]], ...] = (
 )
 SLICES = 60
 """Intervals of a load at least: those of a shorter one are shorter than a second."""
-FEWEST = 20
-"""Intervals below which nothing is concluded."""
-SHORTEST = 5
-"""Intervals that a level lasts at least."""
-CHANGED = 0.1
-"""A level is another one where it differs by this share."""
-
-
-@dataclass(frozen=True)
-class Level:
-    """A stretch of time with one rate."""
-
-    start_s: float
-    end_s: float
-    iops: float
 
 
 class BurstCredit(Suite):
@@ -79,57 +62,30 @@ class BurstCredit(Suite):
 
 
 def _said(step: StepJudgement) -> str:
+    """Return how a load's rate went, in words."""
     moments = step.figures.moments
-    if len(moments) < FEWEST:
-        return f"{len(moments)} intervals are too few to see a change"
-    found = levels(
-        [moment.iops for moment in moments], [moment.start_s for moment in moments], end_s=moments[-1].end_s
-    )
-    start_s = found[0].start_s
-    first, *others = found
+    found = steadiness([moment.iops for moment in moments])
+    if found is None:
+        return f"{words.counted(len(moments), 'interval')} are too few to see a change in"
+    begin_s, end_s = moments[0].start_s, moments[-1].end_s
+    first, *others = found.stretches
     if not others:
-        lasted = f"{first.end_s - start_s:.3g} s"
-        return f"no change in {lasted}: {first.iops:,.0f} IOPS"
-    last = others[-1]
-    way = "falls" if others[0].iops < first.iops else "rises"
+        drifts = ""
+        if found.drift and found.drift.present:
+            way = "falls" if found.drift.change < 0 else "rises"
+            drifts = f", and it {way} by {words.percent(abs(found.drift.change))} from the first to the last"
+        return f"no change of level in {end_s - begin_s:.3g} s: {first.rate_iops:,.0f} IOPS{drifts}"
+    after, last = others[0], others[-1]
+    changed_s, ended_s = (moments[stretch.start_s].start_s - begin_s for stretch in (after, last))
     then = (
-        f"after {others[0].start_s - start_s:.3g} s the rate {way} "
-        f"from {first.iops:,.0f} to {others[0].iops:,.0f} IOPS"
+        f"after {changed_s:.3g} s the rate {'falls' if after.rate_iops < first.rate_iops else 'rises'} "
+        f"from {first.rate_iops:,.0f} to {after.rate_iops:,.0f} IOPS"
     )
-    if len(others) == 1:
-        return f"{then}, and stays there for the remaining {last.end_s - last.start_s:.3g} s"
-    changes = words.counted(len(others) - 1, "more change")
-    return f"{then}; {changes} follow, and it ends at {last.iops:,.0f} IOPS, from {last.start_s - start_s:.3g} s on"
-
-
-def levels(rates: Sequence[float], starts_s: Sequence[float], *, end_s: float) -> tuple[Level, ...]:
-    """Return the levels that a rate kept, at least ``SHORTEST`` intervals each, in order.
-
-    Changes of the logarithm of the rate by PELT, with a penalty in units of its noise from one interval to the next;
-    levels that differ by less than ``CHANGED`` are one.
-
-    >>> rates = [3000.0] * 30 + [100.0] * 30
-    >>> [(level.start_s, level.iops) for level in levels(rates, range(60), end_s=60)]
-    [(0, 3000.0), (30, 100.0)]
-    """
-    # Slow to load, and only this suite's verdict needs it.
-    import numpy
-    import ruptures  # type: ignore[import-untyped]
-
-    logs = numpy.log(numpy.maximum(rates, 1.0))
-    steps = numpy.abs(numpy.diff(logs))
-    noise = max(float(median(steps)) / 0.6745 / math.sqrt(2), 0.005)
-    penalty = 3 * noise**2 * math.log(len(rates))
-    ends = ruptures.Pelt(model="l2", min_size=SHORTEST, jump=1).fit(logs).predict(pen=penalty)
-    found: list[tuple[int, int]] = []
-    for start, end in zip([0, *ends[:-1]], ends, strict=True):
-        if found and abs(fmean(rates[start:end]) / fmean(rates[slice(*found[-1])]) - 1) < CHANGED:
-            found[-1] = (found[-1][0], end)
-        else:
-            found.append((start, end))
-    return tuple(
-        Level(starts_s[start], starts_s[end] if end < len(rates) else end_s, fmean(rates[start:end]))
-        for start, end in found
+    if after is last:
+        return f"{then}, and stays there for the remaining {end_s - begin_s - changed_s:.3g} s"
+    return (
+        f"{then}; after {words.counted(len(others), 'change')} in all it ends at {last.rate_iops:,.0f} IOPS, "
+        f"from {ended_s:.3g} s on"
     )
 
 

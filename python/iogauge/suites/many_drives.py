@@ -141,4 +141,5 @@ def _step(common: Common, load: Load, step_id: str, paths: list[str], *, label: 
         JOB + "_" * place: {"new_group": 1, **options, "filename": file_text(path)}
         for place, path in enumerate(paths)
     }
-    return common.step(step_id, len(paths), jobs, series=load.series, label=label)
+    # fio adds a section's files to the global ones, instead of replacing them.
+    return common.step(step_id, len(paths), jobs, series=load.series, label=label, filename=None)

@@ -28,6 +28,7 @@ from iogauge import models
 from iogauge.schema import Axis, StepPlan, SuitePlan, TargetFacts
 from iogauge.stats import words
 from iogauge.stats.figures import difference
+from iogauge.stats.quantiles import Estimate
 from iogauge.suites.judgement import Judgement, StepJudgement
 from iogauge.suites.suite import Asked, Common, Suite
 from iogauge.target.layers import Layer
@@ -81,13 +82,20 @@ def _said(series: str, steps: list[StepJudgement]) -> Iterator[str]:
     for before, after in pairwise(steps):
         assert before.figures.mean is not None
         assert after.figures.mean is not None
-        more = difference(after.figures.mean, before.figures.mean)
-        between = (
-            ""
-            if more.low is None or more.high is None
-            else f" (95 %: {words.duration(more.low)} to {words.duration(more.high)})"
-        )
-        yield f"{series}: {after.plan.label} takes {words.duration(more.value)}{between} more than {before.plan.label}"
+        yield f"{series}: {after.plan.label} takes {_more(after.figures.mean, before.figures.mean)} {before.plan.label}"
+
+
+def _more(after: Estimate, before: Estimate) -> str:
+    """Return by how much one mean is above or below another, with the interval where it is bounded."""
+    more = difference(after, before)
+    if more.low is None or more.high is None:
+        return f"{words.duration(abs(more.value))} {'more' if more.value >= 0 else 'less'} than"
+    if more.low <= 0 <= more.high:
+        most = words.duration(max(-more.low, more.high))
+        return f"as long, as far as can be told (95 %: at most {most} apart), as"
+    low, high = sorted((abs(more.low), abs(more.high)))
+    between = f"(95 %: {words.duration(low)} to {words.duration(high)})"
+    return f"{words.duration(abs(more.value))} {between} {'more' if more.value > 0 else 'less'} than"
 
 
 def _places(target: TargetFacts, layers: list[Layer]) -> Iterator[Place]:

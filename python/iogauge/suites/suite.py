@@ -96,6 +96,8 @@ class Suite(ABC):
     RAMP_NS: ClassVar[Mapping[Pace, int]] = dict.fromkeys(("quick", "standard", "full"), SECOND // 2)
     """What comes before it."""
 
+    targets: tuple[str, ...] = ()
+    """What it measures where the command names no target."""
     origin: str | None = None
     """Absolute path of the file that it was loaded from; None: iogauge brings it."""
 
