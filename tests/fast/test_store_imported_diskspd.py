@@ -137,8 +137,8 @@ def test_the_profile_becomes_a_command(tmp_path: Path, old: str, new: str, expec
 def test_without_latencies_there_are_none_and_it_is_said(tmp_path: Path) -> None:
     xml = re.sub(r"<Latency .*</Latency>", "", XML, flags=re.DOTALL)
     text = TEXT.partition("\nTotal latency distribution:")[0]
-    for given in (xml, text):
-        found = step(written(tmp_path, given))
+    for result in (xml, text):
+        found = step(written(tmp_path, result))
         assert found.rows[0].figures[READ].latency is None
         assert any("-L" in warning for warning in found.warnings)
 
@@ -178,8 +178,8 @@ def test_several_time_spans_are_several_steps(tmp_path: Path) -> None:
     span = XML[XML.index("  <TimeSpan>\n    <TestTime") : XML.index("</Results>")]
     head, _, rest = TEXT.partition("Results for timespan 1:")
     text = f"{head}Results for timespan 1:{rest}\nResults for timespan 2:{rest}\n\n\nTotals:\n***\n\nwrite  | 1 | 2\n"
-    for given in (XML.replace(span, span + span), text):
-        assert [one.label for one in read_foreign(written(tmp_path, given))] == ["result-1", "result-2"]
+    for result in (XML.replace(span, span + span), text):
+        assert [one.label for one in read_foreign(written(tmp_path, result))] == ["result-1", "result-2"]
 
 
 @both

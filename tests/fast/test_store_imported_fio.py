@@ -171,7 +171,7 @@ def test_a_percentile_that_its_key_does_not_tell_is_left_out(tmp_path: Path) -> 
 def test_a_file_that_ends_early_is_damaged(tmp_path: Path, name: str) -> None:
     text = (SAMPLES / name).read_text()
     for cut in range(20, len(text) - 3, len(text) // 40):
-        with pytest.raises(IogaugeError, match="not whole JSON|no result") as caught:
+        with pytest.raises(IogaugeError, match=r"not whole JSON|no result") as caught:
             read_foreign(written(tmp_path, text[:cut]))
         assert caught.value.hint
 
@@ -190,7 +190,7 @@ def test_a_file_that_ends_early_is_damaged(tmp_path: Path, name: str) -> None:
 def test_a_value_that_cannot_be_is_named(tmp_path: Path, key: str, value: object) -> None:
     given = document("fio-sync.json")
     given["jobs"][0]["read"][key] = value
-    with pytest.raises(IogaugeError, match="result.json: sync: read"):
+    with pytest.raises(IogaugeError, match=r"result\.json: sync: read"):
         read_foreign(written(tmp_path, given))
 
 
@@ -240,7 +240,7 @@ def test_any_bytes_are_refused_without_a_traceback(tmp_path_factory, data: bytes
 
 def test_no_file_and_no_result(tmp_path: Path) -> None:
     for path in (tmp_path / "missing", tmp_path):
-        with pytest.raises(IogaugeError, match="missing: No such file|Is a directory"):
+        with pytest.raises(IogaugeError, match=r"missing: No such file|Is a directory"):
             read_foreign(path)
     with pytest.raises(IogaugeError, match="is no result of fio or DiskSpd") as caught:
         read_foreign(written(tmp_path, '{"something": 1}'))

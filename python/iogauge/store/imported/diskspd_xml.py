@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from decimal import Decimal, InvalidOperation
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -15,7 +14,7 @@ from iogauge.errors import IogaugeError
 from iogauge.schema import Direction, Interval, JobFile, Tally
 from iogauge.store.imported import diskspd
 from iogauge.store.imported.diskspd import MS, Distribution, Part
-from iogauge.store.imported.document import damaged, number, whole
+from iogauge.store.imported.document import damaged, fraction, number, whole
 from iogauge.store.imported.steps import ImportedStep
 from iogauge.workload.diskspd import command_line
 
@@ -135,12 +134,7 @@ def _latencies(span: ElementTree.Element, source: str) -> tuple[dict[Direction, 
 
 
 def _bucket(bucket: ElementTree.Element, columns: dict[str, Distribution], source: str) -> None:
-    try:
-        q = float(Decimal(bucket.findtext("Percentile") or "").scaleb(-2))
-    except InvalidOperation:
-        q = -1.0
-    if not 0 <= q <= 1:
-        raise damaged(source, "a Percentile is not from 0 to 100")
+    q = fraction(bucket.findtext("Percentile") or "", source=source, what="a Percentile")
     for word, column in columns.items():
         if (given := bucket.findtext(f"{word}Milliseconds")) is None:
             continue

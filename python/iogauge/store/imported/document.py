@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -64,6 +65,21 @@ def whole(value: Any, *, source: str, what: str) -> int:
     if exact != found and not math.isclose(exact, found, rel_tol=1e-12, abs_tol=0):
         raise damaged(source, f"{what} is not a whole number")
     return exact
+
+
+def fraction(percentile: str, *, source: str, what: str) -> float:
+    """Return a percentile from 0 to 100, as it is written, as a fraction. Raises ``IogaugeError``.
+
+    >>> fraction("99.9000", source="result.json", what="a percentile")
+    0.999
+    """
+    try:
+        q = float(Decimal(percentile).scaleb(-2))
+    except ArithmeticError:
+        q = math.nan
+    if not 0 <= q <= 1:
+        raise damaged(source, f"{what}, {percentile[:40]!r}, is not from 0 to 100")
+    return q
 
 
 def members(value: Any, *, source: str, what: str) -> dict[str, Any]:

@@ -15,14 +15,13 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from datetime import UTC, datetime
-from decimal import Decimal, InvalidOperation
 from pathlib import Path
 from typing import Any
 
 from iogauge.errors import IogaugeError
 from iogauge.schema import Direction, JobFile, Kind
 from iogauge.store.imported import fio_logs
-from iogauge.store.imported.document import damaged, members, number, whole
+from iogauge.store.imported.document import damaged, fraction, members, number, whole
 from iogauge.store.imported.histograms import encoded, fio_bounds
 from iogauge.store.imported.steps import (
     ImportedFigures,
@@ -277,16 +276,13 @@ def _quantiles(value: Any, where: str, source: str, warnings: list[str]) -> Iter
     found = []
     for key, at in members(value, source=source, what=f"{where}: percentile").items():
         value_ns = whole(at, source=source, what=f"{where}: the percentile {key}")
-        try:
-            q = float(Decimal(key).scaleb(-2))
-        except InvalidOperation:
-            raise damaged(source, f"{where}: {key[:40]!r} is not a percentile") from None
+        q = fraction(key, source=source, what=f"{where}: a percentile")
         if q == 1:
             # fio writes six decimals: 99.9999999 is "100.000000" as well.
             warnings.append(f"{where}: the percentile 100.000000 may be one below it, and was left out")
             continue
-        if not 0 < q < 1:
-            raise damaged(source, f"{where}: {key[:40]!r} is not a percentile")
+        if q == 0:
+            continue
         low, high = fio_bounds(value_ns)
         found.append(PublishedQuantile(q=q, value_ns=value_ns, low_ns=low, high_ns=high))
     yield from sorted(found, key=lambda quantile: quantile.q)
