@@ -10,12 +10,13 @@ Judges nothing and compares nothing. Figures of a review are ``stats.figures``'s
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from iogauge.report.html_reviews import Drive, Step
 from iogauge.stats import words
 from iogauge.stats.figures import StepFigures
 from iogauge.stats.quantiles import Estimate
+from iogauge.stats.rates import rate_estimate
 
 IOPS = "iops"
 RATE = "rate_Bps"
@@ -60,6 +61,8 @@ class Place:
     label: str
     """What it is called; empty: its place on the axis says it."""
     at: float
+    axis: str = ""
+    """What the suite varies."""
     unit: str = ""
     """Of the axis."""
 
@@ -120,14 +123,20 @@ def place_of(drive: Drive, step: Step) -> Place:
         series=step.plan.series,
         label=step.plan.label,
         at=step.plan.at,
+        axis=drive.plan.axis.name,
         unit=drive.plan.axis.unit,
     )
 
 
 def metrics_of(figures: StepFigures) -> Iterator[tuple[str, Estimate]]:
-    """Yield each metric of a step that completed something, with its estimate; a rate has no interval of its own."""
-    for metric, value in ((IOPS, figures.iops), (RATE, figures.rate_Bps)):
-        yield metric, Estimate(value, None, None, True, 0, figures.ios, dependence=False)
+    """Yield each metric of a step, with its estimate: no latency where nothing completed."""
+    course = [moment.iops for moment in figures.moments]
+    iops = rate_estimate(figures.iops, course, count=figures.ios)
+    yield IOPS, iops
+    # Bytes are not kept by moment; they go as requests do.
+    each = figures.rate_Bps / figures.iops if figures.iops else 0.0
+    low, high = (None if bound is None else bound * each for bound in (iops.low, iops.high))
+    yield RATE, replace(iops, value=figures.rate_Bps, low=low, high=high)
     if figures.mean is not None:
         yield MEAN, figures.mean
     for q, estimate in figures.quantiles.items():

@@ -83,7 +83,14 @@ def published_rows(step: StepPlan, plan: SuitePlan) -> tuple[FigureRow, ...]:
     load = load_of(step, plan)
     if load is None:
         return ()
-    place = Place(suite=plan.suite, series=step.series, label=step.label, at=step.at, unit=plan.axis.unit)
+    place = Place(
+        suite=plan.suite,
+        series=step.series,
+        label=step.label,
+        at=step.at,
+        axis=plan.axis.name,
+        unit=plan.axis.unit,
+    )
     return tuple(
         FigureRow(
             drive=drive_of(point),
