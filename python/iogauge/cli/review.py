@@ -264,14 +264,9 @@ def _show(saved: Review, conditions: Sequence[Condition], failed: Sequence[Faile
     """Print what was found, and choose the exit status by the conditions."""
     from iogauge.cli import review_shown
     from iogauge.report.surroundings import warnings
-    from iogauge.suites import suite_to_judge
 
     manifest = saved.manifest
-    judged = []
-    for plan in manifest.plans:
-        suite = suite_to_judge(plan, warn=lambda text: streams.say(f"warning: {text}"))
-        judgement = suite.judge(saved, plan)
-        judged.append(review_shown.Judged(judgement, suite.findings(judgement)))
+    judged = review_shown.judged(saved, manifest.plans, warn=lambda text: streams.say(f"warning: {text}"))
     violations = _violations(saved, conditions)
     quoted = shlex.quote(str(saved.path))
     if as_json:
