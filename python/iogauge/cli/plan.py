@@ -170,11 +170,11 @@ def _lines(made: Manifest, cost: ReviewCost) -> Iterator[str]:
             lost = (
                 "its content is lost (review asks for --destroy)"
                 if target.kind == "block"
-                else "a file of iogauge's own, made where it is missing"
+                else "a file, made where it is missing, refused where it is not iogauge's own"
             )
             yield f"writes to {target.path}: {lost}"
     if made.repeats > 1:
-        yield f"{words.counted(made.repeats, 'block')}, each in an order of its own; the first as listed below it:"
+        yield f"{words.counted(made.repeats, 'block')}, each in an order of its own:"
         yield from _blocks(made)
     places = comparisons(made)
     yield (

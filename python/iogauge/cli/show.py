@@ -48,13 +48,19 @@ def show(
 def _review(saved: Review, plans: Sequence[SuitePlan], *, as_json: bool) -> None:
     from iogauge.cli import review_shown
     from iogauge.report.surroundings import warnings
+    from iogauge.report.told import told_lines
+    from iogauge.store.told import read_told
 
+    told = read_told(saved.path)
     judged = review_shown.judged(saved, plans, warn=lambda text: streams.say(f"warning: {text}"))
     if as_json:
         shown = review_shown.as_json(judged, saved.manifest, path=str(saved.path), violations=())
+        if told:
+            shown["told"] = [each.model_dump(mode="json") for each in told]
         streams.show(json.dumps(shown, indent=2, allow_nan=False) + "\n")
     else:
-        streams.show(review_shown.tables(judged, saved.manifest))
+        text = review_shown.tables(judged, saved.manifest)
+        streams.show(text + "".join(f"{line}\n" for line in told_lines(told)))
     streams.say(warnings(review_shown.warnings(judged, saved.manifest)), end="")
 
 

@@ -17,7 +17,9 @@ from iogauge.report.compare import PUBLISHED, Side, SuiteCompared, compare_sides
 from iogauge.report.figure_row import FigureRow, rows_of
 from iogauge.report.html_reviews import Drive, load
 from iogauge.report.published import published_rows
+from iogauge.report.told import told_rows
 from iogauge.stats.comparison import MARGIN
+from iogauge.store.told import read_told
 
 
 def compare_named(
@@ -37,6 +39,8 @@ def compare_named(
         )
     drives = load(directories)
     titles = {drive.plan.suite: drive.plan.title for drive in drives}
+    if "imported" in titles:
+        titles["imported"] = "Imported"  # its plans are named after their jobs
     if unknown := set(suites) - set(titles):
         raise IogaugeError(
             f"none of these reviews has the suite {min(unknown)!r}", hint=f"they have: {', '.join(titles)}"
@@ -72,6 +76,10 @@ def _sides(drives: Sequence[Drive], names: Sequence[str]) -> list[Side]:
     for drive in sorted(drives, key=lambda each: order.index(str(each.path))):
         key = (str(drive.path), drive.label)
         rows[key] = (*rows.get(key, ()), *rows_of(drive))
+    for review, label in list(rows):
+        # What is told without samples is of no drive in particular: it goes to the first of its review.
+        if next(key for key in rows if key[0] == review) == (review, label):
+            rows[review, label] += told_rows(read_told(Path(review)), drive=label, review=review)
     return [Side(label, review, found) for (review, label), found in rows.items()]
 
 

@@ -17,9 +17,11 @@ from typing import Any
 import pyarrow as pa
 
 from iogauge.report.figure_row import metrics_of, quantile_metric
+from iogauge.report.told import told_record
 from iogauge.schema import Direction, RunRecord, StepPlan, SuitePlan
 from iogauge.stats.figures import StepFigures, step_figures
 from iogauge.store import Review
+from iogauge.store.told import read_told
 
 QUANTILES = (0.5, 0.9, 0.99, 0.999, 0.9999, 0.99999)
 ALL = "all"
@@ -66,7 +68,8 @@ MOMENTS = pa.schema(_MOMENTS)
 
 def figures_table(paths: Iterable[Path]) -> pa.Table:
     """Return the figures of reviews, step by step. Raises IogaugeError as ``Review.open`` and its readers do."""
-    return pa.Table.from_pylist([row for path in paths for row in _rows(Review.open(path))], schema=FIGURES)
+    rows = [row for path in paths for row in (*_rows(Review.open(path)), *_told(path))]
+    return pa.Table.from_pylist(rows, schema=FIGURES)
 
 
 def moments_table(paths: Iterable[Path]) -> pa.Table:
@@ -107,6 +110,15 @@ def _rows(review: Review) -> Iterator[dict[str, Any]]:
                 figures = _figures(review, plan, step, record, way)
                 if figures.ios:
                     yield _row(review, plan, step, figures, way)
+
+
+def _told(path: Path) -> Iterator[dict[str, Any]]:
+    """Yield what an imported review has without samples; quantiles that are no column are left out."""
+    for each in read_told(path):
+        yield {
+            "review": str(path),
+            **{name: v for name, v in told_record(each).items() if name in FIGURES.names},
+        }
 
 
 def _figures(
