@@ -75,13 +75,11 @@ def _cells(found: Found) -> tuple[str, ...]:
 
 
 def _steps(found: Found) -> str:
-    from iogauge.store.told import read_told
-
     assert found.review is not None
     manifest = found.review.manifest
     # A search that has not run yet stands for steps that nobody knows.
     more = " and more" if any(plan.search and not plan.steps for plan in manifest.plans) else ""
-    runs = len({(each.label, each.at) for each in read_told(found.path)})
+    runs = len({(each.label, each.at) for each in found.told})
     told = f", {runs} told" if runs else ""
     return f"{len(found.review.completed())} of {len(manifest.steps)}{more}{told}"
 

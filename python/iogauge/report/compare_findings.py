@@ -137,7 +137,7 @@ def _sure(found: SuiteCompared, each: Compared) -> str:
     if found.before.published or found.after.published:
         return ""
     known = each.ratio.low is not None and each.ratio.high is not None
-    return " (of one run each)" if known else " (of one run each, too short to say how sure that is)"
+    return " (of one run each)" if known else " (of one run each, and nothing says how sure that is)"
 
 
 def _undecided(found: SuiteCompared, figures: Sequence[Compared]) -> str:

@@ -23,7 +23,7 @@ def told_rows(told: Sequence[Told], *, drive: str, review: str) -> tuple[FigureR
 
 
 def told_record(each: Told) -> dict[str, Any]:
-    """Return one line of told figures under the names of ``figures_table``; a quantile that was not told is not there."""
+    """Return told figures under the names of ``figures_table``; a quantile that was not told is not there."""
     quantiles = {quantile_metric(q): value for q, value in each.quantiles_ns.items()}
     return {
         "target": each.target,

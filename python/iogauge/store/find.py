@@ -14,6 +14,7 @@ from pathlib import Path
 from iogauge.errors import IogaugeError
 from iogauge.store.durable import explained
 from iogauge.store.review import MANIFEST, Review
+from iogauge.store.told import Told, read_told
 
 DEPTH = 4
 """Directories below the one named."""
@@ -26,6 +27,8 @@ class Found:
     path: Path
     review: Review | None
     problem: IogaugeError | None = None
+    told: tuple[Told, ...] = ()
+    """Of one that was imported: figures without samples."""
 
 
 def find_reviews(directory: Path, *, depth: int = DEPTH) -> Iterator[Found]:
@@ -50,6 +53,6 @@ def find_reviews(directory: Path, *, depth: int = DEPTH) -> Iterator[Found]:
 
 def _opened(path: Path) -> Found:
     try:
-        return Found(path, Review.open(path))
+        return Found(path, Review.open(path), told=read_told(path))
     except IogaugeError as error:
         return Found(path, None, error)
