@@ -54,6 +54,6 @@ def question(targets: list[TargetFacts], cost: ReviewCost) -> str:
 
 def _asks(target: TargetFacts, cost: ReviewCost) -> bool:
     written = cost.written_to(target.path)
-    if target.modelled or not written:
+    if target.kind == "model" or not written:
         return False
     return target.kind == "block" or written >= MUCH_BYTES
