@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from statistics import mean
 
 import numpy as np
@@ -146,7 +146,7 @@ def intervals(settings: Settings) -> Finding:
     rows: list[Row] = []
     sections: list[str] = []
     for section, found in _measured(trials):
-        rows += found
+        rows += [replace(row, measure=f"{section}: {row.measure}") for row in found]
         sections.append(_markdown(section, found))
         note(f"coverage: {section}")
     TABLE.parent.mkdir(exist_ok=True)
@@ -185,7 +185,7 @@ def _measured(trials: int) -> Iterator[tuple[str, Sequence[Row]]]:
 def _held_rows(found: dict[str, Held]) -> list[Row]:
     return [
         Row(
-            f"{name}: coverage (mean width)",
+            f"{name}, coverage (mean width)",
             "",
             held.text,
             goal=f">= {COVERAGE_GOAL:.0%}",

@@ -119,6 +119,15 @@ def test_a_rate_is_warned_of() -> None:
     assert any("with a rate" in warning for warning in step(SAMPLES / "fio-plus.json").warnings)
 
 
+def test_failures_are_told(tmp_path: Path) -> None:
+    given = document("fio-sync.json")
+    given["jobs"][0] |= {"error": 5, "total_err": 3}
+    assert step(written(tmp_path, given)).warnings == (
+        "sync: 3 I/Os failed",
+        "sync: 5 is the error that it ended with",
+    )
+
+
 def test_what_fio_prints_around_its_json_is_left_out(tmp_path: Path) -> None:
     text = (SAMPLES / "fio.json").read_text()
     first = document("fio.json")

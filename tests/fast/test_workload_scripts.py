@@ -97,6 +97,12 @@ def test_the_steps_of_diskspd() -> None:
     assert "Test-Whole $result" in script
 
 
+def test_a_path_of_linux_has_to_be_replaced() -> None:
+    script = diskspd_script([("one", STEP.replace("t.dat", "/dev/nvme0n1"))])["run.ps1"]
+    assert "[Parameter(Mandatory = $true)][string]$Target,\n" in script
+    assert "/dev/nvme0n1" not in script
+
+
 def test_several_targets_are_written_as_they_are() -> None:
     script = diskspd_script([("one", STEP), ("two", STEP.replace("t.dat", "it's $x.dat"))])["run.ps1"]
     assert "$Target" not in script

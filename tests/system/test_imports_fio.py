@@ -35,9 +35,8 @@ def ran(tmp_path_factory: pytest.TempPathFactory) -> Path:
     drive = folder / "drive.bin"
     drive.write_bytes(b"\xa5" * SIZE_BYTES)
     asked = Asked(
-        target=builders.target(str(drive), size_bytes=SIZE_BYTES),
+        targets=(builders.target(str(drive), size_bytes=SIZE_BYTES),),
         pace="full",
-        seed=1,
         size_bytes=SIZE_BYTES,
         runtime_ns=1_500_000_000,
     )
@@ -113,7 +112,7 @@ def test_it_is_not_run_again(ran: Path) -> None:
 @pytest.mark.parametrize("engine", ["psync", "io_uring", "libaio"])
 def test_other_engines(tmp_path: Path, engine: str) -> None:
     text = (
-        f"[mix]\nfilename={tmp_path}/drive.bin\nsize=1m\nrw=randrw\nioengine={engine}\niodepth=4\n"
+        f"[mix]\nfilename={tmp_path}/drive.bin\nsize=2m\nrw=randrw\nioengine={engine}\niodepth=4\n"
         "number_ios=500\nnorandommap\nwrite_hist_log=mix\nlog_hist_msec=100\n"
     )
     if engine == "psync":

@@ -49,6 +49,14 @@ class Pace(StrEnum):
     FULL = "full"
 
 
+class State(StrEnum):
+    """``--state``."""
+
+    AS_IS = "as-is"
+    FRESH = "fresh"
+    PRECONDITIONED = "preconditioned"
+
+
 def review(
     targets: Annotated[
         list[str] | None, typer.Argument(metavar="[TARGET...]", help="Block devices, files or model:NAME.")
@@ -69,9 +77,25 @@ def review(
         Pace | None,
         typer.Option("--pace", help="Seconds a step, longer, or as it was published.", show_default="quick"),
     ] = None,
+    state: Annotated[
+        State | None,
+        typer.Option(
+            "--state",
+            help="Before everything: nothing, a purge, or a purge and writes until steady.",
+            show_default="as-is",
+        ),
+    ] = None,
     repeats: Annotated[
         int | None,
         typer.Option("--repeats", metavar="NUMBER", help="Conduct everything so often.", min=1, max=1000),
+    ] = None,
+    until_supported: Annotated[
+        float | None,
+        typer.Option(
+            "--until-supported",
+            metavar="QUANTILE",
+            help="Lengthen steps, at most 20 times, until this quantile is supported: 0.99999.",
+        ),
     ] = None,
     size: Annotated[
         str | None,
@@ -116,8 +140,9 @@ def review(
     process.begin()
     conditions = [parse(each) for each in fail_if or ()]
     given = {
-        "TARGET": targets or None, "--suite": suite or None, "--plan": plan or None, "--pace": pace,
-        "--repeats": repeats, "--size": size, "--runtime": runtime, "--output": output, "--seed": seed,
+        "TARGET": targets or None, "--suite": suite or None, "--plan": plan or None, "--pace": pace, "--state": state,
+        "--repeats": repeats, "--until-supported": until_supported, "--size": size,
+        "--runtime": runtime, "--output": output, "--seed": seed,
     }  # fmt: skip
     if resume is not None:
         _refuse_beside_resume([name for name, value in given.items() if value is not None])
@@ -129,7 +154,9 @@ def review(
             conditions,
             suites=suites,
             pace="quick" if pace is None else pace.value,
+            state="as-is" if state is None else state.value,
             repeats=repeats or 1,
+            until_supported=_quantile(until_supported),
             size_bytes=size_asked(size),
             runtime_ns=time_asked(runtime),
             output=output,
@@ -147,7 +174,9 @@ def _begun(
     *,
     suites: Sequence[Suite],
     pace: schema.Pace,
+    state: schema.State,
     repeats: int,
+    until_supported: float | None,
     size_bytes: int | None,
     runtime_ns: int | None,
     output: Path | None,
@@ -159,6 +188,7 @@ def _begun(
     from iogauge import run as runner
     from iogauge.machine.facts import machine_facts
     from iogauge.store import Review
+    from iogauge.store.ledger import state_of
     from iogauge.suites.begin import new_manifest
     from iogauge.target.layers import layers_of
 
@@ -169,10 +199,13 @@ def _begun(
         suites,
         facts,
         pace=pace,
+        state=state,
         repeats=repeats,
+        until_supported=until_supported,
         seed=seed,
         size_bytes=size_bytes,
         runtime_ns=runtime_ns,
+        found={target.path: known for target in facts if (known := state_of(target))},
         layers=layers_of,
         command=("iogauge", *sys.argv[1:]),
         machine=machine_facts(),
@@ -243,8 +276,7 @@ def _virtual(manifest: Manifest) -> bool:
 def _measure(saved: Review, *, destroy: Sequence[str]) -> tuple[Failed, ...]:
     """Run what is missing, with a display of how far it is."""
     from iogauge.cli.progress import Progress
-    from iogauge.run import execute
-    from iogauge.run.layered import layered
+    from iogauge.run import execute, layered, purge
     from iogauge.suites import suite_of
     from iogauge.suites.conduct import Interrupted, conduct, remaining
 
@@ -258,7 +290,7 @@ def _measure(saved: Review, *, destroy: Sequence[str]) -> tuple[Failed, ...]:
                 return ()
             with Progress(title=title, steps=steps, virtual=_virtual(manifest)) as progress:
                 run = layered(execute, manifest)
-                return conduct(saved, suite_of, execute=run, watcher=progress, destroy=destroy)
+                return conduct(saved, suite_of, execute=run, watcher=progress, destroy=destroy, purge=purge)
     except (Interrupted, KeyboardInterrupt):
         steps = len(saved.manifest.steps)
         unknown = any(plan.search and not plan.steps for plan in saved.manifest.plans)
@@ -369,6 +401,15 @@ def time_asked(text: str | None) -> int | None:
         return in_range(duration_ns(text, default_unit_ns=SECOND), minimum=1, maximum=LARGEST, unit="ns")
     except BadValue as error:
         raise status.UsageError(f"--runtime {text}: {error}", hint=error.hint) from None
+
+
+def _quantile(value: float | None) -> float | None:
+    if value is not None and not 0 < value < 1:
+        raise status.UsageError(
+            f"--until-supported {value:g}: a quantile is a fraction, above 0 and below 1",
+            hint="for the 99.999th percentile: --until-supported 0.99999",
+        )
+    return value
 
 
 def _refuse_beside_resume(named: Sequence[str]) -> None:

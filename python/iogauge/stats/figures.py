@@ -45,6 +45,11 @@ class StepFigures:
     """Mean time of a read in block layer and device, by the kernel's own count, ramp included; ``None`` where it keeps
     none."""
     moments: tuple[Moment, ...]
+    runs: int = 1
+    """How many runs of the step these are of: see ``together.py``."""
+    iops_low: float | None = None
+    iops_high: float | None = None
+    """95 % interval of ``iops`` by how it differs from run to run; ``None`` for a single run."""
 
 
 def step_figures(

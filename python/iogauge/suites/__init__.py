@@ -18,6 +18,14 @@ from iogauge.suites.judgement import Judgement, StepJudgement
 from iogauge.suites.many_drives import ManyDrives
 from iogauge.suites.mixed import Mixed
 from iogauge.suites.plain import PlainSuite
+from iogauge.suites.precondition import Precondition
+from iogauge.suites.pts_composite import PtsComposite
+from iogauge.suites.pts_cross_stimulus import PtsCrossStimulus
+from iogauge.suites.pts_host_idle_recovery import PtsHostIdleRecovery
+from iogauge.suites.pts_iops import PtsIops
+from iogauge.suites.pts_latency import PtsLatency
+from iogauge.suites.pts_throughput import PtsThroughput
+from iogauge.suites.pts_write_saturation import PtsWriteSaturation
 from iogauge.suites.queue_depth import QueueDepth
 from iogauge.suites.reader_under_writers import ReaderUnderWriters
 from iogauge.suites.spec import Spec
@@ -47,6 +55,13 @@ SUITES: dict[str, Suite] = {
         ReaderUnderWriters(),
         TransferSize(),
         WritePressure(),
+        PtsIops(),
+        PtsThroughput(),
+        PtsLatency(),
+        PtsWriteSaturation(),
+        PtsHostIdleRecovery(),
+        PtsCrossStimulus(),
+        PtsComposite(),
         Spec(),
         CommitLatency(),
         Tenants(),
@@ -59,15 +74,19 @@ SUITES: dict[str, Suite] = {
 IMPORTED = "imported"
 """What another tool conducted: there is no suite to be had, and none is missed."""
 
-DEFAULT = ("queue-depth", "mixed", "reader-under-writers", "write-pressure")
+DEFAULT = ("spec", "queue-depth", "mixed", "reader-under-writers", "write-pressure")
 """What a review conducts where no suite is named."""
 
 
 def suite_of(given: str) -> Suite:
     """Return a suite by its name, or one of somebody's own by the path of its Python file, which is run, or TOML plan.
 
+    What only prepares a drive has a name too, by which a review finds it again.
+
     Raises IogaugeError: there is none, or the file defines none.
     """
+    if given == Precondition.NAME:
+        return Precondition()
     if given in SUITES:
         return SUITES[given]
     if given.endswith(".py"):

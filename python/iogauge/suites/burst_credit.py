@@ -58,7 +58,11 @@ class BurstCredit(Suite):
 
     def findings(self, judgement: Judgement, /) -> tuple[str, ...]:
         """Return when each load's rate changed for good, or that it did not."""
-        return tuple(f"{step.plan.series}: {_said(step)}" for step in judgement.steps)
+        return tuple(f"{step.plan.series}{_again(step.plan)}: {_said(step)}" for step in judgement.steps)
+
+
+def _again(step: StepPlan) -> str:
+    return f" (repeat {step.repeat + 1})" if step.repeat else ""
 
 
 def _said(step: StepJudgement) -> str:

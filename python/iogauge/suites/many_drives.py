@@ -20,6 +20,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from statistics import fmean
 from typing import ClassVar
 
 from iogauge.schema import Axis, RunRecord, StepPlan, SuitePlan
@@ -86,27 +87,34 @@ class ManyDrives(Suite):
 
 
 def _said(series: str, steps: tuple[StepJudgement, ...], plan: SuitePlan) -> Iterator[str]:
-    alone = {path: step for step in steps if step.plan.at == 1 for path in rates_Bps(step.record)}
-    together = next((step for step in steps if step.plan.at > 1), None)
-    if together is None or set(alone) != set(plan.targets):
+    """Yield how the drives add up under one load; with repeats, by the means over these."""
+    alone = [step for step in steps if step.plan.at == 1]
+    together = [step for step in steps if step.plan.at > 1]
+    before, after = _means(alone), _means(together)
+    if set(before) != set(plan.targets) or set(after) != set(plan.targets) or not all(before.values()):
         return
-    before = {path: step.figures.rate_Bps for path, step in alone.items()}
-    after = rates_Bps(together.record)
-    if not all(before.values()):
-        return
-    whole = together.figures.rate_Bps
+    whole = sum(after.values())
     shares = {path: after[path] / before[path] for path in plan.targets}
     worst = min(shares, key=shares.__getitem__)
     yield (
         f"{series}: {words.bandwidth(whole)} together, {words.percent(whole / sum(before.values()))} of what the "
         f"drives give alone; {worst} keeps least, {words.percent(shares[worst])} of its own"
     )
-    costs = [_cpu_ns(step.record, step.figures.ios) for step in alone.values()]
-    if (cost := _cpu_ns(together.record, together.figures.ios)) > 0:
+    costs = [_cpu_ns(step) for step in alone]
+    if (cost := fmean(map(_cpu_ns, together))) > 0:
         yield (
             f"{series}: a request costs {words.duration(cost)} of CPU time together, "
             f"{words.duration(min(costs))} to {words.duration(max(costs))} alone"
         )
+
+
+def _means(steps: list[StepJudgement]) -> dict[str, float]:
+    """Return what each drive gave, bytes a second, the mean of all steps in which it took part."""
+    found: dict[str, list[float]] = {}
+    for step in steps:
+        for path, rate_Bps in rates_Bps(step.record).items():
+            found.setdefault(path, []).append(rate_Bps)
+    return {path: fmean(rates) for path, rates in found.items()}
 
 
 def rates_Bps(record: RunRecord) -> dict[str, float]:
@@ -122,9 +130,10 @@ def rates_Bps(record: RunRecord) -> dict[str, float]:
     return found
 
 
-def _cpu_ns(record: RunRecord, ios: int) -> float:
+def _cpu_ns(step: StepJudgement) -> float:
     """Return the CPU time of all threads for each request; 0 where none was accounted."""
-    return sum(worker.user_ns + worker.system_ns for worker in record.result.workers) / max(ios, 1)
+    workers = step.record.result.workers
+    return sum(worker.user_ns + worker.system_ns for worker in workers) / max(step.figures.ios, 1)
 
 
 def _steps(common: Common, paths: list[str]) -> Iterator[StepPlan]:

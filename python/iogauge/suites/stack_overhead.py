@@ -79,7 +79,9 @@ class StackOverhead(Suite):
 
 
 def _said(series: str, steps: list[StepJudgement]) -> Iterator[str]:
-    for before, after in pairwise(steps):
+    """Yield what each layer adds to the one before it; of repeats, in the last."""
+    in_order = {step.plan.at: step for step in steps}
+    for before, after in pairwise(in_order.values()):
         assert before.figures.mean is not None
         assert after.figures.mean is not None
         yield f"{series}: {after.plan.label} takes {_more(after.figures.mean, before.figures.mean)} {before.plan.label}"

@@ -73,6 +73,8 @@ class Suite(ABC):
     """What one of that job's requests is called."""
     PRESSURE: ClassVar[str | None] = None
     """Name of the jobs that press on it."""
+    OWN_STATE: ClassVar[bool] = False
+    """Whether its own steps bring the drive into the state in which it is measured."""
     TOGETHER: ClassVar[bool] = False
     """Whether it takes all targets of a review at once, instead of one after the other."""
     FEWEST_TARGETS: ClassVar[int] = 1
@@ -91,7 +93,7 @@ class Suite(ABC):
         "full": 60 * SECOND,
     }
     """Measured part of a step."""
-    MODELLED_NS: ClassVar[int] = 10 * SECOND
+    MODELLED_NS: ClassVar[int] = 5 * SECOND
     """The most that a step takes of a drive model, which begins in steady state and has no warm-up."""
     RAMP_NS: ClassVar[Mapping[Pace, int]] = dict.fromkeys(("quick", "standard", "full"), SECOND // 2)
     """What comes before it."""
@@ -146,7 +148,7 @@ class Suite(ABC):
             size_bytes=self.size_bytes(asked),
             runtime_ns=self.runtime_ns(asked),
             ramp_ns=self.RAMP_NS[asked.pace],
-            notes=(*notes, *caveats(asked)),
+            notes=(*notes, *caveats(asked, own_state=self.OWN_STATE)),
         )
 
     def runtime_ns(self, asked: Asked) -> int:
@@ -186,10 +188,10 @@ def nothing_written(*, bs: str) -> IogaugeError:
     )
 
 
-def caveats(asked: Asked) -> Iterator[str]:
+def caveats(asked: Asked, *, own_state: bool) -> Iterator[str]:
     """Yield what every suite has to say of its targets."""
     kinds = {target.kind for target in asked.targets}
-    if "block" in kinds and asked.state == "as-is":
+    if "block" in kinds and asked.state == "as-is" and not own_state:
         yield "The drive is measured as it was found: the procedure has no preconditioning."
     if "file" in kinds:
         yield "The target is a file: the file system's part is measured with the drive's."
@@ -248,7 +250,6 @@ class Common:
             "time_based": 1,
             "runtime": time_text(self.runtime_ns),
             "ramp_time": time_text(self.ramp_ns) if self.ramp_ns else None,
-            "log_avg_msec": 500 if quick else 1000,
             "percentile_list": QUICK_PERCENTILES if quick else FULL_PERCENTILES,
         }
         return StepPlan(
@@ -262,6 +263,8 @@ class Common:
             seed=0,
             state_group=state_group or step_id,
             purge=purge,
+            # A quick step is short: so that there are enough intervals to see what changes in it.
+            interval_ns=SECOND // 2 if quick else SECOND,
             judged=judged,
             direction=direction,
         )

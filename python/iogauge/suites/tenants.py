@@ -112,7 +112,8 @@ class Tenants(Suite):
 
         Raises IogaugeError: the target has no room for so many.
         """
-        empty = self.empty(asked)
+        judged = "Latency is response: from when the tenant's request was wanted to when it was done."
+        empty = self.empty(asked, notes=[judged])
         room = empty.size_bytes or asked.target.size_bytes
         if room < FEWEST_BYTES:
             raise IogaugeError(

@@ -107,15 +107,23 @@ def standing(layer: Layer, *, fill: bool = True) -> Iterator[None]:
 
 @contextlib.contextmanager
 def _alone(link: Path) -> Iterator[None]:
-    """Keep other processes from the layer, as long as this one lives."""
-    with link.with_suffix(".lock").open("w") as lock:
+    """Keep other processes from the layer, as long as this one lives, and leave no file behind."""
+    path = link.with_suffix(".lock")
+    with path.open("w") as lock:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            # Who had it may have removed the file since it was opened here: then it keeps nobody out.
+            theirs = os.fstat(lock.fileno()).st_nlink == 0
         except BlockingIOError:
-            raise IogaugeError(
-                f"{link}: another iogauge has it", hint="let the other review end first"
-            ) from None
-        yield
+            theirs = True
+        if theirs:
+            raise IogaugeError(f"{link}: another iogauge has it", hint="let the other review end first")
+        try:
+            yield
+        finally:
+            path.unlink()
+            with contextlib.suppress(OSError):
+                link.parent.rmdir()  # The other layer may stand.
 
 
 def _make_ram(link: Path, *, fill: bool) -> None:

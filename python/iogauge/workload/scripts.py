@@ -58,7 +58,8 @@ def diskspd_script(steps: Iterable[Step]) -> dict[str, str]:
     """Return the PowerShell script with which DiskSpd runs the steps, by its name.
 
     Where all steps drive one target, the script's ``-Target`` puts another in its place, since a drive has another
-    name on Windows. Raises ``IogaugeError`` where DiskSpd cannot run a step, or its id cannot name a file.
+    name on Windows; where its path is one of Linux, it has to. Raises ``IogaugeError`` where DiskSpd cannot run a
+    step, or its id cannot name a file.
     """
     planned: list[tuple[str, Command]] = []
     for step_id, _, jobs in _read(steps):
@@ -74,7 +75,12 @@ def diskspd_script(steps: Iterable[Step]) -> dict[str, str]:
         f"    @{{ Id = {_single(step_id)}; Arguments = @({_words(each, targets)}) }}"
         for step_id, each in planned
     ]
-    chosen = f"    [string]$Target = {_single(targets[0])},\n" if len(targets) == 1 else ""
+    chosen = ""
+    if len(targets) == 1:
+        # A path of Linux is none there: it has to be said.
+        chosen = "    [Parameter(Mandatory = $true)][string]$Target,\n"
+        if not targets[0].startswith("/"):
+            chosen = f"    [string]$Target = {_single(targets[0])},\n"
     return {"run.ps1": _POWERSHELL.replace("TARGET\n", chosen).replace("STEPS", "\n".join(lines))}
 
 
@@ -117,6 +123,7 @@ def _single(text: str) -> str:
 _SHELL = """\
 #!/bin/sh
 # Runs every step with fio, in order, and keeps STEP.json (json+) of each. Run it again to go on.
+# A step that writes destroys what its target holds: fio does not ask.
 set -eu
 cd -- "$(dirname -- "$0")"
 if ! command -v fio >/dev/null 2>&1; then
@@ -136,12 +143,14 @@ done
 
 _POWERSHELL = """\
 # Runs every step with DiskSpd, in order, and keeps STEP.xml of each. Run it again to go on.
+# A step that writes destroys what its target holds: DiskSpd does not ask.
 param(
 TARGET
     [string]$DiskSpd = 'diskspd.exe',
-    [string]$Output = $PSScriptRoot
+    [string]$Output = ''
 )
 $ErrorActionPreference = 'Stop'
+if (-not $Output) { $Output = $PSScriptRoot }
 $program = Get-Command -Name $DiskSpd -CommandType Application -ErrorAction SilentlyContinue | Select-Object -First 1
 if (-not $program) {
     Write-Error 'diskspd.exe was not found: put it in the path, or name it by -DiskSpd'

@@ -10,7 +10,7 @@ from typing import Any
 from iogauge.errors import IogaugeError
 
 LARGEST_BYTES = 256 << 20
-"""No result of either tool is larger; a log of every request may be, and is read line by line."""
+"""No result of either tool is larger."""
 LARGEST = 2**63 - 1
 _MARKS = ((b"\xef\xbb\xbf", "utf-8"), (b"\xff\xfe", "utf-16-le"), (b"\xfe\xff", "utf-16-be"))
 """Byte order marks: PowerShell writes UTF-16 by default."""

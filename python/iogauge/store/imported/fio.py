@@ -208,9 +208,9 @@ def _row(entry: Json, *, section: int, source: str, warnings: list[str]) -> Impo
             short=whole(given.get("short_ios", 0), source=source, what=f"{where}: short_ios"),
             latencies=dict(_latencies(given, where=where, source=source, warnings=warnings)),
         )
-    total = entry.get("total_err")
-    if total:
-        warnings.append(f"{name}: {total} I/Os failed")
+    for key, said in (("total_err", "I/Os failed"), ("error", "is the error that it ended with")):
+        if found := whole(entry.get(key, 0), source=source, what=f"{name}: {key}"):
+            warnings.append(f"{name}: {found} {said}")
     return ImportedRow(
         name=name,
         duration_s=runtime_ms / 1000,

@@ -23,7 +23,7 @@ from pathlib import Path
 
 from iogauge.errors import IogaugeError
 from iogauge.schema import Direction, Interval, Kind, Tally
-from iogauge.store.imported.document import damaged, read_text
+from iogauge.store.imported.document import damaged
 from iogauge.store.imported.histograms import BUCKETS, encoded, fio_middle
 
 DDIRS = (Direction.READ, Direction.WRITE, Direction.TRIM)
@@ -198,16 +198,24 @@ def _add_requests(course: _Course, path: Path, options: dict[str, str], name: st
 
 
 def _lines(log: Path) -> Iterator[list[int]]:
-    for line in read_text(log).splitlines():
-        if not line.strip():
-            continue
-        try:
-            numbers = [int(part) for part in line.split(",")]
-        except ValueError:
-            raise damaged(str(log), f"{line[:60]!r} is not a line of a log") from None
-        if not all(0 <= each < 2**62 for each in numbers):
-            raise damaged(str(log), f"{line[:60]!r} is not a line of a log")
-        yield numbers
+    """Yield the numbers of each line. A log of every request may be long: it is read line by line."""
+    try:
+        with log.open(encoding="utf-8", errors="replace") as file:
+            for line in file:
+                if line.strip():
+                    yield _numbers(line, log)
+    except OSError as error:
+        raise IogaugeError(f"{log}: {error.strerror}", hint="check the file, or move it elsewhere") from None
+
+
+def _numbers(line: str, log: Path) -> list[int]:
+    try:
+        numbers = [int(part) for part in line.split(",")]
+    except ValueError:
+        numbers = [-1]
+    if not all(0 <= each < 2**62 for each in numbers):
+        raise damaged(str(log), f"{line[:60].strip()!r} is not a line of a log")
+    return numbers
 
 
 def _three(numbers: list[int], log: Path) -> tuple[int, int, int]:

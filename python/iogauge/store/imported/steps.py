@@ -72,7 +72,6 @@ class ImportedFigures:
     iops: float
     rate_Bps: float
     short: int = 0
-    errors: int | None = None
     latencies: dict[Kind, ImportedLatency] = field(default_factory=dict)
     """Lat counts from before a request is submitted, clat from after it. A kind that is missing was not measured."""
 
