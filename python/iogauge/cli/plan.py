@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from iogauge.cli import process, status, streams
-from iogauge.cli.review import Pace, anchored, size_asked, suites_asked, time_asked, usual_targets
+from iogauge.cli.review import Pace, State, anchored, size_asked, suites_asked, time_asked, usual_targets
 
 if TYPE_CHECKING:
     from iogauge import schema
@@ -48,6 +48,9 @@ def plan(
     pace: Annotated[
         Pace, typer.Option("--pace", help="Seconds a step, longer, or as published.")
     ] = Pace.QUICK,
+    state: Annotated[
+        State, typer.Option("--state", help="What comes before everything, as for 'iogauge review'.")
+    ] = State.AS_IS,
     repeats: Annotated[int, typer.Option("--repeats", metavar="NUMBER", min=1, max=1000)] = 1,
     size: Annotated[
         str | None, typer.Option("--size", metavar="BYTES", help="How much of the target to use.")
@@ -82,6 +85,7 @@ def plan(
         targets or usual_targets(suites),
         suites,
         pace=pace.value,
+        state=state.value,
         repeats=repeats,
         seed=seed,
         size_bytes=size_asked(size),
@@ -104,6 +108,7 @@ def _manifest(
     suites: Sequence[Suite],
     *,
     pace: schema.Pace,
+    state: schema.State,
     repeats: int,
     seed: int,
     size_bytes: int | None,
@@ -119,6 +124,7 @@ def _manifest(
         suites,
         facts,
         pace=pace,
+        state=state,
         repeats=repeats,
         seed=seed,
         size_bytes=size_bytes,
@@ -210,6 +216,7 @@ def _writes(step: StepCost) -> str:
 def _as_json(made: Manifest, cost: ReviewCost) -> dict[str, Any]:
     return {
         "pace": made.pace,
+        "state": made.state,
         "repeats": made.repeats,
         "seed": made.seed,
         "targets": [target.model_dump(mode="json") for target in made.targets],
