@@ -27,7 +27,7 @@ def rate_estimate(value: float, per_interval: Sequence[float], *, count: int) ->
 
     >>> steady = rate_estimate(100.0, [99.0, 101.0] * 10, count=2000)
     >>> round(steady.low, 1), round(steady.high, 1)
-    (99.7, 100.3)
+    (99.8, 100.2)
     >>> rate_estimate(100.0, [99.0, 101.0], count=200).low is None
     True
     """
