@@ -141,6 +141,15 @@ def test_too_few_blocks_for_so_many_steps_say_how_many_it_takes() -> None:
     assert "paired in their order" in basis(found)
 
 
+def test_more_repeats_on_one_side_are_not_taken_and_that_is_said() -> None:
+    found = sides(repeated((1, 2), 1.0, blocks=8), repeated((1, 2), 2.0, blocks=6))
+    assert found.blocks == 6
+    assert "A has 8 of each step and B 6, and the first are taken" in basis(found)
+    alone = sides(repeated((1,), 1.0, blocks=1), repeated((1,), 2.0, blocks=6))
+    assert alone.blocks == 1
+    assert "A has 1 of each step and B 6" in basis(alone)
+
+
 def test_what_is_alike_is_said_to_be_alike() -> None:
     found = sides(repeated((1, 2), 1.0, blocks=8), repeated((1, 2), 1.0, blocks=8, noise=0.01))
     assert findings(found) == ("IOPS does not differ by more than 5 % at any of 2 steps",)

@@ -50,6 +50,8 @@ def basis(found: SuiteCompared) -> str:
             f"{found.blocks} repeats of two reviews, paired in their order: what changed between the two times of "
             "measuring is part of every difference"
         )
+    if found.before.repeats != found.after.repeats:
+        how += f"; A has {found.before.repeats} of each step and B {found.after.repeats}, and the first are taken"
     more = (
         f"; {words.counted(found.left_out, 'step')} met nothing on the other side" if found.left_out else ""
     )
