@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from iogauge.errors import IogaugeError
-from iogauge.store.durable import explained
 from iogauge.store.review import MANIFEST, Review
 from iogauge.store.told import Told, read_told
 
@@ -36,8 +35,12 @@ def find_reviews(directory: Path, *, depth: int = DEPTH) -> Iterator[Found]:
 
     Raises IogaugeError where ``directory`` itself cannot be read; those below it that cannot be are passed over.
     """
-    with explained("read", directory):
+    try:
         names = sorted(os.scandir(directory), key=lambda entry: entry.name)
+    except OSError as error:
+        raise IogaugeError(
+            f"{directory}: cannot be listed: {error.strerror}", hint="name a directory that holds reviews"
+        ) from error
     if any(entry.name == MANIFEST for entry in names):
         yield _opened(directory)
         return
