@@ -71,6 +71,9 @@ SUITES: dict[str, Suite] = {
     )
 }
 
+IMPORTED = "imported"
+"""What another tool conducted: there is no suite to be had, and none is missed."""
+
 DEFAULT = ("spec", "queue-depth", "mixed", "reader-under-writers", "write-pressure")
 """What a review conducts where no suite is named."""
 
@@ -98,6 +101,8 @@ def suite_of(given: str) -> Suite:
 
 def suite_to_judge(plan: SuitePlan, *, warn: Callable[[str], None]) -> Suite:
     """Return the suite of a saved plan; where it cannot be had, one that judges by the plan, and ``warn`` hears why."""
+    if plan.suite == IMPORTED:
+        return PlainSuite()
     try:
         return suite_of(plan.suite)
     except IogaugeError as error:
