@@ -11,12 +11,15 @@ An incomplete review is reported as far as it got.
 
 from __future__ import annotations
 
+from collections.abc import Collection
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from iogauge.cli import process, streams
+from iogauge.cli.judge_by import JudgeBy, absolute
 
 if TYPE_CHECKING:
     from iogauge.schema import SuitePlan
@@ -33,13 +36,14 @@ def report(
     export: Annotated[
         Path | None, typer.Option("--export", metavar="DIRECTORY", help="Write SVG, PNG and CSV here too.")
     ] = None,
+    judge_by: JudgeBy = None,
 ) -> None:
     """Write the page, and the pictures if asked for; print the names of the files written, one a line."""
     from iogauge.report.export import write_charts
     from iogauge.report.html import Report
 
     process.begin()
-    made = Report.of(directories, findings=_findings)
+    made = Report.of(directories, findings=partial(_findings, absolute(judge_by)))
     for drive in made.drives:
         if drive.missing:
             steps = ", ".join(step.plan.id for step in drive.missing)
@@ -53,8 +57,8 @@ def report(
             streams.show(f"{path}\n")
 
 
-def _findings(review: Review, plan: SuitePlan) -> tuple[str, ...]:
+def _findings(trusted: Collection[str], review: Review, plan: SuitePlan) -> tuple[str, ...]:
     from iogauge.suites import suite_to_judge
 
-    suite = suite_to_judge(plan, warn=lambda text: streams.say(f"warning: {text}"))
+    suite = suite_to_judge(plan, warn=lambda text: streams.say(f"warning: {text}"), trusted=trusted)
     return suite.findings(suite.judge(review, plan))

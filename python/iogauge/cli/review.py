@@ -188,9 +188,9 @@ def _begun(
     from iogauge import run as runner
     from iogauge.machine.facts import machine_facts
     from iogauge.store import Review
-    from iogauge.store.ledger import state_of
     from iogauge.suites.begin import new_manifest
     from iogauge.target.layers import layers_of
+    from iogauge.target.ledger import state_of
 
     # It is the largest that any of the suites wants of a file.
     size_of_file = size_bytes or max(suite.FILE_BYTES[pace] for suite in suites)
@@ -305,7 +305,13 @@ def _show(saved: Review, conditions: Sequence[Condition], failed: Sequence[Faile
     from iogauge.report.surroundings import warnings
 
     manifest = saved.manifest
-    judged = review_shown.judged(saved, manifest.plans, warn=lambda text: streams.say(f"warning: {text}"))
+    judged = review_shown.judged(
+        saved,
+        manifest.plans,
+        warn=lambda text: streams.say(f"warning: {text}"),
+        # It was run to measure: whoever named it, or went on with it, wanted it.
+        trusted={plan.suite for plan in manifest.plans},
+    )
     violations = _violations(saved, conditions)
     quoted = shlex.quote(str(saved.path))
     if as_json:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -37,11 +37,20 @@ class Judged:
     findings: tuple[str, ...]
 
 
-def judged(review: Review, plans: Sequence[SuitePlan], *, warn: Callable[[str], None]) -> list[Judged]:
-    """Judge plans of a review by their suites; ``warn`` hears where one cannot be had."""
+def judged(
+    review: Review,
+    plans: Sequence[SuitePlan],
+    *,
+    warn: Callable[[str], None],
+    trusted: Collection[str],
+) -> list[Judged]:
+    """Judge plans of a review by their suites; ``warn`` hears where one cannot be had.
+
+    ``trusted``: Python files, by their absolute paths, that may be run.
+    """
     found = []
     for plan in plans:
-        suite = suite_to_judge(plan, warn=warn)
+        suite = suite_to_judge(plan, warn=warn, trusted=trusted)
         judgement = suite.judge(review, plan)
         found.append(Judged(judgement, suite.findings(judgement)))
     return found

@@ -7,13 +7,14 @@ It is what 'iogauge review' printed at its end, judged again by this version. Wi
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from iogauge.cli import process, status, streams
+from iogauge.cli.judge_by import JudgeBy, absolute
 from iogauge.errors import IogaugeError
 
 if TYPE_CHECKING:
@@ -30,6 +31,7 @@ def show(
         str | None,
         typer.Option("--step", metavar="ID", help="One step in full, by the id that --json shows."),
     ] = None,
+    judge_by: JudgeBy = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
 ) -> None:
     """Print what was found."""
@@ -38,21 +40,23 @@ def show(
     process.begin()
     saved = Review.open(review)
     if step is None:
-        _review(saved, _plans(saved, suite or ()), as_json=as_json)
+        _review(saved, _plans(saved, suite or ()), trusted=absolute(judge_by), as_json=as_json)
     elif suite:
         raise status.UsageError("--step names a step of whatever suite", hint="leave --suite out")
     else:
         _step(saved, step, as_json=as_json)
 
 
-def _review(saved: Review, plans: Sequence[SuitePlan], *, as_json: bool) -> None:
+def _review(saved: Review, plans: Sequence[SuitePlan], *, trusted: Collection[str], as_json: bool) -> None:
     from iogauge.cli import review_shown
     from iogauge.report.surroundings import warnings
     from iogauge.report.told import told_lines
     from iogauge.store.told import read_told
 
     told = read_told(saved.path)
-    judged = review_shown.judged(saved, plans, warn=lambda text: streams.say(f"warning: {text}"))
+    judged = review_shown.judged(
+        saved, plans, warn=lambda text: streams.say(f"warning: {text}"), trusted=trusted
+    )
     if as_json:
         shown = review_shown.as_json(judged, saved.manifest, path=str(saved.path), violations=())
         if told:
