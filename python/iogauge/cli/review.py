@@ -276,6 +276,7 @@ def _virtual(manifest: Manifest) -> bool:
 def _measure(saved: Review, *, destroy: Sequence[str]) -> tuple[Failed, ...]:
     """Run what is missing, with a display of how far it is."""
     from iogauge.cli.progress import Progress
+    from iogauge.machine.temperature import warmest_C
     from iogauge.run import execute, layered, purge
     from iogauge.suites import suite_of
     from iogauge.suites.conduct import Interrupted, conduct, remaining
@@ -288,7 +289,13 @@ def _measure(saved: Review, *, destroy: Sequence[str]) -> tuple[Failed, ...]:
             steps = remaining(saved)
             if not steps:
                 return ()
-            with Progress(title=title, steps=steps, virtual=_virtual(manifest)) as progress:
+            devices = [target.device for target in manifest.targets if target.device]
+            with Progress(
+                title=title,
+                steps=steps,
+                virtual=_virtual(manifest),
+                temperature_C=lambda: warmest_C(devices),
+            ) as progress:
                 run = layered(execute, manifest)
                 return conduct(saved, suite_of, execute=run, watcher=progress, destroy=destroy, purge=purge)
     except (Interrupted, KeyboardInterrupt):
