@@ -1,12 +1,15 @@
 """Means and quantiles with their 95 % intervals, and whether the sample supports them.
 
-Two intervals are made and the wider is shown. One takes every request as independent: for a quantile, the order
-statistics at binomial ranks, widened by their buckets; for a mean, the normal one. Latencies cluster, so the
-other resamples the run's one-second histograms in blocks, which keeps what neighbouring seconds have in common.
-Below ``FEWEST_BLOCKS`` intervals there is nothing to resample, and ``Estimate.dependence`` says that it is missing.
+Three intervals are made, and the widest bound of each side is shown. One takes every request as independent: for a
+quantile, the order statistics at binomial ranks, widened by their buckets; for a mean, the normal one. Latencies
+cluster, so the two others take the run's intervals (seconds, mostly) for what they have in common: the percentiles of
+a stationary bootstrap, and the long-run variance with its t distribution, which counts what the requests are worth.
+Below ``FEWEST_BLOCKS`` intervals neither can be had, and ``Estimate.dependence`` says that it is missing.
 
-Does not compare runs: repeats are the replicate there, not requests.
-Source: methods.md section 3.
+Does not compare runs: repeats are the replicate there, not requests (``repeats.py``).
+Source: for the clustered quantile E. Korn and B. Graubard, "Confidence intervals for proportions with small expected
+number of positive counts estimated from survey data" (Survey Methodology 24, 1998), and R. Woodruff, "Confidence
+intervals for medians and other position measures" (JASA 47, 1952); the rest as in ``dependence.py``.
 """
 
 from __future__ import annotations
@@ -18,17 +21,18 @@ from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import betainc, ndtri
+from scipy.special import betainc, betaincinv, ndtri, stdtrit
 
+from iogauge.stats.dependence import block_length, long_run, stationary_weights
 from iogauge.stats.histogram import Histogram, needed
 
 LEVEL = 0.95
 """Two-sided confidence of every interval."""
 
-FEWEST_BLOCKS = 10
-"""Intervals with samples that a block bootstrap needs to say anything."""
+TAIL = (1 - LEVEL) / 2
 
-RESAMPLES = 1000
+FEWEST_BLOCKS = 10
+"""Intervals with samples that are needed to say anything of dependence in time."""
 
 
 @dataclass(frozen=True)
@@ -47,6 +51,9 @@ class Estimate:
     needed: int
     count: int
     dependence: bool
+    log_error: float | None = None
+    """Standard error of the natural logarithm of ``value``; ``None`` where there is none. The interval is wider than
+    1.96 of it, since it is itself known from few intervals."""
 
 
 class Sample:
@@ -58,10 +65,11 @@ class Sample:
     def __init__(
         self, intervals: Sequence[Histogram], *, whole: Histogram | None = None, seed: int = 0
     ) -> None:
-        self.whole = Histogram.merge(intervals) if whole is None else whole
+        merged = Histogram.merge(intervals)
+        self.whole = merged if whole is None else whole
         filled = sum(1 for interval in intervals if interval.count)
         self.dependence = filled >= FEWEST_BLOCKS
-        self._resampled = _resample(intervals, seed=seed) if self.dependence else None
+        self._course = _Course(intervals, merged, seed) if self.dependence else None
 
     def mean(self) -> Estimate | None:
         """Return the mean; ``None`` where nothing completed. A single sample has no interval."""
@@ -71,26 +79,47 @@ class Sample:
         value = self.whole.mean
         if count < 2:
             return Estimate(value, None, None, False, 2, count, False)
-        half = float(ndtri((1 + LEVEL) / 2)) * self.whole.stddev / math.sqrt(count)
+        error = self.whole.stddev / math.sqrt(count)
+        half = -float(ndtri(TAIL)) * error
         low, high = value - half, value + half
-        if self._resampled is not None:
-            bottom, top = _middle(self._resampled.means())
-            low, high = min(low, bottom), max(high, top)
-        return Estimate(value, max(low, 0.0), high, True, 0, count, self.dependence)
+        if self._course is not None and value > 0:
+            clustered, degrees = self._course.mean_error()
+            # On the scale of logarithms: a run with few stalls has a low mean and a small variance, so the mean
+            # that it was drawn from lies farther above than below.
+            reach = -float(stdtrit(degrees, TAIL)) * clustered / value
+            bottom, top = self._course.mean_bounds()
+            low = min(low, bottom, value * math.exp(-reach))
+            high = max(high, top, value * math.exp(reach))
+            error = max(error, clustered)
+        return Estimate(
+            value, max(low, 0.0), high, True, 0, count, self.dependence, error / value if value else None
+        )
 
     def quantile(self, q: float) -> Estimate | None:
         """Return the ``q``-quantile, 0 < q < 1; ``None`` where nothing completed."""
         count = self.whole.count
         if not count:
             return None
+        value = self.whole.quantile(q)
         low, high = binomial_interval(self.whole, q)
-        if self._resampled is not None:
-            bottom, top = _middle(self._resampled.quantiles(q))
-            low = None if low is None else min(low, bottom)
-            high = None if high is None else max(high, top)
-        supported = self.whole.supports(q)
+        worth = float(count)
+        if self._course is not None:
+            error, degrees = self._course.share_error(value)
+            worth = _worth(count, q, error)
+            stretch = float(stdtrit(degrees, TAIL) / ndtri(TAIL))
+            bottom, top = _clustered_interval(self.whole, q, worth=_worth(count, q, error * stretch))
+            first, last = self._course.quantile_bounds(q, value)
+            low = None if low is None or bottom is None else min(low, bottom, first)
+            high = None if high is None or top is None else max(high, top, last)
         return Estimate(
-            float(self.whole.quantile(q)), low, high, supported, needed(q), count, self.dependence
+            float(value),
+            low,
+            high,
+            self.whole.supports(q),
+            needed(q),
+            count,
+            self.dependence,
+            _log_error(self.whole, q, worth=worth),
         )
 
 
@@ -106,9 +135,8 @@ def binomial_interval(histogram: Histogram, q: float) -> tuple[float | None, flo
     True
     """
     count = histogram.count
-    tail = (1 - LEVEL) / 2
-    below = binomial_rank(tail, count, q)
-    above = binomial_rank(1 - tail, count, q) + 1
+    below = binomial_rank(TAIL, count, q)
+    above = binomial_rank(1 - TAIL, count, q) + 1
     low = float(histogram.bounds(below)[0]) if below >= 1 else None
     high = float(histogram.bounds(above)[1]) if above <= count else None
     return low, high
@@ -132,51 +160,102 @@ def binomial_rank(level: float, count: int, q: float) -> int:
     return low
 
 
-@dataclass(frozen=True)
-class _Resampled:
-    """Histograms of resampled runs: ``counts`` is resamples x buckets, whole numbers in float64."""
+def _worth(count: int, q: float, error: float) -> float:
+    """Return how many independent requests know the share below the ``q``-quantile as well as ``error`` says."""
+    return min(q * (1 - q) / error**2, count) if error else count
 
-    values: NDArray[np.int64]
-    midpoints: NDArray[np.float64]
-    counts: NDArray[np.float64]
 
-    def means(self) -> NDArray[np.float64]:
-        means: NDArray[np.float64] = (self.counts @ self.midpoints) / self.counts.sum(axis=1)
-        return means
+def _clustered_interval(histogram: Histogram, q: float, *, worth: float) -> tuple[float | None, float | None]:
+    """Return the bounds of the ``q``-quantile where all requests are worth ``worth`` independent ones.
+
+    The exact binomial interval of the share beyond the quantile, for a number that need not be whole, and the ranks
+    of its ends. A side is open where less than one independent request would be expected beyond it.
+    """
+    count = histogram.count
+    beyond, within = worth * (1 - q), worth * q
+    low = high = None
+    if within >= 1:
+        most = float(betaincinv(beyond + 1, within, 1 - TAIL))
+        below = math.floor((1 - most) * count)
+        low = float(histogram.bounds(below)[0]) if below >= 1 else None
+    if beyond >= 1:
+        least = float(betaincinv(beyond, within + 1, TAIL))
+        high = float(histogram.bounds(math.floor((1 - least) * count) + 1)[1])
+    return low, high
+
+
+def _log_error(histogram: Histogram, q: float, *, worth: float) -> float | None:
+    """Return the standard error of the quantile's logarithm: half of what lies within one of its rank (Woodruff)."""
+    error = math.sqrt(q * (1 - q) / worth)
+    low, high = (
+        histogram.bounds(math.ceil(min(max(at, 0.0), 1.0) * histogram.count)) for at in (q - error, q + error)
+    )
+    return math.log(high[1] / low[0]) / 2 if low[0] > 0 else None
+
+
+class _Course:
+    """A run's intervals as a table, and what their order says."""
+
+    def __init__(self, intervals: Sequence[Histogram], merged: Histogram, seed: int) -> None:
+        self.values = merged.values
+        counts = np.zeros((len(self.values), len(intervals)))
+        for place, interval in enumerate(intervals):
+            counts[np.searchsorted(self.values, interval.values), place] = interval.counts
+        self.cumulative = np.cumsum(counts, axis=0, out=counts)
+        """Requests up to each bucket: buckets x intervals."""
+        self.counts = self.cumulative[-1]
+        self.sums = np.array([part.mean * part.count if part.count else 0.0 for part in intervals])
+        self.seed = seed
+
+    def mean_error(self) -> tuple[float, int]:
+        """Return the mean's standard error in nanoseconds, and its degrees of freedom."""
+        found = long_run(self._from_mean)
+        return found.error / float(self.counts.sum()), found.degrees
+
+    def mean_bounds(self) -> tuple[float, float]:
+        """Return the middle 95 % of resampled means."""
+        weights = self._weights(self._from_mean)
+        low, high = np.quantile((weights @ self.sums) / (weights @ self.counts), [TAIL, 1 - TAIL])
+        return float(low), float(high)
+
+    def share_error(self, value: int) -> tuple[float, int]:
+        """Return the standard error of the share of requests up to ``value``, and its degrees of freedom."""
+        found = long_run(self._from_share(value))
+        return found.error / float(self.counts.sum()), found.degrees
+
+    def quantile_bounds(self, q: float, value: int) -> tuple[float, float]:
+        """Return the middle 95 % of resampled ``q``-quantiles, of which ``value`` is the sample's own."""
+        weights = self._weights(self._from_share(value))
+        # Ranks are whole, and q times a count is not exact: the tolerance is between the two.
+        ranks = q * (weights @ self.counts) - 1e-6
+
+        def least(share: float) -> float:
+            """The least bucket that as many resamples have their quantile in or below, found by halving."""
+            low, high = 0, len(self.values) - 1
+            while low < high:
+                middle = (low + high) // 2
+                if np.mean(weights @ self.cumulative[middle] >= ranks) >= share:
+                    high = middle
+                else:
+                    low = middle + 1
+            return float(self.values[low])
+
+        return least(TAIL), least(1 - TAIL)
 
     @cached_property
-    def cumulative(self) -> NDArray[np.float64]:
-        return np.cumsum(self.counts, axis=1)
+    def _from_mean(self) -> NDArray[np.float64]:
+        """By how much each interval's sum differs from what the mean gives its requests."""
+        difference: NDArray[np.float64] = self.sums - self.sums.sum() / self.counts.sum() * self.counts
+        return difference
 
-    def quantiles(self, q: float) -> NDArray[np.float64]:
-        rank = np.maximum(np.ceil(np.round(q * self.cumulative[:, -1:], 9)), 1)
-        places = np.argmax(self.cumulative >= rank, axis=1)
-        quantiles: NDArray[np.float64] = self.values[places].astype(np.float64)
-        return quantiles
+    def _from_share(self, value: int) -> NDArray[np.float64]:
+        """By how much each interval's requests up to ``value`` differ from what the run's share gives it."""
+        up_to = self.cumulative[min(int(np.searchsorted(self.values, value)), len(self.values) - 1)]
+        difference: NDArray[np.float64] = up_to - up_to.sum() / self.counts.sum() * self.counts
+        return difference
 
-
-def _middle(resampled: NDArray[np.float64]) -> tuple[float, float]:
-    """Return the bounds of the middle 95 % of resampled figures."""
-    low, high = np.quantile(resampled, [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
-    return float(low), float(high)
-
-
-def _resample(intervals: Sequence[Histogram], *, seed: int) -> _Resampled:
-    """Return resampled runs: circular blocks of neighbouring intervals, drawn with replacement.
-
-    Blocks are as long as the cube root of the run, the usual order for a mean or a quantile of a short series.
-    """
-    whole = Histogram.merge(intervals)
-    table = np.zeros((len(intervals), len(whole.values)))
-    for row, interval in enumerate(intervals):
-        table[row, np.searchsorted(whole.values, interval.values)] = interval.counts
-    length = max(1, round(len(intervals) ** (1 / 3)))
-    blocks = math.ceil(len(intervals) / length)
-    random = np.random.default_rng(seed)
-    starts = random.integers(0, len(intervals), size=(RESAMPLES, blocks, 1))
-    drawn = ((starts + np.arange(length)) % len(intervals)).reshape(RESAMPLES, -1)[:, : len(intervals)]
-    weights = np.zeros((RESAMPLES, len(intervals)))
-    np.add.at(weights, (np.arange(RESAMPLES)[:, None], drawn), 1)
-    counts = weights @ table
-    filled = counts.sum(axis=1) > 0
-    return _Resampled(whole.values, whole.midpoints, counts[filled])
+    def _weights(self, series: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return how often resampled runs hold each interval, in blocks that suit ``series``."""
+        drawn = stationary_weights(len(series), round(block_length(series)), seed=self.seed)
+        filled: NDArray[np.float64] = drawn[drawn @ self.counts > 0]
+        return filled
