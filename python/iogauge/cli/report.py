@@ -20,6 +20,7 @@ from iogauge.cli import process, streams
 
 if TYPE_CHECKING:
     from iogauge.schema import SuitePlan
+    from iogauge.stats.shown import Shown
     from iogauge.store import Review
 
 
@@ -35,26 +36,34 @@ def report(
     ] = None,
 ) -> None:
     """Write the page, and the pictures if asked for; print the names of the files written, one a line."""
+    from iogauge.report import html
     from iogauge.report.export import write_charts
-    from iogauge.report.html import Report
+    from iogauge.report.sections import Report
 
     process.begin()
-    made = Report.of(directories, findings=_findings)
+    made = Report.of(directories, conclude=_conclude)
     for drive in made.drives:
         if drive.missing:
             steps = ", ".join(step.plan.id for step in drive.missing)
             streams.say(f"warning: {drive.path} is incomplete: no step {steps}")
             streams.say(f"hint: complete it: iogauge review --resume {drive.path}")
     page = output or (directories[0] / "report.html" if len(directories) == 1 else Path("report.html"))
-    made.write(page)
+    html.write(made, page)
     streams.show(f"{page}\n")
     if export is not None:
         for path in write_charts(made.charts, export):
             streams.show(f"{path}\n")
 
 
-def _findings(review: Review, plan: SuitePlan) -> tuple[str, ...]:
+def _conclude(review: Review, plan: SuitePlan) -> Shown:
+    from iogauge.stats.shown import Shown
     from iogauge.suites import suite_named
 
     suite = suite_named(plan.suite)
-    return suite.findings(suite.judge(review, plan))
+    judgement = suite.judge(review, plan)
+    return Shown(
+        findings=suite.findings(judgement),
+        tables=judgement.tables,
+        matrices=judgement.matrices,
+        convergences=judgement.convergences,
+    )

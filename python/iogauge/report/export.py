@@ -22,8 +22,14 @@ def svg(spec: Spec) -> str:
     return drawn
 
 
+def png(drawn: str, *, scale: float = PNG_SCALE) -> bytes:
+    """Return a drawn chart as pixels, ``scale`` for each of its points."""
+    pixels: bytes = vl_convert.svg_to_png(drawn, scale=scale)
+    return pixels
+
+
 def write_charts(charts: Iterable[Chart], directory: Path) -> list[Path]:
-    """Write each chart's pictures, one for each statistic it can show, and its data; return the files, in order.
+    """Write each chart's pictures, one for each choice that it offers, and its data; return the files, in order.
 
     Raises IogaugeError where the directory or a file cannot be written.
     """
@@ -44,9 +50,9 @@ def write_charts(charts: Iterable[Chart], directory: Path) -> list[Path]:
 
 
 def _files(chart: Chart) -> Iterator[tuple[str, bytes]]:
-    for statistic in chart.scales:
-        name = f"{chart.name}-{statistic}" if len(chart.scales) > 1 else chart.name
-        picture = svg(chart.spec(statistic))
+    for choice in chart.choices:
+        name = f"{chart.name}-{choice}" if len(chart.choices) > 1 else chart.name
+        picture = svg(chart.spec(choice))
         yield f"{name}.svg", picture.encode()
-        yield f"{name}.png", vl_convert.svg_to_png(picture, scale=PNG_SCALE)
+        yield f"{name}.png", png(picture)
     yield f"{chart.name}.csv", chart.table.csv().encode()

@@ -1,6 +1,7 @@
 """What a review shows, step by step: figures with their intervals, beside what was asked and what was achieved.
 
-The figures themselves are ``stats.figures``'s, the same that charts are drawn from. Nothing here knows a suite.
+The figures themselves are ``stats.figures``'s, the same that charts are drawn from. What a suite concludes from several
+steps together is plain data (``stats.shown``) that a terminal prints and a report draws. Nothing here knows a suite.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from dataclasses import dataclass
 from iogauge.schema import RunRecord, StepPlan, SuitePlan
 from iogauge.schema import Warning as Caution
 from iogauge.stats.figures import Ratio, StepFigures, ratio, step_figures
+from iogauge.stats.shown import Convergence, Matrix, ShownTable
 from iogauge.store import Review
 
 
@@ -35,6 +37,10 @@ class Judgement:
     plan: SuitePlan
     steps: tuple[StepJudgement, ...]
     missing: tuple[str, ...]
+    tables: tuple[ShownTable, ...] = ()
+    """What the suite concludes from several steps together, in the order in which it is read."""
+    matrices: tuple[Matrix, ...] = ()
+    convergences: tuple[Convergence, ...] = ()
 
     def by_series(self) -> dict[str, tuple[StepJudgement, ...]]:
         """Return the complete steps of each series, in the order of the plan."""

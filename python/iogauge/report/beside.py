@@ -1,0 +1,185 @@
+"""Published figures beside measured ones: what others measured under the same load.
+
+The same load means: random or in order, the same block size, the same share of reads, and as many threads and requests
+in flight. Where a specification names only a depth, it is the whole load's. Figures that stand for no load that can be
+run alone (ratios, relations between drives) have no place here, nor have those that are kept for context only.
+
+Does not judge how near the two are: another machine, another system and another drive's state are in between.
+Source: the evaluations that the rows of ``models/published_points.csv`` name.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from iogauge.models.published import Point, points
+from iogauge.report.html_reviews import Drive, Place
+from iogauge.report.html_text import Cell, cell, interval, latency
+from iogauge.schema import Job, Rw
+from iogauge.stats.figures import StepFigures
+from iogauge.stats.words import bandwidth, block, counted, figure
+
+_WORKLOADS = {"rand": True, "rand_mix": True, "rand_single_thread": True, "seq": False}
+"""Those that a single job makes, and whether it goes at random."""
+_RATES = {"MB/s": 1e6, "GB/s": 1e9}
+_RATE, _IOPS, _MEAN = "rate", "IOPS", "mean latency"
+_METRICS = {"iops": _IOPS, "throughput": _RATE, "throughput_saturation": _RATE, "lat_mean": _MEAN}
+_QUANTILE = re.compile(r"lat_p(\d+(?:\.\d+)?)")
+_ORDER = (_IOPS, _RATE, _MEAN)
+
+
+@dataclass(frozen=True)
+class Load:
+    """What one job asks of a drive, as published figures name it."""
+
+    random: bool
+    block_bytes: int
+    read_percent: float
+    threads: int
+    depth: int
+
+    @classmethod
+    def of(cls, place: Place) -> Load | None:
+        """Return the load of a step; ``None`` where it is not of one job and one block size, all of the time."""
+        record = next((run.record for run in place.runs if run.record is not None), None)
+        if record is None or len(record.jobs.jobs) != 1:
+            return None
+        job = record.jobs.jobs[0]
+        limited = any(job.rate_iops.model_dump().values()) or any(job.rate_Bps.model_dump().values())
+        sizes = {getattr(job.bs, direction.value) for direction in job.rw.directions}
+        share = _read_percent(job)
+        if limited or share is None or len(sizes) != 1:
+            return None
+        size = sizes.pop()
+        if size.minimum_bytes != size.maximum_bytes:
+            return None
+        return cls(job.rw.random, size.minimum_bytes, share, job.numjobs, job.iodepth)
+
+    def is_that_of(self, point: Point) -> bool:
+        """Return whether a published figure is of this load.
+
+        >>> from iogauge.models.published import points
+        >>> load = Load(random=True, block_bytes=4096, read_percent=100, threads=1, depth=1)
+        >>> {load.is_that_of(point) for point in points() if point.label == "rand 4 KiB read 1x1 lat_mean"}
+        {True}
+        """
+        if _WORKLOADS.get(point.workload) is not self.random or point.depth is None:
+            return False
+        in_flight = (
+            self.threads * self.depth == point.depth
+            if point.threads is None
+            else (self.threads, self.depth) == (point.threads, point.depth)
+        )
+        return in_flight and (point.block_bytes, point.read_percent) == (self.block_bytes, self.read_percent)
+
+    @property
+    def words(self) -> str:
+        """The load in a few words.
+
+        >>> Load(random=True, block_bytes=4096, read_percent=70, threads=4, depth=4).words
+        '4 KiB random, 70 % reads, 4 threads at depth 4'
+        """
+        way = {100.0: "reads", 0.0: "writes"}.get(self.read_percent, f"{self.read_percent:g} % reads")
+        order = "random" if self.random else "sequential"
+        return f"{block(self.block_bytes)} {order}, {way}, {counted(self.threads, 'thread')} at depth {self.depth}"
+
+
+@dataclass(frozen=True)
+class Published:
+    """One published drive's figure: of one machine, or of several from the least to the most."""
+
+    drive: str
+    text: str
+    sources: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Beside:
+    """One figure of one load: as measured, in the order of the drives, and as published."""
+
+    load: str
+    figure: str
+    measured: tuple[Cell, ...]
+    published: tuple[Published, ...]
+
+
+def beside(drives: Sequence[Drive]) -> tuple[Beside, ...]:
+    """Return the published figures of the loads that the steps of one suite are, load by load."""
+    found: dict[Load, dict[int, StepFigures]] = {}
+    for column, drive in enumerate(drives):
+        for place in drive.places:
+            load = Load.of(place)
+            if load is not None and place.figures is not None:
+                found.setdefault(load, {})[column] = place.figures
+    return tuple(row for load, figures in found.items() for row in _rows(load, figures, columns=len(drives)))
+
+
+def _rows(load: Load, figures: dict[int, StepFigures], *, columns: int) -> Iterator[Beside]:
+    published: dict[str, dict[str, list[Point]]] = {}
+    for point in points():
+        metric = _metric(point)
+        if metric and point.use != "context" and load.is_that_of(point):
+            published.setdefault(metric, {}).setdefault(point.drive, []).append(point)
+    for metric in sorted(published, key=lambda name: (*_ORDER, name).index(name)):
+        yield Beside(
+            load.words,
+            metric,
+            tuple(
+                _measured(figures[place], metric) if place in figures else Cell("–")
+                for place in range(columns)
+            ),
+            tuple(_published(drive, rows, metric) for drive, rows in published[metric].items()),
+        )
+
+
+def _metric(point: Point) -> str | None:
+    """Return what a figure is of, if it is of anything that a step has."""
+    if quantile := _QUANTILE.fullmatch(point.metric):
+        return f"p{quantile[1]} latency"
+    return _METRICS.get(point.metric)
+
+
+def _measured(figures: StepFigures, metric: str) -> Cell:
+    if metric == _IOPS:
+        return Cell(f"{figures.iops:,.0f}")
+    if metric == _RATE:
+        return Cell(bandwidth(figures.rate_Bps))
+    if metric == _MEAN:
+        return cell(figures.mean)
+    wanted = float(metric.split()[0][1:])
+    found = [each for q, each in figures.quantiles.items() if abs(100 * q - wanted) < 1e-9]
+    return cell(found[0]) if found else Cell("–", unsupported="not kept")
+
+
+def _published(drive: str, rows: Sequence[Point], metric: str) -> Published:
+    bounds = [bound for row in rows for bound in (row.span or (row.value, row.value))]
+    low, high = min(bounds), max(bounds)
+    relations = {row.relation for row in rows if row.relation and row.relation != "~"}
+    about = (
+        (f"{relations.pop()} " if len(relations) == 1 and len(rows) == 1 else "")
+        .replace("<=", "≤")
+        .replace(">=", "≥")
+    )
+    if metric == _IOPS:
+        text = f"{low:,.0f}" if low == high else f"{low:,.0f}–{high:,.0f}"
+    elif metric == _RATE:
+        scaled = [figure(bound * _RATES[rows[0].unit] / 1e6) for bound in (low, high)]
+        text = f"{'–'.join(dict.fromkeys(scaled))} MB/s"
+    else:
+        text = latency(low * 1e3) if low == high else interval(low * 1e3, high * 1e3)
+    hosts = len({row.host for row in rows})
+    sources = dict.fromkeys(re.sub(r"^S\d+ ", "", row.source) for row in rows)
+    return Published(drive, f"{about}{text}" + (f" on {hosts} hosts" if hosts > 1 else ""), tuple(sources))
+
+
+def _read_percent(job: Job) -> float | None:
+    return {
+        Rw.READ: 100,
+        Rw.RANDREAD: 100,
+        Rw.WRITE: 0,
+        Rw.RANDWRITE: 0,
+        Rw.READWRITE: job.rwmix_read_percent,
+        Rw.RANDRW: job.rwmix_read_percent,
+    }.get(job.rw)
