@@ -123,15 +123,16 @@ def _rows(load: Load, figures: dict[int, StepFigures], *, columns: int) -> Itera
         if metric and point.use != "context" and load.is_that_of(point):
             published.setdefault(metric, {}).setdefault(point.drive, []).append(point)
     for metric in sorted(published, key=lambda name: (*_ORDER, name).index(name)):
-        yield Beside(
-            load.words,
-            metric,
-            tuple(
-                _measured(figures[place], metric) if place in figures else Cell("–")
-                for place in range(columns)
-            ),
-            tuple(_published(drive, rows, metric) for drive, rows in published[metric].items()),
-        )
+        measured = [
+            _measured(figures[place], metric) if place in figures else None for place in range(columns)
+        ]
+        if any(measured):
+            yield Beside(
+                load.words,
+                metric,
+                tuple(found or Cell("–") for found in measured),
+                tuple(_published(drive, rows, metric) for drive, rows in published[metric].items()),
+            )
 
 
 def _metric(point: Point) -> str | None:
@@ -141,7 +142,8 @@ def _metric(point: Point) -> str | None:
     return _METRICS.get(point.metric)
 
 
-def _measured(figures: StepFigures, metric: str) -> Cell:
+def _measured(figures: StepFigures, metric: str) -> Cell | None:
+    """Return a figure of a step; ``None`` where steps have no such figure."""
     if metric == _IOPS:
         return Cell(f"{figures.iops:,.0f}")
     if metric == _RATE:
@@ -150,7 +152,7 @@ def _measured(figures: StepFigures, metric: str) -> Cell:
         return cell(figures.mean)
     wanted = float(metric.split()[0][1:])
     found = [each for q, each in figures.quantiles.items() if abs(100 * q - wanted) < 1e-9]
-    return cell(found[0]) if found else Cell("–", unsupported="not kept")
+    return cell(found[0]) if found else None
 
 
 def _published(drive: str, rows: Sequence[Point], metric: str) -> Published:
@@ -170,7 +172,8 @@ def _published(drive: str, rows: Sequence[Point], metric: str) -> Published:
     else:
         text = latency(low * 1e3) if low == high else interval(low * 1e3, high * 1e3)
     hosts = len({row.host for row in rows})
-    sources = dict.fromkeys(re.sub(r"^S\d+ ", "", row.source) for row in rows)
+    # A row's own mark goes before, and details of the host in brackets after, the name of its source.
+    sources = dict.fromkeys(re.sub(r"^S\d+ | \(.*", "", row.source) for row in rows)
     return Published(drive, f"{about}{text}" + (f" on {hosts} hosts" if hosts > 1 else ""), tuple(sources))
 
 

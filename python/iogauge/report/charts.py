@@ -49,7 +49,7 @@ class Chart:
     chosen: str = "Statistic"
     """What a choice is called."""
     dense: bool = False
-    """Whether it has so many marks that it is better kept as a picture of pixels."""
+    """Whether it has so many marks that a picture of it would be larger than its data."""
 
     @property
     def scales(self) -> dict[str, str]:

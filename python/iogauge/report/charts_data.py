@@ -45,16 +45,31 @@ Row = dict[str, Value]
 
 @dataclass(frozen=True)
 class Table:
-    """Rows of one shape: ``None`` for what is unknown, numbers with six significant digits."""
+    """Rows of one shape: ``None`` for what is unknown, numbers with few significant digits."""
 
     columns: tuple[str, ...]
     rows: tuple[tuple[Value, ...], ...]
 
     @classmethod
-    def of(cls, rows: Sequence[Row]) -> Table:
-        """Return the table of rows that all have the same columns in the same order."""
+    def of(cls, rows: Sequence[Row], *, digits: int = 6) -> Table:
+        """Return the table of rows that all have the same columns in the same order.
+
+        Numbers are kept to so many significant digits.
+        """
         columns = tuple(rows[0]) if rows else ()
-        return cls(columns, tuple(tuple(_rounded(value) for value in row.values()) for row in rows))
+        return cls(columns, tuple(tuple(_rounded(value, digits) for value in row.values()) for row in rows))
+
+    def packed(self) -> tuple[list[str], list[list[Value | list[int]]]]:
+        """Return every text once, and the rows with ``[place]`` among these texts instead of a text.
+
+        >>> Table(("drive", "us"), (("a", 1.5), ("b", 2), ("a", None))).packed()
+        (['a', 'b'], [[[0], 1.5], [[1], 2], [[0], None]])
+        """
+        texts = dict.fromkeys(value for row in self.rows for value in row if isinstance(value, str))
+        words: dict[str, list[int]] = {text: [place] for place, text in enumerate(texts)}
+        return list(words), [
+            [words[value] if isinstance(value, str) else value for value in row] for row in self.rows
+        ]
 
     def records(self) -> list[Row]:
         """Return the rows as Vega wants them: each value with its column's name."""
@@ -74,10 +89,10 @@ class Table:
         return text.getvalue()
 
 
-def _rounded(value: Value) -> Value:
+def _rounded(value: Value, digits: int) -> Value:
     if not isinstance(value, float):
         return value
-    value = float(f"{value:.6g}")
+    value = float(f"{value:.{digits}g}")
     return int(value) if value.is_integer() else value
 
 

@@ -68,18 +68,21 @@ def heat_table(drive: Drive) -> Table:
                     "low_us": us(10 ** (low / LEVELS)),
                     "high_us": us(10 ** ((low + joined) / LEVELS)),
                     "requests": count,
-                    "a_second": count / (end_s - start_s),
                 }
             )
-    return Table.of(rows)
+    return Table.of(rows, digits=5)
 
 
 def _spec(drive: Drive, table: Table) -> Spec:
     records = table.records()
     scale, ticks = log_axis([row[column] for row in records for column in ("low_us", "high_us")])
-    rates = [float(row["a_second"] or 0) for row in records]
+    rates = [
+        float(row["requests"] or 0) / (float(row["end_s"] or 0) - float(row["start_s"] or 0))
+        for row in records
+    ]
     cells = (
         alt.Chart(width=WIDTH, height=260)
+        .transform_calculate(a_second="datum.requests / (datum.end_s - datum.start_s)")
         .mark_rect(color=DRIVES[0], strokeWidth=0)
         .encode(
             x=alt.X(

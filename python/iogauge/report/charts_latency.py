@@ -40,7 +40,7 @@ def latency_axis(scale: str, *, axis: Callable[..., alt.Axis] = alt.Axis, **more
     ``axis`` makes the axis, of ``more`` and of what follows from the kind of scale.
     """
     ticks: dict[str, Any] = {"tickCount": 6}
-    latency_scale = alt.Scale(zero=True, nice=True)
+    latency_scale = alt.Scale(domain=alt.ExprRef("domain"), nice=True)
     if scale == "log":
         latency_scale = alt.Scale(type="log", domain=alt.ExprRef("domain"), nice=False)
         ticks = {"values": alt.ExprRef("ticks")}
@@ -59,9 +59,14 @@ def _choice(
     statistic: Statistic, table: Table, words: Callable[[Statistic, Sequence[Row]], dict[str, str]]
 ) -> Choice:
     shown = [row for row in table.records() if row["statistic"] == statistic.key and row["latency_us"]]
-    domain, ticks = log_ticks(row[name] for row in shown for name in ("latency_us", "low_us", "high_us"))
-    patched: Spec = patch(**words(statistic, shown), statistic=statistic.key, domain=domain, ticks=ticks)
-    return Choice(statistic.label, fitting(shown), {"linear": patched, "log": patched})
+    found = [float(row[name] or 0) for row in shown for name in ("latency_us", "low_us", "high_us")]
+    domain, ticks = log_ticks(found)
+    said = words(statistic, shown)
+    patches: dict[str, Spec] = {
+        "linear": patch(**said, statistic=statistic.key, domain=[0, max(found, default=1.0)]),
+        "log": patch(**said, statistic=statistic.key, domain=domain, ticks=ticks),
+    }
+    return Choice(statistic.label, fitting(shown), patches)
 
 
 def notes(drives: Sequence[Drive], shown: Sequence[Row]) -> list[str]:

@@ -77,7 +77,7 @@ def percentile_table(drives: Iterable[Drive], places: Sequence[str]) -> Table:
                 {"drive": drive.label, "choice": number[words], "step": words, **point}
                 for point in _points(figures.whole)
             ]
-    return Table.of(rows)
+    return Table.of(rows, digits=5)
 
 
 def _points(whole: Histogram) -> Iterator[Row]:
@@ -129,7 +129,7 @@ def _curves(labels: Sequence[str], judged: str) -> alt.LayerChart:
     )
     x = alt.X(
         "beyond:Q",
-        scale=alt.Scale(type="log", domain=alt.ExprRef("shares"), reverse=True, nice=False),
+        scale=alt.Scale(type="log", domain=alt.ExprRef("shares"), nice=False),
         axis=alt.Axis(
             title="Requests that were done by then",
             values=alt.ExprRef("nines"),

@@ -84,7 +84,8 @@ def _spec(drives: Sequence[Drive], scale: str, table: Table) -> Spec:
     latencies = latency_layer(
         _along(plan.axis.unit, places, _titled(drives), named), y, labels, rate="rate_MBps", joined=not named
     )
-    rates = _rates(_along(plan.axis.unit, places, "", named), labels, joined=not named)
+    most = max((float(row["rate_MBps"] or 0) for row in table.records()), default=0) or 1.0
+    rates = _rates(_along(plan.axis.unit, places, "", named), labels, most=most, joined=not named)
     return finished(
         alt.vconcat(
             rates.properties(width=WIDTH, height=_RATES),
@@ -135,11 +136,11 @@ def _along(unit: str, places: Sequence[float], title: str, named: Mapping[float,
     elif min(places) > 0 and max(places) > _DOUBLINGS * min(places):
         scale = alt.Scale(type="log", base=2, domain=[min(places), max(places)], nice=False, padding=12)
     else:
-        scale = alt.Scale(zero=False, nice=False, padding=12)
+        scale = alt.Scale(domain=[min(places), max(places)], nice=False, padding=12)
     return lambda column: alt.X(f"{column}:Q", axis=axis, scale=scale)
 
 
-def _rates(x: Position, labels: Sequence[str], *, joined: bool) -> alt.LayerChart:
+def _rates(x: Position, labels: Sequence[str], *, most: float, joined: bool) -> alt.LayerChart:
     """A line of rates for each drive, with a ring at its knee; points alone where places are not ``joined``."""
     legend = alt.Legend(title=None, symbolOpacity=1) if len(labels) > 1 else None
     color = alt.Color("drive:N", scale=by_drive(labels, DRIVES), legend=legend)
@@ -148,7 +149,7 @@ def _rates(x: Position, labels: Sequence[str], *, joined: bool) -> alt.LayerChar
         y=alt.Y(
             "rate_MBps:Q",
             axis=side("Rate, MB/s", tickCount=4, titleColor=INK, grid=True),
-            scale=alt.Scale(zero=True),
+            scale=alt.Scale(domain=[0, most], nice=True),
         ),
         color=color,
     )

@@ -1,4 +1,4 @@
-"""Charts as files, for scripts and papers: SVG, PNG and CSV, drawn without a browser by vl-convert."""
+"""Reports and charts as files. Charts, for scripts and papers, as SVG, PNG and CSV, drawn without a browser."""
 
 from __future__ import annotations
 
@@ -26,6 +26,19 @@ def png(drawn: str, *, scale: float = PNG_SCALE) -> bytes:
     """Return a drawn chart as pixels, ``scale`` for each of its points."""
     pixels: bytes = vl_convert.svg_to_png(drawn, scale=scale)
     return pixels
+
+
+def write_text(text: str, path: Path) -> None:
+    """Write a report to ``path``, replacing what is there.
+
+    Raises IogaugeError where that cannot be done.
+    """
+    try:
+        path.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise IogaugeError(
+            f"{path}: cannot write the report: {error.strerror}", hint="name another place with --output"
+        ) from error
 
 
 def write_charts(charts: Iterable[Chart], directory: Path) -> list[Path]:

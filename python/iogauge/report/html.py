@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import re
 import shlex
 from functools import cache
 from pathlib import Path
@@ -23,12 +24,11 @@ import jinja2
 import vl_convert
 from markupsafe import Markup
 
-from iogauge.errors import IogaugeError
 from iogauge.report import html_facts, html_steps
 from iogauge.report.charts import DATASET, Chart
 from iogauge.report.charts_data import STATISTICS
 from iogauge.report.charts_theme import config
-from iogauge.report.export import VEGA_LITE, png, svg
+from iogauge.report.export import VEGA_LITE, svg
 from iogauge.report.html_reviews import warnings
 from iogauge.report.sections import Report
 from iogauge.stats.quantiles import FEWEST_BLOCKS
@@ -39,19 +39,6 @@ FEW_ROWS = 16
 """A table of more steps is folded."""
 FEW_CHOICES = 6
 """More are offered in a list, not side by side."""
-
-
-def write(report: Report, path: Path) -> None:
-    """Write the page of a report to ``path``, replacing what is there.
-
-    Raises IogaugeError where that cannot be done.
-    """
-    try:
-        path.write_text(page(report), encoding="utf-8")
-    except OSError as error:
-        raise IogaugeError(
-            f"{path}: cannot write the report: {error.strerror}", hint="name another place with --output"
-        ) from error
 
 
 def page(report: Report) -> str:
@@ -87,21 +74,31 @@ def page(report: Report) -> str:
 
 
 def _drawn(chart: Chart) -> str:
-    """Return the chart as a picture: what is seen until the scripts have run, or without them."""
+    """Return the chart as a picture: what is seen until the scripts have run, or without them.
+
+    One of too many marks is left to the scripts.
+    """
+    if chart.dense:
+        return "<p>Drawn by this page's scripts.</p>"
     spec = chart.spec(next(iter(chart.choices)))
     # Every mark's own description would be most of the picture; the page draws it with them.
     spec = {**spec, "config": {**spec["config"], "aria": False}}
-    if not chart.dense:
-        return svg(spec)
-    pixels = base64.b64encode(png(svg(spec), scale=1.0)).decode()
-    return f'<img src="data:image/png;base64,{pixels}" alt="">'
+    return _slim(svg(spec))
+
+
+def _slim(drawn: str) -> str:
+    """Return a picture without what is not seen of it, and with tenths of a pixel."""
+    seen = re.sub(r'<path [^>]*(?:class="(?:back|fore)ground"|opacity="0")[^>]*/>', "", drawn)
+    return re.sub(r' (?:d|transform)="[^"]*"', lambda found: re.sub(r"(\.\d)\d+", r"\1", found[0]), seen)
 
 
 def _payload(chart: Chart) -> dict[str, Any]:
     """Return what the page's script draws a chart from and saves it with."""
+    words, values = chart.table.packed()
     return {
         "columns": chart.table.columns,
-        "values": chart.table.rows,
+        "words": words,
+        "values": values,
         "specs": chart.specs,
         "choices": {
             key: {"scale": choice.scale, "patches": choice.patches} for key, choice in chart.choices.items()

@@ -127,17 +127,20 @@ def _load(figures: StepFigures) -> str:
     return f"at {bandwidth(figures.pressure_Bps)} of writes" if figures.pressure_Bps else "without writes"
 
 
-def comparison(drives: Sequence[Drive]) -> str:
-    """Return how the slowest and the fastest drive compare at the hardest step that all of them completed."""
+def comparison(drives: Sequence[Drive]) -> tuple[str, ...]:
+    """Return how the slowest and the fastest drive compare, in sentences; none for one drive.
+
+    Under pressure that is at the hardest step that all of them completed, and at the highest rates otherwise.
+    """
     if not drives[0].along_pressure:
-        return _fastest(drives)
+        return tuple(_fastest(drives))
     measured = [
         {place.plan.at: place.figures for place in drive.places if place.figures is not None}
         for drive in drives
     ]
     common = set.intersection(*(set(steps) for steps in measured)) if measured else set()
     if len(drives) < 2 or not common:
-        return ""
+        return ()
     hardest = max(common)
     found = [
         (figures.mean, drive.label)
@@ -146,31 +149,27 @@ def comparison(drives: Sequence[Drive]) -> str:
     ]
     means = sorted(((mean, label) for mean, label in found if mean), key=lambda pair: pair[0].value)
     if len(means) < 2:
-        return ""
+        return ()
     (fast, quick), (slow, slowest) = means[0], means[-1]
     return (
         f"At {at(hardest)} {drives[0].plan.axis.unit} asked, the mean read of {slowest} took "
-        f"{times(ratio(slow, fast))} as long as that of {quick}: {latency(slow.value)} against {latency(fast.value)}."
+        f"{times(ratio(slow, fast))} as long as that of {quick}: {latency(slow.value)} against {latency(fast.value)}.",
     )
 
 
-def _fastest(drives: Sequence[Drive]) -> str:
-    """Return how the drives' highest rates compare, series by series."""
-    if len(drives) < 2:
-        return ""
+def _fastest(drives: Sequence[Drive]) -> Iterator[str]:
+    """Yield how the drives' highest rates compare, series by series."""
     most: dict[str, dict[str, float]] = {}
     for drive in drives:
         for place in drive.places:
             if place.figures is not None:
                 rates = most.setdefault(place.plan.series, {})
                 rates[drive.label] = max(place.figures.rate_Bps, rates.get(drive.label, 0.0))
-    sentences = []
     for series, rates in most.items():
         ordered = sorted(rates.items(), key=lambda pair: pair[1])
         (slowest, least), (quickest, highest) = ordered[0], ordered[-1]
         if len(ordered) > 1 and least > 0:
-            sentences.append(
+            yield (
                 f"{series + ': ' if series else ''}{quickest} reaches {bandwidth(highest)}, "
                 f"{factor(highest / least)} times what {slowest} does ({bandwidth(least)})."
             )
-    return " ".join(sentences)

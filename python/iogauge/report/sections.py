@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 
 from iogauge.report.beside import Beside, beside
@@ -35,19 +36,35 @@ def nothing(_review: Review, _plan: SuitePlan) -> Shown:
 
 @dataclass(frozen=True)
 class Part:
-    """What a section has of one drive."""
+    """What a section has of one drive. Charts are made when they are asked for: text has none."""
 
     drive: Drive
     shown: Shown
-    verdict: Verdict
-    concluded: tuple[Chart, ...]
-    """What the suite concludes from several steps together."""
-    over_time: tuple[Chart, ...]
+    number: int
+    """Of the drive in its section, from 1."""
+
+    @cached_property
+    def verdict(self) -> Verdict:
+        """What a reader should take away."""
+        return verdict(self.drive, self.shown.findings)
 
     @property
     def tables(self) -> tuple[ShownTable, ...]:
         """What the suite shows as tables, matrices too."""
         return (*self.shown.tables, *(matrix.table for matrix in self.shown.matrices))
+
+    @cached_property
+    def concluded(self) -> tuple[Chart, ...]:
+        """What the suite concludes from several steps together."""
+        return conclusion_charts(self.drive, self.shown, name=self.drive.slug)
+
+    @cached_property
+    def over_time(self) -> tuple[Chart, ...]:
+        """The run of the drive through its steps."""
+        suite = self.drive.plan.suite
+        heat = heat_chart(self.drive, name=f"{suite}-heat-{self.number}")
+        time = time_chart(self.drive, name=f"{suite}-over-time-{self.number}")
+        return (time, heat) if heat else (time,)
 
 
 @dataclass(frozen=True)
@@ -55,12 +72,6 @@ class Section:
     """One suite, on all that it tested."""
 
     parts: tuple[Part, ...]
-    along: tuple[Chart, ...]
-    """What the suite's axis does to the drives: one chart, or one for each series of its steps."""
-    percentiles: tuple[Chart, ...]
-    """One, or none where nothing completed."""
-    beside: tuple[Beside, ...]
-    """Published figures of the same loads."""
 
     @property
     def drives(self) -> tuple[Drive, ...]:
@@ -72,10 +83,32 @@ class Section:
         """The suite's plan for the first drive."""
         return self.parts[0].drive.plan
 
-    @property
-    def comparison(self) -> str:
-        """How the drives compare; empty for one."""
+    @cached_property
+    def comparison(self) -> tuple[str, ...]:
+        """How the drives compare; nothing for one."""
         return comparison(self.drives)
+
+    @cached_property
+    def beside(self) -> tuple[Beside, ...]:
+        """Published figures of the same loads."""
+        return beside(self.drives)
+
+    @cached_property
+    def along(self) -> tuple[Chart, ...]:
+        """What the suite's axis does to the drives: one chart, or one for each series of its steps."""
+        pressed = all(drive.along_pressure for drive in self.drives)
+        return (pressure_chart(self.drives),) if pressed else sweep_charts(self.drives)
+
+    @cached_property
+    def percentiles(self) -> tuple[Chart, ...]:
+        """One, or none where nothing completed."""
+        curves = percentile_chart(self.drives, name=f"{self.plan.suite}-percentiles")
+        return (curves,) if curves else ()
+
+    @property
+    def shared(self) -> tuple[Chart, ...]:
+        """The charts in which all drives are."""
+        return (*self.along, *self.percentiles)
 
     @property
     def charts(self) -> tuple[Chart, ...]:
@@ -83,15 +116,10 @@ class Section:
         own = (chart for part in self.parts for chart in (*part.concluded, *part.over_time))
         return (*self.shared, *own)
 
-    @property
-    def shared(self) -> tuple[Chart, ...]:
-        """Those in which all drives are."""
-        return (*self.along, *self.percentiles)
-
 
 @dataclass(frozen=True)
 class Report:
-    """Reviews and their charts, read from the store once: to be written as a page, as text, as pictures, or all."""
+    """Reviews, read from the store once: to be written as a page, as text, as pictures, or all."""
 
     sections: tuple[Section, ...]
 
@@ -135,26 +163,9 @@ class Report:
 
 
 def _section(drives: tuple[Drive, ...], conclude: Conclude) -> Section:
-    curves = percentile_chart(drives, name=f"{drives[0].plan.suite}-percentiles")
-    along = all(drive.along_pressure for drive in drives)
     return Section(
-        parts=tuple(
-            _part(drive, conclude(Review.open(drive.path), drive.plan), number)
+        tuple(
+            Part(drive, conclude(Review.open(drive.path), drive.plan), number)
             for number, drive in enumerate(drives, 1)
-        ),
-        along=(pressure_chart(drives),) if along else sweep_charts(drives),
-        percentiles=(curves,) if curves else (),
-        beside=beside(drives),
-    )
-
-
-def _part(drive: Drive, shown: Shown, number: int) -> Part:
-    suite = drive.plan.suite
-    heat = heat_chart(drive, name=f"{suite}-heat-{number}")
-    return Part(
-        drive,
-        shown,
-        verdict(drive, shown.findings),
-        conclusion_charts(drive, shown, name=f"{suite}-{number}"),
-        (time_chart(drive, name=f"{suite}-over-time-{number}"), *([heat] if heat else [])),
+        )
     )

@@ -5,6 +5,12 @@
   const QUIET = { ast: true, actions: false, renderer: "svg", defaultStyle: false };
   document.documentElement.classList.add("scripted");
 
+  // Texts are kept once, and rows have their places.
+  for (const chart of Object.values(page.charts)) {
+    chart.values = chart.values.map((row) =>
+      row.map((value) => (Array.isArray(value) ? chart.words[value[0]] : value)),
+    );
+  }
   const records = ({ columns, values }) =>
     values.map((row) => Object.fromEntries(columns.map((name, place) => [name, row[place]])));
 
