@@ -21,6 +21,8 @@ Spec = dict[str, Any]
 
 DATASET = "rows"
 """What every specification calls the table that it draws."""
+ONLY = "only"
+"""The one choice of a chart that offers none."""
 
 
 @dataclass(frozen=True)
@@ -74,7 +76,7 @@ class Chart:
 def single(name: str, table: Table, spec: Spec, patch: Spec, *, dense: bool = False) -> Chart:
     """Return a chart that offers nothing to choose."""
     title = patch["title"]["text"]
-    return Chart(name, title, table, {"log": spec}, {name: Choice(title, "log", {"log": patch})}, dense=dense)
+    return Chart(name, title, table, {"log": spec}, {ONLY: Choice(title, "log", {"log": patch})}, dense=dense)
 
 
 def patch(*, title: str, subtitle: str, description: str, **params: object) -> Spec:

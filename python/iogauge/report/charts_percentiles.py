@@ -83,14 +83,13 @@ def percentile_table(drives: Iterable[Drive], places: Sequence[str]) -> Table:
 def _points(whole: Histogram) -> Iterator[Row]:
     """Yield the curve of one sample, from the median on."""
     steps = range(math.floor(math.log10(whole.count) * _A_NINE) + 1)
-    shares = {0.5, 1 / whole.count, *(10 ** (-step / _A_NINE) for step in steps)}
-    for beyond in sorted({float(f"{share:.6g}") for share in shares if share <= 0.5}, reverse=True):
+    shares = {0.5, *(10 ** (-step / _A_NINE) for step in steps)}
+    places = sorted({share for share in shares if 1 / whole.count < share <= 0.5}, reverse=True)
+    for beyond in (*places, 1 / whole.count):
         yield {
             "beyond": beyond,
             "percentile": f"{100 * (1 - beyond):.10g} %",
-            "latency_us": us(
-                whole.max if beyond * whole.count <= 1 else whole.quantile(round(1 - beyond, 12))
-            ),
+            "latency_us": us(whole.quantile(round(1 - beyond, 12)) if beyond in shares else whole.max),
             "supported": beyond * whole.count >= EXCEEDANCES * (1 - 1e-9),
             "marked": any(math.isclose(beyond, named) for named in _MARKED),
         }

@@ -48,6 +48,8 @@ def _lines(report: Report) -> Iterator[str]:
     if any(row.cells and any(cell.unsupported for cell in row.cells) for row in _rows(report)):
         yield "○ Fewer than ten samples lie beyond this quantile: its sample does not support it."
         yield ""
+    yield "In brackets, 95 % intervals: of repeats where there are several, or else of the requests of one run."
+    yield ""
     for label, drives in report.tested.items():
         yield from _circumstances(label, drives)
     yield "**Measured again by**"
@@ -105,7 +107,8 @@ def _cells(row: StepRow) -> list[str]:
 
 
 def _cell(cell: Cell) -> str:
-    return ("○ " if cell.unsupported else "") + cell.text
+    shown = f"{cell.text} ({cell.interval})" if cell.interval else cell.text
+    return f"○ {shown}" if cell.unsupported else shown
 
 
 def _own(part: Part, *, several: bool) -> Iterator[str]:
