@@ -46,14 +46,14 @@ def figures(drive: Reviewed) -> list[StepFigures]:
 def test_a_place_is_its_runs_merged(drive: Reviewed) -> None:
     assert [len(place.runs) for place in drive.places] == [3, 3, 3]
     runs = figures(drive)
-    together = drive.places[-1].figures
+    pooled = drive.places[-1].figures
     assert pooled is not None
-    assert pooled.ios == sum(run.ios for run in runs) == together.whole.count
+    assert pooled.ios == sum(run.ios for run in runs) == pooled.whole.count
     assert pooled.iops == pytest.approx(math.prod(run.iops for run in runs) ** (1 / 3))
-    estimate = together.quantiles[0.99]
+    estimate = pooled.quantiles[0.99]
     assert estimate is not None
     # The quantile of all requests, not a mean of quantiles.
-    assert estimate.value == together.whole.quantile(0.99)
+    assert estimate.value == pooled.whole.quantile(0.99)
     assert estimate.low is not None
     assert estimate.high is not None
     assert estimate.low < estimate.value < estimate.high
@@ -78,13 +78,13 @@ def test_one_run_keeps_its_own_figures(drive: Reviewed) -> None:
 def test_what_a_single_run_cannot_support_three_may(tmp_path: Path) -> None:
     reviews.save(tmp_path / "r", Drive(seconds=2, reads_a_second=400), pressures_MBps=(0,), repeats=3)
     (place,) = load([tmp_path / "r"])[0].places
-    run, together = place.runs[0].figures, place.figures
+    run, pooled = place.runs[0].figures, place.figures
     assert run is not None
     assert pooled is not None
-    assert 500 < run.ios < 1000 < together.ios
+    assert 500 < run.ios < 1000 < pooled.ios
     assert run.quantiles[0.99] is not None
     assert pooled.quantiles[0.99] is not None
-    assert (run.quantiles[0.99].supported, together.quantiles[0.99].supported) == (False, True)
+    assert (run.quantiles[0.99].supported, pooled.quantiles[0.99].supported) == (False, True)
 
 
 def test_tables_have_a_row_for_all_runs_and_one_for_each(drive: Reviewed) -> None:

@@ -18,6 +18,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from iogauge import workload
+from iogauge.errors import IogaugeError
 from iogauge.models.published import Point, points
 from iogauge.report.figure_row import IOPS, MEAN, RATE, FigureRow, Place
 from iogauge.schema import Direction, Job, StepPlan, SuitePlan
@@ -73,7 +74,10 @@ def load_of(step: StepPlan, plan: SuitePlan) -> Load | None:
     That is: several jobs at once, a rate, block sizes that vary, requests that are not aligned, writes that are
     flushed, or one direction of several that is judged.
     """
-    jobs = workload.parse(step.job_file, source=step.id).jobs
+    try:
+        jobs = workload.parse(step.job_file, source=step.id).jobs
+    except IogaugeError:
+        return None  # of a review that says of itself what this iogauge cannot read
     if len(jobs) != 1 or jobs[0].name != plan.reader or step.direction is not None:
         return None
     job = jobs[0]
