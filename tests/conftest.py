@@ -1,7 +1,13 @@
-"""What all tests share: property tests that repeat, so that a red run is red again on the next machine."""
+"""What all tests share: property tests that repeat, so that a red run is red again on the next machine; a home.
+
+Ledgers go where $XDG_STATE_HOME says, in this process and in those that tests start, and never into the user's home.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
+import pytest
 from hypothesis import HealthCheck, settings
 
 # Derandomised: examples follow from the test's own source. Deadlines are off, since shared machines stall at will.
@@ -9,3 +15,10 @@ settings.register_profile(
     "iogauge", derandomize=True, deadline=None, suppress_health_check=[HealthCheck.too_slow], database=None
 )
 settings.load_profile("iogauge")
+
+
+@pytest.fixture(autouse=True, scope="session")
+def _state_home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("XDG_STATE_HOME", str(tmp_path_factory.mktemp("state")))
+        yield

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from bench.cases import block, memory, model, null, pressure, quantiles, rates, startup
+from bench.cases import block, coverage, memory, model, null, pressure, quantiles, rates, startup
 from bench.results import Finding
 from bench.settings import Settings
 
@@ -24,4 +24,8 @@ CASES: Mapping[str, Callable[[Settings], Finding]] = {
     "model": model.speed,
     "model-linear": model.linearity,
     "model-review": pressure.review,
+    "coverage": coverage.intervals,
 }
+
+WITHOUT_FIO = frozenset({"coverage"})
+"""Cases that have no peer to run."""

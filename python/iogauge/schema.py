@@ -22,6 +22,7 @@ T = TypeVar("T")
 
 NonNegative = Annotated[int, Field(ge=0)]
 Positive = Annotated[int, Field(gt=0)]
+Quantile = Annotated[float, Field(gt=0, lt=1)]
 Percent = Annotated[float, Field(ge=0, le=100)]
 Encoded = bytes
 """A histogram as stored. Named, since a field of ``Tally`` is called ``bytes``."""
@@ -786,6 +787,37 @@ class RunRecord(Model):
     """UTC, ISO 8601."""
 
 
+class LedgerEntry(Model):
+    """What one run wrote to one target, or that it was purged: a line of the target's ledger."""
+
+    what: Literal["run", "purge"]
+    at: str
+    """When it began, UTC, ISO 8601."""
+    source: str = ""
+    """The job file: its path, or the step of a review."""
+    capacity_bytes: Positive
+    """Size of the whole device or file."""
+    written_bytes: NonNegative = 0
+    random_bytes: NonNegative = 0
+    """Of these, by jobs whose offsets are drawn at random."""
+    block_bytes: NonNegative = 0
+    """Mean size of a write; 0: there was none."""
+
+
+class TargetState(Model):
+    """What iogauge did to a target before a review began, by its ledger. What others did is unknown."""
+
+    known_since: str
+    """The ledger's first entry, UTC, ISO 8601."""
+    purged_at: str | None
+    """The last purge of all of it; None: there is none in the ledger."""
+    written_bytes: NonNegative
+    """Since that purge or, without one, since it is known."""
+    random_bytes: NonNegative
+    last: LedgerEntry | None
+    """What wrote to it last; None: nothing did since then."""
+
+
 # --- Reviews -----------------------------------------------------------------------------------------------
 
 
@@ -815,8 +847,16 @@ class StepPlan(Model):
     """Which of the review's repeats it belongs to, from 0."""
     purge: bool = False
     """Whether all that its targets hold is given back to them first."""
+    interval_ns: Positive = 10**9
+    """How long each of its run's intervals is, where its jobs' log_avg_msec do not say."""
+    longer: Positive = 1
+    """How many times as long as its suite planned it, so that its sample supports a quantile that was asked for."""
+    follows: bool = False
+    """Whether it was planned after others were measured, and because of what they showed."""
     judged: bool = True
     """False where it only brings the drive into a state: its figures are no finding."""
+    direction: Direction | None = None
+    """Of the judged job's requests, only these count; None: all that its pattern issues."""
 
 
 class SuitePlan(Model):
@@ -829,11 +869,15 @@ class SuitePlan(Model):
     source: str
     targets: tuple[str, ...]
     """Paths of what its steps run on, as the review has them."""
+    beside: tuple[str, ...] = ()
+    """Paths of what some steps run on instead, to compare the targets with."""
     axis: Axis
     reader: str
     """Name of the job whose latency is judged."""
     judged: str = "read"
     """What one of its requests is called."""
+    kind: Kind = Kind.LAT
+    """Which latency of it is judged."""
     pressure: str | None
     """Name of the jobs that press."""
     steps: tuple[StepPlan, ...]
@@ -870,9 +914,14 @@ class Manifest(Model):
     repeats: Positive = 1
     """How often every suite is conducted on its targets."""
     state: State = "as-is"
+    until_supported: Quantile | None = None
+    """The quantile that steps are made longer for."""
     plans: tuple[SuitePlan, ...]
     """One for each suite and target, in the order in which they were asked for."""
     targets: tuple[TargetFacts, ...]
+    found: dict[str, TargetState] = {}
+    """In which state each target was when the review began, by its path; those of which nothing is known are left out.
+    """
     machine: MachineFacts
     ceiling: Ceiling | None
     versions: dict[str, str]

@@ -19,7 +19,7 @@ from iogauge.report.html_reviews import load
 from iogauge.report.html_steps import run_rows, step_rows, varied_rows
 from iogauge.report.sections import Report
 from iogauge.stats.figures import StepFigures
-from iogauge.stats.merged import merged
+from iogauge.stats.together import together
 from tests import reviews
 from tests.reviews import Drive
 
@@ -46,14 +46,14 @@ def figures(drive: Reviewed) -> list[StepFigures]:
 def test_a_place_is_its_runs_merged(drive: Reviewed) -> None:
     assert [len(place.runs) for place in drive.places] == [3, 3, 3]
     runs = figures(drive)
-    together = drive.places[-1].figures
-    assert together is not None
-    assert together.ios == sum(run.ios for run in runs) == together.whole.count
-    assert together.iops == pytest.approx(math.prod(run.iops for run in runs) ** (1 / 3))
-    estimate = together.quantiles[0.99]
+    merged = drive.places[-1].figures
+    assert merged is not None
+    assert merged.ios == sum(run.ios for run in runs) == merged.whole.count
+    assert merged.iops == pytest.approx(math.prod(run.iops for run in runs) ** (1 / 3))
+    estimate = merged.quantiles[0.99]
     assert estimate is not None
     # The quantile of all requests, not a mean of quantiles.
-    assert estimate.value == together.whole.quantile(0.99)
+    assert estimate.value == merged.whole.quantile(0.99)
     assert estimate.low is not None
     assert estimate.high is not None
     assert estimate.low < estimate.value < estimate.high
@@ -62,29 +62,29 @@ def test_a_place_is_its_runs_merged(drive: Reviewed) -> None:
 def test_a_merged_interval_is_that_of_the_runs_not_of_their_requests(drive: Reviewed) -> None:
     runs = figures(drive)
     means = [run.mean.value for run in runs if run.mean]
-    together = merged(runs).mean
-    assert together is not None
-    assert together.low is not None
+    mean = together(runs).mean
+    assert mean is not None
+    assert mean.low is not None
     # 4.303: the t distribution with two degrees of freedom.
     reach = math.exp(4.303 * np.std(np.log(means), ddof=1) / math.sqrt(3))
-    assert together.value / together.low == pytest.approx(reach, rel=1e-3)
+    assert mean.value / mean.low == pytest.approx(reach, rel=1e-3)
 
 
 def test_one_run_keeps_its_own_figures(drive: Reviewed) -> None:
     first = figures(drive)[0]
-    assert merged([first]) is first
+    assert together([first]) is first
 
 
 def test_what_a_single_run_cannot_support_three_may(tmp_path: Path) -> None:
     reviews.save(tmp_path / "r", Drive(seconds=2, reads_a_second=400), pressures_MBps=(0,), repeats=3)
     (place,) = load([tmp_path / "r"])[0].places
-    run, together = place.runs[0].figures, place.figures
+    run, merged = place.runs[0].figures, place.figures
     assert run is not None
-    assert together is not None
-    assert 500 < run.ios < 1000 < together.ios
+    assert merged is not None
+    assert 500 < run.ios < 1000 < merged.ios
     assert run.quantiles[0.99] is not None
-    assert together.quantiles[0.99] is not None
-    assert (run.quantiles[0.99].supported, together.quantiles[0.99].supported) == (False, True)
+    assert merged.quantiles[0.99] is not None
+    assert (run.quantiles[0.99].supported, merged.quantiles[0.99].supported) == (False, True)
 
 
 def test_tables_have_a_row_for_all_runs_and_one_for_each(drive: Reviewed) -> None:

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from iogauge.cli import main
-from iogauge.schema import Code, Interval, JobFile, RunRecord
+from iogauge.schema import Code, Interval, JobFile, Manifest, RunRecord
 from iogauge.schema import Warning as Caution
 from iogauge.store import Review
 from tests import builders, report_records
@@ -33,6 +33,15 @@ class Engine(ModuleType):
     def measure_ceiling(self) -> Any:
         """Measure nothing."""
         return builders.ceiling()
+
+    @staticmethod
+    def layered(execute: Callable[..., RunRecord], _: Manifest) -> Callable[..., RunRecord]:
+        """A target without layers."""
+        return execute
+
+    def purge(self, *_: Any, **__: Any) -> None:
+        """Never asked for."""
+        raise AssertionError
 
     def execute(
         self, job_file: JobFile, *, seed: int, on_interval: Callable[[Interval], None], **_: Any

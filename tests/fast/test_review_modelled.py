@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 import os
+import random
 import re
 import signal
 import subprocess
@@ -83,6 +85,55 @@ def test_a_killed_review_is_resumed_to_the_byte() -> None:
         process.send_signal(signal.SIGKILL)
     killed = Review.open(Path("killed"))
     assert 0 < len(killed.completed()) < len(killed.manifest.steps)
+    assert main(["review", "--resume", "killed"]) == 0
+    assert figures("killed") == figures("whole")
+
+
+def test_steps_are_made_longer_until_a_quantile_is_supported(capsys: pytest.CaptureFixture[str]) -> None:
+    assert (
+        main(["review", "model:p4800x", "--suite=mixed", "--runtime=20ms", "--seed=7", "--output=plain"]) == 0
+    )
+    asked = ["--suite=mixed", "--runtime=20ms", "--seed=7", "--until-supported=0.9999"]
+    assert main(["review", "model:p4800x", *asked, "--output=longer"]) == 0
+    plain, longer = Review.open(Path("plain")), Review.open(Path("longer"))
+    for short, step in zip(plain.manifest.steps, longer.manifest.steps, strict=True):
+        (before,), (after,) = (review.record(short.id).result.rows for review in (plain, longer))
+        ios = [sum(tally.ios for tally in row.tallies.values()) for row in (before, after)]
+        assert ios[0] < 100_000 <= ios[1] < 2 * 100_000
+        assert step.longer == math.ceil(1.1 * 100_000 / ios[0])
+    # One that cannot be reached is marked, and the step no more than 20 times as long.
+    assert main(["review", "model:p4800x", *asked[:-1], "--until-supported=0.99999999", "--output=far"]) == 0
+    assert {step.longer for step in Review.open(Path("far")).manifest.steps} == {20}
+    capsys.readouterr()
+    assert main(["review", "--resume", "far"]) == 0  # and no step once more
+    assert {step.longer for step in Review.open(Path("far")).manifest.steps} == {20}
+
+
+@pytest.mark.timeout(900)
+def test_the_default_set_killed_twenty_times_comes_to_the_same_bytes() -> None:
+    asked = ["review", "model:p4800x", "--runtime=20ms", "--repeats=2", "--seed=7"]
+    assert main([*asked, "--output=whole"]) == 0
+    begun, chance, kills = Path("killed/manifest.json"), random.Random(7), 0
+    began = time.monotonic()
+    subprocess.run(
+        [sys.executable, "-m", "iogauge", *asked, "--output=timed"], check=True, capture_output=True
+    )
+    whole_s = time.monotonic() - began
+    while kills < 20:
+        arguments = ["review", "--resume", "killed"] if begun.exists() else [*asked, "--output=killed"]
+        with subprocess.Popen(
+            [sys.executable, "-m", "iogauge", *arguments],
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        ) as process:
+            # An eighth of the whole at most, so that 20 of them rarely get to the end.
+            time.sleep(chance.uniform(0.5, max(whole_s / 8, 1.0)))
+            assert process.poll() in (None, 0)
+            if process.poll() == 0:
+                break
+            process.send_signal(signal.SIGKILL)
+        kills += 1
+    assert kills > 5
     assert main(["review", "--resume", "killed"]) == 0
     assert figures("killed") == figures("whole")
 

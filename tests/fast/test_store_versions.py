@@ -14,7 +14,7 @@ from iogauge import workload
 from iogauge.schema import SCHEMA_VERSION, Code
 from iogauge.schema import Warning as Caution
 from iogauge.store import Review, query
-from iogauge.suites import SUITES, suite_named
+from iogauge.suites import SUITES, suite_of
 from iogauge.suites.begin import new_manifest
 from iogauge.suites.conduct import conduct
 from tests import builders
@@ -51,7 +51,7 @@ def save_sample(path: Path) -> None:
             on_interval(interval)
         return record
 
-    conduct(review, suite_named, execute=execute, watcher=Quiet())
+    conduct(review, suite_of, execute=execute, watcher=Quiet())
 
 
 def check(path: Path, *, version: int) -> None:

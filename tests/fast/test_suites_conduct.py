@@ -27,7 +27,7 @@ from iogauge.schema import (
 )
 from iogauge.schema import Warning as Caution
 from iogauge.store import Review, tables
-from iogauge.suites import SUITES, suite_named
+from iogauge.suites import SUITES, suite_of
 from iogauge.suites.begin import check_same_target, differences, new_manifest
 from iogauge.suites.conduct import Failed, Interrupted, conduct, remaining
 from iogauge.suites.place import order
@@ -146,7 +146,7 @@ def begun(path: Path, **asked: Any) -> Review:
 def go(review: Review, runs: Runs, watching: Watching | None = None) -> tuple[Failed, ...]:
     """Conduct a review as the command does."""
     with review.lock():
-        return conduct(review, suite_named, execute=runs, watcher=watching or Watching())
+        return conduct(review, suite_of, execute=runs, watcher=watching or Watching())
 
 
 def contents(review: Review) -> dict[str, tuple[RunRecord, list[Interval]]]:
@@ -395,10 +395,10 @@ def grouped(path: Path) -> Review:
 def test_an_interrupted_state_group_starts_again(tmp_path: Path, bad: int, kept: list[str]) -> None:
     review = grouped(tmp_path / "r")
     with pytest.raises(Interrupted):
-        conduct(review, suite_named, execute=Runs(bad=bad, ends=stopped("interrupt")), watcher=Watching())
+        conduct(review, suite_of, execute=Runs(bad=bad, ends=stopped("interrupt")), watcher=Watching())
     again, runs, watching = Review.open(review.path), Runs(), Watching()
     assert remaining(again) == 6 - len(kept)
-    conduct(again, suite_named, execute=runs, watcher=watching)
+    conduct(again, suite_of, execute=runs, watcher=watching)
     assert len(runs.seeds) == 6 - len(kept)
     assert len(again.completed()) == 6
     assert len(watching.messages) == (bad % 3 != 0)
@@ -417,7 +417,7 @@ def test_warnings_that_all_steps_share_are_the_reviews(tmp_path: Path) -> None:
         first = False
         return record.model_copy(update={"warnings": warnings})
 
-    conduct(review, suite_named, execute=warned, watcher=Watching())
+    conduct(review, suite_of, execute=warned, watcher=Watching())
     assert Review.open(review.path).manifest.warnings == (shared,)
 
 

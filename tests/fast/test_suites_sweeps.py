@@ -43,8 +43,9 @@ def test_every_step_is_a_job_file_with_the_job_that_is_judged(suite: str, pace: 
     assert steps
     assert len({step.id for step in steps}) == len(steps)
     for step in steps:
-        assert plan.reader in jobs(step)
-        assert all(job.direct and job.time_based for job in jobs(step).values())
+        assert plan.reader in jobs(step) or not step.judged
+        # What only brings a drive into a state may end by its work.
+        assert all(job.direct and (job.runtime_ns or not step.judged) for job in jobs(step).values())
 
 
 def test_mixed_goes_from_reads_to_writes_with_sixteen_in_flight() -> None:

@@ -14,13 +14,16 @@ An incomplete review is reported as far as it got.
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from enum import StrEnum
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from iogauge.cli import process, streams
+from iogauge.cli.judge_by import JudgeBy, absolute
 
 if TYPE_CHECKING:
     from iogauge.schema import SuitePlan
@@ -48,6 +51,7 @@ def report(
     export: Annotated[
         Path | None, typer.Option("--export", metavar="DIRECTORY", help="Write SVG, PNG and CSV here too.")
     ] = None,
+    judge_by: JudgeBy = None,
 ) -> None:
     """Write the page, and the pictures if asked for; print the names of the files written, one a line."""
     from iogauge.report import html, markdown
@@ -55,7 +59,7 @@ def report(
     from iogauge.report.sections import Report
 
     process.begin()
-    made = Report.of(directories, conclude=_conclude)
+    made = Report.of(directories, conclude=partial(_conclude, absolute(judge_by)))
     for drive in made.drives:
         if drive.missing:
             steps = ", ".join(step.plan.id for step in drive.missing)
@@ -72,11 +76,11 @@ def report(
             streams.show(f"{path}\n")
 
 
-def _conclude(review: Review, plan: SuitePlan) -> Shown:
+def _conclude(trusted: Collection[str], review: Review, plan: SuitePlan) -> Shown:
     from iogauge.stats.shown import Shown
-    from iogauge.suites import suite_named
+    from iogauge.suites import suite_to_judge
 
-    suite = suite_named(plan.suite)
+    suite = suite_to_judge(plan, warn=lambda text: streams.say(f"warning: {text}"), trusted=trusted)
     judgement = suite.judge(review, plan)
     return Shown(
         findings=suite.findings(judgement),

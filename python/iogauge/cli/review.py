@@ -2,7 +2,8 @@
 
 TARGET is a block device or a file; a file that does not exist is made and filled with random data. model:NAME is a
 drive model, which takes no hardware and little time ('iogauge model list' shows which there are). Several are
-measured one after the other, and a report draws them together. Without --suite, the default set is conducted.
+measured one after the other, and a report draws them together. Without --suite, the default set is conducted; a suite
+of one's own is a Python file, or a TOML plan of steps. A saved review names that file, and judging it runs it again.
 With --pace quick each step takes seconds, and some steps are scaled to what the target takes, found by a short
 search; full is each procedure as it was published. --repeats conducts everything several times, each time in
 another order, so that it can be said how much a figure differs from run to run.
@@ -29,7 +30,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from iogauge.cli import process, status, streams
+from iogauge.cli import confirm, process, status, streams
 
 if TYPE_CHECKING:
     from iogauge import schema
@@ -48,21 +49,53 @@ class Pace(StrEnum):
     FULL = "full"
 
 
+class State(StrEnum):
+    """``--state``."""
+
+    AS_IS = "as-is"
+    FRESH = "fresh"
+    PRECONDITIONED = "preconditioned"
+
+
 def review(
     targets: Annotated[
         list[str] | None, typer.Argument(metavar="[TARGET...]", help="Block devices, files or model:NAME.")
     ] = None,
     suite: Annotated[
         list[str] | None,
-        typer.Option("--suite", metavar="NAME", help="A procedure ('iogauge plan' lists them); repeatable."),
+        typer.Option(
+            "--suite",
+            metavar="NAME",
+            help="A procedure ('iogauge plan' lists them), or a Python file with one, which is run; repeatable.",
+        ),
+    ] = None,
+    plan: Annotated[
+        list[str] | None,
+        typer.Option("--plan", metavar="FILE", help="A TOML file with steps of one's own; repeatable."),
     ] = None,
     pace: Annotated[
         Pace | None,
         typer.Option("--pace", help="Seconds a step, longer, or as it was published.", show_default="quick"),
     ] = None,
+    state: Annotated[
+        State | None,
+        typer.Option(
+            "--state",
+            help="Before everything: nothing, a purge, or a purge and writes until steady.",
+            show_default="as-is",
+        ),
+    ] = None,
     repeats: Annotated[
         int | None,
         typer.Option("--repeats", metavar="NUMBER", help="Conduct everything so often.", min=1, max=1000),
+    ] = None,
+    until_supported: Annotated[
+        float | None,
+        typer.Option(
+            "--until-supported",
+            metavar="QUANTILE",
+            help="Lengthen steps, at most 20 times, until this quantile is supported: 0.99999.",
+        ),
     ] = None,
     size: Annotated[
         str | None,
@@ -92,6 +125,9 @@ def review(
         list[str] | None,
         typer.Option("--fail-if", metavar="CONDITION", help="Exit with status 3 where this holds."),
     ] = None,
+    yes: Annotated[
+        bool, typer.Option("--yes", help="Do not ask, on a terminal, before much is written.")
+    ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
 ) -> None:
     """Conduct a review and print what it shows."""
@@ -104,29 +140,29 @@ def review(
     process.begin()
     conditions = [parse(each) for each in fail_if or ()]
     given = {
-        "TARGET": targets or None, "--suite": suite or None, "--pace": pace, "--repeats": repeats,
-        "--size": size, "--runtime": runtime, "--output": output, "--seed": seed,
+        "TARGET": targets or None, "--suite": suite or None, "--plan": plan or None, "--pace": pace, "--state": state,
+        "--repeats": repeats, "--until-supported": until_supported, "--size": size,
+        "--runtime": runtime, "--output": output, "--seed": seed,
     }  # fmt: skip
     if resume is not None:
         _refuse_beside_resume([name for name, value in given.items() if value is not None])
         saved = _resumed(resume, conditions, destroy=destroy or ())
-    elif not targets:
-        raise status.UsageError(
-            "name a TARGET, or a review to go on with",
-            hint="iogauge review /dev/nvme0n1, or --resume DIRECTORY",
-        )
     else:
+        suites = suites_asked((*(suite or ()), *(plan or ())))
         saved = _begun(
-            targets,
+            targets or usual_targets(suites),
             conditions,
-            suites=_suites(suite or ()),
+            suites=suites,
             pace="quick" if pace is None else pace.value,
+            state="as-is" if state is None else state.value,
             repeats=repeats or 1,
-            size_bytes=_size(size),
-            runtime_ns=_time(runtime),
+            until_supported=_quantile(until_supported),
+            size_bytes=size_asked(size),
+            runtime_ns=time_asked(runtime),
             output=output,
             destroy=destroy or (),
             seed=secrets.randbits(32) if seed is None else seed,
+            yes=yes,
         )
     failed = _measure(saved, destroy=destroy or ())
     _show(saved, conditions, failed, as_json=as_json)
@@ -138,35 +174,46 @@ def _begun(
     *,
     suites: Sequence[Suite],
     pace: schema.Pace,
+    state: schema.State,
     repeats: int,
+    until_supported: float | None,
     size_bytes: int | None,
     runtime_ns: int | None,
     output: Path | None,
     destroy: Sequence[str],
     seed: int,
+    yes: bool,
 ) -> Review:
     """Open the targets, which refuses what must not be written, and make the review's directory."""
     from iogauge import run as runner
     from iogauge.machine.facts import machine_facts
     from iogauge.store import Review
     from iogauge.suites.begin import new_manifest
+    from iogauge.target.layers import layers_of
+    from iogauge.target.ledger import state_of
 
     # It is the largest that any of the suites wants of a file.
     size_of_file = size_bytes or max(suite.FILE_BYTES[pace] for suite in suites)
-    facts = [_facts(path, size_bytes=size_of_file, destroy=destroy) for path in _anchored(targets)]
+    facts = [_facts(path, size_bytes=size_of_file, destroy=destroy) for path in anchored(targets)]
     manifest = new_manifest(
         suites,
         facts,
         pace=pace,
+        state=state,
         repeats=repeats,
+        until_supported=until_supported,
         seed=seed,
         size_bytes=size_bytes,
         runtime_ns=runtime_ns,
+        found={target.path: known for target in facts if (known := state_of(target))},
+        layers=layers_of,
         command=("iogauge", *sys.argv[1:]),
         machine=machine_facts(),
         ceiling=None if all(target.modelled for target in facts) else runner.measure_ceiling(),
     )
     _require(conditions, manifest)
+    if not yes:
+        confirm.before(manifest)
     first = facts[0]
     name = first.modelled.drive if first.modelled else Path(first.path).name
     directory = output or Path(f"iogauge-{name}-{datetime.now(UTC):%Y%m%dT%H%M%SZ}")
@@ -175,7 +222,7 @@ def _begun(
     return saved
 
 
-def _anchored(targets: Sequence[str]) -> list[str]:
+def anchored(targets: Sequence[str]) -> list[str]:
     """Return paths that mean the same from wherever the review is resumed.
 
     A symbolic link such as /dev/disk/by-id/... stays what the user chose.
@@ -229,8 +276,8 @@ def _virtual(manifest: Manifest) -> bool:
 def _measure(saved: Review, *, destroy: Sequence[str]) -> tuple[Failed, ...]:
     """Run what is missing, with a display of how far it is."""
     from iogauge.cli.progress import Progress
-    from iogauge.run import execute
-    from iogauge.suites import suite_named
+    from iogauge.run import execute, layered, purge
+    from iogauge.suites import suite_of
     from iogauge.suites.conduct import Interrupted, conduct, remaining
 
     manifest = saved.manifest
@@ -242,7 +289,8 @@ def _measure(saved: Review, *, destroy: Sequence[str]) -> tuple[Failed, ...]:
             if not steps:
                 return ()
             with Progress(title=title, steps=steps, virtual=_virtual(manifest)) as progress:
-                return conduct(saved, suite_named, execute=execute, watcher=progress, destroy=destroy)
+                run = layered(execute, manifest)
+                return conduct(saved, suite_of, execute=run, watcher=progress, destroy=destroy, purge=purge)
     except (Interrupted, KeyboardInterrupt):
         steps = len(saved.manifest.steps)
         unknown = any(plan.search and not plan.steps for plan in saved.manifest.plans)
@@ -255,14 +303,15 @@ def _show(saved: Review, conditions: Sequence[Condition], failed: Sequence[Faile
     """Print what was found, and choose the exit status by the conditions."""
     from iogauge.cli import review_shown
     from iogauge.report.surroundings import warnings
-    from iogauge.suites import suite_named
 
     manifest = saved.manifest
-    judged = []
-    for plan in manifest.plans:
-        suite = suite_named(plan.suite)
-        judgement = suite.judge(saved, plan)
-        judged.append(review_shown.Judged(judgement, suite.findings(judgement)))
+    judged = review_shown.judged(
+        saved,
+        manifest.plans,
+        warn=lambda text: streams.say(f"warning: {text}"),
+        # It was run to measure: whoever named it, or went on with it, wanted it.
+        trusted={plan.suite for plan in manifest.plans},
+    )
     violations = _violations(saved, conditions)
     quoted = shlex.quote(str(saved.path))
     if as_json:
@@ -310,17 +359,32 @@ def _require(conditions: Sequence[Condition], manifest: Manifest) -> None:
             condition.require(files[-1])
 
 
-def _suites(names: Sequence[str]) -> list[Suite]:
-    """Return the suites of the names given, or the default set."""
-    from iogauge.suites import DEFAULT, SUITES
+def suites_asked(names: Sequence[str]) -> list[Suite]:
+    """Return the suites of the names and paths given, or the default set."""
+    from iogauge.suites import DEFAULT, SUITES, suite_of
 
     wanted = dict.fromkeys(names or DEFAULT)
-    if unknown := [name for name in wanted if name not in SUITES]:
+    if unknown := [name for name in wanted if name not in SUITES and not name.endswith((".py", ".toml"))]:
         raise status.UsageError(f"there is no suite {unknown[0]!r}", hint=f"suites: {', '.join(SUITES)}")
-    return [SUITES[name] for name in wanted]
+    suites = [suite_of(name) for name in wanted]
+    if twice := [name for name, count in Counter(suite.NAME for suite in suites).items() if count > 1]:
+        raise status.UsageError(f"two suites are named {twice[0]!r}", hint="give one of them another name")
+    return suites
 
 
-def _size(text: str | None) -> int | None:
+def usual_targets(suites: Sequence[Suite]) -> list[str]:
+    """Return what the suites themselves name, where the command names no target."""
+    found = list(dict.fromkeys(target for suite in suites for target in suite.targets))
+    if not found:
+        raise status.UsageError(
+            "name a TARGET, or a review to go on with",
+            hint="iogauge review /dev/nvme0n1, or --resume DIRECTORY",
+        )
+    return found
+
+
+def size_asked(text: str | None) -> int | None:
+    """Read ``--size``, bytes; None: not given."""
     from iogauge.workload.numbers import integer
     from iogauge.workload.problem import BadValue
 
@@ -332,7 +396,8 @@ def _size(text: str | None) -> int | None:
         raise status.UsageError(f"--size {text}: {error}", hint=error.hint) from None
 
 
-def _time(text: str | None) -> int | None:
+def time_asked(text: str | None) -> int | None:
+    """Read ``--runtime``, nanoseconds; None: not given."""
     from iogauge.workload.numbers import LARGEST, SECOND, duration_ns, in_range
     from iogauge.workload.problem import BadValue
 
@@ -342,6 +407,15 @@ def _time(text: str | None) -> int | None:
         return in_range(duration_ns(text, default_unit_ns=SECOND), minimum=1, maximum=LARGEST, unit="ns")
     except BadValue as error:
         raise status.UsageError(f"--runtime {text}: {error}", hint=error.hint) from None
+
+
+def _quantile(value: float | None) -> float | None:
+    if value is not None and not 0 < value < 1:
+        raise status.UsageError(
+            f"--until-supported {value:g}: a quantile is a fraction, above 0 and below 1",
+            hint="for the 99.999th percentile: --until-supported 0.99999",
+        )
+    return value
 
 
 def _refuse_beside_resume(named: Sequence[str]) -> None:

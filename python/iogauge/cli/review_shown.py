@@ -1,24 +1,28 @@
 """A review's judgement as a table for people and as JSON for programs.
 
 Both say the same: quantiles that the sample does not support are marked in the one and ``supported: false`` in the
-other. Shapes text and data; ``review.py`` prints them.
+other. Shapes text and data; ``review.py`` and ``show.py`` print them.
 """
 
 from __future__ import annotations
 
+import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from dataclasses import asdict, dataclass
 from typing import Any
 
 from iogauge.report.fail_if import Violation
 from iogauge.report.grid import WIDTH, aligned
+from iogauge.report.surroundings import state_text
 from iogauge.schema import Code, Manifest, SuitePlan
 from iogauge.schema import Warning as Caution
 from iogauge.stats import words
 from iogauge.stats.figures import Ratio
 from iogauge.stats.quantiles import FEWEST_BLOCKS, Estimate
-from iogauge.suites import Judgement, StepJudgement
+from iogauge.stats.together import variations
+from iogauge.store import Review
+from iogauge.suites import Judgement, StepJudgement, suite_to_judge
 from iogauge.suites.conduct import Failed, place_of
 
 SHOWN = (0.5, 0.99, 0.999, 0.9999)
@@ -33,10 +37,29 @@ class Judged:
     findings: tuple[str, ...]
 
 
+def judged(
+    review: Review,
+    plans: Sequence[SuitePlan],
+    *,
+    warn: Callable[[str], None],
+    trusted: Collection[str],
+) -> list[Judged]:
+    """Judge plans of a review by their suites; ``warn`` hears where one cannot be had.
+
+    ``trusted``: Python files, by their absolute paths, that may be run.
+    """
+    found = []
+    for plan in plans:
+        suite = suite_to_judge(plan, warn=warn, trusted=trusted)
+        judgement = suite.judge(review, plan)
+        found.append(Judged(judgement, suite.findings(judgement)))
+    return found
+
+
 def tables(judged: Sequence[Judged], manifest: Manifest) -> str:
     """Return the steps of every plan and what they show as lines of text, ending with a newline."""
     lines = [line for each in judged for line in [*_table(each, manifest), ""]]
-    if any(not estimate.supported for each in _steps(judged) for estimate in _shown(each)):
+    if any(re.search(r"~ \d", line) for line in lines):
         lines.append("~ fewer than ten samples lie beyond this quantile: run longer (--runtime, --pace full)")
     if any("(95 %:" in line for line in lines) and any(
         step.figures.mean and not step.figures.mean.dependence for step in _steps(judged)
@@ -45,6 +68,9 @@ def tables(judged: Sequence[Judged], manifest: Manifest) -> str:
             f"intervals take requests as independent where steps have fewer than {FEWEST_BLOCKS} intervals of time: "
             "true ranges are wider there"
         )
+    for target in manifest.targets:
+        if not target.modelled:
+            lines.append(f"{target.path} before: {state_text(manifest.found.get(target.path), target)}")
     if manifest.ceiling is not None:
         lines.append(
             f"the generator alone: {manifest.ceiling.iops:,.0f} IOPS a worker, "
@@ -56,14 +82,21 @@ def tables(judged: Sequence[Judged], manifest: Manifest) -> str:
 def _table(judged: Judged, manifest: Manifest) -> Iterator[str]:
     """Yield the lines of one plan."""
     judgement, plan = judged.judgement, judged.judgement.plan
-    planned = words.counted(len(judgement.steps) + len(judgement.missing), "step")
-    title = f"{plan.title} ({manifest.pace}): {', '.join(plan.targets)}, {len(judgement.steps)} of {planned}"
+    run = sum(len(step.runs) for step in judgement.steps)
+    planned = run + len(judgement.missing)
+    # What prepares a drive can have nothing to show.
+    done = f", {run} of {words.counted(planned, 'step')}" if planned else ""
+    title = f"{plan.title} ({manifest.pace}): {', '.join(plan.targets)}{done}"
     yield title
     yield "-" * min(len(title), WIDTH)
     for series, steps in judgement.by_series().items():
         if series:
             yield f"{series}:"
         yield from aligned([_head(plan), *(_cells(step, plan) for step in steps)], left=0)
+    for table in (*judgement.tables, *(matrix.table for matrix in judgement.matrices)):
+        yield f"{table.title}:"
+        yield from aligned([table.head, *table.rows], left=1)
+    yield from _variation(judgement)
     growth = judgement.growth if plan.pressure else None
     if growth is not None:
         grown = words.times(growth.value, growth.low, growth.high)
@@ -72,6 +105,22 @@ def _table(judged: Judged, manifest: Manifest) -> Iterator[str]:
     yield from (f"note: {note}" for note in plan.notes)
     if judgement.missing:
         yield f"missing: {', '.join(judgement.missing)}"
+
+
+def _variation(judgement: Judgement) -> Iterator[str]:
+    """Yield how much each figure differed from run to run, at the place where it did most."""
+    worst: dict[str, tuple[float, str]] = {}
+    for step in judgement.steps:
+        for name, each in variations(step.runs).items():
+            worst[name] = max(
+                worst.get(name, (0.0, "")), (each.coefficient, place_of(judgement.plan, step.plan))
+            )
+    if worst:
+        runs = max(len(step.runs) for step in judgement.steps)
+        shown = ", ".join(
+            f"{name} {words.percent(value)} ({place})" for name, (value, place) in worst.items()
+        )
+        yield f"from run to run, of {runs}, at most (coefficient of variation): {shown}"
 
 
 def _steps(judged: Sequence[Judged]) -> list[StepJudgement]:
@@ -96,6 +145,7 @@ def as_json(
         "state": manifest.state,
         "seed": manifest.seed,
         "targets": [target.model_dump(mode="json") for target in manifest.targets],
+        "found": {path: state.model_dump(mode="json") for path, state in manifest.found.items()},
         "machine": manifest.machine.model_dump(mode="json"),
         "plans": [_plan(each) for each in judged],
         "warnings": [warning.model_dump(mode="json") for warning in manifest.warnings],
@@ -114,10 +164,14 @@ def _plan(judged: Judged) -> dict[str, Any]:
         "suite": plan.suite,
         "targets": list(plan.targets),
         "axis": plan.axis.model_dump(mode="json"),
+        "kind": plan.kind.value,
         "findings": list(judged.findings),
         "steps": [_step(step) for step in judgement.steps],
         "missing": list(judgement.missing),
         "growth": _ratio(judgement.growth) if plan.pressure else None,
+        "tables": [asdict(table) for table in judgement.tables],
+        "matrices": [asdict(matrix) for matrix in judgement.matrices],
+        "convergences": [asdict(convergence) for convergence in judgement.convergences],
         "notes": list(plan.notes),
     }
 
@@ -163,18 +217,8 @@ def _cells(step: StepJudgement, plan: SuitePlan) -> list[str]:
         step.plan.label or f"{step.plan.at:g}",
         *([pressed, iops] if plan.pressure else [iops, words.figure(figures.rate_Bps / 1e6)]),
         "-" if figures.mean is None else words.duration(figures.mean.value),
-        *(_marked(figures.quantiles.get(q)) for q in SHOWN),
+        *(words.marked(figures.quantiles.get(q)) for q in SHOWN),
     ]
-
-
-def _shown(step: StepJudgement) -> Sequence[Estimate]:
-    return [estimate for q in SHOWN if (estimate := step.figures.quantiles.get(q)) is not None]
-
-
-def _marked(estimate: Estimate | None) -> str:
-    if estimate is None:
-        return "-"
-    return ("" if estimate.supported else "~ ") + words.duration(estimate.value)
 
 
 def _step(step: StepJudgement) -> dict[str, Any]:
@@ -183,17 +227,21 @@ def _step(step: StepJudgement) -> dict[str, Any]:
         "id": step.plan.id,
         "series": step.plan.series,
         "label": step.plan.label,
-        "repeat": step.plan.repeat,
+        "direction": step.plan.direction,
         "at": step.plan.at,
         "seed": step.plan.seed,
         "asked_Bps": step.asked_Bps,
         "achieved_Bps": step.achieved_Bps,
         "duration_s": figures.duration_s,
+        "runs": len(step.runs),
         "ios": figures.ios,
         "iops": figures.iops,
+        "iops_low": figures.iops_low,
+        "iops_high": figures.iops_high,
         "rate_Bps": figures.rate_Bps,
         "mean_ns": _estimate(figures.mean),
         "quantiles_ns": {f"{q:.12g}": _estimate(estimate) for q, estimate in figures.quantiles.items()},
+        "variation": {name: asdict(each) for name, each in variations(step.runs).items()},
         "errors": figures.errors,
         "flagged": figures.flagged,
         "late": figures.late,

@@ -4,7 +4,8 @@ Run fio job files, or jobs given as fio's options, and print what was measured: 
 stdout. Progress, messages and warnings go to stderr.
 
 What is not an option of iogauge is fio's: --name begins a job, and the options after it are that job's. Writing to
-anything but a file that iogauge made needs --destroy.
+anything but a file that iogauge made needs --destroy. --diskspd takes a command line of DiskSpd's instead, and prints
+its tables.
 
 Exit status: 0 measured; 1 error, or a condition that cannot be judged; 2 wrong usage; 3 a --fail-if condition
 holds; 130 interrupted (143 by SIGTERM), with what was measured until then printed.
@@ -15,18 +16,19 @@ from __future__ import annotations
 import difflib
 import errno
 import os
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from iogauge.cli import log_place, process, status, streams
+from iogauge.cli import log_place, process, run_diskspd, status, streams
 from iogauge.errors import IogaugeError
 
 if TYPE_CHECKING:
     from iogauge.cli.progress import Progress
+    from iogauge.report.diskspd_rates import DiskspdRates
     from iogauge.report.fail_if import Condition
     from iogauge.report.fio_logs import FioLogs
     from iogauge.report.interval_stats import IntervalStats
@@ -42,6 +44,13 @@ def run(
         typer.Argument(
             metavar="[JOB.fio | --OPTION=VALUE]...",
             help="fio job files, or jobs as fio's options, each from its --name=JOB; see 'iogauge options'.",
+        ),
+    ] = None,
+    diskspd: Annotated[
+        str | None,
+        typer.Option(
+            metavar="'-OPTION... TARGET...'",
+            help="Run a command line of DiskSpd's; 'normal' is its tables then.",
         ),
     ] = None,
     output_format: Annotated[
@@ -85,7 +94,7 @@ def run(
 ) -> None:
     """Run what was asked for; raises what ``cli.main`` turns into an exit status."""
     formats = _formats(output_format)
-    if not jobs:
+    if diskspd is None and not jobs:
         raise status.UsageError(
             "no job to run",
             hint="name a job file, or write a job: --name=x --filename=FILE --rw=randread --bs=4k --direct=1",
@@ -94,8 +103,11 @@ def run(
     from iogauge.report.fail_if import parse
 
     conditions = [parse(text) for text in fail_if or ()]
-    _refuse_typing_errors(jobs, known=workload.BY_NAME)
-    job_file = workload.from_arguments(jobs)
+    _refuse_typing_errors(jobs or (), known=workload.BY_NAME)
+    if diskspd is None:
+        job_file = workload.from_arguments(jobs or ())
+    else:
+        job_file, interval = run_diskspd.understood(diskspd, jobs or (), interval=interval)
     for condition in conditions:
         condition.require(job_file)
     asked = Asked(
@@ -109,6 +121,7 @@ def run(
         seed=seed,
         request_log=request_log,
         ceiling=not no_ceiling,
+        diskspd=diskspd,
     )
     if parse_only:
         text = workload.to_fio(job_file) if formats == ("normal",) else job_file.model_dump_json(indent=2)
@@ -131,6 +144,8 @@ class Asked:
     seed: int | None
     request_log: Path | None
     ceiling: bool
+    diskspd: str | None = None
+    """The command line of DiskSpd's that the jobs stand for."""
 
 
 @dataclass
@@ -139,6 +154,7 @@ class Listeners:
 
     progress: Progress
     stats: IntervalStats
+    rates: DiskspdRates
     logs: FioLogs | None = None
     make_logs: Callable[[RunPlan], FioLogs] | None = None
     targets: tuple[TargetFacts, ...] = field(default=())
@@ -156,6 +172,7 @@ class Listeners:
     def interval(self, interval: Interval) -> None:
         """One interval of one row is over."""
         self.stats.add(interval)
+        self.rates.add(interval)
         self.progress.interval(interval)
         if self.logs:
             self.logs.interval(interval)
@@ -163,6 +180,7 @@ class Listeners:
 
 def _measure(asked: Asked) -> None:
     # All that will be needed, and only then is there anything that an interrupt could cost.
+    import iogauge.report.diskspd_table
     import iogauge.report.jsonplus
     import iogauge.report.table
     import iogauge.run  # noqa: F401
@@ -178,11 +196,13 @@ def _measure_logging(asked: Asked, requests: Path | None) -> None:
     from iogauge import run as runner
     from iogauge.cli.progress import Progress
     from iogauge.report import fio_logs
+    from iogauge.report.diskspd_rates import DiskspdRates
     from iogauge.report.interval_stats import IntervalStats
 
     virtual = _modelled(asked.jobs)
     with Progress(title="iogauge run", virtual=virtual) as progress:
-        listeners = Listeners(progress, IntervalStats(interval_ns=asked.interval_ns))
+        stats = IntervalStats(interval_ns=asked.interval_ns)
+        listeners = Listeners(progress, stats, DiskspdRates(interval_ns=asked.interval_ns))
         if fio_logs.wanted(asked.jobs):
             listeners.make_logs = lambda plan: fio_logs.FioLogs(asked.jobs, plan)
         record = runner.execute(
@@ -198,7 +218,7 @@ def _measure_logging(asked: Asked, requests: Path | None) -> None:
             ceiling=runner.measure_ceiling(asked.jobs) if asked.ceiling and not virtual else None,
         )
     with process.results_first():
-        _report(record, listeners.stats, asked)
+        _report(record, listeners, asked)
     if listeners.logs:
         if requests is not None and fio_logs.needs_requests(asked.jobs):
             listeners.logs.requests(requests)
@@ -213,19 +233,22 @@ def _modelled(jobs: JobFile) -> bool:
     return any(is_model(name) for job in jobs.jobs for name in job.filenames)
 
 
-def _report(record: RunRecord, stats: IntervalStats, asked: Asked) -> None:
+def _report(record: RunRecord, listeners: Listeners, asked: Asked) -> None:
     """Print the results in every format asked for, then the warnings."""
-    from iogauge.report import jsonplus, surroundings, table
+    from iogauge.report import diskspd_table, jsonplus, surroundings, table
 
     warnings = surroundings.warnings(record.warnings)
     texts = []
     for name in asked.formats:
         if name == "normal":
-            texts.append(table.render(record, stats))
+            if asked.diskspd is None:
+                texts.append(table.render(record, listeners.stats))
+            else:
+                texts.append(diskspd_table.render(record, listeners.rates, command=asked.diskspd))
             if warnings and asked.output:
                 texts.append(warnings)
         else:
-            texts.append(jsonplus.render(record, stats, plus=name == "json+") + "\n")
+            texts.append(jsonplus.render(record, listeners.stats, plus=name == "json+") + "\n")
     _emit("\n".join(texts), asked.output)
     streams.say(warnings, end="")
 
@@ -256,7 +279,7 @@ def _conclude(record: RunRecord, conditions: list[Condition]) -> None:
         raise typer.Exit(status.ERROR)
 
 
-def _refuse_typing_errors(arguments: list[str], *, known: Collection[str]) -> None:
+def _refuse_typing_errors(arguments: Sequence[str], *, known: Collection[str]) -> None:
     """Find what was meant as an option of ours before it is taken for one of fio's that does not exist."""
     own = ("output-format", "output", "destroy", "seed", "interval", "request-log", "fail-if", "give-up")
     for argument in arguments:

@@ -9,6 +9,7 @@ import shlex
 
 from iogauge.report.html_reviews import Drive
 from iogauge.report.html_text import latency
+from iogauge.report.surroundings import state_text
 from iogauge.schema import SCHEMA_VERSION
 from iogauge.stats.words import block, figure, size
 
@@ -55,6 +56,7 @@ def _target(drive: Drive) -> Facts:
         ("Rotating", {True: "yes", False: "no", None: "unknown"}[target.rotational]),
         ("Scheduler", _known(target.scheduler)),
         ("Write cache", _known(target.write_cache)),
+        ("Before", state_text(drive.manifest.found.get(target.path), target)),
     ]
 
 

@@ -16,15 +16,13 @@ from pathlib import Path
 from iogauge.errors import IogaugeError
 from iogauge.schema import Code, Manifest, RunRecord, StepPlan, SuitePlan, TargetFacts
 from iogauge.schema import Warning as Caution
-from iogauge.stats.figures import QUANTILES, StepFigures, step_figures
-from iogauge.stats.merged import merged
+from iogauge.stats.figures import StepFigures, step_figures
+from iogauge.stats.together import together
 from iogauge.stats.words import counted
 from iogauge.store import Review
 
 FEW = 4
 """So many steps are named one by one."""
-RARE = 0.99999
-"""Published evaluations go as far; charts and tables of steps do not."""
 
 
 @dataclass(frozen=True)
@@ -52,7 +50,7 @@ class Place:
     def figures(self) -> StepFigures | None:
         """Of all complete runs; ``None`` where there is none."""
         found = [run.figures for run in self.runs if run.figures is not None]
-        return merged(found) if found else None
+        return together(found) if found else None
 
     @property
     def stopped_by(self) -> tuple[str, ...]:
@@ -212,7 +210,8 @@ def _drive(review: Review, plan: SuitePlan, label: str, slug: str) -> Drive:
             review.intervals(step.id),
             reader=plan.reader,
             pressure=plan.pressure,
-            quantiles=(*QUANTILES, RARE),
+            kind=plan.kind,
+            direction=step.direction,
         )
         steps.append(Step(step, record, figures))
     target = review.manifest.target(plan.targets[0])

@@ -14,8 +14,7 @@ from iogauge.report.html_reviews import Drive, Place, at
 from iogauge.report.html_text import Cell, cell, latency, supported_up_to
 from iogauge.schema import StepPlan
 from iogauge.stats.figures import StepFigures
-from iogauge.stats.merged import varied
-from iogauge.stats.repeats import variation
+from iogauge.stats.together import variations
 from iogauge.stats.words import counted, figure, percent
 
 GAP_WORTH_TELLING_NS = 1_000_000
@@ -108,7 +107,7 @@ def _remarks(drive: Drive, place: Place) -> Iterator[str]:
 
 @dataclass(frozen=True)
 class VariedRow:
-    """How the figures of one place vary from run to run: each as text, in the order of ``VARIED``."""
+    """How the figures of one place vary from run to run: the rate, and what ``STATISTICS`` has, in that order."""
 
     series: str
     asked: str
@@ -124,15 +123,15 @@ def varied_rows(drive: Drive) -> Iterator[VariedRow]:
         found = [run.figures for run in place.runs if run.figures is not None]
         if len(found) < 2:
             continue
-        rates = [run.iops for run in found]
-        rate = variation(rates, [None] * len(rates)) if all(each > 0 for each in rates) else None
-        spreads = [varied([statistic.of(run) for run in found]) for statistic in STATISTICS]
+        spreads = variations(found)
+        names = ("iops", *(f"p{100 * each.q:.12g}" if each.q else "mean" for each in STATISTICS))
+        mean = spreads.get("mean")
         yield VariedRow(
             series=place.plan.series,
             asked=_asked(place.plan),
             runs=str(len(found)),
             coefficients=tuple(
-                "–" if each is None else percent(each.coefficient) for each in (rate, *spreads)
+                percent(spreads[name].coefficient) if name in spreads else "–" for name in names
             ),
-            between="" if spreads[0] is None or spreads[0].share is None else percent(spreads[0].share),
+            between="" if mean is None or mean.share is None else percent(mean.share),
         )

@@ -13,7 +13,17 @@ from collections.abc import Iterator
 
 from iogauge.report.grid import labelled
 from iogauge.report.rows import rows
-from iogauge.schema import DeviceStat, Direction, DriveResult, InFlight, ModelFacts, RunRecord
+from iogauge.schema import (
+    DeviceStat,
+    Direction,
+    DriveResult,
+    InFlight,
+    LedgerEntry,
+    ModelFacts,
+    RunRecord,
+    TargetFacts,
+    TargetState,
+)
 from iogauge.schema import Warning as Caution
 from iogauge.stats import words
 from iogauge.stats.histogram import Histogram
@@ -128,6 +138,45 @@ def _modelled(record: RunRecord) -> list[str]:
     for drive in record.result.drives:
         found += labelled("drive", f"{drive.path}: {'; '.join(_did(drive, record))}", indent="", width=11)
     return found
+
+
+def state_text(state: TargetState | None, target: TargetFacts) -> str:
+    """Return a target's state in words.
+
+    >>> facts = TargetFacts(path="/dev/nvme0n1", kind="block", size_bytes=400 * 10**9)
+    >>> state_text(None, facts)
+    "unknown: it is in no ledger of iogauge's"
+    >>> state = TargetState(
+    ...     known_since="2026-01-01T00:00:00Z",
+    ...     purged_at="2026-01-03T10:00:00Z",
+    ...     written_bytes=1200 * 10**9,
+    ...     random_bytes=400 * 10**9,
+    ...     last=None,
+    ... )
+    >>> state_text(state, facts)
+    'iogauge wrote at least 1.200 TB (3.0 x its size), 400.0 GB of it at random, since its purge on 2026-01-03'
+    """
+    if state is None:
+        return "unknown: it is in no ledger of iogauge's"
+    times = state.written_bytes / target.size_bytes
+    written = (
+        f"{words.size(state.written_bytes)} ({times:.1f} x its size)" if state.written_bytes else "nothing"
+    )
+    random = f", {words.size(state.random_bytes)} of it at random," if state.random_bytes else ""
+    since = (
+        f"since its purge on {state.purged_at[:10]}"
+        if state.purged_at
+        else f"since {state.known_since[:10]}; what was there before is unknown"
+    )
+    least = "at least " if state.written_bytes else ""
+    last = f"; last {_writes(state.last)}" if state.last else ""
+    return f"iogauge wrote {least}{written}{random} {since}{last}"
+
+
+def _writes(entry: LedgerEntry) -> str:
+    way = "at random" if entry.random_bytes * 2 >= entry.written_bytes else "in order"
+    by = f", by {entry.source}" if entry.source else ""
+    return f"{words.block(entry.block_bytes)} {way} on {entry.at[:10]}{by}"
 
 
 def model_text(model: ModelFacts) -> str:

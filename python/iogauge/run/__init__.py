@@ -17,12 +17,15 @@ from typing import TYPE_CHECKING
 from iogauge import _core
 from iogauge.errors import IogaugeError
 from iogauge.machine import Watch
+from iogauge.run.bookkeeping import Written, enter
 from iogauge.run.ceiling import measure_ceiling
 from iogauge.run.core import drive, probe, real
 from iogauge.run.figures import OwnBytes, row_figures
 from iogauge.run.interrupts import Interrupts
+from iogauge.run.layered import layered
 from iogauge.run.modelled import CPUS, Virtual, check_model, refuse_mixture
 from iogauge.run.planning import Need, Opened, make_plan, needs
+from iogauge.run.purge import purge
 from iogauge.schema import (
     Ceiling,
     Interval,
@@ -37,7 +40,7 @@ from iogauge.target import Target, is_model, open_target
 if TYPE_CHECKING:
     from iogauge.run.request_log import RequestLog
 
-__all__ = ["check_model", "execute", "measure_ceiling"]
+__all__ = ["check_model", "execute", "layered", "measure_ceiling", "purge"]
 
 
 def execute(
@@ -89,10 +92,11 @@ def execute(
         interrupts = stack.enter_context(Interrupts())
         if on_start:
             on_start(plan, facts)
-        own = OwnBytes(plan, facts)
+        own, written = OwnBytes(plan, facts), Written(plan)
 
         def hear(interval: Interval) -> None:
             own.add(interval)
+            written.add(interval)
             if on_interval:
                 on_interval(interval)
 
@@ -119,6 +123,11 @@ def execute(
             started_at=started_at,
         )
         _tell_of_the_kernel(result, say)
+        for target in dict.fromkeys(targets.values()):
+            names = [path for path, other in targets.items() if other is target]
+            entry = written.entry(names, target.facts, at=started_at, source=job_file.source)
+            if entry:
+                enter(target.facts, entry, say)
         if watch:
             record = watch.finished(
                 record, row_figures(record), own_bytes=own.by_device(), fallbacks=fallbacks

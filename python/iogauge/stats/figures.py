@@ -12,7 +12,7 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from iogauge.schema import Interval, Kind, RowResult, RunRecord
+from iogauge.schema import Direction, Interval, Kind, RowResult, RunRecord
 from iogauge.stats.histogram import Histogram
 from iogauge.stats.moments import Moment, moments
 from iogauge.stats.quantiles import Estimate, Sample
@@ -45,6 +45,11 @@ class StepFigures:
     """Mean time of a read in block layer and device, by the kernel's own count, ramp included; ``None`` where it keeps
     none."""
     moments: tuple[Moment, ...]
+    runs: int = 1
+    """How many runs of the step these are of: see ``together.py``."""
+    iops_low: float | None = None
+    iops_high: float | None = None
+    """95 % interval of ``iops`` by how it differs from run to run; ``None`` for a single run."""
 
 
 def step_figures(
@@ -54,17 +59,18 @@ def step_figures(
     reader: str,
     pressure: str | None,
     kind: Kind = Kind.LAT,
+    direction: Direction | None = None,
     quantiles: Sequence[float] = QUANTILES,
 ) -> StepFigures:
     """Return the figures of one step.
 
     ``reader`` names the job whose latency counts, ``pressure`` the jobs that press at it; a run without such jobs
     is one without pressure. ``kind`` is the latency taken; where the recorder left it out because it equals lat,
-    lat is.
+    lat is. ``direction``: of the reader's requests, only these count.
 
     Raises IogaugeError where the run has no reader, or reports it in one row with others of its direction.
     """
-    read = Selection.of(record, reader)
+    read = Selection.of(record, reader, direction=direction)
     pressed_on = any(job.name == pressure for job in record.jobs.jobs)
     press = Selection.of(record, pressure) if pressure and pressed_on else Selection()
     course, slices = moments(
@@ -159,3 +165,31 @@ def ratio(after: Estimate, before: Estimate) -> Ratio:
         None if low is None else value * math.exp(-low),
         None if high is None else value * math.exp(high),
     )
+
+
+@dataclass(frozen=True)
+class Difference:
+    """By how much one figure exceeds another, with the 95 % interval; ``None`` where a bound is missing."""
+
+    value: float
+    low: float | None
+    high: float | None
+
+
+def difference(after: Estimate, before: Estimate) -> Difference:
+    """Return ``after - before`` of two independent samples, with an interval by MOVER, as ``ratio`` has it.
+
+    >>> def figure(low, value, high):
+    ...     return Estimate(value, low, high, supported=True, needed=0, count=100, dependence=True)
+    >>> difference(figure(96, 100, 104), figure(57, 60, 63))
+    Difference(value=40, low=35.0, high=45.0)
+    """
+    value = after.value - before.value
+
+    def distance(*pairs: tuple[float, float | None]) -> float | None:
+        found = [abs(to - at) for at, to in pairs if to is not None]
+        return math.hypot(*found) if len(found) == len(pairs) else None
+
+    down = distance((after.value, after.low), (before.value, before.high))
+    up = distance((after.value, after.high), (before.value, before.low))
+    return Difference(value, None if down is None else value - down, None if up is None else value + up)

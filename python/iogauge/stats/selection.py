@@ -21,13 +21,15 @@ class Selection:
     directions: frozenset[Direction] = frozenset()
 
     @classmethod
-    def of(cls, record: RunRecord, name: str) -> Selection:
-        """Return what job ``name`` is of a run.
+    def of(cls, record: RunRecord, name: str, *, direction: Direction | None = None) -> Selection:
+        """Return what job ``name`` is of a run: all that its pattern issues, or one direction, which may be its syncs.
 
         Raises IogaugeError where the run has no such job, or reports it in one row with others of its direction.
         """
         issues = {job.name: job.rw.directions for job in record.jobs.jobs}
         directions = issues.get(name, frozenset())
+        if direction and directions:
+            directions = frozenset({direction})
         rows = frozenset(
             (worker.stage, worker.row) for worker in record.result.workers if worker.name == name
         )

@@ -4,11 +4,13 @@ Three questions, and a step is steady where all are answered well:
 
 - SNIA's: do the last five rounds lie within 20 % of their mean, and their line within 10 %? It was made for rounds of
   minutes, sees no change that a round averages out, and takes any noise below a tenth as steady;
-- did the level change, and when? Change points by PELT in the logarithms of the rate. Seconds are not independent, and
-  a search that takes them so finds changes everywhere; so the series is whitened first by an estimate of its
-  correlation that level changes hardly touch. The penalty is calibrated on stationary series: of 600 seconds that
-  correlate by up to 0.9, at most one in twenty has a change found in it;
-- does it drift? A straight line, its standard error by Newey and West.
+- did the level change, and when? PELT finds the best change points of the rate's logarithm for each of a row of
+  penalties, from none on. Seconds are not independent, and a search that takes them so finds changes everywhere; so
+  which of these answers holds is decided by what the levels leave unexplained once a second's likeness to the one
+  before is taken out (AR(1)). What a change must gain is calibrated on stationary series: of 600 seconds whose
+  neighbours correlate by up to 0.9, at most one in twenty has a change found in it;
+- does it drift? A straight line, its standard error by Newey and West. Where neighbouring seconds correlate by 0.9, a
+  stationary series of 60 seconds seems to drift in one of nine cases.
 
 Changes below 5 % and drifts below 10 % of the rate are no reason to call a step unsteady, however sure they are.
 
@@ -17,8 +19,9 @@ is counted as a stall or burst by itself and does not make a level; what lasts l
 
 Does not say why a step left its level; temperature and cache are for the reader to look at.
 Source: SNIA PTS 2.0.2 (2020), steady state; R. Killick, P. Fearnhead and I. Eckley, "Optimal detection of changepoints
-with a linear computational cost" (JASA 107, 2012), as in the ``ruptures`` package; S. Chakar et al., "A robust
-approach for estimating change-points in the mean of an AR(1) process" (Bernoulli 23, 2017).
+with a linear computational cost" (JASA 107, 2012), as in the ``ruptures`` package; R. Davis, T. Lee and
+G. Rodriguez-Yam, "Structural break estimation for nonstationary time series models" (JASA 101, 2006), for choosing by
+what an autoregression of each answer leaves; W. Newey and K. West (Econometrica 55, 1987); F. Hampel's identifier.
 """
 
 from __future__ import annotations
@@ -52,12 +55,14 @@ _REACH = 5
 """Seconds on both sides by which a second is judged as an outlier; what lasts no longer makes no level."""
 _OUTLYING = 5.0
 """Robust standard deviations beyond which a second is an outlier."""
-_PENALTY = 4.0
-"""Of a change point, in variances of the whitened series times the logarithm of its length."""
+_PENALTY = 3.5
+"""What a change point must gain in n log(unexplained sum of squares), times log n."""
+_HALVINGS = 12
+"""Penalties that are tried: the whole sum of squares, and so often half of the one before."""
+_MOST_CHANGES = 8
+"""Answers with more are not looked at: a rate that goes up and down so often has no levels."""
 _TRIMMED = 0.1
 """Share of the greatest differences that is left out where variances are estimated: changes of level are among them."""
-_TRIMMED_VARIANCE = 0.62302
-"""Variance of a normal distribution without the tenth that lies farthest out, as a share of all of it."""
 _LEAST_NOISE = 1e-3
 """Standard deviation of the logarithm that every rate is given: a generator's own rate has none, and then any
 difference would be a change."""
@@ -234,12 +239,17 @@ def change_points(rates: NDArray[np.float64]) -> list[int]:
     if len(rates) < 2 * (_REACH + 1):
         return []
     logs = _without_outliers(_logarithms(rates))
-    correlation, variance = _noise(logs)
     # With a linear kernel this is PELT for changes of the mean, in C.
-    search = KernelCPD(kernel="linear", min_size=_REACH).fit(_whitened(logs, correlation))
-    found = search.predict(pen=_PENALTY * variance * math.log(len(logs)))
-    # Its last is the end; whitening took the first second.
-    return _that_matter(logs, [int(place) + 1 for place in found[:-1]])
+    search = KernelCPD(kernel="linear", min_size=_REACH).fit(logs)
+    most = max(len(logs) * float(np.var(logs)), _LEAST_NOISE**2)
+    answers = [
+        [int(place) for place in search.predict(pen=most / 2**halved)[:-1]] for halved in range(_HALVINGS)
+    ]
+    best = min(
+        (answer for answer in [[], *answers] if len(answer) <= _MOST_CHANGES),
+        key=lambda answer: _unexplained(logs, answer) + _PENALTY * len(answer) * math.log(len(logs)),
+    )
+    return _that_matter(logs, best)
 
 
 def drift(rates: NDArray[np.float64]) -> Drift | None:
@@ -263,7 +273,7 @@ def drift(rates: NDArray[np.float64]) -> Drift | None:
     # Importing it takes seconds, which only a step that seems to drift should wait for.
     from statsmodels.regression.linear_model import OLS  # type: ignore[import-untyped]
 
-    correlation, _ = _noise(logs)
+    correlation = _correlation(logs)
     design = np.column_stack([np.ones(count), time])
     fitted = OLS(_whitened(logs, correlation), _whitened(design, correlation)).fit(
         cov_type="HAC",
@@ -290,22 +300,29 @@ def _without_outliers(logs: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.where(distance > limit, middle, logs)
 
 
-def _noise(logs: NDArray[np.float64]) -> tuple[float, float]:
-    """Return the correlation of neighbouring seconds, and the variance of what each adds of its own.
+def _unexplained(logs: NDArray[np.float64], places: list[int]) -> float:
+    """Return n log of the squares that levels from ``places`` on and each second's likeness to the last leave."""
+    rest = logs - np.concatenate([np.full(len(part), part.mean()) for part in np.split(logs, places)])
+    squares = float(rest[:-1] @ rest[:-1])
+    correlation = min(max(float(rest[1:] @ rest[:-1]) / squares, 0.0), 0.99) if squares > 0 else 0.0
+    own = _whitened(rest, correlation)
+    return len(logs) * math.log(float(own @ own) + len(logs) * _LEAST_NOISE**2)
 
-    Both are from differences over one and two seconds, of which a change of level touches one and two: their variances
-    are 2 v (1 - r) and 2 v (1 - r^2). The correlation is taken a standard error higher, since believing in too little
-    of it finds changes where there are none.
+
+def _correlation(logs: NDArray[np.float64]) -> float:
+    """Return the correlation of neighbouring seconds, which neither a drift nor a change of level raises.
+
+    It is from differences over one and two seconds, whose variances are 2 v (1 - r) and 2 v (1 - r^2), and a standard
+    error higher, since believing in too little of it finds drifts where there are none.
     """
 
     def variance(differences: NDArray[np.float64]) -> float:
         squares = np.sort(differences**2)
-        return float(squares[: math.ceil((1 - _TRIMMED) * len(squares))].mean()) / _TRIMMED_VARIANCE
+        return float(squares[: math.ceil((1 - _TRIMMED) * len(squares))].mean())
 
     one, two = variance(np.diff(logs)), variance(logs[2:] - logs[:-2])
     correlation = (two / one - 1 if one > 0 else 0.0) + 1 / math.sqrt(len(logs))
-    correlation = min(max(correlation, 0.0), 0.95)
-    return correlation, max(one * (1 + correlation) / 2, (_LEAST_NOISE * (1 - correlation)) ** 2)
+    return min(max(correlation, 0.0), 0.95)
 
 
 def _whitened(series: NDArray[np.float64], correlation: float) -> NDArray[np.float64]:

@@ -7,6 +7,10 @@ imports nothing heavy: progress lines need it before anything is measured.
 from __future__ import annotations
 
 import math
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from iogauge.stats.quantiles import Estimate
 
 _TIMES = ((1_000_000_000, "s"), (1_000_000, "ms"), (1_000, "us"))
 _SIZES = ((10**15, "PB"), (10**12, "TB"), (10**9, "GB"), (10**6, "MB"), (10**3, "kB"))
@@ -38,6 +42,15 @@ def duration(value_ns: float) -> str:
         if abs(value_ns) >= unit_ns * 0.99995:
             return f"{figure(value_ns / unit_ns)} {name}"
     return f"{value_ns:.0f} ns" if abs(value_ns) >= 100 or value_ns == int(value_ns) else f"{value_ns:.1f} ns"
+
+
+def marked(latency: Estimate | None) -> str:
+    """Return an estimated latency, marked with a ~ where its sample does not support it.
+
+    >>> marked(None)
+    '-'
+    """
+    return "-" if latency is None else ("" if latency.supported else "~ ") + duration(latency.value)
 
 
 def clock_time(seconds: float) -> str:

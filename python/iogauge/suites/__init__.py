@@ -1,35 +1,122 @@
 """Published procedures, one module each: what to run, and what it shows.
 
-``SUITES`` is the one list of them. A suite of one's own is a subclass of ``suite.Suite``.
+``SUITES`` is the one list of them. A suite of one's own is a subclass of ``suite.Suite`` in a Python file, or a plan in
+TOML; ``suite_of`` loads either by its path.
 """
 
 from __future__ import annotations
 
+import shlex
+from collections.abc import Callable, Collection
+from pathlib import Path
+
 from iogauge.errors import IogaugeError
+from iogauge.schema import SuitePlan
+from iogauge.suites import from_toml, own
+from iogauge.suites.burst_credit import BurstCredit
+from iogauge.suites.commit_latency import CommitLatency
 from iogauge.suites.judgement import Judgement, StepJudgement
+from iogauge.suites.many_drives import ManyDrives
 from iogauge.suites.mixed import Mixed
+from iogauge.suites.plain import PlainSuite
+from iogauge.suites.precondition import Precondition
+from iogauge.suites.pts_composite import PtsComposite
+from iogauge.suites.pts_cross_stimulus import PtsCrossStimulus
+from iogauge.suites.pts_host_idle_recovery import PtsHostIdleRecovery
+from iogauge.suites.pts_iops import PtsIops
+from iogauge.suites.pts_latency import PtsLatency
+from iogauge.suites.pts_throughput import PtsThroughput
+from iogauge.suites.pts_write_saturation import PtsWriteSaturation
 from iogauge.suites.queue_depth import QueueDepth
 from iogauge.suites.reader_under_writers import ReaderUnderWriters
+from iogauge.suites.spec import Spec
+from iogauge.suites.stack_overhead import StackOverhead
 from iogauge.suites.suite import Asked, Pace, Suite
+from iogauge.suites.tenants import Tenants
 from iogauge.suites.transfer_size import TransferSize
 from iogauge.suites.write_pressure import WritePressure
 
-__all__ = ["DEFAULT", "SUITES", "Asked", "Judgement", "Pace", "StepJudgement", "Suite", "suite_named"]
+__all__ = [
+    "DEFAULT",
+    "SUITES",
+    "Asked",
+    "Judgement",
+    "Pace",
+    "StepJudgement",
+    "Suite",
+    "suite_of",
+    "suite_to_judge",
+]
 
 SUITES: dict[str, Suite] = {
     suite.NAME: suite
-    for suite in (QueueDepth(), Mixed(), ReaderUnderWriters(), TransferSize(), WritePressure())
+    for suite in (
+        QueueDepth(),
+        Mixed(),
+        ReaderUnderWriters(),
+        TransferSize(),
+        WritePressure(),
+        PtsIops(),
+        PtsThroughput(),
+        PtsLatency(),
+        PtsWriteSaturation(),
+        PtsHostIdleRecovery(),
+        PtsCrossStimulus(),
+        PtsComposite(),
+        Spec(),
+        CommitLatency(),
+        Tenants(),
+        ManyDrives(),
+        StackOverhead(),
+        BurstCredit(),
+    )
 }
 
-DEFAULT = ("queue-depth", "mixed", "reader-under-writers", "write-pressure")
+IMPORTED = "imported"
+"""What another tool conducted: there is no suite to be had, and none is missed."""
+
+DEFAULT = ("spec", "queue-depth", "mixed", "reader-under-writers", "write-pressure")
 """What a review conducts where no suite is named."""
 
 
-def suite_named(name: str) -> Suite:
-    """Return a suite by its name.
+def suite_of(given: str) -> Suite:
+    """Return a suite by its name, or one of somebody's own by the path of its Python file, which is run, or TOML plan.
 
-    Raises IogaugeError: there is none.
+    What only prepares a drive has a name too, by which a review finds it again.
+
+    Raises IogaugeError: there is none, or the file defines none.
     """
-    if name not in SUITES:
-        raise IogaugeError(f"there is no suite {name!r}", hint=f"suites: {', '.join(SUITES)}")
-    return SUITES[name]
+    if given == Precondition.NAME:
+        return Precondition()
+    if given in SUITES:
+        return SUITES[given]
+    if given.endswith(".py"):
+        return own.load(Path(given), taken=SUITES)
+    if given.endswith(".toml"):
+        return from_toml.load(Path(given), taken=SUITES)
+    raise IogaugeError(
+        f"there is no suite {given!r}",
+        hint=f"suites: {', '.join(SUITES)}; or the path of a .py or .toml file",
+    )
+
+
+def suite_to_judge(plan: SuitePlan, *, warn: Callable[[str], None], trusted: Collection[str] = ()) -> Suite:
+    """Return the suite of a saved plan; where it cannot be had, one that judges by the plan, and ``warn`` hears why.
+
+    A review may be a stranger's: a Python file that it names is run only where it is one of ``trusted``.
+    """
+    if plan.suite == IMPORTED:
+        return PlainSuite()
+    if plan.suite.endswith(".py") and plan.suite not in trusted:
+        warn(
+            f"{plan.title} is judged by what the review says of itself, since the Python file of its suite is not run "
+            f"unless it is named: --judge-by {shlex.quote(plan.suite)}"
+        )
+        return PlainSuite()
+    try:
+        return suite_of(plan.suite)
+    except IogaugeError as error:
+        warn(
+            f"{error}: {plan.title} is judged by what the review says of itself, without its suite's findings"
+        )
+        return PlainSuite()

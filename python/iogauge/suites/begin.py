@@ -6,7 +6,7 @@ Nothing is measured here, and facts about target and machine are given, not foun
 from __future__ import annotations
 
 import importlib.metadata
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 
 from iogauge import workload
@@ -19,9 +19,12 @@ from iogauge.schema import (
     State,
     SuitePlan,
     TargetFacts,
+    TargetState,
 )
 from iogauge.suites.place import put
+from iogauge.suites.precondition import Precondition
 from iogauge.suites.suite import Asked, Suite
+from iogauge.target.layers import Layer
 
 _LIBRARIES = ("iogauge", "numpy", "pyarrow", "pydantic", "scipy")
 
@@ -37,27 +40,46 @@ def new_manifest(
     pace: Pace = "quick",
     state: State = "as-is",
     repeats: int = 1,
+    until_supported: float | None = None,
     size_bytes: int | None = None,
     runtime_ns: int | None = None,
+    found: Mapping[str, TargetState] | None = None,
+    layers: Callable[[TargetFacts], tuple[Layer, ...]] = lambda _: (),
 ) -> Manifest:
     """Return the manifest of a review that begins now, planned as far as it can be before its searches.
 
     Args:
-        suites: in the order in which they are conducted.
+        suites: in the order in which they are conducted; what brings drives into ``state`` comes before them.
         targets: what each is conducted on; a suite that takes them together, on all at once.
         seed: every step's is derived from it. At least 0.
+        until_supported: the quantile that steps are made longer for; None: they are as long as planned.
         size_bytes: how much of each target to use; None: each suite's own choice. Positive.
         runtime_ns: measured part of a step; None: each suite's own choice. Positive.
+        found: in which state targets are, by their paths, where that is known.
+        layers: finds what a suite that asks for it compares a target with.
 
     Raises IogaugeError where a planned job file is not one: with a size below a block, for instance.
     """
     plans = []
-    for suite in suites:
+    for suite in [*([] if state == "as-is" else [Precondition()]), *suites]:
         groups = [tuple(targets)] if suite.TOGETHER else [(target,) for target in targets]
         for place, group in enumerate(groups):
-            asked = Asked(targets=group, pace=pace, state=state, size_bytes=size_bytes, runtime_ns=runtime_ns)
+            if len(group) < suite.FEWEST_TARGETS:
+                raise IogaugeError(
+                    f"{suite.NAME} takes {suite.FEWEST_TARGETS} targets at least, together",
+                    hint="name them all in one command: iogauge review TARGET TARGET ...",
+                )
+            asked = Asked(
+                targets=group,
+                pace=pace,
+                state=state,
+                size_bytes=size_bytes,
+                runtime_ns=runtime_ns,
+                layers=layers(group[0]) if suite.LAYERS else (),
+            )
             key = f"{suite.NAME}.t{place + 1}" if len(groups) > 1 else suite.NAME
-            plans.append(put(suite.plan(asked), key=key, seed=seed, repeats=repeats))
+            plan = suite.plan(asked).model_copy(update={"suite": suite.origin or suite.NAME})
+            plans.append(put(plan, key=key, seed=seed, repeats=repeats))
             _check(plans[-1])
     now = datetime.now(UTC)
     return Manifest(
@@ -68,8 +90,10 @@ def new_manifest(
         pace=pace,
         repeats=repeats,
         state=state,
+        until_supported=until_supported,
         plans=tuple(plans),
         targets=tuple(targets),
+        found=dict(found or {}),
         machine=machine,
         ceiling=ceiling,
         versions=versions(),
@@ -80,7 +104,7 @@ def _check(plan: SuitePlan) -> None:
     """Refuse, before anything is made, a plan whose job files mean something else than what it is for."""
     for step in (*plan.steps, *([plan.search] if plan.search else [])):
         for job in workload.parse(step.job_file, source=step.id).jobs:
-            if strange := set(job.filenames) - set(plan.targets):
+            if strange := set(job.filenames) - {*plan.targets, *plan.beside}:
                 raise IogaugeError(
                     f"{', '.join(plan.targets)}: a job file gives some of these characters another meaning, "
                     f"and would run on {', '.join(sorted(strange))}",

@@ -32,11 +32,9 @@ from iogauge.schema import (
 )
 from iogauge.schema import Warning as Caution
 from iogauge.store import Review
+from iogauge.suites.lengthen import longer
 from iogauge.suites.place import order, placed
 from iogauge.suites.suite import Asked, Suite
-
-INTERVAL_NS = 10**9
-"""Where a step's jobs set no log_avg_msec."""
 
 
 class Execute(Protocol):
@@ -121,6 +119,9 @@ def conduct(
     run = _Run(review, suites, execute, watcher, destroy, purge)
     _restart_groups(review, suites, watcher)
     for plan in review.manifest.plans:
+        if plan.prepares:
+            run.plan(plan.key, 0)
+    for plan in review.manifest.plans:
         run.search(plan)
     for repeat, plan in order(review.manifest):
         run.plan(plan.key, repeat)
@@ -151,7 +152,7 @@ class _Run:
 
     def search(self, plan: SuitePlan) -> None:
         """Complete a plan whose steps depend on what its target takes; nothing to do where they stand."""
-        if plan.search is None or plan.steps:
+        if plan.search is None or plan.steps or self._unprepared(plan):
             return
         if not self.review.has(plan.search.id):
             self._run(plan, plan.search, f"{plan.title}: search for what the target takes")
@@ -167,30 +168,57 @@ class _Run:
         """Run one repeat of a plan, and what follows from its steps, until nothing does."""
         while True:
             plan = self._plan(key)
+            if self._unprepared(plan):
+                return
             steps = [step for step in plan.steps if step.repeat == repeat]
             for step in steps:
                 if not self.review.has(step.id) and not self._given_up(step):
                     self._run(plan, step, place_of(plan, step))
+                self._lengthen(key, step)
             if not steps or not all(self.review.has(step.id) for step in steps):
                 return
             more = self.suites(plan.suite).more(plan, self.review, repeat=repeat)
             if not more:
                 return
             new = placed(more, key=key, seed=self.review.manifest.seed, repeats=[repeat])
-            self._replace(plan.model_copy(update={"steps": (*plan.steps, *new)}))
+            follow = (step.model_copy(update={"follows": True}) for step in new)
+            self._replace(plan.model_copy(update={"steps": (*plan.steps, *follow)}))
+
+    def _lengthen(self, key: str, step: StepPlan) -> None:
+        """Run a step again for longer, where its sample does not support what was asked for."""
+        q = self.review.manifest.until_supported
+        if q is None or not self.review.has(step.id):
+            return
+        plan = self._plan(key)
+        stretched = longer(plan, step, self.review.record(step.id), q=q)
+        if stretched is None:
+            return
+        # In this order: a kill in between leaves a step that is short and missing, and comes here again.
+        self.review.discard(step.id)
+        steps = tuple(stretched if each.id == step.id else each for each in plan.steps)
+        self._replace(plan.model_copy(update={"steps": steps}))
+        again = f"{place_of(plan, step)}, {stretched.longer} times as long for p{q * 100:.12g}"
+        self._run(plan, stretched, again)
 
     def _given_up(self, step: StepPlan) -> bool:
         """Whether a step before this one, which brings the drive into the state that it needs, has failed."""
         groups = {each.id: each.state_group for each in self.review.manifest.steps}
         return any(groups.get(failed.step_id) == step.state_group for failed in self.failed)
 
+    def _unprepared(self, plan: SuitePlan) -> bool:
+        """Whether what was to bring the plan's targets into their state did not get to its end."""
+        preparing = [
+            each
+            for each in self.review.manifest.plans
+            if each.prepares and each.key != plan.key and set(each.targets) & set(plan.targets)
+        ]
+        return any(not self.review.has(step.id) for each in preparing for step in each.steps)
+
     def _plan(self, key: str) -> SuitePlan:
         return next(plan for plan in self.review.manifest.plans if plan.key == key)
 
     def _replace(self, plan: SuitePlan) -> None:
-        manifest = self.review.manifest
-        plans = tuple(plan if each.key == plan.key else each for each in manifest.plans)
-        self.review.save_manifest(manifest.model_copy(update={"plans": plans}))
+        self.review.save_manifest(with_plan(self.review.manifest, plan))
 
     def _run(self, plan: SuitePlan, step: StepPlan, label: str) -> None:
         """Run one step and save it."""
@@ -222,7 +250,7 @@ class _Run:
                     job_file,
                     destroy=self.destroy,
                     seed=step.seed,
-                    interval_ns=max(job.log_avg_ns for job in job_file.jobs) or INTERVAL_NS,
+                    interval_ns=max(job.log_avg_ns for job in job_file.jobs) or step.interval_ns,
                     on_interval=heard,
                     on_message=self.watcher.message,
                     on_start=lambda plan, _targets: self.watcher.started(plan),
@@ -257,6 +285,12 @@ class _Run:
         self.watcher.message(f"failed: {step.id}: {why}")
 
 
+def with_plan(manifest: Manifest, plan: SuitePlan) -> Manifest:
+    """Return a manifest with this plan in place of the one that has its key."""
+    plans = tuple(plan if each.key == plan.key else each for each in manifest.plans)
+    return manifest.model_copy(update={"plans": plans})
+
+
 def asked_of(manifest: Manifest, plan: SuitePlan) -> Asked:
     """Return what was asked of a plan's suite."""
     return Asked(
@@ -285,7 +319,8 @@ def expected_s(step: StepPlan) -> float:
     for job in jobs:
         if job.stonewall:
             stages.append(0.0)
-        stages[-1] = max(stages[-1], (job.runtime_ns + job.ramp_time_ns) / 1e9)
+        takes_ns = job.startdelay_ns[1] + job.runtime_ns + job.ramp_time_ns
+        stages[-1] = max(stages[-1], takes_ns / 1e9)
     return sum(stages)
 
 
@@ -303,23 +338,40 @@ def _shared_warnings(review: Review) -> tuple[Caution, ...]:
 
 
 def _restart_groups(review: Review, suites: Callable[[str], Suite], watcher: Watcher) -> None:
-    """Take back the complete steps of every state group that is not complete."""
+    """Take back the complete steps of every state group that is not complete, and what followed from them."""
     for plan in review.manifest.plans:
         in_order = sorted(plan.steps, key=lambda step: step.state_group)
         for group, members in groupby(in_order, key=lambda step: step.state_group):
             steps = list(members)
             whole = [step.id for step in steps if review.has(step.id)]
-            if not whole or len(steps) == 1:
-                continue
-            # A group is only whole once nothing more follows from its steps.
-            ended = len(whole) == len(steps) and not suites(plan.suite).more(
-                plan, review, repeat=steps[0].repeat
+            # A group is only whole once no more of its own follows from its steps.
+            ended = len(whole) == len(steps) and group not in _following(
+                review, plan, suites, repeat=steps[0].repeat
             )
-            if not ended:
+            if ended or len(steps) == 1:
+                continue
+            if whole:
                 watcher.message(f"{group}: was interrupted, and starts again from its first step")
-                # From the last to the first: a kill in between leaves a group that is still seen as interrupted.
-                for step_id in reversed(whole):
-                    review.discard(step_id)
+            # From the last to the first: a kill in between leaves a group that is still seen as interrupted.
+            for step_id in reversed(whole):
+                review.discard(step_id)
+            _forget_following(review, plan.key, group)
+
+
+def _forget_following(review: Review, key: str, group: str) -> None:
+    """Plan no steps of a state group that followed from measured ones: they may follow again, or others may."""
+    manifest = review.manifest
+    plan = next(plan for plan in manifest.plans if plan.key == key)
+    steps = tuple(step for step in plan.steps if not (step.follows and step.state_group == group))
+    if steps != plan.steps:
+        review.save_manifest(with_plan(manifest, plan.model_copy(update={"steps": steps})))
+
+
+def _following(review: Review, plan: SuitePlan, suites: Callable[[str], Suite], *, repeat: int) -> set[str]:
+    """Return the state groups of the steps that follow from what is complete."""
+    more = suites(plan.suite).more(plan, review, repeat=repeat)
+    new = placed(more, key=plan.key, seed=review.manifest.seed, repeats=[repeat])
+    return {step.state_group for step in new}
 
 
 def _problem(record: RunRecord) -> str | None:

@@ -6,23 +6,34 @@ steps together is plain data (``stats.shown``) that a terminal prints and a repo
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 
 from iogauge.schema import RunRecord, StepPlan, SuitePlan
 from iogauge.schema import Warning as Caution
 from iogauge.stats.figures import Ratio, StepFigures, ratio, step_figures
 from iogauge.stats.shown import Convergence, Matrix, ShownTable
+from iogauge.stats.together import together
 from iogauge.store import Review
 
 
 @dataclass(frozen=True)
 class StepJudgement:
-    """One complete step. Rates are in bytes a second; ``asked_Bps`` is 0 where nothing presses or nothing limits it."""
+    """One place on the axis, complete in one repeat or more, all of them together.
+
+    Rates are in bytes a second; ``asked_Bps`` is 0 where nothing presses or nothing limits it.
+    """
 
     plan: StepPlan
+    """The first repeat's."""
     asked_Bps: int
     figures: StepFigures
     warnings: tuple[Caution, ...]
+    """What makes its figures mean less than they seem to, in any repeat."""
+    records: tuple[RunRecord, ...]
+    """All that each repeat measured but its course over time."""
+    runs: tuple[StepFigures, ...]
+    """Of each repeat."""
 
     @property
     def achieved_Bps(self) -> float:
@@ -32,7 +43,7 @@ class StepJudgement:
 
 @dataclass(frozen=True)
 class Judgement:
-    """The complete steps of one plan in its order; ``missing`` are the ids of the others."""
+    """The complete places of one plan in its order; ``missing`` are the ids of the steps that are not."""
 
     plan: SuitePlan
     steps: tuple[StepJudgement, ...]
@@ -53,8 +64,10 @@ class Judgement:
     def growth(self) -> Ratio | None:
         """How many times the reader's mean latency grew from the least pressed step to the most pressed one.
 
-        None where there are not two steps in which the reader completed something.
+        None where there are not two steps in which the reader completed something, or more than one series.
         """
+        if len(self.by_series()) > 1:
+            return None
         measured = [step for step in self.steps if step.figures.mean is not None]
         if len(measured) < 2:
             return None
@@ -71,11 +84,31 @@ def judge_steps(review: Review, plan: SuitePlan, *, quantiles: tuple[float, ...]
     return Judgement(
         plan=plan,
         steps=tuple(
-            _step(review, step, plan, quantiles=quantiles)
-            for step in plan.steps
-            if step.id in whole and step.judged
+            _place([_step(review, step, plan, quantiles=quantiles) for step in repeats])
+            for repeats in places([step for step in plan.steps if step.id in whole and step.judged])
         ),
         missing=tuple(step.id for step in plan.steps if step.id not in whole),
+    )
+
+
+def places(steps: Iterable[StepPlan]) -> tuple[tuple[StepPlan, ...], ...]:
+    """Return the steps that are repeats of each other together, in the order of the first of each."""
+    found: dict[tuple[str, str, float], list[StepPlan]] = {}
+    for step in steps:
+        found.setdefault((step.series, step.label, step.at), []).append(step)
+    return tuple(tuple(sorted(repeats, key=lambda step: step.repeat)) for repeats in found.values())
+
+
+def _place(repeats: Sequence[StepJudgement]) -> StepJudgement:
+    """Return the repeats of one step as one."""
+    runs = tuple(each.figures for each in repeats)
+    warnings = dict.fromkeys(warning for each in repeats for warning in each.warnings)
+    return replace(
+        repeats[0],
+        figures=together(runs),
+        warnings=tuple(warnings),
+        records=tuple(record for each in repeats for record in each.records),
+        runs=runs,
     )
 
 
@@ -86,10 +119,17 @@ def _step(review: Review, step: StepPlan, plan: SuitePlan, *, quantiles: tuple[f
         review.intervals(step.id),
         reader=plan.reader,
         pressure=plan.pressure,
+        kind=plan.kind,
+        direction=step.direction,
         quantiles=quantiles,
     )
     return StepJudgement(
-        step, asked_Bps=_asked(record, plan.pressure), figures=figures, warnings=record.warnings
+        step,
+        asked_Bps=_asked(record, plan.pressure),
+        figures=figures,
+        warnings=record.warnings,
+        records=(record,),
+        runs=(figures,),
     )
 
 

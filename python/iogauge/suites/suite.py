@@ -13,9 +13,21 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from iogauge.errors import IogaugeError
-from iogauge.schema import Axis, Pace, RunRecord, State, StepPlan, SuitePlan, TargetFacts
+from iogauge.models.published import Point
+from iogauge.schema import (
+    Axis,
+    Direction,
+    Kind,
+    Pace,
+    RunRecord,
+    State,
+    StepPlan,
+    SuitePlan,
+    TargetFacts,
+)
 from iogauge.store import Review
 from iogauge.suites.judgement import Judgement, judge_steps
+from iogauge.target.layers import Layer
 from iogauge.workload.numbers import size_text
 from iogauge.workload.patterns import file_text
 
@@ -36,6 +48,8 @@ class Asked:
     """How much of each target to use; None: the suite's own choice. Positive."""
     runtime_ns: int | None = None
     """Measured part of a step; None: the suite's own choice. Positive."""
+    layers: tuple[Layer, ...] = ()
+    """Block devices to compare the first target with, for a suite that asks for them."""
 
     @property
     def target(self) -> TargetFacts:
@@ -59,8 +73,16 @@ class Suite(ABC):
     """What one of that job's requests is called."""
     PRESSURE: ClassVar[str | None] = None
     """Name of the jobs that press on it."""
+    OWN_STATE: ClassVar[bool] = False
+    """Whether its own steps bring the drive into the state in which it is measured."""
     TOGETHER: ClassVar[bool] = False
     """Whether it takes all targets of a review at once, instead of one after the other."""
+    FEWEST_TARGETS: ClassVar[int] = 1
+    """How many it needs, where it takes several together."""
+    LAYERS: ClassVar[bool] = False
+    """Whether it compares its target with the layers around it."""
+    KIND: ClassVar[Kind] = Kind.LAT
+    """Which latency is judged."""
     QUANTILES: ClassVar[tuple[float, ...]] = (0.5, 0.99, 0.999, 0.9999, 0.99999)
     """What is judged besides the mean."""
     FILE_BYTES: ClassVar[Mapping[Pace, int]] = {"quick": 1 << 30, "standard": 4 << 30, "full": 16 << 30}
@@ -71,10 +93,15 @@ class Suite(ABC):
         "full": 60 * SECOND,
     }
     """Measured part of a step."""
-    MODELLED_NS: ClassVar[int] = 10 * SECOND
+    MODELLED_NS: ClassVar[int] = 5 * SECOND
     """The most that a step takes of a drive model, which begins in steady state and has no warm-up."""
     RAMP_NS: ClassVar[Mapping[Pace, int]] = dict.fromkeys(("quick", "standard", "full"), SECOND // 2)
     """What comes before it."""
+
+    targets: tuple[str, ...] = ()
+    """What it measures where the command names no target."""
+    origin: str | None = None
+    """Absolute path of the file that it was loaded from; None: iogauge brings it."""
 
     @abstractmethod
     def plan(self, asked: Asked) -> SuitePlan:
@@ -100,23 +127,28 @@ class Suite(ABC):
         """Return what is worth saying beside how the reader fares under pressure, a sentence each."""
         return ()
 
+    def published(self, _step: StepPlan, /) -> tuple[Point, ...]:
+        """Return what was published of a step, of whichever drive, in whichever place of its source."""
+        return ()
+
     def empty(self, asked: Asked, *, notes: Iterable[str] = ()) -> SuitePlan:
         """Return a plan that has everything but its steps and its search."""
         return SuitePlan(
             key=self.NAME,
-            suite=self.NAME,
+            suite=self.origin or self.NAME,
             title=self.TITLE,
             source=self.SOURCE,
             targets=tuple(target.path for target in asked.targets),
             axis=self.AXIS,
             reader=self.READER,
             judged=self.JUDGED,
+            kind=self.KIND,
             pressure=self.PRESSURE,
             steps=(),
             size_bytes=self.size_bytes(asked),
             runtime_ns=self.runtime_ns(asked),
             ramp_ns=self.RAMP_NS[asked.pace],
-            notes=(*notes, *caveats(asked)),
+            notes=(*notes, *caveats(asked, own_state=self.OWN_STATE)),
         )
 
     def runtime_ns(self, asked: Asked) -> int:
@@ -156,10 +188,10 @@ def nothing_written(*, bs: str) -> IogaugeError:
     )
 
 
-def caveats(asked: Asked) -> Iterator[str]:
+def caveats(asked: Asked, *, own_state: bool) -> Iterator[str]:
     """Yield what every suite has to say of its targets."""
     kinds = {target.kind for target in asked.targets}
-    if "block" in kinds and asked.state == "as-is":
+    if "block" in kinds and asked.state == "as-is" and not own_state:
         yield "The drive is measured as it was found: the procedure has no preconditioning."
     if "file" in kinds:
         yield "The target is a file: the file system's part is measured with the drive's."
@@ -198,6 +230,7 @@ class Common:
         state_group: str = "",
         purge: bool = False,
         judged: bool = True,
+        direction: Direction | None = None,
         **more: object,
     ) -> StepPlan:
         """Return one step. ``jobs`` are its sections; ``more`` is for all of them, and replaces what is common."""
@@ -217,7 +250,6 @@ class Common:
             "time_based": 1,
             "runtime": time_text(self.runtime_ns),
             "ramp_time": time_text(self.ramp_ns) if self.ramp_ns else None,
-            "log_avg_msec": 500 if quick else 1000,
             "percentile_list": QUICK_PERCENTILES if quick else FULL_PERCENTILES,
         }
         return StepPlan(
@@ -231,12 +263,17 @@ class Common:
             seed=0,
             state_group=state_group or step_id,
             purge=purge,
+            # A quick step is short: so that there are enough intervals to see what changes in it.
+            interval_ns=SECOND // 2 if quick else SECOND,
             judged=judged,
+            direction=direction,
         )
 
 
 def job_text(**sections: Mapping[str, object]) -> str:
-    """Return a fio job file. ``global_`` stands for [global]; options that are None are left out.
+    """Return a fio job file. Options that are None are left out.
+
+    Underscores behind a section's name are not part of it: ``global_`` is [global], and sections can share a name.
 
     >>> print(job_text(global_={"direct": 1, "size": None}, reader={"rw": "randread"}), end="")
     [global]

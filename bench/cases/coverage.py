@@ -1,0 +1,208 @@
+"""How often 95 % intervals hold the truth, and how often a test finds a difference where there is none.
+
+Made-up runs of known distribution (``bench/streams.py``) go through the functions that judge real ones. The goals are
+coverage of at least 93 % and false findings in 5 +- 2 %; what falls short is printed as such. No peer is run: fio gives
+no intervals. Writes the table that METHODOLOGY.md shows, in Markdown, to ``bench/out/coverage.md``.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from statistics import mean
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bench import peers
+from bench.results import Finding, Row
+from bench.settings import Settings, note
+from bench.streams import MEDIAN_NS, SHIFT, STREAMS, Stream, correlated, histograms, lognormal, repeats
+from iogauge.stats.comparison import ALPHA, compare
+from iogauge.stats.dependence import RESAMPLES, block_length, stationary_weights
+from iogauge.stats.histogram import Histogram
+from iogauge.stats.quantiles import TAIL, Sample
+from iogauge.stats.repeats import repeated
+from iogauge.stats.steady import change_points, drift
+
+TRIALS = 1000
+SECONDS = (60, 600)
+QUANTILES = (0.5, 0.99, 0.999)
+RUNS = (3, 5, 10)
+RUN_S = 60
+BETWEEN = 0.05
+"""Standard deviation of runs, on the scale of logarithms."""
+BLOCKS = (6, 8, 12)
+AA_TRIALS = 10 * TRIALS
+COVERAGE_GOAL = 0.93
+REJECTED_GOAL = (0.03, 0.07)
+FALSE_CHANGES_GOAL = 0.05
+CORRELATIONS = (0.0, 0.5, 0.7, 0.9)
+
+TABLE = peers.ROOT / "bench" / "out" / "coverage.md"
+
+
+@dataclass
+class Held:
+    """Intervals of one figure over all trials: whether they held the truth, and their widths relative to it."""
+
+    held: list[bool] = field(default_factory=list)
+    widths: list[float] = field(default_factory=list)
+
+    def add(self, low: float | None, high: float | None, truth: float) -> None:
+        """Count one interval. An open side holds whatever lies there, and such an interval has no width."""
+        self.held.append((low is None or low <= truth) and (high is None or truth <= high))
+        if low is not None and high is not None:
+            self.widths.append((high - low) / truth)
+
+    @property
+    def coverage(self) -> float:
+        """The share of intervals that held the truth."""
+        return mean(self.held)
+
+    @property
+    def text(self) -> str:
+        """Coverage, and the mean width of those that have one; how many have none."""
+        open_share = 1 - len(self.widths) / len(self.held)
+        width = f"{100 * mean(self.widths):.2g} %" if self.widths else "none"
+        return (
+            f"{100 * self.coverage:.1f} % ({width}{f'; {100 * open_share:.0f} % open' if open_share else ''})"
+        )
+
+
+def one_run(stream: Stream, *, seconds: int, trials: int, seed: int = 1) -> dict[str, Held]:
+    """Return, by figure, the intervals of so many runs of a stream."""
+    random = np.random.default_rng(seed)
+    found: dict[str, Held] = defaultdict(Held)
+    for trial in range(trials):
+        sample = Sample(stream.intervals(random, seconds), seed=trial % 8)
+        estimates = {"mean": (sample.mean(), stream.mean)}
+        estimates |= {f"p{100 * q:g}": (sample.quantile(q), stream.quantile(q)) for q in QUANTILES}
+        for name, (estimate, truth) in estimates.items():
+            if estimate is None:
+                raise AssertionError("a stream without requests")
+            found[name].add(estimate.low, estimate.high, truth)
+    return found
+
+
+def several_runs(*, runs: int, trials: int, seed: int = 2) -> dict[str, Held]:
+    """Return, by figure, the intervals of repeats; and those of the hierarchical bootstrap, which is not used."""
+    random = np.random.default_rng(seed)
+    truth = lognormal("all runs", lambda _random, _seconds: np.empty((0, 0)), SHIFT, BETWEEN)
+    found: dict[str, Held] = defaultdict(Held)
+    for trial in range(trials):
+        latencies = repeats(random, runs, RUN_S, BETWEEN)
+        whole = histograms(np.stack([run.ravel() for run in latencies]))
+        merged = Histogram.merge(whole)
+        together = repeated([run.mean for run in whole], merged=merged.mean)
+        found["mean"].add(together.low, together.high, truth.mean)
+        for q in QUANTILES:
+            together = repeated([run.quantile(q) for run in whole], merged=merged.quantile(q))
+            found[f"p{100 * q:g}"].add(together.low, together.high, truth.quantile(q))
+        seconds = np.stack([run.mean(axis=1) for run in latencies])
+        found["mean, hierarchical bootstrap"].add(*_hierarchical(seconds, seed=trial), truth.mean)
+    return found
+
+
+def _hierarchical(seconds: NDArray[np.float64], *, seed: int) -> tuple[float, float]:
+    """Return the middle 95 % of means of resampled runs (runs x seconds), each of resampled seconds."""
+    random = np.random.default_rng(seed)
+    runs, count = seconds.shape
+    means = np.stack(
+        [
+            stationary_weights(count, round(block_length(run)), seed=place) @ run / count
+            for place, run in enumerate(seconds)
+        ]
+    )
+    drawn = random.integers(0, runs, size=(runs, RESAMPLES))
+    which = random.integers(0, RESAMPLES, size=(runs, RESAMPLES))
+    low, high = np.quantile(means[drawn, which].mean(axis=0), [TAIL, 1 - TAIL])
+    return float(low), float(high)
+
+
+def rejected(*, blocks: int, trials: int, seed: int = 3) -> float:
+    """Return the share of A/A comparisons, in which nothing differs, that find a difference."""
+    random = np.random.default_rng(seed)
+    sides = MEDIAN_NS * np.exp(BETWEEN * random.standard_normal((trials, 2, blocks)))
+    return mean(compare(before.tolist(), after.tolist()).p <= ALPHA for before, after in sides)
+
+
+def unsteady(*, correlation: float, seconds: int, trials: int, seed: int = 4) -> tuple[float, float]:
+    """Return the shares of stationary series in which a change of level, and in which a drift, is found."""
+    random = np.random.default_rng(seed)
+    changed, drifted = [], []
+    for _ in range(trials):
+        rates = 1e5 * np.exp(SHIFT * correlated(random, seconds, correlation))
+        changed.append(bool(change_points(rates)))
+        trend = drift(rates)
+        drifted.append(trend is not None and trend.present)
+    return mean(changed), mean(drifted)
+
+
+def intervals(settings: Settings) -> Finding:
+    """Coverage of the intervals of one run and of repeats, and false findings of comparisons and of steadiness."""
+    trials = round(TRIALS * settings.scale)
+    rows: list[Row] = []
+    sections: list[str] = []
+    for section, found in _measured(trials):
+        rows += [replace(row, measure=f"{section}: {row.measure}") for row in found]
+        sections.append(_markdown(section, found))
+        note(f"coverage: {section}")
+    TABLE.parent.mkdir(exist_ok=True)
+    TABLE.write_text("\n".join(sections))
+    note(f"coverage: the table is in {TABLE.relative_to(peers.ROOT)}")
+    return Finding(rows=rows)
+
+
+def _measured(trials: int) -> Iterator[tuple[str, Sequence[Row]]]:
+    for seconds in SECONDS:
+        for stream in STREAMS:
+            found = one_run(stream, seconds=seconds, trials=trials)
+            yield f"one run of {seconds} s, {stream.name}", _held_rows(found)
+    for runs in RUNS:
+        yield f"{runs} runs of {RUN_S} s, autocorrelated", _held_rows(several_runs(runs=runs, trials=trials))
+    low, high = REJECTED_GOAL
+    yield (
+        "A/A comparisons that find a difference",
+        [
+            _share_row(f"{blocks} blocks", share, f"{low:.0%} to {high:.0%}", low <= share <= high)
+            for blocks in BLOCKS
+            for share in (rejected(blocks=blocks, trials=AA_TRIALS * trials // TRIALS),)
+        ],
+    )
+    found_rows = []
+    for correlation in CORRELATIONS:
+        shares = unsteady(correlation=correlation, seconds=SECONDS[-1], trials=trials)
+        for what, share in zip(("change of level", "drift"), shares, strict=True):
+            met = share <= FALSE_CHANGES_GOAL
+            found_rows.append(
+                _share_row(f"{what}, correlation {correlation:g}", share, f"<= {FALSE_CHANGES_GOAL:.0%}", met)
+            )
+    yield f"stationary series of {SECONDS[-1]} s in which something is found", found_rows
+
+
+def _held_rows(found: dict[str, Held]) -> list[Row]:
+    return [
+        Row(
+            f"{name}, coverage (mean width)",
+            "",
+            held.text,
+            goal=f">= {COVERAGE_GOAL:.0%}",
+            met=held.coverage >= COVERAGE_GOAL,
+        )
+        for name, held in found.items()
+    ]
+
+
+def _share_row(name: str, share: float, goal: str, met: bool) -> Row:
+    return Row(name, "", f"{100 * share:.1f} %", goal=goal, met=met)
+
+
+def _markdown(section: str, rows: Sequence[Row]) -> str:
+    """Return a section's rows as a table."""
+    lines = [f"| {section} | | goal |", "|---|---|---|"]
+    lines += [
+        f"| {row.measure} | {row.iogauge} | {row.goal}{'' if row.met else ': missed'} |" for row in rows
+    ]
+    return "\n".join(lines) + "\n"

@@ -1,0 +1,104 @@
+"""Several runs of the same step as one: histograms merged, rates averaged, and intervals from how the runs differ.
+
+Runs are the replicate (``repeats.py``), so the interval of every figure is that of its spread from run to run: what
+happens within one run says nothing of the next. Counts add up; what is measured over time stays with its run.
+
+Source: METHODOLOGY.md, "Repeats".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+from iogauge.stats.figures import StepFigures
+from iogauge.stats.histogram import Histogram, needed
+from iogauge.stats.quantiles import Estimate
+from iogauge.stats.repeats import Variation, repeated, variation
+
+
+def together(runs: Sequence[StepFigures]) -> StepFigures:
+    """Return the figures of one step that was run several times; of one run, its own.
+
+    A run in which the reader completed nothing leaves the estimates of all of them without an interval: there is no
+    logarithm of what it waited.
+    """
+    first, *others = runs
+    if not others:
+        return first
+    whole = Histogram.merge([run.whole for run in runs])
+    rates = [run.iops for run in runs]
+    rate = repeated(rates) if all(value > 0 for value in rates) else None
+    return replace(
+        first,
+        duration_s=sum(run.duration_s for run in runs),
+        ios=sum(run.ios for run in runs),
+        iops=rate.value if rate else sum(rates) / len(rates),
+        iops_low=rate.low if rate else None,
+        iops_high=rate.high if rate else None,
+        rate_Bps=_mean([run.rate_Bps for run in runs]),
+        pressure_Bps=_mean([run.pressure_Bps for run in runs]),
+        whole=whole,
+        mean=_estimate([run.mean for run in runs], merged=whole.mean) if whole.count else None,
+        quantiles={
+            q: _estimate([run.quantiles[q] for run in runs], merged=float(whole.quantile(q)), q=q)
+            if whole.count
+            else None
+            for q in first.quantiles
+        },
+        errors=sum(run.errors for run in runs),
+        flagged=sum(run.flagged for run in runs),
+        late=sum(run.late for run in runs),
+        in_flight=sum(run.in_flight for run in runs),
+        loop_gap_max_ns=max(run.loop_gap_max_ns for run in runs),
+        device_mean_ns=_mean_of_known([run.device_mean_ns for run in runs]),
+        moments=tuple(moment for run in runs for moment in run.moments),
+        runs=len(runs),
+    )
+
+
+def variations(runs: Sequence[StepFigures]) -> dict[str, Variation]:
+    """Return how much each figure of a step varies from run to run, by its name; empty for a single run.
+
+    Names are ``iops``, ``mean`` and ``p50``, ``p99``, ...: those that every run has, quantiles only where supported.
+    """
+    named: dict[str, Callable[[StepFigures], Estimate | None]] = {"mean": lambda run: run.mean}
+    for q in runs[0].quantiles:
+        named[f"p{q * 100:.12g}"] = lambda run, q=q: run.quantiles.get(q)  # type: ignore[misc]
+    found: dict[str, Variation | None] = {}
+    if all(run.iops > 0 for run in runs):
+        found["iops"] = variation([run.iops for run in runs], [None] * len(runs))
+    for name, of in named.items():
+        estimates = [estimate for run in runs if (estimate := of(run)) and estimate.supported]
+        if len(estimates) == len(runs) and all(estimate.value > 0 for estimate in estimates):
+            found[name] = variation(
+                [estimate.value for estimate in estimates], [estimate.log_error for estimate in estimates]
+            )
+    return {name: each for name, each in found.items() if each is not None}
+
+
+def _estimate(found: Sequence[Estimate | None], *, merged: float, q: float | None = None) -> Estimate:
+    """Return one estimate for those of all runs; ``q`` is the quantile that it is, None where it is the mean."""
+    known = [estimate for estimate in found if estimate is not None]
+    count = sum(estimate.count for estimate in known)
+    positive = merged > 0 and len(known) == len(found) and all(estimate.value > 0 for estimate in known)
+    spread = repeated([estimate.value for estimate in known], merged=merged) if positive else None
+    enough = needed(q) if q is not None else 0
+    return Estimate(
+        merged,
+        spread.low if spread else None,
+        spread.high if spread else None,
+        supported=count >= enough,
+        needed=enough,
+        count=count,
+        dependence=True,
+    )
+
+
+def _mean(values: Sequence[float]) -> float:
+    return sum(values) / len(values)
+
+
+def _mean_of_known(values: Sequence[float | None]) -> float | None:
+    known = [value for value in values if value is not None]
+    return _mean(known) if known else None

@@ -1,0 +1,47 @@
+"""What other tools measured, read into our words: fio's JSON with the logs beside it, DiskSpd's XML and text.
+
+``read_foreign`` knows a file by its content. Everything that it returns was in the file: no sample is made up, and
+what was not told is None. Which jobs ran is read from what the file repeats of its own command.
+
+Nothing here runs or stores anything. ``iogauge.run.imported`` makes a record of a run from a step that has what it
+takes: bins, and jobs.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from iogauge.errors import IogaugeError
+from iogauge.store.imported import diskspd_text, diskspd_xml, fio
+from iogauge.store.imported.document import read_text
+from iogauge.store.imported.steps import (
+    ImportedFigures,
+    ImportedLatency,
+    ImportedRow,
+    ImportedStep,
+    PublishedQuantile,
+)
+
+__all__ = [
+    "ImportedFigures",
+    "ImportedLatency",
+    "ImportedRow",
+    "ImportedStep",
+    "PublishedQuantile",
+    "read_foreign",
+]
+
+
+def read_foreign(path: Path) -> tuple[ImportedStep, ...]:
+    """Return the runs that a file of fio's or DiskSpd's holds, in its order. Raises ``IogaugeError``."""
+    text = read_text(path)
+    if diskspd_xml.recognised(text):
+        return diskspd_xml.read(text, path)
+    if diskspd_text.recognised(text):
+        return diskspd_text.read(text, path)
+    if fio.recognised(text):
+        return (fio.read(text, path),)
+    raise IogaugeError(
+        f"{path}: is no result of fio or DiskSpd that iogauge knows",
+        hint="fio: --output-format=json+; DiskSpd: -Rxml, or its text",
+    )

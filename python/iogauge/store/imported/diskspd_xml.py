@@ -1,0 +1,264 @@
+"""DiskSpd's XML (``-Rxml``): a step for each time span, with its percentiles, its series and the profile it ran.
+
+Source: DiskSpd 2.2 (XmlResultParser.cpp, Common.cpp).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from xml.etree import ElementTree
+
+from iogauge.errors import IogaugeError
+from iogauge.schema import Direction, Interval, JobFile, Tally
+from iogauge.store.imported import diskspd
+from iogauge.store.imported.diskspd import MS, Distribution, Part
+from iogauge.store.imported.document import damaged, fraction, number, whole
+from iogauge.store.imported.steps import ImportedStep
+from iogauge.workload.diskspd import command_line
+
+_BOTH = ((Direction.READ, "Read"), (Direction.WRITE, "Write"))
+
+
+def recognised(text: str) -> bool:
+    """Tell whether a text is DiskSpd's XML, or the beginning of it."""
+    return re.match(r"\s*(?:<\?xml[^>]*>\s*)?<Results>", text) is not None
+
+
+def read(text: str, path: Path) -> tuple[ImportedStep, ...]:
+    """Return the time spans that a text holds. Raises ``IogaugeError`` where it is damaged."""
+    source = str(path)
+    if "<!DOCTYPE" in text or "<!ENTITY" in text:
+        raise damaged(source, "defines entities, which DiskSpd's XML never does")
+    try:
+        root = ElementTree.fromstring(text)
+    except (ElementTree.ParseError, ValueError) as error:
+        raise damaged(source, f"is not whole XML ({error})") from None
+    spans = root.findall("TimeSpan")
+    if not spans:
+        raise damaged(source, "holds no TimeSpan")
+    profiles = root.findall("Profile/TimeSpans/TimeSpan")
+    version = root.findtext("System/Tool/Version") or ""
+    started = root.findtext("System/RunTime") or ""
+    steps = []
+    for place, span in enumerate(spans):
+        if (error_text := span.findtext("Error")) is not None:
+            raise IogaugeError(f"{source}: {error_text[:200].strip()}", hint="let DiskSpd run to its end")
+        steps.append(
+            _step(
+                span,
+                profiles[place] if place < len(profiles) else None,
+                label=path.stem if len(spans) == 1 else f"{path.stem}-{place + 1}",
+                version=version,
+                started=started,
+                source=source,
+            )
+        )
+    return tuple(steps)
+
+
+def _step(
+    span: ElementTree.Element,
+    profile: ElementTree.Element | None,
+    *,
+    label: str,
+    version: str,
+    started: str,
+    source: str,
+) -> ImportedStep:
+    duration_s = number(span.findtext("TestTimeSeconds"), source=source, what="TestTimeSeconds")
+    parts = list(_parts(span, source))
+    if not parts:
+        raise damaged(source, "holds no Thread with a Target")
+    columns, together = _latencies(span, source)
+    row, each = diskspd.rows(parts, columns, together, duration_s=duration_s)
+    warnings: tuple[str, ...] = ()
+    if together.max_ns is None:
+        warnings += ("latencies were not measured: DiskSpd does so with -L",)
+    words = [] if profile is None else _words(profile)
+    jobs, said = diskspd.jobs_of(words) if words else (None, ("its load is described nowhere",))
+    interval = profile.findtext("IoBucketDuration") if profile is not None else None
+    interval_ms = whole(interval or 1000, source=source, what="IoBucketDuration")
+    return ImportedStep(
+        label=label,
+        tool="diskspd",
+        version=version,
+        source=source,
+        rows=(row,),
+        parts=each,
+        options=_options(profile),
+        command=command_line(words) or None,
+        jobs=jobs,
+        intervals=tuple(_series(span, interval_ms or 1000, jobs, source)),
+        started_at=diskspd.started_at(started),
+        warnings=(*warnings, *said),
+    )
+
+
+def _parts(span: ElementTree.Element, source: str) -> Iterator[Part]:
+    for thread in span.findall("Thread"):
+        thread_id = whole(thread.findtext("Id") or 0, source=source, what="Thread/Id")
+        for target in thread.findall("Target"):
+            part = Part(thread=thread_id, target=target.findtext("Path") or "")
+            for direction, word in _BOTH:
+                part.ios[direction] = whole(
+                    target.findtext(f"{word}Count"), source=source, what=f"{word}Count"
+                )
+                part.bytes[direction] = whole(
+                    target.findtext(f"{word}Bytes"), source=source, what=f"{word}Bytes"
+                )
+                for held, name in (
+                    (part.mean_ns, f"Average{word}LatencyMilliseconds"),
+                    (part.stddev_ns, f"{word}LatencyStdev"),
+                ):
+                    if (given := target.findtext(name)) is not None:
+                        held[direction] = number(given, source=source, what=name) * MS
+            yield part
+
+
+def _latencies(span: ElementTree.Element, source: str) -> tuple[dict[Direction, Distribution], Distribution]:
+    columns = {word: Distribution() for word in ("Read", "Write", "Total")}
+    latency = span.find("Latency")
+    if latency is not None:
+        for word, column in columns.items():
+            for field, name in (
+                ("mean_ns", f"Average{word}Milliseconds"),
+                ("stddev_ns", f"{word.replace('Total', '')}LatencyStdev"),
+            ):
+                if (given := latency.findtext(name)) is not None:
+                    setattr(column, field, number(given, source=source, what=name) * MS)
+        for bucket in latency.findall("Bucket"):
+            _bucket(bucket, columns, source)
+    return {direction: columns[word] for direction, word in _BOTH}, columns["Total"]
+
+
+def _bucket(bucket: ElementTree.Element, columns: dict[str, Distribution], source: str) -> None:
+    q = fraction(bucket.findtext("Percentile") or "", source=source, what="a Percentile")
+    for word, column in columns.items():
+        if (given := bucket.findtext(f"{word}Milliseconds")) is None:
+            continue
+        value_ns = round(number(given, source=source, what=f"{word}Milliseconds") * MS)
+        if q == 0:
+            column.min_ns = value_ns
+        elif q == 1:
+            column.max_ns = value_ns
+        else:
+            column.quantiles[q] = value_ns
+
+
+def _series(
+    span: ElementTree.Element, interval_ms: int, jobs: JobFile | None, source: str
+) -> Iterator[Interval]:
+    """I/Os of each interval, and what they moved; nothing where the block size is not known."""
+    for index, bucket in enumerate(span.findall("Iops/Bucket") if jobs else ()):
+        end_ms = whole(bucket.get("SampleMillisecond"), source=source, what="SampleMillisecond")
+        if end_ms < interval_ms:
+            raise damaged(source, "a SampleMillisecond lies before the first interval's end")
+        tallies = {}
+        for direction, word in _BOTH:
+            rate = number(bucket.get(word), source=source, what=f"{word} of a Bucket")
+            ios = round(rate * interval_ms / 1000)
+            block_bytes = getattr(jobs.jobs[0].bs, direction.value).minimum_bytes if jobs else 0
+            tallies[direction] = Tally(ios=ios, bytes=ios * block_bytes)
+        yield Interval(
+            stage=0,
+            row=0,
+            index=index,
+            start_ns=(end_ms - interval_ms) * MS,
+            end_ns=end_ms * MS,
+            ramp=False,
+            tallies=tallies,
+        )
+
+
+def _options(profile: ElementTree.Element | None) -> dict[str, str]:
+    """The profile's plain values, of its time span and then of its first target, by element name."""
+    found: dict[str, str] = {}
+    for parent in () if profile is None else (profile, profile.find("Targets/Target")):
+        for element in () if parent is None else parent:
+            if not len(element) and (element.text or "").strip():
+                found[element.tag] = (element.text or "").strip()
+    return found
+
+
+_SPAN_WORDS = (
+    ("Duration", "-d"), ("Warmup", "-W"), ("Cooldown", "-C"), ("ThreadCount", "-F"), ("RequestCount", "-O"),
+    ("RandSeed", "-z"),
+)  # fmt: skip
+_TARGET_WORDS = (
+    ("BlockSize", "-b"), ("BaseFileOffset", "-B"), ("MaxFileSize", "-f"), ("FileSize", "-c"), ("BurstSize", "-i"),
+    ("ThinkTime", "-j"), ("ThreadStride", "-T"), ("WriteRatio", "-w"),
+)  # fmt: skip
+_ZERO_MEANS_ABSENT = frozenset({"-F", "-O", "-z", "-C", "-B", "-f", "-c", "-i", "-j", "-T", "-g"})
+_TRUE_WORDS = (
+    ("ParallelAsyncIO", "-p"), ("UseLargePages", "-l"), ("MemoryMappedIo", "-Sm"), ("DisableLocalCache", "-Sr"),
+)  # fmt: skip
+
+
+def _words(profile: ElementTree.Element) -> list[str]:
+    """The profile as a command line; empty where its targets differ in more than their paths.
+
+    The profile does not say whether every write had random data of its own (-Zr).
+    """
+    targets = profile.findall("Targets/Target")
+    each = [_target_words(target) for target in targets]
+    if not targets or any(words != each[0] for words in each):
+        return []
+    words = [
+        f"{option}{given}" for name, option in _SPAN_WORDS if (given := profile.findtext(name)) is not None
+    ]
+    if not any(word.startswith("-F") and word != "-F0" for word in words):
+        words.append(f"-t{targets[0].findtext('ThreadsPerFile') or 1}")
+    for name, option in (("MeasureLatency", "-L"), ("DisableAffinity", "-n"), ("CompletionRoutines", "-x")):
+        words += [option] if profile.findtext(name) == "true" else []
+    if profile.findtext("CalculateIopsStdDev") == "true":
+        words.append(f"-D{profile.findtext('IoBucketDuration') or 1000}")
+    for assigned in profile.findall("Affinity/AffinityGroupAssignment"):
+        words.append(f"-ag{assigned.get('Group')},{assigned.get('Processor')}")
+    # Zero stands for what was not asked for, and is not a value that an option takes.
+    said = [word for word in (*words, *each[0]) if not (word[:2] in _ZERO_MEANS_ABSENT and word[2:] == "0")]
+    return [*said, *(target.findtext("Path") or "" for target in targets)]
+
+
+def _target_words(target: ElementTree.Element) -> list[str]:
+    words = [
+        f"{option}{given}" for name, option in _TARGET_WORDS if (given := target.findtext(name)) is not None
+    ]
+    words += [f"-o{target.findtext('RequestCount') or 2}"]
+    words += [option for name, option in _TRUE_WORDS if target.findtext(name) == "true"]
+    caching = "u" * (target.findtext("DisableOSCache") == "true") + "w" * (
+        target.findtext("WriteThrough") == "true"
+    )
+    words += [f"-S{caching}"] if caching else []
+    words += [f"-I{target.findtext('IOPriority')}"] if target.findtext("IOPriority") in ("1", "2") else []
+    limit = target.find("Throughput")
+    if limit is not None:
+        words.append(f"-g{limit.text}{'i' if limit.get('unit') == 'IOPS' and limit.text != '0' else ''}")
+    return words + _pattern_words(target) + _content_words(target)
+
+
+def _pattern_words(target: ElementTree.Element) -> list[str]:
+    random, stride = target.findtext("Random"), target.findtext("StrideSize")
+    if random is None:
+        interlocked = "i" if target.findtext("InterlockedSequential") == "true" else ""
+        return [f"-s{interlocked}{stride or ''}"]
+    words = [f"-r{random}"]
+    if (share := target.findtext("RandomRatio")) is not None:
+        words.append(f"-rs{share}")
+    for kind, option in (("Percent", "pct"), ("Absolute", "abs")):
+        ranges = target.findall(f"Distribution/{kind}/Range")
+        if ranges:
+            words.append(f"-rd{option}" + ":".join(f"{each.get('IO')}/{each.text}" for each in ranges))
+    return words
+
+
+def _content_words(target: ElementTree.Element) -> list[str]:
+    content = target.find("WriteBufferContent")
+    pattern = None if content is None else content.findtext("Pattern")
+    if content is None or pattern == "sequential":
+        return []
+    if pattern == "zero":
+        return ["-Z"]
+    path = content.findtext("RandomDataSource/FilePath")
+    return [f"-Z{content.findtext('RandomDataSource/SizeInBytes') or ''}{f',{path}' if path else ''}"]

@@ -1,0 +1,288 @@
+"""fio's ``--output-format=json`` and ``json+``: one run, a row for each job or group that was reported.
+
+Every latency that fio gave is kept: counts and extremes as they are, percentiles as published, and in json+ the bins
+as a histogram. fio's own percentiles are of clat unless ``lat_percentiles`` was set; where a job submits and waits in
+one call there is no slat, and clat is lat.
+
+The job file is put together from "job options". fio leaves flags out of these that were given without ``=1``, so that
+a run may have had more options than are known. A section appears once, however many of its clones were reported.
+
+Source: fio stat.c (show_thread_status_json), and the output of fio 3.33.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from iogauge.errors import IogaugeError
+from iogauge.schema import Direction, JobFile, Kind
+from iogauge.store.imported import fio_logs
+from iogauge.store.imported.document import damaged, fraction, members, number, whole
+from iogauge.store.imported.histograms import encoded, fio_bounds
+from iogauge.store.imported.steps import (
+    ImportedFigures,
+    ImportedLatency,
+    ImportedRow,
+    ImportedStep,
+    PublishedQuantile,
+)
+from iogauge.workload import parse
+
+_KINDS = ((Kind.LAT, "lat_ns"), (Kind.CLAT, "clat_ns"), (Kind.SLAT, "slat_ns"))
+_DATA = (Direction.READ, Direction.WRITE, Direction.TRIM)
+_MOST_NS = 2**62
+Json = dict[str, Any]
+
+
+def recognised(text: str) -> bool:
+    """Tell whether a text is fio's JSON, whatever was printed before it."""
+    return '"fio version"' in text
+
+
+def read(text: str, path: Path) -> ImportedStep:
+    """Return the run that a text holds. Raises ``IogaugeError`` where it is damaged.
+
+    fio prints one document for every ``--status-interval``: the last is taken. Logs are looked for beside ``path``.
+    """
+    source = str(path)
+    document, before = _last(text, source)
+    warnings = []
+    if before:
+        warnings.append("what fio printed before its JSON was left out")
+    if isinstance(document.get("client_stats"), list):
+        raise IogaugeError(
+            f"{source}: is of fio's client and server", hint="run each machine's fio by itself"
+        )
+    jobs = document.get("jobs")
+    if not isinstance(jobs, list) or not jobs:
+        raise damaged(source, "has no jobs")
+    entries = []
+    for index, value in enumerate(jobs):
+        entry = members(value, source=source, what=f"jobs[{index}]")
+        if "jobname" in entry:
+            entries.append(entry)
+        else:
+            # fio prints an empty entry where it has merged jobs of another group into an earlier one.
+            warnings.append(
+                "fio reported jobs of several groups as one: the row named first may hold others as well"
+            )
+    shared = _options(document.get("global options", {}), source)
+    sections = _sections(entries, shared, source)
+    rows = tuple(
+        _row(entry, section=section, source=source, warnings=warnings)
+        for entry, section in zip(entries, sections.of_entry, strict=True)
+    )
+    if not rows:
+        raise damaged(source, "has no jobs")
+    job_file = _job_file(sections, source, warnings)
+    if any(option.startswith("rate") for options in sections.options for option in options):
+        warnings.append(
+            "fio's latencies begin when a request is issued: with a rate, what it waited for that is in none of them"
+        )
+    found = fio_logs.beside(
+        path, sections.names, sections.options, sections.of_entry, _blocks(job_file, sections)
+    )
+    return ImportedStep(
+        label=path.stem,
+        tool="fio",
+        version=str(document.get("fio version", "")),
+        source=source,
+        rows=rows,
+        options=sections.options[0],
+        jobs=job_file,
+        intervals=found,
+        started_at=_started(document),
+        warnings=tuple(dict.fromkeys(warnings)),
+    )
+
+
+def _last(text: str, source: str) -> tuple[Json, bool]:
+    decoder = json.JSONDecoder(parse_constant=lambda name: _refuse_constant(name, source))
+    at = 0 if text.startswith("{") else text.find("\n{") + 1
+    before = bool(text[:at].strip())
+    found: Any = None
+    try:
+        while at < len(text) and text[at:].lstrip().startswith("{"):
+            at += len(text[at:]) - len(text[at:].lstrip())
+            found, at = decoder.raw_decode(text, at)
+    except (ValueError, RecursionError) as error:
+        raise damaged(source, f"is not whole JSON ({str(error)[:80]})") from None
+    if found is None:
+        raise damaged(source, "holds no JSON")
+    return members(found, source=source, what="the document"), before
+
+
+def _refuse_constant(name: str, source: str) -> float:
+    raise damaged(source, f"holds {name}, which is no number of JSON")
+
+
+class _Sections:
+    """The sections of the job file, found again from the entries of the report."""
+
+    def __init__(self) -> None:
+        self.names: list[str] = []
+        self.options: list[dict[str, str]] = []
+        self.of_entry: list[int] = []
+
+
+def _sections(entries: list[Json], shared: dict[str, str], source: str) -> _Sections:
+    found = _Sections()
+    left = 0
+    for entry in entries:
+        name = str(entry["jobname"])
+        options = shared | _options(entry.get("job options", {}), source)
+        clones = options.get("numjobs", "1")
+        same = bool(found.names) and (name, options) == (found.names[-1], found.options[-1])
+        if not (same and left):
+            found.names.append(name)
+            found.options.append(options)
+            left = int(clones) if clones.isdigit() and len(clones) < 6 else 1
+        left -= 1
+        found.of_entry.append(len(found.names) - 1)
+    return found
+
+
+def _options(value: Any, source: str) -> dict[str, str]:
+    options = members(value, source=source, what="the job options")
+    return {str(name): str(given) for name, given in options.items()}
+
+
+def _job_file(sections: _Sections, source: str, warnings: list[str]) -> JobFile | None:
+    text = "".join(
+        f"[{name}]\n"
+        + "".join(f"{option}={value}\n" for option, value in options.items() if option != "name")
+        + "\n"
+        for name, options in zip(sections.names, sections.options, strict=True)
+    )
+    try:
+        return parse(text, source=source, environ={})
+    except IogaugeError as error:
+        warnings.append(f"its jobs are not known to iogauge: {error}")
+        return None
+
+
+def _blocks(jobs: JobFile | None, sections: _Sections) -> list[dict[Direction, int]]:
+    """The block size of each section's directions, where it has one alone."""
+    if jobs is None:
+        return [{} for _ in sections.names]
+    found = []
+    for job in jobs.jobs:
+        sizes = {direction: getattr(job.bs, direction.value) for direction in _DATA}
+        found.append(
+            {
+                d: s.minimum_bytes
+                for d, s in sizes.items()
+                if s.minimum_bytes == s.maximum_bytes and not s.split
+            }
+        )
+    return found
+
+
+def _started(document: Json) -> str | None:
+    stamp = document.get("timestamp_ms")
+    if not isinstance(stamp, int) or not 0 <= stamp < 2**48:
+        return None
+    return datetime.fromtimestamp(stamp / 1000, UTC).isoformat(timespec="milliseconds")
+
+
+def _row(entry: Json, *, section: int, source: str, warnings: list[str]) -> ImportedRow:
+    name = str(entry["jobname"])
+    figures = {}
+    runtime_ms = 0.0
+    for direction in _DATA:
+        given = members(entry.get(direction.value, {}), source=source, what=f"{name}: {direction}")
+        where = f"{name}: {direction}"
+        ios = whole(given.get("total_ios", 0), source=source, what=f"{where}: total_ios")
+        if not ios:
+            continue
+        runtime_ms = max(runtime_ms, number(given.get("runtime", 0), source=source, what=f"{where}: runtime"))
+        figures[direction] = ImportedFigures(
+            ios=ios,
+            bytes=whole(given.get("io_bytes", 0), source=source, what=f"{where}: io_bytes"),
+            iops=number(given.get("iops", 0), source=source, what=f"{where}: iops"),
+            rate_Bps=number(given.get("bw_bytes", 0), source=source, what=f"{where}: bw_bytes"),
+            short=whole(given.get("short_ios", 0), source=source, what=f"{where}: short_ios"),
+            latencies=dict(_latencies(given, where=where, source=source, warnings=warnings)),
+        )
+    for key, said in (("total_err", "I/Os failed"), ("error", "is the error that it ended with")):
+        if found := whole(entry.get(key, 0), source=source, what=f"{name}: {key}"):
+            warnings.append(f"{name}: {found} {said}")
+    return ImportedRow(
+        name=name,
+        duration_s=runtime_ms / 1000,
+        figures=figures,
+        section=section,
+        user_percent=number(entry.get("usr_cpu", 0), source=source, what=f"{name}: usr_cpu"),
+        system_percent=number(entry.get("sys_cpu", 0), source=source, what=f"{name}: sys_cpu"),
+        context_switches=whole(entry.get("ctx", 0), source=source, what=f"{name}: ctx"),
+    )
+
+
+def _latencies(
+    given: Json, *, where: str, source: str, warnings: list[str]
+) -> Iterator[tuple[Kind, ImportedLatency]]:
+    found = {kind: _latency(given.get(key, {}), f"{where}: {key}", source, warnings) for kind, key in _KINDS}
+    lat, clat = found[Kind.LAT], found[Kind.CLAT]
+    told = clat.histogram is not None or bool(clat.quantiles)
+    if told and lat.histogram is None and not lat.quantiles:
+        if found[Kind.SLAT].count:
+            warnings.append(
+                f"{where}: fio's percentiles are of clat, which begins after the submission; with lat_percentiles=1 "
+                "it gives those of lat"
+            )
+        else:
+            # Submitting is the whole request: what lies between is two readings of a clock.
+            found[Kind.LAT] = ImportedLatency(
+                count=lat.count, mean_ns=lat.mean_ns, stddev_ns=lat.stddev_ns, min_ns=lat.min_ns, max_ns=lat.max_ns,
+                quantiles=clat.quantiles, histogram=clat.histogram,
+            )  # fmt: skip
+    yield from ((kind, latency) for kind, latency in found.items() if latency.count)
+
+
+def _latency(value: Any, where: str, source: str, warnings: list[str]) -> ImportedLatency:
+    given = members(value, source=source, what=where)
+    count = whole(given.get("N", 0), source=source, what=f"{where}: N")
+    if not count:
+        return ImportedLatency(count=0)
+    counts = _bins(given.get("bins", {}), where=where, source=source)
+    if counts and sum(counts.values()) != count:
+        warnings.append(f"{where}: its bins hold {sum(counts.values())} samples of {count}")
+    return ImportedLatency(
+        count=count,
+        mean_ns=number(given.get("mean", 0), source=source, what=f"{where}: mean"),
+        stddev_ns=number(given.get("stddev", 0), source=source, what=f"{where}: stddev"),
+        min_ns=number(given.get("min", 0), source=source, what=f"{where}: min"),
+        max_ns=number(given.get("max", 0), source=source, what=f"{where}: max"),
+        quantiles=tuple(_quantiles(given.get("percentile", {}), where, source, warnings)),
+        histogram=encoded(counts) if counts else None,
+    )
+
+
+def _bins(value: Any, *, where: str, source: str) -> dict[int, int]:
+    counts: dict[int, int] = {}
+    for middle, count in members(value, source=source, what=f"{where}: bins").items():
+        at = whole(middle, source=source, what=f"{where}: a bin")
+        counts[at] = counts.get(at, 0) + whole(count, source=source, what=f"{where}: the bin {middle}")
+    if sum(counts.values()) > _MOST_NS:
+        raise damaged(source, f"{where}: its bins hold more samples than there can be")
+    return {at: count for at, count in sorted(counts.items()) if count}
+
+
+def _quantiles(value: Any, where: str, source: str, warnings: list[str]) -> Iterator[PublishedQuantile]:
+    found = []
+    for key, at in members(value, source=source, what=f"{where}: percentile").items():
+        value_ns = whole(at, source=source, what=f"{where}: the percentile {key}")
+        q = fraction(key, source=source, what=f"{where}: a percentile")
+        if q == 1:
+            # fio writes six decimals: 99.9999999 is "100.000000" as well.
+            warnings.append(f"{where}: the percentile 100.000000 may be one below it, and was left out")
+            continue
+        if q == 0:
+            continue
+        low, high = fio_bounds(value_ns)
+        found.append(PublishedQuantile(q=q, value_ns=value_ns, low_ns=low, high_ns=high))
+    yield from sorted(found, key=lambda quantile: quantile.q)

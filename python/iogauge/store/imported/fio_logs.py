@@ -1,0 +1,249 @@
+"""fio's log files beside its JSON: intervals of each row, as far as the logs tell.
+
+    PREFIX_{bw,iops,lat,clat}.N.log    time (ms), value, ddir, bs, prio
+    PREFIX_clat_hist.N.log             time (ms), ddir, bs, 1856 counts
+
+A histogram log gives clat of every window. Logs of bandwidth and of IOPS, averaged over the same windows, give bytes
+and I/Os, rounded; where there is one of them, the block size gives the other, or else there are no intervals. Where
+nothing was averaged, every line is a request: a latency log then gives latencies themselves, in slices of a second.
+
+fio's windows end at their stamp, and a window in which nothing completed has no line: it is put back as zeros. The
+course of a row ends with the first of its threads' logs to end. Logs of means (a latency log that was averaged) tell no
+distribution, and are left alone.
+
+Source: fio stat.c (__add_samples, flush_samples), iolog.h; fio's manual, "Log File Formats".
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from iogauge.errors import IogaugeError
+from iogauge.schema import Direction, Interval, Kind, Tally
+from iogauge.store.imported.document import damaged
+from iogauge.store.imported.histograms import BUCKETS, encoded, fio_middle
+
+DDIRS = (Direction.READ, Direction.WRITE, Direction.TRIM)
+Blocks = Mapping[Direction, int]
+SECOND_MS = 1000
+MOST_INTERVALS = 1_000_000
+"""Of one row: eleven days of seconds."""
+
+
+@dataclass
+class _Slice:
+    ios: float = 0
+    bytes: float = 0
+    lat: Counter[int] = field(default_factory=Counter)
+    clat: Counter[int] = field(default_factory=Counter)
+
+
+class _Course:
+    """What the logs of one row add up to, by interval and direction."""
+
+    def __init__(self, window_ms: int, blocks: Blocks) -> None:
+        self.window_ms = window_ms
+        self.blocks = blocks
+        self.known: set[str] = set()
+        """Which of ``ios`` and ``bytes`` a log told."""
+        self.ends: list[int] = []
+        """The last window of each log: of threads that end at their own times, not all have logged the last one."""
+        self.slices: dict[tuple[int, Direction], _Slice] = {}
+
+    def at(self, time_ms: int, direction: Direction, *, ends: bool) -> _Slice:
+        """Return the slice of an instant, or of the window that ``ends`` there, a little late as a rule."""
+        index = self.ended(time_ms) if ends else time_ms // self.window_ms
+        return self.slices.setdefault((index, direction), _Slice())
+
+    def ended(self, time_ms: int) -> int:
+        return max(round(time_ms / self.window_ms) - 1, 0)
+
+    def intervals(self, row: int) -> Iterator[Interval]:
+        last = min(self.ends, default=max((index for index, _ in self.slices), default=-1))
+        used = {direction for _, direction in self.slices}
+        window_ns = self.window_ms * 10**6
+        if len(self.known) < 2 and not used <= set(self.blocks):
+            return
+        for (_, direction), one in self.slices.items():
+            if "ios" not in self.known:
+                one.ios = one.bytes / self.blocks[direction]
+            elif "bytes" not in self.known:
+                one.bytes = one.ios * self.blocks[direction]
+        for index in range(last + 1):
+            tallies = {
+                each: _tally(self.slices.get((index, each), _Slice())) for each in DDIRS if each in used
+            }
+            yield Interval(
+                stage=0,
+                row=row,
+                index=index,
+                start_ns=index * window_ns,
+                end_ns=(index + 1) * window_ns,
+                ramp=False,
+                tallies=tallies,
+            )
+
+
+def beside(
+    path: Path,
+    names: Sequence[str],
+    options: Sequence[dict[str, str]],
+    of_entry: Sequence[int],
+    blocks: Sequence[Blocks],
+) -> tuple[Interval, ...]:
+    """Return the intervals of all rows for which there are logs beside ``path``. Raises ``IogaugeError``.
+
+    ``names`` and ``options`` are the sections', ``of_entry`` which of them each row belongs to, ``blocks`` the block
+    size of each direction where it has one alone.
+    """
+    found: list[Interval] = []
+    first = 1
+    for section, given in enumerate(options):
+        mine = [row for row, of in enumerate(of_entry) if of == section]
+        clones = _positive(given.get("numjobs"), otherwise=1)
+        numbers = range(first, first + clones)
+        first += clones
+        if len(mine) == 1:
+            found += _row(path, names[section], given, numbers, mine[0], blocks[section])
+        elif len(mine) == clones:
+            for number, row in zip(numbers, mine, strict=True):
+                found += _row(path, names[section], given, range(number, number + 1), row, blocks[section])
+    return tuple(found)
+
+
+def _row(
+    path: Path, name: str, options: dict[str, str], numbers: range, row: int, blocks: Blocks
+) -> Iterator[Interval]:
+    course = _Course(_positive(options.get("log_hist_msec"), otherwise=SECOND_MS), blocks)
+    for number in numbers:
+        for log in _logs(path, options, name, "write_hist_log", "clat_hist", number):
+            _add_histograms(course, log)
+    averaged_ms = _positive(options.get("log_avg_msec"), otherwise=0)
+    if not averaged_ms:
+        _add_requests(course, path, options, name, numbers)
+    elif not course.slices or averaged_ms == course.window_ms:
+        course.window_ms = averaged_ms
+        for option, kind in (("write_iops_log", "iops"), ("write_bw_log", "bw")):
+            for number in numbers:
+                for log in _logs(path, options, name, option, kind, number):
+                    _add_rates(course, log, kind)
+    yield from course.intervals(row)
+
+
+def _logs(
+    path: Path, options: dict[str, str], name: str, option: str, kind: str, number: int
+) -> Iterator[Path]:
+    if option not in options:
+        return
+    # fio takes the job's name where the option has no value; the JSON says "1" or nothing then.
+    for prefix in dict.fromkeys((Path(options[option]).name or name, name)):
+        for log in (path.parent / f"{prefix}_{kind}.{number}.log", path.parent / f"{prefix}_{kind}.log"):
+            if log.is_file() and (log.name.endswith(f".{number}.log") or number == 1):
+                yield log
+                return
+
+
+def _add_histograms(course: _Course, log: Path) -> None:
+    course.known |= {"ios", "bytes"}
+    stamp = 0
+    for numbers in _lines(log):
+        if len(numbers) != 3 + BUCKETS:
+            raise damaged(str(log), f"a line has {len(numbers)} numbers, not {3 + BUCKETS}")
+        stamp = _time(numbers[0], course, log)
+        one = course.at(stamp, _ddir(numbers[1], log), ends=True)
+        counts = {fio_middle(bucket): count for bucket, count in enumerate(numbers[3:]) if count}
+        one.clat.update(counts)
+        one.ios += sum(counts.values())
+        one.bytes += sum(counts.values()) * numbers[2]
+    course.ends.append(course.ended(stamp))
+
+
+def _add_rates(course: _Course, log: Path, kind: str) -> None:
+    """Averaged rates. Where histograms counted the I/Os, those stay."""
+    course.known.add("ios" if kind == "iops" else "bytes")
+    stamp = 0
+    for numbers in _lines(log):
+        time_ms, value, ddir = _three(numbers, log)
+        stamp = _time(time_ms, course, log)
+        one = course.at(stamp, _ddir(ddir, log), ends=True)
+        if one.clat:
+            continue
+        if kind == "iops":
+            one.ios += value * course.window_ms / SECOND_MS
+        else:
+            one.bytes += value * 1024 * course.window_ms / SECOND_MS
+    course.ends.append(course.ended(stamp))
+
+
+def _add_requests(course: _Course, path: Path, options: dict[str, str], name: str, numbers: range) -> None:
+    """Every line is a request: latencies where there are any, or else that it completed."""
+    if course.slices:
+        return
+    for option, kind in (("write_lat_log", "lat"), ("write_bw_log", "bw"), ("write_iops_log", "iops")):
+        logs = [log for number in numbers for log in _logs(path, options, name, option, kind, number)]
+        for log in logs:
+            for line in _lines(log):
+                time_ms, value, ddir = _three(line, log)
+                one = course.at(_time(time_ms, course, log), _ddir(ddir, log), ends=False)
+                one.ios += 1
+                one.bytes += line[3] if len(line) > 3 else 0
+                if kind == "lat":
+                    one.lat[value] += 1
+        if logs:
+            course.known |= {"ios", "bytes"}
+            return
+
+
+def _lines(log: Path) -> Iterator[list[int]]:
+    """Yield the numbers of each line. A log of every request may be long: it is read line by line."""
+    try:
+        with log.open(encoding="utf-8", errors="replace") as file:
+            for line in file:
+                if line.strip():
+                    yield _numbers(line, log)
+    except OSError as error:
+        raise IogaugeError(f"{log}: {error.strerror}", hint="check the file, or move it elsewhere") from None
+
+
+def _numbers(line: str, log: Path) -> list[int]:
+    try:
+        numbers = [int(part) for part in line.split(",")]
+    except ValueError:
+        numbers = [-1]
+    if not all(0 <= each < 2**62 for each in numbers):
+        raise damaged(str(log), f"{line[:60].strip()!r} is not a line of a log")
+    return numbers
+
+
+def _three(numbers: list[int], log: Path) -> tuple[int, int, int]:
+    if len(numbers) < 3:
+        raise damaged(str(log), "a line has less than three numbers")
+    return numbers[0], numbers[1], numbers[2]
+
+
+def _time(time_ms: int, course: _Course, log: Path) -> int:
+    if time_ms > MOST_INTERVALS * course.window_ms:
+        raise IogaugeError(
+            f"{log}: a stamp is {time_ms} ms", hint="use longer windows, or import without the log"
+        )
+    return time_ms
+
+
+def _ddir(number: int, log: Path) -> Direction:
+    if number >= len(DDIRS):
+        raise damaged(str(log), f"{number} is no direction")
+    return DDIRS[number]
+
+
+def _positive(text: str | None, *, otherwise: int) -> int:
+    if text and text.isascii() and text.isdigit() and len(text) < 10 and int(text):
+        return int(text)
+    return otherwise
+
+
+def _tally(one: _Slice) -> Tally:
+    kinds = {kind: encoded(counts) for kind, counts in ((Kind.LAT, one.lat), (Kind.CLAT, one.clat)) if counts}
+    return Tally(ios=round(one.ios), bytes=round(one.bytes), histograms=kinds)

@@ -1,0 +1,105 @@
+"""Burst credit: whether a drive still gives after minutes what it gave at first.
+
+Disks of clouds lend: they go faster than what was bought until a credit is used up, and then fall to it and stay. A
+test of seconds never sees that. Here one load runs for long and nothing changes but time; the rate of every second is
+kept, and where it changed for good is looked for.
+
+Two loads, since providers count requests and bytes apart: 4 KiB random reads at depth 32, and 1 MiB sequential reads at
+depth 8. They read, so that no write cache of the drive's own is taken for a credit, and so that what is measured does
+not depend on what the drive held.
+
+Overhead and caveats. Quick runs a minute a load, standard ten minutes, full an hour: credits of large disks last
+longer, and what is not used up is not seen. Heat throttles a drive after minutes too: what falls may be either, and the
+machine's own warnings and the drive's temperature tell. The second load begins with what credit the first one left. A
+drive model has no credit, and is read for seconds only.
+
+Source: what providers document of their disks' burst performance; change points by PELT (Killick, Fearnhead and Eckley,
+2012).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import ClassVar
+
+from iogauge.schema import Axis, StepPlan, SuitePlan
+from iogauge.stats import words
+from iogauge.stats.moments import Moment
+from iogauge.stats.steady import steadiness
+from iogauge.suites.judgement import Judgement
+from iogauge.suites.suite import SECOND, Asked, Common, Pace, Suite
+
+JOB = "load"
+LOADS: tuple[tuple[str, str, Mapping[str, object]], ...] = (
+    ("randread-4k", "4 KiB random reads, depth 32", {"rw": "randread", "bs": "4k", "iodepth": 32}),
+    ("read-1m", "1 MiB sequential reads, depth 8", {"rw": "read", "bs": "1m", "iodepth": 8}),
+)
+SLICES = 60
+"""Intervals of a load at least: those of a shorter one are shorter than a second."""
+
+
+class BurstCredit(Suite):
+    """See the module's text."""
+
+    NAME = "burst-credit"
+    TITLE = "Burst credit"
+    SOURCE = "ours, after what cloud providers document of their disks' burst performance"
+    AXIS = Axis(name="length of the load", unit="s")
+    READER = JOB
+    RUNTIME_NS: ClassVar[Mapping[Pace, int]] = {
+        "quick": 60 * SECOND,
+        "standard": 600 * SECOND,
+        "full": 3600 * SECOND,
+    }
+
+    def plan(self, asked: Asked) -> SuitePlan:
+        """Two loads that do not change, for as long as a credit may last."""
+        empty = self.empty(asked)
+        return empty.model_copy(update={"steps": tuple(_steps(Common.of(empty)))})
+
+    def findings(self, judgement: Judgement, /) -> tuple[str, ...]:
+        """Return when each load's rate changed for good, or that it did not."""
+        return tuple(
+            f"{step.plan.series}{_again(repeat)}: {_said(run.moments)}"
+            for repeat in range(max((len(step.runs) for step in judgement.steps), default=0))
+            for step in judgement.steps
+            for run in step.runs[repeat : repeat + 1]
+        )
+
+
+def _again(repeat: int) -> str:
+    return f" (repeat {repeat + 1})" if repeat else ""
+
+
+def _said(moments: Sequence[Moment]) -> str:
+    """Return how a load's rate went in one run, in words."""
+    found = steadiness([moment.iops for moment in moments])
+    if found is None:
+        return f"{words.counted(len(moments), 'interval')} are too few to see a change in"
+    begin_s, end_s = moments[0].start_s, moments[-1].end_s
+    first, *others = found.stretches
+    if not others:
+        drifts = ""
+        if found.drift and found.drift.present:
+            way = "falls" if found.drift.change < 0 else "rises"
+            drifts = f", and it {way} by {words.percent(abs(found.drift.change))} from the first to the last"
+        return f"no change of level in {end_s - begin_s:.3g} s: {first.rate_iops:,.0f} IOPS{drifts}"
+    after, last = others[0], others[-1]
+    changed_s, ended_s = (moments[stretch.start_s].start_s - begin_s for stretch in (after, last))
+    then = (
+        f"after {changed_s:.3g} s the rate {'falls' if after.rate_iops < first.rate_iops else 'rises'} "
+        f"from {first.rate_iops:,.0f} to {after.rate_iops:,.0f} IOPS"
+    )
+    if after is last:
+        return f"{then}, and stays there for the remaining {end_s - begin_s - changed_s:.3g} s"
+    return (
+        f"{then}; after {words.counted(len(others), 'change')} in all it ends at {last.rate_iops:,.0f} IOPS, "
+        f"from {ended_s:.3g} s on"
+    )
+
+
+def _steps(load: Common) -> Iterator[StepPlan]:
+    at_s = load.runtime_ns / SECOND
+    interval_ms = max(min(1000, load.runtime_ns // SLICES // 10**6), 10)
+    for key, series, options in LOADS:
+        yield load.step(key, at_s, {JOB: options}, series=series, log_avg_msec=interval_ms)

@@ -1,0 +1,145 @@
+"""Commit latency: how long a database's log waits until what it wrote would outlast a power failure.
+
+A log appends 4 KiB and waits until that is durable, and nothing commits before. One to sixteen logs do so at once, each
+a thread in a part of its own, by the calls that databases make: a write and ``fdatasync``, or a write that is opened
+``O_DSYNC`` and comes back durable.
+
+**What is judged.** With ``O_DSYNC`` a commit is one request, and its latency is the commit's. With ``fdatasync`` it is
+two, a write and a sync: judged is the sync, which is what durability costs, and the findings say the write's own mean
+beside it. The mean of a commit is the sum of the two means. Its quantiles are not the sum of their quantiles, and are
+not shown: where the tail of a commit matters, look at the other series. As fio has it, a sync's latency is its own, and
+``iops`` in that series counts syncs, which is commits.
+
+A drive whose cache is protected against power loss makes a sync cost nearly nothing; one without must write its cache
+out. A drive that ignores the request is as fast as the first, and no timing tells them apart.
+
+Overhead and caveats. There is no published procedure: the sizes, the calls and the numbers of logs are ours, after how
+PostgreSQL, MySQL and SQLite write theirs. Every append goes on into new blocks, round and round in the log's part: a
+file's size does not change, as with logs that are used again. Databases that gather several commits into one write wait
+less for each. On a file, the file system's journal is part of it.
+
+Source: fio's manual (fdatasync, sync); the manual of PostgreSQL on wal_sync_method.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import ClassVar
+
+from iogauge.schema import Axis, Direction, StepPlan, SuitePlan
+from iogauge.stats import words
+from iogauge.stats.figures import Ratio, StepFigures, ratio, step_figures
+from iogauge.stats.together import together
+from iogauge.suites.judgement import Judgement, StepJudgement
+from iogauge.suites.suite import SECOND, Asked, Common, Pace, Suite
+
+JOB = "log"
+LOGS = (1, 2, 4, 8, 16)
+"""How many commit at once."""
+BLOCK_BYTES = 4096
+SYNCED = "write, then fdatasync"
+DURABLE = "write with O_DSYNC"
+LITTLE = 1.2
+"""A durable write that takes less than so many times a plain one costs nearly nothing."""
+MEDIAN = 0.5
+"""What durable and plain writes are compared by: means of two runs differ by what else happened in them."""
+
+
+class CommitLatency(Suite):
+    """See the module's text."""
+
+    NAME = "commit-latency"
+    TITLE = "Commit latency"
+    SOURCE = "ours, after how databases write their logs (PostgreSQL's manual on wal_sync_method)"
+    AXIS = Axis(name="logs that commit at once", unit="logs")
+    READER = JOB
+    JUDGED = "commit"
+    # There are ten steps: each is shorter than other suites'.
+    RUNTIME_NS: ClassVar[Mapping[Pace, int]] = {
+        "quick": 2 * SECOND,
+        "standard": 20 * SECOND,
+        "full": 60 * SECOND,
+    }
+
+    def plan(self, asked: Asked) -> SuitePlan:
+        """Append 4 KiB and make it durable, one to sixteen logs at once, in two ways."""
+        empty = self.empty(asked)
+        part = (empty.size_bytes or asked.target.size_bytes) // max(LOGS) // BLOCK_BYTES * BLOCK_BYTES
+        return empty.model_copy(update={"steps": tuple(_steps(Common.of(empty), part_bytes=part))})
+
+    def findings(self, judgement: Judgement, /) -> tuple[str, ...]:
+        """Return what a commit of one log takes and is made of, what durability costs, and what many at once get."""
+        by_series = {
+            series: [step for step in steps if step.figures.mean is not None]
+            for series, steps in judgement.by_series().items()
+        }
+        said: list[str] = []
+        synced, durable = (_alone(by_series.get(series, [])) for series in (SYNCED, DURABLE))
+        written = synced and _written(synced)
+        if synced and written and written.mean and synced.figures.mean:
+            parts = written.mean.value, synced.figures.mean.value
+            said.append(
+                f"{SYNCED}: one log's commit takes {words.duration(sum(parts))} on average, the write "
+                f"{words.duration(parts[0])} and the sync {words.duration(parts[1])}"
+            )
+        if durable and durable.figures.mean:
+            said.append(
+                f"{DURABLE}: one log's commit takes {words.duration(durable.figures.mean.value)} on average"
+            )
+            plain, lasting = (found and found.quantiles[MEDIAN] for found in (written, durable.figures))
+            if plain and lasting:
+                said.append(_cost(ratio(lasting, plain)))
+        for series, steps in by_series.items():
+            if len(steps) > 1:
+                most = max(steps, key=lambda step: step.figures.iops)
+                logs = words.counted(int(most.plan.at), "log")
+                said.append(f"{series}: {most.figures.iops:,.0f} commits a second at most, by {logs}")
+        return tuple(said)
+
+
+def _alone(steps: Iterable[StepJudgement]) -> StepJudgement | None:
+    """Return the step in which one log commits."""
+    return next((step for step in steps if step.plan.at == 1), None)
+
+
+def _written(step: StepJudgement) -> StepFigures:
+    """Return the figures of the writes of a step, whose syncs are judged."""
+    return together(
+        [
+            step_figures(record, (), reader=JOB, pressure=None, direction=Direction.WRITE)
+            for record in step.records
+        ]
+    )
+
+
+def _cost(more: Ratio) -> str:
+    """Return what durability costs, by medians, in words."""
+    if more.value < LITTLE:
+        return (
+            "a durable write takes hardly longer than a plain one: the drive's cache is protected against power loss, "
+            "there is none, or the request is ignored"
+        )
+    return (
+        f"by medians a durable write takes {words.times(more.value, more.low, more.high)} as long as a plain one, "
+        "which may be lost with the power"
+    )
+
+
+def _steps(load: Common, *, part_bytes: int) -> Iterator[StepPlan]:
+    ways: tuple[tuple[str, str, dict[str, object], Direction | None], ...] = (
+        ("fdatasync", SYNCED, {"fdatasync": 1}, Direction.SYNC),
+        ("dsync", DURABLE, {"sync": "dsync"}, None),
+    )
+    for key, series, options, direction in ways:
+        for logs in LOGS:
+            yield load.step(
+                f"{key}-{logs}",
+                logs,
+                {JOB: {"rw": "write", "numjobs": logs, **options}},
+                series=series,
+                direction=direction,
+                ioengine="psync",
+                bs=BLOCK_BYTES,
+                size=part_bytes,
+                offset_increment=part_bytes,
+            )

@@ -1,0 +1,90 @@
+"""Loads a suite of one's own from a Python file, which runs that file.
+
+Whoever names a Python file asks for its code to be run, as ``python FILE`` would; it runs with all that iogauge may do,
+and as the user who started it. The file defines one subclass of ``Suite``, which is all that is taken of it. It
+follows the same rules as those that iogauge brings, and its name is none of theirs.
+
+Does not check what a suite plans: beginning a review does, with every other's. Source: Python's importlib.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import inspect
+import re
+from collections.abc import Collection
+from pathlib import Path
+
+from iogauge.errors import IogaugeError
+from iogauge.suites.suite import Suite
+
+_NAME = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
+_NEEDED = ("NAME", "TITLE", "SOURCE", "AXIS", "READER")
+
+
+def load(path: Path, *, taken: Collection[str]) -> Suite:
+    """Run a Python file and return an instance of the suite that it defines. ``taken``: names of other suites.
+
+    Raises IogaugeError: there is no such file, its code fails, or it does not define one whole suite.
+    """
+    path = path.absolute()
+    if not path.is_file():
+        raise IogaugeError(
+            f"{path}: no such file", hint="give the path of a Python file that defines a suite"
+        )
+    spec = importlib.util.spec_from_file_location(f"iogauge_suite_{path.stem}", path)
+    if spec is None or spec.loader is None:
+        raise IogaugeError(f"{path}: not a Python file", hint="its name ends with .py")
+    module = importlib.util.module_from_spec(spec)
+    try:
+        spec.loader.exec_module(module)
+    except Exception as error:
+        raise IogaugeError(
+            f"{path}: its code failed: {type(error).__name__}: {error}", hint=f"try it alone: python {path}"
+        ) from error
+    found = [
+        each
+        for each in vars(module).values()
+        if inspect.isclass(each) and issubclass(each, Suite) and each.__module__ == module.__name__
+    ]
+    if len(found) != 1:
+        named = ", ".join(each.__name__ for each in found) or "none"
+        raise IogaugeError(
+            f"{path}: defines {len(found)} suites ({named}), and one is taken",
+            hint="define one subclass of iogauge.suites.Suite in a file",
+        )
+    return _whole(found[0], path, taken=taken)
+
+
+def checked_name(name: str, path: Path, *, taken: Collection[str]) -> str:
+    """Return a suite's name where it may be one.
+
+    Raises IogaugeError: it cannot be part of a step's name, or another suite has it.
+    """
+    if not _NAME.fullmatch(name):
+        raise IogaugeError(
+            f"{path}: {name!r} cannot name a suite",
+            hint="use lower-case letters and digits, joined by hyphens",
+        )
+    if name in taken:
+        raise IogaugeError(f"{path}: iogauge has a suite {name!r} of its own", hint="choose another name")
+    return name
+
+
+def _whole(made_of: type[Suite], path: Path, *, taken: Collection[str]) -> Suite:
+    missing = [name for name in _NEEDED if not hasattr(made_of, name)]
+    if missing or inspect.isabstract(made_of):
+        lacks = ", ".join(missing or sorted(made_of.__abstractmethods__))
+        raise IogaugeError(
+            f"{path}: {made_of.__name__} lacks {lacks}", hint="examples/suite_of_ones_own.py has all of them"
+        )
+    checked_name(made_of.NAME, path, taken=taken)
+    try:
+        suite = made_of()
+    except Exception as error:
+        raise IogaugeError(
+            f"{path}: {made_of.__name__}() failed: {type(error).__name__}: {error}",
+            hint="a suite is made without arguments",
+        ) from error
+    suite.origin = str(path)
+    return suite

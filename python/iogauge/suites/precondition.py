@@ -1,0 +1,115 @@
+"""Bringing drives into a known state before other suites measure them: ``--state fresh`` and ``preconditioned``.
+
+``fresh`` is a purge. ``preconditioned`` is a purge, then all of the target written twice in order, then 4 KiB at random
+round by round until the rate is steady by SNIA's two criteria, then a pause in which flash settles. That is for flash,
+whose answers depend on what was written to it. 3D XPoint has no such state, but it refreshes itself for hours after it
+was long without power; disks and memory have neither. Where it is not known what stores the data, it is treated as
+flash, which costs time and writes but spoils nothing.
+
+Caveats. How long a drive has been powered is not known here, so that 3D XPoint is refreshed is said, not seen. What
+other suites write changes the state again; suites that purge by themselves (``pts-*``) leave what they write behind.
+
+Source: SNIA PTS 2.0.2, preconditioning; Intel's evaluation guide (powered for three hours); fiovisualizer (five minutes
+to settle).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import ClassVar
+
+from iogauge.schema import RunRecord, StepPlan, SuitePlan
+from iogauge.store import Review
+from iogauge.suites.pts import PERCENTILES, Jobs, Procedure, pace_notes, state_notes
+from iogauge.suites.pts_writes import writing_cells
+from iogauge.suites.suite import SECOND, Asked, Common, Pace, time_text
+from iogauge.target.media import media_of
+
+SETTLES_NS: dict[Pace, int] = {"quick": 5 * SECOND, "standard": 60 * SECOND, "full": 300 * SECOND}
+"""How long the drive is left alone at the end."""
+_GROUP = "state"
+
+
+class Precondition(Procedure):
+    """See the module's text."""
+
+    NAME = "precondition"
+    TITLE = "Preparation"
+    SOURCE = "SNIA PTS 2.0.2; Intel's evaluation guide; fiovisualizer"
+    FOLLOWED = "4 KiB random writes"
+    JUDGED = "write"
+    GROUPS: ClassVar[Mapping[str, str]] = {_GROUP: ""}
+
+    def plan(self, asked: Asked) -> SuitePlan:
+        """A purge; where the drive is to be preconditioned and can be, all that follows it."""
+        media = media_of(asked.target)
+        if asked.target.modelled or (asked.state != "fresh" and media not in ("flash", None)):
+            return self.empty(asked, notes=_left_out(asked)).model_copy(update={"prepares": True})
+        if asked.state == "fresh":
+            empty = self.empty(asked, notes=state_notes(asked))
+            steps: tuple[StepPlan, ...] = (_look(Common.of(empty), "purge", "purge", purge=True),)
+            return empty.model_copy(update={"steps": steps, "prepares": True})
+        return super().plan(asked).model_copy(update={"prepares": True})
+
+    def more(self, plan: SuitePlan, review: Review, /, *, repeat: int) -> tuple[StepPlan, ...]:
+        """Return what follows, where it is preconditioned."""
+        if not plan.steps or review.manifest.state == "fresh":
+            return ()
+        return super().more(plan, review, repeat=repeat)
+
+    def size_bytes(self, asked: Asked) -> int | None:
+        """Return how much of the target is prepared: what other suites may use, which is all of it."""
+        return asked.size_bytes
+
+    def cells(self, asked: Asked, _group: str) -> Jobs:
+        """What counts, and as much of the same as keeps rounds apart."""
+        return writing_cells(asked.pace, self.runtime_ns(asked))
+
+    def shown(self, _rounds: Sequence[RunRecord], _series: str, _title: str) -> tuple[()]:
+        """Nothing beside the tracked rate."""
+        return ()
+
+    def after(self, plan: SuitePlan, _window: Sequence[RunRecord], asked: Asked) -> tuple[StepPlan, ...]:
+        """A pause, and a look at one block."""
+        pause_ns = SETTLES_NS[asked.pace]
+        label = f"left alone for {pause_ns / 1e9:g} s"
+        return (_look(Common.of(plan), "settle", label, startdelay=time_text(pause_ns)),)
+
+    def notes(self, asked: Asked) -> Iterator[str]:
+        """Yield what is not as it was published, and what is not known."""
+        yield from pace_notes(asked, cell_ns=self.runtime_ns(asked))
+        yield from state_notes(asked)
+        if media_of(asked.target) is None:
+            yield "What stores the data is not known: it is treated as flash."
+
+
+def _look(
+    load: Common, step_id: str, label: str, *, purge: bool = False, startdelay: str | None = None
+) -> StepPlan:
+    """Return a step that reads one block, which a step needs in order to be one."""
+    return load.step(
+        step_id,
+        0,
+        {"look": {"rw": "read", "bs": "4k", "number_ios": 1, "startdelay": startdelay}},
+        label=label,
+        state_group=_GROUP,
+        purge=purge,
+        judged=False,
+        time_based=None,
+        runtime=None,
+        percentile_list=PERCENTILES,
+    )
+
+
+def _left_out(asked: Asked) -> Iterator[str]:
+    if asked.target.modelled:
+        yield "A drive model begins every run in the state that its file gives: there is nothing to prepare."
+        return
+    media = media_of(asked.target)
+    if media == "3D XPoint":
+        yield (
+            "3D XPoint is not filled: what was written before does not change what it does. It should have been "
+            "powered for three hours, in which it refreshes itself; for how long it was is unknown here."
+        )
+    else:
+        yield f"Nothing is written before: a {media} has no state that depends on it."

@@ -1,0 +1,205 @@
+"""The specification's rows: what a data sheet says of a drive, measured as its maker says that it was.
+
+The procedure of Intel's evaluation guide for the P4800X: DiskSpd with eight threads at depth 4 for rates, one thread at
+depth 1 for latencies, ten minutes a row. The guide prints eleven rows; those about latency come of the same runs as
+those about rates where the load is the same, so here are nine steps.
+
+DiskSpd's ``-h`` is no cache and write-through: here ``direct=1``, and ``sync=dsync`` where there are writes. Its
+warm-up of 5 s, which the guide leaves at its default, comes before each row at full pace.
+
+**Two rows are run twice.** The guide names its 64 KiB rows sequential, and its command lines say ``-r``, which is
+random. Both are here: as published, at random, and as named, in order, each of the eight threads in an eighth of its
+own.
+
+Overhead and caveats. Full pace takes an hour and a half. The guide says nothing of the drive's state before: rows run
+in its order, and what earlier ones wrote is there in later ones. Nothing is published of 4 KiB at 70/30 but the command
+line. Percentiles of a quick row do not reach 99.999 %.
+
+Source: Intel's evaluation guide for the P4800X, tables 4 and 5.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import ClassVar
+
+from iogauge.models.published import Point, points
+from iogauge.schema import Axis, StepPlan, SuitePlan
+from iogauge.stats import words
+from iogauge.suites.judgement import Judgement, StepJudgement
+from iogauge.suites.suite import SECOND, Asked, Common, Pace, Suite
+
+JOB = "load"
+TABLE = "Intel evaluation guide Table 5"
+"""How the published points name their source."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Row:
+    """One load of the tables, and what the published points call it."""
+
+    key: str
+    label: str
+    rw: str
+    block_bytes: int
+    read_percent: int
+    threads: int = 8
+    depth: int = 4
+    workload: str = "rand"
+
+
+ROWS = (
+    Row(
+        key="randread-4k",
+        label="4 KiB random reads, 8 x 4",
+        rw="randread",
+        block_bytes=4096,
+        read_percent=100,
+    ),
+    Row(
+        key="randwrite-4k",
+        label="4 KiB random writes, 8 x 4",
+        rw="randwrite",
+        block_bytes=4096,
+        read_percent=0,
+    ),
+    Row(key="randrw-4k", label="4 KiB random 70/30, 8 x 4", rw="randrw", block_bytes=4096, read_percent=70),
+    Row(
+        key="read-64k-as-published",
+        label="64 KiB reads as published (random), 8 x 4",
+        rw="randread",
+        block_bytes=65536,
+        read_percent=100,
+        workload="seq",
+    ),
+    Row(
+        key="read-64k",
+        label="64 KiB reads as named (sequential), 8 x 4",
+        rw="read",
+        block_bytes=65536,
+        read_percent=100,
+        workload="seq",
+    ),
+    Row(
+        key="write-64k-as-published",
+        label="64 KiB writes as published (random), 8 x 4",
+        rw="randwrite",
+        block_bytes=65536,
+        read_percent=0,
+        workload="seq",
+    ),
+    Row(
+        key="write-64k",
+        label="64 KiB writes as named (sequential), 8 x 4",
+        rw="write",
+        block_bytes=65536,
+        read_percent=0,
+        workload="seq",
+    ),
+    Row(
+        key="randread-4k-qd1",
+        label="4 KiB random reads, one at a time",
+        rw="randread",
+        block_bytes=4096,
+        read_percent=100,
+        threads=1,
+        depth=1,
+    ),
+    Row(
+        key="randwrite-4k-qd1",
+        label="4 KiB random writes, one at a time",
+        rw="randwrite",
+        block_bytes=4096,
+        read_percent=0,
+        threads=1,
+        depth=1,
+    ),
+)
+"""In the order of the guide. A step's place on the axis is its row's here, from 1."""
+
+
+class Spec(Suite):
+    """See the module's text."""
+
+    NAME = "spec"
+    TITLE = "The specification's rows"
+    SOURCE = "Intel's evaluation guide for the P4800X, tables 4 and 5"
+    AXIS = Axis(name="row of the table", unit="row")
+    READER = JOB
+    JUDGED = "I/O"
+    RUNTIME_NS: ClassVar[Mapping[Pace, int]] = {
+        "quick": 2 * SECOND,
+        "standard": 60 * SECOND,
+        "full": 600 * SECOND,
+    }
+    # So that a million come back one at a time: the table has the 99.999th percentile.
+    MODELLED_NS = 15 * SECOND
+    RAMP_NS: ClassVar[Mapping[Pace, int]] = {
+        "quick": SECOND // 2,
+        "standard": SECOND,
+        "full": 5 * SECOND,
+    }
+
+    def plan(self, asked: Asked) -> SuitePlan:
+        """Nine loads, each a row or several of the published tables."""
+        empty = self.empty(asked)
+        whole_bytes = empty.size_bytes or asked.target.size_bytes
+        load = Common.of(empty)
+        steps = (_step(load, at, row, whole_bytes=whole_bytes) for at, row in enumerate(ROWS, 1))
+        return empty.model_copy(update={"steps": tuple(steps)})
+
+    def published(self, step: StepPlan, /) -> tuple[Point, ...]:
+        """Return what the guide prints of a row, by either of its drivers.
+
+        >>> step = StepPlan(id="spec.randread-4k", at=1, job_file="", seed=0, state_group="")
+        >>> [point.value for point in Spec().published(step) if point.metric == "iops"]
+        [583558.0, 584461.0]
+        """
+        row = ROWS[int(step.at) - 1]
+        return tuple(
+            point
+            for point in points()
+            if TABLE in point.source
+            and point.workload == row.workload
+            and point.block_bytes == row.block_bytes
+            and point.read_percent == row.read_percent
+            and (point.threads, point.depth) == (row.threads, row.depth)
+        )
+
+    def findings(self, judgement: Judgement, /) -> tuple[str, ...]:
+        """Return the highest rates, and what one request at a time takes."""
+        found = [step for step in judgement.steps if step.figures.mean is not None]
+        if not found:
+            return ()
+        most = max(found, key=lambda step: step.figures.iops)
+        widest = max(found, key=lambda step: step.figures.rate_Bps)
+        return (
+            f"most requests: {most.figures.iops:,.0f} IOPS, {most.plan.label}",
+            f"most data: {words.bandwidth(widest.figures.rate_Bps)}, {widest.plan.label}",
+            *_alone(found),
+        )
+
+
+def _alone(found: list[StepJudgement]) -> Iterator[str]:
+    """Yield what one request at a time takes, with the published percentiles as far as the sample supports them."""
+    for step in found:
+        if ROWS[int(step.plan.at) - 1].depth == 1 and step.figures.mean is not None:
+            tail = "".join(
+                f", {100 * q:.12g} % within {words.duration(estimate.value)}"
+                for q in (0.99, 0.99999)
+                if (estimate := step.figures.quantiles[q]) is not None and estimate.supported
+            )
+            yield f"{step.plan.label}: {words.duration(step.figures.mean.value)} on average{tail}"
+
+
+def _step(load: Common, at: int, row: Row, *, whole_bytes: int) -> StepPlan:
+    options: dict[str, object] = {"rw": row.rw, "numjobs": row.threads, "iodepth": row.depth}
+    if row.read_percent not in (0, 100):
+        options["rwmixread"] = row.read_percent
+    if row.read_percent < 100:
+        options["sync"] = "dsync"
+    if not row.rw.startswith("rand"):
+        part = whole_bytes // row.threads // row.block_bytes * row.block_bytes
+        options |= {"size": part, "offset_increment": part}
+    return load.step(row.key, at, {JOB: options}, label=row.label, bs=row.block_bytes)

@@ -1,0 +1,269 @@
+"""Tenants: how many others a database can live beside, before what it waits is no longer what it was promised.
+
+What the readers of such reviews ask of drives in shared machines. One tenant is a database: 8 KiB at random, 70 %
+reads, requests that come when they come (Poisson), at a rate that the drive holds with ease when nobody else is there.
+Beside it come one, two, four and eight others, which first clone images, each writing 1 MiB blocks in order as fast as
+it can, and then boot, each reading mostly at random, in mixed sizes and in bursts.
+
+**What is judged** is the tenant's response: from when a request wanted to be made to when it was done. Its users wait
+for that, and a rate that does not wait for the drive is what shows it.
+
+**How many fit.** A number of others fits where the tenant's 99.9th percentile of response stays below a millisecond; on
+a target that is slow when it is alone, below ``MULTIPLE`` times what it is then. Where all eight fit, more come in, up
+to 64, until they do not; where some number did not fit, the steps after that halve what lies between. Others that are
+asked for in these steps are whole tenants: each has a thread and a part of the drive of its own.
+
+Overhead and caveats. Nothing is published of such a procedure: loads, sizes and the limit are ours, and stated. The
+tenant's rate is a quarter of what it reaches alone in a search of two seconds, so slow and fast drives are asked for
+different rates, and only the same drive's series compare. Every other is a thread: with more of them than CPUs the
+generator is part of what is measured, and its warnings say when. On small targets clones write 128 KiB at a time.
+Clones write, so boots find the drive as these left it.
+
+Source: the loads are ours; response against a schedule as Tene's "How NOT to measure latency" asks for it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from typing import ClassVar
+
+from iogauge.errors import IogaugeError
+from iogauge.schema import Axis, Kind, RunRecord, StepPlan, SuitePlan
+from iogauge.stats import words
+from iogauge.stats.figures import step_figures
+from iogauge.store import Review
+from iogauge.suites.judgement import Judgement, StepJudgement
+from iogauge.suites.suite import SECOND, Asked, Common, Pace, Suite
+
+TENANT = "tenant"
+OTHERS = "others"
+KIB = 1 << 10
+MIB = 1 << 20
+GRAIN = 128 * KIB
+"""What parts of the target are multiples of."""
+
+SEARCH_RUNTIME_NS = 2 * SECOND
+SEARCH_DEPTH = 16
+SHARE = 0.25
+"""Of what the tenant reaches alone, it asks for so much."""
+DEPTH = 64
+"""Requests that the tenant has in flight at most: what exceeds it waits, and its response counts that."""
+FIRST = (0, 1, 2, 4, 8)
+BEYOND = (12, 16, 24, 32, 48, 64)
+"""Tried one after the other where all of the first fit."""
+LIMIT_NS = 10**6
+LIMIT_Q = 0.999
+MULTIPLE = 2
+"""Times the tenant's percentile alone: the limit where that is above ``LIMIT_NS``."""
+OWN = 4
+"""The tenant's data takes one part in so many of the target; the others divide the rest."""
+FEWEST_BYTES = 16 * MIB
+
+
+@dataclass(frozen=True)
+class Neighbour:
+    """What the others do."""
+
+    series: str
+    key: str
+    plural: str
+
+    def options(self, part_bytes: int) -> dict[str, object]:
+        """Return the job options of one of them on its own part of the target."""
+        if self.key == "boots":
+            return {
+                "rw": "randrw",
+                "rwmixread": 90,
+                "bssplit": "4k/40:8k/10:16k/20:32k/15:64k/15",
+                "iodepth": 8,
+                "thinktime": "10ms",
+                "thinktime_blocks": 64,
+            }
+        return {"rw": "write", "bs": MIB if part_bytes >= 16 * MIB else GRAIN, "iodepth": 1}
+
+
+NEIGHBOURS = (
+    Neighbour("beside others that clone images", "clones", "clones of images"),
+    Neighbour("beside others that boot", "boots", "booting machines"),
+)
+
+
+class Tenants(Suite):
+    """See the module's text."""
+
+    NAME = "tenants"
+    TITLE = "Tenants"
+    SOURCE = "ours, after what readers of such reviews ask of shared drives"
+    AXIS = Axis(name="other tenants", unit="others")
+    READER = TENANT
+    JUDGED = "request"
+    PRESSURE = OTHERS
+    KIND = Kind.RESPONSE
+    QUANTILES = (0.5, 0.99, LIMIT_Q, 0.9999)
+    RUNTIME_NS: ClassVar[Mapping[Pace, int]] = {
+        "quick": 2 * SECOND,
+        "standard": 20 * SECOND,
+        "full": 60 * SECOND,
+    }
+
+    def plan(self, asked: Asked) -> SuitePlan:
+        """One database beside more and more others. The search says what it reaches alone.
+
+        Raises IogaugeError: the target has no room for so many.
+        """
+        judged = "Latency is response: from when the tenant's request was wanted to when it was done."
+        empty = self.empty(asked, notes=[judged])
+        room = empty.size_bytes or asked.target.size_bytes
+        if room < FEWEST_BYTES:
+            raise IogaugeError(
+                f"{self.NAME} divides its target among {max(BEYOND) + 1} tenants, and {words.size(room)} are too few",
+                hint=f"give it {FEWEST_BYTES >> 20} MiB or more",
+            )
+        load = replace(Common.of(empty), runtime_ns=SEARCH_RUNTIME_NS)
+        search = load.step("search", 0, {TENANT: {**_database(room), "iodepth": SEARCH_DEPTH}})
+        return empty.model_copy(update={"search": search})
+
+    def refine(self, plan: SuitePlan, found: RunRecord, asked: Asked) -> SuitePlan:
+        """Return the plan with the tenant's rate and its first steps.
+
+        Raises IogaugeError: the tenant did nothing during the search.
+        """
+        alone = step_figures(found, (), reader=TENANT, pressure=None).iops
+        if alone < 2 / SHARE:
+            raise IogaugeError(
+                "hardly a request completed during the search for the tenant's rate",
+                hint="try the target with a plain job first: iogauge run --name=db --rw=randrw --bs=8k --direct=1 ...",
+            )
+        rate = round(alone * SHARE)
+        load = Common.of(plan)
+        room = plan.size_bytes or asked.target.size_bytes
+        steps = [_step(load, others, many, rate=rate, room=room) for others in NEIGHBOURS for many in FIRST]
+        note = (
+            f"The tenant asks for {rate:,} IOPS, {100 * SHARE:g} % of what it reached alone in a search of "
+            f"{SEARCH_RUNTIME_NS / SECOND:.0f} s. Others fit as long as {100 * LIMIT_Q:g} % of its requests are "
+            f"answered within {words.duration(LIMIT_NS)}, or within {MULTIPLE} times as long as beside nobody, where "
+            "that is more."
+        )
+        return plan.model_copy(update={"steps": tuple(steps), "notes": (*plan.notes, note)})
+
+    def more(self, plan: SuitePlan, review: Review, /, *, repeat: int) -> tuple[StepPlan, ...]:
+        """Return the next number of others to try in each series, until it is known how many fit."""
+        room = plan.size_bytes or review.manifest.target(plan.targets[0]).size_bytes
+        load = Common.of(plan)
+        mine = tuple(step for step in plan.steps if step.repeat == repeat)
+        steps = self.judge(review, plan.model_copy(update={"steps": mine})).steps
+        rate = _rate(steps[0].records[0])
+        found = []
+        for others in NEIGHBOURS:
+            these = [step for step in steps if step.plan.series == others.series]
+            if (many := next_number(_fitting(these))) is not None:
+                found.append(_step(load, others, many, rate=rate, room=room))
+        return tuple(found)
+
+    def findings(self, judgement: Judgement, /) -> tuple[str, ...]:
+        """Return how many fit under the limit, of each kind."""
+        by_series = judgement.by_series()
+        return tuple(
+            said
+            for others in NEIGHBOURS
+            if (steps := by_series.get(others.series)) and (said := _said(others, steps))
+        )
+
+
+def _said(others: Neighbour, steps: tuple[StepJudgement, ...]) -> str:
+    """Return how many of one kind fit; empty where that is not known."""
+    fits = _fitting(steps)
+    if 0 not in fits:
+        return ""
+    most, less = _most(fits)
+    limit = f"{words.duration(_limit_ns(steps))} allowed"
+    answered = f"{100 * LIMIT_Q:g} % of the tenant's requests are answered within"
+    if most and less:
+        return (
+            f"{most} {others.plural} fit: {answered} {_tail(steps, most)}, of {limit}; "
+            f"beside {less} within {_tail(steps, less)}"
+        )
+    if less:
+        return f"no {others.plural} fit: beside {less}, {answered} {_tail(steps, less)}, of {limit}"
+    return f"all {most} {others.plural} fit: {answered} {_tail(steps, most)}, of {limit}; more were not tried"
+
+
+def _tail(steps: Iterable[StepJudgement], many: int) -> str:
+    """Return what the percentile is beside so many others."""
+    tail = next((step.figures.quantiles[LIMIT_Q] for step in steps if step.plan.at == many), None)
+    if tail is None:
+        return "no time that was measured"
+    return words.duration(tail.value) + ("" if tail.supported else " (of few requests)")
+
+
+def _limit_ns(steps: Iterable[StepJudgement]) -> float:
+    """Return what the tenant's percentile may be, from the steps in which nobody was beside it."""
+    alone = [
+        found.value for step in steps if step.plan.at == 0 and (found := step.figures.quantiles[LIMIT_Q])
+    ]
+    return max(LIMIT_NS, MULTIPLE * max(alone, default=0.0))
+
+
+def _fitting(steps: Iterable[StepJudgement]) -> dict[int, bool]:
+    """Return for each number of others whether they fit beside the tenant."""
+    steps = list(steps)
+    limit = _limit_ns(steps)
+    tails = {int(step.plan.at): step.figures.quantiles[LIMIT_Q] for step in steps}
+    return {many: bool(tail and tail.value < limit) for many, tail in tails.items()}
+
+
+def _most(fits: Mapping[int, bool]) -> tuple[int, int | None]:
+    """Return the most others that fit, and the least beyond them that do not; None: all that were tried fit."""
+    less = min((many for many, fit in fits.items() if not fit), default=None)
+    most = max((many for many, fit in fits.items() if fit and (less is None or many < less)), default=0)
+    return most, less
+
+
+def next_number(fits: Mapping[int, bool]) -> int | None:
+    """Return how many others to try next; None: it is known how many fit, or that more than can be tried do.
+
+    >>> next_number({0: True, 1: True, 2: True, 4: True, 8: True})
+    12
+    >>> next_number({0: True, 4: True, 8: False}), next_number({0: True, 4: True, 6: True, 7: False, 8: False})
+    (6, None)
+    """
+    if not fits:
+        return None
+    most, less = _most(fits)
+    if less is None:
+        return next((many for many in BEYOND if many > most), None)
+    return (most + less) // 2 if less - most > 1 else None
+
+
+def _database(room: int) -> dict[str, object]:
+    own = room // OWN // (8 * KIB) * (8 * KIB)
+    return {"rw": "randrw", "rwmixread": 70, "bs": "8k", "size": own}
+
+
+def _step(load: Common, others: Neighbour, many: int, *, rate: int, room: int) -> StepPlan:
+    offset = -(-room // OWN // GRAIN) * GRAIN
+    part = (room - offset) // max(BEYOND) // GRAIN * GRAIN
+    reads = max(round(0.7 * rate), 1)
+    tenant: dict[str, object] = {
+        "new_group": 1,
+        **_database(room),
+        "iodepth": DEPTH,
+        "rate_iops": f"{reads},{max(rate - reads, 1)}",
+        "rate_process": "poisson",
+    }
+    beside: dict[str, object] = {
+        **others.options(part),
+        "numjobs": many,
+        "offset": offset,
+        "offset_increment": part,
+        "size": part,
+    }
+    jobs = {OTHERS: beside, TENANT: tenant} if many else {TENANT: tenant}
+    return load.step(f"{others.key}-{many}", many, jobs, series=others.series)
+
+
+def _rate(record: RunRecord) -> int:
+    """Return what the tenant of a step asked for, IOPS."""
+    job = next(job for job in record.jobs.jobs if job.name == TENANT)
+    return job.rate_iops.read + job.rate_iops.write

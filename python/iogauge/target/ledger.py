@@ -1,0 +1,117 @@
+"""The ledger of a target: what iogauge wrote to it since when, over all runs and reviews.
+
+What flash does depends on what was written to it, and a review that does not know says so. A target's ledger is a file
+of JSON lines, one for each run that wrote to it and for each purge, in $XDG_STATE_HOME/iogauge/ledger (by default
+~/.local/state/iogauge/ledger). A drive is known by model and serial number, a file by its place and its birth; devices
+without a serial number and drive models have none. Each user has ledgers of his own.
+
+What is not in it: what others wrote, what a run wrote that was killed outright, and trims. So all that it says is "at
+least". It is a help, and no part of a result: where it cannot be kept, runs go on without.
+
+Source: XDG Base Directory Specification.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pydantic
+
+from iogauge.schema import LedgerEntry, TargetFacts, TargetState
+from iogauge.target.mark import birth_ns
+
+
+def enter(target: TargetFacts, entry: LedgerEntry) -> None:
+    """Add an entry to a target's ledger, whole or not at all; nothing happens for a target that has none.
+
+    Raises OSError: it cannot be written.
+    """
+    path = path_of(target)
+    if path is None:
+        return
+    path.parent.mkdir(parents=True, exist_ok=True)
+    fd = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o644)
+    try:
+        # One write to a file that is appended to: neither a kill nor another process comes in between.
+        os.write(fd, entry.model_dump_json().encode() + b"\n")
+    finally:
+        os.close(fd)
+
+
+def entries(target: TargetFacts) -> list[LedgerEntry]:
+    """Return what is in a target's ledger, the oldest first; nothing where there is none or it cannot be read."""
+    path = path_of(target)
+    try:
+        lines = path.read_text().splitlines() if path else []
+    except (OSError, UnicodeDecodeError):
+        return []
+    return list(_understood(lines))
+
+
+def state_of(target: TargetFacts) -> TargetState | None:
+    """Return in which state a target is, as far as its ledger goes; None: it has none, or nothing in it."""
+    found = entries(target)
+    if not found:
+        return None
+    # A purge of a partition leaves the rest of its drive as it was.
+    purges = [
+        place
+        for place, entry in enumerate(found)
+        if entry.what == "purge" and entry.capacity_bytes >= target.size_bytes
+    ]
+    since = found[purges[-1] + 1 :] if purges else found
+    runs = [entry for entry in since if entry.written_bytes]
+    return TargetState(
+        known_since=found[0].at,
+        purged_at=found[purges[-1]].at if purges else None,
+        written_bytes=sum(entry.written_bytes for entry in runs),
+        random_bytes=sum(entry.random_bytes for entry in runs),
+        last=runs[-1] if runs else None,
+    )
+
+
+def path_of(target: TargetFacts) -> Path | None:
+    """Return where a target's ledger is; None: it has none."""
+    key = _key(target)
+    return None if key is None else directory() / f"{key}.jsonl"
+
+
+def directory() -> Path:
+    """Return where ledgers are. A relative $XDG_STATE_HOME is not used, as its specification has it."""
+    given = Path(os.environ.get("XDG_STATE_HOME", ""))
+    return (given if given.is_absolute() else Path.home() / ".local" / "state") / "iogauge" / "ledger"
+
+
+def _key(target: TargetFacts) -> str | None:
+    """Return a name that is the target's alone, usable as a file name."""
+    if target.kind == "block" and target.serial:
+        return _named(f"{target.model or 'drive'}-{target.serial}", [target.model, target.serial])
+    if target.kind == "file":
+        try:
+            node = os.open(target.real_path, os.O_PATH | os.O_CLOEXEC)
+        except OSError:
+            return None
+        try:
+            found = os.fstat(node)
+            identity = [target.real_path, found.st_dev, found.st_ino, birth_ns(node)]
+        finally:
+            os.close(node)
+        return _named(Path(target.real_path).name, identity)
+    return None
+
+
+def _named(name: str, identity: list[object]) -> str:
+    digest = hashlib.sha256(repr(identity).encode()).hexdigest()
+    return f"{re.sub('[^A-Za-z0-9._-]+', '-', name)[:60]}-{digest[:12]}"
+
+
+def _understood(lines: list[str]) -> Iterator[LedgerEntry]:
+    for line in lines:
+        try:
+            yield LedgerEntry.model_validate_json(line)
+        except pydantic.ValidationError:
+            continue  # of a newer version, or damaged: it counts as unknown

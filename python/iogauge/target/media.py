@@ -1,0 +1,46 @@
+"""What stores the data of a target: flash, 3D XPoint, a spinning disk or memory, as far as its facts tell.
+
+Needed because each wants another preparation. The kernel says only whether a disk spins, and of virtual disks, which
+have no names, whatever they were set up with. 3D XPoint is known by the names under which Intel sold it, and memory by
+the names that Linux gives to devices made of it. What else names itself and does not spin is taken for flash.
+What has no name is unknown, and None: nothing is guessed.
+
+Source: Intel's order numbers of Optane SSDs (product pages); drivers/block of Linux.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Literal
+
+from iogauge.schema import TargetFacts
+
+Media = Literal["flash", "3D XPoint", "disk", "memory"]
+
+_XPOINT = re.compile(
+    r"""optane                       # as people and our models call it
+    |SSDPE(D1|21|L1|K1[AW])          # P4800X, 900P, 905P; P1600X, 800P
+    |SSDPF21                         # P5800X
+    |MEMPE[KI]1                      # Optane Memory
+    """,
+    re.IGNORECASE | re.VERBOSE,
+)
+_MEMORY = re.compile(r"(zram|ram|pmem)\d+")
+
+
+def media_of(target: TargetFacts) -> Media | None:
+    """Return what stores a target's data; a file's is what stores its drive's. None: unknown.
+
+    >>> facts = TargetFacts(path="/dev/nvme0n1", kind="block", size_bytes=1, rotational=False)
+    >>> media_of(facts.model_copy(update={"model": "INTEL SSDPED1K375GA"}))
+    '3D XPoint'
+    >>> media_of(facts.model_copy(update={"model": "INTEL SSDPE2MD800G4"})), media_of(facts)
+    ('flash', None)
+    """
+    if target.device and _MEMORY.fullmatch(target.device):
+        return "memory"
+    if target.model is None or target.rotational is None:
+        return None
+    if target.rotational:
+        return "disk"
+    return "3D XPoint" if _XPOINT.search(target.model) else "flash"

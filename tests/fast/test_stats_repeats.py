@@ -1,0 +1,117 @@
+"""Repeats against scipy's t interval, an analysis of variance by hand, and made-up runs of known spread."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import stats
+
+from iogauge.stats.repeats import repeated, variation
+
+positive = st.floats(1e-3, 1e12)
+figures = st.lists(positive, min_size=2, max_size=30)
+
+
+@given(figures)
+def test_the_interval_is_the_t_interval_of_logarithms(values: list[float]) -> None:
+    found = repeated(values)
+    logs = np.log(values)
+    assert found.value == pytest.approx(stats.gmean(values))
+    assert found.low is not None
+    assert found.high is not None
+    error = stats.sem(logs)
+    if error > 1e-12:
+        low, high = stats.t.interval(0.95, len(values) - 1, logs.mean(), error)
+        assert (math.log(found.low), math.log(found.high)) == (pytest.approx(low), pytest.approx(high))
+    assert found.low <= found.value * (1 + 1e-12)
+    assert found.high >= found.value * (1 - 1e-12)
+
+
+@given(figures, positive)
+def test_a_merged_value_stands_in_the_middle_and_does_not_change_the_width(
+    values: list[float], merged: float
+) -> None:
+    alone, together = repeated(values), repeated(values, merged=merged)
+    assert together.value == merged
+    assert together.low is not None
+    assert together.high is not None
+    assert alone.low is not None
+    assert alone.high is not None
+    assert together.low <= merged <= together.high
+    assert together.high / together.low == pytest.approx(alone.high / alone.low)
+
+
+@given(figures, positive)
+def test_units_do_not_matter(values: list[float], unit: float) -> None:
+    one, other = repeated(values), repeated([value * unit for value in values])
+    assert other.value == pytest.approx(one.value * unit)
+    found, scaled = (
+        variation(given, [0.01] * len(values)) for given in (values, [value * unit for value in values])
+    )
+    assert found is not None
+    assert scaled is not None
+    assert scaled.coefficient == pytest.approx(found.coefficient, abs=1e-9)
+
+
+def test_a_single_run_says_nothing_of_others() -> None:
+    found = repeated([84_000.0])
+    assert (found.value, found.low, found.high, found.runs) == (pytest.approx(84_000), None, None, 1)
+    assert variation([84_000.0], [0.01]) is None
+
+
+@pytest.mark.parametrize("values", [[], [1.0, 0.0], [1.0, -2.0], [1.0, math.nan], [1.0, math.inf]])
+def test_what_is_not_positive_is_refused(values: list[float]) -> None:
+    with pytest.raises(ValueError, match=r"positive|no run"):
+        repeated(values)
+    with pytest.raises(ValueError, match=r"positive|no run"):
+        variation(values, [0.1] * len(values))
+
+
+def test_a_merged_figure_of_nothing_is_refused() -> None:
+    with pytest.raises(ValueError, match="not positive"):
+        repeated([1.0, 2.0], merged=0.0)
+
+
+def test_every_run_has_an_error_or_none() -> None:
+    with pytest.raises(ValueError, match="1 errors of 2"):
+        variation([1.0, 2.0], [0.1])
+    unknown = variation([90.0, 110.0], [0.1, None])
+    assert unknown is not None
+    assert unknown.coefficient == pytest.approx(math.sqrt(200) / 100)
+    assert (unknown.within, unknown.between, unknown.share) == (None, None, None)
+
+
+def test_variance_lies_where_it_was_put() -> None:
+    # Logarithms -0.1, 0, 0.1: variance 0.01. Of it 0.05^2 = 0.0025 is within runs, and 0.0075 between.
+    found = variation([math.exp(-0.1), 1.0, math.exp(0.1)], [0.05, 0.05, 0.05])
+    assert found is not None
+    assert found.within == pytest.approx(0.05)
+    assert found.between == pytest.approx(math.sqrt(0.0075))
+    assert found.share == pytest.approx(0.75)
+
+
+def test_runs_that_agree_better_than_they_should_have_nothing_between() -> None:
+    found = variation([100.0, 100.1, 99.9], [0.05, 0.05, 0.05])
+    assert found is not None
+    assert (found.between, found.share) == (0, 0)
+    same = variation([100.0, 100.0], [0.0, 0.0])
+    assert same is not None
+    assert (same.coefficient, same.share) == (0, None)
+
+
+def test_components_are_those_of_an_analysis_of_variance() -> None:
+    # Balanced groups of 20: within is the mean square within over 20, between (mean square between - within) / 20.
+    random = np.random.default_rng(1)
+    groups = 0.1 * random.standard_normal((8, 1)) + 0.3 * random.standard_normal((8, 20))
+    square_within = float(np.mean(groups.var(axis=1, ddof=1)))
+    square_between = 20 * float(np.var(groups.mean(axis=1), ddof=1))
+    means = np.exp(groups.mean(axis=1)).tolist()
+    found = variation(means, np.sqrt(groups.var(axis=1, ddof=1) / 20).tolist())
+    assert found is not None
+    assert found.within == pytest.approx(math.sqrt(square_within / 20))
+    assert found.between == pytest.approx(math.sqrt((square_between - square_within) / 20))
+    assert square_between / square_within == pytest.approx(stats.f_oneway(*groups).statistic)

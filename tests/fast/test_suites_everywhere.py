@@ -1,0 +1,46 @@
+"""Every suite runs on every kind of target that needs no root: drive models, and a file by its own engine."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from iogauge.cli import main
+from iogauge.suites import SUITES
+from tests.suite_runs import assert_whole, cut_down, reviewed
+
+SPEAKING = sorted(set(SUITES) - {"write-pressure"})
+"""Suites that conclude something in sentences; write pressure has its growth."""
+
+
+@pytest.fixture(autouse=True)
+def quickly(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Short, and in a directory of its own."""
+    cut_down(monkeypatch)
+    monkeypatch.chdir(tmp_path)
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
+    """Two small files that take direct I/O, made once."""
+    folder = tmp_path_factory.mktemp("targets")
+    made = [str(folder / name) for name in ("one.bin", "other.bin")]
+    for path in made:
+        fill = ["--name=fill", f"--filename={path}", "--rw=write", "--bs=1m", "--size=32m", "--direct=1"]
+        if main(["run", *fill, "--ioengine=libaio", "--no-ceiling"]):
+            pytest.skip("this file system takes no direct I/O")
+    return made
+
+
+@pytest.mark.parametrize("suite", SUITES)
+@pytest.mark.parametrize("drive", ["p4800x", "960evo-250g"])
+def test_on_a_drive_model(suite: str, drive: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    plan = reviewed(suite, [f"model:{drive}", "model:ram@anandtech-linux"], tmp_path / "r", capsys)
+    assert_whole(plan)
+    assert bool(plan["findings"]) == (suite in SPEAKING)
+
+
+@pytest.mark.parametrize("suite", SUITES)
+def test_on_a_file(suite: str, files: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert_whole(reviewed(suite, files, tmp_path / "r", capsys, "--size=32m"))

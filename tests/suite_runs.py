@@ -1,0 +1,72 @@
+"""Every suite, run as the command runs it and cut down in time: shared by tests on models, files and devices."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from iogauge.cli import main
+from iogauge.suites import (
+    SUITES,
+    mixed,
+    queue_depth,
+    reader_under_writers,
+    tenants,
+    transfer_size,
+    write_pressure,
+)
+
+MILLISECOND = 10**6
+RUNTIME = "60ms"
+"""Enough for a hundred requests of the slowest load."""
+
+
+def cut_down(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let ramps and searches last for milliseconds, and sweeps have two places; what a step does is the same."""
+    ramp = dict.fromkeys(("quick", "standard", "full"), 5 * MILLISECOND)
+    for suite in SUITES.values():
+        monkeypatch.setattr(type(suite), "RAMP_NS", ramp)
+    for module in (reader_under_writers, tenants, write_pressure):
+        monkeypatch.setattr(module, "SEARCH_RUNTIME_NS", 60 * MILLISECOND)
+    monkeypatch.setitem(queue_depth.DEPTHS, "quick", (1, 8))
+    monkeypatch.setitem(transfer_size.SIZES, "quick", (512, 4096))
+    monkeypatch.setattr(mixed, "SHARES", (100, 50, 0))
+
+
+def targets_of(suite: str, targets: Sequence[str]) -> list[str]:
+    """As many of the targets as the suite takes at least."""
+    return list(targets[: SUITES[suite].FEWEST_TARGETS])
+
+
+def reviewed(
+    suite: str, targets: Sequence[str], output: Path, capsys: pytest.CaptureFixture[str], *more: str
+) -> dict[str, Any]:
+    """Conduct a review by one suite, and return what the one plan showed."""
+    capsys.readouterr()
+    asked = [
+        "review",
+        *targets_of(suite, targets),
+        "--suite",
+        suite,
+        "--seed=1",
+        f"--output={output}",
+        "--json",
+    ]
+    assert main([*asked, "--runtime", RUNTIME, *more]) == 0, capsys.readouterr().err
+    (plan,) = json.loads(capsys.readouterr().out)["plans"]
+    found: dict[str, Any] = plan
+    return found
+
+
+def assert_whole(plan: dict[str, Any]) -> None:
+    """Check what every suite must show wherever it is run."""
+    assert plan["missing"] == []
+    assert plan["steps"]
+    for step in plan["steps"]:
+        assert step["ios"] > 0, step["id"]
+        assert step["mean_ns"]["value"] > 0
+        assert step["errors"] == 0

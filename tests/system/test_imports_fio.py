@@ -1,0 +1,133 @@
+"""A step exported as fio's job file, run by fio, and imported: what comes back is what fio itself says.
+
+Needs fio, and neither root nor a device.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from iogauge.run.imported import run_record
+from iogauge.schema import Direction, Kind
+from iogauge.stats.figures import step_figures
+from iogauge.stats.histogram import Histogram
+from iogauge.store.imported import read_foreign
+from iogauge.suites import SUITES
+from iogauge.suites.suite import Asked
+from iogauge.workload.scripts import fio_files
+from tests import builders
+
+pytestmark = pytest.mark.skipif(shutil.which("fio") is None, reason="needs fio")
+
+SIZE_BYTES = 4 << 20
+KEYS = ((Kind.LAT, "lat_ns"), (Kind.CLAT, "clat_ns"))
+
+
+@pytest.fixture(scope="module")
+def ran(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder in which fio has run the second step of write pressure, as the script runs it."""
+    folder = tmp_path_factory.mktemp("fio")
+    drive = folder / "drive.bin"
+    drive.write_bytes(b"\xa5" * SIZE_BYTES)
+    asked = Asked(
+        targets=(builders.target(str(drive), size_bytes=SIZE_BYTES),),
+        pace="full",
+        size_bytes=SIZE_BYTES,
+        runtime_ns=1_500_000_000,
+    )
+    step = SUITES["write-pressure"].plan(asked).steps[1]
+    # Not every filesystem takes direct I/O; what is compared does not depend on it.
+    text = step.job_file.replace("direct=1", "direct=0").replace("runtime=1500ms", "runtime=2")
+    for name, content in fio_files([("step", text)]).items():
+        (folder / name).write_text(content)
+    subprocess.run(["/bin/sh", str(folder / "run.sh")], check=True, timeout=120)
+    return folder
+
+
+def test_every_number_is_fios_own(ran: Path) -> None:
+    (step,) = read_foreign(ran / "step.json")
+    jobs = {job["jobname"]: job for job in json.loads((ran / "step.json").read_text())["jobs"]}
+    assert {row.name for row in step.rows} == set(jobs) == {"pressure", "reader"}
+    compared = 0
+    for row in step.rows:
+        for direction, figures in row.figures.items():
+            theirs = jobs[row.name][direction.value]
+            assert (figures.ios, figures.bytes, figures.iops) == (
+                theirs["total_ios"],
+                theirs["io_bytes"],
+                theirs["iops"],
+            )
+            for kind, key in KEYS:
+                latency = figures.latencies[kind]
+                assert latency.histogram is not None
+                histogram = Histogram.decode(latency.histogram, latency.exact)
+                assert histogram.count == theirs[key]["N"]
+                assert (histogram.min, histogram.max) == (theirs[key]["min"], theirs[key]["max"])
+                for published in latency.quantiles:
+                    found = histogram.quantile(published.q)
+                    # fio's percentiles are middles of its buckets, and may lie above its maximum.
+                    assert abs(found - published.value_ns) <= published.high_ns - published.low_ns
+                    compared += 1
+    assert compared >= 20
+
+
+def test_the_run_is_judged_like_one_of_ours(ran: Path) -> None:
+    (step,) = read_foreign(ran / "step.json")
+    assert step.jobs is not None
+    pressure, reader = step.jobs.jobs
+    assert (pressure.numjobs, reader.iodepth, pressure.time_based) == (8, 1, True)
+    figures = step_figures(run_record(step), step.intervals, reader="reader", pressure="pressure")
+    (theirs,) = (
+        job for job in json.loads((ran / "step.json").read_text())["jobs"] if job["jobname"] == "reader"
+    )
+    assert figures.ios == theirs["read"]["total_ios"]
+    assert figures.mean is not None
+    assert figures.mean.value == pytest.approx(theirs["read"]["lat_ns"]["mean"], rel=1e-6)
+
+
+def test_logs_beside_it_are_intervals(ran: Path) -> None:
+    (step,) = read_foreign(ran / "step.json")
+    written = [each.tallies[Direction.WRITE] for each in step.intervals if Direction.WRITE in each.tallies]
+    assert len(written) >= 2
+    (row,) = (row for row in step.rows if row.name == "pressure")
+    rate_Bps = sum(tally.bytes for tally in written) / (0.5 * len(written))
+    assert rate_Bps == pytest.approx(row.figures[Direction.WRITE].rate_Bps, rel=0.3)
+    assert all(tally.ios == round(tally.bytes / 8192) for tally in written)
+
+
+def test_it_is_not_run_again(ran: Path) -> None:
+    before = (ran / "step.json").stat().st_mtime_ns
+    done = subprocess.run(
+        ["/bin/sh", str(ran / "run.sh")], check=True, capture_output=True, text=True, timeout=60
+    )
+    assert done.stderr == "step: done before\n"
+    assert (ran / "step.json").stat().st_mtime_ns == before
+
+
+@pytest.mark.parametrize("engine", ["psync", "io_uring", "libaio"])
+def test_other_engines(tmp_path: Path, engine: str) -> None:
+    text = (
+        f"[mix]\nfilename={tmp_path}/drive.bin\nsize=2m\nrw=randrw\nioengine={engine}\niodepth=4\n"
+        "number_ios=500\nnorandommap\nwrite_hist_log=mix\nlog_hist_msec=100\n"
+    )
+    if engine == "psync":
+        text = text.replace("iodepth=4\n", "")
+    for name, content in fio_files([("mix", text)]).items():
+        (tmp_path / name).write_text(content)
+    done = subprocess.run(
+        ["/bin/sh", str(tmp_path / "run.sh")], check=False, capture_output=True, text=True, timeout=60
+    )
+    if done.returncode and engine == "io_uring":
+        pytest.skip("this kernel has no io_uring for us")
+    assert done.returncode == 0, done.stderr
+    (step,) = read_foreign(tmp_path / "mix.json")
+    (row,) = step.rows
+    assert sum(figures.ios for figures in row.figures.values()) == 500
+    record = run_record(step)
+    (totals,) = record.result.rows
+    assert sum(tally.ios for tally in totals.tallies.values()) == 500
