@@ -1,4 +1,4 @@
-"""Published figures beside measured ones: which load is the same, and what is shown of it."""
+"""Published figures beside measured ones, as a section of the report has them."""
 
 from __future__ import annotations
 
@@ -13,21 +13,11 @@ from iogauge.report.beside import Beside, beside
 from iogauge.report.html_reviews import Drive, load
 from iogauge.report.published import Load, load_of
 from iogauge.report.sections import Report
-from iogauge.schema import (
-    Axis,
-    BlockSize,
-    Direction,
-    Job,
-    JobFile,
-    PerDirection,
-    Rw,
-    StepPlan,
-    SuitePlan,
-    Tally,
-)
+from iogauge.schema import Axis, StepPlan, SuitePlan
 from iogauge.store import Review
 from tests import builders
 
+P4800X = "Intel Optane SSD DC P4800X 375GB"
 
 def saved(path: Path, *jobs: Job) -> Drive:
     """Save a review whose steps are one job each, which does a read or write of 10 us for three seconds."""
@@ -47,16 +37,16 @@ def saved(path: Path, *jobs: Job) -> Drive:
     )
     review = Review.create(path, builders.manifest(plan=plan))
     with review.lock():
-        for step, job in zip(steps, jobs, strict=True):
-            run(review, step, job)
+        for step in steps:
+            run(review, step)
     return load([path])[0]
 
 
-def run(review: Review, step: StepPlan, job: Job) -> None:
-    tallies: dict[Direction, Tally] = {each: builders.tally({10_000: 3_000}) for each in job.rw.directions}
+def run(review: Review, step: StepPlan) -> None:
+    file = workload.parse(step.job_file, source=step.id)
+    tallies = {way: builders.tally({10_000: 3_000}, block_bytes=4096) for way in file.jobs[0].rw.directions}
     with review.begin(step.id) as writer:
         writer.interval(builders.interval(0, tallies))
-        file = JobFile(jobs=(job,), source=step.id, options=({},))
         writer.finish(builders.record([builders.row("load", tallies)], jobs=file))
 
 
@@ -102,23 +92,33 @@ def row(found: tuple[Beside, ...], figure: str) -> Beside:
 
 
 def test_the_same_load_brings_its_published_figures(tmp_path: Path) -> None:
-    drive = saved(tmp_path / "r", job())
-    found = beside([drive])
+    found = beside([saved(tmp_path / "r", job())])
     assert {each.load for each in found} == {"4 KiB random, reads, 1 thread at depth 1"}
     assert [each.figure for each in found][:2] == ["IOPS", "mean latency"]
     iops = row(found, "IOPS")
     assert iops.measured[0].text == "1,000"
     assert {each.drive: each.text for each in iops.published}["Intel SSD DC P3700 800GB"] == "12,800"
-    # Of one drive behind several hosts: from the least to the most, with a bound in it.
-    mean = {each.drive: each.text for each in row(found, "mean latency").published}
-    rows = [
-        p
-        for p in points()
-        if p.label == "rand 4 KiB read 1x1 lat_mean" and "P4800X" in p.drive and p.use != "context"
-    ]
-    assert mean["Intel Optane SSD DC P4800X 375GB"].endswith(f"on {len({p.host for p in rows})} hosts")
-    assert mean["Intel Optane SSD DC P4800X 375GB"].startswith(f"{min(p.value for p in rows):.3f}–")
     assert all(each.sources for each in iops.published)
+
+
+def test_the_hosts_of_one_drive_are_one_span(tmp_path: Path) -> None:
+    found = row(beside([saved(tmp_path / "r", job())]), "mean latency")
+    (drive,) = [each for each in found.published if each.drive == P4800X]
+    rows = [
+        point
+        for point in points()
+        if point.label == "rand 4 KiB read 1x1 lat_mean" and point.drive == P4800X and point.use == "fit"
+    ]
+    low, high = min(point.value for point in rows), max(point.value for point in rows)
+    assert drive.text == f"{low:.3f}–{high:.2f} µs on {len({point.host for point in rows})} hosts"
+    assert "Intel evaluation guide Table 7" in drive.sources
+
+
+def test_a_rate_is_in_one_unit(tmp_path: Path) -> None:
+    (found,) = beside([saved(tmp_path / "r", job("randread", bs="64k", numjobs=8, iodepth=4))])
+    assert found.figure == "rate"
+    assert [each.text for each in found.published] == ["2,500–2,540 MB/s on 2 hosts"]
+    assert found.measured[0].text.endswith(" MB/s")
 
 
 def test_an_unsupported_quantile_is_marked_beside_a_published_one(tmp_path: Path) -> None:
@@ -126,32 +126,20 @@ def test_an_unsupported_quantile_is_marked_beside_a_published_one(tmp_path: Path
     p99, rare = row(found, "p99 latency").measured[0], row(found, "p99.999 latency").measured[0]
     assert not p99.unsupported
     assert rare.unsupported == "needs 1,000,000"
+    assert rare.text == "10.00 µs"
 
 
 @pytest.mark.parametrize(
-    ("other", "wanted"),
-    [
-        ({"iodepth": 2}, set()),
-        ({"numjobs": 4, "iodepth": 4}, {"IOPS", "p50 latency", "p99.999 latency"}),
-        ({"iodepth": 16}, {"p99.999 latency"}),
-        ({"rw": Rw.READ}, set()),
-    ],
+    "job_text",
+    [job(iodepth=2), job("read"), job(rate_iops=100), job(bsrange="512-4k"), job("randtrim")],
 )
-def test_threads_depth_and_order_count(tmp_path: Path, other: dict[str, object], wanted: set[str]) -> None:
-    """A specification's depth is the whole load's; an evaluation's is each thread's."""
-    drive = saved(tmp_path / "r", job().model_copy(update=other))
-    assert {each.figure for each in beside([drive])} == wanted
+def test_what_nobody_published_has_nothing_beside_it(tmp_path: Path, job_text: str) -> None:
+    assert beside([saved(tmp_path / "r", job_text)]) == ()
 
 
 def test_drives_that_lack_a_load_have_an_empty_cell(tmp_path: Path) -> None:
     drives = [saved(tmp_path / "a", job()), saved(tmp_path / "b", job(iodepth=2))]
     assert [cell.text for cell in row(beside(drives), "IOPS").measured] == ["1,000", "–"]
-
-
-def test_what_is_for_context_stays_away(tmp_path: Path) -> None:
-    found = beside([saved(tmp_path / "r", job())])
-    assert "lat_max" in {point.metric for point in points() if point.use == "context"}
-    assert all("max" not in each.figure for each in found)
 
 
 def test_the_page_shows_them(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""Published figures beside measured ones: what others measured under the same load.
+"""Published figures beside measured ones, section by section: what others measured under the loads of a suite's steps.
 
 Which loads are the same is ``published.py``'s to say. Figures that stand for no load that can be run alone (ratios,
 relations between drives) have no place here, nor have those that are kept for context only.
@@ -29,7 +29,7 @@ _ORDER = (_IOPS, _RATE, _MEAN)
 
 @dataclass(frozen=True)
 class Published:
-    """One published drive's figure: of one machine, or of several from the least to the most."""
+    """One published drive's figure: of one host, or of several from the least to the most."""
 
     drive: str
     text: str
@@ -47,8 +47,9 @@ class Beside:
 
 
 def beside(drives: Sequence[Drive]) -> tuple[Beside, ...]:
-    """Return the published figures of the loads that the steps of one suite are, load by load."""
-    found: dict[Load, dict[int, StepFigures]] = {}
+    """Return the published figures of the loads that the complete steps of one suite are, load by load."""
+    measured: dict[Load, dict[int, StepFigures]] = {}
+    published: dict[Load, tuple[FigureRow, ...]] = {}
     for column, drive in enumerate(drives):
         for place in drive.places:
             load = load_of(place.plan, drive.plan)
@@ -105,14 +106,75 @@ def _published(drive: str, rows: Sequence[Point], metric: str) -> Published:
         .replace("<=", "≤")
         .replace(">=", "≥")
     )
-    if metric == _IOPS:
-        text = f"{low:,.0f}" if low == high else f"{low:,.0f}–{high:,.0f}"
-    elif metric == _RATE:
-        scaled = [figure(bound * _RATES[rows[0].unit] / 1e6) for bound in (low, high)]
-        text = f"{'–'.join(dict.fromkeys(scaled))} MB/s"
+
+
+def _load(step: StepPlan, plan: SuitePlan) -> Load | None:
+    """Return the load of a step, if publications have words for it and this version can read its job file."""
+    try:
+        return load_of(step, plan)
+    except IogaugeError:
+        return None
+
+
+def _lines(
+    load: str, figures: dict[int, StepFigures], rows: Sequence[FigureRow], *, columns: int
+) -> Iterator[Beside]:
+    found: dict[str, dict[str, list[FigureRow]]] = {}
+    for row in rows:
+        found.setdefault(row.metric, {}).setdefault(_split(row)[0], []).append(row)
+    for metric in sorted(found, key=lambda name: (*_ORDER, name).index(name)):
+        yield Beside(
+            load,
+            metric_text(metric) if metric in (IOPS, RATE) else f"{metric_text(metric)} latency",
+            tuple(
+                _measured(figures[place], metric) if place in figures else Cell("–")
+                for place in range(columns)
+            ),
+            tuple(_published(drive, of, metric) for drive, of in found[metric].items()),
+        )
+
+
+def _words(load: Load) -> str:
+    """Return a load in a few words.
+
+    >>> _words(Load(random=True, block_bytes=4096, read_percent=70, threads=4, depth=4))
+    '4 KiB random, 70 % reads, 4 threads at depth 4'
+    """
+    way = {100: "reads", 0: "writes"}.get(load.read_percent, f"{load.read_percent} % reads")
+    order = "random" if load.random else "sequential"
+    return (
+        f"{block(load.block_bytes)} {order}, {way}, {counted(load.threads, 'thread')} at depth {load.depth}"
+    )
+
+
+def _measured(figures: StepFigures, metric: str) -> Cell:
+    if metric in (IOPS, RATE):
+        return Cell(value_text(metric, figures.iops if metric == IOPS else figures.rate_Bps))
+    if metric == MEAN:
+        return cell(figures.mean)
+    named = _QUANTILE.fullmatch(metric)
+    assert named is not None, metric
+    q = round(float(named[1]) / 100, 12)
+    return cell(figures.quantiles[q] if q in figures.quantiles else _rarer(figures.whole, q))
+
+
+def _rarer(whole: Histogram, q: float) -> Estimate | None:
+    """Return a quantile that steps do not show otherwise, its requests taken as independent."""
+    if not whole.count:
+        return None
+    low, high = binomial_interval(whole, q)
+    return Estimate(whole.quantile(q), low, high, whole.supports(q), needed(q), whole.count, dependence=False)
+
+
+def _published(drive: str, rows: Sequence[FigureRow], metric: str) -> Published:
+    low, high = min(row.value for row in rows), max(row.value for row in rows)
+    if metric in (IOPS, RATE):
+        text = value_text(metric, high)
+        if low < high:
+            text = f"{value_text(metric, low).removesuffix(' MB/s')}–{text}"
     else:
-        text = latency(low * 1e3) if low == high else interval(low * 1e3, high * 1e3)
-    hosts = len({row.host for row in rows})
+        text = latency(low) if low == high else interval(low, high)
+    hosts = len({_split(row)[1] for row in rows})
     # A row's own mark goes before, and details of the host in brackets after, the name of its source.
     sources = dict.fromkeys(re.sub(r"^S\d+ | \(.*", "", row.source) for row in rows)
     return Published(drive, f"{about}{text}" + (f" on {hosts} hosts" if hosts > 1 else ""), tuple(sources))

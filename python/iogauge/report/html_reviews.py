@@ -23,8 +23,6 @@ from iogauge.store import Review
 
 FEW = 4
 """So many steps are named one by one."""
-RARE = 0.99999
-"""Published evaluations go as far; charts and tables of steps do not."""
 
 
 @dataclass(frozen=True)

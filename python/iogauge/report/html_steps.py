@@ -107,7 +107,7 @@ def _remarks(drive: Drive, place: Place) -> Iterator[str]:
 
 @dataclass(frozen=True)
 class VariedRow:
-    """How the figures of one place vary from run to run: each as text, in the order of ``VARIED``."""
+    """How the figures of one place vary from run to run: the rate, and what ``STATISTICS`` has, in that order."""
 
     series: str
     asked: str

@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from iogauge.stats import words
+from iogauge.stats.steady import RANGE
 
 
 @dataclass(frozen=True)
@@ -83,7 +84,7 @@ class Convergence:
     @property
     def range(self) -> tuple[float, float]:
         """The lines that a steady window lies between: its mean, a tenth up and down."""
-        return 0.9 * self.mean, 1.1 * self.mean
+        return (1 - RANGE / 2) * self.mean, (1 + RANGE / 2) * self.mean
 
     @property
     def fit(self) -> tuple[tuple[float, float], tuple[float, float]]:
