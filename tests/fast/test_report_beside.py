@@ -11,7 +11,6 @@ from iogauge.models.published import points
 from iogauge.report import html
 from iogauge.report.beside import Beside, beside
 from iogauge.report.html_reviews import Drive, load
-from iogauge.report.published import Load, load_of
 from iogauge.report.sections import Report
 from iogauge.schema import Axis, StepPlan, SuitePlan
 from iogauge.store import Review
@@ -19,10 +18,12 @@ from tests import builders
 
 P4800X = "Intel Optane SSD DC P4800X 375GB"
 
-def saved(path: Path, *jobs: Job) -> Drive:
-    """Save a review whose steps are one job each, which does a read or write of 10 us for three seconds."""
+
+def saved(path: Path, *jobs: str) -> Drive:
+    """Save a review whose steps are one job each, whose requests all take 10 us, a thousand a second."""
     steps = tuple(
-        builders.step(f"s{place}", place, job_file=workload.to_fio(job)) for place, job in enumerate(jobs)
+        builders.step(f"s{place}", place, job_file=f"[load]\nfilename=/dev/x\n{text}")
+        for place, text in enumerate(jobs)
     )
     plan = SuitePlan(
         key="any",
@@ -50,40 +51,9 @@ def run(review: Review, step: StepPlan) -> None:
         writer.finish(builders.record([builders.row("load", tallies)], jobs=file))
 
 
-def job(rw: Rw = Rw.RANDREAD, block_bytes: int = 4096, **fields: object) -> Job:
-    size = PerDirection[BlockSize].same(BlockSize(minimum_bytes=block_bytes, maximum_bytes=block_bytes))
-    return Job.model_validate({"name": "load", "rw": rw, "bs": size, **fields})
-
-
-def test_a_load_is_read_from_the_job(tmp_path: Path) -> None:
-    drive = saved(
-        tmp_path / "r",
-        job(),
-        job(Rw.RANDRW, rwmix_read_percent=70, numjobs=4, iodepth=4),
-        job(Rw.WRITE, 131_072, iodepth=2),
-        job(Rw.RANDRW, rwmix_read_percent=100, numjobs=4, iodepth=4),
-    )
-    assert [load_of(place.plan, drive.plan) for place in drive.places] == [
-        Load(random=True, block_bytes=4096, read_percent=100, threads=1, depth=1),
-        Load(random=True, block_bytes=4096, read_percent=70, threads=4, depth=4),
-        Load(random=False, block_bytes=131_072, read_percent=0, threads=1, depth=2),
-        Load(random=True, block_bytes=4096, read_percent=100, threads=4, depth=4),
-    ]
-
-
-@pytest.mark.parametrize(
-    "other",
-    [
-        {"rate_iops": PerDirection[int].same(100)},
-        {"rate_Bps": PerDirection[int].same(100)},
-        {"rw": Rw.RANDTRIM},
-        {"bs": PerDirection[BlockSize].same(BlockSize(minimum_bytes=512, maximum_bytes=4096))},
-    ],
-)
-def test_what_nobody_published_is_no_load(tmp_path: Path, other: dict[str, object]) -> None:
-    drive = saved(tmp_path / "r", job().model_copy(update=other))
-    assert load_of(drive.places[0].plan, drive.plan) is None
-    assert beside([drive]) == ()
+def job(rw: str = "randread", **options: object) -> str:
+    given = {"rw": rw, "bs": "4k", **options}
+    return "".join(f"{name}={value}\n" for name, value in given.items())
 
 
 def row(found: tuple[Beside, ...], figure: str) -> Beside:

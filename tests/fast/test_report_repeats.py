@@ -46,14 +46,14 @@ def figures(drive: Reviewed) -> list[StepFigures]:
 def test_a_place_is_its_runs_merged(drive: Reviewed) -> None:
     assert [len(place.runs) for place in drive.places] == [3, 3, 3]
     runs = figures(drive)
-    pooled = drive.places[-1].figures
-    assert pooled is not None
-    assert pooled.ios == sum(run.ios for run in runs) == pooled.whole.count
-    assert pooled.iops == pytest.approx(math.prod(run.iops for run in runs) ** (1 / 3))
-    estimate = pooled.quantiles[0.99]
+    merged = drive.places[-1].figures
+    assert merged is not None
+    assert merged.ios == sum(run.ios for run in runs) == merged.whole.count
+    assert merged.iops == pytest.approx(math.prod(run.iops for run in runs) ** (1 / 3))
+    estimate = merged.quantiles[0.99]
     assert estimate is not None
     # The quantile of all requests, not a mean of quantiles.
-    assert estimate.value == pooled.whole.quantile(0.99)
+    assert estimate.value == merged.whole.quantile(0.99)
     assert estimate.low is not None
     assert estimate.high is not None
     assert estimate.low < estimate.value < estimate.high
@@ -62,12 +62,12 @@ def test_a_place_is_its_runs_merged(drive: Reviewed) -> None:
 def test_a_merged_interval_is_that_of_the_runs_not_of_their_requests(drive: Reviewed) -> None:
     runs = figures(drive)
     means = [run.mean.value for run in runs if run.mean]
-    pooled = together(runs).mean
-    assert pooled is not None
-    assert pooled.low is not None
+    mean = together(runs).mean
+    assert mean is not None
+    assert mean.low is not None
     # 4.303: the t distribution with two degrees of freedom.
     reach = math.exp(4.303 * np.std(np.log(means), ddof=1) / math.sqrt(3))
-    assert pooled.value / pooled.low == pytest.approx(reach, rel=1e-3)
+    assert mean.value / mean.low == pytest.approx(reach, rel=1e-3)
 
 
 def test_one_run_keeps_its_own_figures(drive: Reviewed) -> None:
@@ -78,13 +78,13 @@ def test_one_run_keeps_its_own_figures(drive: Reviewed) -> None:
 def test_what_a_single_run_cannot_support_three_may(tmp_path: Path) -> None:
     reviews.save(tmp_path / "r", Drive(seconds=2, reads_a_second=400), pressures_MBps=(0,), repeats=3)
     (place,) = load([tmp_path / "r"])[0].places
-    run, pooled = place.runs[0].figures, place.figures
+    run, merged = place.runs[0].figures, place.figures
     assert run is not None
-    assert pooled is not None
-    assert 500 < run.ios < 1000 < pooled.ios
+    assert merged is not None
+    assert 500 < run.ios < 1000 < merged.ios
     assert run.quantiles[0.99] is not None
-    assert pooled.quantiles[0.99] is not None
-    assert (run.quantiles[0.99].supported, pooled.quantiles[0.99].supported) == (False, True)
+    assert merged.quantiles[0.99] is not None
+    assert (run.quantiles[0.99].supported, merged.quantiles[0.99].supported) == (False, True)
 
 
 def test_tables_have_a_row_for_all_runs_and_one_for_each(drive: Reviewed) -> None:

@@ -1,7 +1,8 @@
 """Published figures beside measured ones, section by section: what others measured under the loads of a suite's steps.
 
-Which loads are the same is ``published.py``'s to say. Figures that stand for no load that can be run alone (ratios,
-relations between drives) have no place here, nor have those that are kept for context only.
+Which rows are of a step's load is ``published.py``'s to say. Here they are put together as a reader wants them: a line
+for each figure of each load, with what every drive of the section shows, and every published drive, whose hosts are one
+span from the least to the most.
 
 Does not judge how near the two are: another machine, another system and another drive's state are in between.
 Source: the evaluations that the rows of ``models/published_points.csv`` name.
@@ -13,18 +14,18 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from iogauge.models.published import Point, points
+from iogauge.report.figure_row import IOPS, MEAN, RATE, FigureRow, metric_text, value_text
 from iogauge.report.html_reviews import Drive
 from iogauge.report.html_text import Cell, cell, interval, latency
-from iogauge.report.published import Load, load_of
+from iogauge.report.published import Load, load_of, published_rows
 from iogauge.stats.figures import StepFigures
-from iogauge.stats.words import bandwidth, figure
+from iogauge.stats.histogram import Histogram, needed
+from iogauge.stats.quantiles import Estimate, binomial_interval
+from iogauge.stats.words import block, counted
 
-_RATES = {"MB/s": 1e6, "GB/s": 1e9}
-_RATE, _IOPS, _MEAN = "rate", "IOPS", "mean latency"
-_METRICS = {"iops": _IOPS, "throughput": _RATE, "throughput_saturation": _RATE, "lat_mean": _MEAN}
-_QUANTILE = re.compile(r"lat_p(\d+(?:\.\d+)?)")
-_ORDER = (_IOPS, _RATE, _MEAN)
+_ORDER = (IOPS, RATE, MEAN)
+_QUANTILE = re.compile(r"p(\d+(?:\.\d+)?)_ns")
+_HOST = re.compile(r"^(.*) \(([^()]*)\)$")
 
 
 @dataclass(frozen=True)
@@ -54,66 +55,13 @@ def beside(drives: Sequence[Drive]) -> tuple[Beside, ...]:
         for place in drive.places:
             load = load_of(place.plan, drive.plan)
             if load is not None and place.figures is not None:
-                found.setdefault(load, {})[column] = place.figures
-    return tuple(row for load, figures in found.items() for row in _rows(load, figures, columns=len(drives)))
-
-
-def _rows(load: Load, figures: dict[int, StepFigures], *, columns: int) -> Iterator[Beside]:
-    published: dict[str, dict[str, list[Point]]] = {}
-    for point in points():
-        metric = _metric(point)
-        if metric and point.use != "context" and load.is_of(point):
-            published.setdefault(metric, {}).setdefault(point.drive, []).append(point)
-    for metric in sorted(published, key=lambda name: (*_ORDER, name).index(name)):
-        measured = [
-            _measured(figures[place], metric) if place in figures else None for place in range(columns)
-        ]
-        if any(measured):
-            yield Beside(
-                load.words,
-                metric,
-                tuple(found or Cell("–") for found in measured),
-                tuple(_published(drive, rows, metric) for drive, rows in published[metric].items()),
-            )
-
-
-def _metric(point: Point) -> str | None:
-    """Return what a figure is of, if it is of anything that a step has."""
-    if quantile := _QUANTILE.fullmatch(point.metric):
-        return f"p{quantile[1]} latency"
-    return _METRICS.get(point.metric)
-
-
-def _measured(figures: StepFigures, metric: str) -> Cell | None:
-    """Return a figure of a step; ``None`` where steps have no such figure."""
-    if metric == _IOPS:
-        return Cell(f"{figures.iops:,.0f}")
-    if metric == _RATE:
-        return Cell(bandwidth(figures.rate_Bps))
-    if metric == _MEAN:
-        return cell(figures.mean)
-    wanted = float(metric.split()[0][1:])
-    found = [each for q, each in figures.quantiles.items() if abs(100 * q - wanted) < 1e-9]
-    return cell(found[0]) if found else None
-
-
-def _published(drive: str, rows: Sequence[Point], metric: str) -> Published:
-    bounds = [bound for row in rows for bound in (row.span or (row.value, row.value))]
-    low, high = min(bounds), max(bounds)
-    relations = {row.relation for row in rows if row.relation and row.relation != "~"}
-    about = (
-        (f"{relations.pop()} " if len(relations) == 1 and len(rows) == 1 else "")
-        .replace("<=", "≤")
-        .replace(">=", "≥")
+                measured.setdefault(load, {})[column] = place.figures
+                published[load] = published_rows(place.plan, drive.plan)
+    return tuple(
+        row
+        for load, figures in measured.items()
+        for row in _lines(_words(load), figures, published[load], columns=len(drives))
     )
-
-
-def _load(step: StepPlan, plan: SuitePlan) -> Load | None:
-    """Return the load of a step, if publications have words for it and this version can read its job file."""
-    try:
-        return load_of(step, plan)
-    except IogaugeError:
-        return None
 
 
 def _lines(
@@ -177,4 +125,10 @@ def _published(drive: str, rows: Sequence[FigureRow], metric: str) -> Published:
     hosts = len({_split(row)[1] for row in rows})
     # A row's own mark goes before, and details of the host in brackets after, the name of its source.
     sources = dict.fromkeys(re.sub(r"^S\d+ | \(.*", "", row.source) for row in rows)
-    return Published(drive, f"{about}{text}" + (f" on {hosts} hosts" if hosts > 1 else ""), tuple(sources))
+    return Published(drive, text + (f" on {hosts} hosts" if hosts > 1 else ""), tuple(sources))
+
+
+def _split(row: FigureRow) -> tuple[str, str]:
+    """Return a published drive and its host."""
+    found = _HOST.match(row.drive)
+    return (found[1], found[2]) if found else (row.drive, "")

@@ -16,7 +16,7 @@ from pathlib import Path
 from iogauge.errors import IogaugeError
 from iogauge.schema import Code, Manifest, RunRecord, StepPlan, SuitePlan, TargetFacts
 from iogauge.schema import Warning as Caution
-from iogauge.stats.figures import QUANTILES, StepFigures, step_figures
+from iogauge.stats.figures import StepFigures, step_figures
 from iogauge.stats.together import together
 from iogauge.stats.words import counted
 from iogauge.store import Review
@@ -212,7 +212,6 @@ def _drive(review: Review, plan: SuitePlan, label: str, slug: str) -> Drive:
             pressure=plan.pressure,
             kind=plan.kind,
             direction=step.direction,
-            quantiles=(*QUANTILES, RARE),
         )
         steps.append(Step(step, record, figures))
     target = review.manifest.target(plan.targets[0])

@@ -14,7 +14,7 @@ from iogauge.report.html_reviews import Drive, Place, at
 from iogauge.report.html_text import Cell, cell, latency, supported_up_to
 from iogauge.schema import StepPlan
 from iogauge.stats.figures import StepFigures
-from iogauge.stats.together import figure_name, variations
+from iogauge.stats.together import variations
 from iogauge.stats.words import counted, figure, percent
 
 GAP_WORTH_TELLING_NS = 1_000_000
@@ -124,7 +124,7 @@ def varied_rows(drive: Drive) -> Iterator[VariedRow]:
         if len(found) < 2:
             continue
         spreads = variations(found)
-        names = ("iops", *(figure_name(statistic.q) for statistic in STATISTICS))
+        names = ("iops", *(f"p{100 * each.q:.12g}" if each.q else "mean" for each in STATISTICS))
         mean = spreads.get("mean")
         yield VariedRow(
             series=place.plan.series,

@@ -22,7 +22,6 @@ from iogauge.errors import IogaugeError
 from iogauge.models.published import Point, points
 from iogauge.report.figure_row import IOPS, MEAN, RATE, FigureRow, Place
 from iogauge.schema import Direction, Job, StepPlan, SuitePlan
-from iogauge.stats import words
 
 _SCALES = {"IOPS": 1.0, "MB/s": 1e6, "GB/s": 1e9, "us": 1e3}
 _METRICS = {"iops": IOPS, "throughput": RATE, "lat_mean": MEAN}
@@ -54,18 +53,6 @@ class Load:
         if point.threads is None:
             return point.depth == self.threads * self.depth
         return (point.threads, point.depth) == (self.threads, self.depth)
-
-    @property
-    def words(self) -> str:
-        """The load in a few words.
-
-        >>> Load(random=True, block_bytes=4096, read_percent=70, threads=4, depth=4).words
-        '4 KiB random, 70 % reads, 4 threads at depth 4'
-        """
-        way = {100: "reads", 0: "writes"}.get(self.read_percent, f"{self.read_percent} % reads")
-        order = "random" if self.random else "sequential"
-        threads = words.counted(self.threads, "thread")
-        return f"{words.block(self.block_bytes)} {order}, {way}, {threads} at depth {self.depth}"
 
 
 def load_of(step: StepPlan, plan: SuitePlan) -> Load | None:
