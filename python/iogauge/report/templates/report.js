@@ -44,9 +44,11 @@
       figure.querySelector(`[data-control=${control}] :is(input:checked, select)`)?.value;
     const choice = () => chosen("choice") ?? Object.keys(chart.choices)[0];
 
+    const scaled = () => chosen("scale") || chart.choices[choice()].scale;
+
     function spec() {
-      const { scale: fitting, patches } = chart.choices[choice()];
-      const scale = chosen("scale") || fitting;
+      const scale = scaled();
+      const { patches } = chart.choices[choice()];
       const copy = structuredClone({ ...chart.specs[scale], ...patches[scale] });
       copy.datasets = { [page.dataset]: data };
       copy.config = structuredClone(page.config);
@@ -67,17 +69,25 @@
       if (width < 560) fitted.config.legend.columns = 1;
       if (fitted.vconcat) {
         const side = fitted.vconcat[0].layer.map((layer) => layer.encoding?.y?.axis?.minExtent).find(Boolean);
-        for (const panel of fitted.vconcat) panel.width = width - side - 12;
+        for (const panel of fitted.vconcat) panel.width = width - side - 20;
       } else {
         fitted.width = width;
         fitted.autosize = { type: "fit-x", contains: "padding" };
       }
       const holder = document.createElement("div");
-      const result = await vegaEmbed(holder, fitted, QUIET);
+      let result = await vegaEmbed(holder, fitted, QUIET);
+      // Labels may stand out beyond panels of this width: how far is known once they are drawn.
+      const over = Math.ceil(holder.querySelector("svg").getAttribute("width") - width);
+      if (fitted.vconcat && over > 0) {
+        for (const panel of fitted.vconcat) panel.width -= over;
+        result.finalize();
+        result = await vegaEmbed(holder, fitted, QUIET);
+      }
       shown?.finalize();
       shown = result;
       plot.replaceChildren(holder);
       figure.dataset.drawn = choice();
+      figure.dataset.scale = scaled();
     }
 
     async function save(format) {
