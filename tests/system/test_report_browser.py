@@ -59,6 +59,8 @@ class Opened:
         self.page.on("console", self._heard)
         self.page.on("pageerror", lambda error: self.troubles.append(str(error)))
         self.page.on("request", self._asked)
+        self._devtools = context.new_cdp_session(self.page)
+        self._devtools.send("Performance.enable", {"timeDomain": "threadTicks"})
         self.page.goto(file.as_uri())
 
     def _heard(self, message: ConsoleMessage) -> None:
@@ -67,6 +69,13 @@ class Opened:
 
     def _asked(self, request: Request) -> None:
         self.requests.append(request.url)
+
+    def spent_ms(self) -> float:
+        """Return the CPU time of the page's thread so far."""
+        metrics = {
+            each["name"]: each["value"] for each in self._devtools.send("Performance.getMetrics")["metrics"]
+        }
+        return 1000 * float(metrics["TaskDuration"])
 
     def drawn(self) -> None:
         """Wait until every chart that is not folded away is drawn, as it is when one has read the page."""
@@ -98,8 +107,8 @@ def test_the_file_is_small_enough_to_send(file: Path) -> None:
 def test_all_charts_are_drawn_soon_and_nothing_goes_wrong(browser: Browser, file: Path) -> None:
     found = opened(browser, file)
     found.drawn()
-    # By the page's own clock, which begins with the navigation.
-    assert found.page.evaluate("performance.now()") < SOON_MS
+    # What the page's own thread spent since it was opened: its clock would count what others do on this machine.
+    assert found.spent_ms() < SOON_MS
     found.page.evaluate("for (const each of document.querySelectorAll('details')) each.open = true")
     found.drawn()
     marks = found.page.evaluate(

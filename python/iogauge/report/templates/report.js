@@ -3,6 +3,7 @@
 (() => {
   const page = JSON.parse(document.getElementById("charts").textContent);
   const QUIET = { ast: true, actions: false, renderer: "svg", defaultStyle: false };
+  const NARROW = 560;
   document.documentElement.classList.add("scripted");
 
   // Texts are kept once, and rows have their places.
@@ -26,6 +27,12 @@
     link.download = name;
     link.click();
     setTimeout(() => URL.revokeObjectURL(link.href), 10_000);
+  }
+
+  // Slanting labels stand out to the left, for which a narrow page has no room.
+  function upright(part) {
+    if (part.labelAngle) part.labelAngle = -90;
+    for (const each of Object.values(part)) if (each && typeof each === "object" && each !== part.datasets) upright(each);
   }
 
   // Charts are drawn one after the other, when they come near to view: a page of many is there at once.
@@ -66,7 +73,10 @@
       delete fitted.title;
       fitted.config.background = null;
       fitted.config.padding = { left: 2, right: 10, top: 6, bottom: 4 };
-      if (width < 560) fitted.config.legend.columns = 1;
+      if (width < NARROW) {
+        fitted.config.legend.columns = 1;
+        upright(fitted);
+      }
       if (fitted.vconcat) {
         const side = fitted.vconcat[0].layer.map((layer) => layer.encoding?.y?.axis?.minExtent).find(Boolean);
         for (const panel of fitted.vconcat) panel.width = width - side - 20;
