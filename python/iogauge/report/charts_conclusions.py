@@ -91,7 +91,7 @@ def _course(axis: str) -> alt.LayerChart:
     x = alt.X(
         "at:Q",
         axis=alt.Axis(title=words.capitalised(axis), tickMinStep=1),
-        scale=alt.Scale(nice=False, padding=14),
+        scale=alt.Scale(zero=False, nice=False, padding=14),
     )
     y = alt.Y(
         "value:Q",

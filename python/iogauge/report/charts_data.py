@@ -119,10 +119,10 @@ def sweep_table(drives: Iterable[Drive], series: str) -> Table:
     rows: list[Row] = []
     for drive in drives:
         places = [place for place in drive.places if place.plan.series == series]
-        # A share has no end towards which a rate could grow, and rows with names of their own are no scale.
-        named = any(step.plan.label for step in drive.steps)
+        # Neither a share nor places that have names have an end towards which a rate could grow.
         rates = {place.plan.at: place.figures.rate_Bps for place in places if place.figures}
-        enough = None if named or drive.plan.axis.unit == "%" else knee(rates)
+        named = drive.plan.axis.unit == "%" or any(place.plan.label for place in places)
+        enough = None if named else knee(rates)
         for run in _runs(places):
             achieved: Row = {
                 "iops": run.figures.iops if run.figures else None,

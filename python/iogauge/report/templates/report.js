@@ -3,6 +3,7 @@
 (() => {
   const page = JSON.parse(document.getElementById("charts").textContent);
   const QUIET = { ast: true, actions: false, renderer: "svg", defaultStyle: false };
+  const NARROW = 560;
   document.documentElement.classList.add("scripted");
 
   // Texts are kept once, and rows have their places.
@@ -28,6 +29,12 @@
     setTimeout(() => URL.revokeObjectURL(link.href), 10_000);
   }
 
+  // Slanting labels stand out to the left, for which a narrow page has no room.
+  function upright(part) {
+    if (part.labelAngle) part.labelAngle = -90;
+    for (const each of Object.values(part)) if (each && typeof each === "object" && each !== part.datasets) upright(each);
+  }
+
   // Charts are drawn one after the other, when they come near to view: a page of many is there at once.
   let waiting = Promise.resolve();
   const inTurn = (draw) => (waiting = waiting.then(draw).catch((error) => console.error(error)));
@@ -44,9 +51,11 @@
       figure.querySelector(`[data-control=${control}] :is(input:checked, select)`)?.value;
     const choice = () => chosen("choice") ?? Object.keys(chart.choices)[0];
 
+    const scaled = () => chosen("scale") || chart.choices[choice()].scale;
+
     function spec() {
-      const { scale: fitting, patches } = chart.choices[choice()];
-      const scale = chosen("scale") || fitting;
+      const scale = scaled();
+      const { patches } = chart.choices[choice()];
       const copy = structuredClone({ ...chart.specs[scale], ...patches[scale] });
       copy.datasets = { [page.dataset]: data };
       copy.config = structuredClone(page.config);
@@ -64,20 +73,31 @@
       delete fitted.title;
       fitted.config.background = null;
       fitted.config.padding = { left: 2, right: 10, top: 6, bottom: 4 };
-      if (width < 560) fitted.config.legend.columns = 1;
+      if (width < NARROW) {
+        fitted.config.legend.columns = 1;
+        upright(fitted);
+      }
       if (fitted.vconcat) {
         const side = fitted.vconcat[0].layer.map((layer) => layer.encoding?.y?.axis?.minExtent).find(Boolean);
-        for (const panel of fitted.vconcat) panel.width = width - side - 12;
+        for (const panel of fitted.vconcat) panel.width = width - side - 20;
       } else {
         fitted.width = width;
         fitted.autosize = { type: "fit-x", contains: "padding" };
       }
       const holder = document.createElement("div");
-      const result = await vegaEmbed(holder, fitted, QUIET);
+      let result = await vegaEmbed(holder, fitted, QUIET);
+      // Labels may stand out beyond panels of this width: how far is known once they are drawn.
+      const over = Math.ceil(holder.querySelector("svg").getAttribute("width") - width);
+      if (fitted.vconcat && over > 0) {
+        for (const panel of fitted.vconcat) panel.width -= over;
+        result.finalize();
+        result = await vegaEmbed(holder, fitted, QUIET);
+      }
       shown?.finalize();
       shown = result;
       plot.replaceChildren(holder);
       figure.dataset.drawn = choice();
+      figure.dataset.scale = scaled();
     }
 
     async function save(format) {
