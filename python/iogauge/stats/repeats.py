@@ -7,9 +7,9 @@ logarithms: figures of latency and rate are positive, and what moves them multip
 What is shown of a quantile is that of the merged histograms, since percentiles are never averaged, while the geometric
 mean of the runs' own quantiles estimates something else: the merged tail is that of the worse runs. So the interval
 stands around the merged value, and its error is the larger of two: that of the runs' own logarithms, and that of the
-jackknife, which leaves out one run after another and sees how the merged value moves. Where runs differ by 5 %, it holds
-the quantile of all possible runs in 94 of 100 cases; where they differ by 20 %, a few runs do not show the tail that many
-would have, and it holds p99.9 in 90 of 100.
+jackknife, which leaves out one run after another and sees how the merged value moves. Where runs differ by 5 %, it
+holds the quantile of all possible runs in 94 of 100 cases; where they differ by 20 %, a few runs do not show the tail
+that many would have, and it holds p99.9 in 90 of 100.
 
 The published alternative, a hierarchical bootstrap (of runs, then of blocks within them), is not taken: with n runs its
 spread is too small by the root of (n - 1) / n, and its percentiles know nothing of degrees of freedom.
@@ -78,7 +78,7 @@ def repeated(
     (110.0, 86.81, 139.39, 3)
     >>> found = repeated([100.0, 110.0, 121.0], merged=115.0, others=[118.0, 116.0, 106.0])
     >>> found.value, round(found.low, 2), round(found.high, 2)
-    (115.0, 86.89, 152.2)
+    (115.0, 86.37, 153.12)
     """
     logs = _logarithms(values)
     value = math.exp(float(np.mean(logs))) if merged is None else merged

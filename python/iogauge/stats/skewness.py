@@ -25,9 +25,10 @@ def skewness(values: NDArray[np.float64]) -> float:
     >>> round(skewness(np.array([0.0, 0.0, 0.0, 1.0])), 3), skewness(np.ones(4))
     (1.155, 0.0)
     """
+    if not np.ptp(values):
+        return 0.0
     deviations = values - values.mean()
-    variance = float(np.mean(deviations**2))
-    return float(np.mean(deviations**3)) / variance**1.5 if variance else 0.0
+    return float(np.mean(deviations**3) / np.mean(deviations**2) ** 1.5)
 
 
 def straightened(statistic: float, skew: float) -> float:
@@ -42,8 +43,8 @@ def straightened(statistic: float, skew: float) -> float:
 def skewed(statistic: float, skew: float) -> float:
     """Return the t statistic that ``straightened`` would make into ``statistic``.
 
-    >>> round(skewed(2.48, 0.3), 2), round(skewed(-1.58, 0.3), 2)
-    (2.0, -2.0)
+    >>> round(skewed(2.0, 0.3), 2), round(skewed(-2.0, 0.3), 2)
+    (1.66, -2.73)
     """
     if abs(skew) < NONE:
         return statistic
