@@ -13,7 +13,7 @@ endif
 BIN := .venv/bin
 CARGO_TEST := --workspace --exclude iogauge-py
 
-SYSTEM_TOOLS := fio losetup nbdcopy nbdinfo qemu-img addpart dmsetup cryptsetup mkswap mkfs.btrfs mkfs.ext4 mkfs.f2fs mkfs.ntfs mkfs.vfat mkfs.xfs
+SYSTEM_TOOLS := chromium fio losetup nbdcopy nbdinfo qemu-img addpart dmsetup cryptsetup mkswap mkfs.btrfs mkfs.ext4 mkfs.f2fs mkfs.ntfs mkfs.vfat mkfs.xfs
 
 .PHONY: help setup check test test-system demo bench clean
 .DEFAULT_GOAL := help

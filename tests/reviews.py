@@ -77,16 +77,25 @@ def save(
     pressures_MBps: Sequence[float] = PRESSURES_MBps,
     missing: Collection[float] = (),
     seed: int = 1,
+    repeats: int = 1,
     job_text: str | None = None,
     **manifest: object,
 ) -> Review:
     """Save a review of ``drive``. Steps at ``missing`` pressures are planned, not run."""
     random = np.random.default_rng(seed)
     steps = tuple(
-        builders.step(f"at-{at:04.0f}", at, job_file=job_text or job_file(at), seed=seed + place)
+        builders.step(
+            f"at-{at:04.0f}" + (f"-{repeat + 1}" if repeats > 1 else ""),
+            at,
+            job_file=job_text or job_file(at),
+            seed=seed + place + repeat * len(pressures_MBps),
+            repeat=repeat,
+        )
+        for repeat in range(repeats)
         for place, at in enumerate(pressures_MBps)
     )
-    review = Review.create(path, builders.manifest(steps, target=drive.target, seed=seed, **manifest))
+    made = builders.manifest(steps, target=drive.target, seed=seed, repeats=repeats, **manifest)
+    review = Review.create(path, made)
     with review.lock():
         for step in steps:
             if step.at not in missing:

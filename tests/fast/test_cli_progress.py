@@ -58,6 +58,19 @@ def test_anything_but_a_terminal_gets_plain_lines() -> None:
     ]
 
 
+def test_how_warm_the_drive_is_is_said_where_it_is_known() -> None:
+    warm = iter([41.6, None])
+    stream, clock = io.StringIO(), Clock()
+    progress = Progress(title="review", stream=stream, clock=clock, temperature_C=lambda: next(warm))
+    with progress:
+        progress.step("drive", expected_s=20)
+        for index in range(2):
+            clock.now += 6
+            progress.interval(builders.interval(index, {READ: tally()}))
+    lines = [line.partition(";")[0] for line in stream.getvalue().splitlines()[1:3]]
+    assert lines == ["6 s in, 14 s left, 42 °C", "12 s in, 8 s left"]
+
+
 def test_plain_lines_come_no_closer_than_five_seconds() -> None:
     progress, stream, clock = plain()
     with progress:

@@ -13,7 +13,7 @@ import pytest
 import vl_convert
 
 from iogauge.errors import IogaugeError
-from iogauge.report.charts import Chart, log_axis
+from iogauge.report.charts import ONLY, Chart, log_axis
 from iogauge.report.charts_data import STATISTICS, Table, pressure_table, time_table
 from iogauge.report.charts_pressure import pressure_chart
 from iogauge.report.charts_time import time_chart
@@ -153,7 +153,7 @@ def test_unsupported_points_are_hollow(flash: Reviewed) -> None:
 
 def test_the_chart_over_time_compiles_and_marks_silence(flash: Reviewed) -> None:
     chart = time_chart(flash, name="over-time-1")
-    drawn = vl_convert.vegalite_to_svg(chart.spec("time"), vl_version=VEGA_LITE)
+    drawn = vl_convert.vegalite_to_svg(chart.spec(ONLY), vl_version=VEGA_LITE)
     # Three steps with one silent second each: in the panels of latency and reads, and of writes where they were asked.
     marks = [
         path for path in ElementTree.fromstring(drawn).iter("{http://www.w3.org/2000/svg}path")
@@ -166,7 +166,7 @@ def test_a_review_without_any_step_still_makes_charts(tmp_path: Path) -> None:
     reviews.save(tmp_path / "review", pressures_MBps=(100, 200), missing=(100, 200))
     drives = load([tmp_path / "review"])
     compiled(pressure_chart(drives), "mean", "log")
-    compiled(time_chart(drives[0], name="time"), "time", "log")
+    compiled(time_chart(drives[0], name="time"), ONLY, "log")
 
 
 @pytest.mark.parametrize(

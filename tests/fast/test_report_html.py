@@ -15,9 +15,10 @@ import pytest
 
 from iogauge.cli import main
 from iogauge.errors import IogaugeError
-from iogauge.report import html_text
-from iogauge.report.html import Report
-from iogauge.report.html_reviews import load
+from iogauge.report import html, html_verdict
+from iogauge.report.html_reviews import Drive as Reviewed
+from iogauge.report.html_reviews import load, warnings
+from iogauge.report.sections import Report
 from iogauge.schema import SCHEMA_VERSION, Code
 from iogauge.schema import Warning as Caution
 from tests import reviews
@@ -80,7 +81,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def source(folder: Path) -> str:
-    return Report.of([folder / "flash"]).page()
+    return html.page(Report.of([folder / "flash"]))
 
 
 @pytest.fixture(scope="module")
@@ -114,25 +115,30 @@ def test_its_policy_lets_only_its_own_scripts_run(page: Page) -> None:
 
 def test_charts_travel_as_data_with_every_variant(page: Page) -> None:
     (data,) = [json.loads(text) for text in page.within("script") if text.startswith("{")]
-    assert set(data["charts"]) == {"write-pressure", "write-pressure-over-time-1"}
+    assert set(data["charts"]) == {
+        "write-pressure", "write-pressure-percentiles", "write-pressure-over-time-1", "write-pressure-heat-1"
+    }  # fmt: skip
     pressure = data["charts"]["write-pressure"]
-    assert len(pressure["specs"]) == 10
+    assert list(pressure["choices"]) == ["mean", "median", "p99", "p99.9", "p99.99"]
+    assert set(pressure["specs"]) == {"linear", "log"}
+    assert all(set(choice["patches"]) == set(pressure["specs"]) for choice in pressure["choices"].values())
     assert all(len(row) == len(pressure["columns"]) for row in pressure["values"])
     assert all("datasets" not in spec for spec in pressure["specs"].values())
 
 
-def test_without_scripts_every_chart_is_there_as_a_picture(page: Page) -> None:
-    assert sum(tag == "figure" for tag, _ in page.elements) == 2
-    assert sum(tag == "svg" for tag, _ in page.elements) == 2
+def test_without_scripts_charts_are_there_as_pictures_but_those_of_thousands_of_marks(page: Page) -> None:
+    assert sum(tag == "figure" for tag, _ in page.elements) == 4
+    assert sum(tag == "svg" for tag, _ in page.elements) == 3
+    assert page.read.count("Drawn by this page's scripts.") == 1
 
 
 def test_controls_have_names_and_values(page: Page) -> None:
     radios = [attributes for tag, attributes in page.elements if tag == "input"]
-    assert [r["value"] for r in radios if r["name"] == "write-pressure-statistic"] == [
+    assert [r["value"] for r in radios if r["name"] == "write-pressure-choice"] == [
         "mean", "median", "p99", "p99.9", "p99.99",
     ]  # fmt: skip
     buttons = [attributes.get("aria-label") for tag, attributes in page.elements if tag == "button"]
-    assert buttons.count("Save as CSV") == 2
+    assert buttons.count("Save as CSV") == 4
     ids = [attributes["id"] for _, attributes in page.elements if "id" in attributes]
     assert len(set(ids)) == len(ids)
     labelled = [
@@ -159,12 +165,13 @@ def test_verdict_table_environment_and_jobs_are_there(page: Page) -> None:
     ):
         assert fact in read
     assert read.count("rw=randwrite") == 3
+    assert "iogauge run at-0700.fio --seed 3" in read
     assert "Incomplete" not in read
 
 
 @pytest.fixture(scope="module")
 def hostile(folder: Path) -> Page:
-    return Page(Report.of([folder / "hostile"]).page())
+    return Page(html.page(Report.of([folder / "hostile"])))
 
 
 def test_hostile_names_stay_text(hostile: Page) -> None:
@@ -186,19 +193,19 @@ def test_an_incomplete_review_is_reported_as_far_as_it_got(hostile: Page) -> Non
 
 def test_a_review_that_got_nowhere_says_so(tmp_path: Path) -> None:
     reviews.save(tmp_path / "review", pressures_MBps=(100,), missing=(100,))
-    assert "there is nothing to judge yet" in Page(Report.of([tmp_path / "review"]).page()).read
+    assert "there is nothing to judge yet" in Page(html.page(Report.of([tmp_path / "review"]))).read
 
 
 def test_several_drives_share_a_chart_and_are_compared(folder: Path) -> None:
     report = Report.of([folder / "flash", folder / "other"])
-    assert len(report.charts) == 3
-    read = Page(report.page()).read
+    assert len(report.charts) == 6
+    read = Page(html.page(report)).read
     assert "At 700 MB/s asked, the mean read of Flash 9000 took" in read
     assert "as long as that of Crosspoint" in read
 
 
 def test_the_same_review_gives_the_same_page(folder: Path, source: str) -> None:
-    assert Report.of([folder / "flash"]).page() == source
+    assert html.page(Report.of([folder / "flash"])) == source
 
 
 def test_drives_of_one_model_are_told_apart(tmp_path: Path) -> None:
@@ -222,13 +229,12 @@ def test_warnings_with_one_remedy_stand_together(folder: Path) -> None:
         record = step.record.model_copy(update={"warnings": (few, moved)})
         steps.append(replace(step, record=record))
     drive = replace(drive, steps=tuple(steps))
-    first, second = drive.warnings()
+    first, second = warnings([drive])
     assert [message for message, _ in first.messages] == [
         f"{n} reads do not support p99.99" for n in range(3)
     ]
     assert first.remedy == "run longer"
-    ((message, plans),) = second.messages
-    assert (message, [plan.at for plan in plans]) == ("workers moved", [100, 300, 700])
+    assert second.messages == (("workers moved", "Write pressure: 100 MB/s, 300 MB/s, 700 MB/s"),)
 
 
 def test_a_file_is_named_with_the_drive_it_is_on(folder: Path, tmp_path: Path) -> None:
@@ -243,15 +249,19 @@ def test_a_verdict_compares_the_least_and_the_most_pressed_step(tmp_path: Path) 
     flat = Drive("Flat", slope=0.0, **SMALL)
     reviews.save(tmp_path / "flat", flat, pressures_MBps=(0, 100, 600))
     (drive,) = load([tmp_path / "flat"])
-    sentences = " ".join(html_text.verdict(drive).sentences)
-    assert "without writes" in sentences
-    assert "at 600.0 MB/s of writes" in sentences
+    said = " ".join(sentences(drive))
+    assert "without writes" in said
+    assert "at 600.0 MB/s of writes" in said
 
 
 def test_one_step_is_no_verdict(tmp_path: Path) -> None:
     reviews.save(tmp_path / "one", Drive(**SMALL), pressures_MBps=(100, 200), missing=(200,))
     (drive,) = load([tmp_path / "one"])
-    assert "it takes two" in " ".join(html_text.verdict(drive).sentences)
+    assert "it takes two" in " ".join(sentences(drive))
+
+
+def sentences(drive: Reviewed) -> list[str]:
+    return [sentence.text for sentence in html_verdict.verdict(drive).sentences]
 
 
 def other_plan(folder: Path, place: Path, **changed: object) -> None:
@@ -265,9 +275,10 @@ def test_different_suites_have_sections_of_their_own(folder: Path, tmp_path: Pat
     other_plan(folder, tmp_path, suite="mixed", title="Mixed", pressure=None)
     report = Report.of([folder / "flash", tmp_path])
     assert [section.plan.suite for section in report.sections] == ["write-pressure", "mixed"]
-    page = report.page()
+    page = html.page(report)
     assert all(f'<section id="{suite}"' in page for suite in ("write-pressure", "mixed"))
-    assert len({chart.name for chart in report.charts}) == len(report.charts) == 4
+    # Of the other one nothing is complete, so that it has neither curves nor a heat map.
+    assert len({chart.name for chart in report.charts}) == len(report.charts) == 6
 
 
 def test_a_suite_along_different_axes_is_refused(folder: Path, tmp_path: Path) -> None:

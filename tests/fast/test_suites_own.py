@@ -78,7 +78,7 @@ def test_a_python_file_is_a_suite(capsys: pytest.CaptureFixture[str]) -> None:
     assert (plan["key"], plan["findings"]) == ("mine", ["mine was run"])
     assert plan["suite"] == str(Path("mine.py").absolute())
     assert [step["id"] for step in plan["steps"]] == ["mine.one"]
-    assert main(["report", "saved"]) == 0
+    assert main(["report", "saved", "--judge-by", "mine.py"]) == 0
     assert "Mine was run" in Path("saved/report.html").read_text()
 
 
@@ -113,6 +113,20 @@ def test_a_review_by_one_is_resumed_and_judged_without_its_file(
     assert "judged by what the review says of itself" in err
     assert main(["report", "../saved"]) == 0
     assert "judged by what the review says of itself" in capsys.readouterr().err
+
+
+def test_looking_at_a_review_runs_no_file_that_is_not_named(capsys: pytest.CaptureFixture[str]) -> None:
+    assert review("--suite", written("mine.py", WHOLE)) == 0
+    findings = shown(capsys)["findings"]
+    assert findings
+    Path("mine.py").write_text(f"{WHOLE}\nopen('was-run', 'w').close()\n")
+    for command in (["show", "saved", "--json"], ["report", "saved"]):
+        assert main(command) == 0
+        assert "--judge-by" in capsys.readouterr().err
+        assert not Path("was-run").exists()
+    assert main(["show", "saved", "--json", "--judge-by", "mine.py"]) == 0
+    assert Path("was-run").exists()
+    assert shown(capsys)["findings"] == findings
 
 
 def test_what_is_missing_cannot_be_measured_without_the_file(capsys: pytest.CaptureFixture[str]) -> None:

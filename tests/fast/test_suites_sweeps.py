@@ -10,9 +10,11 @@ import pytest
 
 from iogauge import workload
 from iogauge.cli import main
-from iogauge.report.html import Report
+from iogauge.report import html
+from iogauge.report.sections import Report
 from iogauge.schema import Job, StepPlan, SuitePlan
 from iogauge.stats.figures import knee
+from iogauge.stats.shown import Shown
 from iogauge.suites import SUITES, Asked, Pace
 from iogauge.suites.reader_under_writers import FEWEST, KEPT, WRITER_Bps, writers_for
 from tests import builders
@@ -180,8 +182,8 @@ def test_a_reader_under_writers_finds_where_the_drive_stops_keeping_up(
 @pytest.mark.parametrize("suite", SWEEPS)
 def test_two_drives_are_one_report(suite: str, reviews: Path, tmp_path: Path) -> None:
     both = [reviews / f"{suite}-{drive}" for drive in ("p4800x", "p3700")]
-    report = Report.of(both, findings=lambda _review, _plan: ("it is so",))
-    page = report.page()
+    report = Report.of(both, conclude=lambda _review, _plan: Shown(("it is so",)))
+    page = html.page(report)
     assert page.count("It is so.") == 2
     (section,) = report.sections
     assert len(section.along) == (4 if suite == "queue-depth" else 1)

@@ -19,7 +19,7 @@ PERCENTILES = (99, 99.9, 99.99, 99.999, 99.9999, 99.99999, 99.999999, 99.9999999
 
 
 def steps() -> dict[float, tuple[Job, Job]]:
-    plan = SUITES["write-pressure"].plan(Asked(target=builders.target("/dev/nvme0n1"), pace="full", seed=1))
+    plan = SUITES["write-pressure"].plan(Asked(targets=(builders.target("/dev/nvme0n1"),), pace="full"))
     found = {}
     for step in plan.steps:
         jobs = {job.name: job for job in workload.parse(step.job_file, source=step.id).jobs}

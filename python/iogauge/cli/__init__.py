@@ -15,6 +15,13 @@ COMMANDS = {
     "run": "Run fio job files or fio's options; print what was measured.",
     "review": "Take a target through a published procedure, resumably.",
     "report": "Write one self-contained HTML report of reviews.",
+    "list": "List saved reviews.",
+    "show": "Show what a saved review found, or one of its steps.",
+    "compare": "Lay reviews side by side, and say what differs.",
+    "query": "Ask saved reviews questions in SQL.",
+    "export": "Write the figures of reviews as CSV or Parquet.",
+    "import": "Save results of fio or DiskSpd as a review.",
+    "plan": "Say what a review would do, and how long it takes.",
     "model": "Drive and machine models: list, show, fit, serve, make one's own.",
     "options": "List the job options that are supported.",
 }

@@ -1,15 +1,18 @@
 """From the words of a command line to a command, and from what goes wrong to text and an exit status.
 
-A command is a function of its own file, named like it, and is imported when it is called: ``iogauge --help`` must
-not wait for numpy. A file with ``COMMANDS`` of its own is a group: ``iogauge model list`` is the function
-``model_list`` of ``model_list.py``. ``call`` is the one place where errors become text: no user meets a traceback.
+A command is a function of its own file, named like it (with an underscore behind it where Python has the word itself),
+and is imported when it is called: ``iogauge --help`` must not wait for numpy. A file with ``COMMANDS`` of its own is a
+group: ``iogauge model list`` is the function ``model_list`` of ``model_list.py``. ``call`` is the one place where
+errors become text: no user meets a traceback.
 """
 
 from __future__ import annotations
 
+import builtins
 import contextlib
 import errno
 import importlib
+import keyword
 import os
 import sys
 from collections.abc import Callable, Mapping, Sequence
@@ -54,6 +57,8 @@ def load(*words: str) -> Any:
     table ``COMMANDS``. Its help is the module's docstring without the first paragraph.
     """
     name = "_".join(words)
+    if keyword.iskeyword(name) or hasattr(builtins, name):
+        name += "_"
     module = importlib.import_module(f"iogauge.cli.{name}")
     text = (module.__doc__ or "").partition("\n\n")[2]
     if table := getattr(module, "COMMANDS", None):

@@ -32,7 +32,9 @@ _BAR = 24
 
 
 class Progress(AbstractContextManager["Progress"]):
-    """Shows ``steps`` steps of ``title``. ``plain``: lines, whatever stderr is; None: as stderr is.
+    """Shows ``steps`` steps of ``title``, and how warm the drive is, where ``temperature_C`` says.
+
+    ``plain``: lines, whatever stderr is; None: as stderr is.
 
     ``virtual``: drive models are run, whose time is not ours. How much of it has passed is said too, and from that
     follows how long a step takes.
@@ -46,6 +48,7 @@ class Progress(AbstractContextManager["Progress"]):
         title: str,
         steps: int = 1,
         virtual: bool = False,
+        temperature_C: Callable[[], float | None] = lambda: None,
         plain: bool | None = None,
         stream: TextIO | None = None,
         clock: Callable[[], float] = time.monotonic,
@@ -53,6 +56,7 @@ class Progress(AbstractContextManager["Progress"]):
         self._title = title
         self._steps = steps
         self._virtual = virtual
+        self._temperature_C = temperature_C
         self._stream = sys.stderr if stream is None else stream
         self._plain = not self._stream.isatty() if plain is None else plain
         self._clock = clock
@@ -195,8 +199,11 @@ class Progress(AbstractContextManager["Progress"]):
         if self._virtual and self._passed_ns:
             whole = f" of {words.clock_time(self._expected_s)}" if self._expected_s else ""
             parts.append(f"{words.clock_time(self._simulated_s())}{whole} simulated")
-        left = self._left_s()
-        return ", ".join([*parts, *([f"{words.clock_time(left)} left"] if left is not None else [])])
+        if (left := self._left_s()) is not None:
+            parts.append(f"{words.clock_time(left)} left")
+        if (warm := self._temperature_C()) is not None:
+            parts.append(f"{warm:.0f} °C")
+        return ", ".join(parts)
 
     def _rows(self) -> list[str]:
         latest = sorted(self._latest.items())

@@ -30,7 +30,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from iogauge.cli import process, status, streams
+from iogauge.cli import confirm, process, status, streams
 
 if TYPE_CHECKING:
     from iogauge import schema
@@ -125,6 +125,9 @@ def review(
         list[str] | None,
         typer.Option("--fail-if", metavar="CONDITION", help="Exit with status 3 where this holds."),
     ] = None,
+    yes: Annotated[
+        bool, typer.Option("--yes", help="Do not ask, on a terminal, before much is written.")
+    ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
 ) -> None:
     """Conduct a review and print what it shows."""
@@ -145,20 +148,21 @@ def review(
         _refuse_beside_resume([name for name, value in given.items() if value is not None])
         saved = _resumed(resume, conditions, destroy=destroy or ())
     else:
-        suites = _suites((*(suite or ()), *(plan or ())))
+        suites = suites_asked((*(suite or ()), *(plan or ())))
         saved = _begun(
-            targets or _usual_targets(suites),
+            targets or usual_targets(suites),
             conditions,
             suites=suites,
             pace="quick" if pace is None else pace.value,
             state="as-is" if state is None else state.value,
             repeats=repeats or 1,
             until_supported=_quantile(until_supported),
-            size_bytes=_size(size),
-            runtime_ns=_time(runtime),
+            size_bytes=size_asked(size),
+            runtime_ns=time_asked(runtime),
             output=output,
             destroy=destroy or (),
             seed=secrets.randbits(32) if seed is None else seed,
+            yes=yes,
         )
     failed = _measure(saved, destroy=destroy or ())
     _show(saved, conditions, failed, as_json=as_json)
@@ -178,18 +182,19 @@ def _begun(
     output: Path | None,
     destroy: Sequence[str],
     seed: int,
+    yes: bool,
 ) -> Review:
     """Open the targets, which refuses what must not be written, and make the review's directory."""
     from iogauge import run as runner
     from iogauge.machine.facts import machine_facts
     from iogauge.store import Review
-    from iogauge.store.ledger import state_of
     from iogauge.suites.begin import new_manifest
     from iogauge.target.layers import layers_of
+    from iogauge.target.ledger import state_of
 
     # It is the largest that any of the suites wants of a file.
     size_of_file = size_bytes or max(suite.FILE_BYTES[pace] for suite in suites)
-    facts = [_facts(path, size_bytes=size_of_file, destroy=destroy) for path in _anchored(targets)]
+    facts = [_facts(path, size_bytes=size_of_file, destroy=destroy) for path in anchored(targets)]
     manifest = new_manifest(
         suites,
         facts,
@@ -207,6 +212,8 @@ def _begun(
         ceiling=None if all(target.modelled for target in facts) else runner.measure_ceiling(),
     )
     _require(conditions, manifest)
+    if not yes:
+        confirm.before(manifest)
     first = facts[0]
     name = first.modelled.drive if first.modelled else Path(first.path).name
     directory = output or Path(f"iogauge-{name}-{datetime.now(UTC):%Y%m%dT%H%M%SZ}")
@@ -215,7 +222,7 @@ def _begun(
     return saved
 
 
-def _anchored(targets: Sequence[str]) -> list[str]:
+def anchored(targets: Sequence[str]) -> list[str]:
     """Return paths that mean the same from wherever the review is resumed.
 
     A symbolic link such as /dev/disk/by-id/... stays what the user chose.
@@ -269,6 +276,7 @@ def _virtual(manifest: Manifest) -> bool:
 def _measure(saved: Review, *, destroy: Sequence[str]) -> tuple[Failed, ...]:
     """Run what is missing, with a display of how far it is."""
     from iogauge.cli.progress import Progress
+    from iogauge.machine.temperature import warmest_C
     from iogauge.run import execute, layered, purge
     from iogauge.suites import suite_of
     from iogauge.suites.conduct import Interrupted, conduct, remaining
@@ -281,7 +289,13 @@ def _measure(saved: Review, *, destroy: Sequence[str]) -> tuple[Failed, ...]:
             steps = remaining(saved)
             if not steps:
                 return ()
-            with Progress(title=title, steps=steps, virtual=_virtual(manifest)) as progress:
+            devices = [target.device for target in manifest.targets if target.device]
+            with Progress(
+                title=title,
+                steps=steps,
+                virtual=_virtual(manifest),
+                temperature_C=lambda: warmest_C(devices),
+            ) as progress:
                 run = layered(execute, manifest)
                 return conduct(saved, suite_of, execute=run, watcher=progress, destroy=destroy, purge=purge)
     except (Interrupted, KeyboardInterrupt):
@@ -296,14 +310,15 @@ def _show(saved: Review, conditions: Sequence[Condition], failed: Sequence[Faile
     """Print what was found, and choose the exit status by the conditions."""
     from iogauge.cli import review_shown
     from iogauge.report.surroundings import warnings
-    from iogauge.suites import suite_to_judge
 
     manifest = saved.manifest
-    judged = []
-    for plan in manifest.plans:
-        suite = suite_to_judge(plan, warn=lambda text: streams.say(f"warning: {text}"))
-        judgement = suite.judge(saved, plan)
-        judged.append(review_shown.Judged(judgement, suite.findings(judgement)))
+    judged = review_shown.judged(
+        saved,
+        manifest.plans,
+        warn=lambda text: streams.say(f"warning: {text}"),
+        # It was run to measure: whoever named it, or went on with it, wanted it.
+        trusted={plan.suite for plan in manifest.plans},
+    )
     violations = _violations(saved, conditions)
     quoted = shlex.quote(str(saved.path))
     if as_json:
@@ -351,7 +366,7 @@ def _require(conditions: Sequence[Condition], manifest: Manifest) -> None:
             condition.require(files[-1])
 
 
-def _suites(names: Sequence[str]) -> list[Suite]:
+def suites_asked(names: Sequence[str]) -> list[Suite]:
     """Return the suites of the names and paths given, or the default set."""
     from iogauge.suites import DEFAULT, SUITES, suite_of
 
@@ -364,7 +379,7 @@ def _suites(names: Sequence[str]) -> list[Suite]:
     return suites
 
 
-def _usual_targets(suites: Sequence[Suite]) -> list[str]:
+def usual_targets(suites: Sequence[Suite]) -> list[str]:
     """Return what the suites themselves name, where the command names no target."""
     found = list(dict.fromkeys(target for suite in suites for target in suite.targets))
     if not found:
@@ -375,7 +390,8 @@ def _usual_targets(suites: Sequence[Suite]) -> list[str]:
     return found
 
 
-def _size(text: str | None) -> int | None:
+def size_asked(text: str | None) -> int | None:
+    """Read ``--size``, bytes; None: not given."""
     from iogauge.workload.numbers import integer
     from iogauge.workload.problem import BadValue
 
@@ -387,7 +403,8 @@ def _size(text: str | None) -> int | None:
         raise status.UsageError(f"--size {text}: {error}", hint=error.hint) from None
 
 
-def _time(text: str | None) -> int | None:
+def time_asked(text: str | None) -> int | None:
+    """Read ``--runtime``, nanoseconds; None: not given."""
     from iogauge.workload.numbers import LARGEST, SECOND, duration_ns, in_range
     from iogauge.workload.problem import BadValue
 

@@ -1,14 +1,14 @@
 """A review's judgement as a table for people and as JSON for programs.
 
 Both say the same: quantiles that the sample does not support are marked in the one and ``supported: false`` in the
-other. Shapes text and data; ``review.py`` prints them.
+other. Shapes text and data; ``review.py`` and ``show.py`` print them.
 """
 
 from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -21,7 +21,8 @@ from iogauge.stats import words
 from iogauge.stats.figures import Ratio
 from iogauge.stats.quantiles import FEWEST_BLOCKS, Estimate
 from iogauge.stats.together import variations
-from iogauge.suites import Judgement, StepJudgement
+from iogauge.store import Review
+from iogauge.suites import Judgement, StepJudgement, suite_to_judge
 from iogauge.suites.conduct import Failed, place_of
 
 SHOWN = (0.5, 0.99, 0.999, 0.9999)
@@ -34,6 +35,25 @@ class Judged:
 
     judgement: Judgement
     findings: tuple[str, ...]
+
+
+def judged(
+    review: Review,
+    plans: Sequence[SuitePlan],
+    *,
+    warn: Callable[[str], None],
+    trusted: Collection[str],
+) -> list[Judged]:
+    """Judge plans of a review by their suites; ``warn`` hears where one cannot be had.
+
+    ``trusted``: Python files, by their absolute paths, that may be run.
+    """
+    found = []
+    for plan in plans:
+        suite = suite_to_judge(plan, warn=warn, trusted=trusted)
+        judgement = suite.judge(review, plan)
+        found.append(Judged(judgement, suite.findings(judgement)))
+    return found
 
 
 def tables(judged: Sequence[Judged], manifest: Manifest) -> str:

@@ -8,11 +8,13 @@ from __future__ import annotations
 import csv
 import io
 import itertools
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from iogauge.report.html_reviews import Drive
+from iogauge.report.html_reviews import Drive, Place, Step
+from iogauge.schema import StepPlan
 from iogauge.stats.figures import StepFigures, knee
+from iogauge.stats.moments import Moment
 from iogauge.stats.quantiles import Estimate
 
 
@@ -43,16 +45,31 @@ Row = dict[str, Value]
 
 @dataclass(frozen=True)
 class Table:
-    """Rows of one shape: ``None`` for what is unknown, numbers with six significant digits."""
+    """Rows of one shape: ``None`` for what is unknown, numbers with few significant digits."""
 
     columns: tuple[str, ...]
     rows: tuple[tuple[Value, ...], ...]
 
     @classmethod
-    def of(cls, rows: Sequence[Row]) -> Table:
-        """Return the table of rows that all have the same columns in the same order."""
+    def of(cls, rows: Sequence[Row], *, digits: int = 6) -> Table:
+        """Return the table of rows that all have the same columns in the same order.
+
+        Numbers are kept to so many significant digits.
+        """
         columns = tuple(rows[0]) if rows else ()
-        return cls(columns, tuple(tuple(_rounded(value) for value in row.values()) for row in rows))
+        return cls(columns, tuple(tuple(_rounded(value, digits) for value in row.values()) for row in rows))
+
+    def packed(self) -> tuple[list[str], list[list[Value | list[int]]]]:
+        """Return every text once, and the rows with ``[place]`` among these texts instead of a text.
+
+        >>> Table(("drive", "us"), (("a", 1.5), ("b", 2), ("a", None))).packed()
+        (['a', 'b'], [[[0], 1.5], [[1], 2], [[0], None]])
+        """
+        texts = dict.fromkeys(value for row in self.rows for value in row if isinstance(value, str))
+        words: dict[str, list[int]] = {text: [place] for place, text in enumerate(texts)}
+        return list(words), [
+            [words[value] if isinstance(value, str) else value for value in row] for row in self.rows
+        ]
 
     def records(self) -> list[Row]:
         """Return the rows as Vega wants them: each value with its column's name."""
@@ -72,115 +89,126 @@ class Table:
         return text.getvalue()
 
 
-def _rounded(value: Value) -> Value:
+def _rounded(value: Value, digits: int) -> Value:
     if not isinstance(value, float):
         return value
-    value = float(f"{value:.6g}")
+    value = float(f"{value:.{digits}g}")
     return int(value) if value.is_integer() else value
 
 
 def pressure_table(drives: Iterable[Drive]) -> Table:
-    """Return one row for each drive, step and statistic; latencies in microseconds, empty where not measured.
+    """Return one row for each drive, place, repeat and statistic; latencies in microseconds, empty where not measured.
 
     ``from`` and ``to`` are where the step's tread of the stair begins and ends on the axis.
     """
     rows: list[Row] = []
     for drive in drives:
-        edges = _edges([step.plan.at for step in drive.steps])
-        for step in drive.steps:
-            figures = step.figures
-            for statistic in STATISTICS:
-                estimate = statistic.of(figures) if figures else None
-                left, right = edges[step.plan.at]
-                rows.append(
-                    {
-                        "drive": drive.label,
-                        "step": step.plan.id,
-                        "repeat": step.plan.repeat,
-                        "asked": step.plan.at,
-                        "achieved_MBps": figures.pressure_Bps / 1e6 if figures else None,
-                        "statistic": statistic.key,
-                        "latency_us": _us(estimate.value if estimate else None),
-                        "low_us": _us(estimate.low if estimate else None),
-                        "high_us": _us(estimate.high if estimate else None),
-                        "samples": figures.ios if figures else None,
-                        "needed": estimate.needed if estimate else None,
-                        "supported": bool(estimate and estimate.supported),
-                        "from": left,
-                        "to": right,
-                    }
-                )
+        edges = _edges([place.plan.at for place in drive.places])
+        for run in _runs(drive.places):
+            left, right = edges[run.plan.at]
+            achieved: Row = {"achieved_MBps": run.figures.pressure_Bps / 1e6 if run.figures else None}
+            rows += run.rows(drive, achieved, {"from": left, "to": right})
     return Table.of(rows)
 
 
 def sweep_table(drives: Iterable[Drive], series: str) -> Table:
-    """Return one row for each drive, step and statistic of one series: rates, and latencies in microseconds.
+    """Return one row for each drive, place, repeat and statistic of a series: rates, and latencies in microseconds.
 
-    ``knee`` says of a step that it is the least with nearly the most that its drive reached.
+    ``knee`` says of a place that it is the least with nearly the most that its drive reached.
     """
     rows: list[Row] = []
     for drive in drives:
-        steps = [step for step in drive.steps if step.plan.series == series]
-        # A share has no end towards which a rate could grow.
-        rates = {step.plan.at: step.figures.rate_Bps for step in steps if step.figures}
-        enough = None if drive.plan.axis.unit == "%" else knee(rates)
-        for step in steps:
-            figures = step.figures
-            for statistic in STATISTICS:
-                estimate = statistic.of(figures) if figures else None
-                rows.append(
-                    {
-                        "drive": drive.label,
-                        "series": series,
-                        "step": step.plan.id,
-                        "repeat": step.plan.repeat,
-                        "asked": step.plan.at,
-                        "iops": figures.iops if figures else None,
-                        "rate_MBps": figures.rate_Bps / 1e6 if figures else None,
-                        "knee": step.plan.at == enough,
-                        "statistic": statistic.key,
-                        "latency_us": _us(estimate.value if estimate else None),
-                        "low_us": _us(estimate.low if estimate else None),
-                        "high_us": _us(estimate.high if estimate else None),
-                        "samples": figures.ios if figures else None,
-                        "needed": estimate.needed if estimate else None,
-                        "supported": bool(estimate and estimate.supported),
-                    }
-                )
+        places = [place for place in drive.places if place.plan.series == series]
+        # A share has no end towards which a rate could grow, and rows with names of their own are no scale.
+        named = any(step.plan.label for step in drive.steps)
+        rates = {place.plan.at: place.figures.rate_Bps for place in places if place.figures}
+        enough = None if named or drive.plan.axis.unit == "%" else knee(rates)
+        for run in _runs(places):
+            achieved: Row = {
+                "iops": run.figures.iops if run.figures else None,
+                "rate_MBps": run.figures.rate_Bps / 1e6 if run.figures else None,
+                "knee": run.plan.at == enough,
+            }
+            rows += run.rows(drive, {"series": series, **achieved}, {})
     return Table.of(rows)
+
+
+@dataclass(frozen=True)
+class _Run:
+    """What the rows of one run show, or those of all ``repeats`` of a place together (``repeat`` is then ``None``)."""
+
+    plan: StepPlan
+    repeat: int | None
+    figures: StepFigures | None
+
+    def rows(self, drive: Drive, achieved: Row, more: Row) -> Iterator[Row]:
+        """Yield one row for each statistic."""
+        figures = self.figures
+        for statistic in STATISTICS:
+            estimate = statistic.of(figures) if figures else None
+            yield {
+                "drive": drive.label,
+                "step": self.plan.id,
+                "repeat": self.repeat,
+                "label": self.plan.label,
+                "asked": self.plan.at,
+                **achieved,
+                "statistic": statistic.key,
+                "latency_us": us(estimate.value if estimate else None),
+                "low_us": us(estimate.low if estimate else None),
+                "high_us": us(estimate.high if estimate else None),
+                "samples": figures.ios if figures else None,
+                "needed": estimate.needed if estimate else None,
+                "supported": bool(estimate and estimate.supported),
+                **more,
+            }
+
+
+def _runs(places: Iterable[Place]) -> Iterator[_Run]:
+    """Yield each place's runs together and, where there are several, each by itself, numbered from 1."""
+    for place in places:
+        yield _Run(place.plan, None, place.figures)
+        if len(place.runs) > 1:
+            yield from (_Run(run.plan, run.plan.repeat + 1, run.figures) for run in place.runs)
 
 
 def time_table(drive: Drive) -> Table:
     """Return one row for each interval of one drive, its steps one after the other on a running clock."""
-    rows: list[Row] = []
+    return Table.of(
+        [
+            {
+                "drive": drive.label,
+                "step": step.plan.id,
+                "asked": step.plan.at,
+                "start_s": start_s,
+                "middle_s": (start_s + end_s) / 2,
+                "end_s": end_s,
+                "reads": moment.ios,
+                "read_iops": moment.iops,
+                "p50_us": us(moment.p50_ns),
+                "p99_us": us(moment.p99_ns),
+                "max_us": us(moment.max_ns),
+                "achieved_MBps": moment.pressure_Bps / 1e6,
+            }
+            for step, moment, start_s, end_s in on_one_clock(drive)
+        ]
+    )
+
+
+def on_one_clock(drive: Drive) -> Iterator[tuple[Step, Moment, float, float]]:
+    """Yield each interval of a drive's steps, and when it began and ended if one followed the other without a pause."""
     clock_s = 0.0
     for step, figures, _ in drive.measured():
-        moments = figures.moments
-        if not moments:
+        if not figures.moments:
             continue
-        offset_s = clock_s - moments[0].start_s
-        for moment in moments:
-            rows.append(
-                {
-                    "drive": drive.label,
-                    "step": step.plan.id,
-                    "asked": step.plan.at,
-                    "start_s": moment.start_s + offset_s,
-                    "middle_s": (moment.start_s + moment.end_s) / 2 + offset_s,
-                    "end_s": moment.end_s + offset_s,
-                    "reads": moment.ios,
-                    "read_iops": moment.iops,
-                    "p50_us": _us(moment.p50_ns),
-                    "p99_us": _us(moment.p99_ns),
-                    "max_us": _us(moment.max_ns),
-                    "achieved_MBps": moment.pressure_Bps / 1e6,
-                }
-            )
-        clock_s = moments[-1].end_s + offset_s
-    return Table.of(rows)
+        offset_s = clock_s - figures.moments[0].start_s
+        for moment in figures.moments:
+            yield step, moment, moment.start_s + offset_s, moment.end_s + offset_s
+        clock_s = figures.moments[-1].end_s + offset_s
 
 
-def _us(value_ns: float | None) -> float | None:
+def us(value_ns: float | None) -> float | None:
+    """Return nanoseconds as microseconds; what is not known stays so."""
     return None if value_ns is None else value_ns / 1000
 
 

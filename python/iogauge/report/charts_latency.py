@@ -10,8 +10,8 @@ from typing import Any
 
 import altair as alt
 
-from iogauge.report.charts import log_axis
-from iogauge.report.charts_data import Row
+from iogauge.report.charts import Choice, Spec, log_ticks, patch
+from iogauge.report.charts_data import STATISTICS, Row, Statistic, Table
 from iogauge.report.charts_theme import DASHES, DRIVES, PAPER, SHAPES
 from iogauge.report.html_reviews import Drive
 
@@ -28,28 +28,53 @@ def fitting(rows: Sequence[Row]) -> str:
     return "log" if values and max(values) > LOG_FROM * min(values) else "linear"
 
 
-def latency_axes(
-    shown: Sequence[Row], scale: str, *, axis: Callable[..., alt.Axis] = alt.Axis, **more: Any
-) -> Position:
+CHOSEN = "datum.statistic === statistic"
+"""The rows of what a reader chose."""
+TOGETHER = "datum.repeat === null"
+"""The rows of all repeats together, or of the only run."""
+
+
+def latency_axis(scale: str, *, axis: Callable[..., alt.Axis] = alt.Axis, **more: Any) -> Position:
     """Return what puts a latency on an axis that holds all that is shown, intervals included.
 
-    ``axis`` makes the axis, of ``more`` and of what follows from the figures.
+    ``axis`` makes the axis, of ``more`` and of what follows from the kind of scale.
     """
     ticks: dict[str, Any] = {"tickCount": 6}
-    latency_scale = alt.Scale(zero=True, nice=True)
+    latency_scale = alt.Scale(domain=alt.ExprRef("domain"), nice=True)
     if scale == "log":
-        latency_scale, values = log_axis(
-            [row[name] for row in shown for name in ("latency_us", "low_us", "high_us")]
-        )
-        ticks = {"values": values}
+        latency_scale = alt.Scale(type="log", domain=alt.ExprRef("domain"), nice=False)
+        ticks = {"values": alt.ExprRef("ticks")}
     made = axis(**ticks, **more)
     return lambda column: alt.Y(f"{column}:Q", axis=made, scale=latency_scale)
+
+
+def statistic_choices(
+    table: Table, words: Callable[[Statistic, Sequence[Row]], dict[str, str]]
+) -> dict[str, Choice]:
+    """Return a choice for each statistic; ``words`` gives ``patch`` its words for one and the rows that show it."""
+    return {statistic.key: _choice(statistic, table, words) for statistic in STATISTICS}
+
+
+def _choice(
+    statistic: Statistic, table: Table, words: Callable[[Statistic, Sequence[Row]], dict[str, str]]
+) -> Choice:
+    shown = [row for row in table.records() if row["statistic"] == statistic.key and row["latency_us"]]
+    found = [float(row[name] or 0) for row in shown for name in ("latency_us", "low_us", "high_us")]
+    domain, ticks = log_ticks(found)
+    said = words(statistic, shown)
+    patches: dict[str, Spec] = {
+        "linear": patch(**said, statistic=statistic.key, domain=[0, max(found, default=1.0)]),
+        "log": patch(**said, statistic=statistic.key, domain=domain, ticks=ticks),
+    }
+    return Choice(statistic.label, fitting(shown), patches)
 
 
 def notes(drives: Sequence[Drive], shown: Sequence[Row]) -> list[str]:
     """Return what a reader must know of whiskers and marks."""
     independent = any(drive.taken_as_independent for drive in drives)
     said = [f"Whiskers: 95 % interval{', requests taken as independent' if independent else ''}."]
+    if any(row["repeat"] for row in shown):
+        said = ["Whiskers: 95 % interval of the repeats. Pale: each repeat."]
     if any(not row["supported"] for row in shown):
         said.append("Hollow: too few samples beyond this quantile to support it.")
     return said
@@ -61,9 +86,12 @@ def by_drive(labels: Sequence[str], palette: Sequence[Any]) -> alt.Scale:
 
 
 def latency_layer(
-    x: Position, y: Position, labels: Sequence[str], *, closed: bool, rate: str = "achieved_MBps"
+    x: Position, y: Position, labels: Sequence[str], *, rate: str = "achieved_MBps", joined: bool = True
 ) -> alt.LayerChart:
-    """Return lines, whiskers (``closed``: all have an upper end) and points, in each drive's colour, shape and dash."""
+    """Return lines, whiskers, points and pale points of single repeats, in each drive's colour, shape and dash.
+
+    Places that are not ``joined`` have no line from one to the next.
+    """
     legend = alt.Legend(title=None, symbolOpacity=1) if len(labels) > 1 else None
     color = alt.Color("drive:N", scale=by_drive(labels, DRIVES), legend=legend)
     dash = alt.StrokeDash("drive:N", scale=by_drive(labels, DASHES), legend=legend)
@@ -79,8 +107,11 @@ def latency_layer(
         alt.Tooltip("needed:Q", title="samples needed", format=","),
     ]
     base = alt.Chart().encode(x=x("asked"), y=y("latency_us"), color=color)
-    line = base.mark_line(strokeWidth=2.25).encode(strokeDash=dash, detail="repeat:N")
-    measured = base.transform_filter("isValid(datum.latency_us)")
+    line = (
+        base.transform_filter(TOGETHER).mark_line(strokeWidth=2.25 if joined else 0).encode(strokeDash=dash)
+    )
+    runs = base.transform_filter(f"!({TOGETHER}) && isValid(datum.latency_us)")
+    measured = base.transform_filter(f"{TOGETHER} && isValid(datum.latency_us)")
     whisker = (
         measured.transform_calculate(
             bottom="isValid(datum.low_us) ? datum.low_us : datum.latency_us",
@@ -99,4 +130,12 @@ def latency_layer(
         tooltip=tooltip,
         fill=alt.condition("datum.supported", color, alt.value(PAPER)),
     )
-    return alt.LayerChart(layer=[line, whisker, *([] if closed else [open_above]), points])
+    return alt.LayerChart(layer=[pale(runs, tooltip), line, whisker, open_above, points])
+
+
+def pale(runs: alt.Chart, tooltip: Sequence[alt.Tooltip]) -> alt.Chart:
+    """Return points for single repeats, small and pale behind those of all repeats together."""
+    marks: alt.Chart = runs.mark_point(size=22, filled=True, opacity=0.4, shape="circle").encode(
+        tooltip=list(tooltip)
+    )
+    return marks

@@ -1,7 +1,8 @@
 """The write-pressure chart: read latency against growing write load, a line for each drive.
 
-Source: methods.md WP-3. Differs from it: any of five statistics can be shown, each with its interval, and a point
-that its sample cannot support is hollow. The stair is what was written, not what was asked.
+Source: Intel's application note on read latency under write pressure (2017). Differs from it: any of five statistics
+can be shown, each with its interval, and a point that its sample cannot support is hollow. The stair is what was
+written, not what was asked.
 """
 
 from __future__ import annotations
@@ -12,8 +13,17 @@ from collections.abc import Sequence
 import altair as alt
 
 from iogauge.report.charts import Chart, Spec, finished
-from iogauge.report.charts_data import STATISTICS, Row, Statistic, Table, pressure_table
-from iogauge.report.charts_latency import Position, by_drive, fitting, latency_axes, latency_layer, notes
+from iogauge.report.charts_data import Row, Statistic, Table, pressure_table
+from iogauge.report.charts_latency import (
+    CHOSEN,
+    TOGETHER,
+    Position,
+    by_drive,
+    latency_axis,
+    latency_layer,
+    notes,
+    statistic_choices,
+)
 from iogauge.report.charts_theme import DASHES, HEIGHT, INK, STAIR, STAIR_FILL, WIDTH
 from iogauge.report.html_reviews import Drive
 
@@ -21,44 +31,38 @@ _MOST_TICKS = 14
 
 
 def pressure_chart(drives: Sequence[Drive]) -> Chart:
-    """Return the write-pressure chart of one drive or several, in all its variants."""
+    """Return the write-pressure chart of one drive or several, with a choice of statistics."""
     table = pressure_table(drives)
-    variants, scales = {}, {}
-    for statistic in STATISTICS:
-        shown = [row for row in table.records() if row["statistic"] == statistic.key and row["latency_us"]]
-        scales[statistic.key] = fitting(shown)
-        for scale in ("linear", "log"):
-            variants[statistic.key, scale] = _pressure(drives, statistic, scale, table, shown)
-    return Chart(drives[0].plan.suite, drives[0].plan.title, table, variants, scales)
+    plan, several = drives[0].plan, len(drives) > 1
+
+    def words(statistic: Statistic, shown: Sequence[Row]) -> dict[str, str]:
+        what = f"{statistic.label} read latency"
+        said = [
+            *notes(drives, shown),
+            "Grey: achieved writes, dashed as each drive." if several else "Grey: achieved writes.",
+        ]
+        return {
+            "title": f"{what} against {plan.axis.name}" + ("" if several else f": {drives[0].label}"),
+            "subtitle": " ".join(said),
+            "description": f"{what} in microseconds at each step of {plan.axis.name} in {plan.axis.unit}.",
+        }
+
+    specs = {scale: _pressure(drives, scale, table) for scale in ("linear", "log")}
+    return Chart(plan.suite, plan.title, table, specs, statistic_choices(table, words))
 
 
-def _pressure(
-    drives: Sequence[Drive], statistic: Statistic, scale: str, table: Table, shown: Sequence[Row]
-) -> Spec:
-    plan = drives[0].plan
-    several = len(drives) > 1
+def _pressure(drives: Sequence[Drive], scale: str, table: Table) -> Spec:
     asked_axis, asked_scale = _asked_axis(drives), _asked_scale(table)
 
     def x(column: str) -> alt.X:
         return alt.X(f"{column}:Q", axis=asked_axis, scale=asked_scale)
 
-    what = f"{statistic.label} read latency"
-    y = latency_axes(shown, scale, title=f"{what}, µs", titleColor=INK, grid=True, format=",~f")
-
-    closed = all(row["high_us"] is not None for row in shown)
-    layers = [latency_layer(x, y, [drive.label for drive in drives], closed=closed)]
-    if plan.pressure:
-        layers.insert(0, _stair(x, [drive.label for drive in drives]))
-    said = notes(drives, shown)
-    if plan.pressure:
-        said.append("Grey: achieved writes, dashed as each drive." if several else "Grey: achieved writes.")
+    y = latency_axis(scale, title="Read latency, µs", titleColor=INK, grid=True, format=",~f")
+    labels = [drive.label for drive in drives]
     return finished(
-        alt.LayerChart(layer=[*layers], width=WIDTH, height=HEIGHT)
+        alt.LayerChart(layer=[_stair(x, labels), latency_layer(x, y, labels)], width=WIDTH, height=HEIGHT)
         .resolve_scale(y="independent")
-        .transform_filter(f"datum.statistic === '{statistic.key}'"),
-        title=f"{what} against {plan.axis.name}" + ("" if several else f": {drives[0].label}"),
-        subtitle=" ".join(said),
-        description=f"{what} in microseconds at each step of {plan.axis.name} in {plan.axis.unit}.",
+        .transform_filter(CHOSEN)
     )
 
 
@@ -71,11 +75,12 @@ def _asked_axis(drives: Sequence[Drive]) -> alt.Axis:
         # A stair's first tread begins below what was asked first, where nothing can be asked.
         whole = "datum.value < 0 ? '' : datum.label"
         return alt.Axis(title=title, tickCount=10, tickMinStep=1, labelExpr=whole, labelOverlap="greedy")
-    if len(drives) > 1 or not drives[0].plan.pressure:
+    if len(drives) > 1:
         return alt.Axis(title=title, values=places, format=",~r", labelOverlap="greedy")
     achieved = {
         _in_javascript(step.plan.at): f"({figures.pressure_Bps / 1e6:,.0f})"
-        for step, figures, _ in drives[0].measured()
+        for step in drives[0].places
+        if (figures := step.figures)
     }
     # Only numbers reach this expression, never a name from a job file.
     label = f"[format(datum.value, ',~r'), ({json.dumps(achieved)})[toString(datum.value)] || '(missing)']"
@@ -105,12 +110,12 @@ def _stair(x: Position, labels: Sequence[str]) -> alt.LayerChart:
         tickCount=7,
     )
     y = alt.Y("achieved_MBps:Q", axis=axis, scale=alt.Scale(zero=True))
-    base = alt.Chart().encode(x=x("from"), x2="to:Q", y=y)
+    base = alt.Chart().transform_filter(TOGETHER).encode(x=x("from"), x2="to:Q", y=y)
     if len(labels) > 1:
         dash = alt.StrokeDash("drive:N", scale=by_drive(labels, DASHES))
         # Each step gives a point where its tread begins and ends; kept in that order, they make a stair.
-        edges = alt.Chart().transform_fold(["from", "to"], as_=["end", "edge"])
+        edges = alt.Chart().transform_filter(TOGETHER).transform_fold(["from", "to"], as_=["end", "edge"])
         stair = edges.mark_line(color=STAIR, strokeWidth=1.5, order=False)
-        return alt.LayerChart(layer=[stair.encode(x=x("edge"), y=y, strokeDash=dash, detail="repeat:N")])
+        return alt.LayerChart(layer=[stair.encode(x=x("edge"), y=y, strokeDash=dash)])
     fill = base.mark_rect(color=STAIR_FILL, opacity=0.5).encode(y2=alt.datum(0))
     return alt.LayerChart(layer=[fill, base.mark_rule(color=STAIR, strokeWidth=1.5)])

@@ -5,17 +5,29 @@ A ring marks the knee of a rate that grows: the least place that has nearly all 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import json
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import altair as alt
 
 from iogauge.report.charts import Chart, Spec, finished
-from iogauge.report.charts_data import STATISTICS, Row, Statistic, Table, sweep_table
-from iogauge.report.charts_latency import Position, by_drive, fitting, latency_axes, latency_layer, notes
+from iogauge.report.charts_data import Row, Statistic, Table, sweep_table
+from iogauge.report.charts_latency import (
+    CHOSEN,
+    TOGETHER,
+    Position,
+    by_drive,
+    latency_axis,
+    latency_layer,
+    notes,
+    pale,
+    statistic_choices,
+)
 from iogauge.report.charts_theme import DASHES, DRIVES, INK, SHAPES, WIDTH
 from iogauge.report.charts_time import side
 from iogauge.report.html_reviews import Drive
+from iogauge.stats.words import capitalised
 
 _RATES, _LATENCIES = 190, 260
 """Heights of the two panels."""
@@ -35,47 +47,57 @@ def sweep_charts(drives: Sequence[Drive]) -> tuple[Chart, ...]:
 
 def _chart(drives: Sequence[Drive], series: str, *, name: str) -> Chart:
     table = sweep_table(drives, series)
-    variants, scales = {}, {}
-    for statistic in STATISTICS:
-        shown = [row for row in table.records() if row["statistic"] == statistic.key and row["latency_us"]]
-        scales[statistic.key] = fitting(shown)
-        for scale in ("linear", "log"):
-            variants[statistic.key, scale] = _spec(drives, series, statistic, scale, table, shown)
-    title = series or f"{drives[0].plan.judged} rate and latency"
+    plan = drives[0].plan
+    ring = f"Ring: the least {plan.axis.name} with nearly the highest rate." if _grows(table) else ""
+
+    def words(statistic: Statistic, shown: Sequence[Row]) -> dict[str, str]:
+        what = f"{statistic.label} {plan.judged} latency"
+        inside = what[0].lower() if statistic.q is None else what[0]
+        return {
+            "title": f"{series or plan.title}: rate and {inside}{what[1:]}",
+            "subtitle": " ".join(filter(None, [*notes(drives, shown), ring])),
+            "description": f"Rate in MB/s and {what} in microseconds at each {plan.axis.name}, {plan.axis.unit}.",
+        }
+
+    specs = {scale: _spec(drives, scale, table) for scale in ("linear", "log")}
+    title = series or f"{plan.judged} rate and latency"
     return Chart(
-        name, f"{title[0].upper()}{title[1:]} against {drives[0].plan.axis.name}", table, variants, scales
+        name,
+        f"{capitalised(title)} against {plan.axis.name}",
+        table,
+        specs,
+        statistic_choices(table, words),
     )
 
 
-def _spec(
-    drives: Sequence[Drive], series: str, statistic: Statistic, scale: str, table: Table, shown: Sequence[Row]
-) -> Spec:
+def _spec(drives: Sequence[Drive], scale: str, table: Table) -> Spec:
     plan, labels = drives[0].plan, [drive.label for drive in drives]
     places = sorted({float(row["asked"] or 0) for row in table.records()})
-    what = f"{statistic.label} {plan.judged} latency"
-    closed = all(row["high_us"] is not None for row in shown)
-    y = latency_axes(shown, scale, axis=side, title=f"{what}, µs", titleColor=INK, grid=True)
-    latencies = latency_layer(
-        _along(plan.axis.unit, places, _titled(drives)), y, labels, closed=closed, rate="rate_MBps"
+    y = latency_axis(
+        scale,
+        axis=side,
+        title=f"{capitalised(plan.judged)} latency, µs",
+        titleColor=INK,
+        grid=True,
     )
-    rates = _rates(_along(plan.axis.unit, places, ""), labels)
-    said = notes(drives, shown)
-    said.append(f"Ring: the least {plan.axis.name} with nearly the highest rate." if _grows(table) else "")
+    named = {float(row["asked"] or 0): str(row["label"]) for row in table.records() if row["label"]}
+    latencies = latency_layer(
+        _along(plan.axis.unit, places, _titled(drives), named), y, labels, rate="rate_MBps", joined=not named
+    )
+    most = max((float(row["rate_MBps"] or 0) for row in table.records()), default=0) or 1.0
+    rates = _rates(_along(plan.axis.unit, places, "", named), labels, most=most, joined=not named)
     return finished(
         alt.vconcat(
             rates.properties(width=WIDTH, height=_RATES),
             latencies.properties(width=WIDTH, height=_LATENCIES),
             spacing=10,
-        ).transform_filter(f"datum.statistic === '{statistic.key}'"),
-        title=f"{series or plan.title}: rate and {what[0].lower() if statistic.q is None else what[0]}{what[1:]}",
-        subtitle=" ".join(filter(None, said)),
-        description=f"Rate in MB/s and {what} in microseconds at each {plan.axis.name}, {plan.axis.unit}.",
+        ).transform_filter(CHOSEN)
     )
 
 
 def _titled(drives: Sequence[Drive]) -> str:
     axis = drives[0].plan.axis
-    return f"{axis.name[0].upper()}{axis.name[1:]}, {axis.unit}"
+    return f"{capitalised(axis.name)}, {axis.unit}"
 
 
 def _grows(table: Table) -> bool:
@@ -86,8 +108,21 @@ def _grows(table: Table) -> bool:
     )
 
 
-def _along(unit: str, places: Sequence[float], title: str) -> Position:
-    """Return what puts a column on the suite's axis: a share falls, what spans much grows by doublings."""
+def _along(unit: str, places: Sequence[float], title: str, named: Mapping[float, str]) -> Position:
+    """Return what puts a column on the suite's axis: a share falls, what spans much grows by doublings.
+
+    Places with names of their own (``named``) stand side by side, as they were numbered.
+    """
+    if named:
+        # A name is a string of this expression, never a part of it.
+        label = f"({json.dumps({f'{place:g}': name for place, name in named.items()})})[toString(datum.value)] || ''"
+        axis = alt.Axis(
+            title=None, labels=bool(title), ticks=bool(title), values=list(places), labelExpr=label,
+            labelAngle=-25, labelLimit=240, labelOverlap=False,
+        )  # fmt: skip
+        return lambda column: alt.X(
+            f"{column}:Q", axis=axis, scale=alt.Scale(zero=False, nice=False, padding=40)
+        )
     axis = alt.Axis(
         title=title or None,
         labels=bool(title),
@@ -101,12 +136,12 @@ def _along(unit: str, places: Sequence[float], title: str) -> Position:
     elif min(places) > 0 and max(places) > _DOUBLINGS * min(places):
         scale = alt.Scale(type="log", base=2, domain=[min(places), max(places)], nice=False, padding=12)
     else:
-        scale = alt.Scale(zero=False, nice=False, padding=12)
+        scale = alt.Scale(domain=[min(places), max(places)], nice=False, padding=12)
     return lambda column: alt.X(f"{column}:Q", axis=axis, scale=scale)
 
 
-def _rates(x: Position, labels: Sequence[str]) -> alt.LayerChart:
-    """A line of rates for each drive, with a ring at its knee."""
+def _rates(x: Position, labels: Sequence[str], *, most: float, joined: bool) -> alt.LayerChart:
+    """A line of rates for each drive, with a ring at its knee; points alone where places are not ``joined``."""
     legend = alt.Legend(title=None, symbolOpacity=1) if len(labels) > 1 else None
     color = alt.Color("drive:N", scale=by_drive(labels, DRIVES), legend=legend)
     base = alt.Chart().encode(
@@ -114,11 +149,12 @@ def _rates(x: Position, labels: Sequence[str]) -> alt.LayerChart:
         y=alt.Y(
             "rate_MBps:Q",
             axis=side("Rate, MB/s", tickCount=4, titleColor=INK, grid=True),
-            scale=alt.Scale(zero=True),
+            scale=alt.Scale(domain=[0, most], nice=True),
         ),
         color=color,
     )
-    measured = base.transform_filter("isValid(datum.rate_MBps)")
+    measured = base.transform_filter(f"{TOGETHER} && isValid(datum.rate_MBps)")
+    runs = base.transform_filter(f"!({TOGETHER}) && isValid(datum.rate_MBps)")
     dash = alt.StrokeDash("drive:N", scale=by_drive(labels, DASHES), legend=legend)
     shape = alt.Shape("drive:N", scale=by_drive(labels, SHAPES), legend=legend)
     tooltip: list[Any] = [
@@ -132,7 +168,10 @@ def _rates(x: Position, labels: Sequence[str]) -> alt.LayerChart:
     )
     return alt.LayerChart(
         layer=[
-            base.mark_line(strokeWidth=2.25).encode(strokeDash=dash, detail="repeat:N"),
+            pale(runs, tooltip),
+            base.transform_filter(TOGETHER)
+            .mark_line(strokeWidth=2.25 if joined else 0)
+            .encode(strokeDash=dash),
             measured.mark_point(size=45, filled=True, opacity=1).encode(shape=shape, tooltip=tooltip),
             ring,
         ]

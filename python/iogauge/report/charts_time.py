@@ -11,10 +11,12 @@ from typing import Any
 
 import altair as alt
 
-from iogauge.report.charts import Chart, Spec, finished, log_axis
+from iogauge.report.charts import Chart, Spec, finished, log_axis, patch, single
 from iogauge.report.charts_data import Table, time_table
 from iogauge.report.charts_theme import ALARM, DRIVES, GRID, INK, SOFT, STAIR, WIDTH
 from iogauge.report.html_reviews import Drive
+from iogauge.schema import SuitePlan
+from iogauge.stats.words import capitalised
 
 LATENCIES = {"p50_us": "median", "p99_us": "p99", "max_us": "maximum"}
 
@@ -27,10 +29,14 @@ _SIDE = 62
 
 def time_chart(drive: Drive, *, name: str) -> Chart:
     """Return one drive's latency and throughput over time."""
-    table = time_table(drive)
-    return Chart(
-        name, f"{drive.label} over time", table, {("time", "log"): _spec(drive, table)}, {"time": "log"}
+    table, plan = time_table(drive), drive.plan
+    words = patch(
+        title=f"Latency and throughput over time: {drive.label}",
+        subtitle=f"One value per interval. Above each step: asked {plan.axis.name}, {plan.axis.unit}. "
+        "Red: nothing completed.",
+        description=f"Median, p99 and maximum {plan.judged} latency and rates of every interval.",
     )
+    return single(name, table, _spec(drive, table), words)
 
 
 def _spec(drive: Drive, table: Table) -> Spec:
@@ -38,8 +44,8 @@ def _spec(drive: Drive, table: Table) -> Spec:
     end_s = max((float(row["end_s"] or 0) for row in table.records()), default=1.0)
     reads = _Panel(end_s, last=not plan.pressure)
     panels = [
-        _latencies(_Panel(end_s, last=False), table, plan.axis.unit),
-        reads.rate("read_iops", f"{plan.judged[0].upper()}{plan.judged[1:]}s, IOPS", DRIVES[0]),
+        _latencies(_Panel(end_s, last=False), table, plan),
+        reads.rate("read_iops", f"{capitalised(plan.judged)}s, IOPS", DRIVES[0]),
     ]
     if plan.pressure:
         writes = _Panel(end_s, last=True)
@@ -48,13 +54,7 @@ def _spec(drive: Drive, table: Table) -> Spec:
             writes.rate("achieved_MBps", "Writes, MB/s", STAIR)
             + asked.encode(x=writes.clock("first_s"), x2="last_s:Q", y="asked:Q")
         )
-    return finished(
-        alt.vconcat(*(panel.properties(width=WIDTH) for panel in panels), spacing=8),
-        title=f"Latency and throughput over time: {drive.label}",
-        subtitle=f"One value per interval. Above each step: asked {plan.axis.name}, {plan.axis.unit}. "
-        "Red: nothing completed.",
-        description=f"Median, p99 and maximum {plan.judged} latency and rates of every interval.",
-    )
+    return finished(alt.vconcat(*(panel.properties(width=WIDTH) for panel in panels), spacing=8))
 
 
 @dataclass(frozen=True)
@@ -107,7 +107,7 @@ def side(title: str, **more: Any) -> alt.Axis:
     return alt.Axis(title=title, minExtent=_SIDE, maxExtent=_SIDE, titleX=-_SIDE + 6, format=",~f", **more)
 
 
-def _latencies(panel: _Panel, table: Table, unit: str) -> alt.LayerChart:
+def _latencies(panel: _Panel, table: Table, plan: SuitePlan) -> alt.LayerChart:
     names = list(LATENCIES.values())
     scale, ticks = log_axis([row[column] for row in table.records() for column in LATENCIES])
     lines = (
@@ -117,7 +117,11 @@ def _latencies(panel: _Panel, table: Table, unit: str) -> alt.LayerChart:
         .mark_line(strokeWidth=1.6, point={"size": 22} if len(table.rows) <= _FEW_MOMENTS else False)
         .encode(
             x=panel.clock("middle_s"),
-            y=alt.Y("latency_us:Q", scale=scale, axis=side("Read latency, µs", values=ticks)),
+            y=alt.Y(
+                "latency_us:Q",
+                scale=scale,
+                axis=side(f"{capitalised(plan.judged)} latency, µs", values=ticks),
+            ),
             color=alt.Color(
                 "figure:N",
                 scale=alt.Scale(domain=names, range=[DRIVES[0], DRIVES[1], SOFT]),
@@ -138,7 +142,7 @@ def _latencies(panel: _Panel, table: Table, unit: str) -> alt.LayerChart:
     hover = (
         alt.Chart()
         .mark_rect(opacity=0, aria=False)
-        .encode(x=panel.clock("start_s"), x2="end_s:Q", tooltip=_figures(unit))
+        .encode(x=panel.clock("start_s"), x2="end_s:Q", tooltip=_figures(plan.axis.unit))
     )
     layers = alt.LayerChart(layer=[panel.boundaries(), panel.silence("reads"), lines, labels, hover])
     return layers.properties(height=220)

@@ -1,4 +1,4 @@
-"""Charts as files, for scripts and papers: SVG, PNG and CSV, drawn without a browser by vl-convert."""
+"""Reports and charts as files. Charts, for scripts and papers, as SVG, PNG and CSV, drawn without a browser."""
 
 from __future__ import annotations
 
@@ -22,8 +22,27 @@ def svg(spec: Spec) -> str:
     return drawn
 
 
+def png(drawn: str, *, scale: float = PNG_SCALE) -> bytes:
+    """Return a drawn chart as pixels, ``scale`` for each of its points."""
+    pixels: bytes = vl_convert.svg_to_png(drawn, scale=scale)
+    return pixels
+
+
+def write_text(text: str, path: Path) -> None:
+    """Write a report to ``path``, replacing what is there.
+
+    Raises IogaugeError where that cannot be done.
+    """
+    try:
+        path.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise IogaugeError(
+            f"{path}: cannot write the report: {error.strerror}", hint="name another place with --output"
+        ) from error
+
+
 def write_charts(charts: Iterable[Chart], directory: Path) -> list[Path]:
-    """Write each chart's pictures, one for each statistic it can show, and its data; return the files, in order.
+    """Write each chart's pictures, one for each choice that it offers, and its data; return the files, in order.
 
     Raises IogaugeError where the directory or a file cannot be written.
     """
@@ -44,9 +63,9 @@ def write_charts(charts: Iterable[Chart], directory: Path) -> list[Path]:
 
 
 def _files(chart: Chart) -> Iterator[tuple[str, bytes]]:
-    for statistic in chart.scales:
-        name = f"{chart.name}-{statistic}" if len(chart.scales) > 1 else chart.name
-        picture = svg(chart.spec(statistic))
+    for choice in chart.choices:
+        name = f"{chart.name}-{choice}" if len(chart.choices) > 1 else chart.name
+        picture = svg(chart.spec(choice))
         yield f"{name}.svg", picture.encode()
-        yield f"{name}.png", vl_convert.svg_to_png(picture, scale=PNG_SCALE)
+        yield f"{name}.png", png(picture)
     yield f"{chart.name}.csv", chart.table.csv().encode()

@@ -24,7 +24,6 @@ def environment(drive: Drive) -> list[tuple[str, Facts]]:
         ("Target", _target(drive)),
         ("Simulated on" if drive.target.modelled else "Machine", _machine(drive)),
         ("Clock and generator", _generator(drive)),
-        ("Provenance", _provenance(drive)),
     ]
 
 
@@ -99,12 +98,14 @@ def _generator(drive: Drive) -> Facts:
     ]
 
 
-def _provenance(drive: Drive) -> Facts:
+def provenance(drive: Drive) -> Facts:
+    """Return where a drive's review came from."""
     manifest = drive.manifest
     return [
         ("Command", shlex.join(manifest.command)),
-        ("Suite", f"{drive.plan.suite}, pace {manifest.pace}"),
-        ("Procedure", drive.plan.source),
+        ("Pace", manifest.pace),
+        ("Repeats", str(manifest.repeats)),
+        ("Drive's state", manifest.state),
         ("Seed", str(manifest.seed)),
         ("Begun", manifest.created_at),
         ("Review", f"{manifest.id}, schema {manifest.schema_version} (read as {SCHEMA_VERSION})"),

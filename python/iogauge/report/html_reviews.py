@@ -1,5 +1,6 @@
 """Saved reviews as charts and tables want them: a name for each drive, and each step with its figures.
 
+Steps that a review repeats are one ``Place``, whose figures are those of its runs together.
 Reads the store alone and judges nothing. An incomplete review is loaded as far as it got: a step that is missing
 has neither record nor figures.
 """
@@ -9,13 +10,19 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 
 from iogauge.errors import IogaugeError
 from iogauge.schema import Code, Manifest, RunRecord, StepPlan, SuitePlan, TargetFacts
 from iogauge.schema import Warning as Caution
 from iogauge.stats.figures import StepFigures, step_figures
+from iogauge.stats.together import together
+from iogauge.stats.words import counted
 from iogauge.store import Review
+
+FEW = 4
+"""So many steps are named one by one."""
 
 
 @dataclass(frozen=True)
@@ -28,11 +35,36 @@ class Step:
 
 
 @dataclass(frozen=True)
+class Place:
+    """One place on the axis of a series: its runs, one for each repeat, and their figures together."""
+
+    runs: tuple[Step, ...]
+    """At least one, in the order of the repeats."""
+
+    @property
+    def plan(self) -> StepPlan:
+        """What the runs have in common, as planned for the first."""
+        return self.runs[0].plan
+
+    @cached_property
+    def figures(self) -> StepFigures | None:
+        """Of all complete runs; ``None`` where there is none."""
+        found = [run.figures for run in self.runs if run.figures is not None]
+        return together(found) if found else None
+
+    @property
+    def stopped_by(self) -> tuple[str, ...]:
+        """What ended runs before their time, each once."""
+        found = (run.record.result.stopped_by for run in self.runs if run.record is not None)
+        return tuple(dict.fromkeys(why for why in found if why))
+
+
+@dataclass(frozen=True)
 class Warned:
-    """One remedy, and the messages that call for it, each with the steps it was given for; none: the whole review."""
+    """One remedy, and the messages that call for it, each with the steps it was given for; empty: the whole review."""
 
     remedy: str
-    messages: tuple[tuple[str, tuple[StepPlan, ...]], ...]
+    messages: tuple[tuple[str, str], ...]
 
 
 @dataclass(frozen=True)
@@ -40,12 +72,40 @@ class Drive:
     """One suite of a review on what it tested, under a name that nothing else tested in the report has."""
 
     label: str
+    slug: str
+    """A name for links and files, which nothing else in the report has."""
     path: Path
     manifest: Manifest
     plan: SuitePlan
     target: TargetFacts
     """The first, where the suite takes several together."""
     steps: tuple[Step, ...]
+
+    @cached_property
+    def places(self) -> tuple[Place, ...]:
+        """The steps, repeats of one together, series by series in the order of the axis."""
+        found: dict[tuple[str, str, float], list[Step]] = {}
+        for step in self.steps:
+            found.setdefault((step.plan.series, step.plan.label, step.plan.at), []).append(step)
+        return tuple(Place(tuple(runs)) for runs in found.values())
+
+    def anchor(self, step: StepPlan) -> str:
+        """Return the name of a step's row, for links to it."""
+        return f"{self.slug}-{step.id}"
+
+    @property
+    def along_pressure(self) -> bool:
+        """Whether what presses grows along the axis, and nothing else changes."""
+        return bool(self.plan.pressure) and len({place.plan.series for place in self.places}) <= 1
+
+    @property
+    def repeated(self) -> bool:
+        """Whether any place was measured more than once."""
+        return any(len(place.runs) > 1 for place in self.places)
+
+    def called(self, step: StepPlan) -> str:
+        """Return what a step is called in words: its own label, or its place on the axis with its unit."""
+        return step.label or f"{at(step.at)} {self.plan.axis.unit}"
 
     @property
     def missing(self) -> tuple[Step, ...]:
@@ -55,7 +115,12 @@ class Drive:
     @property
     def taken_as_independent(self) -> bool:
         """Whether any step was too short to see how its latencies cluster: its intervals are then too narrow."""
-        return any(figures.mean and not figures.mean.dependence for _, figures, _ in self.measured())
+        # Of several runs the interval is that of the runs, whatever clusters within them.
+        return any(
+            place.figures.mean and not place.figures.mean.dependence
+            for place in self.places
+            if place.figures is not None
+        )
 
     @property
     def device_timed(self) -> bool:
@@ -68,23 +133,38 @@ class Drive:
             if step.figures is not None and step.record is not None:
                 yield step, step.figures, step.record
 
-    def warnings(self) -> tuple[Warned, ...]:
-        """Return the warnings of the review and of its steps, those with one remedy together, the review's first."""
-        given: list[tuple[Caution, StepPlan | None]] = [(warning, None) for warning in self.manifest.warnings]
-        given += [
-            (warning, step.plan)
-            for step, _, record in self.measured()
-            for warning in record.warnings
-            if warning not in self.manifest.warnings
-        ]
-        groups: dict[tuple[Code, str], dict[str, list[StepPlan]]] = {}
-        for warning, step in given:
-            steps = groups.setdefault((warning.code, warning.hint), {}).setdefault(warning.message, [])
-            steps.extend([step] if step else [])
-        return tuple(
-            Warned(hint, tuple((message, tuple(steps)) for message, steps in messages.items()))
-            for (_, hint), messages in groups.items()
-        )
+
+def warnings(drives: Sequence[Drive]) -> tuple[Warned, ...]:
+    """Return the warnings of one thing's reviews and steps, those with one remedy together, the reviews' first."""
+    given: list[tuple[Caution, Drive, StepPlan | None]] = [
+        (warning, drive, None) for drive in drives for warning in drive.manifest.warnings
+    ]
+    given += [
+        (warning, drive, step.plan)
+        for drive in drives
+        for step, _, record in drive.measured()
+        for warning in record.warnings
+        if warning not in drive.manifest.warnings
+    ]
+    groups: dict[tuple[Code, str], dict[str, dict[str, list[str]]]] = {}
+    for warning, drive, step in given:
+        suites = groups.setdefault((warning.code, warning.hint), {}).setdefault(warning.message, {})
+        if step:
+            suites.setdefault(drive.plan.title, []).append(drive.called(step))
+    return tuple(
+        Warned(hint, tuple((message, _steps(suites)) for message, suites in messages.items()))
+        for (_, hint), messages in groups.items()
+    )
+
+
+def _steps(suites: dict[str, list[str]]) -> str:
+    """Return some steps of each suite in words: by name where they are few."""
+    found = []
+    for title, steps in suites.items():
+        names = list(dict.fromkeys(steps))
+        few = ", ".join(names) if len(names) <= FEW else counted(len(steps), "step")
+        found.append(f"{title}: {few}")
+    return "; ".join(found)
 
 
 def load(directories: Sequence[Path]) -> tuple[Drive, ...]:
@@ -105,14 +185,15 @@ def load(directories: Sequence[Path]) -> tuple[Drive, ...]:
             )
     labels = _labels(reviews)
     return tuple(
-        _drive(review, plan, " + ".join(labels[review.path, path] for path in plan.targets))
+        _drive(
+            review, plan, " + ".join(labels[review.path, path] for path in plan.targets), f"{suite}-{number}"
+        )
         for suite in first
-        for review, plan in tested
-        if plan.suite == suite
+        for number, (review, plan) in enumerate((pair for pair in tested if pair[1].suite == suite), 1)
     )
 
 
-def _drive(review: Review, plan: SuitePlan, label: str) -> Drive:
+def _drive(review: Review, plan: SuitePlan, label: str, slug: str) -> Drive:
     steps = []
     # Series, and places on the axis, in the order in which they were planned.
     series = list(dict.fromkeys(step.series for step in plan.steps))
@@ -134,7 +215,16 @@ def _drive(review: Review, plan: SuitePlan, label: str) -> Drive:
         )
         steps.append(Step(step, record, figures))
     target = review.manifest.target(plan.targets[0])
-    return Drive(label, review.path, review.manifest, plan, target, tuple(steps))
+    return Drive(label, slug, review.path, review.manifest, plan, target, tuple(steps))
+
+
+def at(place: float) -> str:
+    """Return a place on the axis: whole as it was asked for, or with the digits that matter.
+
+    >>> at(128), at(1250), at(0.5), at(113.33333)
+    ('128', '1,250', '0.5', '113.333')
+    """
+    return f"{place:,.6g}" if place % 1 else f"{place:,.0f}"
 
 
 def _name(target: TargetFacts, *, machine: bool = False) -> str:

@@ -10,7 +10,7 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable
 
 from iogauge.schema import Direction, Interval, LedgerEntry, RunPlan, TargetFacts
-from iogauge.store import ledger
+from iogauge.target import ledger
 
 _told: set[str] = set()
 """Reasons that were said in this process."""

@@ -11,12 +11,17 @@ from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+import numpy as np
+
 from iogauge.schema import Interval, Kind
 from iogauge.stats.histogram import Histogram
 from iogauge.stats.selection import Selection, latencies
 
 SHORT = 0.5
 """Share of the interval's length below which a slice is joined to the one before it, or else after it."""
+
+LEVELS = 20
+"""Into how many levels, of equal width on a logarithmic axis, a decade of latencies is divided."""
 
 
 @dataclass(frozen=True)
@@ -31,6 +36,8 @@ class Moment:
     max_ns: float | None
     pressure_bytes: int
     flagged: int
+    levels: tuple[tuple[int, int], ...] = ()
+    """How its latencies are spread: (level, how many), ascending; level n begins at 10 ** (n / LEVELS) ns."""
 
     @property
     def iops(self) -> float:
@@ -66,9 +73,19 @@ def moments(
                 max_ns=taken.max if taken.count else None,
                 pressure_bytes=sum(tally.bytes for tally in others),
                 flagged=sum(tally.flagged for tally in mine),
+                levels=_levels(taken),
             )
         )
     return tuple(found), histograms
+
+
+def _levels(taken: Histogram) -> tuple[tuple[int, int], ...]:
+    """Count latencies by level: far fewer than the buckets of a histogram, so that a whole run can be drawn."""
+    level = np.floor(LEVELS * np.log10(np.maximum(taken.midpoints, 1))).astype(np.int64)
+    found, place = np.unique(level, return_inverse=True)
+    counts = np.zeros(len(found), dtype=np.int64)
+    np.add.at(counts, place, taken.counts)
+    return tuple(zip(found.tolist(), counts.tolist(), strict=True))
 
 
 def _slices(

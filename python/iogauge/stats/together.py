@@ -8,7 +8,7 @@ Source: METHODOLOGY.md, "Repeats".
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
 from iogauge.stats.figures import StepFigures
@@ -30,16 +30,16 @@ def together(runs: Sequence[StepFigures]) -> StepFigures:
     whole = Histogram.merge(wholes)
     rest = all_but_one(wholes) if all(each.count for each in wholes) else []
     rates = [run.iops for run in runs]
-    rate = repeated(rates) if all(value > 0 for value in rates) else None
+    spread = repeated(rates) if all(value > 0 for value in rates) else None
     return replace(
         first,
         duration_s=sum(run.duration_s for run in runs),
         ios=sum(run.ios for run in runs),
-        iops=rate.value if rate else sum(rates) / len(rates),
-        iops_low=rate.low if rate else None,
-        iops_high=rate.high if rate else None,
-        rate_Bps=_mean([run.rate_Bps for run in runs]),
-        pressure_Bps=_mean([run.pressure_Bps for run in runs]),
+        iops=_rate(rates),
+        iops_low=spread.low if spread else None,
+        iops_high=spread.high if spread else None,
+        rate_Bps=_rate([run.rate_Bps for run in runs]),
+        pressure_Bps=_rate([run.pressure_Bps for run in runs]),
         whole=whole,
         mean=_estimate([run.mean for run in runs], merged=whole.mean) if whole.count else None,
         quantiles={
@@ -69,19 +69,32 @@ def variations(runs: Sequence[StepFigures]) -> dict[str, Variation]:
 
     Names are ``iops``, ``mean`` and ``p50``, ``p99``, ...: those that every run has, quantiles only where supported.
     """
-    named: dict[str, Callable[[StepFigures], Estimate | None]] = {"mean": lambda run: run.mean}
-    for q in runs[0].quantiles:
-        named[f"p{q * 100:.12g}"] = lambda run, q=q: run.quantiles.get(q)  # type: ignore[misc]
     found: dict[str, Variation | None] = {}
     if all(run.iops > 0 for run in runs):
         found["iops"] = variation([run.iops for run in runs], [None] * len(runs))
-    for name, of in named.items():
-        estimates = [estimate for run in runs if (estimate := of(run)) and estimate.supported]
+    for q in (None, *runs[0].quantiles):
+        name = figure_name(q)
+        told = [run.mean if q is None else run.quantiles[q] for run in runs]
+        estimates = [estimate for estimate in told if estimate and estimate.supported]
         if len(estimates) == len(runs) and all(estimate.value > 0 for estimate in estimates):
             found[name] = variation(
                 [estimate.value for estimate in estimates], [estimate.log_error for estimate in estimates]
             )
     return {name: each for name, each in found.items() if each is not None}
+
+
+def figure_name(q: float | None) -> str:
+    """Return what ``variations`` calls a quantile; ``None`` stands for the mean.
+
+    >>> figure_name(0.5), figure_name(0.9999), figure_name(None)
+    ('p50', 'p99.99', 'mean')
+    """
+    return "mean" if q is None else f"p{q * 100:.12g}"
+
+
+def _rate(values: Sequence[float]) -> float:
+    """Return the geometric mean of rates, or, where a run had none, the arithmetic one."""
+    return repeated(values).value if all(value > 0 for value in values) else _mean(values)
 
 
 def _estimate(

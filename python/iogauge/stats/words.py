@@ -135,3 +135,12 @@ def counted(number: int, noun: str) -> str:
     ('1 worker', '12,000 workers')
     """
     return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
+def capitalised(words: str) -> str:
+    """Return words as a sentence begins: the first letter large, the others as they are.
+
+    >>> capitalised("mean I/O latency"), capitalised("")
+    ('Mean I/O latency', '')
+    """
+    return words[:1].upper() + words[1:]

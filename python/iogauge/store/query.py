@@ -11,8 +11,10 @@ This module changes nothing on disk.
 from __future__ import annotations
 
 import glob
-from collections.abc import Iterable
+import re
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -24,6 +26,9 @@ from iogauge.store.seal import check_seal
 
 if TYPE_CHECKING:
     import duckdb
+
+Function = tuple[Callable[..., Any], tuple[str, ...], str]
+"""A function of Python's, DuckDB's types of what it takes, and of what it returns. NULL in is NULL out."""
 
 _HEAD: list[pa.Field[Any]] = [
     pa.field("review", pa.string()),
@@ -46,12 +51,20 @@ _STEPS = pa.schema(
 )
 
 
-def query(path: Path | str | Iterable[Path | str], sql: str) -> pa.Table:
+def query(
+    path: Path | str | Iterable[Path | str],
+    sql: str,
+    *,
+    views: Mapping[str, Callable[[list[Path]], pa.Table]] = MappingProxyType({}),
+    functions: Mapping[str, Function] = MappingProxyType({}),
+) -> pa.Table:
     """Answer a question about one review or several.
 
     Args:
         path: a saved review, or several.
         sql: one statement in DuckDB's SQL over the views ``steps``, ``intervals`` and ``totals``.
+        views: more of them, by name: tables made of the reviews, which are only made where the statement names them.
+        functions: what SQL may call besides its own, by name.
 
     Returns:
         The answer as an Arrow table.
@@ -61,24 +74,33 @@ def query(path: Path | str | Iterable[Path | str], sql: str) -> pa.Table:
     """
     import duckdb  # a fifth of a second, which no command waits for that asks nothing
 
-    paths = [path] if isinstance(path, (str, Path)) else list(path)
+    paths = [Path(each) for each in ([path] if isinstance(path, (str, Path)) else path)]
     steps = pa.Table.from_pylist(
-        [row for each in paths for row in _step_rows(Review.open(Path(each)))], schema=_STEPS
+        [row for each in paths for row in _step_rows(Review.open(each))], schema=_STEPS
     )
     with duckdb.connect() as connection:
         connection.register("steps", steps)
         _view(connection, "intervals", INTERVALS, tables.INTERVALS, steps)
         _view(connection, "totals", TOTALS, tables.TOTALS, steps)
+        for name, make in views.items():
+            # Named in a comment or a string, it is made for nothing, which costs time alone.
+            if re.search(rf"\b{name}\b", sql, re.IGNORECASE):
+                connection.register(name, make(paths))
+        for name, (function, takes, returns) in functions.items():
+            connection.create_function(
+                name, function, [connection.type(each) for each in takes], connection.type(returns)
+            )
         try:
             answer = connection.sql(sql)
+            table: pa.Table | None = answer.to_arrow_table() if answer is not None else None
         except duckdb.Error as error:
             raise IogaugeError(
                 f"query: {error}",
-                hint="the views are steps, intervals and totals; DESCRIBE intervals lists the columns of one",
+                hint=f"the views are {', '.join(('steps', 'intervals', 'totals', *views))}; "
+                "DESCRIBE intervals lists the columns of one",
             ) from error
-        if answer is None:
+        if table is None:
             raise IogaugeError("query: this statement has no answer", hint="ask with SELECT or DESCRIBE")
-        table: pa.Table = answer.to_arrow_table()
         return table
 
 

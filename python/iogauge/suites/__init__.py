@@ -6,7 +6,8 @@ TOML; ``suite_of`` loads either by its path.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import shlex
+from collections.abc import Callable, Collection
 from pathlib import Path
 
 from iogauge.errors import IogaugeError
@@ -71,6 +72,9 @@ SUITES: dict[str, Suite] = {
     )
 }
 
+IMPORTED = "imported"
+"""What another tool conducted: there is no suite to be had, and none is missed."""
+
 DEFAULT = ("spec", "queue-depth", "mixed", "reader-under-writers", "write-pressure")
 """What a review conducts where no suite is named."""
 
@@ -96,8 +100,19 @@ def suite_of(given: str) -> Suite:
     )
 
 
-def suite_to_judge(plan: SuitePlan, *, warn: Callable[[str], None]) -> Suite:
-    """Return the suite of a saved plan; where it cannot be had, one that judges by the plan, and ``warn`` hears why."""
+def suite_to_judge(plan: SuitePlan, *, warn: Callable[[str], None], trusted: Collection[str] = ()) -> Suite:
+    """Return the suite of a saved plan; where it cannot be had, one that judges by the plan, and ``warn`` hears why.
+
+    A review may be a stranger's: a Python file that it names is run only where it is one of ``trusted``.
+    """
+    if plan.suite == IMPORTED:
+        return PlainSuite()
+    if plan.suite.endswith(".py") and plan.suite not in trusted:
+        warn(
+            f"{plan.title} is judged by what the review says of itself, since the Python file of its suite is not run "
+            f"unless it is named: --judge-by {shlex.quote(plan.suite)}"
+        )
+        return PlainSuite()
     try:
         return suite_of(plan.suite)
     except IogaugeError as error:

@@ -19,13 +19,14 @@ Source: what providers document of their disks' burst performance; change points
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import ClassVar
 
 from iogauge.schema import Axis, StepPlan, SuitePlan
 from iogauge.stats import words
+from iogauge.stats.moments import Moment
 from iogauge.stats.steady import steadiness
-from iogauge.suites.judgement import Judgement, StepJudgement
+from iogauge.suites.judgement import Judgement
 from iogauge.suites.suite import SECOND, Asked, Common, Pace, Suite
 
 JOB = "load"
@@ -58,16 +59,20 @@ class BurstCredit(Suite):
 
     def findings(self, judgement: Judgement, /) -> tuple[str, ...]:
         """Return when each load's rate changed for good, or that it did not."""
-        return tuple(f"{step.plan.series}{_again(step.plan)}: {_said(step)}" for step in judgement.steps)
+        return tuple(
+            f"{step.plan.series}{_again(repeat)}: {_said(run.moments)}"
+            for repeat in range(max((len(step.runs) for step in judgement.steps), default=0))
+            for step in judgement.steps
+            for run in step.runs[repeat : repeat + 1]
+        )
 
 
-def _again(step: StepPlan) -> str:
-    return f" (repeat {step.repeat + 1})" if step.repeat else ""
+def _again(repeat: int) -> str:
+    return f" (repeat {repeat + 1})" if repeat else ""
 
 
-def _said(step: StepJudgement) -> str:
-    """Return how a load's rate went, in words."""
-    moments = step.figures.moments
+def _said(moments: Sequence[Moment]) -> str:
+    """Return how a load's rate went in one run, in words."""
     found = steadiness([moment.iops for moment in moments])
     if found is None:
         return f"{words.counted(len(moments), 'interval')} are too few to see a change in"

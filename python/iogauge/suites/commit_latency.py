@@ -29,6 +29,7 @@ from typing import ClassVar
 from iogauge.schema import Axis, Direction, StepPlan, SuitePlan
 from iogauge.stats import words
 from iogauge.stats.figures import Ratio, StepFigures, ratio, step_figures
+from iogauge.stats.together import together
 from iogauge.suites.judgement import Judgement, StepJudgement
 from iogauge.suites.suite import SECOND, Asked, Common, Pace, Suite
 
@@ -103,7 +104,12 @@ def _alone(steps: Iterable[StepJudgement]) -> StepJudgement | None:
 
 def _written(step: StepJudgement) -> StepFigures:
     """Return the figures of the writes of a step, whose syncs are judged."""
-    return step_figures(step.record, (), reader=JOB, pressure=None, direction=Direction.WRITE)
+    return together(
+        [
+            step_figures(record, (), reader=JOB, pressure=None, direction=Direction.WRITE)
+            for record in step.records
+        ]
+    )
 
 
 def _cost(more: Ratio) -> str:

@@ -1,8 +1,7 @@
 """What a review shows, step by step: figures with their intervals, beside what was asked and what was achieved.
 
 The figures themselves are ``stats.figures``'s, the same that charts are drawn from. What a suite concludes from several
-steps together is shown as tables, as values over two axes (``Matrix``) and as values from round to round
-(``Convergence``): plain data that a terminal prints and a report draws. Nothing here knows a suite.
+steps together is plain data (``stats.shown``) that a terminal prints and a report draws. Nothing here knows a suite.
 """
 
 from __future__ import annotations
@@ -12,9 +11,8 @@ from dataclasses import dataclass, replace
 
 from iogauge.schema import RunRecord, StepPlan, SuitePlan
 from iogauge.schema import Warning as Caution
-from iogauge.stats import words
 from iogauge.stats.figures import Ratio, StepFigures, ratio, step_figures
-from iogauge.stats.steady import RANGE
+from iogauge.stats.shown import Convergence, Matrix, ShownTable
 from iogauge.stats.together import together
 from iogauge.store import Review
 
@@ -32,8 +30,8 @@ class StepJudgement:
     figures: StepFigures
     warnings: tuple[Caution, ...]
     """What makes its figures mean less than they seem to, in any repeat."""
-    record: RunRecord
-    """All that the first repeat measured but its course over time."""
+    records: tuple[RunRecord, ...]
+    """All that each repeat measured but its course over time."""
     runs: tuple[StepFigures, ...]
     """Of each repeat."""
 
@@ -41,87 +39,6 @@ class StepJudgement:
     def achieved_Bps(self) -> float:
         """What the jobs that press moved."""
         return self.figures.pressure_Bps
-
-
-@dataclass(frozen=True)
-class ShownTable:
-    """A table as people read it: every cell is text, units included or in ``head``."""
-
-    title: str
-    head: tuple[str, ...]
-    rows: tuple[tuple[str, ...], ...]
-    """Each as long as ``head``; the first cell says what the row is of."""
-
-
-@dataclass(frozen=True)
-class Matrix:
-    """A value over two axes whose places are words, such as IOPS by share of reads and block size."""
-
-    title: str
-    unit: str
-    columns: str
-    """What is varied from column to column."""
-    rows: str
-    cells: tuple[tuple[str, str, float], ...]
-    """(column, row, value), in the order in which they are read; not every pair needs to be there."""
-
-    @property
-    def table(self) -> ShownTable:
-        """The same as a table.
-
-        >>> cells = (("100/0", "4 KiB", 5.0), ("0/100", "4 KiB", 3.0))
-        >>> Matrix("IOPS", "IOPS", "reads/writes", "block", cells).table.rows
-        (('4 KiB', '5.000', '3.000'),)
-        """
-        columns = tuple(dict.fromkeys(column for column, _, _ in self.cells))
-        rows = dict.fromkeys(row for _, row, _ in self.cells)
-        values = {(column, row): value for column, row, value in self.cells}
-        return ShownTable(
-            title=self.title,
-            head=(f"{self.rows} \\ {self.columns}", *columns),
-            rows=tuple(
-                (
-                    row,
-                    *(
-                        words.figure(values[column, row]) if (column, row) in values else "-"
-                        for column in columns
-                    ),
-                )
-                for row in rows
-            ),
-        )
-
-
-@dataclass(frozen=True)
-class Convergence:
-    """A value from round to round, and the window of rounds over which it was asked whether it is steady."""
-
-    title: str
-    axis: str
-    unit: str
-    places: tuple[float, ...]
-    """Where each value was measured, in ``axis``: rounds from 1, minutes."""
-    values: tuple[float, ...]
-    first: int
-    """Index of the window's first value."""
-    last: int
-    """Index of its last one."""
-    mean: float
-    """Of the window."""
-    slope: float
-    """Of the line of best fit through the window, from one value to the next."""
-    steady: bool
-
-    @property
-    def range(self) -> tuple[float, float]:
-        """The lines that a steady window lies between: its mean, a tenth up and down."""
-        return (1 - RANGE / 2) * self.mean, (1 + RANGE / 2) * self.mean
-
-    @property
-    def fit(self) -> tuple[tuple[float, float], tuple[float, float]]:
-        """The two ends of the line of best fit: (place, value)."""
-        half = self.slope * (self.last - self.first) / 2
-        return (self.places[self.first], self.mean - half), (self.places[self.last], self.mean + half)
 
 
 @dataclass(frozen=True)
@@ -186,7 +103,13 @@ def _place(repeats: Sequence[StepJudgement]) -> StepJudgement:
     """Return the repeats of one step as one."""
     runs = tuple(each.figures for each in repeats)
     warnings = dict.fromkeys(warning for each in repeats for warning in each.warnings)
-    return replace(repeats[0], figures=together(runs), warnings=tuple(warnings), runs=runs)
+    return replace(
+        repeats[0],
+        figures=together(runs),
+        warnings=tuple(warnings),
+        records=tuple(record for each in repeats for record in each.records),
+        runs=runs,
+    )
 
 
 def _step(review: Review, step: StepPlan, plan: SuitePlan, *, quantiles: tuple[float, ...]) -> StepJudgement:
@@ -205,7 +128,7 @@ def _step(review: Review, step: StepPlan, plan: SuitePlan, *, quantiles: tuple[f
         asked_Bps=_asked(record, plan.pressure),
         figures=figures,
         warnings=record.warnings,
-        record=record,
+        records=(record,),
         runs=(figures,),
     )
 

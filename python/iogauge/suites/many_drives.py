@@ -112,8 +112,9 @@ def _means(steps: list[StepJudgement]) -> dict[str, float]:
     """Return what each drive gave, bytes a second, the mean of all steps in which it took part."""
     found: dict[str, list[float]] = {}
     for step in steps:
-        for path, rate_Bps in rates_Bps(step.record).items():
-            found.setdefault(path, []).append(rate_Bps)
+        for record in step.records:
+            for path, rate_Bps in rates_Bps(record).items():
+                found.setdefault(path, []).append(rate_Bps)
     return {path: fmean(rates) for path, rates in found.items()}
 
 
@@ -132,7 +133,7 @@ def rates_Bps(record: RunRecord) -> dict[str, float]:
 
 def _cpu_ns(step: StepJudgement) -> float:
     """Return the CPU time of all threads for each request; 0 where none was accounted."""
-    workers = step.record.result.workers
+    workers = [worker for record in step.records for worker in record.result.workers]
     return sum(worker.user_ns + worker.system_ns for worker in workers) / max(step.figures.ios, 1)
 
 

@@ -24,10 +24,11 @@ from typing import ClassVar
 from iogauge.schema import Axis, RunRecord, StepPlan, SuitePlan
 from iogauge.stats import words
 from iogauge.stats.figures import StepFigures, step_figures
+from iogauge.stats.shown import Convergence, Matrix, ShownTable
 from iogauge.stats.steady import ROUNDS
 from iogauge.store import Review
 from iogauge.suites.conduct import asked_of
-from iogauge.suites.judgement import Convergence, Judgement, Matrix, ShownTable
+from iogauge.suites.judgement import Judgement
 from iogauge.suites.pts_window import CRITERIA, convergence, rounds_of, steady_text, window_of
 from iogauge.suites.suite import SECOND, Asked, Common, Pace, Suite
 from iogauge.target import is_model

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Sequence
 from iogauge.schema import RunRecord
 from iogauge.stats import words
 from iogauge.stats.figures import StepFigures
-from iogauge.suites.judgement import Matrix
+from iogauge.stats.shown import Matrix
 from iogauge.suites.pts import KIB, TRACKED, Jobs, cell, mean
 from iogauge.suites.suite import Asked
 from iogauge.workload.numbers import size_text

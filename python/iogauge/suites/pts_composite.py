@@ -24,7 +24,7 @@ from typing import NamedTuple
 from iogauge.schema import RunRecord, StepPlan, SuitePlan
 from iogauge.stats import words
 from iogauge.stats.figures import StepFigures
-from iogauge.suites.judgement import Matrix
+from iogauge.stats.shown import Matrix
 from iogauge.suites.pts import KIB, TRACKED, Jobs, Procedure, cell, mean
 from iogauge.suites.pts_cells import allowed, block_notes
 from iogauge.suites.suite import (

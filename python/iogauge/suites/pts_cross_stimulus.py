@@ -21,8 +21,9 @@ from iogauge.schema import Axis, StepPlan, SuitePlan
 from iogauge.stats import words
 from iogauge.stats.figures import step_figures
 from iogauge.stats.moments import Moment
+from iogauge.stats.shown import Matrix
 from iogauge.store import Review
-from iogauge.suites.judgement import Judgement, Matrix
+from iogauge.suites.judgement import Judgement
 from iogauge.suites.pts import (
     DEPTH,
     PERCENTILES,

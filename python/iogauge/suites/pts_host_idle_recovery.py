@@ -17,8 +17,9 @@ from dataclasses import dataclass, replace
 
 from iogauge.schema import RunRecord, StepPlan, SuitePlan
 from iogauge.stats import words
+from iogauge.stats.shown import ShownTable
 from iogauge.store import Review
-from iogauge.suites.judgement import Judgement, ShownTable
+from iogauge.suites.judgement import Judgement
 from iogauge.suites.pts import PERCENTILES, TRACKED, Jobs, Procedure, again, cell, is_round, joined, mean
 from iogauge.suites.pts_writes import WRITES, writing_cells
 from iogauge.suites.suite import SECOND, Asked, Common, Pace, time_text

@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from iogauge.schema import RunRecord
-from iogauge.suites.judgement import Matrix
+from iogauge.stats.shown import Matrix
 from iogauge.suites.pts import DEPTH, KIB, THREADS, Jobs, Procedure
 from iogauge.suites.pts_cells import allowed, block_notes, mix_cells, mix_matrix
 from iogauge.suites.suite import Asked, Pace

@@ -15,7 +15,7 @@ from collections.abc import Iterator, Sequence
 
 from iogauge.schema import RunRecord
 from iogauge.stats.figures import StepFigures
-from iogauge.suites.judgement import Matrix
+from iogauge.stats.shown import Matrix
 from iogauge.suites.pts import KIB, Jobs, Procedure
 from iogauge.suites.pts_cells import allowed, block_notes, mix_cells, mix_matrix
 from iogauge.suites.suite import Asked

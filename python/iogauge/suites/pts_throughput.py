@@ -14,7 +14,7 @@ from typing import ClassVar
 from iogauge.schema import RunRecord
 from iogauge.stats import words
 from iogauge.stats.figures import StepFigures
-from iogauge.suites.judgement import ShownTable
+from iogauge.stats.shown import ShownTable
 from iogauge.suites.pts import DEPTH, KIB, TRACKED, Jobs, Procedure, cell, mean
 from iogauge.suites.suite import Asked
 from iogauge.workload.numbers import size_text

@@ -9,8 +9,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from iogauge.stats import words
+from iogauge.stats.shown import Convergence
 from iogauge.stats.steady import RANGE, ROUNDS, SLOPE, Rounds, last_rounds
-from iogauge.suites.judgement import Convergence
 
 CRITERIA = (f"range ({100 * RANGE:g} %)", f"slope ({100 * SLOPE:g} %)")
 """Heads of a table's columns that have a window's range and slope."""

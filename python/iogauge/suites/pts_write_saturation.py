@@ -23,8 +23,9 @@ from iogauge.schema import Axis, Interval, RunRecord, SuitePlan
 from iogauge.stats import words
 from iogauge.stats.figures import StepFigures, step_figures
 from iogauge.stats.moments import Moment
+from iogauge.stats.shown import Convergence, ShownTable
 from iogauge.store import Review
-from iogauge.suites.judgement import Convergence, Judgement, ShownTable
+from iogauge.suites.judgement import Judgement
 from iogauge.suites.pts import (
     DEPTH,
     PERCENTILES,

@@ -79,7 +79,7 @@ class StackOverhead(Suite):
 
 
 def _said(series: str, steps: list[StepJudgement]) -> Iterator[str]:
-    """Yield what each layer adds to the one before it; of repeats, in the last."""
+    """Yield what each layer adds to the one before it."""
     in_order = {step.plan.at: step for step in steps}
     for before, after in pairwise(in_order.values()):
         assert before.figures.mean is not None

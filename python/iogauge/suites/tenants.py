@@ -151,12 +151,13 @@ class Tenants(Suite):
         """Return the next number of others to try in each series, until it is known how many fit."""
         room = plan.size_bytes or review.manifest.target(plan.targets[0]).size_bytes
         load = Common.of(plan)
-        steps = [step for step in self.judge(review, plan).steps if step.plan.repeat == repeat]
-        rate = _rate(steps[0].record)
+        mine = tuple(step for step in plan.steps if step.repeat == repeat)
+        steps = self.judge(review, plan.model_copy(update={"steps": mine})).steps
+        rate = _rate(steps[0].records[0])
         found = []
         for others in NEIGHBOURS:
-            mine = [step for step in steps if step.plan.series == others.series]
-            if (many := next_number(_fitting(mine))) is not None:
+            these = [step for step in steps if step.plan.series == others.series]
+            if (many := next_number(_fitting(these))) is not None:
                 found.append(_step(load, others, many, rate=rate, room=room))
         return tuple(found)
 
@@ -189,12 +190,11 @@ def _said(others: Neighbour, steps: tuple[StepJudgement, ...]) -> str:
 
 
 def _tail(steps: Iterable[StepJudgement], many: int) -> str:
-    """Return what the percentile is beside so many others, the worst of all repeats."""
-    found = [found for step in steps if step.plan.at == many and (found := step.figures.quantiles[LIMIT_Q])]
-    worst = max(found, key=lambda estimate: estimate.value, default=None)
-    if worst is None:
+    """Return what the percentile is beside so many others."""
+    tail = next((step.figures.quantiles[LIMIT_Q] for step in steps if step.plan.at == many), None)
+    if tail is None:
         return "no time that was measured"
-    return words.duration(worst.value) + ("" if worst.supported else " (of few requests)")
+    return words.duration(tail.value) + ("" if tail.supported else " (of few requests)")
 
 
 def _limit_ns(steps: Iterable[StepJudgement]) -> float:
@@ -206,14 +206,11 @@ def _limit_ns(steps: Iterable[StepJudgement]) -> float:
 
 
 def _fitting(steps: Iterable[StepJudgement]) -> dict[int, bool]:
-    """Return for each number of others whether they fit beside the tenant: with repeats, in each of them."""
+    """Return for each number of others whether they fit beside the tenant."""
     steps = list(steps)
     limit = _limit_ns(steps)
-    fits: dict[int, bool] = {}
-    for step in steps:
-        found = step.figures.quantiles[LIMIT_Q]
-        fits[int(step.plan.at)] = bool(found and found.value < limit) and fits.get(int(step.plan.at), True)
-    return fits
+    tails = {int(step.plan.at): step.figures.quantiles[LIMIT_Q] for step in steps}
+    return {many: bool(tail and tail.value < limit) for many, tail in tails.items()}
 
 
 def _most(fits: Mapping[int, bool]) -> tuple[int, int | None]:

@@ -5,6 +5,12 @@
   const QUIET = { ast: true, actions: false, renderer: "svg", defaultStyle: false };
   document.documentElement.classList.add("scripted");
 
+  // Texts are kept once, and rows have their places.
+  for (const chart of Object.values(page.charts)) {
+    chart.values = chart.values.map((row) =>
+      row.map((value) => (Array.isArray(value) ? chart.words[value[0]] : value)),
+    );
+  }
   const records = ({ columns, values }) =>
     values.map((row) => Object.fromEntries(columns.map((name, place) => [name, row[place]])));
 
@@ -22,6 +28,10 @@
     setTimeout(() => URL.revokeObjectURL(link.href), 10_000);
   }
 
+  // Charts are drawn one after the other, when they come near to view: a page of many is there at once.
+  let waiting = Promise.resolve();
+  const inTurn = (draw) => (waiting = waiting.then(draw).catch((error) => console.error(error)));
+
   for (const figure of document.querySelectorAll("[data-chart]")) {
     const name = figure.dataset.chart;
     const chart = page.charts[name];
@@ -30,12 +40,14 @@
     let shown = null;
     let drawnWidth = 0;
 
-    const chosen = (control) => figure.querySelector(`[data-control=${control}] input:checked`)?.value;
-    const statistic = () => chosen("statistic") ?? Object.keys(chart.scales)[0];
+    const chosen = (control) =>
+      figure.querySelector(`[data-control=${control}] :is(input:checked, select)`)?.value;
+    const choice = () => chosen("choice") ?? Object.keys(chart.choices)[0];
 
     function spec() {
-      const scale = chosen("scale") || chart.scales[statistic()];
-      const copy = structuredClone(chart.specs[`${statistic()} ${scale}`]);
+      const { scale: fitting, patches } = chart.choices[choice()];
+      const scale = chosen("scale") || fitting;
+      const copy = structuredClone({ ...chart.specs[scale], ...patches[scale] });
       copy.datasets = { [page.dataset]: data };
       copy.config = structuredClone(page.config);
       return copy;
@@ -65,10 +77,11 @@
       shown?.finalize();
       shown = result;
       plot.replaceChildren(holder);
+      figure.dataset.drawn = choice();
     }
 
     async function save(format) {
-      const file = Object.keys(chart.scales).length > 1 && format !== "csv" ? `${name}-${statistic()}` : name;
+      const file = Object.keys(chart.choices).length > 1 && format !== "csv" ? `${name}-${choice()}` : name;
       if (format === "csv") return download(`${file}.csv`, new Blob([csv(chart)], { type: "text/csv" }));
       const { view, finalize } = await vegaEmbed(document.createElement("div"), spec(), QUIET);
       if (format === "svg") {
@@ -80,14 +93,32 @@
       finalize();
     }
 
-    figure.addEventListener("change", draw);
+    figure.addEventListener("change", () => inTurn(draw));
     for (const button of figure.querySelectorAll("[data-save]")) {
       button.addEventListener("click", () => save(button.dataset.save));
     }
-    new ResizeObserver(() => {
-      if (Math.abs(plot.clientWidth - drawnWidth) > 4) requestAnimationFrame(draw);
-    }).observe(plot);
+    let near = false;
+    const outdated = () => near && Math.abs(plot.clientWidth - drawnWidth) > 4;
+    const refresh = () => outdated() && inTurn(() => outdated() && draw());
+    new ResizeObserver(refresh).observe(plot);
+    new IntersectionObserver(
+      ([entry]) => {
+        near = entry.isIntersecting;
+        refresh();
+      },
+      { rootMargin: "100% 0px" },
+    ).observe(plot);
   }
+
+  // What a link leads to may be folded away.
+  function unfold() {
+    const found = location.hash && document.getElementById(decodeURIComponent(location.hash.slice(1)));
+    if (!found) return;
+    for (let each = found.closest("details"); each; each = each.parentElement.closest("details")) each.open = true;
+    found.scrollIntoView();
+  }
+  addEventListener("hashchange", unfold);
+  unfold();
 
   for (const button of document.querySelectorAll("[data-copy]")) {
     const code = button.parentElement.querySelector("code");

@@ -13,8 +13,8 @@ from iogauge.cli import main
 from iogauge.report.surroundings import state_text
 from iogauge.run import bookkeeping, execute, purge
 from iogauge.schema import LedgerEntry, TargetFacts
-from iogauge.store import Review, ledger
-from iogauge.target import open_target
+from iogauge.store import Review
+from iogauge.target import ledger, open_target
 from tests import builders
 
 DRIVE = builders.target("/dev/nvme0n1", kind="block", size_bytes=1000, serial="S1", model="Example 1000")

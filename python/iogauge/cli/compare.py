@@ -1,0 +1,72 @@
+"""``iogauge compare``: lay reviews side by side, step by step, and say what differs and how sure that is.
+
+REVIEW is the directory of a saved review, or the word 'published'. The first one named is A; every other is compared
+with it. A review of several targets compares these with its first. 'published' stands for all published figures of
+which a review has a step of the same load.
+
+Ratios are of B to A, with 95 % intervals. With repeats on both sides (iogauge review --repeats) they are tested, with
+a correction for how many they are, and what lies within the margin is said to be alike. A single run has only its own
+interval, which does not say how runs differ.
+
+Steps are compared where both sides have them. Where writes press harder and harder, B's latency is also read between
+two of its steps, and marked.
+"""
+
+from __future__ import annotations
+
+import json
+from enum import StrEnum
+from typing import Annotated
+
+import typer
+
+from iogauge.cli import process, status, streams
+
+
+class Format(StrEnum):
+    """``--format``."""
+
+    TEXT = "text"
+    MARKDOWN = "md"
+
+
+def compare(
+    reviews: Annotated[
+        list[str],
+        typer.Argument(metavar="REVIEW...", help="Saved reviews, or 'published'.", show_default=False),
+    ],
+    suite: Annotated[
+        list[str] | None, typer.Option("--suite", metavar="NAME", help="Only this suite; repeatable.")
+    ] = None,
+    margin: Annotated[
+        str, typer.Option("--margin", metavar="PERCENT", help="Differences up to this are taken as none.")
+    ] = "5%",
+    layout: Annotated[
+        Format, typer.Option("--format", help="Text for a terminal, or Markdown.")
+    ] = Format.TEXT,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")] = False,
+) -> None:
+    """Print a table for each suite and pair, and a sentence for each finding."""
+    from iogauge.report import compare_text
+    from iogauge.report.compare_sides import compare_named
+
+    process.begin()
+    found = compare_named(reviews, suites=suite or (), margin=_fraction(margin))
+    if as_json:
+        streams.show(json.dumps(compare_text.as_json(found), indent=2, allow_nan=False) + "\n")
+    else:
+        show = compare_text.markdown if layout is Format.MARKDOWN else compare_text.text
+        streams.show(show(found))
+
+
+def _fraction(text: str) -> float:
+    """Read a margin: a percentage, its sign may be left out."""
+    try:
+        value = float(text.removesuffix("%")) / 100
+    except ValueError:
+        value = 0.0
+    if not 0 < value < 1:
+        raise status.UsageError(
+            f"--margin {text}: is not a percentage above 0 and below 100", hint="for instance --margin 5%"
+        )
+    return value

@@ -1,0 +1,133 @@
+"""``iogauge list``: the reviews saved in a directory and below it.
+
+Of each: its directory, when it was begun, what was measured, how many of its steps are complete. One that is damaged
+is listed with what is wrong with it. Without DIRECTORY, it is the current one; no more than four directories deep.
+
+--published lists the drives of which published figures are known; 'iogauge compare published REVIEW' lays them beside a
+review.
+"""
+
+from __future__ import annotations
+
+import json
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from iogauge.cli import process, status, streams
+
+if TYPE_CHECKING:
+    from iogauge.store.find import Found
+
+HEAD = ("review", "begun", "age", "targets", "suites", "pace", "repeats", "steps")
+
+
+def list_(
+    directories: Annotated[
+        list[Path] | None,
+        typer.Argument(metavar="[DIRECTORY...]", help="Where to look.", show_default="here"),
+    ] = None,
+    published: Annotated[bool, typer.Option("--published", help="The published drives instead.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
+) -> None:
+    """Print a line for each review."""
+    from iogauge.report.grid import aligned
+    from iogauge.store.find import find_reviews
+
+    process.begin()
+    if published:
+        if directories:
+            raise status.UsageError(
+                "--published lists what comes with iogauge, in no DIRECTORY", hint="leave one of them out"
+            )
+        _published(as_json=as_json)
+        return
+    found = [each for directory in directories or [Path()] for each in find_reviews(directory)]
+    if as_json:
+        streams.show(json.dumps([_json(each) for each in found], indent=2, allow_nan=False) + "\n")
+    elif any(each.review for each in found):
+        rows = [_cells(each) for each in found if each.review]
+        streams.show("".join(f"{line}\n" for line in aligned([HEAD, *rows], left=len(HEAD) - 1)))
+    for each in found:
+        if each.problem and not as_json:
+            streams.say(each.problem.render())
+    if not found:
+        where = ", ".join(map(str, directories or [Path()]))
+        streams.say(f"no review is saved in {where}\nhint: iogauge review TARGET makes one")
+
+
+def _cells(found: Found) -> tuple[str, ...]:
+    assert found.review is not None
+    manifest = found.review.manifest
+    suites = dict.fromkeys(plan.suite for plan in manifest.plans)
+    return (
+        str(found.path),
+        manifest.created_at[:16].replace("T", " "),
+        _age(manifest.created_at),
+        ", ".join(target.model or target.path for target in manifest.targets),
+        ", ".join(suites),
+        manifest.pace,
+        str(manifest.repeats),
+        _steps(found),
+    )
+
+
+def _steps(found: Found) -> str:
+    assert found.review is not None
+    manifest = found.review.manifest
+    # A search that has not run yet stands for steps that nobody knows.
+    more = " and more" if any(plan.search and not plan.steps for plan in manifest.plans) else ""
+    runs = len({(each.label, each.at) for each in found.told})
+    told = f", {runs} told" if runs else ""
+    return f"{len(found.review.completed())} of {len(manifest.steps)}{more}{told}"
+
+
+def _age(created_at: str) -> str:
+    """Return how long ago something was, in its largest unit; what is not a time has no age."""
+    try:
+        seconds = (datetime.now(UTC) - datetime.fromisoformat(created_at)).total_seconds()
+    except (ValueError, TypeError):
+        return "-"
+    for unit_s, name in ((86_400, "d"), (3600, "h"), (60, "min")):
+        if seconds >= unit_s:
+            return f"{seconds // unit_s:.0f} {name}"
+    return f"{max(seconds, 0):.0f} s"
+
+
+def _json(found: Found) -> dict[str, Any]:
+    if found.review is None:
+        assert found.problem is not None
+        return {"review": str(found.path), "problem": str(found.problem), "hint": found.problem.hint}
+    manifest = found.review.manifest
+    return {
+        "review": str(found.path),
+        "id": manifest.id,
+        "created_at": manifest.created_at,
+        "targets": [target.model_dump(mode="json") for target in manifest.targets],
+        "suites": [*dict.fromkeys(plan.suite for plan in manifest.plans)],
+        "pace": manifest.pace,
+        "repeats": manifest.repeats,
+        "state": manifest.state,
+        "steps": len(manifest.steps),
+        "complete": len(found.review.completed()),
+        "all_planned": not any(plan.search and not plan.steps for plan in manifest.plans),
+    }
+
+
+def _published(*, as_json: bool) -> None:
+    from iogauge.report.grid import aligned
+    from iogauge.report.published import published_drives
+
+    drives = published_drives()
+    if as_json:
+        shown = [
+            {"drive": drive, "figures": len(rows), "sources": [*dict.fromkeys(row.source for row in rows)]}
+            for drive, rows in drives.items()
+        ]
+        streams.show(json.dumps(shown, indent=2) + "\n")
+        return
+    cells = [(drive, str(len(rows)), rows[0].source) for drive, rows in drives.items()]
+    lines = aligned([("drive", "figures", "first source"), *cells], left=1)
+    streams.show("".join(f"{line}\n" for line in lines))

@@ -1,0 +1,77 @@
+"""``iogauge query``: ask saved reviews questions in SQL.
+
+SQL is one statement in DuckDB's words. The view 'figures' has a row for each complete step: review, target, suite,
+series, label, position, repeat, direction, iops, rate_Bps, mean_ns, p50_ns to p99.999_ns (in double quotes), and more.
+'steps' has what was planned, 'totals' and 'intervals' what was recorded; DESCRIBE figures lists the columns of one.
+
+Histograms are columns such as lat of totals and intervals: quantile_ns(lat, 0.99) and mean_ns(lat) read one, and
+merged_quantile_ns(list(lat), 0.99) reads several as one, since percentiles are not averaged.
+
+    iogauge query 'select target, position, "p99.9_ns" / 1000 as us from figures' saved
+"""
+
+from __future__ import annotations
+
+import datetime
+import json
+import math
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from iogauge.cli import process, status, streams
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+
+def query(
+    sql: Annotated[str, typer.Argument(metavar="SQL", help="One statement.", show_default=False)],
+    reviews: Annotated[
+        list[Path], typer.Argument(metavar="REVIEW...", help="Saved reviews.", show_default=False)
+    ],
+    as_csv: Annotated[bool, typer.Option("--csv", help="Print CSV instead of a table.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON, an object for each row.")] = False,
+    parquet: Annotated[
+        Path | None, typer.Option("--parquet", metavar="FILE", help="Write a Parquet file instead.")
+    ] = None,
+) -> None:
+    """Print the answer."""
+    from iogauge.report.figures_table import figures_table
+    from iogauge.report.query_functions import FUNCTIONS
+    from iogauge.report.tables_text import aligned_table, csv_text, write_parquet
+    from iogauge.store import query as ask
+
+    process.begin()
+    if as_csv + as_json + (parquet is not None) > 1:
+        raise status.UsageError("--csv, --json and --parquet exclude each other", hint="ask for one of them")
+    answer = ask(reviews, sql, views={"figures": figures_table}, functions=FUNCTIONS)
+    if parquet is not None:
+        write_parquet(answer, parquet)
+        streams.show(f"{parquet}\n")
+    elif as_csv:
+        streams.show(csv_text(answer))
+    elif as_json:
+        streams.show(json.dumps(_plain(answer), indent=2, allow_nan=False) + "\n")
+    else:
+        streams.show(aligned_table(answer))
+
+
+def _plain(answer: pa.Table) -> Any:
+    """Return an answer in JSON's types: bytes as hexadecimal text, times in ISO 8601, null for what is no number."""
+
+    def plain(value: Any) -> Any:
+        if isinstance(value, dict):
+            return {str(name): plain(each) for name, each in value.items()}
+        if isinstance(value, (list, tuple)):
+            return [plain(each) for each in value]
+        if isinstance(value, bytes):
+            return value.hex()
+        if isinstance(value, float):
+            return value if math.isfinite(value) else None
+        if isinstance(value, (datetime.datetime, datetime.date, datetime.time)):
+            return value.isoformat()
+        return value if isinstance(value, (str, int, bool, type(None))) else str(value)
+
+    return [plain(row) for row in answer.to_pylist()]

@@ -1,0 +1,92 @@
+"""``iogauge show``: what a saved review found, without measuring anything.
+
+It is what 'iogauge review' printed at its end, judged again by this version. With --step it is one step in full, as
+'iogauge run' shows a run. An incomplete review is shown as far as it got.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from iogauge.cli import process, status, streams
+from iogauge.cli.judge_by import JudgeBy, absolute
+from iogauge.errors import IogaugeError
+
+if TYPE_CHECKING:
+    from iogauge.schema import SuitePlan
+    from iogauge.store import Review
+
+
+def show(
+    review: Annotated[Path, typer.Argument(metavar="REVIEW", help="A saved review.", show_default=False)],
+    suite: Annotated[
+        list[str] | None, typer.Option("--suite", metavar="NAME", help="Only this suite; repeatable.")
+    ] = None,
+    step: Annotated[
+        str | None,
+        typer.Option("--step", metavar="ID", help="One step in full, by the id that --json shows."),
+    ] = None,
+    judge_by: JudgeBy = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
+) -> None:
+    """Print what was found."""
+    from iogauge.store import Review
+
+    process.begin()
+    saved = Review.open(review)
+    if step is None:
+        _review(saved, _plans(saved, suite or ()), trusted=absolute(judge_by), as_json=as_json)
+    elif suite:
+        raise status.UsageError("--step names a step of whatever suite", hint="leave --suite out")
+    else:
+        _step(saved, step, as_json=as_json)
+
+
+def _review(saved: Review, plans: Sequence[SuitePlan], *, trusted: Collection[str], as_json: bool) -> None:
+    from iogauge.cli import review_shown
+    from iogauge.report.surroundings import warnings
+    from iogauge.report.told import told_lines
+    from iogauge.store.told import read_told
+
+    told = read_told(saved.path)
+    judged = review_shown.judged(
+        saved, plans, warn=lambda text: streams.say(f"warning: {text}"), trusted=trusted
+    )
+    if as_json:
+        shown = review_shown.as_json(judged, saved.manifest, path=str(saved.path), violations=())
+        if told:
+            shown["told"] = [each.model_dump(mode="json") for each in told]
+        streams.show(json.dumps(shown, indent=2, allow_nan=False) + "\n")
+    else:
+        text = review_shown.tables(judged, saved.manifest)
+        streams.show(text + "".join(f"{line}\n" for line in told_lines(told)))
+    streams.say(warnings(review_shown.warnings(judged, saved.manifest)), end="")
+
+
+def _plans(saved: Review, suites: Sequence[str]) -> list[SuitePlan]:
+    there = dict.fromkeys(plan.suite for plan in saved.manifest.plans)
+    if unknown := [name for name in suites if name not in there]:
+        raise IogaugeError(f"{saved.path} has no suite {unknown[0]!r}", hint=f"it has: {', '.join(there)}")
+    return [plan for plan in saved.manifest.plans if not suites or plan.suite in suites]
+
+
+def _step(saved: Review, step_id: str, *, as_json: bool) -> None:
+    from iogauge.report import jsonplus, surroundings, table
+    from iogauge.report.interval_stats import IntervalStats
+
+    planned = [*saved.manifest.steps, *(plan.search for plan in saved.manifest.plans if plan.search)]
+    known = [step.id for step in planned]
+    if step_id not in known:
+        first = ", ".join(known[:5]) + (", ..." if len(known) > 5 else "")
+        raise IogaugeError(
+            f"{saved.path} has no step {step_id!r}", hint=f"its steps: {first}; see show --json"
+        )
+    record = saved.record(step_id)
+    stats = IntervalStats.over(saved.intervals(step_id), interval_ns=record.plan.interval_ns)
+    streams.show(jsonplus.render(record, stats, plus=True) + "\n" if as_json else table.render(record, stats))
+    streams.say(surroundings.warnings(record.warnings), end="")

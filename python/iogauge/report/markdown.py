@@ -1,0 +1,158 @@
+"""The report as Markdown, for a pull request or an issue: what was found, a table a suite, and the circumstances.
+
+The same sections, sentences and figures as the page (``sections.py``), without charts. Names of drives and jobs are
+text: what Markdown or HTML would make of them is escaped.
+Source: GitHub Flavored Markdown Spec, tables and backslash escapes.
+"""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Iterator, Sequence
+
+from iogauge.report import html_facts
+from iogauge.report.charts_data import STATISTICS
+from iogauge.report.html_reviews import Drive, warnings
+from iogauge.report.html_steps import StepRow, step_rows, varied_rows
+from iogauge.report.html_text import Cell
+from iogauge.report.sections import Part, Report, Section
+from iogauge.stats.words import capitalised
+
+_MARKED = re.compile(r"([\\`*_{}\[\]<>#|~$@])")
+_TOLD = {"Drive", "Behind", "Model", "Firmware", "Kind", "Size", "Processor", "Kernel", "Ceiling, one worker"}
+"""Of the circumstances, those that a reader of a pull request wants to know."""
+
+
+def markdown(report: Report) -> str:
+    """Return a report as Markdown, ending with a newline."""
+    return "\n".join(_lines(report)).rstrip() + "\n"
+
+
+def escaped(text: str) -> str:
+    """Return ``text`` as Markdown that reads as it does, in one line.
+
+    >>> escaped("<img> *a* | b")
+    '\\\\<img\\\\> \\\\*a\\\\* \\\\| b'
+    """
+    return _MARKED.sub(r"\\\1", " ".join(text.split()))
+
+
+def _lines(report: Report) -> Iterator[str]:
+    yield f"## {escaped(', '.join(report.tested))}"
+    yield ""
+    for section in report.sections:
+        yield from _findings(section)
+    for section in report.sections:
+        yield from _section(section)
+    if any(row.cells and any(cell.unsupported for cell in row.cells) for row in _rows(report)):
+        yield "○ Fewer than ten samples lie beyond this quantile: its sample does not support it."
+        yield ""
+    yield "In brackets, 95 % intervals: of repeats where there are several, or else of the requests of one run."
+    yield ""
+    for label, drives in report.tested.items():
+        yield from _circumstances(label, drives)
+    yield "**Measured again by**"
+    yield ""
+    for drive in report.reviews:
+        yield f"    {shlex.join(drive.manifest.command)}"
+    yield ""
+
+
+def _rows(report: Report) -> Iterator[StepRow]:
+    for drive in report.drives:
+        yield from step_rows(drive)
+
+
+def _findings(section: Section) -> Iterator[str]:
+    yield f"**{escaped(section.plan.title)}**"
+    yield ""
+    for part in section.parts:
+        for sentence in part.verdict.sentences:
+            yield f"- {f'{escaped(part.drive.label)}: ' if len(section.parts) > 1 else ''}{escaped(sentence.text)}"
+        if part.drive.missing:
+            names = ", ".join(part.drive.called(step.plan) for step in part.drive.missing)
+            yield f"- Incomplete, missing: {escaped(names)}"
+    yield from (f"- {escaped(sentence)}" for sentence in section.comparison)
+    yield ""
+
+
+def _section(section: Section) -> Iterator[str]:
+    plan = section.plan
+    yield f"### {escaped(plan.title)}"
+    yield ""
+    several = len(section.parts) > 1
+    head = [
+        *(["Drive"] if several else []),
+        f"Asked, {plan.axis.unit}",
+        "Achieved, MB/s" if plan.pressure else "MB/s",
+        f"{capitalised(plan.judged)}s a second",
+        *(statistic.label for statistic in STATISTICS),
+    ]
+    rows = [
+        [*([part.drive.label] if several else []), *_cells(row)]
+        for part in section.parts
+        for row in step_rows(part.drive)
+    ]
+    yield from _table(head, rows, left=2 if several else 1)
+    for part in section.parts:
+        yield from _own(part, several=several)
+
+
+def _cells(row: StepRow) -> list[str]:
+    asked = f"{row.series}: {row.asked}" if row.series else row.asked
+    if not row.complete:
+        return [asked, "not complete", "", *("" for _ in STATISTICS)]
+    return [asked, row.achieved, row.read_iops, *map(_cell, row.cells)]
+
+
+def _cell(cell: Cell) -> str:
+    shown = f"{cell.text} ({cell.interval})" if cell.interval else cell.text
+    return f"○ {shown}" if cell.unsupported else shown
+
+
+def _own(part: Part, *, several: bool) -> Iterator[str]:
+    """Yield what a section has of one drive: what its suite concludes, and how far repeats differ."""
+    label = f": {part.drive.label}" if several else ""
+    for table in part.tables:
+        yield f"**{escaped(capitalised(table.title) + label)}**"
+        yield ""
+        yield from _table(table.head, table.rows, left=1)
+    rows = list(varied_rows(part.drive))
+    if rows:
+        yield f"**{escaped(f'Run-to-run variation{label}')}**"
+        yield ""
+        things = f"{capitalised(part.drive.plan.judged)}s a second"
+        head = ["Asked", "Runs", things, *(statistic.label for statistic in STATISTICS)]
+        named = [f"{row.series}: {row.asked}" if row.series else row.asked for row in rows]
+        cells = [[name, row.runs, *row.coefficients] for name, row in zip(named, rows, strict=True)]
+        yield from _table(head, cells, left=1)
+
+
+def _table(head: Sequence[str], rows: Sequence[Sequence[str]], *, left: int) -> Iterator[str]:
+    """Yield a table; the first ``left`` columns are words, the others numbers."""
+    rules = [":--" if place < left else "--:" for place in range(len(head))]
+    for cells in (
+        [escaped(each) for each in head],
+        rules,
+        *([escaped(each) for each in row] for row in rows),
+    ):
+        yield f"| {' | '.join(cells)} |"
+    yield ""
+
+
+def _circumstances(label: str, drives: Sequence[Drive]) -> Iterator[str]:
+    told = [
+        f"{term.lower()} {value}"
+        for _, facts in html_facts.environment(drives[0])
+        for term, value in facts
+        if term in _TOLD
+    ]
+    yield f"**{escaped(label)}**: {escaped('; '.join(told))}."
+    yield ""
+    for warned in warnings(drives):
+        (message, steps), *others = warned.messages
+        where = f" ({steps})" if steps else ""
+        more = f", and {len(others)} more like it" if others else ""
+        yield f"- {escaped(f'{message}{where}{more}. {capitalised(warned.remedy)}')}"
+    yield ""

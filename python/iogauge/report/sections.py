@@ -1,0 +1,171 @@
+"""What a report of saved reviews consists of: a section for each suite, with its charts, tables and sentences.
+
+The page (``html.py``), the pictures (``export.py``) and the Markdown (``markdown.py``) are written from it.
+Reads the store alone; what a suite concludes comes from its caller (``stats.shown``), since reports know no suite.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+from iogauge.report.beside import Beside, beside
+from iogauge.report.charts import Chart
+from iogauge.report.charts_conclusions import conclusion_charts
+from iogauge.report.charts_heat import heat_chart
+from iogauge.report.charts_percentiles import percentile_chart
+from iogauge.report.charts_pressure import pressure_chart
+from iogauge.report.charts_sweep import sweep_charts
+from iogauge.report.charts_time import time_chart
+from iogauge.report.html_reviews import Drive, load
+from iogauge.report.html_verdict import Verdict, comparison, verdict
+from iogauge.schema import SuitePlan
+from iogauge.stats.shown import Shown, ShownTable
+from iogauge.store import Review
+
+Conclude = Callable[[Review, SuitePlan], Shown]
+"""Says what a plan's suite has to show of a review."""
+
+
+def nothing(_review: Review, _plan: SuitePlan) -> Shown:
+    """Conclude nothing: what is shown then are the steps alone."""
+    return Shown()
+
+
+@dataclass(frozen=True)
+class Part:
+    """What a section has of one drive. Charts are made when they are asked for: text has none."""
+
+    drive: Drive
+    shown: Shown
+    number: int
+    """Of the drive in its section, from 1."""
+
+    @cached_property
+    def verdict(self) -> Verdict:
+        """What a reader should take away."""
+        return verdict(self.drive, self.shown.findings)
+
+    @property
+    def tables(self) -> tuple[ShownTable, ...]:
+        """What the suite shows as tables, matrices too."""
+        return (*self.shown.tables, *(matrix.table for matrix in self.shown.matrices))
+
+    @cached_property
+    def concluded(self) -> tuple[Chart, ...]:
+        """What the suite concludes from several steps together."""
+        return conclusion_charts(self.drive, self.shown, name=self.drive.slug)
+
+    @cached_property
+    def over_time(self) -> tuple[Chart, ...]:
+        """The run of the drive through its steps."""
+        suite = self.drive.plan.suite
+        heat = heat_chart(self.drive, name=f"{suite}-heat-{self.number}")
+        time = time_chart(self.drive, name=f"{suite}-over-time-{self.number}")
+        return (time, heat) if heat else (time,)
+
+
+@dataclass(frozen=True)
+class Section:
+    """One suite, on all that it tested."""
+
+    parts: tuple[Part, ...]
+
+    @property
+    def drives(self) -> tuple[Drive, ...]:
+        """All that it tested."""
+        return tuple(part.drive for part in self.parts)
+
+    @property
+    def plan(self) -> SuitePlan:
+        """The suite's plan for the first drive."""
+        return self.parts[0].drive.plan
+
+    @cached_property
+    def comparison(self) -> tuple[str, ...]:
+        """How the drives compare; nothing for one."""
+        return comparison(self.drives)
+
+    @cached_property
+    def beside(self) -> tuple[Beside, ...]:
+        """Published figures of the same loads."""
+        return beside(self.drives)
+
+    @cached_property
+    def along(self) -> tuple[Chart, ...]:
+        """What the suite's axis does to the drives: one chart, or one for each series of its steps."""
+        pressed = all(drive.along_pressure for drive in self.drives)
+        return (pressure_chart(self.drives),) if pressed else sweep_charts(self.drives)
+
+    @cached_property
+    def percentiles(self) -> tuple[Chart, ...]:
+        """One, or none where nothing completed."""
+        curves = percentile_chart(self.drives, name=f"{self.plan.suite}-percentiles")
+        return (curves,) if curves else ()
+
+    @property
+    def shared(self) -> tuple[Chart, ...]:
+        """The charts in which all drives are."""
+        return (*self.along, *self.percentiles)
+
+    @property
+    def charts(self) -> tuple[Chart, ...]:
+        """All charts, in the order in which they are read."""
+        own = (chart for part in self.parts for chart in (*part.concluded, *part.over_time))
+        return (*self.shared, *own)
+
+
+@dataclass(frozen=True)
+class Report:
+    """Reviews, read from the store once: to be written as a page, as text, as pictures, or all."""
+
+    sections: tuple[Section, ...]
+
+    @classmethod
+    def of(cls, directories: Sequence[Path], *, conclude: Conclude = nothing) -> Report:
+        """Read the reviews in ``directories``.
+
+        Raises IogaugeError where one is not a review, is damaged or newer, or where a suite's axes differ.
+        """
+        drives = load(directories)
+        suites = dict.fromkeys(drive.plan.suite for drive in drives)
+        return cls(
+            tuple(
+                _section(tuple(drive for drive in drives if drive.plan.suite == suite), conclude)
+                for suite in suites
+            )
+        )
+
+    @property
+    def drives(self) -> tuple[Drive, ...]:
+        """All that was tested, suite by suite."""
+        return tuple(drive for section in self.sections for drive in section.drives)
+
+    @property
+    def tested(self) -> dict[str, list[Drive]]:
+        """Each thing that was tested, by its label, and what suites made of it."""
+        found: dict[str, list[Drive]] = {}
+        for drive in self.drives:
+            found.setdefault(drive.label, []).append(drive)
+        return found
+
+    @property
+    def reviews(self) -> list[Drive]:
+        """One drive of each review, to ask for what is the review's."""
+        return list({drive.path: drive for drive in reversed(self.drives)}.values())[::-1]
+
+    @property
+    def charts(self) -> tuple[Chart, ...]:
+        """All charts, section by section."""
+        return tuple(chart for section in self.sections for chart in section.charts)
+
+
+def _section(drives: tuple[Drive, ...], conclude: Conclude) -> Section:
+    return Section(
+        tuple(
+            Part(drive, conclude(Review.open(drive.path), drive.plan), number)
+            for number, drive in enumerate(drives, 1)
+        )
+    )

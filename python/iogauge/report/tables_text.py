@@ -1,0 +1,82 @@
+"""Tables of Arrow's as text for a terminal, as CSV and as Parquet files. Knows nothing of what they say."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from iogauge.report.grid import aligned
+from iogauge.stats import words
+from iogauge.store.durable import explained
+
+LONGEST = 60
+"""Characters of a cell in a terminal; the rest is cut, and marked."""
+
+
+def aligned_table(table: pa.Table) -> str:
+    """Return a table in columns, its names above, ending with a newline. Text that would break a line is escaped.
+
+    >>> print(aligned_table(pa.table({"at": [1.0, None], "iops": [123456.7, 2.0]})), end="")
+    at     iops
+    1   123,457
+    -         2
+    """
+    rows = [[_cell(value) for value in row.values()] for row in table.to_pylist()]
+    return "".join(f"{line}\n" for line in aligned([[_cut(name) for name in table.column_names], *rows]))
+
+
+def csv_text(table: pa.Table) -> str:
+    """Return a table as CSV with a header line; nothing for what is unknown.
+
+    >>> csv_text(pa.table({"at": [1.5, None], "drive": ["a, b", "c"]}))
+    'at,drive\\n1.5,"a, b"\\n,c\\n'
+    """
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(table.column_names)
+    for row in table.to_pylist():
+        writer.writerow(
+            [_text(value) if isinstance(value, (bytes, bool)) else value for value in row.values()]
+        )
+    return text.getvalue()
+
+
+def write_csv(table: pa.Table, path: Path) -> None:
+    """Write a table as CSV. Raises IogaugeError where that cannot be."""
+    _write(path, lambda: path.write_text(csv_text(table), encoding="utf-8"))
+
+
+def write_parquet(table: pa.Table, path: Path) -> None:
+    """Write a table as Parquet. Raises IogaugeError where that cannot be."""
+    _write(path, lambda: pq.write_table(table, path))
+
+
+def _write(path: Path, write: Callable[[], Any]) -> None:
+    with explained("write", path):
+        write()
+
+
+def _text(value: Any) -> str:
+    """Bytes in hexadecimal digits, truth as JSON has it."""
+    if isinstance(value, bool):
+        return str(value).lower()
+    return value.hex() if isinstance(value, bytes) else str(value)
+
+
+def _cell(value: Any) -> str:
+    if value is None:
+        return "-"
+    if isinstance(value, float):
+        return f"{value:.0f}" if abs(value) < 1000 and value.is_integer() else words.figure(value)
+    return _cut(_text(value))
+
+
+def _cut(text: str) -> str:
+    text = "".join(each if each.isprintable() else each.encode("unicode_escape").decode() for each in text)
+    return text if len(text) <= LONGEST else text[: LONGEST - 3] + "..."

@@ -1,0 +1,100 @@
+"""What an imported review has beside its steps: figures without samples, as rows to compare and as text.
+
+They have no intervals, since nothing is known that one could be made of; a quantile beyond what its number of I/Os
+supports is marked like ours.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from iogauge.report.figure_row import IOPS, MEAN, RATE, FigureRow, Place, quantile_metric
+from iogauge.report.grid import aligned
+from iogauge.stats import words
+from iogauge.store.told import Told
+
+SHOWN = (0.5, 0.99, 0.999)
+
+
+def told_rows(told: Sequence[Told], *, drive: str, review: str) -> tuple[FigureRow, ...]:
+    """Return told figures as rows of one side, under the places that an imported run with samples would have."""
+    return tuple(row for each in told for row in _rows(each, _series(each, told), drive, review))
+
+
+def told_record(each: Told) -> dict[str, Any]:
+    """Return told figures under the names of ``figures_table``; a quantile that was not told is not there."""
+    quantiles = {quantile_metric(q): value for q, value in each.quantiles_ns.items()}
+    return {
+        "target": each.target,
+        "suite": "imported",
+        "series": each.job,
+        "label": each.label,
+        "axis": "run",
+        "unit": "",
+        "direction": each.direction.value,
+        "position": each.at,
+        "repeat": 0,
+        "duration_s": each.duration_s,
+        "ios": each.ios,
+        "iops": each.iops,
+        "rate_Bps": each.rate_Bps,
+        "mean_ns": each.mean_ns,
+        "supported": max((q for q in each.quantiles_ns if each.supports(q)), default=None),
+        **quantiles,
+    }
+
+
+def told_lines(told: Sequence[Told]) -> Iterator[str]:
+    """Yield the figures as a table; nothing, where there are none."""
+    if not told:
+        return
+    title = "Told without samples: figures as their tool printed them"
+    yield title
+    yield "-" * len(title)
+    head = ["run", "job", "direction", "IOPS", "MB/s", "mean", *(f"p{100 * q:g}" for q in SHOWN)]
+    yield from aligned([head, *(_cells(each) for each in told)], left=3)
+
+
+def _cells(each: Told) -> list[str]:
+    return [
+        each.label,
+        each.job,
+        each.direction.value,
+        f"{each.iops:,.0f}",
+        words.figure(each.rate_Bps / 1e6),
+        "-" if each.mean_ns is None else words.duration(each.mean_ns),
+        *(_marked(each, q) for q in SHOWN),
+    ]
+
+
+def _marked(each: Told, q: float) -> str:
+    value = each.quantiles_ns.get(q)
+    if value is None:
+        return "-"
+    return ("" if each.supports(q) else "~ ") + words.duration(value)
+
+
+def _series(each: Told, told: Sequence[Told]) -> str:
+    ways = {other.direction for other in told if (other.label, other.job) == (each.label, each.job)}
+    return each.job if len(ways) == 1 else f"{each.job}, {each.direction.value}"
+
+
+def _rows(each: Told, series: str, drive: str, review: str) -> Iterator[FigureRow]:
+    place = Place(suite="imported", series=series, label=each.label, at=each.at, axis="run")
+    figures = {IOPS: each.iops, RATE: each.rate_Bps, MEAN: each.mean_ns}
+    figures |= {quantile_metric(q): value for q, value in each.quantiles_ns.items()}
+    supported = {quantile_metric(q): each.supports(q) for q in each.quantiles_ns}
+    for metric, value in figures.items():
+        if value is not None:
+            yield FigureRow(
+                drive=drive,
+                place=place,
+                repeat=0,
+                judged="I/O",
+                metric=metric,
+                value=value,
+                supported=supported.get(metric, True),
+                count=each.ios,
+                source=review,
+            )

@@ -1,0 +1,77 @@
+"""Figures that another tool told without the samples behind them: ``figures.json`` in a review that was imported.
+
+A percentile without its counts is a number that was printed. It can be shown and laid beside others; it cannot be
+merged, resampled or judged, and no sample is made up for it. So it is kept as what it is, beside the steps that have
+histograms. A review of our own has no such file.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pydantic
+
+from iogauge.schema import SCHEMA_VERSION, Direction, Kind, Model
+from iogauge.store import durable
+from iogauge.store.durable import explained
+from iogauge.store.seal import damaged
+from iogauge.store.tables import check_version
+
+FIGURES = "figures.json"
+
+
+class Told(Model):
+    """One direction of one row of one run, as its tool printed it."""
+
+    label: str
+    """Of the run: its file, or what the file calls it."""
+    at: float
+    """Its place among those imported together, from 1."""
+    job: str
+    direction: Direction
+    target: str
+    tool: str
+    source: str
+    """The file that it was read from."""
+    duration_s: float
+    ios: int
+    iops: float
+    rate_Bps: float
+    kind: Kind | None
+    """Which latency it is; None: none was told."""
+    mean_ns: float | None = None
+    quantiles_ns: dict[float, float] = pydantic.Field(default_factory=dict)
+    """By fraction, in (0, 1)."""
+
+    def supports(self, q: float) -> bool:
+        """Whether ten samples or more lie beyond a quantile."""
+        return self.ios * (1 - q) >= 10 - 1e-6
+
+
+class _File(Model):
+    schema_version: int
+    figures: tuple[Told, ...]
+
+
+def save_told(directory: Path, figures: tuple[Told, ...]) -> None:
+    """Save figures in a review's directory. Raises IogaugeError where that cannot be."""
+    text = _File(schema_version=SCHEMA_VERSION, figures=figures).model_dump_json(indent=2)
+    durable.replace_file(directory / FIGURES, text.encode() + b"\n")
+
+
+def read_told(directory: Path) -> tuple[Told, ...]:
+    """Return the figures of a review's directory; none, where it has no such file.
+
+    Raises IogaugeError where the file is damaged, or a newer iogauge wrote it.
+    """
+    path = directory / FIGURES
+    if not path.is_file():
+        return ()
+    with explained("read", path):
+        text = path.read_bytes()
+    try:
+        found = _File.model_validate_json(text)
+    except pydantic.ValidationError as error:
+        raise damaged(path, error.errors(include_url=False)[0]["msg"]) from error
+    check_version(path, found.schema_version)
+    return found.figures

@@ -1,0 +1,125 @@
+"""``iogauge compare`` on saved reviews: tables, Markdown and JSON say the same; what has nothing in common is told."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from iogauge.cli import main
+from tests import reviews
+
+
+@pytest.fixture(scope="module")
+def saved(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Two made-up drives, one pressed harder; and a review of a model by a suite of which much was published."""
+    place = tmp_path_factory.mktemp("reviews")
+    reviews.save(place / "flash", pressures_MBps=(0, 100, 300, 500))
+    fast = reviews.Drive(model="Fast", base_us=10, slope=0.05, limit_MBps=2000)
+    reviews.save(place / "fast", fast, pressures_MBps=(0, 200, 300, 900), seed=2)
+    asked = ["review", "model:p4800x", "model:p3700", "--suite=mixed", "--runtime=10ms", "--seed=1"]
+    assert main([*asked, f"--output={place}/models"]) == 0
+    return place
+
+
+def shown(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
+    capsys.readouterr()
+    assert main(["compare", *arguments]) == 0
+    return capsys.readouterr().out
+
+
+def test_a_table_and_sentences(saved: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    out = shown(capsys, f"{saved}/fast", f"{saved}/flash")
+    assert out.splitlines()[0].endswith("A is Fast, B is Flash 9000")
+    assert "200 MB/s (between steps)" in out
+    assert "reads of Fast stay " in out
+    assert "(of one run each)" in out
+    assert "note: of one run each" in out
+
+
+def test_json_and_markdown_say_the_same(saved: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    both = f"{saved}/fast", f"{saved}/flash"
+    (found,) = json.loads(shown(capsys, *both, "--json"))
+    text, markdown = shown(capsys, *both), shown(capsys, *both, "--format=md")
+    for sentence in found["findings"]:
+        assert f"\n{sentence}\n" in text
+        assert f"\n- {sentence}.\n" in markdown
+    assert markdown.startswith("## ")
+    rows = [line for line in markdown.splitlines() if line.startswith("|")]
+    assert len({line.count("|") for line in rows}) == 1
+    assert len(rows) == 2 + len(found["figures"])
+    places = {figure["at"]: figure["between_steps"] for figure in found["figures"]}
+    assert places == {0: False, 200: True, 300: False}
+    assert all(figure["ratio"]["value"] > 1 for figure in found["figures"] if figure["metric"] == "mean_ns")
+
+
+def test_the_targets_of_one_review(saved: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (found,) = json.loads(shown(capsys, f"{saved}/models", "--json"))
+    assert "P4800X" in found["a"]["name"]
+    assert "P3700" in found["b"]["name"]
+    assert found["a"]["review"] == found["b"]["review"]
+    assert {figure["at"] for figure in found["figures"]} == set(range(0, 101, 10))
+
+
+def test_published_drives_beside_a_review(saved: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    found = json.loads(shown(capsys, "published", f"{saved}/models", "--json"))
+    assert {pair["a"]["review"] for pair in found} == {"published"}
+    pair = next(
+        each
+        for each in found
+        if each["a"]["name"] == "Intel Optane SSD DC P4800X 375GB (anandtech-linux)"
+        and "P4800X" in each["b"]["name"]
+    )
+    (rate,) = [each for each in pair["figures"] if (each["at"], each["metric"]) == (100, "iops")]
+    assert rate["a"] == 584_800
+    assert 0.9 < rate["ratio"]["value"] < 1.1
+    assert rate["ratio"]["low"] is None
+    other = json.loads(shown(capsys, f"{saved}/models", "published", "--json"))
+    assert {each["b"]["review"] for each in other} >= {"published"}
+
+
+@pytest.mark.parametrize(
+    ("names", "message"),
+    [
+        (("published",), "none is named"),
+        (("fast",), "no two sides"),
+        (("fast", "models"), "no two sides"),
+        (("fast", "published"), "no two sides"),
+        (("fast", "flash", "--suite=mixed"), "none of these reviews has the suite 'mixed'"),
+        (("fast", "nothing"), "no manifest.json"),
+        (("fast", "flash", "--margin=0"), "--margin 0"),
+        (("fast", "flash", "--margin=much"), "--margin much"),
+    ],
+)
+def test_what_cannot_be_compared(
+    names: tuple[str, ...],
+    message: str,
+    saved: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.chdir(saved)
+    assert main(["compare", *names]) in (1, 2)
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert message in err.splitlines()[0]
+    assert err.splitlines()[1].startswith("hint: ")
+
+
+def test_a_damaged_step_is_an_error(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for name in ("a", "b"):
+        reviews.save(tmp_path / name, pressures_MBps=(0, 100))
+    (tmp_path / "b" / "steps" / "at-0100" / "record.json").write_text("{}")
+    assert main(["compare", f"{tmp_path}/a", f"{tmp_path}/b"]) == 1
+    assert "record.json" in capsys.readouterr().err
+
+
+def test_an_incomplete_review_is_compared_as_far_as_it_got(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    reviews.save(tmp_path / "a", pressures_MBps=(0, 100))
+    reviews.save(tmp_path / "b", pressures_MBps=(0, 100), missing=(100,))
+    (found,) = json.loads(shown(capsys, f"{tmp_path}/a", f"{tmp_path}/b", "--json"))
+    assert {figure["at"] for figure in found["figures"]} == {0}
+    assert found["left_out"] == 1

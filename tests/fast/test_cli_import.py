@@ -1,0 +1,96 @@
+"""``iogauge import``: what fio and DiskSpd measured is read like a review of ours, and nothing is made up."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from iogauge.cli import main
+from iogauge.store import Review
+from iogauge.store.told import FIGURES, read_told
+
+SAMPLES = Path(__file__).parent / "imports"
+
+
+@pytest.fixture
+def saved(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Path:
+    """Two runs with counts, and two with percentiles alone."""
+    place = tmp_path / "saved"
+    names = ("fio-plus.json", "fio-sync.json", "fio.json", "diskspd.xml")
+    assert main(["import", *(str(SAMPLES / name) for name in names), f"--output={place}"]) == 0
+    out, err = capsys.readouterr()
+    assert out == f"{place}\n"
+    assert "its figures are kept as they are" in err
+    return place
+
+
+def test_runs_with_counts_are_steps_and_the_others_are_told(saved: Path) -> None:
+    review = Review.open(saved)
+    assert [plan.reader for plan in review.manifest.plans] == ["reader", "writer", "sync"]
+    assert len(review.completed()) == len(review.manifest.steps) == 3
+    told = read_told(saved)
+    assert [(each.label, each.direction.value) for each in told] == [
+        ("fio", "read"),
+        ("fio", "write"),
+        ("diskspd", "read"),
+        ("diskspd", "write"),
+    ]
+    assert told[2].iops == 13_900
+    assert told[2].quantiles_ns[0.99] == 700_000
+
+
+def test_it_is_listed_shown_asked_and_reported(saved: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["list", str(saved)]) == 0
+    assert "3 of 3, 2 told" in capsys.readouterr().out
+    assert main(["show", str(saved)]) == 0
+    out, err = capsys.readouterr()
+    assert "Imported: reader" in out
+    assert "Told without samples" in out
+    assert "warning" not in err
+    assert main(["show", str(saved), "--json"]) == 0
+    assert len(json.loads(capsys.readouterr().out)["told"]) == 4
+    assert main(["query", "select label, iops, mean_ns from figures", str(saved), "--json"]) == 0
+    rows = json.loads(capsys.readouterr().out)
+    assert [row["label"] for row in rows] == [
+        "fio-plus",
+        "fio-plus",
+        "fio-sync",
+        "fio",
+        "fio",
+        "diskspd",
+        "diskspd",
+    ]
+    assert all(row["mean_ns"] > 0 for row in rows)
+    assert main(["report", str(saved)]) == 0
+
+
+def test_it_is_compared_with_another(saved: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    same = tmp_path / "again"
+    assert main(["import", str(SAMPLES / "fio-plus.json"), f"--output={same}"]) == 0
+    capsys.readouterr()
+    assert main(["compare", str(saved), str(same), "--json"]) == 0
+    (found,) = json.loads(capsys.readouterr().out)
+    assert {figure["series"] for figure in found["figures"]} == {"reader", "writer"}
+    assert all(figure["ratio"]["value"] == pytest.approx(1) for figure in found["figures"])
+
+
+def test_a_damaged_file_of_figures_is_told(saved: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (saved / FIGURES).write_text('{"schema_version": 1}')
+    for command in ("show", "list"):
+        main([command, str(saved)])
+        assert f"{saved / FIGURES}: damaged" in capsys.readouterr().err
+
+
+def test_what_is_no_result_is_refused_and_nothing_saved(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "text").write_text("nothing of theirs")
+    assert main(["import", str(tmp_path / "text"), f"--output={tmp_path}/saved"]) == 1
+    assert "no result of fio or DiskSpd" in capsys.readouterr().err
+    assert not (tmp_path / "saved").exists()
+    (tmp_path / "full").mkdir()
+    (tmp_path / "full" / "file").touch()
+    assert main(["import", str(SAMPLES / "fio.json"), f"--output={tmp_path}/full"]) == 1
+    assert "there is something in this directory already" in capsys.readouterr().err

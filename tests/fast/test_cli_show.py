@@ -1,0 +1,79 @@
+"""``iogauge show``: a saved review as its making printed it, and one step as a run."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from iogauge.cli import main
+from tests import reviews
+
+
+@pytest.fixture(scope="module")
+def saved(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A review of a model by two suites, as its making printed it."""
+    place = tmp_path_factory.mktemp("reviews") / "model"
+    asked = ["--suite=mixed", "--suite=write-pressure", "--runtime=10ms", "--seed=1"]
+    assert main(["review", "model:p4800x", *asked, f"--output={place}"]) == 0
+    return place
+
+
+def test_it_is_what_resuming_a_whole_review_prints(saved: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    before = sorted(saved.rglob("*"))
+    capsys.readouterr()
+    assert main(["review", "--resume", str(saved)]) == 0
+    resumed = capsys.readouterr()
+    assert main(["show", str(saved)]) == 0
+    out, err = capsys.readouterr()
+    assert resumed.out == f"{out}next: iogauge report {saved}\n"
+    assert err == resumed.err
+    assert sorted(saved.rglob("*")) == before
+
+
+def test_one_suite(saved: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    capsys.readouterr()
+    assert main(["show", str(saved), "--suite=mixed", "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert [plan["suite"] for plan in found["plans"]] == ["mixed"]
+
+
+def test_one_step_is_shown_as_a_run(saved: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    capsys.readouterr()
+    assert main(["show", str(saved), "--step=mixed.reads-70"]) == 0
+    out = capsys.readouterr().out
+    assert out.startswith("mix: randrw, 4 KiB")
+    assert "lat          clat" in out
+    assert main(["show", str(saved), "--step=write-pressure.search", "--json"]) == 0
+    jobs = json.loads(capsys.readouterr().out)["jobs"]
+    assert {job["jobname"] for job in jobs} == {"pressure", "reader"}
+
+
+def test_an_unfinished_review_is_shown_as_far_as_it_got(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    reviews.save(tmp_path / "part", pressures_MBps=(0, 100, 200), missing=(200,))
+    assert main(["show", str(tmp_path / "part")]) == 0
+    assert "missing: at-0200" in capsys.readouterr().out
+    assert main(["show", str(tmp_path / "part"), "--step=at-0200"]) == 1
+    assert "step at-0200 is not complete" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("--suite=queue-depth",), "has no suite 'queue-depth'"),
+        (("--step=reads-70",), "has no step 'reads-70'"),
+        (("--step=../x",), "has no step '../x'"),
+        (("--step=mixed.reads-70", "--suite=mixed"), "--step names a step of whatever suite"),
+    ],
+)
+def test_what_is_not_there(
+    arguments: tuple[str, ...], message: str, saved: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    capsys.readouterr()
+    assert main(["show", str(saved), *arguments]) in (1, 2)
+    error, hint = capsys.readouterr().err.splitlines()
+    assert message in error
+    assert hint.startswith("hint: ")

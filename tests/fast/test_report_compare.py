@@ -1,0 +1,192 @@
+"""What is compared, and what is not: common places, places between steps, blocks, one run each."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+import pytest
+
+from iogauge.report.compare import ALL_STEPS, Compared, Side, SuiteCompared, compare_sides
+from iogauge.report.compare_findings import basis, findings
+from iogauge.report.figure_row import IOPS, MEAN, FigureRow, Place
+from iogauge.report.told import told_rows
+from iogauge.schema import Direction
+from iogauge.store.told import Told
+
+P99 = "p99_ns"
+
+
+def row(
+    at: float, value: float, *, metric: str = MEAN, repeat: int = 0, series: str = "", pressed: bool = False
+) -> FigureRow:
+    """A figure known to within 1 % of itself."""
+    return FigureRow(
+        drive="d",
+        place=Place(suite="s", series=series, label="", at=at, axis="pressure", unit="MB/s"),
+        repeat=repeat,
+        judged="read",
+        metric=metric,
+        value=value,
+        low=value * 0.99,
+        high=value * 1.01,
+        count=1000,
+        source="here",
+        pressed=pressed,
+    )
+
+
+def sides(
+    ours: Sequence[FigureRow], theirs: Sequence[FigureRow], *, reviews: tuple[str, str] = ("a", "b")
+) -> SuiteCompared:
+    """The one suite that both have."""
+    before, after = Side("A", reviews[0], tuple(ours)), Side("B", reviews[1], tuple(theirs))
+    (found,) = compare_sides(before, after, titles={"s": "S"})
+    return found
+
+
+def at(found: SuiteCompared, place: float) -> Compared:
+    (one,) = [each for each in found.figures if each.place.at == place]
+    return one
+
+
+def test_only_common_places_are_compared_and_the_others_counted() -> None:
+    found = sides([row(1, 100), row(2, 100), row(4, 100)], [row(2, 200), row(4, 150), row(8, 300)])
+    assert [(each.place.at, round(each.ratio.value, 6)) for each in found.figures] == [(2, 2.0), (4, 1.5)]
+    assert found.left_out == 2
+    assert "2 steps met nothing" in basis(found)
+
+
+def test_under_pressure_a_latency_is_read_between_two_steps_in_its_logarithm() -> None:
+    found = sides(
+        [row(each, 100, pressed=True) for each in (100, 200, 300, 400)],
+        [row(100, 100, pressed=True), row(300, 400, pressed=True)],
+    )
+    between = at(found, 200)
+    assert between.between
+    assert between.after == pytest.approx(200)  # halfway in the logarithm
+    assert not at(found, 300).between
+    # Nothing is extended beyond B's last step.
+    assert {each.place.at for each in found.figures} == {100, 200, 300}
+    assert found.left_out == 1
+
+
+def test_no_rate_and_no_free_sweep_is_read_between_steps() -> None:
+    rates = [row(each, 100, metric=IOPS, pressed=True) for each in (100, 300)]
+    found = sides([*rates, row(200, 100, metric=IOPS, pressed=True)], rates)
+    assert {each.place.at for each in found.figures} == {100, 300}
+    assert {each.place.at for each in sides([row(1, 1), row(2, 1)], [row(1, 1), row(3, 1)]).figures} == {1}
+
+
+def test_one_run_each_has_its_own_interval_and_the_sentence_says_so() -> None:
+    found = sides([row(1, 100, pressed=True)], [row(1, 3800, pressed=True)])
+    (one,) = found.figures
+    assert one.ratio.value == pytest.approx(38)
+    assert one.ratio.low is not None
+    assert 37 < one.ratio.low < 38
+    assert one.comparison is None
+    (sentence,) = findings(found)
+    assert re.fullmatch(
+        r"reads of A stay 38\.00 times \(95 %: 37\.\d+ to 38\.\d+\) more responsive than those of B \(mean\) "
+        r"at a pressure of 1 MB/s \(of one run each\)",
+        sentence,
+    )
+
+
+def test_a_difference_within_one_run_s_interval_is_none() -> None:
+    (sentence,) = findings(sides([row(1, 100, metric=P99)], [row(1, 100.5, metric=P99)]))
+    assert sentence == "no difference in p99 is clear of one run's own interval at any of 1 step"
+
+
+def repeated(places: Sequence[float], factor: float, *, blocks: int, noise: float = 0.02) -> list[FigureRow]:
+    """A figure that drifts upwards from block to block, far more than the sides differ, with some noise."""
+    return [
+        row(
+            place,
+            factor * 100 * (1 + repeat) * (1 + noise * ((7 * repeat + place) % 3 - 1)),
+            repeat=repeat,
+            metric=IOPS,
+        )
+        for place in places
+        for repeat in range(blocks)
+    ]
+
+
+def test_blocks_take_out_what_drifts() -> None:
+    found = sides(
+        repeated((1, 2), 1.0, blocks=8), repeated((1, 2), 1.1, blocks=8, noise=0.01), reviews=("r", "r")
+    )
+    assert found.paired
+    assert found.blocks == 8
+    for each in (*found.figures, *found.overall):
+        assert each.comparison is not None
+        assert each.clear
+        assert each.ratio.value == pytest.approx(1.1, rel=0.03)
+    (whole,) = found.overall
+    assert whole.place.label == ALL_STEPS
+    assert "8 blocks of one review" in basis(found)
+    said = findings(found)
+    assert "over all steps (8 blocks, p = 0.0078 after correction for 1 comparison)" in said[0]
+    assert "after correction for 2 comparisons" in said[1]
+
+
+def test_too_few_blocks_for_so_many_steps_say_how_many_it_takes() -> None:
+    places = range(1, 12)
+    found = sides(repeated(places, 1.0, blocks=6), repeated(places, 3.0, blocks=6))
+    assert not any(each.clear for each in found.figures)
+    assert all(each.clear for each in found.overall)
+    assert any(
+        "9 blocks are the fewest that can find one among 11 comparisons" in each for each in findings(found)
+    )
+    assert "paired in their order" in basis(found)
+
+
+def test_more_repeats_on_one_side_are_not_taken_and_that_is_said() -> None:
+    found = sides(repeated((1, 2), 1.0, blocks=8), repeated((1, 2), 2.0, blocks=6))
+    assert found.blocks == 6
+    assert "A has 8 of each step and B 6, and the first are taken" in basis(found)
+    alone = sides(repeated((1,), 1.0, blocks=1), repeated((1,), 2.0, blocks=6))
+    assert alone.blocks == 1
+    assert "A has 1 of each step and B 6" in basis(alone)
+
+
+def test_what_is_alike_is_said_to_be_alike() -> None:
+    found = sides(repeated((1, 2), 1.0, blocks=8), repeated((1, 2), 1.0, blocks=8, noise=0.01))
+    assert findings(found) == ("IOPS does not differ by more than 5 % at any of 2 steps",)
+
+
+def test_a_series_that_one_block_lacks_is_not_tested_as_a_whole() -> None:
+    ours = [each for each in repeated((1, 2, 3), 1.0, blocks=6) if (each.place.at, each.repeat) != (3, 5)]
+    found = sides(ours, repeated((1, 2, 3), 2.0, blocks=6))
+    assert at(found, 3).comparison is None
+    assert at(found, 1).comparison is not None
+    (whole,) = found.overall
+    assert whole.ratio.value == pytest.approx(2.0, rel=0.05)
+
+
+def test_what_was_told_is_compared_without_intervals() -> None:
+    told = Told(
+        label="run",
+        at=1,
+        job="j",
+        direction=Direction.READ,
+        target="t",
+        tool="fio",
+        source="f",
+        duration_s=1,
+        ios=100,
+        iops=100,
+        rate_Bps=409_600,
+        kind=None,
+        quantiles_ns={0.5: 10.0, 0.999: 50.0},
+    )
+    rows = told_rows([told], drive="d", review="r")
+    assert {each.metric: each.supported for each in rows} == {
+        "iops": True,
+        "rate_Bps": True,
+        "p50_ns": True,
+        "p99.9_ns": False,
+    }
+    (found,) = compare_sides(Side("A", "r", rows), Side("B", "q", rows), titles={})
+    assert all(each.ratio.low is None and each.ratio.value == 1 for each in found.figures)
+    assert all("nothing says how sure" in sentence for sentence in findings(found))

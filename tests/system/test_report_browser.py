@@ -1,0 +1,297 @@
+"""The page in a real browser, headless Chromium: what it draws, how it answers, and that nothing in it gets out.
+
+The report compares two drives by the default set of suites, as `iogauge report` makes it.
+Bounds of size and time are the ones that the report was asked to keep.
+"""
+
+from __future__ import annotations
+
+import base64
+import re
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, Request, sync_playwright
+
+from iogauge.cli import main
+from tests import reviews
+from tests.reviews import Drive
+
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
+MOST_BYTES = 5_000_000
+SOON_MS = 3_000
+WIDTHS = (400, 1600)
+READABLE = 4.5
+"""WCAG 2.1, 1.4.3: contrast of text to its background."""
+HOSTILE = "<img src=x onerror=window.hacked=1>"
+
+pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="there is no Chromium: apt-get install chromium")
+
+
+@pytest.fixture(scope="module")
+def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("report")
+    asked = ["review", "model:p4800x", "model:p3700", "--seed=1", "--runtime=300ms"]
+    assert main([*asked, f"--output={folder}/review"]) == 0
+    assert main(["report", f"{folder}/review"]) == 0
+    return folder / "review" / "report.html"
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    with sync_playwright() as playwright:
+        # Root has no sandbox of Chromium's, and these pages are our own.
+        opened = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        yield opened
+        opened.close()
+
+
+class Opened:
+    """A page in the browser, and what went wrong in it or left it."""
+
+    def __init__(self, context: BrowserContext, file: Path) -> None:
+        self.troubles: list[str] = []
+        self.requests: list[str] = []
+        self.page: Page = context.new_page()
+        self.page.on("console", self._heard)
+        self.page.on("pageerror", lambda error: self.troubles.append(str(error)))
+        self.page.on("request", self._asked)
+        self.page.goto(file.as_uri())
+
+    def _heard(self, message: ConsoleMessage) -> None:
+        if message.type in ("error", "warning"):
+            self.troubles.append(message.text)
+
+    def _asked(self, request: Request) -> None:
+        self.requests.append(request.url)
+
+    def drawn(self) -> None:
+        """Wait until every chart that is not folded away is drawn, as it is when one has read the page."""
+        self.page.evaluate(
+            """async () => {
+                const charts = [...document.querySelectorAll("[data-chart]")].filter((each) => each.checkVisibility());
+                for (const chart of charts) {
+                    chart.scrollIntoView();
+                    const begun = performance.now();
+                    while (!chart.dataset.drawn) {
+                        if (performance.now() > begun + 20_000) throw new Error(`${chart.dataset.chart} is not drawn`);
+                        await new Promise(requestAnimationFrame);
+                    }
+                }
+            }"""
+        )
+
+
+def opened(browser: Browser, file: Path, *, width: int = 1280, dark: bool = False) -> Opened:
+    scheme = "dark" if dark else "light"
+    context = browser.new_context(viewport={"width": width, "height": 900}, color_scheme=scheme)
+    return Opened(context, file)
+
+
+def test_the_file_is_small_enough_to_send(file: Path) -> None:
+    assert file.stat().st_size < MOST_BYTES
+
+
+def test_all_charts_are_drawn_soon_and_nothing_goes_wrong(browser: Browser, file: Path) -> None:
+    found = opened(browser, file)
+    found.drawn()
+    # By the page's own clock, which begins with the navigation.
+    assert found.page.evaluate("performance.now()") < SOON_MS
+    found.page.evaluate("for (const each of document.querySelectorAll('details')) each.open = true")
+    found.drawn()
+    marks = found.page.evaluate(
+        """() => Object.fromEntries([...document.querySelectorAll("[data-chart]")].map((chart) => [
+            chart.dataset.chart,
+            chart.querySelectorAll("[data-plot] svg :is(.mark-symbol, .mark-line, .mark-rect) path").length,
+        ]))"""
+    )
+    assert len(marks) == 7 + 4 + 2 * 2 * 4
+    assert [name for name, count in marks.items() if count < 2] == []
+    assert found.troubles == []
+    assert [url for url in found.requests if not url.startswith(("file:", "data:", "blob:"))] == []
+    assert [url for url in found.requests if url.startswith("file:")] == [file.as_uri()]
+
+
+def test_controls_change_what_is_drawn(browser: Browser, file: Path) -> None:
+    page = opened(browser, file).page
+    chart = page.locator("[data-chart=queue-depth-1]")
+    chart.scroll_into_view_if_needed()
+    page.wait_for_selector("[data-chart=queue-depth-1][data-drawn=mean] svg")
+    before = chart.locator("svg").inner_html()
+    chart.locator("input[value=p99]").check()
+    page.wait_for_selector("[data-chart=queue-depth-1][data-drawn=p99]")
+    assert chart.locator("[data-title]").inner_text() == "4 KiB random reads: rate and p99 I/O latency"
+    after = chart.locator("svg").inner_html()
+    assert after != before
+    chart.locator("input[value=log]").check()
+    page.wait_for_function(
+        "before => document.querySelector('[data-chart=queue-depth-1] svg').innerHTML !== before", arg=after
+    )
+    curves = page.locator("[data-chart=queue-depth-percentiles]")
+    curves.scroll_into_view_if_needed()
+    curves.locator("select").select_option(label="128 KiB sequential reads, 8 in flight")
+    page.wait_for_selector("[data-chart=queue-depth-percentiles]:not([data-drawn=step-1])[data-drawn]")
+    assert curves.locator("[data-title]").inner_text().endswith("128 KiB sequential reads, 8 in flight")
+
+
+def test_charts_are_saved_from_the_page(browser: Browser, file: Path) -> None:
+    page = opened(browser, file).page
+    chart = page.locator("[data-chart=mixed]")
+    for kind, begins in (("SVG", b"<svg"), ("PNG", b"\x89PNG"), ("CSV", b"drive,")):
+        with page.expect_download() as download:
+            chart.get_by_role("button", name=f"Save as {kind}").click()
+        saved = Path(download.value.path()).read_bytes()
+        assert saved.startswith(begins)
+    assert "Intel Optane SSD DC P4800X 375GB (model)" in saved.decode()
+
+
+def test_the_keyboard_reaches_contents_and_controls(browser: Browser, file: Path) -> None:
+    page = opened(browser, file).page
+    page.keyboard.press("Tab")
+    assert page.evaluate("document.activeElement.textContent") == "Contents"
+    page.keyboard.press("Enter")
+    page.keyboard.press("Tab")
+    reached = set()
+    for _ in range(60):
+        reached.add(
+            page.evaluate(
+                "(document.activeElement.closest('nav') ? 'nav ' : '') + document.activeElement.tagName"
+                " + ' ' + (document.activeElement.type || '')"
+            )
+        )
+        page.keyboard.press("Tab")
+    assert {"nav A ", "INPUT radio", "BUTTON button"} <= reached
+    page.locator("[data-chart=queue-depth-1] input").first.focus()
+    page.keyboard.press("ArrowRight")
+    page.wait_for_selector("[data-chart=queue-depth-1][data-drawn=median]")
+    page.locator("#queue-depth summary").first.focus()
+    before = page.evaluate("document.activeElement.parentElement.open")
+    page.keyboard.press("Enter")
+    assert page.evaluate("document.activeElement.parentElement.open") is not before
+
+
+def test_a_link_opens_what_it_leads_to(browser: Browser, file: Path) -> None:
+    page = opened(browser, file).page
+    row = page.locator("tr[id^=queue-depth-1-]").first
+    assert not row.is_visible()
+    page.locator("a[href^='#queue-depth-1-']").first.click()
+    page.wait_for_function("document.querySelector(':target').checkVisibility()")
+    assert page.locator(":target").is_visible()
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+def test_the_page_never_scrolls_sideways(browser: Browser, file: Path, width: int) -> None:
+    found = opened(browser, file, width=width)
+    found.page.evaluate("for (const each of document.querySelectorAll('details')) each.open = true")
+    found.drawn()
+    assert found.page.evaluate("document.documentElement.scrollWidth") <= width
+    # A chart is not wider than the place that it has.
+    assert found.page.evaluate(
+        """() => [...document.querySelectorAll("[data-plot]")]
+            .filter((plot) => plot.querySelector("svg").getBoundingClientRect().width > plot.clientWidth + 1)
+            .map((plot) => plot.parentElement.dataset.chart)"""
+    ) == []  # fmt: skip
+
+
+def luminance(colour: str) -> float:
+    parts = [int(part) / 255 for part in re.findall(r"\d+", colour)[:3]]
+    linear = [part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts]
+    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+
+def contrast(one: str, other: str) -> float:
+    lighter, darker = sorted((luminance(one), luminance(other)), reverse=True)
+    return (lighter + 0.05) / (darker + 0.05)
+
+
+def test_contrast_is_reckoned_as_the_guidelines_do() -> None:
+    assert contrast("rgb(0, 0, 0)", "rgb(255, 255, 255)") == pytest.approx(21)
+    assert contrast("rgb(119, 119, 119)", "rgb(255, 255, 255)") == pytest.approx(4.48, abs=0.01)
+
+
+@pytest.mark.parametrize("dark", [False, True])
+def test_text_can_be_read_on_its_background(browser: Browser, file: Path, dark: bool) -> None:
+    found = opened(browser, file, dark=dark)
+    found.drawn()
+    colours: list[tuple[str, str, str]] = found.page.evaluate(
+        """() => {
+            const behind = (element) => {
+                for (let each = element; each; each = each.parentElement) {
+                    const colour = getComputedStyle(each).backgroundColor;
+                    if (!colour.startsWith("rgba(0, 0, 0, 0")) return colour;
+                }
+                return "rgb(255, 255, 255)";
+            };
+            const words = "h1, h2, h3, h4, p, li, dt, dd, th, td, small, a, summary, legend, label span, button";
+            const found = [...document.querySelectorAll(words)].filter((each) => each.textContent.trim());
+            return [
+                ...found.map((each) => [each.tagName, getComputedStyle(each).color, behind(each)]),
+                ...[...document.querySelectorAll("[data-plot] svg text")]
+                    .map((each) => ["text", getComputedStyle(each).fill, behind(each.closest("[data-plot]"))]),
+            ];
+        }"""
+    )
+    assert {name for name, _, _ in colours} >= {"H1", "TD", "text", "BUTTON"}
+    assert {each for each in map(tuple, colours) if contrast(each[1], each[2]) < READABLE} == set()
+    paper = found.page.evaluate("getComputedStyle(document.body).backgroundColor")
+    assert (luminance(paper) < 0.1) == dark
+
+
+def test_it_prints_all_of_itself(browser: Browser, file: Path) -> None:
+    found = opened(browser, file)
+    found.drawn()
+    printed = found.page.pdf(format="A4")
+    assert printed.startswith(b"%PDF")
+    assert len(re.findall(rb"/Type\s*/Page\b", printed)) > 5
+    # What was folded is folded again.
+    assert (
+        found.page.locator("#queue-depth details[open]").count()
+        < found.page.locator("#queue-depth details").count()
+    )
+
+
+def test_without_scripts_it_can_be_read(browser: Browser, file: Path) -> None:
+    context = browser.new_context(java_script_enabled=False)
+    page = context.new_page()
+    page.goto(file.as_uri())
+    assert page.locator("[data-chart=queue-depth-1] svg").is_visible()
+    assert not page.locator("[data-chart=queue-depth-1] button").first.is_visible()
+
+
+def test_markup_in_a_name_stays_text(browser: Browser, tmp_path: Path) -> None:
+    reviews.save(tmp_path / "r", Drive(HOSTILE, seconds=3, reads_a_second=200), pressures_MBps=(0, 100))
+    assert main(["report", str(tmp_path / "r")]) == 0
+    found = opened(browser, tmp_path / "r" / "report.html")
+    found.page.evaluate("for (const each of document.querySelectorAll('details')) each.open = true")
+    found.drawn()
+    assert found.page.locator("h1").inner_text() == HOSTILE
+    assert found.page.evaluate("window.hacked") is None
+    assert found.page.locator("img").count() == 0
+    assert found.troubles == []
+
+
+def test_a_picture_of_the_page_shows_ink(browser: Browser, file: Path) -> None:
+    """Drawn marks may still be out of sight: the first chart's own pixels differ from its paper."""
+    page = opened(browser, file).page
+    page.wait_for_selector("[data-chart=queue-depth-1]")
+    page.locator("[data-chart=queue-depth-1]").scroll_into_view_if_needed()
+    page.wait_for_selector("[data-chart=queue-depth-1][data-drawn]")
+    shot = base64.b64encode(page.locator("[data-chart=queue-depth-1] [data-plot]").screenshot()).decode()
+    inked = page.evaluate(
+        """async (shot) => {
+            const image = new Image();
+            image.src = `data:image/png;base64,${shot}`;
+            await image.decode();
+            const canvas = new OffscreenCanvas(image.width, image.height);
+            const context = canvas.getContext("2d");
+            context.drawImage(image, 0, 0);
+            const { data } = context.getImageData(0, 0, image.width, image.height);
+            let blue = 0;
+            for (let at = 0; at < data.length; at += 4) blue += data[at + 2] > data[at] + 80;
+            return blue;
+        }""",
+        shot,
+    )
+    assert inked > 200
