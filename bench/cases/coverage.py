@@ -21,7 +21,7 @@ from bench.settings import Settings, note
 from bench.streams import MEDIAN_NS, SHIFT, STREAMS, Stream, correlated, histograms, lognormal, repeats
 from iogauge.stats.comparison import ALPHA, compare
 from iogauge.stats.dependence import RESAMPLES, block_length, stationary_weights
-from iogauge.stats.histogram import Histogram
+from iogauge.stats.histogram import Histogram, all_but_one
 from iogauge.stats.quantiles import TAIL, Sample
 from iogauge.stats.repeats import repeated
 from iogauge.stats.steady import change_points, drift
@@ -95,10 +95,15 @@ def several_runs(*, runs: int, trials: int, seed: int = 2) -> dict[str, Held]:
         latencies = repeats(random, runs, RUN_S, BETWEEN)
         whole = histograms(np.stack([run.ravel() for run in latencies]))
         merged = Histogram.merge(whole)
+        rest = all_but_one(whole)
         together = repeated([run.mean for run in whole], merged=merged.mean)
         found["mean"].add(together.low, together.high, truth.mean)
         for q in QUANTILES:
-            together = repeated([run.quantile(q) for run in whole], merged=merged.quantile(q))
+            together = repeated(
+                [run.quantile(q) for run in whole],
+                merged=merged.quantile(q),
+                others=[each.quantile(q) for each in rest],
+            )
             found[f"p{100 * q:g}"].add(together.low, together.high, truth.quantile(q))
         seconds = np.stack([run.mean(axis=1) for run in latencies])
         found["mean, hierarchical bootstrap"].add(*_hierarchical(seconds, seed=trial), truth.mean)

@@ -34,11 +34,11 @@ def test_rows_become_the_recorders_histograms() -> None:
 
 @each_stream
 def test_intervals_of_one_run_hold_the_truth(stream: Stream) -> None:
-    found = one_run(stream, seconds=60, trials=150)
+    found = one_run(stream, seconds=60, trials=200)
     assert set(found) == FIGURES
     for name, figure in found.items():
-        # At 93 %, 150 trials hold fewer than 87 % in one of a few hundred cases.
-        assert figure.coverage >= 0.87, name
+        # These trials are always the same. Without Hall's transformation, stalls are held in 90 %.
+        assert figure.coverage >= 0.92, name
         assert figure.widths, name
 
 
@@ -52,7 +52,8 @@ def test_intervals_are_no_wider_than_they_need_to_be() -> None:
 def test_intervals_of_repeats_hold_the_truth_and_the_hierarchical_bootstraps_do_not(runs: int) -> None:
     found = several_runs(runs=runs, trials=150)
     for name in FIGURES:
-        assert found[name].coverage >= 0.87, name
+        # Without the jackknife, p99.9 of three runs is held in 90 % of these trials.
+        assert found[name].coverage >= 0.91, name
     assert found["mean, hierarchical bootstrap"].coverage < found["mean"].coverage
 
 

@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from iogauge.errors import IogaugeError
-from iogauge.stats.histogram import Histogram, needed
+from iogauge.stats.histogram import Histogram, all_but_one, needed
 from tests import builders
 
 HOUR_NS = 3_600_000_000_000
@@ -81,6 +81,19 @@ def test_merging_equals_recording_together(parts: list[list[int]]) -> None:
     assert merged.values.tolist() == whole.values.tolist()
     assert merged.counts.tolist() == whole.counts.tolist()
     assert merged.lowest.tolist() == whole.lowest.tolist()
+
+
+@given(st.lists(st.lists(latencies, max_size=40), min_size=1, max_size=5))
+def test_all_but_one_and_the_one_are_the_whole(parts: list[list[int]]) -> None:
+    histograms = [Histogram.of(part) for part in parts]
+    whole = Histogram.merge(histograms)
+    rest = all_but_one(histograms)
+    assert len(rest) == len(parts)
+    for one, others in zip(histograms, rest, strict=True):
+        both = Histogram.merge([one, others])
+        assert both.values.tolist() == whole.values.tolist()
+        assert both.counts.tolist() == whole.counts.tolist()
+        assert one.count + others.count == whole.count
 
 
 def test_an_empty_histogram_has_a_count_and_no_figures() -> None:

@@ -84,6 +84,38 @@ def test_neighbouring_slow_seconds_widen_more_than_scattered_ones() -> None:
     assert width(runs) > width(scattered)
 
 
+def test_stalls_reach_farther_above_than_below() -> None:
+    # Three seconds of sixty hold all slow requests; that there might have been six is likelier than none at all.
+    calm, troubled = [100_000] * 1000, [100_000] * 900 + [10_000_000] * 100
+    seconds = [Histogram.of(troubled if 20 <= second < 23 else calm) for second in range(60)]
+    mean = Sample(seconds).mean()
+    assert mean is not None
+    assert mean.low is not None
+    assert mean.high is not None
+    assert mean.high / mean.value > 1.2 * mean.value / mean.low
+    assert mean.high - mean.value > 2 * (mean.value - mean.low)
+
+
+def test_seconds_that_are_all_alike_leave_the_quantile_its_bucket() -> None:
+    sample = Sample([Histogram.of(range(1, 1001))] * 60)
+    median = sample.quantile(0.5)
+    assert median is not None
+    # Nothing differs from second to second, so that the binomial ranks of 60,000 requests alone are left.
+    assert (median.low, median.high) == binomial_interval(sample.whole, 0.5)
+
+
+@pytest.mark.parametrize("q", [0.4, 0.5, 0.6])
+def test_a_quantiles_interval_holds_the_quantile(q: float) -> None:
+    random = np.random.default_rng(6)
+    shifts = np.repeat(random.normal(0, 0.3, 10), 6)
+    found = Sample([Histogram.of(random.lognormal(11 + shift, 0.4, 300).astype(int)) for shift in shifts])
+    quantile = found.quantile(q)
+    assert quantile is not None
+    assert quantile.low is not None
+    assert quantile.high is not None
+    assert quantile.low < quantile.value < quantile.high
+
+
 def width(estimate: Estimate) -> float:
     assert estimate.low is not None
     assert estimate.high is not None

@@ -45,6 +45,30 @@ def test_a_merged_value_stands_in_the_middle_and_does_not_change_the_width(
     assert together.high / together.low == pytest.approx(alone.high / alone.low)
 
 
+@given(st.lists(st.tuples(positive, positive), min_size=2, max_size=30), positive)
+def test_the_error_of_a_merged_value_is_the_jackknifes_where_that_is_larger(
+    pairs: list[tuple[float, float]], merged: float
+) -> None:
+    values, others = [own for own, _ in pairs], [other for _, other in pairs]
+    count = len(pairs)
+    pseudo = count * math.log(merged) - (count - 1) * np.log(others)
+    error = max(stats.sem(pseudo), stats.sem(np.log(values)))
+    found = repeated(values, merged=merged, others=others)
+    assert found.low is not None
+    assert found.high is not None
+    reach = -stats.t.ppf(0.025, count - 1) * error
+    if reach < 300:
+        assert math.log(merged / found.low) == pytest.approx(reach, rel=1e-6, abs=1e-9)
+        assert math.log(found.high / merged) == pytest.approx(reach, rel=1e-6, abs=1e-9)
+
+
+def test_every_run_is_left_out_once() -> None:
+    with pytest.raises(ValueError, match="3 figures of all runs but one of 2 runs"):
+        repeated([1.0, 2.0], merged=1.5, others=[1.0, 2.0, 3.0])
+    with pytest.raises(ValueError, match="positive"):
+        repeated([1.0, 2.0], merged=1.5, others=[1.0, 0.0])
+
+
 @given(figures, positive)
 def test_units_do_not_matter(values: list[float], unit: float) -> None:
     one, other = repeated(values), repeated([value * unit for value in values])

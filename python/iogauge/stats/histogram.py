@@ -168,6 +168,17 @@ class Histogram:
         return self.count >= needed(q)
 
 
+def all_but_one(histograms: Sequence[Histogram]) -> list[Histogram]:
+    """Return, in the place of each histogram, all others merged.
+
+    >>> [rest.count for rest in all_but_one([Histogram.of([5, 7]), Histogram.of([7]), Histogram.empty()])]
+    [1, 2, 3]
+    """
+    return [
+        Histogram.merge([*histograms[:place], *histograms[place + 1 :]]) for place in range(len(histograms))
+    ]
+
+
 def needed(q: float) -> int:
     """Return how many samples support the ``q``-quantile: the least n with n (1 - q) >= 10.
 

@@ -2,20 +2,24 @@
 
 Three intervals are made, and the widest bound of each side is shown. One takes every request as independent: for a
 quantile, the order statistics at binomial ranks, widened by their buckets; for a mean, the normal one. Latencies
-cluster, so the two others take the run's intervals (seconds, mostly) for what they have in common: the percentiles of
-a stationary bootstrap, and the long-run variance with its t distribution, which counts what the requests are worth.
-Below ``FEWEST_BLOCKS`` intervals neither can be had, and ``Estimate.dependence`` says that it is missing.
+cluster, so the two others take the run's intervals (seconds, mostly) for what they have in common. Both rest on the
+long-run variance and its t distribution. One takes the shape of the error from theory: of the mean's logarithm, or of
+the binomial share of as many independent requests as all of them are worth. The other takes its skewness from a
+stationary bootstrap. Below ``FEWEST_BLOCKS`` intervals neither can be had, and ``Estimate.dependence`` says that it is
+missing.
 
 Does not compare runs: repeats are the replicate there, not requests (``repeats.py``).
 Source: for the clustered quantile E. Korn and B. Graubard, "Confidence intervals for proportions with small expected
 number of positive counts estimated from survey data" (Survey Methodology 24, 1998), and R. Woodruff, "Confidence
-intervals for medians and other position measures" (JASA 47, 1952); the rest as in ``dependence.py``.
+intervals for medians and other position measures" (JASA 47, 1952); C. Francisco and W. Fuller, "Quantile estimation
+with a complex survey design" (Annals of Statistics 19, 1991), for asking each value whether it could be the quantile;
+the rest as in ``dependence.py`` and ``skewness.py``.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -25,6 +29,7 @@ from scipy.special import betainc, betaincinv, ndtri, stdtrit
 
 from iogauge.stats.dependence import block_length, long_run, stationary_weights
 from iogauge.stats.histogram import Histogram, needed
+from iogauge.stats.skewness import skewed, skewness, straightened
 
 LEVEL = 0.95
 """Two-sided confidence of every interval."""
@@ -86,10 +91,10 @@ class Sample:
             clustered, degrees = self._course.mean_error()
             # On the scale of logarithms: a run with few stalls has a low mean and a small variance, so the mean
             # that it was drawn from lies farther above than below.
-            reach = -float(stdtrit(degrees, TAIL)) * clustered / value
-            bottom, top = self._course.mean_bounds()
-            low = min(low, bottom, value * math.exp(-reach))
-            high = max(high, top, value * math.exp(reach))
+            t = -float(stdtrit(degrees, TAIL))
+            reach, skew = t * clustered / value, self._course.mean_skewness()
+            low = min(low, value * math.exp(-reach), value - clustered * skewed(t, skew))
+            high = max(high, value * math.exp(reach), value - clustered * skewed(-t, skew))
             error = max(error, clustered)
         return Estimate(
             value, max(low, 0.0), high, True, 0, count, self.dependence, error / value if value else None
@@ -106,9 +111,11 @@ class Sample:
         if self._course is not None:
             error, degrees = self._course.share_error(value)
             worth = _worth(count, q, error)
-            stretch = float(stdtrit(degrees, TAIL) / ndtri(TAIL))
-            bottom, top = _clustered_interval(self.whole, q, worth=_worth(count, q, error * stretch))
-            first, last = self._course.quantile_bounds(q, value)
+            t = -float(stdtrit(degrees, TAIL))
+            bottom, top = _clustered_interval(
+                self.whole, q, worth=_worth(count, q, error * t / -float(ndtri(TAIL)))
+            )
+            first, last = self._course.quantile_bounds(q, value, t=t)
             low = None if low is None or bottom is None else min(low, bottom, first)
             high = None if high is None or top is None else max(high, top, last)
         return Estimate(
@@ -150,14 +157,7 @@ def binomial_rank(level: float, count: int, q: float) -> int:
     >>> binomial_rank(0.025, 1000, 0.5), binomial_rank(0.975, 1000, 0.5)
     (469, 531)
     """
-    low, high = 0, count
-    while low < high:
-        middle = (low + high) // 2
-        if betainc(count - middle, middle + 1, 1 - q) >= level:
-            high = middle
-        else:
-            low = middle + 1
-    return low
+    return _first(0, count, lambda k: bool(betainc(count - k, k + 1, 1 - q) >= level))
 
 
 def _worth(count: int, q: float, error: float) -> float:
@@ -197,7 +197,7 @@ class _Course:
     """A run's intervals as a table, and what their order says."""
 
     def __init__(self, intervals: Sequence[Histogram], merged: Histogram, seed: int) -> None:
-        self.values = merged.values
+        self.lowest, self.values = merged.lowest, merged.values
         counts = np.zeros((len(self.values), len(intervals)))
         for place, interval in enumerate(intervals):
             counts[np.searchsorted(self.values, interval.values), place] = interval.counts
@@ -212,35 +212,40 @@ class _Course:
         found = long_run(self._from_mean)
         return found.error / float(self.counts.sum()), found.degrees
 
-    def mean_bounds(self) -> tuple[float, float]:
-        """Return the middle 95 % of resampled means."""
+    def mean_skewness(self) -> float:
+        """Return the skewness of resampled means."""
         weights = self._weights(self._from_mean)
-        low, high = np.quantile(_drawn(weights, self.sums) / _drawn(weights, self.counts), [TAIL, 1 - TAIL])
-        return float(low), float(high)
+        return skewness(_drawn(weights, self.sums) / _drawn(weights, self.counts))
 
     def share_error(self, value: int) -> tuple[float, int]:
         """Return the standard error of the share of requests up to ``value``, and its degrees of freedom."""
         found = long_run(self._from_share(value))
         return found.error / float(self.counts.sum()), found.degrees
 
-    def quantile_bounds(self, q: float, value: int) -> tuple[float, float]:
-        """Return the middle 95 % of resampled ``q``-quantiles, of which ``value`` is the sample's own."""
+    def quantile_bounds(self, q: float, value: int, *, t: float) -> tuple[float, float]:
+        """Return the outer edges of the buckets that could hold the ``q``-quantile; ``value`` is the sample's own.
+
+        A bucket could where the shares of requests below it and up to it agree with ``q`` within ``t`` errors, their
+        skewness removed. Both are asked at each bucket anew: farther out fewer requests are left, perhaps of one event.
+        """
         weights = self._weights(self._from_share(value))
-        # Ranks are whole, and q times a count is not exact: the tolerance is between the two.
-        ranks = q * _drawn(weights, self.counts) - 1e-6
+        drawn = _drawn(weights, self.counts)
+        total = float(self.counts.sum())
 
-        def least(share: float) -> float:
-            """The least bucket that as many resamples have their quantile in or below, found by halving."""
-            low, high = 0, len(self.values) - 1
-            while low < high:
-                middle = (low + high) // 2
-                if np.mean(_drawn(weights, self.cumulative[middle]) >= ranks) >= share:
-                    high = middle
-                else:
-                    low = middle + 1
-            return float(self.values[low])
+        def statistic(place: int) -> float:
+            """By how many errors the share up to a bucket differs from ``q``."""
+            up_to = self.cumulative[place]
+            # Ranks are whole, and q times a count is not exact: the tolerance is between the two.
+            off = (float(up_to.sum()) - q * total + 1e-6) / total
+            error, _ = self.share_error(int(self.values[place]))
+            if not error:
+                return math.copysign(math.inf, off)
+            return straightened(off / error, skewness(_drawn(weights, up_to) / drawn))
 
-        return least(TAIL), least(1 - TAIL)
+        own = int(np.searchsorted(self.values, value))
+        first = _first(0, own, lambda place: statistic(place) >= -t)
+        last = _first(own, len(self.values) - 1, lambda place: statistic(place) > t)
+        return float(self.lowest[first]), float(self.values[last])
 
     @cached_property
     def _from_mean(self) -> NDArray[np.float64]:
@@ -259,6 +264,17 @@ class _Course:
         drawn = stationary_weights(len(series), round(block_length(series)), seed=self.seed)
         filled: NDArray[np.float64] = drawn[_drawn(drawn, self.counts) > 0]
         return filled
+
+
+def _first(low: int, high: int, holds: Callable[[int], bool]) -> int:
+    """Return the first place from ``low`` on at which ``holds`` is true, by halving; ``high`` where none before is."""
+    while low < high:
+        middle = (low + high) // 2
+        if holds(middle):
+            high = middle
+        else:
+            low = middle + 1
+    return low
 
 
 def _drawn(weights: NDArray[np.float64], per_interval: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from iogauge.stats.figures import StepFigures
-from iogauge.stats.histogram import Histogram, needed
+from iogauge.stats.histogram import Histogram, all_but_one, needed
 from iogauge.stats.quantiles import Estimate
 from iogauge.stats.repeats import Variation, repeated, variation
 
@@ -26,7 +26,9 @@ def together(runs: Sequence[StepFigures]) -> StepFigures:
     first, *others = runs
     if not others:
         return first
-    whole = Histogram.merge([run.whole for run in runs])
+    wholes = [run.whole for run in runs]
+    whole = Histogram.merge(wholes)
+    rest = all_but_one(wholes) if all(each.count for each in wholes) else []
     rates = [run.iops for run in runs]
     spread = repeated(rates) if all(value > 0 for value in rates) else None
     return replace(
@@ -41,7 +43,12 @@ def together(runs: Sequence[StepFigures]) -> StepFigures:
         whole=whole,
         mean=_estimate([run.mean for run in runs], merged=whole.mean) if whole.count else None,
         quantiles={
-            q: _estimate([run.quantiles[q] for run in runs], merged=float(whole.quantile(q)), q=q)
+            q: _estimate(
+                [run.quantiles[q] for run in runs],
+                merged=float(whole.quantile(q)),
+                others=[float(each.quantile(q)) for each in rest],
+                q=q,
+            )
             if whole.count
             else None
             for q in first.quantiles
@@ -90,12 +97,22 @@ def _rate(values: Sequence[float]) -> float:
     return repeated(values).value if all(value > 0 for value in values) else _mean(values)
 
 
-def _estimate(found: Sequence[Estimate | None], *, merged: float, q: float | None = None) -> Estimate:
-    """Return one estimate for those of all runs; ``q`` is the quantile that it is, None where it is the mean."""
+def _estimate(
+    found: Sequence[Estimate | None],
+    *,
+    merged: float,
+    others: Sequence[float] | None = None,
+    q: float | None = None,
+) -> Estimate:
+    """Return one estimate for those of all runs; ``q`` is the quantile that it is, None where it is the mean.
+
+    ``merged`` is the figure of all runs merged, ``others`` that of all but one, as ``repeated`` takes them.
+    """
     known = [estimate for estimate in found if estimate is not None]
     count = sum(estimate.count for estimate in known)
     positive = merged > 0 and len(known) == len(found) and all(estimate.value > 0 for estimate in known)
-    spread = repeated([estimate.value for estimate in known], merged=merged) if positive else None
+    values = [estimate.value for estimate in known]
+    spread = repeated(values, merged=merged, others=others) if positive else None
     enough = needed(q) if q is not None else 0
     return Estimate(
         merged,
