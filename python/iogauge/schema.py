@@ -688,6 +688,7 @@ class Code(StrEnum):
     RATE_MISSED = "rate_missed"
     INTERVALS_MERGED = "intervals_merged"
     ENGINE_FALLBACK = "engine_fallback"
+    UNSTEADY = "unsteady"
 
 
 class Warning(Model):  # noqa: A001 (the field's word; nothing here raises Python warnings)

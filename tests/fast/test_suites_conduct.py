@@ -166,7 +166,7 @@ def test_a_review_goes_from_its_search_to_its_last_step(tmp_path: Path) -> None:
     assert watching.ahead == [0, *range(len(steps) - 1, -1, -1)]
     assert watching.starts == len(steps) + 1
     assert watching.intervals == 2 * (len(steps) + 1) - 1  # the step without pressure has one row
-    assert runs.interval_ns == {500_000_000}
+    assert runs.interval_ns == {100_000_000, 150_000_000}  # twenty of the search, and of a step
     assert runs.seeds[1:] == [step.seed for step in steps]
     assert remaining(review) == 0
     assert review.has("write-pressure.search")
@@ -288,7 +288,8 @@ class Rounds(Suite):
     def _round(plan: SuitePlan, at: int) -> tuple[StepPlan, ...]:
         load = Common.of(plan)
         return tuple(
-            load.step(f"{at}-{n}", at, {"reader": {"rw": "randread"}}, state_group="all") for n in range(2)
+            load.step(f"{at}-{n}", at, {"reader": {"rw": "randread"}}, label=f"part {n}", state_group="all")
+            for n in range(2)
         )
 
 
@@ -475,3 +476,24 @@ def test_the_jobs_that_run_are_those_of_the_plan(tmp_path: Path) -> None:
     planned = [workload.parse(step.job_file, source=step.id) for step in review.manifest.steps]
     assert runs.jobs[1:] == planned
     assert Direction.WRITE in review.record("write-pressure.pressure-700").result.rows[0].tallies
+
+
+@pytest.mark.parametrize(
+    ("changed", "says"),
+    [({"id": "one"}, "two steps are called one"), ({"id": "two"}, "at the same place")],
+)
+def test_steps_that_would_be_taken_for_one_are_refused(changed: dict[str, str], says: str) -> None:
+    class Twice(Rounds):
+        def plan(self, asked: Asked) -> SuitePlan:
+            """Plan two steps that differ in their load alone."""
+            empty = self.empty(asked)
+            load = Common.of(empty)
+            one = load.step("one", 1, {"reader": {"rw": "randread"}})
+            other = load.step("two", 1, {"reader": {"rw": "randwrite"}})
+            return empty.model_copy(update={"steps": (one, other.model_copy(update=changed))})
+
+    with pytest.raises(IogaugeError, match=says) as caught:
+        new_manifest(
+            [Twice()], [builders.target()], seed=1, command=(), machine=builders.machine(), ceiling=None
+        )
+    assert caught.value.hint

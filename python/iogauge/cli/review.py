@@ -345,9 +345,10 @@ def _show(saved: Review, conditions: Sequence[Condition], failed: Sequence[Faile
 def _violations(saved: Review, conditions: Sequence[Condition]) -> list[tuple[str, Violation]]:
     """Check every condition on every step that it can be about: a step without writers has no write."""
     found = []
-    for step in saved.manifest.steps if conditions else ():
-        if not saved.has(step.id):
-            continue  # it failed, which is said by itself
+    measured = [plan for plan in saved.manifest.plans if not plan.prepares]
+    for step in [step for plan in measured for step in plan.steps] if conditions else ():
+        if not step.judged or not saved.has(step.id):
+            continue  # it is there for what comes after it, or it failed, which is said by itself
         record = saved.record(step.id)
         for condition in conditions:
             if condition.concerns(record.jobs):

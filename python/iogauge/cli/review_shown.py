@@ -12,6 +12,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from iogauge.machine.warnings import warning
 from iogauge.report.fail_if import Violation
 from iogauge.report.grid import WIDTH, aligned
 from iogauge.report.surroundings import state_text
@@ -82,6 +83,7 @@ def tables(judged: Sequence[Judged], manifest: Manifest) -> str:
 def _table(judged: Judged, manifest: Manifest) -> Iterator[str]:
     """Yield the lines of one plan."""
     judgement, plan = judged.judgement, judged.judgement.plan
+    shown = sorted({*SHOWN, *([manifest.until_supported] if manifest.until_supported else [])})
     run = sum(len(step.runs) for step in judgement.steps)
     planned = run + len(judgement.missing)
     # What prepares a drive can have nothing to show.
@@ -92,7 +94,7 @@ def _table(judged: Judged, manifest: Manifest) -> Iterator[str]:
     for series, steps in judgement.by_series().items():
         if series:
             yield f"{series}:"
-        yield from aligned([_head(plan), *(_cells(step, plan) for step in steps)], left=0)
+        yield from aligned([_head(plan, shown), *(_cells(step, plan, shown) for step in steps)], left=0)
     for table in (*judgement.tables, *(matrix.table for matrix in judgement.matrices)):
         yield f"{table.title}:"
         yield from aligned([table.head, *table.rows], left=1)
@@ -182,43 +184,72 @@ def warnings(judged: Sequence[Judged], manifest: Manifest) -> tuple[Caution, ...
     steps: Counter[Code] = Counter()
     for each in judged:
         for step in each.judgement.steps:
-            own = [warning for warning in step.warnings if warning not in manifest.warnings]
-            steps.update({warning.code for warning in own})
-            for warning in own:
-                first.setdefault(warning.code, (step, warning, each.judgement))
+            own = [given for given in step.warnings if given not in manifest.warnings]
+            steps.update({given.code for given in own})
+            for given in own:
+                first.setdefault(given.code, (step, given, each.judgement))
     several = len(judged) > 1
     return (
         *manifest.warnings,
+        *_unprepared(judged),
         *(_placed(*found, steps=steps[code], several=several) for code, found in first.items()),
     )
 
 
+def _unprepared(judged: Sequence[Judged]) -> Iterator[Caution]:
+    """Yield a warning for each target that was not yet steady when what prepares it came to its end."""
+    for each in judged:
+        plan = each.judgement.plan
+        if plan.prepares and any(not found.steady for found in each.judgement.convergences):
+            target = ", ".join(plan.targets)
+            yield warning(
+                Code.UNSTEADY,
+                what=f"{target} was not steady when its preparation ended: what was measured after it began in a "
+                "state that still changed",
+            )
+
+
 def _placed(
-    step: StepJudgement, warning: Caution, judgement: Judgement, *, steps: int, several: bool
+    step: StepJudgement, given: Caution, judgement: Judgement, *, steps: int, several: bool
 ) -> Caution:
     others = f", and {words.counted(steps - 1, 'other step')}" if steps > 1 else ""
     suite = f"{judgement.plan.title}, " if several else ""
     place = (
         f"{suite}{'' if step.plan.label or step.plan.series else 'at '}{place_of(judgement.plan, step.plan)}"
     )
-    return warning.model_copy(update={"message": f"{place}{others}: {warning.message}"})
+    return given.model_copy(update={"message": f"{place}{others}: {given.message}"})
 
 
-def _head(plan: SuitePlan) -> list[str]:
+def _head(plan: SuitePlan, shown: Sequence[float]) -> list[str]:
     rate = ["achieved", f"{plan.judged} IOPS"] if plan.pressure else ["IOPS", "MB/s"]
-    return [plan.axis.unit, *rate, "mean", *(f"p{q * 100:.12g}" for q in SHOWN)]
+    return [plan.axis.unit, *rate, "mean", *(f"p{q * 100:.12g}" for q in shown)]
 
 
-def _cells(step: StepJudgement, plan: SuitePlan) -> list[str]:
-    figures = step.figures
-    iops = f"{figures.iops:,.0f}"
+def _cells(step: StepJudgement, plan: SuitePlan, shown: Sequence[float]) -> list[str]:
+    figures, mean = step.figures, step.figures.mean
+    iops = f"{figures.iops:,.0f}{_spread(figures.iops, figures.iops_low, figures.iops_high)}"
     pressed = words.bandwidth(step.achieved_Bps) if step.achieved_Bps else "-"
     return [
         step.plan.label or f"{step.plan.at:g}",
         *([pressed, iops] if plan.pressure else [iops, words.figure(figures.rate_Bps / 1e6)]),
-        "-" if figures.mean is None else words.duration(figures.mean.value),
-        *(words.marked(figures.quantiles.get(q)) for q in SHOWN),
+        # Of repeats, with how far the interval reaches; of one run it is in --json and in the report.
+        "-"
+        if mean is None
+        else words.duration(mean.value)
+        + (_spread(mean.value, mean.low, mean.high) if figures.runs > 1 else ""),
+        *(words.marked(figures.quantiles.get(q)) for q in shown),
     ]
+
+
+def _spread(value: float, low: float | None, high: float | None) -> str:
+    """Return how far an interval reaches to its farther side, as a part of its value; empty where it has none.
+
+    >>> _spread(100.0, 98.0, 103.0), _spread(100.0, None, None)
+    (' ±3.0 %', '')
+    """
+    if low is None or high is None or value <= 0:
+        return ""
+    return f" ±{words.percent(max(high / value - 1, 1 - low / value))}"
 
 
 def _step(step: StepJudgement) -> dict[str, Any]:

@@ -1,7 +1,7 @@
 """Every warning iogauge can give, in one table: what it says, and the remedy it names.
 
 A warning says that a result means less than it seems to; it never stops a run. When each is given is decided in
-``judge``. Source: peers.md sections 3 and 6; style.md (one enum of warnings, each text naming the remedy).
+``judge``.
 """
 
 from __future__ import annotations
@@ -93,6 +93,10 @@ TEXTS: dict[Code, Text] = {
     Code.ENGINE_FALLBACK: Text(
         "{asked} is not available here ({why}); used {instead} instead",
         "{remedy}",
+    ),
+    Code.UNSTEADY: Text(
+        "{what}",
+        "look at its course in the report; precondition the drive, cool it, or measure for longer",
     ),
 }
 

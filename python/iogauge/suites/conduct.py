@@ -33,7 +33,7 @@ from iogauge.schema import (
 from iogauge.schema import Warning as Caution
 from iogauge.store import Review
 from iogauge.suites.lengthen import longer
-from iogauge.suites.place import order, placed
+from iogauge.suites.place import distinct, order, placed
 from iogauge.suites.suite import Asked, Suite
 
 
@@ -161,6 +161,7 @@ class _Run:
         manifest = self.review.manifest
         found = self.review.record(plan.search.id)
         refined = self.suites(plan.suite).refine(plan, found, asked_of(manifest, plan))
+        distinct(refined.steps)
         steps = placed(refined.steps, key=plan.key, seed=manifest.seed, repeats=range(manifest.repeats))
         self._replace(refined.model_copy(update={"steps": steps}))
 
@@ -181,7 +182,8 @@ class _Run:
             if not more:
                 return
             new = placed(more, key=key, seed=self.review.manifest.seed, repeats=[repeat])
-            follow = (step.model_copy(update={"follows": True}) for step in new)
+            follow = tuple(step.model_copy(update={"follows": True}) for step in new)
+            distinct((*plan.steps, *follow))
             self._replace(plan.model_copy(update={"steps": (*plan.steps, *follow)}))
 
     def _lengthen(self, key: str, step: StepPlan) -> None:

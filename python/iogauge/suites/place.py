@@ -13,8 +13,10 @@ from __future__ import annotations
 
 import hashlib
 import random
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 
+from iogauge.errors import IogaugeError
 from iogauge.schema import Manifest, StepPlan, SuitePlan
 
 
@@ -28,11 +30,32 @@ def seed_of(seed: int, name: str) -> int:
     return int.from_bytes(digest[:8], "big") >> 1
 
 
+def distinct(steps: Sequence[StepPlan]) -> None:
+    """Refuse steps of which two would be taken for one.
+
+    Raises IogaugeError: two have the same id, or, of one repeat, the same series, label and place on the axis.
+    """
+    ids = Counter(step.id for step in steps)
+    places = Counter((step.series, step.label, step.at, step.repeat) for step in steps if step.judged)
+    if twice := [name for name, count in ids.items() if count > 1]:
+        raise IogaugeError(
+            f"two steps are called {twice[0]}", hint="give each step of the suite an id of its own"
+        )
+    if same := [place for place, count in places.items() if count > 1]:
+        series, label, at, _ = same[0]
+        called = ", ".join(filter(None, (series, label, f"at {at:g}")))
+        raise IogaugeError(
+            f"two steps stand at the same place ({called}) and would be taken for repeats of one",
+            hint="give each step a label or a series of its own",
+        )
+
+
 def put(plan: SuitePlan, *, key: str, seed: int, repeats: int) -> SuitePlan:
     """Return a suite's plan as one of a review: under its key, with all its repeats."""
     search = plan.search and _placed(plan.search, key=key, seed=seed, repeat=0)
     # What prepares a drive does so once.
     times = 1 if plan.prepares else repeats
+    distinct(plan.steps)
     steps = placed(plan.steps, key=key, seed=seed, repeats=range(times))
     return plan.model_copy(update={"key": key, "search": search, "steps": steps})
 

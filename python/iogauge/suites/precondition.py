@@ -107,9 +107,6 @@ def _left_out(asked: Asked) -> Iterator[str]:
         return
     media = media_of(asked.target)
     if media == "3D XPoint":
-        yield (
-            "3D XPoint is not filled: what was written before does not change what it does. It should have been "
-            "powered for three hours, in which it refreshes itself; for how long it was is unknown here."
-        )
+        yield "3D XPoint is not filled: what was written before does not change what it does."
     else:
         yield f"Nothing is written before: a {media} has no state that depends on it."

@@ -74,9 +74,9 @@ class ReaderUnderWriters(Suite):
         Raises IogaugeError: nothing was written during the search.
         """
         limit_Bps = step_figures(found, (), reader=READER, pressure=WRITER).pressure_Bps
-        if limit_Bps <= 0:
-            raise nothing_written(bs="4k")
         alone_Bps = step_figures(found, (), reader=ALONE, pressure=None).rate_Bps
+        if min(limit_Bps, alone_Bps) <= 0:
+            raise nothing_written(bs="4k")
         each_Bps, writers = writers_for(limit_Bps, alone_Bps, most=MOST_STEPS[asked.pace])
         load = Common.of(plan)
         steps = [_step(load, many, rate_Bps=each_Bps) for many in writers]

@@ -28,6 +28,7 @@ from iogauge.schema import (
 from iogauge.store import Review
 from iogauge.suites.judgement import Judgement, judge_steps
 from iogauge.target.layers import Layer
+from iogauge.target.media import media_of
 from iogauge.workload.numbers import size_text
 from iogauge.workload.patterns import file_text
 
@@ -121,7 +122,10 @@ class Suite(ABC):
 
     def judge(self, review: Review, plan: SuitePlan) -> Judgement:
         """Return what the complete steps of one of a review's plans show."""
-        return judge_steps(review, plan, quantiles=self.QUANTILES)
+        asked = review.manifest.until_supported
+        return judge_steps(
+            review, plan, quantiles=tuple(sorted({*self.QUANTILES, *([asked] if asked else [])}))
+        )
 
     def findings(self, _judgement: Judgement, /) -> tuple[str, ...]:
         """Return what is worth saying beside how the reader fares under pressure, a sentence each."""
@@ -163,6 +167,9 @@ class Suite(ABC):
 
 
 QUICK_RUNTIME_NS = 3 * SECOND
+INTERVALS = 20
+"""Of a step at least, as far as ``SHORTEST_INTERVAL_NS`` lets them."""
+SHORTEST_INTERVAL_NS = 10_000_000
 QUICK_PERCENTILES = "50:99:99.9:99.99"
 """Seconds do not support more; what is not asked for is not warned about."""
 FULL_PERCENTILES = "50:99:99.9:99.99:99.999"
@@ -196,6 +203,8 @@ def caveats(asked: Asked, *, own_state: bool) -> Iterator[str]:
     if "file" in kinds:
         yield "The target is a file: the file system's part is measured with the drive's."
     for target in asked.targets:
+        if target.kind == "block" and media_of(target) == "3D XPoint":
+            yield "3D XPoint should have been powered for three hours; for how long it was is unknown here."
         if made_of := target.modelled:
             yield f"A drive model in virtual time, not a drive: {made_of.drive} behind {made_of.machine_title}."
 
@@ -263,8 +272,8 @@ class Common:
             seed=0,
             state_group=state_group or step_id,
             purge=purge,
-            # A quick step is short: so that there are enough intervals to see what changes in it.
-            interval_ns=SECOND // 2 if quick else SECOND,
+            # So many that what changes within a step, and how its latencies cluster, can be seen.
+            interval_ns=max(min(SECOND, self.runtime_ns // INTERVALS), SHORTEST_INTERVAL_NS),
             judged=judged,
             direction=direction,
         )

@@ -129,7 +129,8 @@ def _step(load: Common, at: float, *, rate: str | None, step_id: str = "") -> St
         jobs,
         bs="8k",
         gtod_reduce=0,
-        log_avg_msec=500,
+        # The script's own, whose steps are long.
+        log_avg_msec=None if load.ramp_ns else 500,
         percentile_list=QUICK_PERCENTILES if load.ramp_ns else PUBLISHED_PERCENTILES,
     )
 
