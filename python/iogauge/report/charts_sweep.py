@@ -121,7 +121,9 @@ def _along(unit: str, places: Sequence[float], title: str, named: Mapping[float,
             labelAngle=-25, labelLimit=240, labelOverlap=False,
         )  # fmt: skip
         return lambda column: alt.X(
-            f"{column}:Q", axis=axis, scale=alt.Scale(zero=False, nice=False, padding=40)
+            f"{column}:Q",
+            axis=axis,
+            scale=alt.Scale(domain=[min(places), max(places)], nice=False, padding=40),
         )
     axis = alt.Axis(
         title=title or None,
