@@ -59,6 +59,7 @@ def cost(job: str) -> tuple[float, int, bool]:
         ("rw=write\nio_size=30g\nloops=2\n", (30 * 2**30 / 3e9, 30 << 30, True)),
         ("rw=read\n", (1, 0, True)),
         ("rw=write\nfilename=other\n", (0, 0, False)),
+        ("rw=write\n[other]\nrw=write\nfilename=other\n", (1, 0, False)),
     ],
 )
 def test_what_a_job_writes_at_most(job: str, expected: tuple[float, int, bool]) -> None:
@@ -227,7 +228,7 @@ def test_what_is_not_bounded_is_unknown() -> None:
     assert found.writes_to("/dev/nvme0n1")
     shown = list(plan._lines(made, found))
     assert shown[1].split()[-1] == "unknown"
-    assert "writes at most unknown" in "\n".join(shown)
+    assert "and an unknown amount where" in "\n".join(shown)
 
 
 @pytest.mark.parametrize(

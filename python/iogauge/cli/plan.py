@@ -159,7 +159,7 @@ def _lines(made: Manifest, cost: ReviewCost) -> Iterator[str]:
     virtual = all(target.modelled for target in made.targets)
     spent = f"{_time(cost)}{' of virtual time' if virtual else ''}"
     yield ""
-    yield f"{words.counted(len(cost.steps), 'step')}, {spent}; writes at most {_most(cost)}"
+    yield f"{words.counted(len(cost.steps), 'step')}, {spent}; {_most(cost)}"
     if cost.searches:
         yield (
             f"and the steps of {words.counted(cost.searches, 'suite')} that follow from a search: "
@@ -234,11 +234,11 @@ def _most(cost: ReviewCost) -> str:
     """Return what all known steps write at most, as far as that is known."""
     from iogauge.stats import words
 
-    known = words.size(cost.written_bytes)
+    known = f"writes at most {words.size(cost.written_bytes)}"
     if cost.bounded:
         return known
     if any(step.writes and not step.written_bytes for step in cost.steps):
-        return f"unknown: {known} and what ends with a target of unknown size"
+        return f"{known}, and an unknown amount where a job ends with what it writes to"
     return f"{known}, as far as a link of four lanes carries; a drive takes less"
 
 

@@ -120,7 +120,8 @@ def cost_of_step(
         place=place or place_of(plan, step),
         expected_s=max(expected_s(step), moved / (FILL_Bps * len(plan.targets))),
         at_least=bool(untimed) or step.purge,
-        written_bytes=sum(amount for amount, _ in written),
+        # One job of which nothing is known leaves nothing to say of the step.
+        written_bytes=0 if (0, False) in written else sum(amount for amount, _ in written),
         bounded=all(limited for _, limited in written),
         trims=any(Direction.TRIM in job.rw.directions for job in jobs),
     )
