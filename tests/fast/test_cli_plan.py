@@ -10,11 +10,12 @@ from pathlib import Path
 import pytest
 import typer
 
-from iogauge.cli import confirm, main
+from iogauge.cli import confirm, main, plan
 from iogauge.schema import Manifest, StepPlan, SuitePlan
 from iogauge.suites import DEFAULT, SUITES, Asked
 from iogauge.suites.begin import new_manifest
 from iogauge.suites.estimate import LINK_Bps, cost_of, cost_of_step
+from iogauge.target import layers
 from tests import builders
 
 
@@ -36,7 +37,8 @@ def cost(job: str) -> tuple[float, int, bool]:
     step = StepPlan(id="x", at=0, job_file=f"[w]\nfilename=t\n{job}", seed=0, state_group="x")
     plan = SUITES["mixed"].plan(Asked(targets=(builders.target("/dev/nvme0n1", kind="block"),), pace="quick"))
     assert isinstance(plan, SuitePlan)
-    found = cost_of_step(plan, step)
+    # The job's target is known by its size.
+    found = cost_of_step(plan, step, targets=[builders.target("t", size_bytes=3 * 10**9)])
     return found.expected_s, found.written_bytes, found.bounded
 
 
@@ -51,7 +53,13 @@ def cost(job: str) -> tuple[float, int, bool]:
         ("rw=write\nbs=4k\nnumber_ios=10\nruntime=10\ntime_based=1\n", (10, 40960, True)),
         ("rw=write\nsize=1g\nruntime=600\n", (600, 1 << 30, True)),
         ("rw=write\nsize=1g\nruntime=10\ntime_based=1\n", (10, round(10 * LINK_Bps), False)),
-        ("rw=write\nsize=1g\nloops=3\n", (0, 3 << 30, True)),
+        ("rw=write\nsize=1g\nloops=3\n", (3 * 2**30 / 3e9, 3 << 30, True)),
+        ("rw=write\nloops=2\n", (2, 6 * 10**9, True)),
+        ("rw=write\nsize=50%\nloops=2\nnumjobs=4\n", (4, 12 * 10**9, True)),
+        ("rw=write\nio_size=30g\nloops=2\n", (30 * 2**30 / 3e9, 30 << 30, True)),
+        ("rw=read\n", (1, 0, True)),
+        ("rw=write\nfilename=other\n", (0, 0, False)),
+        ("rw=write\n[other]\nrw=write\nfilename=other\n", (1, 0, False)),
     ],
 )
 def test_what_a_job_writes_at_most(job: str, expected: tuple[float, int, bool]) -> None:
@@ -188,3 +196,98 @@ def test_nobody_is_asked_about_little_or_nothing_or_in_a_script(monkeypatch: pyt
     confirm.before(manifest("write-pressure", kind="model"))
     monkeypatch.setattr(sys, "stdin", io.StringIO("n\n"))
     confirm.before(manifest("write-pressure"))
+
+
+def device(*steps: StepPlan) -> Manifest:
+    """A review of a device of 3 TB, of these steps alone."""
+    made = manifest("mixed")
+    (plan,) = made.plans
+    targets = (builders.target("/dev/nvme0n1", kind="block", size_bytes=3 * 10**12),)
+    return made.model_copy(update={"plans": (plan.model_copy(update={"steps": steps}),), "targets": targets})
+
+
+def step(job: str, *, purge: bool = False) -> StepPlan:
+    text = f"[w]\nfilename=/dev/nvme0n1\n{job}"
+    return StepPlan(id="x", at=0, job_file=text, seed=0, state_group="x", purge=purge)
+
+
+def test_a_fill_takes_its_time_and_is_as_large_as_its_target() -> None:
+    made = device(step("rw=write\nloops=2\n"))
+    found = cost_of(made)
+    assert (found.expected_s, found.at_least) == (2000, True)
+    assert (found.written_bytes, found.bounded) == (6 * 10**12, True)
+    shown = "\n".join(plan._lines(made, found))
+    assert "at least 33 min 20 s" in shown
+    assert "writes at most 6.000 TB" in shown
+    assert "its content is lost" in shown
+
+
+def test_what_is_not_bounded_is_unknown() -> None:
+    made = device(step("rw=write\n")).model_copy(update={"targets": (builders.target("/dev/sda"),)})
+    found = cost_of(made)
+    assert found.writes_to("/dev/nvme0n1")
+    shown = list(plan._lines(made, found))
+    assert shown[1].split()[-1] == "unknown"
+    assert "and an unknown amount where" in "\n".join(shown)
+
+
+@pytest.mark.parametrize(
+    ("job", "purge", "lost"),
+    [
+        ("rw=read\nnumber_ios=1\n", True, "all content is given back (purge)"),
+        ("rw=trim\nruntime=1\ntime_based=1\n", False, "content is given back (trims)"),
+    ],
+)
+def test_what_only_gives_content_back_is_announced_and_asked_about(
+    job: str, lost: str, *, purge: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = device(step(job, purge=purge))
+    shown = list(plan._lines(made, cost_of(made)))
+    assert f"/dev/nvme0n1: {lost}" in shown
+    assert any("its content is lost" in line for line in shown)
+    heard = Terminal()
+    monkeypatch.setattr(sys, "stdin", Terminal("n\n"))
+    monkeypatch.setattr(sys, "stderr", heard)
+    with pytest.raises(typer.Exit):
+        confirm.before(made)
+    assert heard.getvalue().startswith(f"on /dev/nvme0n1 {lost}, and takes ")
+
+
+def test_a_file_is_asked_about_for_what_is_known_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "stdin", Terminal("n\n"))
+    monkeypatch.setattr(sys, "stderr", Terminal())
+    endless = manifest("mixed", kind="file")
+    assert cost_of(endless).written_to("/dev/nvme0n1") > confirm.MUCH_BYTES
+    confirm.before(endless)
+    with pytest.raises(typer.Exit):
+        confirm.before(manifest("write-pressure", kind="file"))
+
+
+def test_planning_sets_no_layer_up(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def never(*_: object, **__: object) -> None:
+        raise AssertionError("a layer is set up")
+
+    monkeypatch.setattr(layers, "standing", never)
+    assert main(["plan", f"{tmp_path}/drive.bin", "--suite=stack-overhead"]) == 0
+    out = capsys.readouterr().out
+    assert "a device in memory" in out
+    assert "left out" not in out
+
+
+def test_every_figure_of_a_step_counts_where_something_can_be_compared(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    asked = ["plan", "model:p4800x", "--suite=mixed"]
+    assert main(asked) == 0
+    assert "to compare" not in capsys.readouterr().out
+    assert main([*asked, "--repeats=3"]) == 0
+    out = capsys.readouterr().out
+    # 11 steps of five figures each: 2 * 55 / 0.05 ways of flipping signs.
+    assert (
+        "to compare: 3 blocks asked for (--repeats); 6 are the fewest for one comparison, 12 for the 55 fig"
+        in out
+    )
+    assert main([*asked, "model:p3700"]) == 0
+    assert "to compare: 1 block asked for" in capsys.readouterr().out

@@ -176,13 +176,58 @@ def test_a_file_that_is_no_suite_says_why(text: str, says: str) -> None:
 @pytest.mark.parametrize(
     ("text", "says"),
     [
+        (
+            WHOLE.replace("empty = self.empty(asked)", "empty = 1 / 0"),
+            "mine.py:13: plan: ZeroDivisionError: division by zero",
+        ),
+        (
+            WHOLE.replace('return ("mine was run",)', "return judgement.none"),
+            "mine.py:18: findings: AttributeError: ",
+        ),
+        (WHOLE.replace("(step,)", "()"), "mine.py: plan: it has no steps"),
+        (WHOLE.replace("        return empty.model", "        empty.model"), "plan: gives NoneType"),
+        (
+            f"{WHOLE}\n    def more(self, plan, review, *, repeat):\n        return {{}}[repeat]\n",
+            "mine.py:21: more: KeyError: 0",
+        ),
+        (
+            f"{WHOLE}\n    def judge(self, review, plan):\n        raise OSError('gone')\n",
+            "mine.py:21: judge: OSError: gone",
+        ),
+    ],
+)
+def test_what_a_suite_raises_is_said_with_its_line(
+    text: str, says: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert review("--suite", written("mine.py", text)) == 1
+    err = capsys.readouterr().err
+    assert f"error: {Path.cwd()}/mine.py" in err
+    assert says in err
+    assert "defect of iogauge" not in err
+
+
+def test_what_a_suite_says_itself_passes() -> None:
+    text = WHOLE.replace(
+        "empty = self.empty(asked)",
+        "from iogauge.errors import IogaugeError; raise IogaugeError('too small')",
+    )
+    with pytest.raises(IogaugeError, match=r"^too small$"):
+        suite_of(written("mine.py", text)).plan(ASKED)
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
         ("name = ", "not TOML"),
         ('name = "few"', "step: Field required"),
         (PLAN.replace("at = 1", 'at = "x"'), "step.0.at: "),
         (PLAN.replace("at = 1", "at = 1\ncolour = 3"), "step.0.colour: "),
+        ('name = "few"\nstep = []', "step: Tuple should have at least 1 item"),
+        (PLAN.replace("at = 1", 'at = 1\njob_file = "gone.fio"'), "job_file has options and jobs of its own"),
+        ('name = "few"\n[[step]]\nat = 1\njob_file = "gone.fio"\njobs.load = {}\n', "job_file has options"),
         (PLAN.replace('"few"', '"spec"'), "iogauge has a suite 'spec' of its own"),
         (PLAN.replace('"4k"', '"4k\\nrw=write"'), "step.0.options.bs"),
-        (PLAN.replace("[[step]]", '[[step]]\njob_file = "gone.fio"'), "gone.fio: no such file"),
+        ('name = "few"\n[[step]]\nat = 1\njob_file = "gone.fio"\n', "gone.fio: no such file"),
     ],
 )
 def test_a_plan_that_is_none_says_where(text: str, says: str) -> None:

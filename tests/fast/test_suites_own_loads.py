@@ -21,6 +21,7 @@ from iogauge.store import Review
 from iogauge.suites import SUITES, Asked, Pace
 from iogauge.suites.many_drives import rates_Bps
 from iogauge.suites.tenants import BEYOND, FIRST, LIMIT_Q, next_number
+from iogauge.target import layers
 from iogauge.target.layers import Layer, layers_of, layers_over
 from tests import builders
 from tests.suite_runs import cut_down, reviewed
@@ -409,3 +410,31 @@ def test_repeats_are_not_mixed_up(tmp_path: Path, capsys: pytest.CaptureFixture[
     assert len(set(places)) == len(places)
     assert {step["runs"] for step in several["tenants"]["steps"]} <= {1, 2}
     assert sum(step["runs"] == 2 for step in several["tenants"]["steps"]) >= 10
+
+
+def test_a_layer_that_is_in_use_is_found_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("os.geteuid", lambda: 0)
+    for name in ("_RUN", "_CONTROL", "_BLOCK"):
+        (tmp_path / name).mkdir()
+        monkeypatch.setattr(layers, name, tmp_path / name)
+    monkeypatch.setattr(layers, "_PATIENCE_S", 0)
+    device = tmp_path / "_BLOCK" / "zram7"
+    (device / "reset").mkdir(parents=True)  # It cannot be written to, as where somebody has the device open.
+    (device / "diskseq").write_text("5")
+    ram, _ = layers_over("/dev/sda")
+    link = Path(ram.path)
+    link.parent.mkdir()
+    link.symlink_to("/dev/zram7")
+    link.with_suffix(".diskseq").write_text("5")
+    for _ in range(2):
+        with (
+            pytest.raises(IogaugeError, match="/dev/zram7: it stays from an earlier run") as caught,
+            layers.standing(ram),
+        ):
+            pass
+        assert "Is a directory" in str(caught.value.hint)
+        assert link.is_symlink()
+    (device / "reset").rmdir()
+    assert layers._take_down(link) == ""
+    assert (tmp_path / "_CONTROL" / "hot_remove").read_text() == "7"
+    assert list(link.parent.iterdir()) == []

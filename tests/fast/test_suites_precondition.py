@@ -172,3 +172,27 @@ def test_a_file_is_preconditioned_before_it_is_measured(
     out = capsys.readouterr().out
     assert out.startswith("Preparation (quick): ")
     assert f"{file} before: unknown: " in out
+
+
+@pytest.mark.parametrize(
+    ("model", "media"),
+    [
+        ("Amazon Elastic Block Store", None),
+        ("Amazon EC2 NVMe Instance Storage", "flash"),
+        ("QEMU HARDDISK", None),
+        ("VBOX HARDDISK", None),
+        ("VMware Virtual disk", None),
+        ("Msft Virtual Disk", None),
+        ("Google PersistentDisk", None),
+        ("nvme_card-pd", None),
+        ("LSI MR9361-8i", None),
+        ("AVAGO MegaRAID", None),
+        ("DELL PERC H730P Mini", None),
+        ("HP LOGICAL VOLUME", None),
+        ("SAMSUNG MZVLB512HAJQ-00000", "flash"),
+        ("SuperCorp MRX", "flash"),
+    ],
+)
+def test_what_stands_between_hides_what_stores_the_data(model: str, media: str | None) -> None:
+    facts = builders.target("/dev/sda", kind="block", rotational=False, model=model)
+    assert media_of(facts) == media

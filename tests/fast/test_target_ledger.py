@@ -15,6 +15,7 @@ from iogauge.run import bookkeeping, execute, purge
 from iogauge.schema import LedgerEntry, TargetFacts
 from iogauge.store import Review
 from iogauge.target import ledger, open_target
+from iogauge.target.sysfs import Host
 from tests import builders
 
 DRIVE = builders.target("/dev/nvme0n1", kind="block", size_bytes=1000, serial="S1", model="Example 1000")
@@ -62,6 +63,35 @@ def test_drives_are_told_apart_and_what_cannot_be_has_none() -> None:
         ledger.enter(facts, entry(written_bytes=1))
         assert ledger.path_of(facts) is None
         assert ledger.state_of(facts) is None
+
+
+def test_a_partition_has_a_ledger_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    drive = tmp_path / "sys" / "class" / "block" / "nvme0n1"
+    drive.mkdir(parents=True)
+    for number in (1, 2):
+        part = drive / f"nvme0n1p{number}"
+        part.mkdir()
+        for name, value in (("partition", number), ("start", 2048 * number), ("size", 1)):
+            (part / name).write_text(f"{value}\n")
+        (drive.parent / part.name).symlink_to(part)
+    monkeypatch.setattr(ledger, "HOST", Host(sys=tmp_path / "sys"))
+    whole = DRIVE.model_copy(update={"device": "nvme0n1"})
+    one, two = (
+        DRIVE.model_copy(update={"device": f"nvme0n1p{number}", "size_bytes": 512}) for number in (1, 2)
+    )
+    ledger.enter(one, entry("purge", capacity_bytes=512))
+    ledger.enter(two, entry(written_bytes=7, capacity_bytes=512))
+    first, second, drives = (ledger.state_of(each) for each in (one, two, whole))
+    assert first is not None
+    assert second is not None
+    assert drives is not None
+    assert (first.purged_at is not None, first.written_bytes) == (True, 0)
+    assert (second.purged_at, second.written_bytes) == (None, 7)
+    # The drive was written to, and only a part of it purged.
+    assert (drives.purged_at, drives.written_bytes) == (None, 7)
+    assert len(ledger.entries(whole)) == 2
+    (drive / "nvme0n1p2" / "start").write_text("9999\n")
+    assert ledger.state_of(two) is None
 
 
 def facts_of(path: Path) -> TargetFacts:

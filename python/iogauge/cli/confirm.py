@@ -1,4 +1,4 @@
-"""Asks, on a terminal, before a review writes much: to a block device whatever it is, or a lot to a file.
+"""Asks, on a terminal, before a review writes much or purges: to a block device whatever it is, or a lot to a file.
 
 Where nobody can answer, nothing is asked: a script says what it wants by ``--destroy``, without which no device is
 written to anyway.
@@ -18,7 +18,8 @@ if TYPE_CHECKING:
     from iogauge.suites.estimate import ReviewCost
 
 MUCH_BYTES = 100 * 10**9
-"""From so much on, writing to a file is asked about too: it wears the drive below."""
+"""From so much on, writing to a file is asked about too: it wears the drive below. Writes that nothing limits do not
+count for a file: their bound is a link's, which says nothing of what is written."""
 
 
 def before(manifest: Manifest) -> None:
@@ -41,19 +42,23 @@ def before(manifest: Manifest) -> None:
 
 
 def question(targets: list[TargetFacts], cost: ReviewCost) -> str:
-    """Return what is asked: how much is written where, and how long it takes."""
+    """Return what is asked: what is given back, how much is written where, and how long it takes."""
     from iogauge.stats import words
 
-    most = words.size(sum(cost.written_to(target.path) for target in targets))
-    unknown = "" if cost.bounded else " (as much as a link carries: nothing limits some of the writes)"
-    more = ", and more after a search" if cost.searches else ""
-    where = ", ".join(target.path for target in targets)
+    paths = [target.path for target in targets]
+    parts = [f"on {path} {lost}" for path in paths if (lost := cost.given_back(path))]
+    if written := [path for path in paths if cost.writes_to(path)]:
+        most = sum(map(cost.written_to, written))
+        amount = f"up to {words.size(most)}" if most else "an unknown amount"
+        unknown = "" if cost.bounded else " (as much as a link carries: nothing limits some of the writes)"
+        more = ", and more after a search" if cost.searches else ""
+        parts.append(f"this writes {amount}{unknown if most else ''} to {', '.join(written)}{more}")
     time = words.clock_time(cost.expected_s)
-    return f"this writes up to {most}{unknown} to {where}{more}, and takes {time} at least; go on?"
+    return f"{'; '.join(parts)}, and takes {time} at least; go on?"
 
 
 def _asks(target: TargetFacts, cost: ReviewCost) -> bool:
-    written = cost.written_to(target.path)
-    if target.kind == "model" or not written:
-        return False
-    return target.kind == "block" or written >= MUCH_BYTES
+    if target.kind == "block":
+        return cost.writes_to(target.path) or bool(cost.given_back(target.path))
+    bounded = sum(step.written_bytes for step in cost.on(target.path) if step.bounded)
+    return target.kind == "file" and bounded >= MUCH_BYTES

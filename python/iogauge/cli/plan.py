@@ -1,8 +1,9 @@
 """``iogauge plan``: what a review would do, how long it takes and how much it writes, without doing it.
 
 It takes the options of 'iogauge review'. Without TARGET it lists the suites. With one, it lists every step in the
-order in which they run, with its time and the most that it can write: rate times time, or, where nothing limits the
-writes, what the fastest link of a drive could carry. Steps that follow from a search are not known before it.
+order in which they run, with its time and the most that it can write: rate times time, or the target's size, or, where
+nothing limits the writes, what the fastest link of a drive could carry. Steps that follow from a search are not known
+before it.
 
 --as fio or --as diskspd writes the steps to --output as files which that program runs, with a script that runs them
 all; 'iogauge import' reads their results. No target is written to, and no file made, but those.
@@ -116,7 +117,7 @@ def _manifest(
 ) -> Manifest:
     from iogauge.machine.facts import machine_facts
     from iogauge.suites.begin import new_manifest
-    from iogauge.target.layers import layers_of
+    from iogauge.target.layers import layers_over
 
     size_of_file = size_bytes or max(each.FILE_BYTES[pace] for each in suites)
     facts = [_facts(path, size_bytes=size_of_file) for path in anchored(targets)]
@@ -129,7 +130,8 @@ def _manifest(
         seed=seed,
         size_bytes=size_bytes,
         runtime_ns=runtime_ns,
-        layers=layers_of,
+        # Nothing is tried: that would make devices.
+        layers=lambda target: () if target.modelled else layers_over(target.path),
         command=(),
         machine=machine_facts(),
         ceiling=None,
@@ -150,29 +152,25 @@ def _facts(path: str, *, size_bytes: int) -> TargetFacts:
 def _lines(made: Manifest, cost: ReviewCost) -> Iterator[str]:
     from iogauge.report.grid import aligned
     from iogauge.stats import words
-    from iogauge.stats.comparison import blocks_needed, fewest_blocks
-    from iogauge.suites.estimate import comparisons
 
     several = len(made.plans) > 1
-    rows = [
-        [_where(step, several=several), words.clock_time(step.expected_s), _writes(step)]
-        for step in cost.steps
-    ]
+    rows = [[_where(step, several=several), _time(step), _writes(step)] for step in cost.steps]
     yield from aligned([["step", "time", "writes at most"], *rows])
     virtual = all(target.modelled for target in made.targets)
-    spent = f"{words.clock_time(cost.expected_s)}{' of virtual time' if virtual else ''}"
-    marks = "" if cost.bounded else ", as far as a link of four lanes carries; a drive takes less"
+    spent = f"{_time(cost)}{' of virtual time' if virtual else ''}"
     yield ""
-    yield (
-        f"{words.counted(len(cost.steps), 'step')}, {spent}; writes at most {words.size(cost.written_bytes)}{marks}"
-    )
+    yield f"{words.counted(len(cost.steps), 'step')}, {spent}; {_most(cost)}"
     if cost.searches:
         yield (
             f"and the steps of {words.counted(cost.searches, 'suite')} that follow from a search: "
             "how many, and how hard they write, is known after it"
         )
     for target in made.targets:
-        if cost.written_to(target.path) and not target.modelled:
+        if target.modelled:
+            continue
+        if given_back := cost.given_back(target.path):
+            yield f"{target.path}: {given_back}"
+        if given_back or cost.writes_to(target.path):
             lost = (
                 "its content is lost (review asks for --destroy)"
                 if target.kind == "block"
@@ -182,11 +180,23 @@ def _lines(made: Manifest, cost: ReviewCost) -> Iterator[str]:
     if made.repeats > 1:
         yield f"{words.counted(made.repeats, 'block')}, each in an order of its own:"
         yield from _blocks(made)
-    places = comparisons(made)
-    yield (
-        f"to compare: {fewest_blocks()} blocks (--repeats) are the fewest for one comparison, {fewest_blocks(places)} "
-        f"for the {words.counted(places, 'step')} of the largest suite; a difference of 5 % takes "
-        f"{blocks_needed(0.05, 0.03)} where runs vary by 3 %"
+    if made.repeats > 1 or len(made.targets) > 1:
+        yield _comparable(made)
+
+
+def _comparable(made: Manifest) -> str:
+    """Say how many blocks a comparison takes of what is planned, beside those that are asked for."""
+    from iogauge.report.compare import METRICS
+    from iogauge.stats import words
+    from iogauge.stats.comparison import blocks_needed, fewest_blocks
+    from iogauge.suites.estimate import most_places
+
+    figures = most_places(made) * len(METRICS)
+    return (
+        f"to compare: {words.counted(made.repeats, 'block')} asked for (--repeats); {fewest_blocks()} are the fewest "
+        f"for one comparison, {fewest_blocks(figures)} for the {words.counted(figures, 'figure')} of the largest "
+        f"suite, {len(METRICS)} of each step; a difference of 5 % takes {blocks_needed(0.05, 0.03)} where runs vary "
+        "by 3 %"
     )
 
 
@@ -204,13 +214,32 @@ def _where(step: StepCost, *, several: bool) -> str:
     return f"{step.plan.title}{on}: {step.place}"
 
 
+def _time(cost: StepCost | ReviewCost) -> str:
+    from iogauge.stats import words
+
+    return f"{'at least ' if cost.at_least else ''}{words.clock_time(cost.expected_s)}"
+
+
 def _writes(step: StepCost) -> str:
     from iogauge.stats import words
 
-    if not step.written_bytes:
+    if not step.writes:
         return "-"
-    text = words.size(step.written_bytes)
-    return text if step.bounded else f"unknown, up to {text}"
+    if step.bounded:
+        return words.size(step.written_bytes)
+    return f"unknown, up to {words.size(step.written_bytes)}" if step.written_bytes else "unknown"
+
+
+def _most(cost: ReviewCost) -> str:
+    """Return what all known steps write at most, as far as that is known."""
+    from iogauge.stats import words
+
+    known = f"writes at most {words.size(cost.written_bytes)}"
+    if cost.bounded:
+        return known
+    if any(step.writes and not step.written_bytes for step in cost.steps):
+        return f"{known}, and an unknown amount where a job ends with what it writes to"
+    return f"{known}, as far as a link of four lanes carries; a drive takes less"
 
 
 def _as_json(made: Manifest, cost: ReviewCost) -> dict[str, Any]:
@@ -221,6 +250,7 @@ def _as_json(made: Manifest, cost: ReviewCost) -> dict[str, Any]:
         "seed": made.seed,
         "targets": [target.model_dump(mode="json") for target in made.targets],
         "expected_s": cost.expected_s,
+        "expected_at_least": cost.at_least,
         "written_bytes": cost.written_bytes,
         "written_bounded": cost.bounded,
         "searches": cost.searches,
@@ -232,6 +262,7 @@ def _as_json(made: Manifest, cost: ReviewCost) -> dict[str, Any]:
                 "place": step.place,
                 "repeat": step.step.repeat,
                 "expected_s": step.expected_s,
+                "expected_at_least": step.at_least,
                 "written_bytes": step.written_bytes,
                 "written_bounded": step.bounded,
                 "purge": step.step.purge,

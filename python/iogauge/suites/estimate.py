@@ -1,8 +1,9 @@
 """What a review will cost before it is begun: how long each step takes, and how much it writes at most.
 
-From the plan alone: no target is opened, and nothing is measured. A job whose writes are limited, by a rate or by an
-amount, is bounded by that. What nothing limits is bounded by the fastest link that a drive has today, which is
-said, since a drive takes far less; and steps that follow from a search, or from other steps, are not known yet.
+From the plan and the targets' sizes: no target is opened, and nothing is measured. A job whose writes are limited, by a
+rate or by an amount, is bounded by that; one that ends with its target, by the target's size. What nothing limits is
+bounded by the fastest link that a drive has today, which is said, since a drive takes far less; and steps that follow
+from a search, or from other steps, are not known yet. What has no time takes "at least" what its amount does.
 
 Source for the link: PCI Express 5.0, four lanes of 32 GT/s with 128b/130b encoding.
 """
@@ -10,16 +11,18 @@ Source for the link: PCI Express 5.0, four lanes of 32 GT/s with 128b/130b encod
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from iogauge import workload
-from iogauge.schema import Direction, Job, Manifest, StepPlan, SuitePlan
+from iogauge.schema import Direction, Job, Manifest, StepPlan, SuitePlan, TargetFacts
 from iogauge.suites.conduct import expected_s, place_of
 from iogauge.suites.place import order
 
 LINK_Bps = 4 * 32e9 * 128 / 130 / 8
 """What no drive of four lanes takes more than, bytes a second."""
+FILL_Bps = 3e9
+"""What a job without a time is reckoned with, bytes a second: few drives take more for as long as a fill lasts."""
 
 
 @dataclass(frozen=True)
@@ -31,9 +34,18 @@ class StepCost:
     place: str
     expected_s: float
     """Its jobs' ramp and runtime; what comes around them is seconds. On a drive model, of virtual time."""
+    at_least: bool
+    """Whether it takes longer: it purges, or has jobs that end with what they move and not with a time."""
     written_bytes: int
-    """At most, ramp included; 0: it writes nothing."""
+    """At most, ramp included; 0: it writes nothing, or, where it is not bounded, nobody knows how much."""
     bounded: bool
+    trims: bool
+    """Whether it gives back blocks, beside a purge that comes before it."""
+
+    @property
+    def writes(self) -> bool:
+        """Whether it writes anything, known or not."""
+        return self.written_bytes > 0 or not self.bounded
 
 
 @dataclass(frozen=True)
@@ -50,6 +62,11 @@ class ReviewCost:
         return sum(step.expected_s for step in self.steps)
 
     @property
+    def at_least(self) -> bool:
+        """Whether some of the known steps take longer than is known."""
+        return any(step.at_least for step in self.steps)
+
+    @property
     def written_bytes(self) -> int:
         """How much the known steps write at most."""
         return sum(step.written_bytes for step in self.steps)
@@ -59,13 +76,29 @@ class ReviewCost:
         """Whether all that writes is limited by what is asked for."""
         return all(step.bounded for step in self.steps)
 
+    def on(self, path: str) -> Iterator[StepCost]:
+        """Yield the steps that run on a target."""
+        return (step for step in self.steps if path in step.plan.targets)
+
     def written_to(self, path: str) -> int:
         """Return how much is written at most by steps that run on a target, bytes."""
-        return sum(step.written_bytes for step in self.steps if path in step.plan.targets)
+        return sum(step.written_bytes for step in self.on(path))
+
+    def writes_to(self, path: str) -> bool:
+        """Return whether any step that runs on a target writes, known how much or not."""
+        return any(step.writes for step in self.on(path))
+
+    def given_back(self, path: str) -> str:
+        """Return how a target's content is given back, in words; empty: it is not."""
+        if any(step.step.purge for step in self.on(path)):
+            return "all content is given back (purge)"
+        return "content is given back (trims)" if any(step.trims for step in self.on(path)) else ""
 
 
-def cost_of_step(plan: SuitePlan, step: StepPlan, *, place: str = "") -> StepCost:
-    """Return what one step takes. Raises IogaugeError where its job file is not one.
+def cost_of_step(
+    plan: SuitePlan, step: StepPlan, *, place: str = "", targets: Iterable[TargetFacts] = ()
+) -> StepCost:
+    """Return what one step takes, on ``targets`` of known sizes. Raises IogaugeError where its job file is not one.
 
     >>> job = "[w]\\nrw=randwrite\\nbs=4k\\nrate=,1000k\\nnumjobs=8\\nruntime=10\\nramp_time=2\\ntime_based=1\\n"
     >>> step = StepPlan(id="a", at=1, job_file=job + "filename=t\\n", seed=0, state_group="a")
@@ -76,20 +109,31 @@ def cost_of_step(plan: SuitePlan, step: StepPlan, *, place: str = "") -> StepCos
     >>> cost.expected_s, cost.written_bytes, cost.bounded
     (12.0, 98304000, True)
     """
-    written, bounded = 0, True
-    for job in workload.parse(step.job_file, source=step.id).jobs:
-        amount, limited = _written(job)
-        written += amount
-        bounded = bounded and limited
-    return StepCost(plan, step, place or place_of(plan, step), expected_s(step), written, bounded)
+    sizes = {target.path: target.size_bytes for target in targets}
+    jobs = workload.parse(step.job_file, source=step.id).jobs
+    written = [_written(job, sizes) for job in jobs]
+    untimed = [job for job in jobs if not job.runtime_ns]
+    moved = sum(min(_amounts(job, sizes), default=0) for job in untimed)
+    return StepCost(
+        plan=plan,
+        step=step,
+        place=place or place_of(plan, step),
+        expected_s=max(expected_s(step), moved / (FILL_Bps * len(plan.targets))),
+        at_least=bool(untimed) or step.purge,
+        # One job of which nothing is known leaves nothing to say of the step.
+        written_bytes=0 if (0, False) in written else sum(amount for amount, _ in written),
+        bounded=all(limited for _, limited in written),
+        trims=any(Direction.TRIM in job.rw.directions for job in jobs),
+    )
 
 
 def cost_of(manifest: Manifest) -> ReviewCost:
     """Return what a review's known steps cost, in the order in which they run."""
     searched = [(plan, plan.search) for plan in manifest.plans if plan.search and not plan.steps]
-    steps = [cost_of_step(plan, search, place="search") for plan, search in searched]
+    targets = manifest.targets
+    steps = [cost_of_step(plan, search, place="search", targets=targets) for plan, search in searched]
     steps += [
-        cost_of_step(plan, step)
+        cost_of_step(plan, step, targets=targets)
         for repeat, plan in order(manifest)
         for step in plan.steps
         if step.repeat == repeat
@@ -97,15 +141,15 @@ def cost_of(manifest: Manifest) -> ReviewCost:
     return ReviewCost(tuple(steps), searches=len(searched))
 
 
-def comparisons(manifest: Manifest) -> int:
-    """Return how many steps a comparison has to share its level among: the places of the largest plan."""
-    return max(
-        (len({(step.series, step.label, step.at) for step in plan.steps}) for plan in manifest.plans),
-        default=1,
-    )
+def most_places(manifest: Manifest) -> int:
+    """Return how many places the largest plan has whose figures can be compared; at least 1."""
+    places = [
+        {(step.series, step.label, step.at) for step in plan.steps if step.judged} for plan in manifest.plans
+    ]
+    return max(1, *map(len, places))
 
 
-def _written(job: Job) -> tuple[int, bool]:
+def _written(job: Job, sizes: Mapping[str, int]) -> tuple[int, bool]:
     """Return how much a job writes at most, all its clones together, and whether it is limited in that."""
     if Direction.WRITE not in job.rw.directions or _only_reads(job):
         return 0, True
@@ -115,24 +159,26 @@ def _written(job: Job) -> tuple[int, bool]:
         limits.append(job.rate_Bps.write * job.numjobs * seconds)
     if job.rate_iops.write:
         limits.append(job.rate_iops.write * job.bs.write.maximum_bytes * job.numjobs * seconds)
-    if job.number_ios:
-        limits.append(job.number_ios * job.bs.write.maximum_bytes * job.numjobs)
-    for amount in _amounts(job):
-        limits.append(amount * job.numjobs)
-    # A job with neither time nor amount ends with its target: what it writes is not known here.
+    limits += _amounts(job, sizes)
+    # A job with neither time nor amount ends with its target: where its size is not known, nor is what it writes.
     link = LINK_Bps * seconds if seconds else math.inf
     least = min([*limits, link])
     return (round(least) if math.isfinite(least) else 0), bool(limits) and least < link
 
 
-def _amounts(job: Job) -> Iterable[int]:
-    """What a clone moves, where it ends with an amount and not with its time."""
+def _amounts(job: Job, sizes: Mapping[str, int]) -> Iterator[int]:
+    """Yield what a job's clones move at most, all together, by each of the amounts that it ends with, bytes."""
+    if job.number_ios:
+        largest = job.bs.write if job.rw.writes else job.bs.read
+        yield job.number_ios * largest.maximum_bytes * job.numjobs
     if job.time_based:
         return
-    if job.io_size is not None and job.io_size.size_bytes:
-        yield job.io_size.size_bytes
-    elif job.size is not None and job.size.size_bytes:
-        yield job.size.size_bytes * job.loops
+    amount, times = (job.io_size, 1) if job.io_size else (job.size, job.loops)
+    if amount is not None and amount.size_bytes:
+        yield amount.size_bytes * times * job.numjobs
+    elif sizes.keys() >= {*job.filenames}:
+        whole = sum(sizes[name] for name in job.filenames)
+        yield (amount.of(whole) if amount and amount.percent else whole) * times * job.numjobs
 
 
 def _only_reads(job: Job) -> bool:

@@ -29,9 +29,9 @@ import os
 import tomllib
 from collections.abc import Collection, Mapping
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Self
 
-from pydantic import Field, ValidationError
+from pydantic import Field, ValidationError, model_validator
 
 from iogauge import workload
 from iogauge.errors import IogaugeError
@@ -60,6 +60,12 @@ class TomlStep(Model):
     state_group: str = ""
     purge: bool = False
     judged: bool = True
+
+    @model_validator(mode="after")
+    def _one_or_the_other(self) -> Self:
+        if self.job_file is not None and (self.options or self.jobs):
+            raise ValueError("job_file has options and jobs of its own: write them there, or leave it out")
+        return self
 
 
 class TomlPlan(Model):

@@ -2,21 +2,30 @@
 
 Whoever names a Python file asks for its code to be run, as ``python FILE`` would; it runs with all that iogauge may do,
 and as the user who started it. The file defines one subclass of ``Suite``, which is all that is taken of it. It
-follows the same rules as those that iogauge brings, and its name is none of theirs.
+follows the same rules as those that iogauge brings, and its name is none of theirs. Where its methods raise, that is
+said with their line: it is the suite that is to be mended.
 
-Does not check what a suite plans: beginning a review does, with every other's. Source: Python's importlib.
+Does not check what a suite plans, but that it plans something: beginning a review does, with every other's. Source:
+Python's importlib.
 """
 
 from __future__ import annotations
 
+import functools
 import importlib.util
 import inspect
 import re
-from collections.abc import Collection
+import traceback
+from collections.abc import Callable, Collection
 from pathlib import Path
+from typing import ParamSpec, TypeVar
 
 from iogauge.errors import IogaugeError
-from iogauge.suites.suite import Suite
+from iogauge.schema import SuitePlan
+from iogauge.suites.suite import Asked, Suite
+
+P = ParamSpec("P")
+R = TypeVar("R")
 
 _NAME = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
 _NEEDED = ("NAME", "TITLE", "SOURCE", "AXIS", "READER")
@@ -87,4 +96,50 @@ def _whole(made_of: type[Suite], path: Path, *, taken: Collection[str]) -> Suite
             hint="a suite is made without arguments",
         ) from error
     suite.origin = str(path)
+    # On the instance, so that what the suite's methods call on their parents stays as it is.
+    for name in ("plan", "refine", "more", "judge", "findings", "published"):
+        method = getattr(suite, name)
+        setattr(suite, name, _explained(_planning(method, path) if name == "plan" else method, path))
     return suite
+
+
+def _explained(method: Callable[P, R], path: Path) -> Callable[P, R]:
+    """Return a method whose errors are said to be the suite's, where they come from a line of its file."""
+
+    @functools.wraps(method)
+    def called(*args: P.args, **kwargs: P.kwargs) -> R:
+        try:
+            return method(*args, **kwargs)
+        except IogaugeError:
+            raise
+        except Exception as error:
+            lines = [
+                frame.lineno
+                for frame in traceback.extract_tb(error.__traceback__)
+                if frame.filename == str(path)
+            ]
+            if not lines:
+                raise  # A method that the suite inherits: the error is not its own.
+            raise IogaugeError(
+                f"{path}:{lines[-1]}: {method.__name__}: {type(error).__name__}: {error}",
+                hint="mend the suite",
+            ) from error
+
+    return called
+
+
+def _planning(plan: Callable[[Asked], SuitePlan], path: Path) -> Callable[[Asked], SuitePlan]:
+    """Return a suite's ``plan`` that refuses what is no plan, and one of nothing."""
+
+    @functools.wraps(plan)
+    def planned(asked: Asked) -> SuitePlan:
+        made: object = plan(asked)
+        if not isinstance(made, SuitePlan):
+            raise IogaugeError(
+                f"{path}: plan: gives {type(made).__name__}, not a SuitePlan", hint="mend the suite"
+            )
+        if not made.steps and made.search is None:
+            raise IogaugeError(f"{path}: plan: it has no steps", hint="plan at least one step, or a search")
+        return made
+
+    return planned

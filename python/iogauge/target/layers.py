@@ -3,7 +3,8 @@
 What a layer of the kernel costs is seen by going through it and by not going through it. Both devices are made for one
 run and taken down after it: a loop device over a target is a use of it, beside which nothing may be written, and memory
 is not held for longer than it is needed. They keep their names over a review, wherever it is resumed, by symbolic links
-under ``/run/iogauge``. What a killed process left behind is taken down before the next one begins.
+under ``/run/iogauge``. What a killed process left behind, or somebody still had open, is taken down before the next one
+begins.
 
 It takes root, and a kernel with zram and loop devices. Nothing of a user's is written: the device in memory is new, and
 the loop device is read only. Does not measure. Source: the kernel's documentation of zram; losetup(8).
@@ -94,7 +95,11 @@ def standing(layer: Layer, *, fill: bool = True) -> Iterator[None]:
         try:
             link.parent.mkdir(parents=True, exist_ok=True)
             stack.enter_context(_alone(link))
-            _take_down(link)
+            if held := _take_down(link):
+                raise IogaugeError(
+                    f"{link.readlink()}: it stays from an earlier run, since it is in use",
+                    hint=f"end what uses it: {held}",
+                )
             stack.callback(_take_down, link)
             if layer.kind == "ram":
                 _make_ram(link, fill=fill)
@@ -149,12 +154,10 @@ def _fill(path: str) -> None:
 
 
 def _make_loop(link: Path, over: str) -> None:
-    asked = ["losetup", "--find", "--show", "--read-only", "--direct-io=on", os.path.realpath(over)]
-    made = subprocess.run(asked, capture_output=True, text=True, check=False)
-    if made.returncode:
-        said = made.stderr.strip().removeprefix("losetup: ") or f"exit status {made.returncode}"
-        raise IogaugeError(f"losetup: {said}", hint="load it: modprobe loop")
-    _remember(link, Path(made.stdout.strip()).name)
+    device, wrong = _losetup("--find", "--show", "--read-only", "--direct-io=on", os.path.realpath(over))
+    if wrong:
+        raise IogaugeError(wrong, hint="load it: modprobe loop")
+    _remember(link, Path(device).name)
 
 
 def _remember(link: Path, device: str) -> None:
@@ -169,28 +172,40 @@ def _diskseq(device: str) -> str:
     return path.read_text().strip() if path.exists() else ""
 
 
-def _take_down(link: Path) -> None:
-    """Take down what a layer's path leads to, if it is still what was made; without one, nothing."""
+def _take_down(link: Path) -> str:
+    """Take down what a layer's path leads to, if it is still what was made; without one, nothing.
+
+    Returns why it could not be: somebody has it open. The path then leads to it still, and the next start finds it.
+    """
     if not link.is_symlink():
-        return
+        return ""
     device = link.readlink().name
     noted = link.with_suffix(".diskseq")
     if noted.exists() and noted.read_text() == _diskseq(device) and (_BLOCK / device).exists():
         patience = time.monotonic() + _PATIENCE_S
-        while not _gone(device) and time.monotonic() < patience:
+        while held := _held(device):
+            if time.monotonic() >= patience:
+                return held
             time.sleep(0.02)
     link.unlink()
     noted.unlink(missing_ok=True)
+    return ""
 
 
-def _gone(device: str) -> bool:
-    """Try to take a device down; False: somebody has it open."""
+def _held(device: str) -> str:
+    """Try to take a device down, and return why that is not possible; empty: it is gone."""
     if device.startswith("loop"):
-        asked = ["losetup", "--detach", f"/dev/{device}"]
-        return subprocess.run(asked, capture_output=True, check=False).returncode == 0
+        return _losetup("--detach", f"/dev/{device}")[1]
     try:
         (_BLOCK / device / "reset").write_text("1")
         (_CONTROL / "hot_remove").write_text(device.removeprefix("zram"))
-    except OSError:
-        return False
-    return True
+    except OSError as error:
+        return str(error)
+    return ""
+
+
+def _losetup(*options: str) -> tuple[str, str]:
+    """Run losetup and return what it printed, and what it said was wrong; empty: nothing was."""
+    made = subprocess.run(["losetup", *options], capture_output=True, text=True, check=False)
+    said = made.stderr.strip().removeprefix("losetup: ") or f"exit status {made.returncode}"
+    return made.stdout.strip(), f"losetup: {said}" if made.returncode else ""

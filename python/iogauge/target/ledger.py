@@ -2,8 +2,10 @@
 
 What flash does depends on what was written to it, and a review that does not know says so. A target's ledger is a file
 of JSON lines, one for each run that wrote to it and for each purge, in $XDG_STATE_HOME/iogauge/ledger (by default
-~/.local/state/iogauge/ledger). A drive is known by model and serial number, a file by its place and its birth; devices
-without a serial number and drive models have none. Each user has ledgers of his own.
+~/.local/state/iogauge/ledger). A drive is known by model and serial number, a partition by its drive and its place
+there, a file by its place and its birth; devices without a serial number and drive models have none. What is written to
+a partition is entered for its drive too; what is written to a drive is not, for its partitions. Each user has ledgers
+of his own.
 
 What is not in it: what others wrote, what a run wrote that was killed outright, and trims. So all that it says is "at
 least". It is a help, and no part of a result: where it cannot be kept, runs go on without.
@@ -23,16 +25,20 @@ import pydantic
 
 from iogauge.schema import LedgerEntry, TargetFacts, TargetState
 from iogauge.target.mark import birth_ns
+from iogauge.target.sysfs import HOST, BlockDevice
 
 
 def enter(target: TargetFacts, entry: LedgerEntry) -> None:
     """Add an entry to a target's ledger, whole or not at all; nothing happens for a target that has none.
 
-    Raises OSError: it cannot be written.
+    A partition's is added to its drive's too. Raises OSError: it cannot be written.
     """
-    path = path_of(target)
-    if path is None:
-        return
+    for key in dict.fromkeys((_key(target), _key_of_drive(target))):
+        if key is not None:
+            _append(_path(key), entry)
+
+
+def _append(path: Path, entry: LedgerEntry) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     fd = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o644)
     try:
@@ -77,7 +83,11 @@ def state_of(target: TargetFacts) -> TargetState | None:
 def path_of(target: TargetFacts) -> Path | None:
     """Return where a target's ledger is; None: it has none."""
     key = _key(target)
-    return None if key is None else directory() / f"{key}.jsonl"
+    return None if key is None else _path(key)
+
+
+def _path(key: str) -> Path:
+    return directory() / f"{key}.jsonl"
 
 
 def directory() -> Path:
@@ -88,8 +98,12 @@ def directory() -> Path:
 
 def _key(target: TargetFacts) -> str | None:
     """Return a name that is the target's alone, usable as a file name."""
-    if target.kind == "block" and target.serial:
-        return _named(f"{target.model or 'drive'}-{target.serial}", [target.model, target.serial])
+    if drive := _key_of_drive(target):
+        device = BlockDevice.by_name(target.device, HOST) if target.device else None
+        if device is None or not device.is_partition:
+            return drive
+        # Where it begins and how long it is: one that is made anew elsewhere is another.
+        return _named(f"{device.name}-{target.serial}", [drive, device.text("start"), device.size_bytes])
     if target.kind == "file":
         try:
             node = os.open(target.real_path, os.O_PATH | os.O_CLOEXEC)
@@ -102,6 +116,13 @@ def _key(target: TargetFacts) -> str | None:
             os.close(node)
         return _named(Path(target.real_path).name, identity)
     return None
+
+
+def _key_of_drive(target: TargetFacts) -> str | None:
+    """Return the name of the drive that a block device is, or is a partition of."""
+    if target.kind != "block" or not target.serial:
+        return None
+    return _named(f"{target.model or 'drive'}-{target.serial}", [target.model, target.serial])
 
 
 def _named(name: str, identity: list[object]) -> str:

@@ -2,10 +2,12 @@
 
 Needed because each wants another preparation. The kernel says only whether a disk spins, and of virtual disks, which
 have no names, whatever they were set up with. 3D XPoint is known by the names under which Intel sold it, and memory by
-the names that Linux gives to devices made of it. What else names itself and does not spin is taken for flash.
-What has no name is unknown, and None: nothing is guessed.
+the names that Linux gives to devices made of it. Virtual disks and what RAID controllers show are known by their names,
+and unknown in what stores them, as is what has no name. What else names itself and does not spin is taken for flash by
+its name: that is likely, and not seen.
 
-Source: Intel's order numbers of Optane SSDs (product pages); drivers/block of Linux.
+Source: Intel's order numbers of Optane SSDs (product pages); drivers/block of Linux; what hypervisors, clouds and RAID
+controllers answer to an inquiry.
 """
 
 from __future__ import annotations
@@ -25,21 +27,34 @@ _XPOINT = re.compile(
     """,
     re.IGNORECASE | re.VERBOSE,
 )
+_IN_BETWEEN = re.compile(
+    r"""virtual                      # Msft Virtual Disk, VMware Virtual disk, Virtual HD
+    |vmware|vbox|qemu|virtio
+    |amazon\ elastic               # EBS; an instance's own storage is flash
+    |persistent[ ]?disk|nvme_card-pd  # Google's
+    |megaraid|\bLSI\b|\bMR\d{4}|\bPERC\b|logical[ ]volume
+    """,
+    re.IGNORECASE | re.VERBOSE,
+)
+"""Names of what stands between Linux and the drives."""
 _MEMORY = re.compile(r"(zram|ram|pmem)\d+")
 
 
 def media_of(target: TargetFacts) -> Media | None:
     """Return what stores a target's data; a file's is what stores its drive's. None: unknown.
 
+    A named device that does not spin is taken for flash by its name.
+
     >>> facts = TargetFacts(path="/dev/nvme0n1", kind="block", size_bytes=1, rotational=False)
     >>> media_of(facts.model_copy(update={"model": "INTEL SSDPED1K375GA"}))
     '3D XPoint'
     >>> media_of(facts.model_copy(update={"model": "INTEL SSDPE2MD800G4"})), media_of(facts)
     ('flash', None)
+    >>> media_of(facts.model_copy(update={"model": "Amazon Elastic Block Store"}))
     """
     if target.device and _MEMORY.fullmatch(target.device):
         return "memory"
-    if target.model is None or target.rotational is None:
+    if target.model is None or target.rotational is None or _IN_BETWEEN.search(target.model):
         return None
     if target.rotational:
         return "disk"
