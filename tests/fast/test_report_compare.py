@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 import pytest
 
+from iogauge.report import compare_text
 from iogauge.report.compare import ALL_STEPS, Compared, Side, SuiteCompared, compare_sides
 from iogauge.report.compare_findings import basis, findings
 from iogauge.report.figure_row import IOPS, MEAN, FigureRow, Place
@@ -139,6 +140,16 @@ def test_too_few_blocks_for_so_many_steps_say_how_many_it_takes() -> None:
         "9 blocks are the fewest that can find one among 11 comparisons" in each for each in findings(found)
     )
     assert "paired in their order" in basis(found)
+
+
+def test_two_repeats_show_an_interval_that_is_marked_and_decides_nothing() -> None:
+    found = sides(repeated((1, 2), 1.0, blocks=2), repeated((1, 2), 3.0, blocks=2, noise=0.01))
+    shown = compare_text.text([found])
+    assert all(each.ratio.low is not None for each in (*found.figures, *found.overall))
+    assert re.search(r"  t \d[\d.]* to \d[\d.]*  +undecided", shown)
+    assert "note: t: fewer than six blocks" in shown
+    six = compare_text.text([sides(repeated((1, 2), 1.0, blocks=6), repeated((1, 2), 3.0, blocks=6))])
+    assert "note: t:" not in six
 
 
 def test_more_repeats_on_one_side_are_not_taken_and_that_is_said() -> None:

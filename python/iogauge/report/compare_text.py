@@ -85,6 +85,8 @@ def _notes(found: SuiteCompared) -> Iterator[str]:
     yield basis(found)
     if any(not each.supported for each in found.figures):
         yield "~ fewer than ten samples lie beyond this quantile in a run of A or of B"
+    if any(_by_t(each) for each in (*found.figures, *found.overall)):
+        yield "t: fewer than six blocks; the interval is Student's, takes log ratios for normal, and decides nothing"
     if any(each.between for each in found.figures):
         yield "(between steps) B has no step there: its latency is read between its two around it"
 
@@ -102,10 +104,16 @@ def _cells(figures: Sequence[Compared]) -> Iterator[list[str]]:
             value_text(each.metric, each.before),
             value_text(each.metric, each.after),
             ("" if each.supported else "~ ") + words.figure(each.ratio.value),
-            "-" if low is None or high is None else f"{words.figure(low)} to {words.figure(high)}",
+            "-"
+            if low is None or high is None
+            else f"{_by_t(each)}{words.figure(low)} to {words.figure(high)}",
             _finding(each),
         ]
         before = place
+
+
+def _by_t(each: Compared) -> str:
+    return "t " if each.comparison is not None and each.comparison.by_t else ""
 
 
 def _finding(each: Compared) -> str:
@@ -131,6 +139,7 @@ def _figure(each: Compared) -> dict[str, Any]:
         "test": test
         and {
             "blocks": test.blocks,
+            "interval": "t" if test.by_t else "signed-rank",
             "p": test.p,
             "p_corrected": test.p_corrected,
             "inner_low": test.inner_low,
