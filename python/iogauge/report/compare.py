@@ -7,11 +7,11 @@ of A's places is read between B's two neighbouring steps, linearly in its logari
 not, and nothing is extended beyond B's steps. How many steps of A and B met nothing is counted.
 
 With repeats on both sides, each figure is tested over the blocks that both sides have of it (``stats.comparison``),
-with Holm's correction for all figures of a suite. A block is a repeat's number: where one side lost a repeat of a step,
-that step has a block less, and with fewer than two it is left out. There are dozens of these, so that a few blocks can establish none of them by itself, however large
-it is; therefore each series is also compared as a whole, by the geometric mean over its steps in each block, and these
-few comparisons are a family of their own. That mean leaves out steps that lack a block, and quantiles that too few
-samples support.
+with Holm's correction for all figures of a suite. A block is a repeat's number: where one side lost a repeat of a
+step, that step has a block less, and with fewer than two it is left out. There are dozens of these, so that a few
+blocks can establish none of them by itself, however large it is; therefore each series is also compared as a whole, by
+the geometric mean over its steps in each block, and these few comparisons are a family of their own. That mean leaves
+out steps that lack a block, and quantiles that too few samples support.
 
 Repeats of one review are true blocks: what drifts meanwhile falls on both sides. Repeats of two reviews are put
 together by their numbers, which is as valid and finds less; but what differs between the two times of measuring cannot
