@@ -137,9 +137,10 @@ def test_too_few_blocks_for_so_many_steps_say_how_many_it_takes() -> None:
     found = sides(repeated(places, 1.0, blocks=6), repeated(places, 3.0, blocks=6))
     assert not any(each.clear for each in found.figures)
     assert all(each.clear for each in found.overall)
-    assert any(
-        "9 blocks are the fewest that can find one among 11 comparisons" in each for each in findings(found)
-    )
+    few = "9 blocks are the fewest that can find a difference of a step among 11 comparisons"
+    assert compare_text.text([found]).count(few) == 1
+    assert few in basis(found)
+    assert "are the fewest" not in basis(sides(repeated((1,), 1.0, blocks=6), repeated((1,), 3.0, blocks=6)))
     assert "paired by their numbers" in basis(found)
 
 

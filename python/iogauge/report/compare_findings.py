@@ -39,6 +39,8 @@ def basis(found: SuiteCompared) -> str:
 
     Whether there were repeats, whether blocks are true ones, and which steps met nothing.
     """
+    if not found.figures:
+        return "they have no complete step in common"
     if found.before.published or found.after.published:
         how = "published values have no intervals, and their machines differ"
     elif found.blocks < 2:
@@ -55,6 +57,10 @@ def basis(found: SuiteCompared) -> str:
     if found.left_out:
         fewer = ", or fewer than two of the same repeats," if found.blocks > 1 else ""
         how += f"; {words.counted(found.left_out, 'step')} met nothing{fewer} on the other side"
+    needed = fewest_blocks(max(found.tests, 1))
+    if 1 < found.blocks < needed:
+        among = words.counted(found.tests, "comparison")
+        how += f"; {needed} blocks are the fewest that can find a difference of a step among {among}"
     return how
 
 
@@ -154,14 +160,8 @@ def _undecided(found: SuiteCompared, figures: Sequence[Compared]) -> str:
     alike = sum(each.verdict == Verdict.ALIKE for each in tested)
     if tested and alike == len(figures):
         return f"{what} does not differ by more than {100 * found.margin:g} % at any of {_steps(figures)}"
-    needed = fewest_blocks(max(found.tests, 1))
-    more = (
-        f": {needed} blocks are the fewest that can find one among {words.counted(found.tests, 'comparison')}"
-        if found.blocks < needed
-        else ""
-    )
     same = f", {alike} of them shown to be alike within {100 * found.margin:g} %" if alike else ""
-    return f"no difference in {what} is established at any of {_steps(figures)} by itself{same}{more}"
+    return f"no difference in {what} is established at any of {_steps(figures)} by itself{same}"
 
 
 def _steps(figures: Sequence[Compared]) -> str:
