@@ -56,7 +56,7 @@ def test_it_is_listed_shown_asked_and_reported(saved: Path, capsys: pytest.Captu
     assert [row["label"] for row in rows] == [
         "fio-plus",
         "fio-plus",
-        "fio-sync",
+        "sync",
         "fio",
         "fio",
         "diskspd",
@@ -68,12 +68,38 @@ def test_it_is_listed_shown_asked_and_reported(saved: Path, capsys: pytest.Captu
 
 def test_it_is_compared_with_another(saved: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     same = tmp_path / "again"
-    assert main(["import", str(SAMPLES / "fio-plus.json"), f"--output={same}"]) == 0
+    both = [str(SAMPLES / name) for name in ("fio-plus.json", "fio.json")]
+    assert main(["import", *both, f"--output={same}"]) == 0
     capsys.readouterr()
     assert main(["compare", str(saved), str(same), "--json"]) == 0
     (found,) = json.loads(capsys.readouterr().out)
     assert {figure["series"] for figure in found["figures"]} == {"reader", "writer"}
     assert all(figure["ratio"]["value"] == pytest.approx(1) for figure in found["figures"])
+
+
+def test_a_job_is_met_again_whatever_its_file_was_called(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    content = (SAMPLES / "fio-plus.json").read_text()
+    first, second, third = (tmp_path / f"{name}.json" for name in "abc")
+    for file in (first, second, third):
+        file.write_text(content)
+    sync = str(SAMPLES / "fio-sync.json")
+    for name, files in {"x": [first], "y": [sync, second], "z": [second, third], "w": [sync]}.items():
+        assert main(["import", *map(str, files), f"--output={tmp_path / name}"]) == 0
+    capsys.readouterr()
+    x, y, z, w = (str(tmp_path / name) for name in "xyzw")
+    assert main(["compare", x, y, w, "--json"]) == 0
+    found, nothing = json.loads(capsys.readouterr().out)
+    assert {figure["label"] for figure in found["figures"]} == {"reader", "writer"}
+    assert nothing["b"]["review"] == w
+    assert nothing["figures"] == []
+    assert nothing["basis"] == "they have no complete step in common"
+    assert main(["compare", x, y, w]) == 0
+    assert "Nothing in common: A is " in capsys.readouterr().out
+    # Two of one name are told apart by their files.
+    labels = [step.label for step in Review.open(Path(z)).manifest.steps]
+    assert sorted(labels) == ["b", "b", "c", "c"]
 
 
 def test_a_damaged_file_of_figures_is_told(saved: Path, capsys: pytest.CaptureFixture[str]) -> None:

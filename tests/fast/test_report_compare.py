@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 
 import pytest
 
+from iogauge.report import compare_text
 from iogauge.report.compare import ALL_STEPS, Compared, Side, SuiteCompared, compare_sides
 from iogauge.report.compare_findings import basis, findings
 from iogauge.report.figure_row import IOPS, MEAN, FigureRow, Place
@@ -135,16 +137,27 @@ def test_too_few_blocks_for_so_many_steps_say_how_many_it_takes() -> None:
     found = sides(repeated(places, 1.0, blocks=6), repeated(places, 3.0, blocks=6))
     assert not any(each.clear for each in found.figures)
     assert all(each.clear for each in found.overall)
-    assert any(
-        "9 blocks are the fewest that can find one among 11 comparisons" in each for each in findings(found)
-    )
-    assert "paired in their order" in basis(found)
+    few = "9 blocks are the fewest that can find a difference of a step among 11 comparisons"
+    assert compare_text.text([found]).count(few) == 1
+    assert few in basis(found)
+    assert "are the fewest" not in basis(sides(repeated((1,), 1.0, blocks=6), repeated((1,), 3.0, blocks=6)))
+    assert "paired by their numbers" in basis(found)
+
+
+def test_two_repeats_show_an_interval_that_is_marked_and_decides_nothing() -> None:
+    found = sides(repeated((1, 2), 1.0, blocks=2), repeated((1, 2), 3.0, blocks=2, noise=0.01))
+    shown = compare_text.text([found])
+    assert all(each.ratio.low is not None for each in (*found.figures, *found.overall))
+    assert re.search(r"  t \d[\d.]* to \d[\d.]*  +undecided", shown)
+    assert "note: t: fewer than six blocks" in shown
+    six = compare_text.text([sides(repeated((1, 2), 1.0, blocks=6), repeated((1, 2), 3.0, blocks=6))])
+    assert "note: t:" not in six
 
 
 def test_more_repeats_on_one_side_are_not_taken_and_that_is_said() -> None:
     found = sides(repeated((1, 2), 1.0, blocks=8), repeated((1, 2), 2.0, blocks=6))
     assert found.blocks == 6
-    assert "A has 8 of each step and B 6, and the first are taken" in basis(found)
+    assert "A has 8 of each step and B 6, and those of both are taken" in basis(found)
     alone = sides(repeated((1,), 1.0, blocks=1), repeated((1,), 2.0, blocks=6))
     assert alone.blocks == 1
     assert "A has 1 of each step and B 6" in basis(alone)
@@ -155,13 +168,64 @@ def test_what_is_alike_is_said_to_be_alike() -> None:
     assert findings(found) == ("IOPS does not differ by more than 5 % at any of 2 steps",)
 
 
-def test_a_series_that_one_block_lacks_is_not_tested_as_a_whole() -> None:
+def test_a_step_that_one_block_lacks_is_tested_over_its_own_and_left_out_of_the_whole() -> None:
     ours = [each for each in repeated((1, 2, 3), 1.0, blocks=6) if (each.place.at, each.repeat) != (3, 5)]
     found = sides(ours, repeated((1, 2, 3), 2.0, blocks=6))
-    assert at(found, 3).comparison is None
-    assert at(found, 1).comparison is not None
+    blocks = {each.place.at: each.comparison and each.comparison.blocks for each in found.figures}
+    assert blocks == {1: 6, 2: 6, 3: 5}
     (whole,) = found.overall
+    assert whole.averaged == (2, 3)
     assert whole.ratio.value == pytest.approx(2.0, rel=0.05)
+    assert "over 2 of 3 steps (6 blocks" in findings(found)[0]
+    shown = compare_text.text([found])
+    assert "undecided (5 blocks)" in shown
+    assert "note: a mean over steps leaves out" in shown
+    assert "one run each" not in shown
+    assert "apart" not in shown
+
+
+def test_repeats_meet_by_their_numbers() -> None:
+    # A drifts tenfold from block to block: paired by rank after a loss, each ratio would be off by ten.
+    ours = [row(1, 10.0**repeat, repeat=repeat) for repeat in range(7) if repeat != 2]
+    theirs = [row(1, 2 * 10.0**repeat, repeat=repeat) for repeat in range(7) if repeat != 5]
+    (one,) = sides(ours, theirs, reviews=("r", "r")).figures
+    assert one.comparison is not None
+    assert one.comparison.blocks == 5
+    assert (one.ratio.low, one.ratio.high) == (pytest.approx(2), pytest.approx(2))
+
+
+def test_fewer_than_two_common_repeats_are_left_out_and_counted() -> None:
+    ours = repeated((1, 2), 1.0, blocks=6)
+    theirs = [each for each in repeated((1, 2), 2.0, blocks=6) if each.place.at == 1 or each.repeat == 3]
+    found = sides(ours, theirs)
+    assert [each.place.at for each in found.figures] == [1]
+    assert found.left_out == 1
+    assert "1 step met nothing, or fewer than two of the same repeats, on the other side" in basis(found)
+
+
+def test_a_repeat_of_zero_is_not_tested_and_has_no_single_run_s_interval() -> None:
+    ours, theirs = repeated((1, 2), 1.0, blocks=6), repeated((1, 2), 2.0, blocks=6)
+    theirs[0] = replace(theirs[0], value=0.0, low=0.0, high=0.0)
+    stalled = at(sides(ours, theirs), 1)
+    assert stalled.comparison is None
+    assert stalled.ratio.low is None
+    assert not stalled.clear
+
+
+def test_unsupported_quantiles_stay_out_of_the_mean_over_steps() -> None:
+    ours, theirs = (
+        [replace(each, metric=P99) for each in repeated((1, 2, 3), factor, blocks=6, noise=0)]
+        for factor in (1.0, 2.0)
+    )
+    # Far off, and by too few samples.
+    theirs = [
+        replace(each, value=100 * each.value, supported=False) if each.place.at == 3 else each
+        for each in theirs
+    ]
+    (whole,) = sides(ours, theirs).overall
+    assert whole.averaged == (2, 3)
+    assert whole.supported
+    assert whole.ratio.value == pytest.approx(2)
 
 
 def test_what_was_told_is_compared_without_intervals() -> None:

@@ -82,9 +82,26 @@ def test_the_interval_holds_what_the_signed_rank_test_does_not_reject(blocks: in
         assert within > alpha >= outside
 
 
-def test_few_blocks_have_no_interval() -> None:
+@pytest.mark.parametrize("blocks", [2, 3, 4, 5])
+def test_few_blocks_have_students_interval(blocks: int) -> None:
+    logs = np.random.default_rng(blocks).normal(0.3, 0.01, blocks)
+    found = compare([1.0] * blocks, np.exp(logs).tolist())
+    low, high = stats.t.interval(0.95, blocks - 1, loc=logs.mean(), scale=stats.sem(logs))
+    assert (found.low, found.high) == (pytest.approx(math.exp(low)), pytest.approx(math.exp(high)))
+    assert found.by_t
+    # However far from 1 it lies, it decides nothing.
+    assert found.verdict == Verdict.UNDECIDED
+    assert found.p == 2 / 2**blocks
+
+
+def test_ranks_are_used_where_they_can_be_and_one_block_has_no_interval() -> None:
+    six, one = compare([1.0] * 6, [1.1] * 6), compare([1.0], [1.1])
+    assert (six.by_t, one.by_t) == (False, False)
+    assert (one.low, one.high) == (None, None)
+
+
+def test_few_blocks_have_no_inner_interval() -> None:
     five, four = compare([1.0] * 5, [1.1] * 5), compare([1.0] * 4, [1.1] * 4)
-    assert (five.low, five.high) == (None, None)
     assert five.inner_low == pytest.approx(1.1)
     assert (four.inner_low, four.inner_high) == (None, None)
     assert four.verdict == Verdict.UNDECIDED

@@ -76,6 +76,30 @@ def test_a_statement_that_fails_is_an_error_with_a_hint(tmp_path: Path, sql: str
     assert caught.value.hint
 
 
+def test_no_other_file_is_read_and_none_is_written(tmp_path: Path) -> None:
+    review = saved(tmp_path / "it's [1]", run=("p0",))
+    (tmp_path / "other.csv").write_text("a\n1\n")
+    table = str(review.step_path("p0") / "totals.parquet").replace("'", "''")
+    before = {file: file.read_bytes() for file in tmp_path.rglob("*") if file.is_file()}
+    for sql in (
+        f"SELECT * FROM read_csv('{tmp_path}/other.csv')".replace("it's", "it''s"),
+        f"SELECT * FROM read_text('{tmp_path}/*')",
+        f"SELECT * FROM glob('{tmp_path}/*')",
+        f"COPY (SELECT 1) TO '{tmp_path}/new.csv'",
+        f"COPY (SELECT 1 AS a) TO '{table}' (USE_TMP_FILE false)",
+        f"SELECT 1; COPY (SELECT 1 AS a) TO '{table}' (USE_TMP_FILE false)",
+        f"EXPLAIN ANALYZE COPY (SELECT 1 AS a) TO '{table}' (USE_TMP_FILE false)",
+        f"ATTACH '{tmp_path}/new.db'",
+        "SET enable_external_access = true",
+    ):
+        with pytest.raises(IogaugeError, match="query:") as caught:
+            query(review.path, sql)
+        assert "no other file" in (caught.value.hint or ""), sql
+    assert {file: file.read_bytes() for file in tmp_path.rglob("*") if file.is_file()} == before
+    for sql in ("SELECT count(*) AS n FROM totals", "DESCRIBE totals", "SHOW TABLES"):
+        assert query(review.path, sql).num_rows
+
+
 def test_a_damaged_file_is_an_error(tmp_path: Path) -> None:
     review = saved(tmp_path / "r", run=("p0",))
     (review.step_path("p0") / "totals.parquet").write_bytes(b"PAR1")

@@ -6,13 +6,17 @@ axis. Where writes press, steps may have been scaled to what each drive takes. T
 of A's places is read between B's two neighbouring steps, linearly in its logarithm, and is marked as such; rates are
 not, and nothing is extended beyond B's steps. How many steps of A and B met nothing is counted.
 
-With repeats on both sides, each figure is tested over blocks (``stats.comparison``), with Holm's correction for all
-figures of a suite. There are dozens of these, so that a few blocks can establish none of them by itself, however large
-it is; therefore each series is also compared as a whole, by the geometric mean over its steps in each block, and these
-few comparisons are a family of their own. Repeats of one review are true blocks: what drifts meanwhile falls on both
-sides. Repeats of two reviews are put together in their order, which is as valid and finds less; but what differs
-between the two times of measuring cannot be told from what differs between the drives. A single run has only its own
-interval, which says nothing of how runs differ.
+With repeats on both sides, each figure is tested over the blocks that both sides have of it (``stats.comparison``),
+with Holm's correction for all figures of a suite. A block is a repeat's number: where one side lost a repeat of a
+step, that step has a block less, and with fewer than two it is left out. There are dozens of these, so that a few
+blocks can establish none of them by itself, however large it is; therefore each series is also compared as a whole, by
+the geometric mean over its steps in each block, and these few comparisons are a family of their own. That mean leaves
+out steps that lack a block, and quantiles that too few samples support.
+
+Repeats of one review are true blocks: what drifts meanwhile falls on both sides. Repeats of two reviews are put
+together by their numbers, which is as valid and finds less; but what differs between the two times of measuring cannot
+be told from what differs between the drives. A single run has only its own interval, which says nothing of how runs
+differ.
 
 Judges no suite and prints nothing; the sentences are in ``compare_findings.py``.
 """
@@ -81,6 +85,8 @@ class Compared:
     comparison: Comparison | None
     """Over blocks; None: of one run each."""
     pressed: bool
+    averaged: tuple[int, int] | None = None
+    """Of a series as a whole: over how many of its steps, and how many it has."""
 
     @property
     def latency(self) -> bool:
@@ -108,9 +114,9 @@ class SuiteCompared:
     overall: tuple[Compared, ...]
     """Each series as a whole, where there are blocks and several steps of it."""
     left_out: int
-    """Steps of either side that met nothing on the other."""
+    """Steps of either side that met nothing on the other, or, with repeats, fewer than two of the same."""
     blocks: int
-    """Repeats that were tested; 1: none were."""
+    """Repeats that both sides have; a step may have fewer. 1: none were tested."""
     margin: float
 
     @property
@@ -145,26 +151,27 @@ def compare_sides(
 
 def _suite(suite: str, before: Side, after: Side, title: str, margin: float) -> SuiteCompared:
     ours, theirs = (_figures(side, suite) for side in (before, after))
-    blocks = min(_most_repeats(ours), _most_repeats(theirs))
+    several = min(_most_repeats(ours), _most_repeats(theirs)) > 1
     met: list[Met] = []
-    for (place, metric), rows in ours.items():
+    for (place, metric), mine in ours.items():
         exact = theirs.get((place, metric))
-        others = exact or _between(theirs, place, metric)
-        if metric in _wanted(before, after) and others:
+        found = exact or _between(theirs, place, metric)
+        rows, others = _common(mine, found) if several else (mine, found)
+        if metric in _wanted(before, after) and len(others) > several:
             met.append((place, metric, rows, others, exact is None))
-    tested = _tests(met, blocks=blocks, margin=margin) if blocks > 1 else {}
+    tested = _tests(met, margin=margin) if several else {}
     return SuiteCompared(
         suite=suite,
         title=title,
         before=before,
         after=after,
-        overall=_overall(met, blocks=blocks, margin=margin) if tested else (),
+        overall=_overall(met, margin=margin) if tested else (),
         figures=tuple(
             _compared(rows, others, between=between, comparison=tested.get(_key(place, metric)))
             for place, metric, rows, others, between in met
         ),
         left_out=_left_out(ours, theirs, {place for place, *_ in met}),
-        blocks=blocks if tested else 1,
+        blocks=max((found.blocks for found in tested.values()), default=1),
         margin=margin,
     )
 
@@ -187,6 +194,12 @@ def _figures(side: Side, suite: str) -> Figures:
 
 def _most_repeats(figures: Figures) -> int:
     return max(map(len, figures.values()), default=0)
+
+
+def _common(rows: Repeats, others: Repeats) -> tuple[Repeats, Repeats]:
+    """Return the repeats that both have."""
+    numbers = sorted(rows.keys() & others.keys())
+    return {number: rows[number] for number in numbers}, {number: others[number] for number in numbers}
 
 
 def _between(figures: Figures, place: Place, metric: str) -> Repeats:
@@ -234,55 +247,64 @@ def _key(place: Place, metric: str) -> str:
     return f"{place.series}/{place.text}/{metric}"
 
 
-def _tests(met: Iterable[Met], *, blocks: int, margin: float) -> dict[str, Comparison]:
-    """Test every figure that all blocks of both sides have; all of a suite are one family."""
-    pairs = {}
-    for place, metric, rows, others, _ in met:
-        ours, theirs = _values(rows)[:blocks], _values(others)[:blocks]
-        if len(ours) == len(theirs) == blocks and all(value > 0 for value in (*ours, *theirs)):
-            pairs[_key(place, metric)] = (ours, theirs)
+def _tests(met: Iterable[Met], *, margin: float) -> dict[str, Comparison]:
+    """Test every figure over its own blocks; all of a suite are one family. What was zero has no ratio to test."""
+    pairs = {
+        _key(place, metric): (_values(rows), _values(others))
+        for place, metric, rows, others, _ in met
+        if _positive(rows, others)
+    }
     return compare_family(pairs, margin=margin)
 
 
-def _overall(met: Iterable[Met], *, blocks: int, margin: float) -> tuple[Compared, ...]:
+def _positive(rows: Repeats, others: Repeats) -> bool:
+    return all(row.value > 0 for row in (*rows.values(), *others.values()))
+
+
+def _overall(met: Iterable[Met], *, margin: float) -> tuple[Compared, ...]:
     """Compare each series as a whole: in every block, the geometric mean of a figure over the steps that have it."""
     series: dict[tuple[Place, str], list[Met]] = {}
     for each in met:
-        place, metric, rows, others, between = each
-        whole = min(len(rows), len(others)) >= blocks and not between
-        if metric in OVERALL and whole and all(row.value > 0 for row in (*rows.values(), *others.values())):
+        place, metric, *_ = each
+        if metric in OVERALL:
             series.setdefault((replace(place, label=ALL_STEPS, at=0.0), metric), []).append(each)
-    sides = {
-        (place, metric): (
-            _mean_row(place, [rows for _, _, rows, _, _ in steps], blocks),
-            _mean_row(place, [others for _, _, _, others, _ in steps], blocks),
-        )
-        for (place, metric), steps in series.items()
-        if len(steps) > 1
-    }
-    tested = _tests(
-        [(place, metric, ours, theirs, False) for (place, metric), (ours, theirs) in sides.items()],
-        blocks=blocks,
-        margin=margin,
-    )
+    means: list[Met] = []
+    averaged: list[tuple[int, int]] = []
+    for (place, metric), steps in series.items():
+        if len(whole := _whole(steps)) > 1:
+            ours, theirs = (_mean_row(place, side) for side in zip(*whole, strict=True))
+            means.append((place, metric, ours, theirs, False))
+            averaged.append((len(whole), len(steps)))
+    tested = _tests(means, margin=margin)
     return tuple(
-        _compared(ours, theirs, between=False, comparison=tested[_key(place, metric)])
-        for (place, metric), (ours, theirs) in sides.items()
+        replace(
+            _compared(ours, theirs, between=False, comparison=tested[_key(place, metric)]), averaged=share
+        )
+        for (place, metric, ours, theirs, _), share in zip(means, averaged, strict=True)
     )
 
 
-def _mean_row(place: Place, steps: Sequence[Repeats], blocks: int) -> Repeats:
+def _whole(steps: Sequence[Met]) -> list[tuple[Repeats, Repeats]]:
+    """Return A's and B's rows of the steps that a mean is made of: at both sides, in every block, and supported."""
+    most = max((rows.keys() for _, _, rows, _, _ in steps), key=len)
+    return [
+        ({block: rows[block] for block in most}, {block: others[block] for block in most})
+        for _, _, rows, others, between in steps
+        if most <= rows.keys() and not between and _positive(rows, others) and _supported(rows, others)
+    ]
+
+
+def _mean_row(place: Place, steps: Sequence[Repeats]) -> Repeats:
     """Return one side's figure of a whole series, block by block."""
     return {
         block: replace(
             steps[0][min(steps[0])],
             place=place,
-            value=statistics.geometric_mean(_values(rows)[block] for rows in steps),
+            value=statistics.geometric_mean(rows[block].value for rows in steps),
             low=None,
             high=None,
-            supported=all(row.supported for rows in steps for row in rows.values()),
         )
-        for block in range(blocks)
+        for block in steps[0]
     }
 
 
@@ -290,21 +312,28 @@ def _values(rows: Repeats) -> list[float]:
     return [rows[repeat].value for repeat in sorted(rows)]
 
 
+def _supported(rows: Repeats, others: Repeats) -> bool:
+    return all(row.supported for row in (*rows.values(), *others.values()))
+
+
 def _compared(rows: Repeats, others: Repeats, *, between: bool, comparison: Comparison | None) -> Compared:
     a, b = rows[min(rows)], others[min(others)]
-    found = (
-        Ratio(comparison.ratio, comparison.low, comparison.high)
-        if comparison is not None
-        else ratio(b.estimate, a.estimate)
-    )
+    if min(len(rows), len(others)) < 2:
+        before, after, found = a.value, b.value, ratio(b.estimate, a.estimate)
+    else:
+        before, after = (statistics.median(_values(side)) for side in (rows, others))
+        # Where a repeat was zero there is no test, and no single run's interval stands for all of them.
+        found = Ratio(after / before if before else math.inf, None, None)
+    if comparison is not None:
+        found = Ratio(comparison.ratio, comparison.low, comparison.high)
     return Compared(
         place=a.place,
         judged=a.judged,
         metric=a.metric,
-        before=statistics.median(_values(rows)) if comparison else a.value,
-        after=statistics.median(_values(others)) if comparison else b.value,
+        before=before,
+        after=after,
         ratio=found,
-        supported=all(row.supported for row in (*rows.values(), *others.values())),
+        supported=_supported(rows, others),
         between=between,
         comparison=comparison,
         pressed=a.pressed or b.pressed,

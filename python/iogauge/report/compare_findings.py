@@ -39,6 +39,8 @@ def basis(found: SuiteCompared) -> str:
 
     Whether there were repeats, whether blocks are true ones, and which steps met nothing.
     """
+    if not found.figures:
+        return "they have no complete step in common"
     if found.before.published or found.after.published:
         how = "published values have no intervals, and their machines differ"
     elif found.blocks < 2:
@@ -47,15 +49,19 @@ def basis(found: SuiteCompared) -> str:
         how = f"{found.blocks} blocks of one review, each with both sides"
     else:
         how = (
-            f"{found.blocks} repeats of two reviews, paired in their order: what changed between the two times of "
+            f"{found.blocks} repeats of two reviews, paired by their numbers: what changed between the two times of "
             "measuring is part of every difference"
         )
     if found.before.repeats != found.after.repeats:
-        how += f"; A has {found.before.repeats} of each step and B {found.after.repeats}, and the first are taken"
-    more = (
-        f"; {words.counted(found.left_out, 'step')} met nothing on the other side" if found.left_out else ""
-    )
-    return how + more
+        how += f"; A has {found.before.repeats} of each step and B {found.after.repeats}, and those of both are taken"
+    if found.left_out:
+        fewer = ", or fewer than two of the same repeats," if found.blocks > 1 else ""
+        how += f"; {words.counted(found.left_out, 'step')} met nothing{fewer} on the other side"
+    needed = fewest_blocks(max(found.tests, 1))
+    if 1 < found.blocks < needed:
+        among = words.counted(found.tests, "comparison")
+        how += f"; {needed} blocks are the fewest that can find a difference of a step among {among}"
+    return how
 
 
 def _metrics(figures: Sequence[Compared]) -> Iterator[str]:
@@ -121,19 +127,25 @@ def _difference(found: SuiteCompared, each: Compared) -> str:
 
 
 def _place(each: Compared) -> str:
-    if each.place.label == ALL_STEPS:
-        return f"over {ALL_STEPS}"
+    if each.averaged is not None:
+        return f"over {steps_averaged(each)}"
     if each.place.label:
         return f"in {each.place.label}"
     axis = f"a {each.place.axis} of " if each.place.axis else ""
     return f"at {axis}{each.place.at:g} {each.place.unit}".rstrip()
 
 
+def steps_averaged(each: Compared) -> str:
+    """Return over which of its steps the figure of a whole series is."""
+    taken, there = each.averaged or (0, 0)
+    return ALL_STEPS if taken == there else f"{taken} of {there} steps"
+
+
 def _sure(found: SuiteCompared, each: Compared) -> str:
     if each.comparison is not None:
-        tests = len(found.overall) if each.place.label == ALL_STEPS else found.tests
+        tests = found.tests if each.averaged is None else len(found.overall)
         return (
-            f" ({found.blocks} blocks, p = {each.comparison.p_corrected:.2g} after correction for "
+            f" ({each.comparison.blocks} blocks, p = {each.comparison.p_corrected:.2g} after correction for "
             f"{words.counted(tests, 'comparison')})"
         )
     if found.before.published or found.after.published:
@@ -148,14 +160,8 @@ def _undecided(found: SuiteCompared, figures: Sequence[Compared]) -> str:
     alike = sum(each.verdict == Verdict.ALIKE for each in tested)
     if tested and alike == len(figures):
         return f"{what} does not differ by more than {100 * found.margin:g} % at any of {_steps(figures)}"
-    needed = fewest_blocks(max(found.tests, 1))
-    more = (
-        f": {needed} blocks are the fewest that can find one among {words.counted(found.tests, 'comparison')}"
-        if found.blocks < needed
-        else ""
-    )
     same = f", {alike} of them shown to be alike within {100 * found.margin:g} %" if alike else ""
-    return f"no difference in {what} is established at any of {_steps(figures)} by itself{same}{more}"
+    return f"no difference in {what} is established at any of {_steps(figures)} by itself{same}"
 
 
 def _steps(figures: Sequence[Compared]) -> str:

@@ -27,7 +27,8 @@ def compare_named(
 ) -> tuple[SuiteCompared, ...]:
     """Compare saved reviews, by their directories, and ``published``.
 
-    ``suites`` are the names of those to compare; none: all. ``margin`` is a fraction above 0.
+    ``suites`` are the names of those to compare; none: all. ``margin`` is a fraction above 0. A side that has nothing
+    in common with A is named by a comparison without figures.
 
     Raises IogaugeError where one is no review, where there are no two sides, or they have nothing in common.
     """
@@ -46,17 +47,33 @@ def compare_named(
             f"none of these reviews has the suite {min(unknown)!r}", hint=f"they have: {', '.join(titles)}"
         )
     wanted = [drive for drive in drives if not suites or drive.plan.suite in suites]
-    found = tuple(
-        each
-        for before, after in pairs(names, wanted)
-        for each in compare_sides(before, after, titles=titles, margin=margin)
-    )
-    if not found:
+    found: list[SuiteCompared] = []
+    for before, after in pairs(names, wanted):
+        met = compare_sides(before, after, titles=titles, margin=margin)
+        # Published drives are many, and each is of some of the measured ones' loads alone.
+        missed = () if before.published or after.published else (_nothing(before, after, margin),)
+        found += met or missed
+    if not any(each.figures for each in found):
         raise IogaugeError(
             f"{', '.join(names)}: no two sides have a complete step in common",
             hint="name two reviews of the same suites, or one review of two targets, or 'published' and a review",
         )
-    return found
+    return tuple(found)
+
+
+def _nothing(before: Side, after: Side, margin: float) -> SuiteCompared:
+    """Return the comparison of two sides that have nothing in common, so that neither goes unmentioned."""
+    return SuiteCompared(
+        suite="",
+        title="Nothing in common",
+        before=before,
+        after=after,
+        figures=(),
+        overall=(),
+        left_out=len({row.place for side in (before, after) for row in side.rows}),
+        blocks=1,
+        margin=margin,
+    )
 
 
 def pairs(names: Sequence[str], drives: Iterable[Drive]) -> list[tuple[Side, Side]]:

@@ -9,10 +9,11 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from iogauge.report.compare import Compared, SuiteCompared
-from iogauge.report.compare_findings import basis, findings
+from iogauge.report.compare_findings import basis, findings, steps_averaged
 from iogauge.report.figure_row import metric_text, value_text
 from iogauge.report.grid import WIDTH, aligned
 from iogauge.stats import words
+from iogauge.stats.comparison import Verdict
 
 HEAD = ("step", "figure", "A", "B", "B is ... times A", "95 %", "finding")
 
@@ -54,7 +55,7 @@ def _text(found: SuiteCompared) -> Iterator[str]:
     for series, figures in found.by_series().items():
         if series:
             yield f"{series}:"
-        yield from aligned([HEAD, *_cells((*figures, *_whole(found, series)))], left=2)
+        yield from aligned([HEAD, *_cells(found, series, figures)], left=2)
     yield from findings(found)
     yield from (f"note: {note}" for note in _notes(found))
 
@@ -67,7 +68,7 @@ def _markdown(found: SuiteCompared) -> Iterator[str]:
             yield from (f"### {series}", "")
         yield _line(HEAD)
         yield _line(["---", "---", *["---:"] * (len(HEAD) - 2)])
-        yield from map(_line, _cells((*figures, *_whole(found, series))))
+        yield from map(_line, _cells(found, series, figures))
         yield ""
     yield from (f"- {sentence}." for sentence in findings(found))
     yield from (f"- Note: {note}." for note in _notes(found))
@@ -85,16 +86,22 @@ def _notes(found: SuiteCompared) -> Iterator[str]:
     yield basis(found)
     if any(not each.supported for each in found.figures):
         yield "~ fewer than ten samples lie beyond this quantile in a run of A or of B"
+    if any(_by_t(each) for each in (*found.figures, *found.overall)):
+        yield "t: fewer than six blocks; the interval is Student's, takes log ratios for normal, and decides nothing"
+    if any(each.averaged and each.averaged[0] < each.averaged[1] for each in found.overall):
+        yield "a mean over steps leaves out those without a block, between B's steps, or with a quantile marked ~"
     if any(each.between for each in found.figures):
         yield "(between steps) B has no step there: its latency is read between its two around it"
 
 
-def _cells(figures: Sequence[Compared]) -> Iterator[list[str]]:
+def _cells(found: SuiteCompared, series: str, figures: Sequence[Compared]) -> Iterator[list[str]]:
     before = ""
-    for each in figures:
-        place = (each.place.label or f"{each.place.at:g} {each.place.unit}") + (
-            " (between steps)" if each.between else ""
-        )
+    for each in (*figures, *_whole(found, series)):
+        place = each.place.label or f"{each.place.at:g} {each.place.unit}"
+        if each.averaged is not None:
+            place = steps_averaged(each)
+        elif each.between:
+            place += " (between steps)"
         low, high = each.ratio.low, each.ratio.high
         yield [
             "" if place == before else place,
@@ -102,17 +109,24 @@ def _cells(figures: Sequence[Compared]) -> Iterator[list[str]]:
             value_text(each.metric, each.before),
             value_text(each.metric, each.after),
             ("" if each.supported else "~ ") + words.figure(each.ratio.value),
-            "-" if low is None or high is None else f"{words.figure(low)} to {words.figure(high)}",
-            _finding(each),
+            "-"
+            if low is None or high is None
+            else f"{_by_t(each)}{words.figure(low)} to {words.figure(high)}",
+            _finding(found, each),
         ]
         before = place
 
 
-def _finding(each: Compared) -> str:
+def _by_t(each: Compared) -> str:
+    return "t " if each.comparison is not None and each.comparison.by_t else ""
+
+
+def _finding(found: SuiteCompared, each: Compared) -> str:
     if each.comparison is None:
         return "apart" if each.clear else "-"
-    short = {"no difference beyond the margin": "alike"}
-    return short.get(each.comparison.verdict, each.comparison.verdict)
+    verdict, blocks = each.comparison.verdict, each.comparison.blocks
+    fewer = f" ({blocks} blocks)" if blocks < found.blocks else ""
+    return ("alike" if verdict == Verdict.ALIKE else str(verdict)) + fewer
 
 
 def _figure(each: Compared) -> dict[str, Any]:
@@ -128,9 +142,11 @@ def _figure(each: Compared) -> dict[str, Any]:
         "supported": each.supported,
         "between_steps": each.between,
         "clear": each.clear,
+        "averaged": each.averaged and {"steps": each.averaged[0], "of": each.averaged[1]},
         "test": test
         and {
             "blocks": test.blocks,
+            "interval": "t" if test.by_t else "signed-rank",
             "p": test.p,
             "p_corrected": test.p_corrected,
             "inner_low": test.inner_low,

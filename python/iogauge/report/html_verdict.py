@@ -12,7 +12,9 @@ from dataclasses import dataclass
 from iogauge.report.charts_data import STATISTICS, Statistic
 from iogauge.report.html_reviews import Drive, Place, at
 from iogauge.report.html_text import factor, interval, latency, times
+from iogauge.stats.comparison import MARGIN
 from iogauge.stats.figures import Ratio, StepFigures, ratio
+from iogauge.stats.quantiles import Estimate
 from iogauge.stats.words import bandwidth, capitalised, counted, figure
 
 REACHED = 0.95
@@ -158,18 +160,31 @@ def comparison(drives: Sequence[Drive]) -> tuple[str, ...]:
 
 
 def _fastest(drives: Sequence[Drive]) -> Iterator[str]:
-    """Yield how the drives' highest rates compare, series by series."""
-    most: dict[str, dict[str, float]] = {}
+    """Yield how the drives' highest rates compare, series by series, where they differ by more than the margin."""
+    most: dict[str, dict[str, StepFigures]] = {}
     for drive in drives:
         for place in drive.places:
             if place.figures is not None:
                 rates = most.setdefault(place.plan.series, {})
-                rates[drive.label] = max(place.figures.rate_Bps, rates.get(drive.label, 0.0))
+                before = rates.get(drive.label, place.figures)
+                rates[drive.label] = max(before, place.figures, key=lambda figures: figures.rate_Bps)
     for series, rates in most.items():
-        ordered = sorted(rates.items(), key=lambda pair: pair[1])
+        ordered = sorted(rates.items(), key=lambda pair: pair[1].rate_Bps)
         (slowest, least), (quickest, highest) = ordered[0], ordered[-1]
-        if len(ordered) > 1 and least > 0:
+        if least.rate_Bps > 0 and highest.rate_Bps > (1 + MARGIN) * least.rate_Bps:
+            change = ratio(_rate(highest), _rate(least))
+            known = change.low is not None and change.high is not None
             yield (
-                f"{series + ': ' if series else ''}{quickest} reaches {bandwidth(highest)}, "
-                f"{factor(highest / least)} times what {slowest} does ({bandwidth(least)})."
+                f"{series + ': ' if series else ''}{quickest} reaches {bandwidth(highest.rate_Bps)}, "
+                f"{times(change)} what {slowest} does ({bandwidth(least.rate_Bps)})"
+                f"{'' if known else ', of one run each'}."
             )
+
+
+def _rate(figures: StepFigures) -> Estimate:
+    """Return a rate in bytes a second; it varies from run to run as requests do. Of a single run nothing is known."""
+    each = figures.rate_Bps / figures.iops
+    low, high = (None if bound is None else bound * each for bound in (figures.iops_low, figures.iops_high))
+    return Estimate(
+        figures.rate_Bps, low, high, supported=True, needed=0, count=figures.ios, dependence=low is not None
+    )

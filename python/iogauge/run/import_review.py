@@ -10,9 +10,11 @@ Reads and runs nothing; what a file holds is ``store.imported``'s.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import NamedTuple
 
 from iogauge.errors import IogaugeError
 from iogauge.run.imported import run_record
@@ -35,6 +37,15 @@ SUITE = "imported"
 UNKNOWN = "not known"
 
 
+class Run(NamedTuple):
+    """Where a run of a job stands among those imported together."""
+
+    label: str
+    """The job's name; the file's, where several have a job of that name."""
+    at: int
+    """Among the runs of its job, from 1."""
+
+
 def save_imported(
     steps: Sequence[ImportedStep], directory: Path, *, command: Sequence[str]
 ) -> tuple[Review, tuple[str, ...]]:
@@ -47,17 +58,23 @@ def save_imported(
     judged: list[tuple[StepPlan, SuitePlan, RunRecord, ImportedStep]] = []
     told: list[Told] = []
     said: list[str] = []
-    for at, step in enumerate(steps, 1):
+    jobs = [tuple(dict.fromkeys(row.name for row in step.rows)) for step in steps]
+    often = Counter(job for each in jobs for job in each)
+    seen: Counter[str] = Counter()
+    for number, (step, names) in enumerate(zip(steps, jobs, strict=True), 1):
+        seen.update(names)
+        # The same job of two imports meets in a comparison, whatever its file was called.
+        runs = {job: Run(step.label if often[job] > 1 else job, seen[job]) for job in names}
         said += [f"{step.source}: {warning}" for warning in step.warnings]
         try:
             record = run_record(step)
         except IogaugeError as error:
             said.append(f"{error}; its figures are kept as they are")
-            told += _told(step, at)
+            told += _told(step, runs)
             continue
-        for job in dict.fromkeys(row.name for row in step.rows):
+        for job, run in runs.items():
             plan = _plan(job, step, _paths(step))
-            judged.append((_step(job, step, at, len(steps)), plan, record, step))
+            judged.append((_step(job, step, run, f"{number:0{len(str(len(steps)))}d}"), plan, record, step))
     plans = _plans(judged) or (
         _plan(steps[0].rows[0].name if steps[0].rows else SUITE, steps[0], _all(steps)),
     )
@@ -124,14 +141,13 @@ def _plan(job: str, step: ImportedStep, targets: tuple[str, ...]) -> SuitePlan:
     )
 
 
-def _step(job: str, step: ImportedStep, at: int, runs: int) -> StepPlan:
-    number = f"{at:0{len(str(runs))}d}"
+def _step(job: str, step: ImportedStep, run: Run, number: str) -> StepPlan:
     step_id = f"{SUITE}.{_slug(job)}.{number}-{_slug(step.label)}"[:100]
     return StepPlan(
         id=step_id,
         series=job,
-        label=step.label,
-        at=at,
+        label=run.label,
+        at=run.at,
         job_file=_text(step.jobs),
         seed=0,
         state_group=step_id,
@@ -148,14 +164,14 @@ def _text(jobs: JobFile | None) -> str:
     )
 
 
-def _told(step: ImportedStep, at: int) -> Iterator[Told]:
+def _told(step: ImportedStep, runs: Mapping[str, Run]) -> Iterator[Told]:
     for row in step.rows:
         for direction, figures in row.figures.items():
             latency = figures.latency
             kind = next((kind for kind, each in figures.latencies.items() if each is latency), None)
             yield Told(
-                label=step.label,
-                at=at,
+                label=runs[row.name].label,
+                at=runs[row.name].at,
                 job=row.name,
                 direction=direction,
                 target=", ".join(_paths(step)),

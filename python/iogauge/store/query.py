@@ -5,7 +5,7 @@ and whether it is complete), ``intervals`` and ``totals`` (their columns, preced
 Histograms are columns of HdrHistogram bytes: decode them with ``iogauge.stats.histogram``, since percentiles cannot
 be averaged in SQL.
 
-This module changes nothing on disk.
+This module changes nothing on disk, and SQL can neither: no statement reads or writes another file than a review's.
 """
 
 from __future__ import annotations
@@ -70,7 +70,8 @@ def query(
         The answer as an Arrow table.
 
     Raises:
-        IogaugeError: there is no review at a path, one of its files is damaged, or the statement fails.
+        IogaugeError: there is no review at a path, one of its files is damaged, or the statement fails or wants
+            another file.
     """
     import duckdb  # a fifth of a second, which no command waits for that asks nothing
 
@@ -90,9 +91,19 @@ def query(
             connection.create_function(
                 name, function, [connection.type(each) for each in takes], connection.type(returns)
             )
+        _shut(connection, steps)
         try:
+            # The files that may be read could be written too. EXPLAIN ANALYZE runs what it explains.
+            if any(each.type != duckdb.StatementType.SELECT for each in connection.extract_statements(sql)):
+                raise duckdb.PermissionException("a query asks, and changes nothing")
             answer = connection.sql(sql)
             table: pa.Table | None = answer.to_arrow_table() if answer is not None else None
+        except duckdb.PermissionException as error:
+            raise IogaugeError(
+                f"query: {error}",
+                hint="ask with SELECT or DESCRIBE: a query reads the views of the named reviews, and no other file; "
+                "--parquet and --csv keep its answer",
+            ) from error
         except duckdb.Error as error:
             raise IogaugeError(
                 f"query: {error}",
@@ -102,6 +113,22 @@ def query(
         if table is None:
             raise IogaugeError("query: this statement has no answer", hint="ask with SELECT or DESCRIBE")
         return table
+
+
+def _whole(steps: pa.Table) -> list[str]:
+    """Return the folders of complete steps."""
+    return [step["folder"] for step in steps.to_pylist() if step["complete"]]
+
+
+def _shut(connection: duckdb.DuckDBPyConnection, steps: pa.Table) -> None:
+    """Leave a statement nothing but the files that the views read: SQL may come from somebody else."""
+    files = [f"{folder}/{file}" for folder in _whole(steps) for file in (INTERVALS, TOTALS)]
+    # DuckDB asks for a file twice: as the pattern that the view has, and then as the file found.
+    allowed = (name.replace("'", "''") for file in files for name in dict.fromkeys((file, glob.escape(file))))
+    names = ", ".join(f"'{name}'" for name in allowed)
+    connection.execute(f"SET allowed_paths = [{names}]")
+    connection.execute("SET enable_external_access = false")
+    connection.execute("SET lock_configuration = true")
 
 
 def _step_rows(review: Review) -> list[dict[str, object]]:
@@ -128,7 +155,7 @@ def _step_rows(review: Review) -> list[dict[str, object]]:
 def _view(
     connection: duckdb.DuckDBPyConnection, name: str, file: str, schema: pa.Schema, steps: pa.Table
 ) -> None:
-    whole = [step["folder"] for step in steps.to_pylist() if step["complete"]]
+    whole = _whole(steps)
     if not whole:
         connection.register(name, pa.schema([*_HEAD, *schema]).empty_table())
         return
