@@ -24,9 +24,9 @@ class Told(Model):
     """One direction of one row of one run, as its tool printed it."""
 
     label: str
-    """Of the run: its file, or what the file calls it."""
+    """Of the run: its job's name, or its file where names clash."""
     at: float
-    """Its place among those imported together, from 1."""
+    """Its place among the runs of its job, from 1."""
     job: str
     direction: Direction
     target: str
