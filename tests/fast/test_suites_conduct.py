@@ -168,7 +168,7 @@ def test_a_review_goes_from_its_search_to_its_last_step(tmp_path: Path) -> None:
     assert watching.intervals == 2 * (len(steps) + 1) - 1  # the step without pressure has one row
     assert runs.interval_ns == {100_000_000, 150_000_000}  # twenty of the search, and of a step
     assert runs.seeds[1:] == [step.seed for step in steps]
-    assert remaining(review) == 0
+    assert remaining(review, suite_of) == 0
     assert review.has("write-pressure.search")
     assert review.record("write-pressure.search").result.rows[0].name == "pressure"
 
@@ -253,7 +253,7 @@ def test_a_search_that_fails_ends_its_suite_alone(tmp_path: Path) -> None:
     assert [plan.key for plan in review.manifest.plans if plan.steps] == ["queue-depth"]
     assert len(review.completed()) == 28
     assert go(review, Runs()) == ()
-    assert remaining(review) == 0
+    assert remaining(review, suite_of) == 0
     assert len(review.completed()) == 28 + 8
 
 
@@ -324,6 +324,36 @@ def test_steps_follow_from_steps_in_every_repeat_and_an_ending_begins_their_grou
         assert len(rest.seeds) == (12 if bad < 6 else 6)  # of the repeat that was interrupted, all
         assert set(again.manifest.steps) == set(whole.manifest.steps)
         assert contents(again) == contents(whole)
+
+
+def test_a_kill_between_a_run_and_what_follows_from_it_loses_nothing(tmp_path: Path) -> None:
+    review = begun(tmp_path / "searched")
+    with pytest.raises(Interrupted):
+        go(review, Runs(bad=1, ends=stopped("interrupt")))
+    # As if the kill had come before the plan was saved.
+    (plan,) = review.manifest.plans
+    bare = plan.model_copy(update={"steps": ()})
+    review.save_manifest(review.manifest.model_copy(update={"plans": (bare,)}))
+    assert remaining(review, suite_of) == 1
+    go(review, Runs())
+    assert len(review.completed()) == 8
+
+    manifest = new_manifest(
+        [Rounds()], [builders.target()], seed=3, command=(), machine=builders.machine(), ceiling=None
+    )
+    rounds = Review.create(tmp_path / "rounds", manifest)
+    with pytest.raises(Interrupted):
+        conduct(
+            rounds,
+            lambda _: Rounds(),
+            execute=Runs(bad=2, ends=stopped("interrupt")),
+            watcher=Watching(),
+        )
+    (plan,) = rounds.manifest.plans
+    first = plan.model_copy(update={"steps": plan.steps[:2]})
+    rounds.save_manifest(rounds.manifest.model_copy(update={"plans": (first,)}))
+    assert len(rounds.completed()) == 2
+    assert remaining(rounds, lambda _: Rounds()) == 1
 
 
 def test_repeats_are_blocks_in_an_order_of_their_own() -> None:
@@ -398,7 +428,7 @@ def test_an_interrupted_state_group_starts_again(tmp_path: Path, bad: int, kept:
     with pytest.raises(Interrupted):
         conduct(review, suite_of, execute=Runs(bad=bad, ends=stopped("interrupt")), watcher=Watching())
     again, runs, watching = Review.open(review.path), Runs(), Watching()
-    assert remaining(again) == 6 - len(kept)
+    assert remaining(again, suite_of) == 6 - len(kept)
     conduct(again, suite_of, execute=runs, watcher=watching)
     assert len(runs.seeds) == 6 - len(kept)
     assert len(again.completed()) == 6

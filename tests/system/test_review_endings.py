@@ -101,7 +101,7 @@ def test_ctrl_c_keeps_what_was_complete(tmp_path: Path) -> None:
         before = []
         for line in process.stderr:
             before.append(line)
-            if "[3/" in line:
+            if "[4/" in line:
                 break
         process.send_signal(signal.SIGINT)
         after = process.stderr.read()

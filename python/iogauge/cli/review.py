@@ -253,13 +253,14 @@ def _resumed(directory: Path, conditions: Sequence[Condition], *, destroy: Seque
     """Open a saved review, and check that its targets and machine are still the same."""
     from iogauge.machine.facts import machine_facts
     from iogauge.store import Review
+    from iogauge.suites import suite_of
     from iogauge.suites.begin import check_same_target, differences, most_used
     from iogauge.suites.conduct import remaining
 
     saved = Review.open(directory)
     manifest = saved.manifest
     _require(conditions, manifest)
-    if remaining(saved):
+    if remaining(saved, suite_of):
         for target in manifest.targets:
             used = most_used(manifest, target.path)
             check_same_target(manifest, _facts(target.path, size_bytes=used, destroy=destroy))
@@ -286,7 +287,7 @@ def _measure(saved: Review, *, destroy: Sequence[str]) -> tuple[Failed, ...]:
     title = f"{what} of {', '.join(target.path for target in manifest.targets)}"
     try:
         with saved.lock():
-            steps = remaining(saved)
+            steps = remaining(saved, suite_of)
             if not steps:
                 return ()
             devices = [target.device for target in manifest.targets if target.device]

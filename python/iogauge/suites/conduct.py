@@ -130,12 +130,36 @@ def conduct(
     return tuple(run.failed)
 
 
-def remaining(review: Review) -> int:
-    """Return how many steps are known to be still to be run, searches and interrupted state groups included."""
-    steps = review.manifest.steps
-    broken = {step.state_group for step in steps if not review.has(step.id)}
-    searches = sum(1 for _ in _searches(review))
-    return searches + sum(step.state_group in broken for step in steps)
+def remaining(review: Review, suites: Callable[[str], Suite]) -> int:
+    """Return how many steps are known to be still to be run, searches and interrupted state groups included.
+
+    A kill may come between a run and what is planned because of it: what then follows counts as one.
+    """
+    manifest = review.manifest
+    broken = {step.state_group for step in manifest.steps if not review.has(step.id)}
+    return (
+        sum(1 for _ in _searches(review))
+        + sum(step.state_group in broken for step in manifest.steps)
+        + sum(_goes_on(review, suites, plan, repeat) for repeat, plan in order(manifest))
+        + sum(_too_short(review, plan, step) is not None for plan in manifest.plans for step in plan.steps)
+    )
+
+
+def _too_short(review: Review, plan: SuitePlan, step: StepPlan) -> StepPlan | None:
+    """Return what is to be run in the place of a complete step that does not support what was asked for."""
+    q = review.manifest.until_supported
+    return None if q is None or not review.has(step.id) else longer(plan, step, review.record(step.id), q=q)
+
+
+def _goes_on(review: Review, suites: Callable[[str], Suite], plan: SuitePlan, repeat: int) -> bool:
+    """Whether steps follow from those of a repeat, all of which are complete."""
+    steps = [step for step in plan.steps if step.repeat == repeat]
+    if not steps or not all(review.has(step.id) for step in steps):
+        return False
+    try:
+        return bool(suites(plan.suite).more(plan, review, repeat=repeat))
+    except IogaugeError:
+        return False  # of a suite of somebody's own whose file is gone: what there is can be looked at
 
 
 @dataclass
@@ -188,19 +212,15 @@ class _Run:
 
     def _lengthen(self, key: str, step: StepPlan) -> None:
         """Run a step again for longer, where its sample does not support what was asked for."""
-        q = self.review.manifest.until_supported
-        if q is None or not self.review.has(step.id):
-            return
         plan = self._plan(key)
-        stretched = longer(plan, step, self.review.record(step.id), q=q)
+        stretched = _too_short(self.review, plan, step)
         if stretched is None:
             return
         # In this order: a kill in between leaves a step that is short and missing, and comes here again.
         self.review.discard(step.id)
         steps = tuple(stretched if each.id == step.id else each for each in plan.steps)
         self._replace(plan.model_copy(update={"steps": steps}))
-        again = f"{place_of(plan, step)}, {stretched.longer} times as long for p{q * 100:.12g}"
-        self._run(plan, stretched, again)
+        self._run(plan, stretched, f"{place_of(plan, step)}, {stretched.longer} times as long")
 
     def _given_up(self, step: StepPlan) -> bool:
         """Whether a step before this one, which brings the drive into the state that it needs, has failed."""
@@ -329,7 +349,7 @@ def expected_s(step: StepPlan) -> float:
 def _searches(review: Review) -> Iterator[StepPlan]:
     """Yield the searches whose plans have no steps yet."""
     for plan in review.manifest.plans:
-        if plan.search is not None and not plan.steps and not review.has(plan.search.id):
+        if plan.search is not None and not plan.steps:
             yield plan.search
 
 
