@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 import pytest
 from scipy.stats import binom
@@ -102,6 +104,24 @@ def test_seconds_that_are_all_alike_leave_the_quantile_its_bucket() -> None:
     assert median is not None
     # Nothing differs from second to second, so that the binomial ranks of 60,000 requests alone are left.
     assert (median.low, median.high) == binomial_interval(sample.whole, 0.5)
+
+
+def test_one_event_of_three_seconds_says_less_of_a_tail_than_three_events() -> None:
+    def minute(slow: Sequence[int]) -> Estimate:
+        random = np.random.default_rng(7)
+        latencies = random.lognormal(11, 0.2, (60, 1000))
+        latencies[slow, :40] = random.uniform(1e6, 2e6, (3, 40))
+        found = Sample([Histogram.of(row.astype(int)) for row in latencies]).quantile(0.999)
+        assert found is not None
+        return found
+
+    apart, together = minute([12, 28, 47]), minute([28, 29, 30])
+    assert apart.value == together.value
+    assert apart.low is not None
+    assert together.low is not None
+    # No such event in a minute is likely enough where there was one, and p99.9 is then among the calm requests.
+    assert together.low < 0.2e6 < 1e6 < apart.low
+    assert together.high is None or apart.high is None or together.high >= apart.high
 
 
 @pytest.mark.parametrize("q", [0.4, 0.5, 0.6])

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 from scipy.special import stdtrit
-from scipy.stats import skew
+from scipy.stats import binom, skew
 
-from iogauge.stats.skewness import NONE, skewed, skewness, straightened
+from iogauge.stats.skewness import NONE, skewed, skewness, skewness_of_share, straightened
 
 statistics = st.floats(-100, 100)
 skews = st.floats(-5, 5)
@@ -22,6 +22,15 @@ def test_the_skewness_is_scipys(values: list[float]) -> None:
     assume(len(set(values)) > 1)
     assert skewness(np.array(values)) == pytest.approx(float(skew(values)), rel=1e-6, abs=1e-6)
     assert skewness(np.full(5, values[0])) == 0
+
+
+@pytest.mark.parametrize("share", [0.001, 0.2, 0.9, 0.999])
+@pytest.mark.parametrize("count", [10, 3000])
+def test_a_share_is_as_skewed_as_the_binomial_one_or_more(share: float, count: int) -> None:
+    error, expected = binom.std(count, share) / count, float(binom.stats(count, share, moments="s"))
+    assert skewness_of_share(0.0, share=share, error=error) == pytest.approx(expected)
+    assert skewness_of_share(2 * expected, share=share, error=error) == 2 * expected
+    assert skewness_of_share(-expected / 2, share=share, error=error) == pytest.approx(expected)
 
 
 @given(statistics, statistics, skews)

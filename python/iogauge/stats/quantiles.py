@@ -5,8 +5,8 @@ quantile, the order statistics at binomial ranks, widened by their buckets; for 
 cluster, so the two others take the run's intervals (seconds, mostly) for what they have in common. Both rest on the
 long-run variance and its t distribution. One takes the shape of the error from theory: of the mean's logarithm, or of
 the binomial share of as many independent requests as all of them are worth. The other takes its skewness from a
-stationary bootstrap. Below ``FEWEST_BLOCKS`` intervals neither can be had, and ``Estimate.dependence`` says that it is
-missing.
+stationary bootstrap, and undoes it. Below ``FEWEST_BLOCKS`` intervals neither can be had, and ``Estimate.dependence``
+says that it is missing.
 
 Does not compare runs: repeats are the replicate there, not requests (``repeats.py``).
 Source: for the clustered quantile E. Korn and B. Graubard, "Confidence intervals for proportions with small expected
@@ -29,7 +29,7 @@ from scipy.special import betainc, betaincinv, ndtri, stdtrit
 
 from iogauge.stats.dependence import block_length, long_run, stationary_weights
 from iogauge.stats.histogram import Histogram, needed
-from iogauge.stats.skewness import skewed, skewness, straightened
+from iogauge.stats.skewness import skewed, skewness, skewness_of_share, straightened
 
 LEVEL = 0.95
 """Two-sided confidence of every interval."""
@@ -240,7 +240,9 @@ class _Course:
             error, _ = self.share_error(int(self.values[place]))
             if not error:
                 return math.copysign(math.inf, off)
-            return straightened(off / error, skewness(_drawn(weights, up_to) / drawn))
+            resampled = skewness(_drawn(weights, up_to) / drawn)
+            skew = skewness_of_share(resampled, share=float(up_to.sum()) / total, error=error)
+            return straightened(off / error, skew)
 
         own = int(np.searchsorted(self.values, value))
         first = _first(0, own, lambda place: statistic(place) >= -t)

@@ -6,7 +6,7 @@ few stalls lies. Hall's transformation makes a skewed t statistic nearly symmetr
 bounds as lopsided as they must be. Unlike a correction by a polynomial of lower degree it rises everywhere, so that no
 statistic stands for two confidences.
 
-Does not know where the skewness comes from, and changes no variance and no degrees of freedom.
+Does not resample, and changes no variance and no degrees of freedom.
 Source: P. Hall, "On the removal of skewness by transformation" (Journal of the Royal Statistical Society B 54, 1992).
 """
 
@@ -29,6 +29,19 @@ def skewness(values: NDArray[np.float64]) -> float:
         return 0.0
     deviations = values - values.mean()
     return float(np.mean(deviations**3) / np.mean(deviations**2) ** 1.5)
+
+
+def skewness_of_share(resampled: float, *, share: float, error: float) -> float:
+    """Return how skewed a share of requests, in (0, 1), is whose standard error is ``error``.
+
+    ``resampled`` is the skewness that resampled runs show, and of few events they show too little. Rare events of one
+    size make a share as skewed as the binomial one of the same error, and unequal ones more: the larger of the two.
+
+    >>> round(skewness_of_share(0.4, share=0.001, error=0.0007), 3), skewness_of_share(0.4, share=0.5, error=0.1)
+    (0.699, 0.4)
+    """
+    binomial = (1 - 2 * share) * error / (share * (1 - share))
+    return max(resampled, binomial, key=abs)
 
 
 def straightened(statistic: float, skew: float) -> float:
