@@ -13,6 +13,7 @@ Source: fio stat.c (show_thread_status_json), and the output of fio 3.33.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
@@ -20,8 +21,9 @@ from typing import Any
 
 from iogauge.errors import IogaugeError
 from iogauge.schema import Direction, JobFile, Kind
-from iogauge.store.imported import fio_logs
+from iogauge.store.imported import fio_logs, fio_status
 from iogauge.store.imported.document import damaged, fraction, members, number, whole
+from iogauge.store.imported.fio_status import KINDS, Json, bins_of
 from iogauge.store.imported.histograms import encoded, fio_bounds
 from iogauge.store.imported.steps import (
     ImportedFigures,
@@ -32,10 +34,8 @@ from iogauge.store.imported.steps import (
 )
 from iogauge.workload import parse
 
-_KINDS = ((Kind.LAT, "lat_ns"), (Kind.CLAT, "clat_ns"), (Kind.SLAT, "slat_ns"))
+_OBJECT = re.compile(r"\s*\{")
 _DATA = (Direction.READ, Direction.WRITE, Direction.TRIM)
-_MOST_NS = 2**62
-Json = dict[str, Any]
 
 
 def recognised(text: str) -> bool:
@@ -46,10 +46,12 @@ def recognised(text: str) -> bool:
 def read(text: str, path: Path) -> ImportedStep:
     """Return the run that a text holds. Raises ``IogaugeError`` where it is damaged.
 
-    fio prints one document for every ``--status-interval``: the last is taken. Logs are looked for beside ``path``.
+    fio prints one document for every ``--status-interval``: the last has the totals, and what lies between them are
+    intervals. Where there is one alone, logs are looked for beside ``path``.
     """
     source = str(path)
-    document, before = _last(text, source)
+    documents, before = _documents(text, source)
+    document = documents[-1]
     warnings = []
     if before:
         warnings.append("what fio printed before its JSON was left out")
@@ -57,19 +59,11 @@ def read(text: str, path: Path) -> ImportedStep:
         raise IogaugeError(
             f"{source}: is of fio's client and server", hint="run each machine's fio by itself"
         )
-    jobs = document.get("jobs")
-    if not isinstance(jobs, list) or not jobs:
-        raise damaged(source, "has no jobs")
-    entries = []
-    for index, value in enumerate(jobs):
-        entry = members(value, source=source, what=f"jobs[{index}]")
-        if "jobname" in entry:
-            entries.append(entry)
-        else:
-            # fio prints an empty entry where it has merged jobs of another group into an earlier one.
-            warnings.append(
-                "fio reported jobs of several groups as one: the row named first may hold others as well"
-            )
+    entries, merged = _entries(document, source)
+    if merged:
+        warnings.append(
+            "fio reported jobs of several groups as one: the row named first may hold others as well"
+        )
     shared = _options(document.get("global options", {}), source)
     sections = _sections(entries, shared, source)
     rows = tuple(
@@ -83,9 +77,10 @@ def read(text: str, path: Path) -> ImportedStep:
         warnings.append(
             "fio's latencies begin when a request is issued: with a rate, what it waited for that is in none of them"
         )
-    found = fio_logs.beside(
-        path, sections.names, sections.options, sections.of_entry, _blocks(job_file, sections)
-    )
+    found = tuple(fio_status.intervals([_entries(each, source)[0] for each in documents], source=source))
+    if not found:
+        blocks = _blocks(job_file, sections)
+        found = fio_logs.beside(path, sections.names, sections.options, sections.of_entry, blocks)
     return ImportedStep(
         label=path.stem,
         tool="fio",
@@ -100,20 +95,32 @@ def read(text: str, path: Path) -> ImportedStep:
     )
 
 
-def _last(text: str, source: str) -> tuple[Json, bool]:
+def _documents(text: str, source: str) -> tuple[list[Json], bool]:
+    """Return all that fio printed as JSON, and whether there was something before it."""
     decoder = json.JSONDecoder(parse_constant=lambda name: _refuse_constant(name, source))
     at = 0 if text.startswith("{") else text.find("\n{") + 1
     before = bool(text[:at].strip())
-    found: Any = None
+    found: list[Json] = []
     try:
-        while at < len(text) and text[at:].lstrip().startswith("{"):
-            at += len(text[at:]) - len(text[at:].lstrip())
-            found, at = decoder.raw_decode(text, at)
+        while (begins := _OBJECT.match(text, at)) is not None:
+            document, at = decoder.raw_decode(text, begins.end() - 1)
+            found.append(members(document, source=source, what="the document"))
     except (ValueError, RecursionError) as error:
         raise damaged(source, f"is not whole JSON ({str(error)[:80]})") from None
-    if found is None:
+    if not found:
         raise damaged(source, "holds no JSON")
-    return members(found, source=source, what="the document"), before
+    return found, before
+
+
+def _entries(document: Json, source: str) -> tuple[list[Json], bool]:
+    """Return the entries of the rows that were reported, and whether rows were merged into others."""
+    jobs = document.get("jobs")
+    if not isinstance(jobs, list) or not jobs:
+        raise damaged(source, "has no jobs")
+    entries = [members(value, source=source, what=f"jobs[{index}]") for index, value in enumerate(jobs)]
+    # fio prints an empty entry where it has merged jobs of another group into an earlier one.
+    found = [entry for entry in entries if "jobname" in entry]
+    return found, len(found) < len(entries)
 
 
 def _refuse_constant(name: str, source: str) -> float:
@@ -208,6 +215,14 @@ def _row(entry: Json, *, section: int, source: str, warnings: list[str]) -> Impo
             short=whole(given.get("short_ios", 0), source=source, what=f"{where}: short_ios"),
             latencies=dict(_latencies(given, where=where, source=source, warnings=warnings)),
         )
+    given = members(entry.get("sync", {}), source=source, what=f"{name}: sync")
+    syncs = dict(_latencies(given, where=f"{name}: sync", source=source, warnings=warnings))
+    if Kind.LAT in syncs:
+        # fio counts syncs as no I/Os, but for their latencies.
+        count, seconds = syncs[Kind.LAT].count, runtime_ms / 1000
+        figures[Direction.SYNC] = ImportedFigures(
+            ios=count, bytes=0, iops=count / seconds if seconds else 0.0, rate_Bps=0.0, latencies=syncs
+        )
     for key, said in (("total_err", "I/Os failed"), ("error", "is the error that it ended with")):
         if found := whole(entry.get(key, 0), source=source, what=f"{name}: {key}"):
             warnings.append(f"{name}: {found} {said}")
@@ -225,7 +240,7 @@ def _row(entry: Json, *, section: int, source: str, warnings: list[str]) -> Impo
 def _latencies(
     given: Json, *, where: str, source: str, warnings: list[str]
 ) -> Iterator[tuple[Kind, ImportedLatency]]:
-    found = {kind: _latency(given.get(key, {}), f"{where}: {key}", source, warnings) for kind, key in _KINDS}
+    found = {kind: _latency(given.get(key, {}), f"{where}: {key}", source, warnings) for kind, key in KINDS}
     lat, clat = found[Kind.LAT], found[Kind.CLAT]
     told = clat.histogram is not None or bool(clat.quantiles)
     if told and lat.histogram is None and not lat.quantiles:
@@ -248,7 +263,7 @@ def _latency(value: Any, where: str, source: str, warnings: list[str]) -> Import
     count = whole(given.get("N", 0), source=source, what=f"{where}: N")
     if not count:
         return ImportedLatency(count=0)
-    counts = _bins(given.get("bins", {}), where=where, source=source)
+    counts = bins_of(given.get("bins", {}), where=where, source=source)
     if counts and sum(counts.values()) != count:
         warnings.append(f"{where}: its bins hold {sum(counts.values())} samples of {count}")
     return ImportedLatency(
@@ -260,16 +275,6 @@ def _latency(value: Any, where: str, source: str, warnings: list[str]) -> Import
         quantiles=tuple(_quantiles(given.get("percentile", {}), where, source, warnings)),
         histogram=encoded(counts) if counts else None,
     )
-
-
-def _bins(value: Any, *, where: str, source: str) -> dict[int, int]:
-    counts: dict[int, int] = {}
-    for middle, count in members(value, source=source, what=f"{where}: bins").items():
-        at = whole(middle, source=source, what=f"{where}: a bin")
-        counts[at] = counts.get(at, 0) + whole(count, source=source, what=f"{where}: the bin {middle}")
-    if sum(counts.values()) > _MOST_NS:
-        raise damaged(source, f"{where}: its bins hold more samples than there can be")
-    return {at: count for at, count in sorted(counts.items()) if count}
 
 
 def _quantiles(value: Any, where: str, source: str, warnings: list[str]) -> Iterator[PublishedQuantile]:
