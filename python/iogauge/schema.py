@@ -773,6 +773,21 @@ class MachineFacts(Model):
     git: str | None = None
 
 
+class ToldLatency(Model):
+    """One kind of latency that another program told as figures alone, without the counts behind them."""
+
+    stage: NonNegative
+    row: NonNegative
+    direction: Direction | None
+    """None: all that the row issued, as one sample."""
+    kind: Kind
+    count: NonNegative
+    """Samples."""
+    mean_ns: float | None = None
+    quantiles_ns: dict[float, float] = {}
+    """By fraction, in (0, 1)."""
+
+
 class RunRecord(Model):
     """One run with everything needed to judge it: what ``iogauge run`` prints and a review stores for a step."""
 
@@ -786,6 +801,8 @@ class RunRecord(Model):
     warnings: tuple[Warning, ...]
     started_at: str
     """UTC, ISO 8601."""
+    told: tuple[ToldLatency, ...] = ()
+    """Of a run of another program: latencies of rows that have no histogram of them."""
 
 
 class LedgerEntry(Model):

@@ -5,6 +5,10 @@ text. Several become the steps of one review, in the order in which they are nam
 latencies (fio's json+), they are judged like ours; where it has only percentiles, these are kept and shown as the
 figures they are.
 
+DIRECTORY is what 'iogauge plan --as' wrote, with the results that its script left there. They become the steps of the
+review that was planned. What follows from a search, or from what was measured, is written into DIRECTORY: run the
+script again, which runs what has no result, then import again with the same --output, until nothing follows.
+
 'list', 'show', 'compare', 'query' and 'export' read the review like any other.
 """
 
@@ -17,12 +21,13 @@ from typing import Annotated
 
 import typer
 
-from iogauge.cli import process, streams
+from iogauge.cli import process, status, streams
 
 
 def import_(
     files: Annotated[
-        list[Path], typer.Argument(metavar="FILE...", help="Results of fio or DiskSpd.", show_default=False)
+        list[Path],
+        typer.Argument(metavar="FILE...|DIRECTORY", help="Results of fio or DiskSpd.", show_default=False),
     ],
     output: Annotated[
         Path, typer.Option("--output", metavar="DIRECTORY", help="Where to save.", show_default=False)
@@ -33,9 +38,51 @@ def import_(
     from iogauge.store.imported import read_foreign
 
     process.begin()
+    if any(file.is_dir() for file in files):
+        if len(files) > 1:
+            raise status.UsageError(
+                "a directory of 'iogauge plan --as' is imported by itself",
+                hint="name one directory, or files",
+            )
+        _bring(files[0], output)
+        return
     steps = [step for file in files for step in read_foreign(file)]
     review, said = save_imported(steps, output, command=("iogauge", *sys.argv[1:]))
     for text in said:
         streams.say(f"warning: {text}")
     streams.show(f"{review.path}\n")
     streams.say(f"next: iogauge show {shlex.quote(str(review.path))}")
+
+
+def _bring(directory: Path, output: Path) -> None:
+    """Save what a plan's directory has results of, and say what is missing and what to do about it."""
+    from iogauge.stats import words
+    from iogauge.suites import suite_of
+    from iogauge.suites.carry import SCRIPTS, bring, reasons
+
+    brought = bring(directory, output, suite_of)
+    streams.show(f"{output}\n")
+    for text in brought.said:
+        streams.say(f"warning: {text}")
+    for reason, hint, ids in reasons(brought.unsaid):
+        count = words.counted(len(ids), "step")
+        streams.say(f"warning: {count} cannot be run by {brought.program}, from {ids[0]} on: {reason}")
+        if hint:
+            streams.say(f"   hint: {hint}")
+    for error in brought.damaged:
+        streams.say(error.render())
+    if brought.depend:
+        streams.say(
+            f"{words.counted(len(brought.depend), 'result')} count once the steps before them have theirs"
+        )
+    steps = words.counted(len(brought.review.completed()), "step")
+    again = f"iogauge import {shlex.quote(str(directory))} --output {shlex.quote(str(output))}"
+    if brought.missing:
+        more = words.counted(len(brought.missing), "step")
+        script = directory / SCRIPTS[brought.program]
+        streams.say(f"{steps} imported; {more} to run: run {script} again, then: {again}")
+    else:
+        streams.say(f"{steps} imported, all that there are" + ("" if not brought.unsaid else " to be had"))
+    streams.say(f"next: iogauge show {shlex.quote(str(output))}")
+    if brought.damaged:
+        raise typer.Exit(status.ERROR)

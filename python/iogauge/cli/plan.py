@@ -6,12 +6,19 @@ nothing limits the writes, what the fastest link of a drive could carry. Steps t
 before it.
 
 --as fio or --as diskspd writes the steps to --output as files which that program runs, with a script that runs them
-all; 'iogauge import' reads their results. No target is written to, and no file made, but those.
+all. 'iogauge import' of that directory makes the review of what the script left there, and writes what follows from a
+search, or from steps that were measured, into it, until nothing does. A target of the other machine keeps its name (a
+drive that is not here, and for DiskSpd C:\\test.dat or #1), and needs --size. What the other program cannot run is
+named and left out; the exit status is 1 then. No target is written to, and no file made, but those.
 """
 
 from __future__ import annotations
 
 import json
+import re
+import shlex
+import sys
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from enum import StrEnum
 from pathlib import Path
@@ -34,6 +41,15 @@ class Program(StrEnum):
 
     FIO = "fio"
     DISKSPD = "diskspd"
+
+    @property
+    def called(self) -> str:
+        """What it calls itself."""
+        return "DiskSpd" if self is Program.DISKSPD else "fio"
+
+
+_OF_WINDOWS = re.compile(r"[A-Za-z]:|#\d|\\\\")
+"""How the names of files and drives there begin: ``C:``, ``#1``, ``\\\\.\\PhysicalDrive1``."""
 
 
 def plan(
@@ -91,6 +107,7 @@ def plan(
         seed=seed,
         size_bytes=size_asked(size),
         runtime_ns=time_asked(runtime),
+        program=program,
     )
     if program is not None and output is not None:
         _write(made, program, output)
@@ -114,13 +131,20 @@ def _manifest(
     seed: int,
     size_bytes: int | None,
     runtime_ns: int | None,
+    program: Program | None,
 ) -> Manifest:
     from iogauge.machine.facts import machine_facts
     from iogauge.suites.begin import new_manifest
     from iogauge.target.layers import layers_over
 
     size_of_file = size_bytes or max(each.FILE_BYTES[pace] for each in suites)
-    facts = [_facts(path, size_bytes=size_of_file) for path in anchored(targets)]
+    facts = [
+        _elsewhere(path, size_bytes=size_bytes)
+        if _is_elsewhere(path, program)
+        else _facts(*anchored([path]), size_bytes=size_of_file)
+        for path in targets
+    ]
+    anchored([each.path for each in facts])  # none twice
     return new_manifest(
         suites,
         facts,
@@ -130,9 +154,9 @@ def _manifest(
         seed=seed,
         size_bytes=size_bytes,
         runtime_ns=runtime_ns,
-        # Nothing is tried: that would make devices.
-        layers=lambda target: () if target.modelled else layers_over(target.path),
-        command=(),
+        # Nothing is tried: that would make devices. Another program has none of them.
+        layers=lambda target: () if target.modelled or program else layers_over(target.path),
+        command=("iogauge", *sys.argv[1:]) if program else (),
         machine=machine_facts(),
         ceiling=None,
     )
@@ -147,6 +171,27 @@ def _facts(path: str, *, size_bytes: int) -> TargetFacts:
         return TargetFacts(path=path, kind="file", size_bytes=size_bytes)
     with open_target(path, write=False) as opened:
         return opened.facts
+
+
+def _is_elsewhere(path: str, program: Program | None) -> bool:
+    """Whether a path is one of the machine that the steps are carried to, and means nothing here."""
+    if program is None:
+        return False
+    drive = path.startswith("/dev/") and not Path(path).exists()
+    return drive or (program is Program.DISKSPD and _OF_WINDOWS.match(path) is not None)
+
+
+def _elsewhere(path: str, *, size_bytes: int | None) -> TargetFacts:
+    """Return what is known of a target of another machine: what its name says, and the size that was given."""
+    from iogauge.schema import TargetFacts
+    from iogauge.workload.diskspd_commands import is_drive
+
+    if size_bytes is None:
+        raise status.UsageError(
+            f"{path}: is not on this machine, so its size is not known here",
+            hint="say how much to use: --size 100g",
+        )
+    return TargetFacts(path=path, kind="block" if is_drive(path) else "file", size_bytes=size_bytes)
 
 
 def _lines(made: Manifest, cost: ReviewCost) -> Iterator[str]:
@@ -274,26 +319,27 @@ def _as_json(made: Manifest, cost: ReviewCost) -> dict[str, Any]:
 
 
 def _write(made: Manifest, program: Program, output: Path) -> None:
-    """Write the steps as another program's files, each anew; those of one that is there are not replaced."""
-    from iogauge.errors import IogaugeError
-    from iogauge.store.durable import explained
-    from iogauge.workload.scripts import diskspd_script, fio_files
+    """Write the steps as another program's files, and say what follows and what that program cannot run."""
+    from iogauge.stats import words
+    from iogauge.suites.carry import PLAN, SCRIPTS, reasons, take
 
-    if waiting := [each.suite for each in made.plans if each.search and not each.steps]:
-        raise IogaugeError(
-            f"{waiting[0]}: its steps follow from a search, which only 'iogauge review' runs",
-            hint="plan it as it was published (--pace full), or another suite",
-        )
-    make = fio_files if program is Program.FIO else diskspd_script
-    files = make([(step.id, step.job_file) for step in made.steps])
-    with explained("create", output):
-        output.mkdir(parents=True, exist_ok=True)
-    for name, text in files.items():
-        path = output / name
-        with explained("write", path):
-            path.write_text(text, encoding="utf-8", newline="")
-            path.chmod(0o755 if path.suffix == ".sh" else 0o644)
-        streams.show(f"{path}\n")
+    written = take(output, made, program.value)
+    for name in (*written.files, PLAN):
+        streams.show(f"{output / name}\n")
+    for note, count in Counter(note for notes in written.notes.values() for note in notes).items():
+        streams.say(f"note: {program.called} {note} ({words.counted(count, 'step')})")
+    for reason, hint, ids in reasons(written.unsaid):
+        streams.say(f"warning: {words.counted(len(ids), 'step')} left out, from {ids[0]} on: {reason}")
+        if hint:
+            streams.say(f"   hint: {hint}")
+    if searched := [plan.suite for plan in made.plans if plan.search and not plan.steps]:
+        streams.say(f"{', '.join(searched)}: this is the search; its steps follow from what it finds")
+    streams.say(
+        f"next: run {output / SCRIPTS[program.value]} where the target is, then, with its results in {output}: "
+        f"iogauge import {shlex.quote(str(output))} --output REVIEW"
+    )
+    if written.unsaid:
+        raise typer.Exit(status.ERROR)
 
 
 def _suites(*, as_json: bool) -> None:

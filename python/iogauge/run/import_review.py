@@ -35,6 +35,10 @@ from iogauge.store.told import Told, save_told
 SUITE = "imported"
 """What the suite of an imported review is called: there is none that could conduct it."""
 UNKNOWN = "not known"
+UNKNOWN_MACHINE = MachineFacts(
+    hostname=UNKNOWN, kernel=UNKNOWN, cpu=UNKNOWN, cpus=1, cpus_allowed=1, memory_bytes=1, virtualised=None
+)
+"""Where another program ran, of which its results do not tell."""
 
 
 class Run(NamedTuple):
@@ -88,15 +92,7 @@ def save_imported(
             pace="full",
             plans=plans,
             targets=tuple(_facts(path) for path in _all(steps)),
-            machine=MachineFacts(
-                hostname=UNKNOWN,
-                kernel=UNKNOWN,
-                cpu=UNKNOWN,
-                cpus=1,
-                cpus_allowed=1,
-                memory_bytes=1,
-                virtualised=None,
-            ),
+            machine=UNKNOWN_MACHINE,
             ceiling=None,
             versions={step.tool: step.version for step in steps},
         ),
@@ -134,10 +130,19 @@ def _plan(job: str, step: ImportedStep, targets: tuple[str, ...]) -> SuitePlan:
         judged="I/O",
         pressure=None,
         steps=(),
-        notes=(
-            f"Measured by {step.tool}, not by iogauge: the machine, the drive behind the path and its state are "
-            "not known.",
-        ),
+        notes=(measured_by(step.tool, step.version),),
+    )
+
+
+def measured_by(tool: str, version: str) -> str:
+    """Return the note of a plan whose steps another program ran.
+
+    >>> measured_by("fio", "fio-3.33")
+    'Measured by fio (fio-3.33), not by iogauge: the machine, the drive behind the path and its state are not known.'
+    """
+    return (
+        f"Measured by {tool} ({version}), not by iogauge: the machine, the drive behind the path and its state are "
+        "not known."
     )
 
 

@@ -1,21 +1,26 @@
-"""The record of a run that fio made, so that it is judged and shown like one of ours.
+"""The record of a run that another program made, so that it is judged and shown like one of ours.
 
-A record needs the latencies themselves and the jobs: a step imported from json+ has both. The plan is what iogauge
-would have made of the jobs; the result is what fio counted. What fio does not tell stays empty: which CPUs, how deep
-the queue was, what the devices saw, what was in flight. A region whose size is in no job is as large as what was moved
-in it. The workers are fio's rows, each with the CPU time of all its threads.
+``run_record`` is of a file alone: the jobs are those that it tells of, and it needs the latencies themselves, which
+json+ has. ``planned_record`` is of a step that iogauge planned and fio or DiskSpd ran: the jobs are the plan's, and a
+latency without counts is kept as what was told of it. The plan is what iogauge would have made of the jobs; the result
+is what the program counted. What it does not tell stays empty: which CPUs, how deep the queue was, what the devices
+saw, what was in flight. A region whose size is in no job is as large as what was moved in it. The workers are the
+program's rows, each with the CPU time of all its threads.
 
-Source: fio 3.33 (its JSON), and schema.RunRecord.
+Source: fio 3.33 (its JSON), DiskSpd 2.2 (its XML), and schema.RunRecord.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
+from statistics import median_low
 
 from iogauge.errors import IogaugeError
 from iogauge.run.planning import REPEATABLE_SEED, Opened, make_plan, needs
 from iogauge.schema import (
     ClockFacts,
+    Direction,
+    Interval,
     JobFile,
     Kind,
     RowResult,
@@ -24,9 +29,10 @@ from iogauge.schema import (
     RunResult,
     Tally,
     TargetFacts,
+    ToldLatency,
     WorkerResult,
 )
-from iogauge.store.imported import ImportedFigures, ImportedRow, ImportedStep
+from iogauge.store.imported import ImportedFigures, ImportedLatency, ImportedRow, ImportedStep
 
 INTERVAL_NS = 10**9
 
@@ -49,43 +55,147 @@ def run_record(step: ImportedStep) -> RunRecord:
                     f"{step.source}: cannot be judged: {row.name} ({direction}) has no counts of lat",
                     hint="run fio with --output-format=json+ and lat_percentiles=1",
                 )
-    plan = _plan(step.jobs, step)
+    plan = _plan(step.jobs, step.rows, step.intervals, seed=REPEATABLE_SEED)
     places = _places(plan, step.rows)
-    return RunRecord(
-        jobs=step.jobs,
-        plan=plan,
-        result=RunResult(
-            rows=tuple(_row(row, place) for row, place in zip(step.rows, places, strict=True)),
-            workers=tuple(_worker(row, place) for row, place in zip(step.rows, places, strict=True)),
-            in_flight=(),
-            clock=ClockFacts(source="clock_gettime", reason=f"{step.version}'s own", read_cost_ns=0.0),
-            elapsed_ns=max((_duration_ns(row) for row in step.rows), default=0),
-        ),
-        targets=tuple(_facts(path) for path in _paths(step.jobs)),
-        device_stats=(),
-        ceiling=None,
-        warnings=(),
-        started_at=step.started_at or "1970-01-01T00:00:00+00:00",
+    return _record(step.jobs, plan, step.rows, places, version=step.version, started_at=step.started_at)
+
+
+def planned_record(
+    jobs: JobFile,
+    rows: Sequence[ImportedRow],
+    intervals: Sequence[Interval],
+    *,
+    seed: int,
+    source: str,
+    version: str,
+    started_at: str | None,
+) -> tuple[RunRecord, tuple[Interval, ...]]:
+    """Return the record of a step that was planned here and run by another program, and its intervals.
+
+    Args:
+        jobs: the step's own.
+        rows: what was reported, in the order of the plan's rows.
+        intervals: theirs, each with its place in ``rows`` as its row.
+        seed: the step's.
+        source: what the rows were read from, for messages.
+        version: the program's.
+        started_at: UTC, ISO 8601; None: not known.
+
+    Raises IogaugeError where the rows are not those that the jobs make.
+    """
+    plan = _plan(jobs, rows, intervals, seed=seed)
+    names = _names(plan)
+    made, given = [first for first, *_ in names.values()], [row.name for row in rows]
+    if made != given:
+        raise IogaugeError(
+            f"{source}: reports {', '.join(given) or 'nothing'}, where the step's rows are {', '.join(made)}",
+            hint="it is of another job file than the step's: remove it, and run the step again",
+        )
+    places = list(names)
+    record = _record(jobs, plan, rows, places, version=version, started_at=started_at)
+    moved = (places[interval.row] for interval in intervals)
+    return record, tuple(
+        interval.model_copy(update={"stage": stage, "row": row})
+        for interval, (stage, row) in zip(intervals, moved, strict=True)
     )
 
 
-def _plan(jobs: JobFile, step: ImportedStep) -> RunPlan:
-    moved = max((figures.bytes for row in step.rows for figures in row.figures.values()), default=1)
+def jobs_of_rows(jobs: JobFile) -> tuple[tuple[int, ...], ...]:
+    """Return the places of the jobs that each row of their plan is of, in the plan's order."""
+    found: dict[int, dict[int, None]] = {}
+    for stage in _plan(jobs, (), (), seed=0).stages:
+        for worker in stage.workers:
+            found.setdefault(worker.row, {})[worker.job] = None
+    return tuple(tuple(places) for places in found.values())
+
+
+def _record(
+    jobs: JobFile,
+    plan: RunPlan,
+    rows: Sequence[ImportedRow],
+    places: Sequence[tuple[int, int]],
+    *,
+    version: str,
+    started_at: str | None,
+) -> RunRecord:
+    placed, names = list(zip(rows, places, strict=True)), _names(plan)
+    return RunRecord(
+        jobs=jobs,
+        plan=plan,
+        result=RunResult(
+            rows=tuple(_row(row, place) for row, place in placed),
+            workers=tuple(
+                _worker(row, place, name, first=not number)
+                for row, place in placed
+                for number, name in enumerate(names[place])
+            ),
+            in_flight=(),
+            clock=ClockFacts(source="clock_gettime", reason=f"{version}'s own", read_cost_ns=0.0),
+            elapsed_ns=max((_duration_ns(row) for row in rows), default=0),
+        ),
+        targets=tuple(_facts(path) for path in _paths(jobs)),
+        device_stats=(),
+        ceiling=None,
+        warnings=(),
+        started_at=started_at or "1970-01-01T00:00:00+00:00",
+        told=tuple(each for row, place in placed for each in _told(row, place)),
+    )
+
+
+def _names(plan: RunPlan) -> dict[tuple[int, int], tuple[str, ...]]:
+    """Return the names of the jobs that each row of the plan is of, in the plan's order."""
+    found: dict[tuple[int, int], dict[str, None]] = {}
+    for stage, each in enumerate(plan.stages):
+        for worker in each.workers:
+            found.setdefault((stage, worker.row), {})[worker.name] = None
+    return {place: tuple(names) for place, names in found.items()}
+
+
+def _told(row: ImportedRow, place: tuple[int, int]) -> Iterator[ToldLatency]:
+    """Yield the latencies of which there are figures and no counts."""
+    stage, number = place
+    each: list[tuple[Direction | None, Kind, ImportedLatency]] = [
+        (way, kind, latency)
+        for way, figures in row.figures.items()
+        for kind, latency in figures.latencies.items()
+    ]
+    if row.together is not None:
+        each.append((None, Kind.LAT, row.together))
+    for way, kind, latency in each:
+        if latency.histogram is None:
+            yield ToldLatency(
+                stage=stage,
+                row=number,
+                direction=way,
+                kind=kind,
+                count=latency.count,
+                mean_ns=latency.mean_ns,
+                quantiles_ns={quantile.q: quantile.value_ns for quantile in latency.quantiles},
+            )
+
+
+def _plan(jobs: JobFile, rows: Iterable[ImportedRow], intervals: Iterable[Interval], *, seed: int) -> RunPlan:
+    moved = max((figures.bytes for row in rows for figures in row.figures.values()), default=0)
+    begins = max(
+        job.offset.size_bytes + job.offset_increment.size_bytes * (job.numjobs - 1) for job in jobs.jobs
+    )
+    block = max(size.minimum_bytes for job in jobs.jobs for size in (job.bs.read, job.bs.write, job.bs.trim))
     opened = {
         need.path: Opened(
             fd=-1,
-            size_bytes=max(need.size_bytes or 0, moved),
+            size_bytes=max(need.size_bytes or 0, moved, begins + block),
             writable=need.write,
             is_block_device=_is_device(need.path),
         )
         for need in needs(jobs)
     }
-    lengths = {interval.end_ns - interval.start_ns for interval in step.intervals}
+    # Programs end their intervals when they come to it: the usual one is the length.
+    lengths = [interval.end_ns - interval.start_ns for interval in intervals]
     return make_plan(
         jobs,
         opened,
-        seed=REPEATABLE_SEED,
-        interval_ns=min(lengths.pop(), 60 * 10**9) if len(lengths) == 1 else INTERVAL_NS,
+        seed=seed,
+        interval_ns=min(median_low(lengths), 60 * 10**9) if lengths else INTERVAL_NS,
         give_up_ns=INTERVAL_NS,
         request_log=False,
         cpus=(),
@@ -138,19 +248,21 @@ def _tally(figures: ImportedFigures) -> Tally:
     )
 
 
-def _worker(row: ImportedRow, place: tuple[int, int]) -> WorkerResult:
+def _worker(row: ImportedRow, place: tuple[int, int], name: str, *, first: bool) -> WorkerResult:
+    """Return what stands for all workers of a job in a row; the time of their CPUs is the row's, and told once."""
     duration_ns = _duration_ns(row)
+    cpu_ns = duration_ns if first else 0
     return WorkerResult(
-        name=row.name,
+        name=name,
         stage=place[0],
         row=place[1],
         cpus=(),
         pinned=False,
         start_ns=0,
         end_ns=duration_ns,
-        user_ns=round(duration_ns * (row.user_percent or 0) / 100),
-        system_ns=round(duration_ns * (row.system_percent or 0) / 100),
-        voluntary_switches=row.context_switches or 0,
+        user_ns=round(cpu_ns * (row.user_percent or 0) / 100),
+        system_ns=round(cpu_ns * (row.system_percent or 0) / 100),
+        voluntary_switches=(row.context_switches or 0) if first else 0,
         involuntary_switches=0,
         migrations=0,
         submit_calls=0,

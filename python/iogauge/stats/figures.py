@@ -3,6 +3,8 @@
 A suite's verdict and the report's charts call the same function on the same stored run, so that they cannot differ.
 Ramp time is left out. Rates are over the measured time of each reported row.
 
+What another program told without its samples has no interval here, and is None where that program did not say it.
+
 Does not know a suite, an axis or a drive. Source: methods.md WP-1 (only the reader is analysed) and section 3.
 """
 
@@ -12,8 +14,8 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from iogauge.schema import Direction, Interval, Kind, RowResult, RunRecord
-from iogauge.stats.histogram import Histogram
+from iogauge.schema import Direction, Interval, Kind, RowResult, RunRecord, ToldLatency
+from iogauge.stats.histogram import Histogram, needed
 from iogauge.stats.moments import Moment, moments
 from iogauge.stats.quantiles import Estimate, Sample
 from iogauge.stats.selection import Selection, latencies
@@ -79,6 +81,7 @@ def step_figures(
     rows = record.result.rows
     tallies = read.tallies(rows)
     sample = Sample(slices, whole=latencies(tallies, kind), seed=record.plan.seed)
+    told = None if sample.whole.count else _told(record, read, kind)
     mine = [row for row in rows if (row.stage, row.row) in read.rows]
     return StepFigures(
         kind=kind,
@@ -87,8 +90,11 @@ def step_figures(
         iops=sum(_rate(row, sum(tally.ios for tally in read.tallies([row]))) for row in rows),
         rate_Bps=sum(_rate(row, sum(tally.bytes for tally in read.tallies([row]))) for row in rows),
         whole=sample.whole,
-        mean=sample.mean(),
-        quantiles={q: sample.quantile(q) for q in quantiles},
+        mean=_as_told(told, told.mean_ns) if told else sample.mean(),
+        quantiles={
+            q: _as_told(told, told.quantiles_ns.get(q), q=q) if told else sample.quantile(q)
+            for q in quantiles
+        },
         pressure_Bps=sum(_rate(row, sum(tally.bytes for tally in press.tallies([row]))) for row in rows),
         errors=sum(sum(tally.errors.values()) for row in rows for tally in row.tallies.values()),
         flagged=sum(tally.flagged for tally in tallies),
@@ -98,6 +104,28 @@ def step_figures(
         device_mean_ns=_device_mean(record),
         moments=course,
     )
+
+
+def _told(record: RunRecord, read: Selection, kind: Kind) -> ToldLatency | None:
+    """Return what another program told of the reader's latency; ``None`` where that is not of one row alone.
+
+    Percentiles of several rows or directions do not make those of all of them together. Where lat alone was told, it
+    stands for the response, as ``selection`` has it.
+    """
+    mine = [each for each in record.told if (each.stage, each.row) in read.rows]
+    mine = [each for each in mine if each.kind is kind] or [each for each in mine if each.kind is Kind.LAT]
+    found = [each for each in mine if each.direction in read.directions]
+    if len(found) > 1:
+        found = [each for each in mine if each.direction is None]
+    return found[0] if len(found) == 1 else None
+
+
+def _as_told(told: ToldLatency, value_ns: float | None, *, q: float | None = None) -> Estimate | None:
+    """Return a told figure: one without an interval, since nothing is known that one could be made of."""
+    if value_ns is None:
+        return None
+    least = 0 if q is None else needed(q)
+    return Estimate(value_ns, None, None, told.count >= least, least, told.count, dependence=False)
 
 
 def _seconds(row: RowResult) -> float:

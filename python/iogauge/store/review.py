@@ -104,7 +104,7 @@ class Review:
                 f"{path}: no {MANIFEST} here: not a saved review, or it was killed before it began",
                 hint="name the directory that `iogauge review` printed, or start a new review",
             )
-        return cls(path, _load(path / MANIFEST, Manifest, upgraded))
+        return cls(path, load_manifest(path / MANIFEST))
 
     @contextmanager
     def lock(self) -> Iterator[None]:
@@ -131,9 +131,7 @@ class Review:
 
     def save_manifest(self, manifest: Manifest) -> None:
         """Replace the manifest, atomically. What is written is of this version, whichever was read."""
-        manifest = manifest.model_copy(update={"schema_version": SCHEMA_VERSION})
-        durable.replace_file(self.path / MANIFEST, manifest.model_dump_json(indent=2).encode() + b"\n")
-        self.manifest = manifest
+        self.manifest = save_manifest(self.path / MANIFEST, manifest)
 
     def completed(self) -> tuple[str, ...]:
         """Return the ids of the steps that are whole on disk, plan by plan."""
@@ -281,6 +279,18 @@ class StepWriter:
         if self._intervals is None:
             raise RuntimeError("a StepWriter is used inside its with statement, and finished once")
         return self._intervals
+
+
+def load_manifest(path: Path) -> Manifest:
+    """Return a manifest, whichever version wrote it. Raises IogaugeError: it is damaged, or a newer one wrote it."""
+    return _load(path, Manifest, upgraded)
+
+
+def save_manifest(path: Path, manifest: Manifest) -> Manifest:
+    """Replace a file by a manifest, atomically, and return it as it was written: of this version."""
+    manifest = manifest.model_copy(update={"schema_version": SCHEMA_VERSION})
+    durable.replace_file(path, manifest.model_dump_json(indent=2).encode() + b"\n")
+    return manifest
 
 
 def _load(

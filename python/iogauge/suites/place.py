@@ -92,3 +92,16 @@ def order(manifest: Manifest) -> Iterator[tuple[int, SuitePlan]]:
         # What prepares a drive comes before what is measured on it, and once.
         plans.sort(key=lambda plan: not plan.prepares)
         yield from ((repeat, plan) for plan in plans if not (plan.prepares and repeat))
+
+
+def in_order(manifest: Manifest) -> Iterator[tuple[SuitePlan, StepPlan]]:
+    """Yield all steps that are known in the order in which they run: what prepares, searches, and the rest."""
+    for plan in manifest.plans:
+        if plan.prepares:
+            yield from ((plan, step) for step in plan.steps)
+    for plan in manifest.plans:
+        if plan.search is not None and not plan.steps:
+            yield plan, plan.search
+    for repeat, plan in order(manifest):
+        if not plan.prepares:
+            yield from ((plan, step) for step in plan.steps if step.repeat == repeat)

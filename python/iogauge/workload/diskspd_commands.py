@@ -1,8 +1,9 @@
 """Jobs as command lines of DiskSpd: those that can be said; of the others, which option cannot.
 
-A stage is one command, so its jobs may differ in their targets alone. What only concerns the reporting is left out.
-Nothing else is: an option that DiskSpd has no word for, or that it would do in another way, is an error. A ramp is not
-measured, and is rounded up to the whole seconds that DiskSpd takes.
+Jobs of one stage that differ in their targets alone are one process; others run beside each other, each its own. What
+only concerns the reporting is left out. Nothing else is: an option that DiskSpd has no word for is an error. What it
+does in a way of its own is said with the process: it runs for whole seconds, so that times are rounded up, and it knows
+no end but time, so that what writes all of a target is to be run again and again, from where it came to.
 
 Source: DiskSpd 2.2 (CmdLineParser.cpp).
 """
@@ -11,6 +12,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Any, Final, TypeVar
 
 from iogauge.errors import IogaugeError
@@ -35,7 +37,8 @@ T = TypeVar("T")
 
 _SAID: Final = frozenset({
     "filename", "directory", "numjobs", "rw", "bs", "ba", "rwmixread", "percentage_random", "random_distribution",
-    "norandommap", "randrepeat", "randseed", "size", "offset", "runtime", "time_based", "ramp_time", "ioengine",
+    "norandommap", "randrepeat", "randseed", "size", "offset", "offset_increment", "runtime", "time_based", "ramp_time",
+    "startdelay", "loops", "number_ios", "ioengine",
     "iodepth", "iodepth_batch", "iodepth_batch_complete_max", "rate", "rate_iops", "thinktime", "thinktime_blocks",
     "refill_buffers", "zero_buffers", "scramble_buffers", "cpus_allowed", "cpus_allowed_policy", "direct", "sync",
 })  # fmt: skip
@@ -49,48 +52,124 @@ _UNSAID: Final = frozenset({
 """Options that need not be said: they are about the reporting, or about jobs that run in one stage."""
 
 
+PASS_S = 10
+"""How long one pass of a process that ends with its bytes is."""
+BESIDE_S = 1
+"""What runs beside others is under way for so long before it is measured, and after it: they do not begin at once."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Process:
+    """One process of DiskSpd."""
+
+    command: Command
+    jobs: tuple[int, ...]
+    """Places in the job file of those that it issues, from 0."""
+    loops: int = 0
+    """How often it is to go through all from its base to its end, pass by pass; 0: it ends with its time."""
+    delay_s: int = 0
+    """What comes before it."""
+    notes: tuple[str, ...] = ()
+    """What it does otherwise than its jobs: "runs for 2 s instead of 1.5 s"."""
+
+
 def as_diskspd(job_file: JobFile) -> list[str]:
-    """Return the command lines, one a stage, words with blanks in double quotes. Raises ``IogaugeError``.
+    """Return the command lines, stage by stage, words with blanks in double quotes. Raises ``IogaugeError``.
 
     >>> from iogauge.workload import parse
-    >>> text = "[a]\\nfilename=t.dat\\nrw=randread\\nnorandommap\\nruntime=60\\ntime_based\\ndirect=1\\n"
+    >>> text = "[a]\nfilename=t.dat\nrw=randread\nnorandommap\nruntime=60\ntime_based\ndirect=1\n"
     >>> as_diskspd(parse(text, source="example"))
     ['diskspd -b4k -d60 -W0 -o1 -t1 -w0 -r -Su -L -D1000 t.dat']
     """
-    return [command_line(["diskspd", *command.arguments()]) for command in commands(job_file)]
+    found = (process.command for stage in stages(job_file, apart=False) for process in stage)
+    return [command_line(["diskspd", *command.arguments()]) for command in found]
 
 
-def commands(job_file: JobFile) -> tuple[Command, ...]:
-    """Return the commands of a job file, one a stage. Raises ``IogaugeError`` where one cannot be said."""
-    stages: list[list[Job]] = []
-    for job in job_file.jobs:
-        if not stages or job.stonewall:
-            stages.append([])
-        stages[-1].append(job)
-    return tuple(_command(stage, job_file.source) for stage in stages)
+def stages(job_file: JobFile, *, apart: bool = True) -> tuple[tuple[Process, ...], ...]:
+    """Return the processes of each stage, which run at the same time. Raises ``IogaugeError`` where one cannot be said.
+
+    ``apart``: what is reported in a row of its own is a process of its own, since DiskSpd's percentiles are of all that
+    a process does.
+    """
+    found: list[dict[object, list[int]]] = []
+    group = 0
+    for place, job in enumerate(job_file.jobs):
+        group += bool(place) and (job.stonewall or job.new_group)
+        if not found or job.stonewall:
+            found.append({})
+        row = (group if job.group_reporting else ("job", place)) if apart else 0
+        # Of the same row, what a process has begun takes those that differ in their targets alone.
+        like = next((key for key in found[-1] if key == (row, _load(job))), (row, _load(job)))
+        found[-1].setdefault(like, []).append(place)
+    return tuple(_stage([tuple(places) for places in each.values()], job_file) for each in found)
 
 
-def _command(stage: list[Job], source: str) -> Command:
-    first, *others = stage
-    own = {
-        "name": first.name,
-        "filenames": first.filenames,
-        "directory": first.directory,
-        "stonewall": first.stonewall,
-    }
-    for other in others:
-        if other.model_copy(update=own) != first:
-            raise IogaugeError(
-                f"{source}: [{shown(first.name)}] and [{shown(other.name)}] run at the same time and differ in more "
-                "than their targets, which one command line of DiskSpd cannot say",
-                hint="run them as steps of their own, or use fio",
-            )
+def _load(job: Job) -> str:
+    """Return all that a job asks for but where, and how it is called."""
+    return job.model_copy(
+        update={"name": "", "filenames": (), "directory": "", "stonewall": False, "new_group": False}
+    ).model_dump_json()
+
+
+def _stage(processes: list[tuple[int, ...]], job_file: JobFile) -> tuple[Process, ...]:
+    made = tuple(
+        _process(
+            places, [job_file.jobs[place] for place in places], job_file.source, beside=len(processes) > 1
+        )
+        for places in processes
+    )
+    if len({each.delay_s for each in made}) > 1 or (len(made) > 1 and any(each.loops for each in made)):
+        raise IogaugeError(
+            f"{job_file.source}: jobs that run at the same time begin or end apart, by startdelay or with what they "
+            "write, which processes of DiskSpd cannot",
+            hint="run them as steps of their own, or use fio",
+        )
+    return made
+
+
+def _process(places: tuple[int, ...], jobs: list[Job], source: str, *, beside: bool) -> Process:
+    first = jobs[0]
     for problem, hint in _unsayable(first):
         raise IogaugeError(f"{source}: [{shown(first.name)}] {problem}", hint=hint)
     targets = tuple(
-        dict.fromkeys(path for job in stage for clone in range(job.numjobs) for path in paths(job, clone))
+        dict.fromkeys(path for job in jobs for clone in range(job.numjobs) for path in paths(job, clone))
     )
-    return Command(targets=targets, latency=True, interval_ms=1000, **_said(first))
+    said = _said(first)
+    if beside:
+        said |= {"warmup_s": max(said["warmup_s"], BESIDE_S), "cooldown_s": BESIDE_S}
+    loops = first.loops if _ends_with_bytes(first) else 0
+    return Process(
+        command=Command(targets=targets, latency=True, interval_ms=1000, **said),
+        jobs=places,
+        loops=loops,
+        delay_s=-(-first.startdelay_ns[0] // SECOND_NS),
+        notes=tuple(_otherwise(first, said, beside=beside)),
+    )
+
+
+def _ends_with_bytes(job: Job) -> bool:
+    """Whether it goes once through its region or more often, and then is done."""
+    return not (job.time_based or job.runtime_ns or job.number_ios)
+
+
+def _is_look(job: Job) -> bool:
+    """Whether it reads one block, which is there for what comes before it."""
+    return job.number_ios == 1 and not job.rw.writes
+
+
+def _otherwise(job: Job, said: dict[str, Any], *, beside: bool) -> Iterator[str]:
+    if job.runtime_ns % SECOND_NS:
+        yield f"runs for {said['duration_s']} s instead of {job.runtime_ns / SECOND_NS:g} s"
+    if job.startdelay_ns[0] % SECOND_NS:
+        yield f"begins up to a second later than after {job.startdelay_ns[0] / SECOND_NS:g} s"
+    if _is_look(job):
+        yield "reads for a second instead of one block"
+    if _ends_with_bytes(job):
+        yield f"runs for {PASS_S} s again and again until all is done, and only the last pass is in its result"
+    if said["thread_stride_bytes"]:
+        yield "lets a thread go on into the next one's part, where fio's begins its own again"
+    if beside:
+        yield f"goes on for {BESIDE_S} s before and after what is measured: its processes do not begin at one instant"
 
 
 def _said(job: Job) -> dict[str, Any]:
@@ -99,12 +178,15 @@ def _said(job: Job) -> dict[str, Any]:
     block_bytes = _first(job, job.bs).minimum_bytes
     # A step of zero is no step: a sequence goes on by its block size.
     step = block_bytes + job.rw_sequence if job.rw_sequence else 0
-    end = job.offset.size_bytes + job.size.size_bytes if job.size else 0
+    stride = job.offset_increment.size_bytes if job.numjobs > 1 else 0
+    end = job.offset.size_bytes + stride * (job.numjobs - 1) + job.size.size_bytes if job.size else 0
+    timed_s = -(-job.runtime_ns // SECOND_NS)
     return {
         "block_bytes": block_bytes,
-        "duration_s": job.runtime_ns // SECOND_NS,
+        "duration_s": timed_s or (1 if _is_look(job) else PASS_S),
         "warmup_s": -(-job.ramp_time_ns // SECOND_NS),
         "threads": job.numjobs,
+        "thread_stride_bytes": stride,
         "outstanding": job.iodepth,
         "write_percent": 100 - int(job.rwmix_read_percent) if reads and writes else 100 * writes,
         "random_percent": int(_first(job, job.percentage_random)) if job.rw.random else 0,
@@ -117,7 +199,7 @@ def _said(job: Job) -> dict[str, Any]:
         "base_bytes": job.offset.size_bytes,
         "end_bytes": end,
         # -c is for files alone: DiskSpd refuses it of a drive.
-        "create_bytes": 0 if all(map(_is_drive, job.filenames)) and job.filenames else end,
+        "create_bytes": 0 if all(map(is_drive, job.filenames)) and job.filenames else end,
         "rate_Bpms": _total(job, job.rate_Bps) // 1000,
         "rate_iops": _total(job, job.rate_iops),
         "think_ms": job.thinktime_ns // 10**6,
@@ -128,8 +210,13 @@ def _said(job: Job) -> dict[str, Any]:
     }
 
 
-def _is_drive(name: str) -> bool:
-    return name.startswith(("/dev/", "#")) or re.fullmatch("[A-Za-z]:", name) is not None
+def is_drive(name: str) -> bool:
+    r"""Return whether a name is a drive's and no file's, here or on Windows.
+
+    >>> [is_drive(name) for name in ("/dev/sdx", "#1", "C:", r"\\.\PhysicalDrive1", r"C:\t.dat", "t.dat")]
+    [True, True, True, True, False, False]
+    """
+    return name.startswith(("/dev/", "#", "\\\\.\\")) or re.fullmatch("[A-Za-z]:", name) is not None
 
 
 def _first(job: Job, values: PerDirection[T]) -> T:
@@ -178,10 +265,20 @@ def _unsayable(job: Job) -> Iterator[tuple[str, str]]:
         (not isinstance(zones.read, UniformDistribution | ZonedDistribution) or zones.read != zones.write,
          f"random_distribution={zones.read.kind}: DiskSpd has only zones", "use zoned, or fio"),
         (mixed and not _whole(job.rwmix_read_percent), "rwmixread: DiskSpd takes a whole percentage", "round it"),
-        (not job.time_based or job.runtime_ns % SECOND_NS != 0 or not job.runtime_ns,
-         "runtime: DiskSpd runs for whole seconds", "add time_based, and a runtime in seconds"),
-        (any(amount is not None and amount.percent is not None for amount in (job.size, job.offset)),
+        (bool(job.runtime_ns) and not job.time_based,
+         "runtime: DiskSpd ends with its time alone, not before it", "add time_based"),
+        (job.time_based and not job.runtime_ns, "runtime: DiskSpd needs one", "add runtime"),
+        (bool(job.number_ios) and not _is_look(job),
+         f"number_ios={job.number_ios} has no counterpart in DiskSpd", "add time_based, and a runtime"),
+        (_ends_with_bytes(job) and (job.rw.random or mixed or job.numjobs > 1 or bool(total) or not job.size),
+         "ends with what it writes, which DiskSpd can only by passes of one thread, in order, over a given size",
+         "add time_based, and a runtime; or give a size"),
+        (job.startdelay_ns[0] != job.startdelay_ns[1], "startdelay: has a range, DiskSpd has none", "give one time"),
+        (any(amount is not None and amount.percent is not None
+             for amount in (job.size, job.offset, job.offset_increment)),
          "size, offset: DiskSpd takes no percentages", "write bytes"),
+        (job.numjobs > 1 and job.offset_increment.size_bytes > 0 and job.rw.random,
+         "offset_increment: DiskSpd sets threads apart only where they go in order", "give each a job of its own"),
         (len(job.filenames) > 1, "drives several files by turns", "give each a job of its own"),
         (not job.filenames and job.numjobs > 1, "has a file for each clone", "name one by filename"),
         (any(name.startswith(MODEL) for name in job.filenames), "drives a model", "name a file or a device"),

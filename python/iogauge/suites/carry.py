@@ -1,0 +1,262 @@
+"""Carries a review to a machine on which iogauge does not run: its steps there, as another program's files, and back.
+
+What is carried is a directory: the steps as fio's or DiskSpd's files, the script that runs them, and the plan that
+they are of (``plan.json``, a review's manifest). The script leaves results beside them. Bringing them back conducts
+the review as ``conduct`` does any other, with one difference: a step is not run, its result is read. So a search is
+refined and what follows from measured steps is planned by the same code, and what then has no result is written into
+the directory, to be run by the same script.
+
+A state group that goes on in rounds is not run in one go then: what lies between its rounds is whatever the drive did
+meanwhile. Nothing is run here, and no target is looked at: of what was measured and on which machine, only what the
+results tell is known.
+
+Source: ``conduct`` for what it means that a step is complete.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from iogauge import workload
+from iogauge.errors import IogaugeError
+from iogauge.run.carried import Program, read_carried, result_paths
+from iogauge.run.import_review import UNKNOWN_MACHINE, measured_by
+from iogauge.schema import Ceiling, Interval, JobFile, Manifest, RunPlan, RunRecord, SuitePlan, TargetFacts
+from iogauge.store import Review
+from iogauge.store.durable import explained
+from iogauge.store.review import MANIFEST, load_manifest, save_manifest
+from iogauge.suites.conduct import conduct
+from iogauge.suites.place import in_order
+from iogauge.suites.suite import Suite
+from iogauge.workload.powershell import diskspd_script
+from iogauge.workload.scripts import Step, Written, fio_files
+
+PLAN = "plan.json"
+SCRIPTS: dict[Program, str] = {"fio": "run.sh", "diskspd": "run.ps1"}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Brought:
+    """What a directory had, and what it has not yet."""
+
+    review: Review
+    program: Program
+    missing: tuple[str, ...]
+    """Ids of steps to be run there: the script has them."""
+    depend: tuple[str, ...]
+    """Those with a result that counts only once steps before them have theirs."""
+    unsaid: dict[str, IogaugeError]
+    """Those that the program cannot run."""
+    damaged: tuple[IogaugeError, ...]
+    """What is wrong with results that are there."""
+    said: tuple[str, ...]
+    """What makes figures mean less than they seem to, each once."""
+
+
+def take(directory: Path, manifest: Manifest, program: Program) -> Written:
+    """Write a review's steps, as far as they are known, as another program's files, with the plan.
+
+    Raises IogaugeError where the directory cannot be written, holds another plan, or the program can run no step.
+    """
+    if (directory / PLAN).exists():
+        raise IogaugeError(
+            f"{directory}: holds a plan already, and perhaps results of it",
+            hint="choose another directory, or remove that one",
+        )
+    targets = tuple(_known(target) for target in manifest.targets)
+    return _write(
+        directory,
+        manifest.model_copy(update={"targets": targets, "machine": UNKNOWN_MACHINE, "ceiling": None}),
+        program,
+    )
+
+
+def carried(directory: Path) -> tuple[Manifest, Program]:
+    """Return the plan of a directory, and whose files it holds. Raises IogaugeError where it has none."""
+    if not (directory / PLAN).is_file():
+        raise IogaugeError(
+            f"{directory}: holds no {PLAN}: no directory that 'iogauge plan --as' wrote",
+            hint="name results of fio or DiskSpd, or such a directory",
+        )
+    manifest = load_manifest(directory / PLAN)
+    found = [program for program, script in SCRIPTS.items() if (directory / script).is_file()]
+    if not found:
+        raise IogaugeError(
+            f"{directory}: holds neither of {', '.join(SCRIPTS.values())}",
+            hint="copy back all of what 'iogauge plan --as' wrote",
+        )
+    return manifest, found[0]
+
+
+def bring(directory: Path, output: Path, suites: Callable[[str], Suite]) -> Brought:
+    """Save what a directory has results of as a review, and write what follows from them into the directory.
+
+    ``output`` is made, or holds an earlier import of the same plan, which goes on. ``suites`` gives a suite by its
+    name.
+
+    Raises IogaugeError where the directory holds no plan, ``output`` something else, or a search found nothing that
+    its suite can go on with.
+    """
+    manifest, program = carried(directory)
+    review = Review.open(output) if (output / MANIFEST).is_file() else Review.create(output, manifest)
+    if review.manifest.id != manifest.id:
+        raise IogaugeError(
+            f"{output}: is another review than the one planned in {directory}", hint="choose another --output"
+        )
+    results = _Results(directory, program)
+    with review.lock():
+        conduct(review, suites, execute=results, watcher=_Unwatched(), purge=_purged)
+        _mark(review, results)
+    pending = [step for _, step in in_order(review.manifest) if not review.has(step.id)]
+    unsaid: dict[str, IogaugeError] = {}
+    missing: list[str] = []
+    depend: list[str] = []
+    for step in pending:
+        try:
+            paths = result_paths(directory, step.id, workload.parse(step.job_file, source=step.id), program)
+        except IogaugeError as error:
+            unsaid[step.id] = error
+            continue
+        (depend if all(path.is_file() for path in paths) else missing).append(step.id)
+    if missing:
+        _write(directory, review.manifest, program)
+    return Brought(
+        review=review,
+        program=program,
+        missing=tuple(missing),
+        depend=tuple(step_id for step_id in depend if step_id not in results.damaged),
+        unsaid=unsaid,
+        damaged=tuple(results.damaged.values()),
+        said=tuple(results.said),
+    )
+
+
+def _write(directory: Path, manifest: Manifest, program: Program) -> Written:
+    steps = [
+        Step(step.id, step.job_file, step.interval_ns, plan.targets if step.purge else ())
+        for plan, step in in_order(manifest)
+    ]
+    written = (fio_files if program == "fio" else diskspd_script)(steps)
+    with explained("create", directory):
+        directory.mkdir(parents=True, exist_ok=True)
+    for name, text in written.files.items():
+        path = directory / name
+        with explained("write", path):
+            path.write_text(text, encoding="utf-8", newline="")
+            path.chmod(0o755 if path.suffix == ".sh" else 0o644)
+    # Last: a directory with a plan has all that it takes.
+    save_manifest(directory / PLAN, manifest)
+    return written
+
+
+def _known(target: TargetFacts) -> TargetFacts:
+    """Return what a plan rests on; what else this machine has under that name says nothing of another's."""
+    return TargetFacts(
+        path=target.path,
+        kind=target.kind,
+        size_bytes=target.size_bytes,
+        logical_block_bytes=target.logical_block_bytes,
+        physical_block_bytes=target.physical_block_bytes,
+    )
+
+
+@dataclass
+class _Results:
+    """Stands for running a step: reads what another program left of it. See ``conduct.Execute``."""
+
+    directory: Path
+    program: Program
+    version: str = ""
+    damaged: dict[str, IogaugeError] = field(default_factory=dict)
+    said: dict[str, None] = field(default_factory=dict)
+    of_step: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    """What was said of each, by id."""
+
+    def __call__(
+        self,
+        job_file: JobFile,
+        *,
+        destroy: Collection[str],
+        seed: int,
+        interval_ns: int,
+        on_interval: Callable[[Interval], None],
+        on_message: Callable[[str], None],
+        on_start: Callable[[RunPlan, tuple[TargetFacts, ...]], None],
+        ceiling: Ceiling | None,
+    ) -> RunRecord:
+        """Return the record of the step whose job file it is. Raises IogaugeError where it has no result yet."""
+        del destroy, interval_ns, on_message, on_start, ceiling
+        step_id = job_file.source
+        paths = result_paths(self.directory, step_id, job_file, self.program)
+        try:
+            found = read_carried(paths, job_file, self.program, seed=seed)
+        except IogaugeError as error:
+            if all(path.is_file() for path in paths):
+                self.damaged[step_id] = error
+            raise
+        for interval in found.intervals:
+            on_interval(interval)
+        self.version = found.version
+        self.said |= dict.fromkeys(found.said)
+        self.of_step[step_id] = found.said
+        return found.record
+
+
+def _mark(review: Review, results: _Results) -> None:
+    """Say in each plan who measured it, and what was said of its steps; what was said before stays."""
+    if not results.of_step:
+        return
+    manifest = review.manifest
+    plans = tuple(_marked(plan, results) for plan in manifest.plans)
+    versions = manifest.versions | {results.program: results.version}
+    review.save_manifest(manifest.model_copy(update={"plans": plans, "versions": versions}))
+
+
+def _marked(plan: SuitePlan, results: _Results) -> SuitePlan:
+    ids = [
+        step.id
+        for step in (*plan.steps, *([plan.search] if plan.search else ()))
+        if step.id in results.of_step
+    ]
+    if not ids:
+        return plan
+    said = dict.fromkeys(text for step_id in ids for text in results.of_step[step_id])
+    if results.program == "diskspd" and any(step.purge for step in plan.steps if step.id in ids):
+        said["DiskSpd purges nothing: whether the target was purged before is not known"] = None
+    notes = dict.fromkeys((*plan.notes, measured_by(results.program, results.version), *map(_sentence, said)))
+    return plan.model_copy(update={"notes": tuple(notes)})
+
+
+def _sentence(text: str) -> str:
+    return text[:1].upper() + text[1:] + ("" if text.endswith(".") else ".")
+
+
+def _purged(path: str, *, destroy: Collection[str], on_message: Callable[[str], None]) -> None:
+    """Nothing: the script did it, or said that it is left to whoever runs it."""
+    del path, destroy, on_message
+
+
+class _Unwatched:
+    """Hears how the review goes on, and says nothing: reading takes no time. See ``conduct.Watcher``."""
+
+    def step(self, label: str, *, expected_s: float | None, ahead: int, ahead_s: float) -> None:
+        """Hear that a step begins."""
+
+    def started(self, plan: RunPlan) -> None:
+        """Hear that workers begin."""
+
+    def interval(self, interval: Interval) -> None:
+        """Hear an interval."""
+
+    def message(self, text: str) -> None:
+        """Hear what a run would say."""
+
+
+def reasons(unsaid: dict[str, IogaugeError]) -> list[tuple[str, str | None, Sequence[str]]]:
+    """Return why steps cannot be run: each reason once, with what to do about it and the steps that it is about."""
+    found: dict[tuple[str, str | None], list[str]] = {}
+    for step_id, error in unsaid.items():
+        found.setdefault((str(error).removeprefix(f"{step_id}: "), error.hint), []).append(step_id)
+    return [(reason, hint, ids) for (reason, hint), ids in found.items()]

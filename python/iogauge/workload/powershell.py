@@ -1,0 +1,266 @@
+"""Steps as a PowerShell script that runs them with DiskSpd, in order, and keeps the XML of each process.
+
+A step is one process or several: beside each other where jobs run at the same time, one after the other where stages
+do. One alone leaves ``STEP.xml``; of several the first leaves ``STEP+1.xml``. Files that steps drive are made first, as
+DiskSpd makes them (-c). A purge is not to be had: the script says when it is due, and goes on. Nothing is run or
+written here.
+
+Source: DiskSpd 2.2 (-Rxml), PowerShell's manual (Start-Process, quoting).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+
+from iogauge.errors import IogaugeError
+from iogauge.schema import JobFile
+from iogauge.workload.diskspd import Command
+from iogauge.workload.diskspd_commands import Process, is_drive, stages
+from iogauge.workload.scripts import Step, Written, read, some
+
+_QUOTES = re.compile("['\u2018\u2019\u201a\u201b]")
+"""All that PowerShell takes for a single quote."""
+_PART = re.compile(r"^(NOTES|TARGET|FILES|RUNS)\n", re.MULTILINE)
+
+
+def diskspd_script(steps: Iterable[Step]) -> Written:
+    """Return the PowerShell script with which DiskSpd runs the steps, by its name.
+
+    Where all steps drive one target, the script's ``-Target`` puts another in its place, since a drive has another
+    name on Windows; where its path is one of Linux, it has to. Raises ``IogaugeError`` where DiskSpd can run no step
+    at all, or an id cannot name a file.
+
+    >>> text = "[a]\\nfilename=t.dat\\nrw=read\\nruntime=1\\ntime_based\\n"
+    >>> diskspd_script([Step("one", text), Step("two", text + "fsync=1\\n")]).unsaid["two"].hint
+    'leave it out, or use fio'
+    """
+    planned: list[tuple[Step, tuple[tuple[Process, ...], ...]]] = []
+    unsaid: dict[str, IogaugeError] = {}
+    for step, jobs in read(steps):
+        try:
+            planned.append((step, stages(jobs)))
+        except IogaugeError as error:
+            unsaid[step.id] = error
+    some(planned, unsaid)
+    commands = [each.command for _, found in planned for stage in found for each in stage]
+    targets = list(dict.fromkeys(target for command in commands for target in command.targets))
+    only = targets[0] if len(targets) == 1 else None
+    chosen = ""
+    if only is not None:
+        # A path of Linux is none there: it has to be said.
+        chosen = "    [Parameter(Mandatory = $true)][string]$Target,\n"
+        if not only.startswith("/"):
+            chosen = f"    [string]$Target = {_single(only)},\n"
+    notes = {
+        step.id: tuple(
+            dict.fromkeys(
+                [*_purged(step), *(note for stage in found for each in stage for note in each.notes)]
+            )
+        )
+        for step, found in planned
+    }
+    parts = {
+        "NOTES": "".join(f"# {line}\n" for line in _said(notes, unsaid)),
+        "TARGET": chosen,
+        "FILES": "".join(f"{line}\n" for line in _files(commands, only)),
+        "RUNS": "".join(f"{line}\n" for line in _runs(planned, only)),
+    }
+    text = _PART.sub(lambda part: parts[part[1]], _POWERSHELL)
+    return Written(
+        files={"run.ps1": text}, unsaid=unsaid, notes={name: said for name, said in notes.items() if said}
+    )
+
+
+def results(step_id: str, jobs: JobFile) -> tuple[tuple[tuple[str, Process], ...], ...]:
+    """Return the name of each process's result, stage by stage. Raises ``IogaugeError`` where it cannot be said."""
+    return _named(step_id, stages(jobs))
+
+
+def _named(
+    step_id: str, found: tuple[tuple[Process, ...], ...]
+) -> tuple[tuple[tuple[str, Process], ...], ...]:
+    many = sum(map(len, found)) > 1
+    # No step's name has a '+', so that none is taken for another's.
+    numbers = iter(range(1, sum(map(len, found)) + 1))
+    return tuple(
+        tuple((f"{step_id}+{next(numbers)}.xml" if many else f"{step_id}.xml", each) for each in stage)
+        for stage in found
+    )
+
+
+def _purged(step: Step) -> Iterator[str]:
+    if step.purge:
+        yield f"does not purge {', '.join(step.purge)} before: that is left to whoever runs it"
+
+
+def _said(notes: dict[str, tuple[str, ...]], unsaid: dict[str, IogaugeError]) -> Iterator[str]:
+    """Yield what is done otherwise, and what is not there, each once with the steps that it is about."""
+    about: dict[str, list[str]] = {}
+    for step_id, said in notes.items():
+        for note in said:
+            about.setdefault(note, []).append(step_id)
+    for note, ids in about.items():
+        yield f"DiskSpd {_line(note)}: {', '.join(ids)}"
+    for error in unsaid.values():
+        yield f"Left out: {_line(str(error))}"
+
+
+def _line(text: str) -> str:
+    """Return a text that cannot end a comment."""
+    return " ".join(text.split())
+
+
+def _files(commands: Iterable[Command], only: str | None) -> Iterator[str]:
+    """Yield each file that commands drive, with the size that all of them need."""
+    sizes: dict[str, int] = {}
+    for command in commands:
+        for target in command.targets:
+            if not is_drive(target) and command.create_bytes:
+                sizes[target] = max(sizes.get(target, 0), command.create_bytes)
+    for target, size_bytes in sizes.items():
+        path = "$Target" if target == only else _single(target)
+        yield f"    @{{ Path = {path}; Bytes = {size_bytes} }}"
+
+
+def _runs(planned: Sequence[tuple[Step, tuple[tuple[Process, ...], ...]]], only: str | None) -> Iterator[str]:
+    together = 0
+    for step, found in planned:
+        for number, stage in enumerate(_named(step.id, found)):
+            together += 1
+            for result, process in stage:
+                fields = {
+                    "Step": _single(step.id),
+                    "Result": _single(result),
+                    "Together": str(together),
+                    "Delay": str(process.delay_s),
+                    "Arguments": f"@({_words(process.command, step, only)})",
+                }
+                if step.purge and number == 0:
+                    fields["Purge"] = _single(", ".join(step.purge))
+                if process.loops:
+                    command = process.command
+                    fields |= {"Loops": str(process.loops), "Begin": str(command.base_bytes)}
+                    fields["End"] = str(command.end_bytes)
+                yield "    @{ " + "; ".join(f"{name} = {value}" for name, value in fields.items()) + " }"
+
+
+def _words(command: Command, step: Step, only: str | None) -> str:
+    # Files are made before all steps: two processes would make one at the same time.
+    interval_ms = max(step.interval_ns // 10**6, 1)
+    words = replace(command, create_bytes=0, interval_ms=interval_ms).arguments(xml=True)
+    if only is not None:
+        return ", ".join([*map(_single, words[: -len(command.targets)]), "$Target"])
+    return ", ".join(map(_single, words))
+
+
+def _single(text: str) -> str:
+    """Quote for PowerShell: nothing is replaced between single quotes, which are doubled.
+
+    >>> print(_single("it's"))
+    'it''s'
+    """
+    return "'" + _QUOTES.sub(lambda quote: quote[0] * 2, text) + "'"
+
+
+_POWERSHELL = """\
+# Runs every step with DiskSpd, in order, and keeps the XML of each process. Run it again to go on.
+# A step that writes destroys what its target holds: DiskSpd does not ask.
+NOTES
+param(
+TARGET
+    [string]$DiskSpd = 'diskspd.exe',
+    [string]$Output = ''
+)
+$ErrorActionPreference = 'Stop'
+if (-not $Output) { $Output = $PSScriptRoot }
+$program = Get-Command -Name $DiskSpd -CommandType Application -ErrorAction SilentlyContinue | Select-Object -First 1
+if (-not $program) {
+    Write-Error 'diskspd.exe was not found: put it in the path, or name it by -DiskSpd'
+    exit 1
+}
+$files = @(
+FILES
+)
+$runs = @(
+RUNS
+)
+function Get-Bytes([string]$Path) {
+    # What a whole result says that was moved; nothing, where it is not whole.
+    if (-not (Test-Path -LiteralPath $Path)) { return $null }
+    try {
+        $span = ([xml](Get-Content -LiteralPath $Path -Raw)).Results.TimeSpan
+        if ($null -eq $span.TestTimeSeconds) { return $null }
+        $sum = [long]0
+        foreach ($thread in @($span.Thread)) { foreach ($part in @($thread.Target)) { $sum += [long]$part.BytesCount } }
+        return $sum
+    }
+    catch { return $null }
+}
+function Start-DiskSpd($Words, [string]$Path) {
+    # Start-Process quotes nothing by itself.
+    $quoted = $Words | ForEach-Object { if ($_ -match '\\s') { '"' + $_ + '"' } else { $_ } }
+    $process = Start-Process -FilePath $program.Source -ArgumentList $quoted -RedirectStandardOutput $Path `
+        -NoNewWindow -PassThru
+    $null = $process.Handle  # without it there is no exit code later
+    return $process
+}
+function Wait-DiskSpd($Process, [string]$Path, [string]$Name) {
+    $Process.WaitForExit()
+    $bytes = Get-Bytes $Path
+    if ($Process.ExitCode -ne 0 -or $null -eq $bytes) {
+        Write-Error ($Name + ': DiskSpd failed; what it said is in ' + $Path)
+        exit 1
+    }
+    return $bytes
+}
+foreach ($file in $files) {
+    $there = Get-Item -LiteralPath $file.Path -ErrorAction SilentlyContinue
+    if ($there -and $there.Length -ge $file.Bytes) { continue }
+    Write-Host ($file.Path + ': is made')
+    $said = Join-Path $Output 'made.part'
+    $words = @('-c' + $file.Bytes; '-b64k'; '-d1'; '-W0'; '-o1'; '-t1'; '-w0'; '-Rxml'; $file.Path)
+    $null = Wait-DiskSpd (Start-DiskSpd $words $said) $said $file.Path
+    Remove-Item -LiteralPath $said
+}
+foreach ($number in ($runs | ForEach-Object { $_.Together } | Select-Object -Unique)) {
+    $these = @($runs | Where-Object { $_.Together -eq $number })
+    $step = $these[0]
+    $missing = @($these | Where-Object { $null -eq (Get-Bytes (Join-Path $Output $_.Result)) })
+    if ($missing.Count -eq 0) {
+        Write-Host ($step.Step + ': done before')
+        continue
+    }
+    Write-Host $step.Step
+    if ($step.Purge) { Write-Warning ($step.Step + ': is to begin with a purge of ' + $step.Purge + '; none was made') }
+    if ($step.Delay) { Start-Sleep -Seconds $step.Delay }
+    if ($step.Loops) {
+        $part = (Join-Path $Output $step.Result) + '.part'
+        for ($loop = 0; $loop -lt $step.Loops; $loop++) {
+            $at = [long]$step.Begin
+            while ($at -lt $step.End) {
+                $words = @("-B$at") + @($step.Arguments | Where-Object { $_ -cnotlike '-B*' })
+                $bytes = Wait-DiskSpd (Start-DiskSpd $words $part) $part $step.Step
+                if ($bytes -le 0) {
+                    Write-Error ($step.Step + ': nothing was moved in a pass')
+                    exit 1
+                }
+                $at += $bytes
+            }
+        }
+    }
+    else {
+        # What runs at the same time is measured at the same time, or again.
+        $under = @($these | ForEach-Object {
+            $part = (Join-Path $Output $_.Result) + '.part'
+            @{ Process = (Start-DiskSpd $_.Arguments $part); Part = $part }
+        })
+        foreach ($each in $under) { $null = Wait-DiskSpd $each.Process $each.Part $step.Step }
+    }
+    foreach ($each in $these) {
+        $result = Join-Path $Output $each.Result
+        Move-Item -LiteralPath ($result + '.part') -Destination $result -Force
+    }
+}
+"""
