@@ -230,7 +230,7 @@ def _marked(plan: SuitePlan, results: _Results) -> SuitePlan:
 
 
 def _sentence(text: str) -> str:
-    return text[:1].upper() + text[1:] + ("" if text.endswith(".") else ".")
+    return text if text.endswith(".") else f"{text}."
 
 
 def _purged(path: str, *, destroy: Collection[str], on_message: Callable[[str], None]) -> None:

@@ -58,6 +58,10 @@ BESIDE_S = 1
 """What runs beside others is under way for so long before it is measured, and after it: they do not begin at once."""
 
 
+LEAST_ROUNDED_Bps = 100_000
+"""Limits from here on are rounded to thousands, which changes them by half a percent at most."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class Process:
     """One process of DiskSpd."""
@@ -160,6 +164,8 @@ def _is_look(job: Job) -> bool:
 def _otherwise(job: Job, said: dict[str, Any], *, beside: bool) -> Iterator[str]:
     if job.runtime_ns % SECOND_NS:
         yield f"runs for {said['duration_s']} s instead of {job.runtime_ns / SECOND_NS:g} s"
+    if (rate_Bps := _total(job, job.rate_Bps)) % 1000:
+        yield f"is limited to {said['rate_Bpms'] * 1000} bytes a second instead of {rate_Bps}"
     if job.startdelay_ns[0] % SECOND_NS:
         yield f"begins up to a second later than after {job.startdelay_ns[0] / SECOND_NS:g} s"
     if _is_look(job):
@@ -200,7 +206,7 @@ def _said(job: Job) -> dict[str, Any]:
         "end_bytes": end,
         # -c is for files alone: DiskSpd refuses it of a drive.
         "create_bytes": 0 if all(map(is_drive, job.filenames)) and job.filenames else end,
-        "rate_Bpms": _total(job, job.rate_Bps) // 1000,
+        "rate_Bpms": round(_total(job, job.rate_Bps) / 1000),
         "rate_iops": _total(job, job.rate_iops),
         "think_ms": job.thinktime_ns // 10**6,
         "burst": job.thinktime_blocks * job.numjobs if job.thinktime_ns else 0,
@@ -293,8 +299,8 @@ def _unsayable(job: Job) -> Iterator[tuple[str, str]]:
          f"iodepth_batch_complete_max: DiskSpd takes {TAKEN_AT_ONCE} at most", "lower it"),
         (mixed and bool(total) and abs(limits.read * 100 - total * job.rwmix_read_percent) > 100,
          "rate: DiskSpd limits reads and writes together, in the ratio of rwmixread", "let the rates have that ratio"),
-        (_total(job, job.rate_Bps) % 1000 != 0, "rate: DiskSpd counts bytes a millisecond",
-         "use a multiple of 1000 bytes a second"),
+        (_total(job, job.rate_Bps) % 1000 != 0 and _total(job, job.rate_Bps) < LEAST_ROUNDED_Bps,
+         "rate: DiskSpd counts bytes a millisecond", "use a multiple of 1000 bytes a second"),
         (job.thinktime_ns % 10**6 != 0, "thinktime: DiskSpd waits whole milliseconds", "round it"),
         (bool(job.cpus_allowed) and job.cpus_allowed_policy != "split",
          "cpus_allowed: DiskSpd gives each thread one CPU", "add cpus_allowed_policy=split"),
