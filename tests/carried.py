@@ -67,7 +67,9 @@ def _reports(record: RunRecord, intervals: Sequence[Interval]) -> Iterator[dict[
         }
 
 
-def _add(sofar: dict[tuple[int, int], dict[str, Any]], record: RunRecord, interval: Interval, begun_ns: int) -> None:
+def _add(
+    sofar: dict[tuple[int, int], dict[str, Any]], record: RunRecord, interval: Interval, begun_ns: int
+) -> None:
     row = next(
         each for each in record.result.rows if (each.stage, each.row) == (interval.stage, interval.row)
     )
@@ -127,7 +129,10 @@ def diskspd_xml(command: Command, *, iops: float, latency_ms: float) -> str:
         "<Results><System><Tool><Version>2.2.0</Version></Tool><RunTime>2026/01/02 03:04:05 UTC</RunTime></System>",
         _profile(command),
         f"<TimeSpan><TestTimeSeconds>{command.duration_s}.00</TestTimeSeconds><Latency>",
-        *(f"<Average{way}Milliseconds>{50 * latency_ms:.3f}</Average{way}Milliseconds>" for way in _seen(rates)),
+        *(
+            f"<Average{way}Milliseconds>{50 * latency_ms:.3f}</Average{way}Milliseconds>"
+            for way in _seen(rates)
+        ),
     ]
     for percentile in (0, *QUANTILES, 100):
         of = "".join(

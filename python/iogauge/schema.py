@@ -950,6 +950,19 @@ class Manifest(Model):
         return {target.path: target for target in self.targets}[path]
 
     @property
+    def measured_by(self) -> str | None:
+        """The other program that runs its steps, or ran them; None: iogauge does."""
+        return next((program for program in ("fio", "diskspd") if program in self.versions), None)
+
+    def completed_by(self, path: str) -> str:
+        """Return the command that goes on with a review which is saved at ``path``."""
+        return (
+            f"iogauge import DIRECTORY --output {path}"
+            if self.measured_by
+            else f"iogauge review --resume {path}"
+        )
+
+    @property
     def steps(self) -> tuple[StepPlan, ...]:
         """The steps of all plans, plan by plan: not the order in which they run."""
         return tuple(step for plan in self.plans for step in plan.steps)

@@ -10,7 +10,7 @@ from iogauge.suites import SUITES
 from iogauge.suites.suite import Asked
 from iogauge.workload import OPTIONS, parse
 from iogauge.workload.diskspd import read
-from iogauge.workload.diskspd_commands import _SAID, _UNSAID, as_diskspd, commands
+from iogauge.workload.diskspd_commands import _SAID, _UNSAID, as_diskspd, stages
 from iogauge.workload.diskspd_jobs import job_file
 from tests import builders
 
@@ -46,8 +46,8 @@ def test_jobs_that_differ_in_their_targets_are_one_command() -> None:
     ],
 )
 def test_there_and_back(line: str) -> None:
-    (found,) = commands(job_file(read(line.split()), source="diskspd"))
-    assert " ".join(found.arguments()) == line
+    ((found,),) = stages(job_file(read(line.split()), source="diskspd"), apart=False)
+    assert " ".join(found.command.arguments()) == line
 
 
 @pytest.mark.parametrize(
@@ -61,8 +61,9 @@ def test_there_and_back(line: str) -> None:
         ("rw=randread:8", "in sequence after each draw"),
         ("percentage_random=0", "percentage_random"),
         ("random_distribution=zipf:1.1", "random_distribution=zipf"),
-        ("runtime=1500ms", "runtime"),
         ("time_based=0", "runtime"),
+        ("time_based=0\nruntime=0", "passes of one thread, in order"),
+        ("startdelay=1-2", "startdelay"),
         ("size=50%", "size, offset"),
         ("filename=u.dat", "several files"),
         ("ioengine=psync\niodepth=4", "keeps one request in flight"),
@@ -74,10 +75,8 @@ def test_there_and_back(line: str) -> None:
         ("fsync=1", "fsync=1"),
         ("rate_process=poisson\nrate_iops=100", "rate_process=poisson"),
         ("buffer_compress_percentage=50\nrw=randwrite", "buffer_compress_percentage=50"),
-        ("loops=2", "loops=2"),
         ("ioengine=io_uring\nhipri", "hipri"),
-        ("startdelay=1", "startdelay"),
-        ("offset_increment=1m", "offset_increment"),
+        ("offset_increment=1m\nnumjobs=2", "offset_increment"),
         ("number_ios=5", "number_ios=5"),
         ("rw=randrw\nrate_iops=100,900", "ratio of rwmixread"),
     ],
@@ -94,10 +93,50 @@ def test_a_model_is_refused() -> None:
         as_diskspd(jobs(PLAIN.replace("t.dat", "model:ram")))
 
 
-def test_different_jobs_at_the_same_time_are_refused() -> None:
+def test_different_jobs_at_the_same_time_are_processes() -> None:
     both = PLAIN + PLAIN.replace("[a]", "[b]").replace("randread", "randwrite")
-    with pytest.raises(IogaugeError, match="one command line of DiskSpd cannot say"):
+    assert [line.split(" -S")[0] for line in as_diskspd(jobs(both))] == [
+        "diskspd -b4k -d60 -W1 -o1 -t1 -w0 -r",
+        "diskspd -b4k -d60 -W1 -o1 -t1 -w100 -r",
+    ]
+    assert all(" -C1 " in line for line in as_diskspd(jobs(both)))
+
+
+def test_jobs_that_begin_apart_are_refused() -> None:
+    both = PLAIN + PLAIN.replace("[a]", "[b]").replace("direct=1", "startdelay=1")
+    with pytest.raises(IogaugeError, match="begin or end apart"):
         as_diskspd(jobs(both))
+
+
+def test_what_is_reported_in_rows_of_its_own_is_a_process_of_its_own() -> None:
+    both = PLAIN + PLAIN.replace("[a]", "[b]").replace("t.dat", "u.dat")
+    ((together,),) = stages(jobs(both), apart=False)
+    (apart,) = stages(jobs(both))
+    assert (together.jobs, [each.jobs for each in apart]) == ((0, 1), [(0,), (1,)])
+    ((grouped,),) = stages(jobs("[global]\ngroup_reporting\n" + both))
+    assert grouped.command.targets == ("t.dat", "u.dat")
+
+
+@pytest.mark.parametrize(
+    ("lines", "said", "note"),
+    [
+        ("runtime=1500ms", "-d2 ", "runs for 2 s instead of 1.5 s"),
+        ("startdelay=2500ms", "-d60 ", "begins up to a second later than after 2.5 s"),
+        (
+            "rw=read\nnumjobs=2\noffset_increment=1m\nsize=1m",
+            "-T1m -f2m",
+            "lets a thread go on into the next one's",
+        ),
+        ("rw=write\ntime_based=0\nruntime=0\nsize=1m\nloops=2", "-d10 ", "again and again until all is done"),
+        ("rw=read\ntime_based=0\nruntime=0\nnumber_ios=1", "-d1 ", "reads for a second"),
+        ("rate=123456", "-g123 ", "is limited to 123000 bytes a second instead of 123456"),
+    ],
+)
+def test_what_diskspd_does_in_its_own_way_is_said(lines: str, said: str, note: str) -> None:
+    ((process,),) = stages(jobs(f"{PLAIN}{lines}\n"))
+    assert said in " ".join(process.command.arguments())
+    assert len(process.notes) == 1
+    assert note in process.notes[0]
 
 
 def test_every_option_is_said_or_refused_or_about_the_report() -> None:

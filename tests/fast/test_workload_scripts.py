@@ -13,7 +13,9 @@ from hypothesis import strategies as st
 
 from iogauge.errors import IogaugeError
 from iogauge.workload import parse
-from iogauge.workload.scripts import _single, diskspd_script, fio_files
+from iogauge.workload.powershell import _single, diskspd_script, results
+from iogauge.workload.scripts import Step, fio_files
+from tests.carried import runs_of
 
 STEP = "[a]\nfilename=t.dat\nrw=randread\nnorandommap\nruntime=60\ntime_based\n"
 STUB = """#!/bin/sh
@@ -35,7 +37,7 @@ def folder(tmp_path: Path) -> Path:
     programs.mkdir()
     (programs / "fio").write_text(STUB)
     (programs / "fio").chmod(0o755)
-    for name, text in fio_files([("one", STEP), ("two.2", STEP), ("three", STEP)]).items():
+    for name, text in fio_files([Step(name, STEP) for name in ("one", "two.2", "three")]).files.items():
         (place / name).write_text(text)
     return place
 
@@ -76,38 +78,130 @@ def test_fio_that_is_not_there_is_said(folder: Path, tmp_path: Path) -> None:
 
 
 def test_fios_job_file_is_the_step_with_what_its_json_would_leave_out() -> None:
-    text = fio_files([("one", STEP)])["one.fio"]
+    text = fio_files([Step("one", STEP)]).files["one.fio"]
     (ours,), (theirs,) = parse(STEP, source="step").jobs, parse(text, source="fio").jobs
     assert theirs == ours.model_copy(update={"lat_percentiles": True})
     assert "\ntime_based=1\n" in text
     assert "\nnorandommap=1\n" in text
 
 
+@pytest.mark.parametrize(
+    ("step", "expected"),
+    [
+        (Step("one", STEP), "1000ms"),
+        (Step("one", STEP, 150_000_000), "150ms"),
+        (Step("one", STEP, 1_000_000), "26ms"),
+        (Step("one", STEP.replace("runtime=60", "runtime=24h"), 10**9), "36061ms"),
+        (Step("one", STEP + "numjobs=64\n"), "1622ms"),
+        (Step("one", STEP + "numjobs=64\ngroup_reporting\n"), "1000ms"),
+    ],
+)
+def test_fio_reports_as_often_as_its_result_stays_small(step: Step, expected: str) -> None:
+    assert fio_files([step]).files["run.sh"].endswith(f"\nrun one {expected}\n")
+
+
+def test_what_is_to_be_purged_is_before_its_step_alone(tmp_path: Path, folder: Path) -> None:
+    target = tmp_path / "it's.bin"
+    target.write_bytes(b"x" * (1 << 20))
+    steps = [Step("one", STEP), Step("two", STEP, purge=(str(target),))]
+    files = fio_files(steps).files
+    (folder / "run.sh").write_text(files["run.sh"])
+    (folder / "two.fio").write_text(files["two.fio"])
+    (folder / "fail-one.fio").touch()
+    assert run(folder).returncode != 0
+    assert target.read_bytes() == b"x" * (1 << 20)
+    (folder / "fail-one.fio").unlink()
+    done = run(folder)
+    if "fallocate" in done.stderr:
+        pytest.skip("this file system gives no blocks back")
+    assert done.returncode == 0, done.stderr
+    assert target.read_bytes() == bytes(1 << 20)
+    target.write_bytes(b"y")
+    assert run(folder).returncode == 0
+    assert target.read_bytes() == b"y", "a step that was done purged again"
+
+
 def test_the_steps_of_diskspd() -> None:
-    script = diskspd_script([("one", STEP), ("two", STEP.replace("norandommap", "norandommap\nbs=64k"))])[
-        "run.ps1"
-    ]
+    other = STEP.replace("norandommap", "norandommap\nbs=64k")
+    script = diskspd_script([Step("one", STEP), Step("two", other, 250_000_000)]).files["run.ps1"]
     assert "[string]$Target = 't.dat',\n" in script
-    lines = re.findall(r"^    @\{ Id = '(\w+)'; Arguments = @\((.*)\) \}$", script, re.MULTILINE)
+    lines = re.findall(r"^    @\{ Step = '(\w+)'; .*Arguments = @\((.*)\) \}$", script, re.MULTILINE)
     assert [name for name, _ in lines] == ["one", "two"]
     assert lines[0][1] == (
         "'-b4k', '-d60', '-W0', '-o1', '-t1', '-w0', '-r', '-L', '-D1000', '-Rxml', $Target"
     )
+    assert "'-D250'" in lines[1][1]
     assert script.index("was not found") < script.index("foreach")
-    assert "Test-Whole $result" in script
+    assert "Get-Bytes (Join-Path $Output $_.Result)" in script
+
+
+def test_loads_beside_each_other_are_processes_and_stages_follow_each_other() -> None:
+    text = (
+        "[global]\nfilename=t.dat\nsize=1g\nnorandommap\nruntime=1500ms\ntime_based\ngroup_reporting\n"
+        "[alone]\nrw=randread\n"
+        "[press]\nstonewall\nrw=randwrite\nbs=8k\nrate=,1m\n"
+        "[read]\nnew_group\nrw=randread\n"
+    )
+    step = Step("a", text)
+    written = diskspd_script([step, Step("b", STEP)])
+    script = written.files["run.ps1"]
+    found = runs_of(script)
+    assert [name for name, _ in found] == ["a+1.xml", "a+2.xml", "a+3.xml", "b.xml"]
+    assert [(each.duration_s, each.warmup_s, each.cooldown_s) for _, each in found] == [
+        (2, 0, 0), (2, 1, 1), (2, 1, 1), (60, 0, 0),
+    ]  # fmt: skip
+    assert re.findall(r"Together = (\d+)", script) == ["1", "2", "2", "3"]
+    assert "@{ Path = $Target; Bytes = 1073741824 }" in script
+    assert all("-c" not in word for _, each in found for word in each.arguments())
+    notes = written.notes["a"]
+    assert "runs for 2 s instead of 1.5 s" in notes
+    assert "is limited to 1049000 bytes a second instead of 1048576" in notes
+    assert f"# DiskSpd {notes[0]}: a\n" in script
+    stages = results("a", parse(text, source="a"))
+    assert [[(name, each.jobs) for name, each in stage] for stage in stages] == [
+        [("a+1.xml", (0,))],
+        [("a+2.xml", (1,)), ("a+3.xml", (2,))],
+    ]
+
+
+def test_what_writes_all_is_run_pass_by_pass_and_a_purge_is_said() -> None:
+    fill = (
+        "[fill]\nfilename=C\\:\nrw=write\nbs=128k\nsize=1g\noffset=1m\nloops=2\nioengine=libaio\niodepth=32\n"
+    )
+    written = diskspd_script([Step("fill", fill, purge=("C:",))])
+    script = written.files["run.ps1"]
+    assert "; Purge = 'C:'; Loops = 2; Begin = 1048576; End = 1074790400 }" in script
+    assert "-cnotlike '-B*'" in script, "-b is another option than -B"
+    assert written.notes["fill"][0].startswith("does not purge C: before")
+    assert "Path = " not in script.split("$files = @(")[1].split(")")[0], "a drive is not made"
+
+
+def test_a_step_that_cannot_be_said_is_left_out_and_the_others_are_there() -> None:
+    written = diskspd_script([Step("one", STEP), Step("two", STEP + "fsync=1\n")])
+    assert [name for name, _ in runs_of(written.files["run.ps1"])] == ["one.xml"]
+    assert list(written.unsaid) == ["two"]
+    assert "fsync=1 has no counterpart" in str(written.unsaid["two"])
+    assert "# Left out: two: [a] fsync=1" in written.files["run.ps1"]
 
 
 def test_a_path_of_linux_has_to_be_replaced() -> None:
-    script = diskspd_script([("one", STEP.replace("t.dat", "/dev/nvme0n1"))])["run.ps1"]
+    script = diskspd_script([Step("one", STEP.replace("t.dat", "/dev/nvme0n1"))]).files["run.ps1"]
     assert "[Parameter(Mandatory = $true)][string]$Target,\n" in script
     assert "/dev/nvme0n1" not in script
 
 
 def test_several_targets_are_written_as_they_are() -> None:
-    script = diskspd_script([("one", STEP), ("two", STEP.replace("t.dat", "it's $x.dat"))])["run.ps1"]
+    steps = [Step("one", STEP), Step("two", STEP.replace("t.dat", "it's $x.dat"))]
+    script = diskspd_script(steps).files["run.ps1"]
     assert "$Target" not in script
     assert "'-Rxml', 't.dat')" in script
     assert "'-Rxml', 'it''s $x.dat')" in script
+
+
+def test_what_a_step_is_called_is_not_taken_for_a_part_of_the_script() -> None:
+    script = diskspd_script([Step("RUNS", STEP.replace("t.dat", "FILES"))]).files["run.ps1"]
+    assert script.count("Step = 'RUNS'") == 1
+    assert "[string]$Target = 'FILES'" in script
 
 
 @pytest.mark.parametrize(
@@ -120,19 +214,13 @@ def test_several_targets_are_written_as_they_are() -> None:
         ([("a b", STEP)], "cannot name a file"),
         ([("one", STEP), ("ONE", STEP)], "'ONE' cannot name a file"),
         ([("one", "[a]\nnonsense=1\n")], "nonsense"),
+        ([("one", STEP.replace("t.dat", "model:ram"))], "drives a model"),
     ],
 )
 def test_what_cannot_be_run_is_refused(steps: list[tuple[str, str]], reason: str) -> None:
     for files in (fio_files, diskspd_script):
         with pytest.raises(IogaugeError, match=re.escape(reason)):
-            files(steps)
-
-
-def test_fio_has_no_models_and_diskspd_no_stages() -> None:
-    with pytest.raises(IogaugeError, match="drives a model"):
-        fio_files([("one", STEP.replace("t.dat", "model:ram"))])
-    with pytest.raises(IogaugeError, match="one command a step"):
-        diskspd_script([("one", STEP + "[b]\nstonewall\nfilename=t.dat\nruntime=1\ntime_based\n")])
+            files([Step(name, text) for name, text in steps])
 
 
 QUOTES = "'\u2018\u2019\u201a\u201b"

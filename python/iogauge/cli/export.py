@@ -1,9 +1,9 @@
 """``iogauge export``: write the figures of saved reviews as tidy files, for other programs.
 
---csv writes a file for each suite, with a row for each complete step, and intervals.csv with a row for each interval of
-time of every step. Units end the columns' names: position is in the column unit, latencies are in nanoseconds, each
-with the bounds of its 95 % interval, mean_low_ns and mean_high_ns. --parquet writes one file with all that the CSV
-files of suites have.
+--csv writes a file for each plan of a suite, named by its key (mixed.csv; mixed.t2.csv of a second target), with a row
+for each complete step, and intervals.csv with a row for each interval of time of every step. Units end the columns'
+names: position is in the column unit, latencies are in nanoseconds, each with the bounds of its 95 % interval,
+mean_low_ns and mean_high_ns. --parquet writes one file with all that the CSV files of suites have.
 
 For histograms and questions in SQL see 'iogauge query'.
 """
@@ -47,10 +47,9 @@ def export(
     if csv is not None:
         with explained("create", csv):
             csv.mkdir(parents=True, exist_ok=True)
-        for suite in dict.fromkeys(str(each) for each in figures["suite"].to_pylist()):
-            # A suite of somebody's own is named by a path.
-            file = csv / f"{Path(suite).stem}.csv"
-            write_csv(figures.filter(pc.equal(figures["suite"], pa.scalar(suite))), file)
+        for key in dict.fromkeys(str(each) for each in figures["plan"].to_pylist()):
+            file = csv / f"{key}.csv"
+            write_csv(figures.filter(pc.equal(figures["plan"], pa.scalar(key))), file)
             streams.show(f"{file}\n")
         write_csv(moments_table(reviews), csv / "intervals.csv")
         streams.show(f"{csv / 'intervals.csv'}\n")

@@ -75,7 +75,7 @@ def _bring(directory: Path, output: Path) -> None:
         streams.say(
             f"{words.counted(len(brought.depend), 'result')} count once the steps before them have theirs"
         )
-    steps = words.counted(len(brought.review.completed()), "step")
+    steps = words.counted(brought.imported, "step")
     again = f"iogauge import {shlex.quote(str(directory))} --output {shlex.quote(str(output))}"
     if brought.missing:
         more = words.counted(len(brought.missing), "step")

@@ -191,6 +191,8 @@ def _elsewhere(path: str, *, size_bytes: int | None) -> TargetFacts:
             f"{path}: is not on this machine, so its size is not known here",
             hint="say how much to use: --size 100g",
         )
+    # A job file takes '#' for the beginning of a comment: what DiskSpd takes it for says the same.
+    path = re.sub(r"^#(?=\d+$)", r"\\\\.\\PhysicalDrive", path)
     return TargetFacts(path=path, kind="block" if is_drive(path) else "file", size_bytes=size_bytes)
 
 

@@ -64,7 +64,7 @@ def report(
         if drive.missing:
             steps = ", ".join(step.plan.id for step in drive.missing)
             streams.say(f"warning: {drive.path} is incomplete: no step {steps}")
-            streams.say(f"hint: complete it: iogauge review --resume {drive.path}")
+            streams.say(f"hint: complete it: {drive.manifest.completed_by(str(drive.path))}")
     if format_ is Format.MD and output is None:
         streams.show(markdown.markdown(made))
     else:

@@ -259,6 +259,11 @@ def _resumed(directory: Path, conditions: Sequence[Condition], *, destroy: Seque
 
     saved = Review.open(directory)
     manifest = saved.manifest
+    if program := manifest.measured_by:
+        raise status.UsageError(
+            f"{directory}: its steps are run by {program}, and go on with its results",
+            hint=f"DIRECTORY is what 'iogauge plan --as' wrote: {manifest.completed_by(str(directory))}",
+        )
     _require(conditions, manifest)
     if remaining(saved, suite_of):
         for target in manifest.targets:

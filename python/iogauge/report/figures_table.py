@@ -26,7 +26,7 @@ from iogauge.store.told import read_told
 QUANTILES = (0.5, 0.9, 0.99, 0.999, 0.9999, 0.99999)
 ALL = "all"
 
-_TEXT = ("review", "step", "target", "suite", "series", "label", "axis", "unit", "direction")
+_TEXT = ("review", "plan", "step", "target", "suite", "series", "label", "axis", "unit", "direction")
 _LATENCIES = ("mean_ns", *map(quantile_metric, QUANTILES))
 
 
@@ -49,7 +49,7 @@ _FIGURES: list[pa.Field[Any]] = [
     pa.field("errors", pa.int64()),
 ]
 FIGURES = pa.schema(_FIGURES)
-"""Units end the names; ``position`` is in the column ``unit``."""
+"""Units end the names; ``position`` is in the column ``unit``; ``plan`` is the key of a suite's plan in its review."""
 
 _MOMENTS: list[pa.Field[Any]] = [
     *(pa.field(name, pa.string()) for name in ("review", "step", "target", "suite")),
@@ -138,9 +138,10 @@ def _figures(
 def _row(
     review: Review, plan: SuitePlan, step: StepPlan, figures: StepFigures, direction: Direction | None
 ) -> dict[str, Any]:
-    supported = [q for q in QUANTILES if figures.whole.count and figures.whole.supports(q)]
+    supported = [q for q, estimate in figures.quantiles.items() if estimate and estimate.supported]
     row: dict[str, Any] = {
         "review": str(review.path),
+        "plan": plan.key,
         "step": step.id,
         "target": ", ".join(plan.targets),
         "suite": plan.suite,

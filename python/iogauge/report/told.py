@@ -26,6 +26,7 @@ def told_record(each: Told) -> dict[str, Any]:
     """Return told figures under the names of ``figures_table``; a quantile that was not told is not there."""
     quantiles = {quantile_metric(q): value for q, value in each.quantiles_ns.items()}
     return {
+        "plan": "imported",
         "target": each.target,
         "suite": "imported",
         "series": each.job,

@@ -195,7 +195,7 @@ class Review:
         if not folder.is_dir():
             raise IogaugeError(
                 f"{self.path}: step {step_id} is not complete",
-                hint=f"complete it: iogauge review --resume {self.path}",
+                hint=f"complete it: {self.manifest.completed_by(str(self.path))}",
             )
         return folder
 

@@ -22,8 +22,18 @@ from pathlib import Path
 from iogauge import workload
 from iogauge.errors import IogaugeError
 from iogauge.run.carried import Program, read_carried, result_paths
-from iogauge.run.import_review import UNKNOWN_MACHINE, measured_by
-from iogauge.schema import Ceiling, Interval, JobFile, Manifest, RunPlan, RunRecord, SuitePlan, TargetFacts
+from iogauge.run.import_review import UNKNOWN, UNKNOWN_MACHINE, measured_by
+from iogauge.schema import (
+    Ceiling,
+    Interval,
+    JobFile,
+    Manifest,
+    RunPlan,
+    RunRecord,
+    StepPlan,
+    SuitePlan,
+    TargetFacts,
+)
 from iogauge.store import Review
 from iogauge.store.durable import explained
 from iogauge.store.review import MANIFEST, load_manifest, save_manifest
@@ -43,6 +53,8 @@ class Brought:
 
     review: Review
     program: Program
+    imported: int
+    """Steps that are there, searches included."""
     missing: tuple[str, ...]
     """Ids of steps to be run there: the script has them."""
     depend: tuple[str, ...]
@@ -65,12 +77,13 @@ def take(directory: Path, manifest: Manifest, program: Program) -> Written:
             f"{directory}: holds a plan already, and perhaps results of it",
             hint="choose another directory, or remove that one",
         )
-    targets = tuple(_known(target) for target in manifest.targets)
-    return _write(
-        directory,
-        manifest.model_copy(update={"targets": targets, "machine": UNKNOWN_MACHINE, "ceiling": None}),
-        program,
-    )
+    unknown = {
+        "targets": tuple(_known(target) for target in manifest.targets),
+        "machine": UNKNOWN_MACHINE,
+        "ceiling": None,
+        "versions": manifest.versions | {program: UNKNOWN},
+    }
+    return _write(directory, manifest.model_copy(update=unknown), program)
 
 
 def carried(directory: Path) -> tuple[Manifest, Program]:
@@ -125,6 +138,7 @@ def bring(directory: Path, output: Path, suites: Callable[[str], Suite]) -> Brou
     return Brought(
         review=review,
         program=program,
+        imported=sum(review.has(step.id) for plan in review.manifest.plans for step in _all(plan)),
         missing=tuple(missing),
         depend=tuple(step_id for step_id in depend if step_id not in results.damaged),
         unsaid=unsaid,
@@ -215,11 +229,7 @@ def _mark(review: Review, results: _Results) -> None:
 
 
 def _marked(plan: SuitePlan, results: _Results) -> SuitePlan:
-    ids = [
-        step.id
-        for step in (*plan.steps, *([plan.search] if plan.search else ()))
-        if step.id in results.of_step
-    ]
+    ids = [step.id for step in _all(plan) if step.id in results.of_step]
     if not ids:
         return plan
     said = dict.fromkeys(text for step_id in ids for text in results.of_step[step_id])
@@ -227,6 +237,10 @@ def _marked(plan: SuitePlan, results: _Results) -> SuitePlan:
         said["DiskSpd purges nothing: whether the target was purged before is not known"] = None
     notes = dict.fromkeys((*plan.notes, measured_by(results.program, results.version), *map(_sentence, said)))
     return plan.model_copy(update={"notes": tuple(notes)})
+
+
+def _all(plan: SuitePlan) -> tuple[StepPlan, ...]:
+    return (*([plan.search] if plan.search else []), *plan.steps)
 
 
 def _sentence(text: str) -> str:
