@@ -29,17 +29,21 @@ WAYS = ("read", "write", "trim", "sync")
 LATENCIES = ("lat_ns", "clat_ns")
 
 
-def run_as_fio(directory: Path, path: str, model: str) -> list[str]:
-    """Run what has no result, on a drive model in the place of ``path``; return the ids of the steps."""
+def run_as_fio(directory: Path, path: str, model: str, *, intervals: bool = True) -> list[str]:
+    """Run what has no result, on a drive model in the place of ``path``; return the ids of the steps.
+
+    Without ``intervals`` there is the final report alone, as of a fio that was not asked for more.
+    """
     ran = []
     for _, step in in_order(load_manifest(directory / PLAN)):
         result, job = directory / f"{step.id}.json", directory / f"{step.id}.fio"
         if result.exists() or not job.exists():
             continue
         jobs = parse(job.read_text().replace(file_text(path), model), source=step.id)
-        intervals: list[Interval] = []
-        record = execute(jobs, seed=step.seed, interval_ns=step.interval_ns, on_interval=intervals.append)
-        reports = [*_reports(record, [each for each in intervals if not each.ramp]), _report(record)]
+        heard: list[Interval] = []
+        record = execute(jobs, seed=step.seed, interval_ns=step.interval_ns, on_interval=heard.append)
+        before = [each for each in heard if intervals and not each.ramp]
+        reports = [*_reports(record, before), _report(record)]
         result.write_text("\n".join(json.dumps(report, indent=1) for report in reports))
         ran.append(step.id)
     return ran
