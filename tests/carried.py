@@ -94,6 +94,13 @@ def _add(
                 bins[value] = bins.get(value, 0) + count
 
 
+def last_report(path: Path) -> dict[str, dict[str, Any]]:
+    """Return fio's last report of a run, job by job."""
+    text = path.read_text()
+    document = json.loads(text[text.rindex("\n{\n") + 1 :] if "\n{\n" in text else text)
+    return {job["jobname"]: job for job in document["jobs"]}
+
+
 # --- DiskSpd -----------------------------------------------------------------------------------------------
 
 QUANTILES = (*range(1, 100), 99.9, 99.99, 99.999, 99.9999, 99.99999, 99.999999, 99.9999999)

@@ -12,6 +12,7 @@ import typer
 
 from iogauge.cli import confirm, main, plan
 from iogauge.schema import Manifest, StepPlan, SuitePlan
+from iogauge.store.review import load_manifest
 from iogauge.suites import DEFAULT, SUITES, Asked
 from iogauge.suites.begin import new_manifest
 from iogauge.suites.estimate import LINK_Bps, cost_of, cost_of_step
@@ -119,7 +120,7 @@ def test_without_a_target_it_lists_the_suites(capsys: pytest.CaptureFixture[str]
     assert all(f"{suite.NAME}" in out and suite.TITLE in out for suite in SUITES.values())
 
 
-@pytest.mark.parametrize(("program", "files"), [("fio", 8), ("diskspd", 1)])
+@pytest.mark.parametrize(("program", "files"), [("fio", 9), ("diskspd", 2)])
 def test_steps_as_another_program_s_files(
     program: str, files: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -134,12 +135,38 @@ def test_steps_as_another_program_s_files(
 
 
 @pytest.mark.parametrize(
+    ("name", "kind", "path"),
+    [
+        ("C:\\my dir\\t.dat", "file", "C:\\my dir\\t.dat"),
+        ("#1", "block", "\\\\.\\PhysicalDrive1"),
+        ("\\\\.\\PhysicalDrive2", "block", "\\\\.\\PhysicalDrive2"),
+        ("d:", "block", "d:"),
+        ("\\\\server\\share\\t.dat", "file", "\\\\server\\share\\t.dat"),
+    ],
+)
+def test_names_of_windows_mean_nothing_here(name: str, kind: str, path: str, tmp_path: Path) -> None:
+    out = tmp_path / "jobs"
+    asked = ["plan", name, "--suite=mixed", "--size=1g", "--as=diskspd", f"--output={out}"]
+    assert main(asked) == 0
+    made = load_manifest(out / "plan.json")
+    assert [(target.path, target.kind, target.size_bytes) for target in made.targets] == [
+        (path, kind, 1 << 30)
+    ]
+    script = (out / "run.ps1").read_text()
+    assert f"[string]$Target = '{path}',\n" in script
+    assert ("@{ Path = $Target; Bytes = 1073741824 }" in script) == (kind == "file")
+
+
+@pytest.mark.parametrize(
     ("arguments", "message"),
     [
         (("x", "--as=fio"), "--as and --output belong together"),
         (("x", "--output=jobs"), "--as and --output belong together"),
         (("--as=fio", "--output=jobs"), "name the TARGET"),
-        (("x", "--suite=write-pressure", "--as=fio", "--output=jobs"), "its steps follow from a search"),
+        (("/dev/nothing", "--as=fio", "--output=jobs"), "is not on this machine, so its size is not known"),
+        (("C:\\t.dat", "--suite=mixed", "--as=diskspd", "--output=jobs"), "is not on this machine"),
+        (("#1", "#1", "--size=1g", "--suite=mixed", "--as=diskspd", "--output=jobs"), "is named twice"),
+        (("x", "--suite=pts-write-saturation", "--as=diskspd", "--output=jobs"), "ends with its time alone"),
         (("model:p4800x", "--suite=mixed", "--as=fio", "--output=jobs"), "drives a model"),
         (("x", "--suite=none"), "there is no suite 'none'"),
         (("--suite=mixed",), "name a TARGET"),

@@ -352,3 +352,78 @@ def test_means_of_latency_are_no_distribution(tmp_path: Path) -> None:
 def test_a_damaged_log_is_named(tmp_path: Path, line: str) -> None:
     with pytest.raises(IogaugeError, match=r"x_iops\.1\.log"):
         with_logs(tmp_path, {"write_iops_log": "x", "log_avg_msec": "500"}, {"x_iops.1.log": line + "\n"})
+
+
+def status(ios: int, runtime_ms: int, bins: dict[str, int], *, moved: int | None = None) -> str:
+    """One report of a job that reads, as --status-interval gives it."""
+    read = {
+        "total_ios": ios,
+        "io_bytes": 4096 * ios if moved is None else moved,
+        "iops": 1,
+        "bw_bytes": 4096,
+        "runtime": runtime_ms,
+        "lat_ns": {"N": sum(bins.values()), "mean": 100, "min": 100, "max": 100, "bins": bins},
+    }
+    job = {"jobname": "a", "job options": {"rw": "read", "filename": "t"}, "read": read}
+    return json.dumps({"fio version": "fio-3.33", "jobs": [job]}, indent=1) + "\n"
+
+
+def test_reports_of_the_status_are_intervals_of_what_came_between(tmp_path: Path) -> None:
+    reports = [
+        status(50, 90, {}),  # the ramp: I/Os, and no latencies
+        status(90, 190, {}),
+        status(3, 100, {"100": 2, "612": 1}),
+        status(3, 200, {"100": 2, "612": 1}),  # nothing completed
+        status(7, 300, {"100": 4, "612": 2, "700": 1}),
+        status(7, 300, {"100": 4, "612": 2, "700": 1}),  # it had ended
+    ]
+    (tmp_path / "a.json").write_text("".join(reports))
+    (step,) = read_foreign(tmp_path / "a.json")
+    assert step.warnings == ()
+    assert [(each.index, each.start_ns // 10**6, each.end_ns // 10**6) for each in step.intervals] == [
+        (2, 0, 100),
+        (3, 100, 200),
+        (4, 200, 300),
+    ]
+    reads = [each.tallies[Direction.READ] for each in step.intervals]
+    assert [(tally.ios, tally.bytes) for tally in reads] == [(3, 12288), (0, 0), (4, 16384)]
+    assert [Kind.LAT in tally.histograms for tally in reads] == [True, False, True]
+    last = Histogram.decode(reads[2].histograms[Kind.LAT])
+    assert (last.count, last.quantile(0.5), last.quantile(0.75)) == (4, 100, 612)
+    assert step.rows[0].figures[Direction.READ].ios == 7
+
+
+@pytest.mark.parametrize(
+    "reports",
+    [
+        [status(7, 300, {"100": 7})],
+        [status(3, 100, {}), status(7, 300, {})],
+        [status(3, 100, {"100": 3}).replace('"jobname": "a"', '"jobname": "b"'), status(7, 300, {"100": 7})],
+    ],
+)
+def test_without_several_reports_of_the_same_rows_with_counts_there_are_no_intervals(
+    reports: list[str], tmp_path: Path
+) -> None:
+    (tmp_path / "a.json").write_text("".join(reports))
+    (step,) = read_foreign(tmp_path / "a.json")
+    assert step.intervals == ()
+
+
+def test_a_report_that_is_damaged_is_an_error(tmp_path: Path) -> None:
+    broken = status(3, 100, {"100": 3}).replace('"100": 3', '"100": -3')
+    (tmp_path / "a.json").write_text(broken + status(7, 300, {"100": 7}))
+    with pytest.raises(IogaugeError, match=r"a: read: lat_ns: the bin 100 is not a number"):
+        read_foreign(tmp_path / "a.json")
+
+
+def test_syncs_have_their_latencies(tmp_path: Path) -> None:
+    text = json.loads(status(4, 1000, {"100": 4}))
+    text["jobs"][0]["sync"] = {
+        "total_ios": 0,
+        "lat_ns": {"N": 2, "mean": 700, "min": 650, "max": 750, "bins": {"652": 1, "748": 1}},
+    }
+    (tmp_path / "a.json").write_text(json.dumps(text))
+    (step,) = read_foreign(tmp_path / "a.json")
+    found = step.rows[0].figures[Direction.SYNC]
+    assert (found.ios, found.bytes, found.iops) == (2, 0, 2.0)
+    assert found.latencies[Kind.LAT].histogram is not None

@@ -90,7 +90,7 @@ def test_fios_job_file_is_the_step_with_what_its_json_would_leave_out() -> None:
     [
         (Step("one", STEP), "1000ms"),
         (Step("one", STEP, 150_000_000), "150ms"),
-        (Step("one", STEP, 1_000_000), "26ms"),
+        (Step("one", STEP, 10_000_000), "100ms"),
         (Step("one", STEP.replace("runtime=60", "runtime=24h"), 10**9), "36061ms"),
         (Step("one", STEP + "numjobs=64\n"), "1622ms"),
         (Step("one", STEP + "numjobs=64\ngroup_reporting\n"), "1000ms"),

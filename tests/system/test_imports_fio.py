@@ -5,7 +5,6 @@ Needs fio, and neither root nor a device.
 
 from __future__ import annotations
 
-import json
 import shutil
 import subprocess
 from pathlib import Path
@@ -19,8 +18,9 @@ from iogauge.stats.histogram import Histogram
 from iogauge.store.imported import read_foreign
 from iogauge.suites import SUITES
 from iogauge.suites.suite import Asked
-from iogauge.workload.scripts import fio_files
+from iogauge.workload.scripts import Step, fio_files
 from tests import builders
+from tests.carried import last_report
 
 pytestmark = pytest.mark.skipif(shutil.which("fio") is None, reason="needs fio")
 
@@ -43,7 +43,7 @@ def ran(tmp_path_factory: pytest.TempPathFactory) -> Path:
     step = SUITES["write-pressure"].plan(asked).steps[1]
     # Not every filesystem takes direct I/O; what is compared does not depend on it.
     text = step.job_file.replace("direct=1", "direct=0").replace("runtime=1500ms", "runtime=2")
-    for name, content in fio_files([("step", text)]).items():
+    for name, content in fio_files([Step("step", text)]).files.items():
         (folder / name).write_text(content)
     subprocess.run(["/bin/sh", str(folder / "run.sh")], check=True, timeout=120)
     return folder
@@ -51,7 +51,7 @@ def ran(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_every_number_is_fios_own(ran: Path) -> None:
     (step,) = read_foreign(ran / "step.json")
-    jobs = {job["jobname"]: job for job in json.loads((ran / "step.json").read_text())["jobs"]}
+    jobs = last_report(ran / "step.json")
     assert {row.name for row in step.rows} == set(jobs) == {"pressure", "reader"}
     compared = 0
     for row in step.rows:
@@ -82,22 +82,42 @@ def test_the_run_is_judged_like_one_of_ours(ran: Path) -> None:
     pressure, reader = step.jobs.jobs
     assert (pressure.numjobs, reader.iodepth, pressure.time_based) == (8, 1, True)
     figures = step_figures(run_record(step), step.intervals, reader="reader", pressure="pressure")
-    (theirs,) = (
-        job for job in json.loads((ran / "step.json").read_text())["jobs"] if job["jobname"] == "reader"
-    )
+    theirs = last_report(ran / "step.json")["reader"]
     assert figures.ios == theirs["read"]["total_ios"]
     assert figures.mean is not None
     assert figures.mean.value == pytest.approx(theirs["read"]["lat_ns"]["mean"], rel=1e-6)
 
 
-def test_logs_beside_it_are_intervals(ran: Path) -> None:
-    (step,) = read_foreign(ran / "step.json")
+def test_logs_beside_it_are_intervals(ran: Path, tmp_path: Path) -> None:
+    for log in ran.glob("*.log"):
+        shutil.copy(log, tmp_path)
+    # Of the last report alone, as without --status-interval.
+    text = (ran / "step.json").read_text()
+    (tmp_path / "step.json").write_text(text[text.rindex("\n{\n") + 1 :])
+    (step,) = read_foreign(tmp_path / "step.json")
     written = [each.tallies[Direction.WRITE] for each in step.intervals if Direction.WRITE in each.tallies]
     assert len(written) >= 2
     (row,) = (row for row in step.rows if row.name == "pressure")
     rate_Bps = sum(tally.bytes for tally in written) / (0.5 * len(written))
     assert rate_Bps == pytest.approx(row.figures[Direction.WRITE].rate_Bps, rel=0.3)
     assert all(tally.ios == round(tally.bytes / 8192) for tally in written)
+
+
+def test_reports_of_the_status_add_up_to_the_last(ran: Path) -> None:
+    (step,) = read_foreign(ran / "step.json")
+    for place, row in enumerate(step.rows):
+        mine = [interval for interval in step.intervals if interval.row == place]
+        assert len(mine) >= 2
+        assert [each.start_ns for each in mine] == [0, *(each.end_ns for each in mine[:-1])]
+        for way, figures in row.figures.items():
+            parts = [
+                Histogram.decode(interval.tallies[way].histograms[Kind.LAT])
+                for interval in mine
+                if Kind.LAT in interval.tallies[way].histograms
+            ]
+            counts = [part.count for part in parts]
+            assert sum(counts) == figures.ios
+            assert [interval.tallies[way].ios for interval in mine if interval.tallies[way].ios] == counts
 
 
 def test_it_is_not_run_again(ran: Path) -> None:
@@ -117,7 +137,7 @@ def test_other_engines(tmp_path: Path, engine: str) -> None:
     )
     if engine == "psync":
         text = text.replace("iodepth=4\n", "")
-    for name, content in fio_files([("mix", text)]).items():
+    for name, content in fio_files([Step("mix", text)]).files.items():
         (tmp_path / name).write_text(content)
     done = subprocess.run(
         ["/bin/sh", str(tmp_path / "run.sh")], check=False, capture_output=True, text=True, timeout=60

@@ -57,7 +57,8 @@ _DOCUMENT_BYTES = 14_000
 """Of one row in one of fio's reports, with two kinds of latency: as much as some hundred buckets take."""
 _MOST_BYTES = 32 << 20
 """Of a step's result, as far as reports can be left out."""
-_SHORTEST_MS = 10
+_SHORTEST_MS = 100
+"""To write a report takes fio some milliseconds of a CPU, which it should not lack elsewhere."""
 
 
 def fio_files(steps: Iterable[Step]) -> Written:

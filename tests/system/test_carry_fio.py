@@ -1,0 +1,156 @@
+"""A review carried to fio: exported, run by fio itself, imported, what follows run too; and its figures are fio's.
+
+Here every number that fio gave has to come back. That its intervals are a native review's is asked where luck has no
+part in it, of the same requests in virtual time: tests/fast/test_suites_carry.py. Needs fio, and neither root nor a
+device.
+"""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from iogauge.cli import main
+from iogauge.schema import Kind
+from iogauge.stats.figures import step_figures
+from iogauge.store import Review
+from iogauge.store.review import load_manifest
+from iogauge.suites import SUITES
+from iogauge.suites.carry import PLAN
+from tests.carried import last_report
+from tests.suite_runs import cut_down
+
+pytestmark = pytest.mark.skipif(shutil.which("fio") is None, reason="needs fio")
+
+
+def run(jobs: Path) -> str:
+    """Run the script, buffered, since not every file system takes direct I/O; return what it said."""
+    for job in jobs.glob("*.fio"):
+        job.write_text(job.read_text().replace("direct=1", "direct=0"))
+    done = subprocess.run(
+        ["/bin/sh", str(jobs / "run.sh")], check=False, capture_output=True, text=True, timeout=300
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stderr
+
+
+def carried(jobs: Path, saved: Path, capsys: pytest.CaptureFixture[str]) -> list[str]:
+    """Run and import until nothing follows; return what the imports said."""
+    said = []
+    while len(said) < 12:
+        run(jobs)
+        capsys.readouterr()
+        assert main(["import", str(jobs), f"--output={saved}"]) == 0
+        said.append(capsys.readouterr().err)
+        if "to run: run" not in said[-1]:
+            return said
+    raise AssertionError("it goes on and on")
+
+
+def test_a_search_and_what_follows_come_back_with_fios_numbers(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    cut_down(monkeypatch)
+    jobs, saved, drive = tmp_path / "jobs", tmp_path / "saved", tmp_path / "drive.bin"
+    asked = [
+        str(drive),
+        "--suite=reader-under-writers",
+        "--suite=mixed",
+        "--size=8m",
+        "--runtime=600ms",
+        "--seed=1",
+    ]
+    assert main(["plan", *asked, "--as=fio", f"--output={jobs}"]) == 0
+    said = carried(jobs, saved, capsys)
+    assert re.match(r"(warning: .*\n)?4 steps imported; \d+ steps to run: run ", said[0]), said[0]
+    assert "all that there are" in said[1]
+    review = Review.open(saved)
+    assert review.manifest.versions["fio"].startswith("fio-")
+    compared = 0
+    for plan in review.manifest.plans:
+        for step in plan.steps:
+            record = review.record(step.id)
+            found = step_figures(
+                record, review.intervals(step.id), reader=plan.reader, pressure=plan.pressure
+            )
+            theirs = last_report(jobs / f"{step.id}.json")[plan.reader]
+            ways = [theirs[way] for way in ("read", "write") if theirs[way]["total_ios"]]
+            assert found.ios == sum(way["total_ios"] for way in ways)
+            assert found.iops == pytest.approx(sum(way["iops"] for way in ways), rel=0.01)
+            assert found.whole.max == max(way["lat_ns"]["max"] for way in ways)
+            assert sum(moment.ios for moment in found.moments) == found.ios
+            assert len(found.moments) >= 2
+            if len(ways) == 1:
+                assert found.mean is not None
+                assert found.mean.value == pytest.approx(ways[0]["lat_ns"]["mean"], rel=1e-6)
+                for percentile, value in ways[0]["lat_ns"]["percentile"].items():
+                    estimate = found.whole.quantile(float(percentile) / 100)
+                    # fio's percentiles are middles of its buckets, and may lie above its maximum.
+                    assert abs(estimate - value) <= value / 60
+                    compared += 1
+    assert compared >= 20
+    for command in ("show", "report"):
+        assert main([command, str(saved)]) == 0
+
+
+def test_rounds_with_a_purge_and_stages_go_on_until_they_are_whole(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    cut_down(monkeypatch)
+    jobs, saved, drive = tmp_path / "jobs", tmp_path / "saved", tmp_path / "drive.bin"
+    asked = [
+        str(drive),
+        "--suite=pts-throughput",
+        "--suite=commit-latency",
+        "--size=8m",
+        "--runtime=60ms",
+        "--seed=1",
+    ]
+    assert main(["plan", *asked, "--as=fio", f"--output={jobs}"]) == 0
+    # Not every file system gives blocks back.
+    script = jobs / "run.sh"
+    script.write_text(script.read_text().replace("fallocate --punch-hole", "true"))
+    said = carried(jobs, saved, capsys)
+    assert "all that there are" in said[-1]
+    review = Review.open(saved)
+    rounds = [step for step in review.manifest.steps if step.label.startswith("round")]
+    assert 5 <= len({step.label for step in rounds}) <= 8
+    for plan in review.manifest.plans:
+        assert SUITES[plan.suite].findings(SUITES[plan.suite].judge(review, plan))
+    (commits,) = (plan for plan in review.manifest.plans if plan.suite == "commit-latency")
+    for step in commits.steps:
+        found = step_figures(
+            review.record(step.id),
+            (),
+            reader=commits.reader,
+            pressure=None,
+            kind=Kind.LAT,
+            direction=step.direction,
+        )
+        assert found.ios > 0
+        assert found.mean is not None
+
+
+def test_the_script_is_fios_alone(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    jobs = tmp_path / "jobs"
+    names = [f"--suite={name}" for name in SUITES if name not in ("many-drives", "stack-overhead")]
+    assert (
+        main(["plan", str(tmp_path / "drive.bin"), *names, "--size=64m", "--as=fio", f"--output={jobs}"]) == 0
+    )
+    capsys.readouterr()
+    steps = load_manifest(jobs / PLAN).steps
+    assert len(steps) > 100
+    # The first of every suite and the last: a process of fio each.
+    ends = {
+        step.id for plan in load_manifest(jobs / PLAN).plans for step in (*plan.steps[:1], *plan.steps[-1:])
+    }
+    for name in sorted(ends):
+        checked = subprocess.run(
+            ["fio", "--parse-only", f"{name}.fio"], cwd=jobs, check=False, capture_output=True, text=True
+        )
+        assert checked.returncode == 0, checked.stderr + checked.stdout
+    assert subprocess.run(["/bin/sh", "-n", str(jobs / "run.sh")], check=False).returncode == 0
