@@ -393,6 +393,19 @@ def test_reports_of_the_status_are_intervals_of_what_came_between(tmp_path: Path
     assert step.rows[0].figures[Direction.READ].ios == 7
 
 
+def test_what_is_taken_back_at_the_end_of_a_ramp_is_in_no_interval(tmp_path: Path) -> None:
+    reports = [
+        status(9, 50, {"100": 1, "612": 2}, moved=90_000),  # one worker of the row has begun, another has not
+        status(11, 150, {"100": 5, "612": 1}),
+        status(20, 250, {"100": 12, "612": 8}),
+    ]
+    (tmp_path / "a.json").write_text("".join(reports))
+    (step,) = read_foreign(tmp_path / "a.json")
+    reads = [each.tallies[Direction.READ] for each in step.intervals]
+    assert [tally.ios for tally in reads] == [2, 4, 14]
+    assert sum(tally.bytes for tally in reads) == 20 * 4096
+
+
 @pytest.mark.parametrize(
     "reports",
     [

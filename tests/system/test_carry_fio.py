@@ -82,7 +82,8 @@ def test_a_search_and_what_follows_come_back_with_fios_numbers(
             assert found.ios == sum(way["total_ios"] for way in ways)
             assert found.iops == pytest.approx(sum(way["iops"] for way in ways), rel=0.01)
             assert found.whole.max == max(way["lat_ns"]["max"] for way in ways)
-            assert sum(moment.ios for moment in found.moments) == found.ios
+            # Of threads that leave a ramp, fio itself counts a few latencies more than I/Os.
+            assert sum(moment.ios for moment in found.moments) == found.whole.count
             assert len(found.moments) >= 2
             if len(ways) == 1:
                 assert found.mean is not None

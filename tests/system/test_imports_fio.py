@@ -116,7 +116,7 @@ def test_reports_of_the_status_add_up_to_the_last(ran: Path) -> None:
                 if Kind.LAT in interval.tallies[way].histograms
             ]
             counts = [part.count for part in parts]
-            assert sum(counts) == figures.ios
+            assert sum(counts) == figures.latencies[Kind.LAT].count
             assert [interval.tallies[way].ios for interval in mine if interval.tallies[way].ios] == counts
 
 

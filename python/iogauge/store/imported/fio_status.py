@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any
 
@@ -59,7 +59,19 @@ def intervals(reports: Sequence[Sequence[Json]], *, source: str) -> Iterator[Int
     if len(reports) < 2 or any([entry.get("jobname") for entry in each] != names for each in reports):
         return
     for row in range(len(final)):
-        yield from _course([_state(each[row], source) for each in reports], row)
+        yield from _course(_kept([_state(each[row], source) for each in reports]), row)
+
+
+def _kept(states: Sequence[_State]) -> list[_State]:
+    """Return the states without what a later one has less of: workers of a row do not end their ramp at one instant,
+    and what one of them had counted until then is taken back."""
+    found = [states[-1]]
+    for state in reversed(states[:-1]):
+        later = found[-1]
+        counts = {key: each & later.counts.get(key, Counter()) for key, each in state.counts.items()}
+        moved = {way: min(each, later.bytes[way]) for way, each in state.bytes.items()}
+        found.append(replace(state, bytes=moved, counts=counts))
+    return found[::-1]
 
 
 def _course(states: Sequence[_State], row: int) -> Iterator[Interval]:
@@ -105,8 +117,7 @@ def _state(entry: Json, source: str) -> _State:
 
 
 def _tally(before: _State, after: _State, way: Direction) -> Tally:
-    # Reports are taken while workers go on: lat may be a request ahead of clat. No count goes back, so that of one
-    # kind the intervals add up to the last report.
+    # Reports are taken while workers go on, and lat may be a request ahead of clat: of one kind, the intervals add up.
     new = {
         kind: after.counts[way, kind] - before.counts.get((way, kind), Counter())
         for kind, _ in KINDS
