@@ -784,6 +784,7 @@ class ToldLatency(Model):
     count: NonNegative
     """Samples."""
     mean_ns: float | None = None
+    max_ns: float | None = None
     quantiles_ns: dict[float, float] = {}
     """By fraction, in (0, 1)."""
 

@@ -99,11 +99,12 @@ def _measured(figures: StepFigures, metric: str) -> Cell:
     if metric in (IOPS, RATE):
         return Cell(value_text(metric, figures.iops if metric == IOPS else figures.rate_Bps))
     if metric == MEAN:
-        return cell(figures.mean)
+        return cell(figures.mean, ios=figures.ios)
     named = _QUANTILE.fullmatch(metric)
     assert named is not None, metric
     q = round(float(named[1]) / 100, 12)
-    return cell(figures.quantiles[q] if q in figures.quantiles else _rarer(figures.whole, q))
+    found = figures.quantiles[q] if q in figures.quantiles else _rarer(figures.whole, q)
+    return cell(found, ios=figures.ios)
 
 
 def _rarer(whole: Histogram, q: float) -> Estimate | None:

@@ -73,6 +73,8 @@ def notes(drives: Sequence[Drive], shown: Sequence[Row]) -> list[str]:
     """Return what a reader must know of whiskers and marks."""
     independent = any(drive.taken_as_independent for drive in drives)
     said = [f"Whiskers: 95 % interval{', requests taken as independent' if independent else ''}."]
+    if any(drive.told for drive in drives):
+        said.append("Without whiskers: figures that another program told without their samples.")
     if any(row["repeat"] for row in shown):
         said = ["Whiskers: 95 % interval of the repeats. Pale: each repeat."]
     if any(not row["supported"] for row in shown):

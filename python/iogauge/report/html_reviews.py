@@ -119,8 +119,13 @@ class Drive:
         return any(
             place.figures.mean and not place.figures.mean.dependence
             for place in self.places
-            if place.figures is not None
+            if place.figures is not None and not place.figures.told
         )
+
+    @property
+    def told(self) -> bool:
+        """Whether another program told of latencies without their samples: these have no intervals."""
+        return any(place.figures is not None and place.figures.told for place in self.places)
 
     @property
     def device_timed(self) -> bool:

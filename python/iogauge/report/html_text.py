@@ -26,10 +26,10 @@ class Cell:
     unsupported: str = ""
 
 
-def cell(estimate: Estimate | None) -> Cell:
-    """Return an estimated latency as a cell."""
+def cell(estimate: Estimate | None, *, ios: int = 0) -> Cell:
+    """Return an estimated latency as a cell; without one, why: there were no ``ios``, or it was not told."""
     if estimate is None:
-        return Cell("–", unsupported="nothing completed")
+        return Cell("–", unsupported="not told" if ios else "nothing completed")
     missing = "" if estimate.supported else f"needs {estimate.needed:,}"
     return Cell(latency(estimate.value), interval(estimate.low, estimate.high), missing)
 

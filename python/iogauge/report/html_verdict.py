@@ -76,6 +76,8 @@ def verdict(drive: Drive, findings: Sequence[str] = ()) -> Verdict:
     elif drive.taken_as_independent:
         said = "Steps were too short to tell how latencies cluster: true intervals are wider."
         sentences.append(Sentence(said))
+    if drive.told:
+        sentences.append(Sentence("Latencies were told without their samples: they have no intervals."))
     hardest_place, hardest = measured[-1]
     unit, asked, reached = drive.plan.axis.unit, hardest_place.plan.at, hardest.pressure_Bps / 1e6
     shown.append(("Most writes", bandwidth(last.pressure_Bps), f"{at(asked)} {unit} asked at most"))

@@ -130,7 +130,7 @@ def _kinds(row: Row, direction: Direction) -> list[Kind]:
 
 def _latencies(row: Row, direction: Direction) -> list[str]:
     if not row.lat(direction).count:
-        return []
+        return _told(row, direction)
     kinds = _kinds(row, direction)
     columns = [row.histogram(direction, kind) or Histogram.empty() for kind in kinds]
     asked = row.job.percentile_list
@@ -148,6 +148,24 @@ def _latencies(row: Row, direction: Direction) -> list[str]:
         table.append([f"p{percentile:.12g}", *(_quantile(each, fraction(percentile)) for each in columns)])
     table.append(["max", *(_cell(each.max) for each in columns)])
     return aligned(table, indent=" " * 4, gap=4)
+
+
+def _told(row: Row, direction: Direction) -> list[str]:
+    """What another program told of a latency without its samples, as far as the job asks for it."""
+    lines = []
+    for each in row.record.told:
+        if (each.stage, each.row, each.direction) == (row.result.stage, row.result.row, direction):
+            asked = ((f"p{p:.12g}", fraction(p)) for p in row.job.percentile_list)
+            found = [
+                ("mean", each.mean_ns),
+                *((name, each.quantiles_ns.get(q)) for name, q in asked),
+                ("max", each.max_ns),
+            ]
+            figures = ", ".join(
+                f"{name} {words.duration(value)}" for name, value in found if value is not None
+            )
+            lines += labelled(each.kind.value, f"{figures}; told without samples")
+    return lines
 
 
 def _quantile(histogram: Histogram, q: float) -> str:
@@ -227,7 +245,7 @@ def _cost(row: Row) -> list[str]:
     user_ns = sum(worker.user_ns for worker in row.workers)
     system_ns = sum(worker.system_ns for worker in row.workers)
     lines = []
-    if ios:
+    if ios and user_ns + system_ns:
         each = f"{words.duration(round(user_ns / ios))} user + {words.duration(round(system_ns / ios))}"
         apart = "; kernel threads not included" if _kernel_threads(row) else ""
         lines += labelled("CPU per I/O", f"{each} system{apart}")
@@ -267,7 +285,7 @@ def _workers(row: Row) -> list[str]:
 def _worker(worker: WorkerResult) -> list[str]:
     span_ns = max(worker.end_ns - worker.start_ns, 1)
     seen = ",".join(map(str, worker.cpus[:4])) + (",..." if len(worker.cpus) > 4 else "")
-    return [
+    cells = [
         worker.name,
         f"{seen}{' pinned' if worker.pinned else ''}" if seen else "-",
         words.percent(worker.user_ns / span_ns),
@@ -277,3 +295,6 @@ def _worker(worker: WorkerResult) -> list[str]:
         f"{worker.migrations:,}",
         f"{worker.depth_mean:.1f}",
     ]
+    # No worker of ours completes anything without a call: another program did not tell.
+    told = worker.submit_calls or worker.reap_calls or worker.user_ns + worker.system_ns
+    return cells if told else [*cells[:2], *("-" for _ in cells[2:])]

@@ -170,6 +170,7 @@ def _told(row: ImportedRow, place: tuple[int, int]) -> Iterator[ToldLatency]:
                 kind=kind,
                 count=latency.count,
                 mean_ns=latency.mean_ns,
+                max_ns=latency.max_ns,
                 quantiles_ns={quantile.q: quantile.value_ns for quantile in latency.quantiles},
             )
 

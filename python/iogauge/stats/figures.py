@@ -37,6 +37,8 @@ class StepFigures:
     whole: Histogram
     mean: Estimate | None
     quantiles: dict[float, Estimate | None]
+    max_ns: float | None
+    """The largest latency; ``None`` where it is not known, or nothing completed."""
     pressure_Bps: float
     errors: int
     flagged: int
@@ -47,6 +49,8 @@ class StepFigures:
     """Mean time of a read in block layer and device, by the kernel's own count, ramp included; ``None`` where it keeps
     none."""
     moments: tuple[Moment, ...]
+    told: bool = False
+    """Whether another program told of its latencies without their samples: there are no intervals and no histogram."""
     runs: int = 1
     """How many runs of the step these are of: see ``together.py``."""
     iops_low: float | None = None
@@ -95,6 +99,7 @@ def step_figures(
             q: _as_told(told, told.quantiles_ns.get(q), q=q) if told else sample.quantile(q)
             for q in quantiles
         },
+        max_ns=told.max_ns if told else sample.whole.max if sample.whole.count else None,
         pressure_Bps=sum(_rate(row, sum(tally.bytes for tally in press.tallies([row]))) for row in rows),
         errors=sum(sum(tally.errors.values()) for row in rows for tally in row.tallies.values()),
         flagged=sum(tally.flagged for tally in tallies),
@@ -103,6 +108,7 @@ def step_figures(
         loop_gap_max_ns=max((Histogram.decode(row.loop_gap).max for row in mine if row.loop_gap), default=0),
         device_mean_ns=_device_mean(record),
         moments=course,
+        told=told is not None,
     )
 
 

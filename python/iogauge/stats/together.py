@@ -21,7 +21,7 @@ def together(runs: Sequence[StepFigures]) -> StepFigures:
     """Return the figures of one step that was run several times; of one run, its own.
 
     A run in which the reader completed nothing leaves the estimates of all of them without an interval: there is no
-    logarithm of what it waited.
+    logarithm of what it waited. Quantiles that were told without samples do not make those of all runs.
     """
     first, *others = runs
     if not others:
@@ -41,7 +41,7 @@ def together(runs: Sequence[StepFigures]) -> StepFigures:
         rate_Bps=_rate([run.rate_Bps for run in runs]),
         pressure_Bps=_rate([run.pressure_Bps for run in runs]),
         whole=whole,
-        mean=_estimate([run.mean for run in runs], merged=whole.mean) if whole.count else None,
+        mean=_estimate([run.mean for run in runs], merged=whole.mean) if whole.count else _mean_told(runs),
         quantiles={
             q: _estimate(
                 [run.quantiles[q] for run in runs],
@@ -53,6 +53,7 @@ def together(runs: Sequence[StepFigures]) -> StepFigures:
             else None
             for q in first.quantiles
         },
+        max_ns=max((run.max_ns for run in runs if run.max_ns is not None), default=None),
         errors=sum(run.errors for run in runs),
         flagged=sum(run.flagged for run in runs),
         late=sum(run.late for run in runs),
@@ -123,6 +124,15 @@ def _estimate(
         count=count,
         dependence=True,
     )
+
+
+def _mean_told(runs: Sequence[StepFigures]) -> Estimate | None:
+    """Return the mean of all requests of runs that were told without samples; their quantiles cannot be had."""
+    known = [run.mean for run in runs if run.mean is not None]
+    if len(known) < len(runs):
+        return None
+    count = sum(mean.count for mean in known)
+    return _estimate(known, merged=sum(mean.value * mean.count for mean in known) / count)
 
 
 def _mean(values: Sequence[float]) -> float:

@@ -57,4 +57,4 @@ def _mean_us(figures: StepFigures) -> float | None:
 
 
 def _max_us(figures: StepFigures) -> float | None:
-    return figures.whole.max / 1e3 if figures.ios else None
+    return None if figures.max_ns is None else figures.max_ns / 1e3

@@ -200,7 +200,7 @@ def _latency_table(runs: Sequence[tuple[str, RunRecord, Iterable[Interval]]]) ->
     for name, record, intervals in runs:
         figures = step_figures(record, intervals, reader=LATENCY, pressure=None, quantiles=QUANTILES)
         found = [figures.mean, *(figures.quantiles[q] for q in QUANTILES)]
-        most = words.duration(figures.whole.max) if figures.ios else "-"
+        most = "-" if figures.max_ns is None else words.duration(figures.max_ns)
         rows.append((name or "writes", *map(words.marked, found), most))
     head = ("", "mean", *(f"p{q * 100:.12g}" for q in QUANTILES), "max")
     return ShownTable("latency afterwards, under the same load", head, tuple(rows))
