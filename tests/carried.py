@@ -107,6 +107,10 @@ QUANTILES = (*range(1, 100), 99.9, 99.99, 99.999, 99.9999, 99.99999, 99.999999, 
 Rate = Callable[[Command], float]
 
 
+def _tenth(_: Command) -> float:
+    return 0.1
+
+
 def runs_of(script: str) -> list[tuple[str, Command]]:
     """Return the results that a script of PowerShell leaves, and their command lines."""
     found = []
@@ -119,15 +123,17 @@ def runs_of(script: str) -> list[tuple[str, Command]]:
     return found
 
 
-def run_as_diskspd(directory: Path, *, iops: Rate, latency_ms: float = 0.1) -> list[str]:
+def run_as_diskspd(directory: Path, *, iops: Rate, latency_ms: Rate = _tenth) -> list[str]:
     """Write what DiskSpd would of each command without a result; return the names of the results.
 
-    A process does ``iops`` of its command, in each interval the same; the p-th percentile is p times ``latency_ms``.
+    A process does ``iops`` of its command, in each interval the same; the p-th percentile is p times ``latency_ms``
+    of it.
     """
     ran = []
     for name, command in runs_of((directory / "run.ps1").read_text()):
         if not (directory / name).exists():
-            (directory / name).write_text(diskspd_xml(command, iops=iops(command), latency_ms=latency_ms))
+            told = diskspd_xml(command, iops=iops(command), latency_ms=latency_ms(command))
+            (directory / name).write_text(told)
             ran.append(name)
     return ran
 

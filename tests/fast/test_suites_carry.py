@@ -18,9 +18,10 @@ from iogauge.store.review import load_manifest
 from iogauge.suites import SUITES, suite_of
 from iogauge.suites.begin import new_manifest
 from iogauge.suites.carry import PLAN, SCRIPTS, Program, bring, reasons, take
+from iogauge.suites.place import order
 from iogauge.workload.diskspd import Command
 from tests import builders
-from tests.carried import run_as_diskspd, run_as_fio
+from tests.carried import run_as_diskspd, run_as_fio, runs_of
 from tests.suite_runs import cut_down
 
 MODEL = "model:p4800x"
@@ -246,7 +247,19 @@ def test_diskspds_figures_are_judged_without_intervals_and_nothing_is_made_up(
     assert main(["import", str(jobs), f"--output={again}"]) == 0
     for command in (["show"], ["report"], ["query", "select * from figures"], ["compare", str(again)]):
         assert main([*command, str(saved)]) == 0
+    page = (saved / "report.html").read_text()
+    assert "Latencies were told without their samples: they have no intervals." in page
+    assert "not known: diskspd ran the steps" in page
+    assert "nothing completed" not in re.sub(r"(?s)<script.*?</script>", "", page).replace(
+        "Red: nothing completed", ""
+    )
     capsys.readouterr()
+    first = review.manifest.steps[0].id
+    assert main(["show", str(saved), "--step", first]) == 0
+    out = capsys.readouterr().out
+    assert "mean 5.000 ms, p50 5.000 ms" in out
+    assert "told without samples" in out
+    assert " 0 ns" not in out, "what was not told is no zero"
     asked = ["query", "select mean_ns, mean_low_ns, supported from figures", str(saved), "--json"]
     assert main(asked) == 0
     assert json.loads(capsys.readouterr().out)[0] == {"mean_ns": 5e6, "mean_low_ns": None, "supported": 0.999}
@@ -265,6 +278,33 @@ def test_reads_and_writes_together_are_what_diskspd_says_of_both(tmp_path: Path)
     for found in figures(review).values():
         assert found.quantiles[0.5] is not None
         assert found.quantiles[0.5].value == pytest.approx(5e6)
+
+
+def test_repeats_that_were_told_have_a_mean_together_and_no_quantile(tmp_path: Path) -> None:
+    jobs, saved = tmp_path / "jobs", tmp_path / "saved"
+    asked = [
+        "plan",
+        "C:\\drive.bin",
+        "--suite=mixed",
+        "--suite=queue-depth",
+        "--size=1g",
+        "--runtime=1",
+        "--repeats=2",
+    ]
+    assert main([*asked, "--as=diskspd", f"--output={jobs}"]) == 0
+    named = [name.removesuffix(".xml") for name, _ in runs_of((jobs / "run.ps1").read_text())]
+    made = load_manifest(jobs / PLAN)
+    assert named == [step.id for repeat, plan in order(made) for step in plan.steps if step.repeat == repeat]
+    latencies = iter([0.1, 0.3] * len(named))
+    run_as_diskspd(jobs, iops=asked_iops, latency_ms=lambda command: next(latencies))
+    review = bring(jobs, saved, suite_of).review
+    (plan, _) = review.manifest.plans
+    for step in SUITES["mixed"].judge(review, plan).steps:
+        first, second = (run.mean.value for run in step.runs if run.mean is not None)
+        assert step.figures.mean is not None
+        assert step.figures.mean.value == pytest.approx((first + second) / 2)
+        assert step.figures.quantiles[0.99] is None
+        assert all(run.quantiles[0.99] is not None for run in step.runs)
 
 
 def test_what_diskspd_cannot_run_is_named_and_the_rest_comes_back(

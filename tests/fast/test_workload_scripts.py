@@ -170,7 +170,7 @@ def test_what_writes_all_is_run_pass_by_pass_and_a_purge_is_said() -> None:
     )
     written = diskspd_script([Step("fill", fill, purge=("C:",))])
     script = written.files["run.ps1"]
-    assert "; Purge = 'C:'; Loops = 2; Begin = 1048576; End = 1074790400 }" in script
+    assert "; Purge = 'C:'; Loops = 2; Begin = 1048576; End = 1074790400; Block = 131072 }" in script
     assert "-cnotlike '-B*'" in script, "-b is another option than -B"
     assert written.notes["fill"][0].startswith("does not purge C: before")
     assert "Path = " not in script.split("$files = @(")[1].split(")")[0], "a drive is not made"

@@ -62,6 +62,8 @@ def _target(drive: Drive) -> Facts:
 
 def _machine(drive: Drive) -> Facts:
     machine = drive.manifest.machine
+    if program := drive.manifest.measured_by:
+        return [("Machine", f"not known: {program} ran the steps, and its results do not tell of it")]
     return [
         ("Host", machine.hostname),
         ("Processor", machine.cpu),
@@ -83,7 +85,8 @@ def _generator(drive: Drive) -> Facts:
         facts.append(
             ("Timestamps", "TSC" if clock.source == "tsc" else f"clock_gettime ({clock.reason or 'no TSC'})")
         )
-        facts.append(("Reading the clock", latency(clock.read_cost_ns)))
+        if clock.read_cost_ns:
+            facts.append(("Reading the clock", latency(clock.read_cost_ns)))
         if clock.source == "tsc":
             facts.append(("Off the kernel's clock by", f"{clock.check_ppm:+.2f} ppm"))
         break

@@ -125,7 +125,8 @@ def _generator(record: RunRecord) -> list[str]:
         parts.append(
             f"{clock.tsc_hz / 1e9:.4g} GHz, {clock.check_ppm:+.2g} ppm off the kernel's over the run"
         )
-    parts.append(f"{words.duration(clock.read_cost_ns)} a reading")
+    if clock.read_cost_ns:
+        parts.append(f"{words.duration(clock.read_cost_ns)} a reading")
     return found + labelled("clock", ", ".join(parts), indent="", width=11)
 
 

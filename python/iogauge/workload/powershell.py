@@ -142,7 +142,7 @@ def _runs(planned: Sequence[tuple[Step, tuple[tuple[Process, ...], ...]]], only:
                 if process.loops:
                     command = process.command
                     fields |= {"Loops": str(process.loops), "Begin": str(command.base_bytes)}
-                    fields["End"] = str(command.end_bytes)
+                    fields |= {"End": str(command.end_bytes), "Block": str(command.block_bytes)}
                 yield "    @{ " + "; ".join(f"{name} = {value}" for name, value in fields.items()) + " }"
 
 
@@ -239,7 +239,7 @@ foreach ($number in ($runs | ForEach-Object { $_.Together } | Select-Object -Uni
         $part = (Join-Path $Output $step.Result) + '.part'
         for ($loop = 0; $loop -lt $step.Loops; $loop++) {
             $at = [long]$step.Begin
-            while ($at -lt $step.End) {
+            while ($at + $step.Block -le $step.End) {
                 $words = @("-B$at") + @($step.Arguments | Where-Object { $_ -cnotlike '-B*' })
                 $bytes = Wait-DiskSpd (Start-DiskSpd $words $part) $part $step.Step
                 if ($bytes -le 0) {
