@@ -35,7 +35,8 @@ def run_as_fio(directory: Path, path: str, model: str, *, intervals: bool = True
     Without ``intervals`` there is the final report alone, as of a fio that was not asked for more.
     """
     ran = []
-    for _, step in in_order(load_manifest(directory / PLAN)):
+    planned = [step for _, steps in in_order(load_manifest(directory / PLAN)) for step in steps]
+    for step in planned:
         result, job = directory / f"{step.id}.json", directory / f"{step.id}.fio"
         if result.exists() or not job.exists():
             continue

@@ -64,9 +64,10 @@ def test_every_suite_is_carried_but_for_what_has_no_words(
     nothing = suite == "pts-write-saturation" or (suite == "pts-composite" and len(allowed) == 2)
     if program == "diskspd" and nothing:
         with pytest.raises(IogaugeError, match="|".join(allowed)):
-            take(tmp_path / "jobs", made, program)
+            take(tmp_path / "jobs", made, program, suite_of)
         return
-    written = take(tmp_path / "jobs", made, program)
+    written, held = take(tmp_path / "jobs", made, program, suite_of)
+    assert held == 0
     if program == "fio":
         assert written.unsaid == {}
         assert set(written.files) == {"run.sh", *(f"{step.id}.fio" for step in steps)}
@@ -323,6 +324,37 @@ def test_what_diskspd_cannot_run_is_named_and_the_rest_comes_back(
     assert "imported, all that there are to be had" in err
     manifest = Review.open(saved).manifest
     assert {plan.targets for plan in manifest.plans} == {("\\\\.\\PhysicalDrive1",)}
+
+
+def test_nothing_comes_between_the_rounds_of_a_drives_state(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    cut_down(monkeypatch)
+    jobs, saved = tmp_path / "jobs", tmp_path / "saved"
+    asked = [
+        "plan",
+        "/tmp/carried.bin",
+        "--suite=mixed",
+        "--suite=write-pressure",
+        "--size=16m",
+        "--runtime=60ms",
+    ]
+    assert main([*asked, "--state=preconditioned", "--as=fio", f"--output={jobs}"]) == 0
+    assert (
+        "4 steps more are written once what goes on in rounds before them is whole" in capsys.readouterr().err
+    )
+    ran = []
+    for _ in range(8):
+        ran.append(run_as_fio(jobs, "/tmp/carried.bin", MODEL, intervals=False))
+        brought = bring(jobs, saved, suite_of)
+        if not brought.missing:
+            break
+    assert brought.held == 0
+    assert all(step_id.startswith("precondition.") for step_id in ran[0])
+    first = next(turn for turn, ids in enumerate(ran) if not ids[0].startswith("precondition."))
+    assert ran[first - 1][-1] == "precondition.settle"
+    assert set(ran[first]) >= {"write-pressure.search", "mixed.reads-100"}
+    assert all(brought.review.has(step.id) for step in brought.review.manifest.steps)
 
 
 @pytest.fixture

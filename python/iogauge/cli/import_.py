@@ -81,6 +81,8 @@ def _bring(directory: Path, output: Path) -> None:
         more = words.counted(len(brought.missing), "step")
         script = directory / SCRIPTS[brought.program]
         streams.say(f"{steps} imported; {more} to run: run {script} again, then: {again}")
+        if brought.held:
+            streams.say(f"{words.counted(brought.held, 'step')} more follow once these are whole")
     else:
         streams.say(f"{steps} imported, all that there are" + ("" if not brought.unsaid else " to be had"))
     streams.say(f"next: iogauge show {shlex.quote(str(output))}")

@@ -323,9 +323,10 @@ def _as_json(made: Manifest, cost: ReviewCost) -> dict[str, Any]:
 def _write(made: Manifest, program: Program, output: Path) -> None:
     """Write the steps as another program's files, and say what follows and what that program cannot run."""
     from iogauge.stats import words
+    from iogauge.suites import suite_of
     from iogauge.suites.carry import PLAN, SCRIPTS, reasons, take
 
-    written = take(output, made, program.value)
+    written, held = take(output, made, program.value, suite_of)
     for name in (*written.files, PLAN):
         streams.show(f"{output / name}\n")
     for note, count in Counter(note for notes in written.notes.values() for note in notes).items():
@@ -336,6 +337,10 @@ def _write(made: Manifest, program: Program, output: Path) -> None:
             streams.say(f"   hint: {hint}")
     if searched := [plan.suite for plan in made.plans if plan.search and not plan.steps]:
         streams.say(f"{', '.join(searched)}: this is the search; its steps follow from what it finds")
+    if held:
+        streams.say(
+            f"{words.counted(held, 'step')} more are written once what goes on in rounds before them is whole"
+        )
     streams.say(
         f"next: run {output / SCRIPTS[program.value]} where the target is, then, with its results in {output}: "
         f"iogauge import {shlex.quote(str(output))} --output REVIEW"

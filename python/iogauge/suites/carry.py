@@ -6,9 +6,9 @@ the review as ``conduct`` does any other, with one difference: a step is not run
 refined and what follows from measured steps is planned by the same code, and what then has no result is written into
 the directory, to be run by the same script.
 
-A state group that goes on in rounds is not run in one go then: what lies between its rounds is whatever the drive did
-meanwhile. Nothing is run here, and no target is looked at: of what was measured and on which machine, only what the
-results tell is known.
+A state group that may go on in rounds ends what the script has: whatever comes after it in the review is written once
+the group is whole, so that nothing else is done to the drive between two of its rounds. Nothing is run here, and no
+target is looked at: of what was measured, and on which machine, only what the results tell is known.
 
 Source: ``conduct`` for what it means that a step is complete.
 """
@@ -57,6 +57,8 @@ class Brought:
     """Steps that are there, searches included."""
     missing: tuple[str, ...]
     """Ids of steps to be run there: the script has them."""
+    held: int
+    """Steps that are written once those are whole whose drive state goes on."""
     depend: tuple[str, ...]
     """Those with a result that counts only once steps before them have theirs."""
     unsaid: dict[str, IogaugeError]
@@ -67,8 +69,13 @@ class Brought:
     """What makes figures mean less than they seem to, each once."""
 
 
-def take(directory: Path, manifest: Manifest, program: Program) -> Written:
+def take(
+    directory: Path, manifest: Manifest, program: Program, suites: Callable[[str], Suite]
+) -> tuple[Written, int]:
     """Write a review's steps, as far as they are known, as another program's files, with the plan.
+
+    Returns what was written, and how many of the known steps are held back until others are whole. ``suites`` gives a
+    suite by its name.
 
     Raises IogaugeError where the directory cannot be written, holds another plan, or the program can run no step.
     """
@@ -83,7 +90,9 @@ def take(directory: Path, manifest: Manifest, program: Program) -> Written:
         "ceiling": None,
         "versions": manifest.versions | {program: UNKNOWN},
     }
-    return _write(directory, manifest.model_copy(update=unknown), program)
+    manifest = manifest.model_copy(update=unknown)
+    due = _due(directory, manifest, program, suites)
+    return _write(directory, manifest, program, due), _known_steps(manifest) - len(due)
 
 
 def carried(directory: Path) -> tuple[Manifest, Program]:
@@ -122,11 +131,13 @@ def bring(directory: Path, output: Path, suites: Callable[[str], Suite]) -> Brou
     with review.lock():
         conduct(review, suites, execute=results, watcher=_Unwatched(), purge=_purged)
         _mark(review, results)
-    pending = [step for _, step in in_order(review.manifest) if not review.has(step.id)]
+    due = _due(directory, review.manifest, program, suites)
     unsaid: dict[str, IogaugeError] = {}
     missing: list[str] = []
     depend: list[str] = []
-    for step in pending:
+    for _, step in due:
+        if review.has(step.id):
+            continue
         try:
             paths = result_paths(directory, step.id, workload.parse(step.job_file, source=step.id), program)
         except IogaugeError as error:
@@ -134,12 +145,13 @@ def bring(directory: Path, output: Path, suites: Callable[[str], Suite]) -> Brou
             continue
         (depend if all(path.is_file() for path in paths) else missing).append(step.id)
     if missing:
-        _write(directory, review.manifest, program)
+        _write(directory, review.manifest, program, due)
     return Brought(
         review=review,
         program=program,
         imported=sum(review.has(step.id) for plan in review.manifest.plans for step in _all(plan)),
         missing=tuple(missing),
+        held=_known_steps(review.manifest) - len(due),
         depend=tuple(step_id for step_id in depend if step_id not in results.damaged),
         unsaid=unsaid,
         damaged=tuple(results.damaged.values()),
@@ -147,10 +159,39 @@ def bring(directory: Path, output: Path, suites: Callable[[str], Suite]) -> Brou
     )
 
 
-def _write(directory: Path, manifest: Manifest, program: Program) -> Written:
+def _due(
+    directory: Path, manifest: Manifest, program: Program, suites: Callable[[str], Suite]
+) -> list[tuple[SuitePlan, StepPlan]]:
+    """Return the steps in order, up to a state group that may go on after what is still to be run of it."""
+    found: list[tuple[SuitePlan, StepPlan]] = []
+    for plan, steps in in_order(manifest):
+        found += ((plan, step) for step in steps)
+        goes_on = type(suites(plan.suite)).more is not Suite.more
+        shares_state = len({step.state_group for step in steps}) < len(steps)
+        if goes_on and shares_state and any(_waits(directory, step, program) for step in steps):
+            break
+    return found
+
+
+def _known_steps(manifest: Manifest) -> int:
+    return sum(len(steps) for _, steps in in_order(manifest))
+
+
+def _waits(directory: Path, step: StepPlan, program: Program) -> bool:
+    """Whether a step is still to be run: the program can, and has not."""
+    try:
+        paths = result_paths(directory, step.id, workload.parse(step.job_file, source=step.id), program)
+    except IogaugeError:
+        return False
+    return not all(path.is_file() for path in paths)
+
+
+def _write(
+    directory: Path, manifest: Manifest, program: Program, due: Sequence[tuple[SuitePlan, StepPlan]]
+) -> Written:
     steps = [
         Step(step.id, step.job_file, step.interval_ns, plan.targets if step.purge else ())
-        for plan, step in in_order(manifest)
+        for plan, step in due
     ]
     written = (fio_files if program == "fio" else diskspd_script)(steps)
     with explained("create", directory):

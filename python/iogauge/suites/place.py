@@ -94,14 +94,15 @@ def order(manifest: Manifest) -> Iterator[tuple[int, SuitePlan]]:
         yield from ((repeat, plan) for plan in plans if not (plan.prepares and repeat))
 
 
-def in_order(manifest: Manifest) -> Iterator[tuple[SuitePlan, StepPlan]]:
-    """Yield all steps that are known in the order in which they run: what prepares, searches, and the rest."""
-    for plan in manifest.plans:
-        if plan.prepares:
-            yield from ((plan, step) for step in plan.steps)
+def in_order(manifest: Manifest) -> Iterator[tuple[SuitePlan, tuple[StepPlan, ...]]]:
+    """Yield the steps that are known in the order in which they run, one plan's of a repeat together.
+
+    What prepares comes first, then searches whose plans have no steps yet, then the rest.
+    """
+    yield from ((plan, plan.steps) for plan in manifest.plans if plan.prepares)
     for plan in manifest.plans:
         if plan.search is not None and not plan.steps:
-            yield plan, plan.search
+            yield plan, (plan.search,)
     for repeat, plan in order(manifest):
         if not plan.prepares:
-            yield from ((plan, step) for step in plan.steps if step.repeat == repeat)
+            yield plan, tuple(step for step in plan.steps if step.repeat == repeat)
