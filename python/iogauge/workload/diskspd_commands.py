@@ -81,7 +81,7 @@ def as_diskspd(job_file: JobFile) -> list[str]:
     """Return the command lines, stage by stage, words with blanks in double quotes. Raises ``IogaugeError``.
 
     >>> from iogauge.workload import parse
-    >>> text = "[a]\nfilename=t.dat\nrw=randread\nnorandommap\nruntime=60\ntime_based\ndirect=1\n"
+    >>> text = "[a]\\nfilename=t.dat\\nrw=randread\\nnorandommap\\nruntime=60\\ntime_based\\ndirect=1\\n"
     >>> as_diskspd(parse(text, source="example"))
     ['diskspd -b4k -d60 -W0 -o1 -t1 -w0 -r -Su -L -D1000 t.dat']
     """
