@@ -220,7 +220,7 @@ class ContinueOnError(StrEnum):
 class Job(Model):
     """One section of a job file, after [global] and defaults: fio's option names, units made explicit.
 
-    Defaults are fio's, as its code has them (peers.md section 5). Where a field is ``None`` the user did not
+    Defaults are fio's, as its code has them. Where a field is ``None`` the user did not
     say, and the documented default behaviour applies.
     """
 
@@ -477,7 +477,7 @@ class RunPlan(Model):
 
 
 class Kind(StrEnum):
-    """The latencies of DESIGN.md's table, in the order of their histograms; ``loop_gap`` belongs to no direction."""
+    """The latencies of METHODOLOGY.md's table, in its order; ``loop_gap`` belongs to no direction."""
 
     LAT = "lat"
     CLAT = "clat"

@@ -6,7 +6,7 @@ schedule, response with what lies between), what went wrong, and below them what
 A quantile that its sample cannot support, n (1 - q) < 10, is marked with ``~`` and the mark explained.
 Does not print; what surrounds the rows (devices, ceiling, warnings) is in ``surroundings.py``.
 
-Source: peers.md sections 3 and 6, methods.md section 3.
+Source: fio 3.33's normal output for the terms.
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
 A suite's verdict and the report's charts call the same function on the same stored run, so that they cannot differ.
 Ramp time is left out. Rates are over the measured time of each reported row.
 
-Does not know a suite, an axis or a drive. Source: methods.md WP-1 (only the reader is analysed) and section 3.
+Does not know a suite, an axis or a drive. Source: Intel's note on write pressure (only the reader is analysed).
 """
 
 from __future__ import annotations

@@ -5,7 +5,7 @@ sake of old job files. ``ki`` and ``mi`` are 1024 and 2**20, as fio's code has i
 fio reads the start of a malformed number and ignores the rest (``size=1.5g`` is one byte, ``runtime=10sec`` ten
 microseconds). Such values are refused here, with what to write instead.
 
-Source: peers.md section 5; fio parse.c.
+Source: fio 3.33's parse.c.
 """
 
 from __future__ import annotations
