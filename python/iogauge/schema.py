@@ -689,6 +689,7 @@ class Code(StrEnum):
     INTERVALS_MERGED = "intervals_merged"
     ENGINE_FALLBACK = "engine_fallback"
     UNSTEADY = "unsteady"
+    WRITTEN_MEANWHILE = "written_meanwhile"
 
 
 class Warning(Model):  # noqa: A001 (the field's word; nothing here raises Python warnings)
@@ -819,6 +820,23 @@ class TargetState(Model):
     """What wrote to it last; None: nothing did since then."""
 
 
+class Trace(Model):
+    """What whoever writes to a target leaves behind: two of them tell whether anything did in between."""
+
+    boot: str | None = None
+    """Of the machine; the device's counters begin anew with each."""
+    written_bytes: NonNegative | None = None
+    """By the kernel's counter of a block device; None: it has none, or is none."""
+    trims: NonNegative | None = None
+    """Requests, by the same counters."""
+    modified_ns: NonNegative | None = None
+    """When a file was last written to, since 1970; None: it is none."""
+    entries: NonNegative = 0
+    """In its ledger."""
+    entered_bytes: NonNegative = 0
+    """Written, by its ledger."""
+
+
 # --- Reviews -----------------------------------------------------------------------------------------------
 
 
@@ -892,7 +910,7 @@ class SuitePlan(Model):
     ramp_ns: NonNegative = 0
     """What comes before it in each step, not measured."""
     prepares: bool = False
-    """Whether it brings its targets into the state in which the others measure them: it runs before these, once."""
+    """Whether it brings its targets into the state in which the others measure them: it runs before these."""
     notes: tuple[str, ...] = ()
 
 
@@ -923,6 +941,8 @@ class Manifest(Model):
     found: dict[str, TargetState] = {}
     """In which state each target was when the review began, by its path; those of which nothing is known are left out.
     """
+    left: dict[str, Trace] = {}
+    """How each target was left when the review last did something to it, by its path, where that can be known again."""
     machine: MachineFacts
     ceiling: Ceiling | None
     versions: dict[str, str]

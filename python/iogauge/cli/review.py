@@ -278,6 +278,7 @@ def _measure(saved: Review, *, destroy: Sequence[str]) -> tuple[Failed, ...]:
     """Run what is missing, with a display of how far it is."""
     from iogauge.cli.progress import Progress
     from iogauge.machine.temperature import warmest_C
+    from iogauge.machine.trace import trace_of
     from iogauge.run import execute, layered, purge
     from iogauge.suites import suite_of
     from iogauge.suites.conduct import Interrupted, conduct, remaining
@@ -298,7 +299,15 @@ def _measure(saved: Review, *, destroy: Sequence[str]) -> tuple[Failed, ...]:
                 temperature_C=lambda: warmest_C(devices),
             ) as progress:
                 run = layered(execute, manifest)
-                return conduct(saved, suite_of, execute=run, watcher=progress, destroy=destroy, purge=purge)
+                return conduct(
+                    saved,
+                    suite_of,
+                    execute=run,
+                    watcher=progress,
+                    destroy=destroy,
+                    purge=purge,
+                    trace=trace_of,
+                )
     except (Interrupted, KeyboardInterrupt):
         steps = len(saved.manifest.steps)
         unknown = any(plan.search and not plan.steps for plan in saved.manifest.plans)

@@ -98,6 +98,11 @@ TEXTS: dict[Code, Text] = {
         "{what}",
         "look at its course in the report; precondition the drive, cool it, or measure for longer",
     ),
+    Code.WRITTEN_MEANWHILE: Text(
+        "{path}: between two parts of this review {what}: what came after may have met another state than what came "
+        "before",
+        "measure it again in one go, or let the state be prepared: --state preconditioned",
+    ),
 }
 
 

@@ -6,8 +6,10 @@ whose answers depend on what was written to it. 3D XPoint has no such state, but
 was long without power; disks and memory have neither. Where it is not known what stores the data, it is treated as
 flash, which costs time and writes but spoils nothing.
 
-Caveats. How long a drive has been powered is not known here, so that 3D XPoint is refreshed is said, not seen. What
-other suites write changes the state again; suites that purge by themselves (``pts-*``) leave what they write behind.
+A review of several blocks does all of it before each, where the block before wrote: SNIA begins each test with a purge.
+
+Caveats. How long a drive has been powered is not known here, so that 3D XPoint is refreshed is said, not seen. Within a
+block, what one suite writes is there when the next begins; suites that purge by themselves (``pts-*``) leave theirs.
 
 Source: SNIA PTS 2.0.2, preconditioning; Intel's evaluation guide (powered for three hours); fiovisualizer (five minutes
 to settle).
