@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from iogauge.cli import main
+from iogauge.schema import Interval, RunPlan
 from iogauge.suites import (
     SUITES,
     mixed,
@@ -23,6 +24,26 @@ from iogauge.suites import (
 MILLISECOND = 10**6
 RUNTIME = "60ms"
 """Enough for a hundred requests of the slowest load."""
+
+
+class Quiet:
+    """Hears how a review goes on, and shows nothing of it; ``said`` are its lines."""
+
+    def __init__(self) -> None:
+        self.said: list[str] = []
+
+    def step(self, label: str, *, expected_s: float | None, ahead: int, ahead_s: float) -> None:
+        """A step begins."""
+
+    def started(self, plan: RunPlan) -> None:
+        """Workers begin."""
+
+    def interval(self, interval: Interval) -> None:
+        """An interval came."""
+
+    def message(self, text: str) -> None:
+        """A line came."""
+        self.said.append(text)
 
 
 def cut_down(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -18,18 +18,10 @@ from iogauge.suites import SUITES, suite_of
 from iogauge.suites.begin import new_manifest
 from iogauge.suites.conduct import conduct
 from tests import builders
+from tests.suite_runs import Quiet
 
 SAVED = Path(__file__).parent / "saved_reviews"
 VERSIONS = range(1, SCHEMA_VERSION + 1)
-
-
-class Quiet:
-    """A watcher that is not interested."""
-
-    def step(self, *_: object, **__: object) -> None:
-        """Ignore it."""
-
-    started = interval = message = step
 
 
 def save_sample(path: Path) -> None:

@@ -19,7 +19,7 @@ from iogauge.suites.conduct import Interrupted, conduct, remaining
 from iogauge.suites.suite import Asked, Common, Suite
 from iogauge.target.sysfs import Host
 from tests import builders
-from tests.suite_runs import cut_down
+from tests.suite_runs import Quiet, cut_down
 
 FLASH = builders.target(
     "/dev/nvme0n1", kind="block", size_bytes=10**9, model="INTEL SSDPE2MD800G4", rotational=False
@@ -46,12 +46,12 @@ class Two(Suite):
         return empty.model_copy(update={"steps": steps})
 
 
-class Drive:
+class Drive(Quiet):
     """Stands in for a drive and whoever writes to it: notes what runs, and is interrupted where told to."""
 
     def __init__(self, *, interrupted_at: str = "") -> None:
+        super().__init__()
         self.ran: list[str] = []
-        self.said: list[str] = []
         self.written_bytes = 0
         self._interrupted_at = interrupted_at
 
@@ -70,19 +70,6 @@ class Drive:
     def purge(self, path: str, **_: Any) -> None:
         """Forget everything."""
         self.ran.append(f"purge of {path}")
-
-    def step(self, *_: object, **__: object) -> None:
-        """A step begins."""
-
-    def started(self, _: object) -> None:
-        """Workers begin."""
-
-    def interval(self, _: object) -> None:
-        """An interval came."""
-
-    def message(self, text: str) -> None:
-        """A line came."""
-        self.said.append(text)
 
 
 def begun(path: Path, suite: Suite, *, state: State = "fresh", repeats: int = 2) -> Review:
