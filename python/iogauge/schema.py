@@ -690,6 +690,7 @@ class Code(StrEnum):
     ENGINE_FALLBACK = "engine_fallback"
     UNSTEADY = "unsteady"
     WRITTEN_MEANWHILE = "written_meanwhile"
+    UNSUPPORTED = "unsupported"
 
 
 class Warning(Model):  # noqa: A001 (the field's word; nothing here raises Python warnings)
@@ -730,6 +731,8 @@ class TargetFacts(Model):
     rotational: bool | None = None
     scheduler: str | None = None
     write_cache: str | None = None
+    link_Bps: Positive | None = None
+    """What the drive's link carries at most, bytes a second; of a file, that of the drive below."""
     modelled: ModelFacts | None = None
     """Of a model only."""
 

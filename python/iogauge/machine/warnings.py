@@ -98,6 +98,10 @@ TEXTS: dict[Code, Text] = {
         "{what}",
         "look at its course in the report; precondition the drive, cool it, or measure for longer",
     ),
+    Code.UNSUPPORTED: Text(
+        "{what}",
+        "let steps take longer (--runtime, --pace full), or ask for a lower quantile",
+    ),
     Code.WRITTEN_MEANWHILE: Text(
         "{path}: between two parts of this review {what}: what came after may have met another state than what came "
         "before",

@@ -33,7 +33,7 @@ from iogauge.schema import (
 )
 from iogauge.schema import Warning as Caution
 from iogauge.store import Review
-from iogauge.suites.lengthen import longer
+from iogauge.suites.lengthen import kept, longer, shortfall
 from iogauge.suites.place import distinct, order, placed, with_plan
 from iogauge.suites.resume import goes_on, look_again, restart_groups
 from iogauge.suites.suite import Asked, Suite
@@ -169,6 +169,8 @@ class _Run:
     purge: Purge | None
     trace: Callable[[TargetFacts], Trace | None]
     failed: list[Failed] = field(default_factory=list)
+    told: set[tuple[str, str | None]] = field(default_factory=set)
+    """Plans, and why steps of them keep their length though they are too short."""
 
     def search(self, plan: SuitePlan) -> None:
         """Complete a plan whose steps depend on what its target takes; nothing to do where they stand."""
@@ -193,9 +195,11 @@ class _Run:
                 return
             steps = [step for step in plan.steps if step.repeat == repeat]
             for step in steps:
-                if not self.review.has(step.id) and not self._given_up(step):
+                missing = not self.review.has(step.id)
+                if missing and not self._given_up(step):
                     self._run(plan, step, place_of(plan, step))
-                self._lengthen(key, step)
+                if self._lengthen(key, step) or missing:
+                    self._tell_short(key, step.id)
             if not steps or not all(self.review.has(step.id) for step in steps):
                 return
             more = self.suites(plan.suite).more(plan, self.review, repeat=repeat)
@@ -206,17 +210,30 @@ class _Run:
             distinct((*plan.steps, *follow))
             self._replace(plan.model_copy(update={"steps": (*plan.steps, *follow)}))
 
-    def _lengthen(self, key: str, step: StepPlan) -> None:
-        """Run a step again for longer, where its sample does not support what was asked for."""
+    def _lengthen(self, key: str, step: StepPlan) -> bool:
+        """Run a step again for longer, where its sample does not support what was asked for; return whether it did."""
         plan = self._plan(key)
         stretched = _too_short(self.review, plan, step)
         if stretched is None:
-            return
+            return False
         # In this order: a kill in between leaves a step that is short and missing, and comes here again.
         self.review.discard(step.id)
         steps = tuple(stretched if each.id == step.id else each for each in plan.steps)
         self._replace(plan.model_copy(update={"steps": steps}))
         self._run(plan, stretched, f"{place_of(plan, step)}, {stretched.longer} times as long")
+        return True
+
+    def _tell_short(self, key: str, step_id: str) -> None:
+        """Say of a step that it does not support what was asked for, and why; once of all that are kept by the same."""
+        plan, q = self._plan(key), self.review.manifest.until_supported
+        step = next(step for step in plan.steps if step.id == step_id)
+        if q is None or not self.review.has(step_id):
+            return
+        short, reason = shortfall(plan, step, self.review.record(step_id), q=q), kept(step, plan.steps)
+        if short and (key, reason) not in self.told:
+            self.watcher.message(f"{plan.title}, {place_of(plan, step)}: {short}")
+            if reason:
+                self.told.add((key, reason))
 
     def _given_up(self, step: StepPlan) -> bool:
         """Whether a step before this one, which brings the drive into the state that it needs, has failed."""
