@@ -11,6 +11,7 @@ import pytest
 
 from iogauge.cli import main
 from iogauge.schema import Interval, RunPlan
+from iogauge.store import Review
 from iogauge.suites import (
     SUITES,
     mixed,
@@ -20,6 +21,7 @@ from iogauge.suites import (
     transfer_size,
     write_pressure,
 )
+from iogauge.suites.conduct import asked_of, expected_s
 
 MILLISECOND = 10**6
 RUNTIME = "60ms"
@@ -81,6 +83,20 @@ def reviewed(
     (plan,) = json.loads(capsys.readouterr().out)["plans"]
     found: dict[str, Any] = plan
     return found
+
+
+def assert_as_announced(review: Path) -> None:
+    """Check that each repeat of a complete review has as many steps as were said to follow, and takes as long."""
+    manifest = Review.open(review).manifest
+    for plan in manifest.plans:
+        first = [step for step in plan.steps if not step.repeat and not step.follows and not plan.search]
+        new = plan.model_copy(update={"steps": tuple(first)})
+        ahead = SUITES[plan.suite].ahead(new, asked_of(manifest, plan))
+        assert ahead is not None
+        follow = [step for step in plan.steps if not step.repeat and step not in first]
+        assert len(ahead.least) <= len(follow) <= len(ahead.most)
+        took_s = sum(map(expected_s, follow))
+        assert sum(map(expected_s, ahead.least)) <= took_s <= sum(map(expected_s, ahead.most))
 
 
 def assert_whole(plan: dict[str, Any]) -> None:

@@ -156,7 +156,7 @@ def review(
             pace="quick" if pace is None else pace.value,
             state="as-is" if state is None else state.value,
             repeats=repeats or 1,
-            until_supported=_quantile(until_supported),
+            until_supported=quantile_asked(until_supported),
             size_bytes=size_asked(size),
             runtime_ns=time_asked(runtime),
             output=output,
@@ -427,7 +427,8 @@ def time_asked(text: str | None) -> int | None:
         raise status.UsageError(f"--runtime {text}: {error}", hint=error.hint) from None
 
 
-def _quantile(value: float | None) -> float | None:
+def quantile_asked(value: float | None) -> float | None:
+    """Check ``--until-supported``, a fraction; None: not given."""
     if value is not None and not 0 < value < 1:
         raise status.UsageError(
             f"--until-supported {value:g}: a quantile is a fraction, above 0 and below 1",

@@ -24,7 +24,7 @@ from iogauge.schema import RunRecord, StepPlan, SuitePlan
 from iogauge.store import Review
 from iogauge.suites.pts import PERCENTILES, Jobs, Procedure, pace_notes, state_notes
 from iogauge.suites.pts_writes import writing_cells
-from iogauge.suites.suite import SECOND, Asked, Common, Pace, time_text
+from iogauge.suites.suite import SECOND, Ahead, Asked, Common, Pace, time_text
 from iogauge.target.media import media_of
 
 SETTLES_NS: dict[Pace, int] = {"quick": 5 * SECOND, "standard": 60 * SECOND, "full": 300 * SECOND}
@@ -52,6 +52,10 @@ class Precondition(Procedure):
             steps: tuple[StepPlan, ...] = (_look(Common.of(empty), "purge", "purge", purge=True),)
             return empty.model_copy(update={"steps": steps, "prepares": True})
         return super().plan(asked).model_copy(update={"prepares": True})
+
+    def ahead(self, plan: SuitePlan, asked: Asked, /) -> Ahead | None:
+        """Return what follows, where it is preconditioned."""
+        return super().ahead(plan, asked) if plan.steps and asked.state != "fresh" else Ahead()
 
     def more(self, plan: SuitePlan, review: Review, /, *, repeat: int) -> tuple[StepPlan, ...]:
         """Return what follows, where it is preconditioned."""

@@ -30,7 +30,7 @@ from iogauge.store import Review
 from iogauge.suites.conduct import asked_of
 from iogauge.suites.judgement import Judgement
 from iogauge.suites.pts_window import CRITERIA, convergence, rounds_of, steady_text, window_of
-from iogauge.suites.suite import SECOND, Asked, Common, Pace, Suite
+from iogauge.suites.suite import SECOND, Ahead, Asked, Common, Pace, Suite
 from iogauge.target import is_model
 from iogauge.workload.numbers import size_text
 
@@ -94,6 +94,10 @@ class Procedure(Suite):
         """Return what is measured once its last group is steady, or held to be."""
         return ()
 
+    def afterwards(self, plan: SuitePlan, asked: Asked) -> tuple[StepPlan, ...]:
+        """Return what ``after`` may return, where that is not known yet: as many steps, as hard as they can be."""
+        return self.after(plan, (), asked)
+
     def plan(self, asked: Asked) -> SuitePlan:
         """Purge, fill, and as many rounds as a window has; further ones follow from what these show."""
         empty = self.empty(asked, notes=self.notes(asked))
@@ -125,6 +129,16 @@ class Procedure(Suite):
             state_group=group,
             percentile_list=PERCENTILES,
         )
+
+    def ahead(self, plan: SuitePlan, asked: Asked, /) -> Ahead | None:
+        """Return the groups behind the first, as many rounds as may be, and what is measured once it is steady."""
+        load = Common.of(plan)
+        _, *others = self.GROUPS
+        openings = [self._opening(load, asked, group) for group in others]
+        least = (*(step for steps in openings for step in steps), *self.afterwards(plan, asked))
+        rounds = range(ROUNDS + 1, MOST_ROUNDS[asked.pace] + 1)
+        further = (self._round(load, asked, group, number) for group in self.GROUPS for number in rounds)
+        return Ahead(least, (*least, *further))
 
     def more(self, plan: SuitePlan, review: Review, /, *, repeat: int) -> tuple[StepPlan, ...]:
         """Return one more round as long as it is not steady; then what follows, and the next group."""

@@ -28,7 +28,7 @@ from iogauge.stats import words
 from iogauge.stats.figures import ratio, step_figures
 from iogauge.store import Review
 from iogauge.suites.judgement import Judgement, StepJudgement, judge_steps
-from iogauge.suites.suite import Asked, Common, Pace, Suite, nothing_written
+from iogauge.suites.suite import Ahead, Asked, Common, Pace, Suite, nothing_written
 
 READER = "reader"
 WRITER = "writer"
@@ -93,6 +93,12 @@ class ReaderUnderWriters(Suite):
         )
         return plan.model_copy(update={"steps": tuple(steps), "notes": (*plan.notes, note)})
 
+    def ahead(self, plan: SuitePlan, asked: Asked, /) -> Ahead | None:
+        """Return from two steps to all that there may be, each with writers that nothing limits."""
+        load = Common.of(plan)
+        steps = [_step(load, many, rate_Bps=0) for many in range(BEYOND * MOST_STEPS[asked.pace] + 1)]
+        return Ahead(tuple(steps[:2]), tuple(steps))
+
     def more(self, plan: SuitePlan, review: Review, /, *, repeat: int) -> tuple[StepPlan, ...]:
         """Return the step with the next writers, as long as the drive kept up with those that there are."""
         assert plan.search is not None
@@ -127,7 +133,8 @@ class ReaderUnderWriters(Suite):
 
 
 def _step(load: Common, writers: int, *, rate_Bps: int) -> StepPlan:
-    writer: dict[str, object] = {"rw": "randwrite", "numjobs": writers, "rate": f",{rate_Bps}"}
+    rate = f",{rate_Bps}" if rate_Bps else None
+    writer: dict[str, object] = {"rw": "randwrite", "numjobs": writers, "rate": rate}
     reader: dict[str, object] = {"new_group": 1, "rw": "randread"}
     jobs = {WRITER: writer, READER: reader} if writers else {READER: reader}
     return load.step(f"{WRITER}s-{writers}", writers * rate_Bps / 1e6, jobs, bs="4k", iodepth=1)

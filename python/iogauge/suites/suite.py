@@ -32,7 +32,7 @@ from iogauge.target.media import media_of
 from iogauge.workload.numbers import size_text
 from iogauge.workload.patterns import file_text
 
-__all__ = ["Asked", "Axis", "Common", "Pace", "Suite"]
+__all__ = ["Ahead", "Asked", "Axis", "Common", "Pace", "Suite"]
 
 SECOND = 10**9
 
@@ -56,6 +56,19 @@ class Asked:
     def target(self) -> TargetFacts:
         """The first of the targets."""
         return self.targets[0]
+
+
+@dataclass(frozen=True)
+class Ahead:
+    """Steps that are planned only once others were measured: they bound what a review takes, and are not run.
+
+    Their jobs are as hard as they can become, since how hard that is may follow from what is measured.
+    """
+
+    least: tuple[StepPlan, ...] = ()
+    """Those that follow in any case."""
+    most: tuple[StepPlan, ...] = ()
+    """These, and all that may."""
 
 
 class Suite(ABC):
@@ -119,6 +132,10 @@ class Suite(ABC):
         """Return the steps that follow from those of a repeat, all of which are complete; none: it is whole."""
         del repeat
         return ()
+
+    def ahead(self, plan: SuitePlan, _asked: Asked, /) -> Ahead | None:
+        """Return what follows from the search and the steps of one repeat of a new plan; None: that is not known."""
+        return None if plan.search or type(self).more is not Suite.more else Ahead()
 
     def judge(self, review: Review, plan: SuitePlan) -> Judgement:
         """Return what the complete steps of one of a review's plans show."""

@@ -34,7 +34,7 @@ from iogauge.stats import words
 from iogauge.stats.figures import step_figures
 from iogauge.store import Review
 from iogauge.suites.judgement import Judgement, StepJudgement
-from iogauge.suites.suite import SECOND, Asked, Common, Pace, Suite
+from iogauge.suites.suite import SECOND, Ahead, Asked, Common, Pace, Suite
 
 TENANT = "tenant"
 OTHERS = "others"
@@ -147,6 +147,16 @@ class Tenants(Suite):
         )
         return plan.model_copy(update={"steps": tuple(steps), "notes": (*plan.notes, note)})
 
+    def ahead(self, plan: SuitePlan, asked: Asked, /) -> Ahead:
+        """Return the first steps, and as many as it may take until it is known how many fit."""
+        load, room = Common.of(plan), plan.size_bytes or asked.target.size_bytes
+        longest = max((_tried(fitting) for fitting in range(max(BEYOND) + 1)), key=len)
+        least, most = (
+            tuple(_step(load, others, many, rate=0, room=room) for others in NEIGHBOURS for many in numbers)
+            for numbers in (FIRST, longest)
+        )
+        return Ahead(least, most)
+
     def more(self, plan: SuitePlan, review: Review, /, *, repeat: int) -> tuple[StepPlan, ...]:
         """Return the next number of others to try in each series, until it is known how many fit."""
         room = plan.size_bytes or review.manifest.target(plan.targets[0]).size_bytes
@@ -236,12 +246,21 @@ def next_number(fits: Mapping[int, bool]) -> int | None:
     return (most + less) // 2 if less - most > 1 else None
 
 
+def _tried(fitting: int) -> tuple[int, ...]:
+    """Return the numbers that are tried where so many others fit."""
+    fits = {many: many <= fitting for many in FIRST}
+    while (many := next_number(fits)) is not None:
+        fits[many] = many <= fitting
+    return tuple(fits)
+
+
 def _database(room: int) -> dict[str, object]:
     own = room // OWN // (8 * KIB) * (8 * KIB)
     return {"rw": "randrw", "rwmixread": 70, "bs": "8k", "size": own}
 
 
 def _step(load: Common, others: Neighbour, many: int, *, rate: int, room: int) -> StepPlan:
+    """Return one step; a tenant whose ``rate`` is 0 asks for as much as it can get."""
     offset = -(-room // OWN // GRAIN) * GRAIN
     part = (room - offset) // max(BEYOND) // GRAIN * GRAIN
     reads = max(round(0.7 * rate), 1)
@@ -249,7 +268,7 @@ def _step(load: Common, others: Neighbour, many: int, *, rate: int, room: int) -
         "new_group": 1,
         **_database(room),
         "iodepth": DEPTH,
-        "rate_iops": f"{reads},{max(rate - reads, 1)}",
+        "rate_iops": f"{reads},{max(rate - reads, 1)}" if rate else None,
         "rate_process": "poisson",
     }
     beside: dict[str, object] = {
