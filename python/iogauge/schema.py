@@ -502,7 +502,7 @@ class Tally(Model):
 
     ``histograms`` holds HdrHistogram V2 encodings (compressed, as ``hdrhistogram`` decodes after base64), values in
     nanoseconds. A kind that is missing did not differ: response equals lat, queued and lateness are zero, slat is
-    not known (SQPOLL).
+    not known (SQPOLL). A sync's response counts from when the first write was intended that it makes last.
     """
 
     ios: NonNegative = 0
