@@ -875,6 +875,8 @@ class StepPlan(Model):
     """How many times as long as its suite planned it, so that its sample supports a quantile that was asked for."""
     follows: bool = False
     """Whether it was planned after others were measured, and because of what they showed."""
+    is_round: bool = False
+    """Whether it is one of the rounds that go on until they are steady."""
     judged: bool = True
     """False where it only brings the drive into a state: its figures are no finding."""
     direction: Direction | None = None

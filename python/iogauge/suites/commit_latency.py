@@ -30,7 +30,8 @@ from iogauge.stats import words
 from iogauge.stats.figures import Ratio, StepFigures, ratio, step_figures
 from iogauge.stats.together import together
 from iogauge.suites.judgement import Judgement, StepJudgement
-from iogauge.suites.suite import SECOND, Asked, Common, Pace, Suite
+from iogauge.suites.suite import Asked, Common, Pace, Suite
+from iogauge.workload.numbers import SECOND
 
 JOB = "log"
 LOGS = (1, 2, 4, 8, 16)

@@ -24,8 +24,9 @@ from iogauge.schema import RunRecord, StepPlan, SuitePlan
 from iogauge.store import Review
 from iogauge.suites.pts import PERCENTILES, Jobs, Procedure, pace_notes, state_notes
 from iogauge.suites.pts_writes import writing_cells
-from iogauge.suites.suite import SECOND, Ahead, Asked, Common, Pace, time_text
+from iogauge.suites.suite import Ahead, Asked, Common, Pace, time_text
 from iogauge.target.media import media_of
+from iogauge.workload.numbers import SECOND
 
 SETTLES_NS: dict[Pace, int] = {"quick": 5 * SECOND, "standard": 60 * SECOND, "full": 300 * SECOND}
 """How long the drive is left alone at the end."""

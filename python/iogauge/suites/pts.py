@@ -30,14 +30,13 @@ from iogauge.store import Review
 from iogauge.suites.conduct import asked_of
 from iogauge.suites.judgement import Judgement
 from iogauge.suites.pts_window import CRITERIA, convergence, rounds_of, steady_text, window_of
-from iogauge.suites.suite import SECOND, Ahead, Asked, Common, Pace, Suite
+from iogauge.suites.suite import Ahead, Asked, Common, Pace, Suite
 from iogauge.target import is_model
-from iogauge.workload.numbers import size_text
+from iogauge.workload.numbers import KIB, SECOND, size_text
 
 SOURCE = "SNIA Solid State Storage Performance Test Specification (PTS) 2.0.2"
 TRACKED = "tracked"
 """The job of each round whose figure says whether the drive is steady."""
-KIB = 1 << 10
 THREADS, DEPTH = 4, 32
 """Of the tests at many requests in flight (PTS-E)."""
 MOST_ROUNDS: dict[Pace, int] = {"quick": 8, "standard": 25, "full": 25}
@@ -127,6 +126,7 @@ class Procedure(Suite):
             series=self.GROUPS[group],
             label=f"{_ROUND} {number}",
             state_group=group,
+            is_round=True,
             percentile_list=PERCENTILES,
         )
 
@@ -148,7 +148,7 @@ class Procedure(Suite):
         asked, load = asked_of(review.manifest, plan), Common.of(plan)
         records: list[RunRecord] = []
         for group, series in self.GROUPS.items():
-            rounds = [step for step in mine if is_round(step) and step.series == series]
+            rounds = [step for step in mine if step.is_round and step.series == series]
             if not rounds:
                 return self._opening(load, asked, group)
             records = [review.record(step.id) for step in rounds]
@@ -159,7 +159,7 @@ class Procedure(Suite):
             if window is not None:
                 records = records[window.first : window.last + 1]
         # What follows is planned at once, so it is there where any step is neither a round nor the filling before.
-        if any(not is_round(step) and not step.purge for step in mine):
+        if any(not step.is_round and not step.purge for step in mine):
             return ()
         return self.after(plan, records, asked)
 
@@ -210,7 +210,7 @@ def _courses(review: Review, plan: SuitePlan) -> Iterator[tuple[str, str, list[R
     """Yield the complete rounds of each repeat and group: which they are, in words, their series, and their runs."""
     found: dict[tuple[int, str], list[RunRecord]] = {}
     for step in plan.steps:
-        if is_round(step) and review.has(step.id):
+        if step.is_round and review.has(step.id):
             found.setdefault((step.repeat, step.series), []).append(review.record(step.id))
     for (repeat, series), records in found.items():
         yield joined(series, again(repeat)), series, records
@@ -235,11 +235,6 @@ def joined(*parts: str) -> str:
     '128 KiB, repeat 2'
     """
     return ", ".join(filter(None, parts))
-
-
-def is_round(step: StepPlan) -> bool:
-    """Return whether a step is one of the rounds that are to become steady."""
-    return step.label.startswith(_ROUND)
 
 
 def cell(record: RunRecord, name: str) -> StepFigures:

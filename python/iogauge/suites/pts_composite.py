@@ -25,7 +25,7 @@ from iogauge.schema import RunRecord, StepPlan, SuitePlan
 from iogauge.stats import words
 from iogauge.stats.figures import StepFigures
 from iogauge.stats.shown import Matrix
-from iogauge.suites.pts import KIB, TRACKED, Jobs, Procedure, cell, mean
+from iogauge.suites.pts import TRACKED, Jobs, Procedure, cell, mean
 from iogauge.suites.pts_cells import allowed, block_notes
 from iogauge.suites.suite import (
     FULL_PERCENTILES,
@@ -36,7 +36,7 @@ from iogauge.suites.suite import (
     Pace,
     time_text,
 )
-from iogauge.workload.numbers import size_text
+from iogauge.workload.numbers import KIB, size_text
 
 READS = 40
 """Percent."""

@@ -34,12 +34,11 @@ from iogauge.stats import words
 from iogauge.stats.figures import step_figures
 from iogauge.store import Review
 from iogauge.suites.judgement import Judgement, StepJudgement
-from iogauge.suites.suite import SECOND, Ahead, Asked, Common, Pace, Suite
+from iogauge.suites.suite import Ahead, Asked, Common, Pace, Suite
+from iogauge.workload.numbers import KIB, MIB, SECOND
 
 TENANT = "tenant"
 OTHERS = "others"
-KIB = 1 << 10
-MIB = 1 << 20
 GRAIN = 128 * KIB
 """What parts of the target are multiples of."""
 

@@ -27,7 +27,6 @@ from iogauge.schema import Axis, RunRecord, StepPlan, SuitePlan
 from iogauge.stats.figures import step_figures
 from iogauge.suites.suite import (
     QUICK_PERCENTILES,
-    SECOND,
     Ahead,
     Asked,
     Common,
@@ -35,6 +34,7 @@ from iogauge.suites.suite import (
     Suite,
     nothing_written,
 )
+from iogauge.workload.numbers import SECOND
 
 READER = "reader"
 WRITER = "pressure"
