@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from iogauge.cli import main
-from iogauge.schema import Interval, RunPlan
+from iogauge.schema import Interval, RunPlan, RunRecord, SuitePlan
 from iogauge.store import Review
 from iogauge.suites import (
     SUITES,
@@ -42,6 +42,9 @@ class Quiet:
 
     def interval(self, interval: Interval) -> None:
         """An interval came."""
+
+    def ended(self, plan: SuitePlan, record: RunRecord) -> None:
+        """A step is saved."""
 
     def message(self, text: str) -> None:
         """A line came."""

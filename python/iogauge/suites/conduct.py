@@ -76,6 +76,9 @@ class Watcher(Protocol):
     def interval(self, interval: Interval) -> None:
         """Hear what the step under way measured last."""
 
+    def ended(self, plan: SuitePlan, record: RunRecord) -> None:
+        """Hear what the whole step measured, once it is saved."""
+
     def message(self, text: str) -> None:
         """Hear something worth a line."""
 
@@ -316,6 +319,7 @@ class _Run:
             problem = _problem(record)
             if problem is None:
                 writer.finish(record)
+                self.watcher.ended(plan, record)
                 return
             writer.finish_stopped(record)
         if record.result.stopped_by == "interrupt":
