@@ -873,6 +873,8 @@ class StepPlan(Model):
     """How long each of its run's intervals is, where its jobs' log_avg_msec do not say."""
     longer: Positive = 1
     """How many times as long as its suite planned it, so that its sample supports a quantile that was asked for."""
+    short: str = ""
+    """Why it does not support that quantile, known once it was run; empty: it does, or none was asked for."""
     follows: bool = False
     """Whether it was planned after others were measured, and because of what they showed."""
     is_round: bool = False

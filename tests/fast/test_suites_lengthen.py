@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from iogauge import workload
+from iogauge.report.html_reviews import load, warnings
 from iogauge.schema import Code, Direction, JobFile, RunRecord, StepPlan, SuitePlan
 from iogauge.store import Review
 from iogauge.suites import SUITES
@@ -124,6 +125,10 @@ def test_a_review_says_it_when_it_happens_and_keeps_it(tmp_path: Path) -> None:
     judged = suite.judge(review, review.manifest.plans[0])
     (short,) = [step for step in judged.steps if step.warnings]
     assert [(step.code, step.message in said) for step in short.warnings] == [(Code.UNSUPPORTED, True)]
+    assert said.endswith(next(step.short for step in review.manifest.steps if step.short))
+    assert any(
+        said.endswith(message) for each in warnings(load([review.path])) for message, _ in each.messages
+    )
     again = Quiet()
     assert conduct(review, lambda _: suite, execute=run, watcher=again) == ()
     assert again.said == []

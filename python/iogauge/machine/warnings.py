@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from iogauge.schema import Code, Warning  # noqa: A004
+from iogauge.schema import Code, StepPlan, Warning  # noqa: A004
 
 
 class Text(NamedTuple):
@@ -108,6 +108,11 @@ TEXTS: dict[Code, Text] = {
         "measure it again in one go, or let the state be prepared: --state preconditioned",
     ),
 }
+
+
+def short_of(step: StepPlan) -> tuple[Warning, ...]:
+    """Return the warning of a step that does not support the quantile that steps were to be made longer for."""
+    return (warning(Code.UNSUPPORTED, what=step.short),) if step.short else ()
 
 
 def warning(code: Code, **facts: object) -> Warning:

@@ -198,11 +198,10 @@ class _Run:
                 return
             steps = [step for step in plan.steps if step.repeat == repeat]
             for step in steps:
-                missing = not self.review.has(step.id)
-                if missing and not self._given_up(step):
+                if not self.review.has(step.id) and not self._given_up(step):
                     self._run(plan, step, place_of(plan, step))
-                if self._lengthen(key, step) or missing:
-                    self._tell_short(key, step.id)
+                self._lengthen(key, step)
+                self._note_short(key, step.id)
             if not steps or not all(self.review.has(step.id) for step in steps):
                 return
             more = self.suites(plan.suite).more(plan, self.review, repeat=repeat)
@@ -213,26 +212,31 @@ class _Run:
             distinct((*plan.steps, *follow))
             self._replace(plan.model_copy(update={"steps": (*plan.steps, *follow)}))
 
-    def _lengthen(self, key: str, step: StepPlan) -> bool:
-        """Run a step again for longer, where its sample does not support what was asked for; return whether it did."""
+    def _lengthen(self, key: str, step: StepPlan) -> None:
+        """Run a step again for longer, where its sample does not support what was asked for."""
         plan = self._plan(key)
         stretched = _too_short(self.review, plan, step)
         if stretched is None:
-            return False
+            return
         # In this order: a kill in between leaves a step that is short and missing, and comes here again.
         self.review.discard(step.id)
         steps = tuple(stretched if each.id == step.id else each for each in plan.steps)
         self._replace(plan.model_copy(update={"steps": steps}))
         self._run(plan, stretched, f"{place_of(plan, step)}, {stretched.longer} times as long")
-        return True
 
-    def _tell_short(self, key: str, step_id: str) -> None:
-        """Say of a step that it does not support what was asked for, and why; once of all that are kept by the same."""
+    def _note_short(self, key: str, step_id: str) -> None:
+        """Keep in the plan why a step does not support what was asked for; say it, once of all kept by one reason."""
         plan, q = self._plan(key), self.review.manifest.until_supported
         step = next(step for step in plan.steps if step.id == step_id)
         if q is None or not self.review.has(step_id):
             return
-        short, reason = shortfall(plan, step, self.review.record(step_id), q=q), kept(step, plan.steps)
+        short = shortfall(plan, step, self.review.record(step_id), q=q) or ""
+        if short == step.short:
+            return
+        noted = step.model_copy(update={"short": short})
+        steps = tuple(noted if each.id == step_id else each for each in plan.steps)
+        self._replace(plan.model_copy(update={"steps": steps}))
+        reason = kept(step, plan.steps)
         if short and (key, reason) not in self.told:
             self.watcher.message(f"{plan.title}, {place_of(plan, step)}: {short}")
             if reason:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from iogauge.machine.warnings import warning
+from iogauge.machine.warnings import short_of, warning
 from iogauge.schema import Code, RunRecord, StepPlan, SuitePlan
 from iogauge.schema import Warning as Caution
 from iogauge.stats.figures import Ratio, StepFigures, ratio, step_figures
@@ -17,7 +17,6 @@ from iogauge.stats.shown import Convergence, Matrix, ShownTable
 from iogauge.stats.steady import steadiness
 from iogauge.stats.together import together
 from iogauge.store import Review
-from iogauge.suites.lengthen import shortfall
 
 LONG_ENOUGH_S = 60
 """Seconds of a step from which it is asked whether it stayed at its level."""
@@ -129,12 +128,11 @@ def _step(review: Review, step: StepPlan, plan: SuitePlan, *, quantiles: tuple[f
         direction=step.direction,
         quantiles=quantiles,
     )
-    asked = review.manifest.until_supported
     return StepJudgement(
         step,
         asked_Bps=_asked(record, plan.pressure),
         figures=figures,
-        warnings=(*record.warnings, *_left(figures), *(_short(plan, step, record, asked) if asked else ())),
+        warnings=(*record.warnings, *_left(figures), *short_of(step)),
         records=(record,),
         runs=(figures,),
     )
@@ -148,12 +146,6 @@ def _left(figures: StepFigures) -> Iterator[Caution]:
     found = steadiness(seconds)
     if found and found.left:
         yield warning(Code.UNSTEADY, what=f"the rate did not stay at its level: {found}")
-
-
-def _short(plan: SuitePlan, step: StepPlan, record: RunRecord, q: float) -> Iterator[Caution]:
-    """Yield a warning where a step does not support the quantile that steps were to be made longer for."""
-    if short := shortfall(plan, step, record, q=q):
-        yield warning(Code.UNSUPPORTED, what=short)
 
 
 def _asked(record: RunRecord, pressure: str | None) -> int:
