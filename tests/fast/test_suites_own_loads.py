@@ -195,6 +195,20 @@ def test_the_search_for_how_many_fit_ends_at_the_truth(truth: int) -> None:
     assert max(many for many, fit in fits.items() if fit) == min(truth, max(BEYOND))
 
 
+@pytest.mark.parametrize("bad", ["tenants.clones-4", "tenants.boots-4"])
+def test_booting_starts_again_with_the_cloning_before_it(
+    bad: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    reviewed("tenants", ["model:960evo-250g"], tmp_path / "r", capsys)
+    review = Review.open(tmp_path / "r")
+    whole = {step: review.record(step).started_at for step in review.completed()}
+    review.discard(bad)
+    assert main(["review", "--resume", str(tmp_path / "r")]) == 0
+    again = Review.open(tmp_path / "r")
+    anew = {step for step in again.completed() if again.record(step).started_at != whole.get(step)}
+    assert anew == {"tenants.clones-4", "tenants.boots-4"}
+
+
 def test_nothing_is_tried_where_the_tenant_was_not_alone_first() -> None:
     assert next_number({}) is None
 
@@ -225,6 +239,12 @@ def test_a_response_counts_what_a_request_waited_before_it_could_start(
             assert tenant.size.size_bytes <= other.offset.size_bytes
             end = other.offset.size_bytes + 64 * other.size.size_bytes
             assert end <= review.manifest.targets[0].size_bytes
+    # They boot right after they cloned, and the second goes with the first.
+    assert len(saved.steps) > 10
+    for first, second in zip(saved.steps[::2], saved.steps[1::2], strict=True):
+        assert first.at == second.at
+        assert ("clone" in first.series, "boot" in second.series) == (True, True)
+        assert (first.state_group == second.state_group) == (first.at > 0)
     crowded = max(plan["steps"], key=lambda step: step["mean_ns"]["value"])
     (mean,) = (
         step_figures(review.record(crowded["id"]), (), reader="tenant", pressure=None, kind=Kind.LAT).mean,
