@@ -64,6 +64,7 @@ def test_an_unfinished_review_is_shown_as_far_as_it_got(
     ("step", "hint"),
     [
         ("reads-70", "did you mean mixed.reads-70?"),
+        ("pressure-10", "did you mean write-pressure.pressure-"),
         ("write-pressure.serach", "did you mean write-pressure.search?"),
         ("xyzzy", "its steps: mixed.reads-100, "),
     ],

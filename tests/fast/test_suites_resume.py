@@ -133,7 +133,7 @@ def test_a_target_that_others_wrote_to_is_prepared_again(
     go(Review.open(review.path), suite, later)
     assert later.ran == expected
     said = (
-        f"{FLASH.path}: while the review stood still 1.000 MB were written to it: its state is prepared again"
+        f"{FLASH.path}: since the review was last saved 1.000 MB were written to it: its state is prepared again"
     )
     assert later.said == ([said] if written_bytes else [])
     whole = Review.open(review.path)
@@ -191,7 +191,7 @@ def test_a_review_of_a_file_knows_whether_anything_wrote_to_it(
     # Of the first review the second one wrote to the file; of the second nobody did.
     shown, said = resumed(tmp_path / "as-is", capsys)
     assert "written_meanwhile" in codes(shown)
-    assert "other runs of iogauge wrote" in said
+    assert "runs of iogauge wrote" in said
     assert main(["show", str(tmp_path / "as-is")]) == 0
     assert "between two parts of this review" in capsys.readouterr().err
     shown, said = resumed(tmp_path / "as-is", capsys)

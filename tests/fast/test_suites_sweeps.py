@@ -152,6 +152,13 @@ def test_writers_come_in_until_the_drive_does_not_keep_up(
     assert any(each.startswith(says) for each in found)
 
 
+def test_no_ramp_is_longer_than_what_it_comes_before() -> None:
+    assert planned("mixed").ramp_ns == 500_000_000
+    short = planned("mixed", runtime_ns=20_000_000)
+    assert (short.ramp_ns, short.runtime_ns) == (20_000_000, 20_000_000)
+    assert {job.ramp_time_ns for step in short.steps for job in jobs(step).values()} == {20_000_000}
+
+
 def test_a_knee_is_the_least_place_with_nearly_the_most() -> None:
     assert knee({1: 100.0, 2: 190.0, 4: 237.0, 8: 238.0, 16: 250.0}) == 8
     assert knee({4: 250.0, 1: 249.0}) == 1

@@ -84,7 +84,7 @@ def look_again(
         if not what:
             continue
         if prepared := _prepared(review, path):
-            say(f"{path}: while the review stood still {what}: its state is prepared again")
+            say(f"{path}: since the review was last saved {what}: its state is prepared again")
             _take_back(review, prepared)
         else:
             found = warning(Code.WRITTEN_MEANWHILE, path=path, what=what)
@@ -107,7 +107,7 @@ def written_between(then: Trace, now: Trace) -> str | None:
     'the machine was started anew, and what was written to it before is not known'
     """
     if now.entries > then.entries:
-        runs = words.counted(now.entries - then.entries, "other run")
+        runs = words.counted(now.entries - then.entries, "run")
         return f"{runs} of iogauge wrote {words.size(now.entered_bytes - then.entered_bytes)} to it"
     if then.modified_ns != now.modified_ns:
         return "the file was written to"
