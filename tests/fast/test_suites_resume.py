@@ -132,9 +132,7 @@ def test_a_target_that_others_wrote_to_is_prepared_again(
     later.written_bytes = drive.written_bytes + written_bytes
     go(Review.open(review.path), suite, later)
     assert later.ran == expected
-    said = (
-        f"{FLASH.path}: since the review was last saved 1.000 MB were written to it: its state is prepared again"
-    )
+    said = f"{FLASH.path}: since the review was last saved 1.000 MB were written to it: its state is prepared again"
     assert later.said == ([said] if written_bytes else [])
     whole = Review.open(review.path)
     assert set(whole.completed()) == {step.id for step in whole.manifest.steps}
