@@ -2,7 +2,7 @@
 
 The display is drawn once a second by a thread that sleeps in between, never because data arrived: what it costs
 the machine that is being measured does not depend on how fast the drive is. A plain line comes when a step ends, with
-what is judged of it, and at most every five seconds before.
+what is judged of it, and at most every five seconds before. One that is alone says when it begins: its result follows.
 
 Does not measure anything: it is told of steps and intervals, and keeps only each row's last interval.
 """
@@ -103,6 +103,9 @@ class Progress(AbstractContextManager["Progress"]):
         self._ahead_s = ahead_s
         self._step_began = self._said = self._clock()
         self._latest, self._names, self._passed_ns, self._noted, self._shown = {}, {}, {}, None, None
+        if self._plain and self._alone:
+            told = expected_s if not self._virtual else None
+            self._write(f"{label}, about {words.clock_time(told)}" if told else label)
 
     def started(self, plan: RunPlan) -> None:
         """Learn the names of the rows that intervals will speak of."""
@@ -158,7 +161,7 @@ class Progress(AbstractContextManager["Progress"]):
             self._done += 1
             self._spent_s += took_s
             self._spent_expected_s += self._expected_s or 0.0
-        if self._plain:
+        if self._plain and not (whole and self._alone):
             ended = "done in" if whole else "stopped after"
             shown = f"; {self._shown}" if self._shown else ""
             self._write(f"{place}{self._label}: {ended} {words.clock_time(took_s)}{shown}")
@@ -167,6 +170,10 @@ class Progress(AbstractContextManager["Progress"]):
     def _write(self, line: str) -> None:
         with contextlib.suppress(OSError):  # nothing is lost by a line less
             print(line, file=self._stream, flush=True)
+
+    @property
+    def _alone(self) -> bool:
+        return self._steps == 1
 
     def _place(self) -> str:
         return f"[{self._done + 1}/{self._steps}] " if self._steps > 1 else ""
