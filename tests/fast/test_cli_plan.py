@@ -152,7 +152,12 @@ def test_every_step_is_listed_and_nothing_made(
     assert [(each["suite"], each["fewest_steps"]) for each in found["following"]] == [
         ("write-pressure", 7)
     ] * 2
+    # Of a file that is not there yet, the file system is known all the same.
+    (target,) = found["targets"]
+    assert (target["kind"], target["size_bytes"], target["filesystem"] is None) == ("file", 1 << 20, False)
     assert list(tmp_path.iterdir()) == []
+    assert main([asked[0], "nowhere/drive.bin", *asked[2:], "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["targets"][0]["filesystem"] is None
 
 
 def test_without_a_target_it_lists_the_suites(capsys: pytest.CaptureFixture[str]) -> None:

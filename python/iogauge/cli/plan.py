@@ -13,6 +13,7 @@ all; 'iogauge import' reads their results. No target is written to, and no file 
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Iterator, Sequence
 from enum import StrEnum
 from pathlib import Path
@@ -157,12 +158,20 @@ def _manifest(
 
 
 def _facts(path: str, *, size_bytes: int) -> TargetFacts:
-    """Return what a target is, opened for reading; a file that is missing is what a review would make."""
+    """Return what a target is, opened for reading; a file that is missing is what a review would make in its place."""
     from iogauge.schema import TargetFacts
     from iogauge.target import is_model, open_target
+    from iogauge.target.facts import facts_of
 
     if not is_model(path) and not Path(path).exists():
-        return TargetFacts(path=path, kind="file", size_bytes=size_bytes)
+        try:
+            folder = os.open(Path(path).parent, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        except OSError:
+            return TargetFacts(path=path, kind="file", size_bytes=size_bytes)
+        try:
+            return facts_of(folder, path, size_bytes=size_bytes)
+        finally:
+            os.close(folder)
     with open_target(path, write=False) as opened:
         return opened.facts
 
