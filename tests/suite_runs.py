@@ -10,6 +10,8 @@ from typing import Any
 import pytest
 
 from iogauge.cli import main
+from iogauge.schema import Interval, RunPlan, RunRecord, SuitePlan
+from iogauge.store import Review
 from iogauge.suites import (
     SUITES,
     mixed,
@@ -19,10 +21,34 @@ from iogauge.suites import (
     transfer_size,
     write_pressure,
 )
+from iogauge.suites.conduct import asked_of, expected_s
 
 MILLISECOND = 10**6
 RUNTIME = "60ms"
 """Enough for a hundred requests of the slowest load."""
+
+
+class Quiet:
+    """Hears how a review goes on, and shows nothing of it; ``said`` are its lines."""
+
+    def __init__(self) -> None:
+        self.said: list[str] = []
+
+    def step(self, label: str, *, expected_s: float | None, ahead: int, ahead_s: float) -> None:
+        """A step begins."""
+
+    def started(self, plan: RunPlan) -> None:
+        """Workers begin."""
+
+    def interval(self, interval: Interval) -> None:
+        """An interval came."""
+
+    def ended(self, plan: SuitePlan, record: RunRecord) -> None:
+        """A step is saved."""
+
+    def message(self, text: str) -> None:
+        """A line came."""
+        self.said.append(text)
 
 
 def cut_down(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -60,6 +86,20 @@ def reviewed(
     (plan,) = json.loads(capsys.readouterr().out)["plans"]
     found: dict[str, Any] = plan
     return found
+
+
+def assert_as_announced(review: Path) -> None:
+    """Check that each repeat of a complete review has as many steps as were said to follow, and takes as long."""
+    manifest = Review.open(review).manifest
+    for plan in manifest.plans:
+        first = [step for step in plan.steps if not step.repeat and not step.follows and not plan.search]
+        new = plan.model_copy(update={"steps": tuple(first)})
+        ahead = SUITES[plan.suite].ahead(new, asked_of(manifest, plan))
+        assert ahead is not None
+        follow = [step for step in plan.steps if not step.repeat and step not in first]
+        assert len(ahead.least) <= len(follow) <= len(ahead.most)
+        took_s = sum(map(expected_s, follow))
+        assert sum(map(expected_s, ahead.least)) <= took_s <= sum(map(expected_s, ahead.most))
 
 
 def assert_whole(plan: dict[str, Any]) -> None:

@@ -220,7 +220,7 @@ class ContinueOnError(StrEnum):
 class Job(Model):
     """One section of a job file, after [global] and defaults: fio's option names, units made explicit.
 
-    Defaults are fio's, as its code has them (peers.md section 5). Where a field is ``None`` the user did not
+    Defaults are fio's, as its code has them. Where a field is ``None`` the user did not
     say, and the documented default behaviour applies.
     """
 
@@ -477,7 +477,7 @@ class RunPlan(Model):
 
 
 class Kind(StrEnum):
-    """The latencies of DESIGN.md's table, in the order of their histograms; ``loop_gap`` belongs to no direction."""
+    """The latencies of METHODOLOGY.md's table, in its order; ``loop_gap`` belongs to no direction."""
 
     LAT = "lat"
     CLAT = "clat"
@@ -502,7 +502,7 @@ class Tally(Model):
 
     ``histograms`` holds HdrHistogram V2 encodings (compressed, as ``hdrhistogram`` decodes after base64), values in
     nanoseconds. A kind that is missing did not differ: response equals lat, queued and lateness are zero, slat is
-    not known (SQPOLL).
+    not known (SQPOLL). A sync's response counts from when the first write was intended that it makes last.
     """
 
     ios: NonNegative = 0
@@ -689,6 +689,8 @@ class Code(StrEnum):
     INTERVALS_MERGED = "intervals_merged"
     ENGINE_FALLBACK = "engine_fallback"
     UNSTEADY = "unsteady"
+    WRITTEN_MEANWHILE = "written_meanwhile"
+    UNSUPPORTED = "unsupported"
 
 
 class Warning(Model):  # noqa: A001 (the field's word; nothing here raises Python warnings)
@@ -729,6 +731,8 @@ class TargetFacts(Model):
     rotational: bool | None = None
     scheduler: str | None = None
     write_cache: str | None = None
+    link_Bps: Positive | None = None
+    """What the drive's link carries at most, bytes a second; of a file, that of the drive below."""
     modelled: ModelFacts | None = None
     """Of a model only."""
 
@@ -837,6 +841,23 @@ class TargetState(Model):
     """What wrote to it last; None: nothing did since then."""
 
 
+class Trace(Model):
+    """What whoever writes to a target leaves behind: two of them tell whether anything did in between."""
+
+    boot: str | None = None
+    """Of the machine; the device's counters begin anew with each."""
+    written_bytes: NonNegative | None = None
+    """By the kernel's counter of a block device; None: it has none, or is none."""
+    trims: NonNegative | None = None
+    """Requests, by the same counters."""
+    modified_ns: NonNegative | None = None
+    """When a file was last written to, since 1970; None: it is none."""
+    entries: NonNegative = 0
+    """In its ledger."""
+    entered_bytes: NonNegative = 0
+    """Written, by its ledger."""
+
+
 # --- Reviews -----------------------------------------------------------------------------------------------
 
 
@@ -870,8 +891,12 @@ class StepPlan(Model):
     """How long each of its run's intervals is, where its jobs' log_avg_msec do not say."""
     longer: Positive = 1
     """How many times as long as its suite planned it, so that its sample supports a quantile that was asked for."""
+    short: str = ""
+    """Why it does not support that quantile, known once it was run; empty: it does, or none was asked for."""
     follows: bool = False
     """Whether it was planned after others were measured, and because of what they showed."""
+    is_round: bool = False
+    """Whether it is one of the rounds that go on until they are steady."""
     judged: bool = True
     """False where it only brings the drive into a state: its figures are no finding."""
     direction: Direction | None = None
@@ -910,7 +935,7 @@ class SuitePlan(Model):
     ramp_ns: NonNegative = 0
     """What comes before it in each step, not measured."""
     prepares: bool = False
-    """Whether it brings its targets into the state in which the others measure them: it runs before these, once."""
+    """Whether it brings its targets into the state in which the others measure them: it runs before these."""
     notes: tuple[str, ...] = ()
 
 
@@ -941,6 +966,8 @@ class Manifest(Model):
     found: dict[str, TargetState] = {}
     """In which state each target was when the review began, by its path; those of which nothing is known are left out.
     """
+    left: dict[str, Trace] = {}
+    """How each target was left when the review last did something to it, by its path, where that can be known again."""
     machine: MachineFacts
     ceiling: Ceiling | None
     versions: dict[str, str]

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import os
+import resource
 import subprocess
 import sys
-import time
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -41,14 +41,15 @@ def failing(monkeypatch: pytest.MonkeyPatch):
     return set_up
 
 
-def test_help_comes_within_three_tenths_of_a_second() -> None:
-    took = []
+def test_help_costs_less_than_three_tenths_of_a_second() -> None:
+    """Of a CPU: other work on the machine is not what is tested."""
+    costs = []
     for _ in range(5):
-        began = time.monotonic()
+        before = resource.getrusage(resource.RUSAGE_CHILDREN)
         assert command("--help").returncode == 0
-        took.append(time.monotonic() - began)
-    # The quickest of five: other work on the machine is not what is tested.
-    assert min(took) < 0.3
+        after = resource.getrusage(resource.RUSAGE_CHILDREN)
+        costs.append(after.ru_utime - before.ru_utime + after.ru_stime - before.ru_stime)
+    assert min(costs) < 0.3
 
 
 @pytest.mark.parametrize(

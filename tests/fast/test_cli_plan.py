@@ -13,7 +13,7 @@ import typer
 from iogauge.cli import confirm, main, plan
 from iogauge.schema import Manifest, StepPlan, SuitePlan
 from iogauge.store.review import load_manifest
-from iogauge.suites import DEFAULT, SUITES, Asked
+from iogauge.suites import DEFAULT, SUITES, Asked, suite_of
 from iogauge.suites.begin import new_manifest
 from iogauge.suites.estimate import LINK_Bps, cost_of, cost_of_step
 from iogauge.target import layers
@@ -68,9 +68,9 @@ def test_what_a_job_writes_at_most(job: str, expected: tuple[float, int, bool]) 
 
 
 def test_the_published_steps_write_what_their_rates_say() -> None:
-    found = cost_of(manifest("write-pressure"))
+    found = cost_of(manifest("write-pressure"), suite_of)
     assert found.bounded
-    assert found.searches == 0
+    assert found.following == ()
     assert found.expected_s == 7 * 60
     # Labels of 100 to 700 MB/s are KiB: 2.4 % more.
     assert found.written_bytes == sum(range(100, 800, 100)) * 60 * 1_024_000
@@ -78,13 +78,55 @@ def test_the_published_steps_write_what_their_rates_say() -> None:
     assert found.written_to("/dev/other") == 0
 
 
-def test_a_search_stands_for_what_is_not_known() -> None:
-    found = cost_of(manifest("write-pressure", pace="quick"))
-    assert (len(found.steps), found.searches, found.bounded) == (1, 1, False)
+def test_what_follows_from_a_search_is_bounded() -> None:
+    found = cost_of(manifest("write-pressure", pace="quick"), suite_of)
+    assert (len(found.steps), found.fewest, len(found.most), found.bounded) == (1, 8, 10, False)
+    assert (found.expected_s, found.longest_s) == (2.5 + 7 * 3.5, 2.5 + 9 * 3.5)
+    assert found.written_bytes == pytest.approx(LINK_Bps * (2.5 + 8 * 3.5))
+
+
+def test_rounds_are_bounded_by_those_of_the_specification() -> None:
+    found = cost_of(manifest("pts-throughput"), suite_of)
+    # Of two sizes of requests: a fill and 5 to 25 rounds of two minutes.
+    assert (found.fewest, len(found.most)) == (12, 52)
+    assert found.longest_s - found.expected_s == 2 * 20 * 120
+    prepared = cost_of(manifest("mixed", state="preconditioned", repeats=2), suite_of)
+    (first, second) = prepared.following
+    assert (first.plan.suite, first.repeat, second.repeat) == ("precondition", 0, 1)
+    assert (len(first.least), len(first.most)) == (1, 21)
+
+
+def test_a_step_may_become_twenty_times_as_long_and_what_is_kept_does_not() -> None:
+    once, longer = (
+        cost_of(manifest("mixed", until_supported=q, runtime_ns=10**9), suite_of) for q in (None, 0.99999)
+    )
+    assert once.longest_s == once.expected_s == longer.expected_s == 11 * 1.5
+    assert longer.longest_s == 11 * (1.5 + 0.5 + 20)
+    assert longer.written_bytes == pytest.approx(once.written_bytes * 22 / 1.5, rel=1e-6)
+    rounds = cost_of(manifest("pts-iops", until_supported=0.99999), suite_of)
+    assert rounds.longest_s == cost_of(manifest("pts-iops"), suite_of).longest_s
+
+
+def test_what_nothing_limits_is_bounded_by_the_drive_s_link(capsys: pytest.CaptureFixture[str]) -> None:
+    slow = builders.target("/dev/sda", kind="block", size_bytes=10**12, link_Bps=600_000_000)
+    made = new_manifest(
+        [SUITES["mixed"]], [slow], seed=1, command=(), machine=builders.machine(), ceiling=None
+    )
+    found = cost_of(made, suite_of)
+    assert found.written_bytes == 10 * 3.5 * 600_000_000  # one of eleven only reads
+    assert "as far as links carry (600.0 MB/s); a drive takes less" in "\n".join(plan._lines(made, found))
+
+
+def test_what_only_a_suite_knows_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(type(SUITES["mixed"]), "ahead", lambda *_: None)
+    made = manifest("mixed")
+    found = cost_of(made, suite_of)
+    assert [each.suite for each in found.unknown] == ["mixed"]
+    assert "and what follows in Mixed reads and writes: " in "\n".join(plan._lines(made, found))
 
 
 def test_repeats_are_counted_in_their_blocks() -> None:
-    once, thrice = cost_of(manifest("mixed")), cost_of(manifest("mixed", repeats=3))
+    once, thrice = cost_of(manifest("mixed"), suite_of), cost_of(manifest("mixed", repeats=3), suite_of)
     assert len(thrice.steps) == 3 * len(once.steps)
     assert thrice.expected_s == 3 * once.expected_s
     assert [step.step.repeat for step in thrice.steps] == sorted(step.step.repeat for step in thrice.steps)
@@ -99,14 +141,24 @@ def test_every_step_is_listed_and_nothing_made(
     out = capsys.readouterr().out
     assert out.count("Mixed reads and writes on ") == 22
     assert "unknown, up to " in out
-    assert "follow from a search" in out
+    assert ": 7 to 9 further steps (repeat 2)" in out
     assert "2 blocks, each in an order of its own" in out
     assert "drive.bin: a file, made where it is missing" in out
     assert main([*asked, "--json"]) == 0
     found = json.loads(capsys.readouterr().out)
-    assert found["expected_s"] == pytest.approx(sum(step["expected_s"] for step in found["steps"]))
-    assert found["searches"] == 1
+    known = sum(step["expected_s"] for step in found["steps"])
+    assert found["expected_s"] == pytest.approx(
+        known + sum(each["expected_s"] for each in found["following"])
+    )
+    assert [(each["suite"], each["fewest_steps"]) for each in found["following"]] == [
+        ("write-pressure", 7)
+    ] * 2
+    # Of a file that is not there yet, the file system is known all the same.
+    (target,) = found["targets"]
+    assert (target["kind"], target["size_bytes"], target["filesystem"] is None) == ("file", 1 << 20, False)
     assert list(tmp_path.iterdir()) == []
+    assert main([asked[0], "nowhere/drive.bin", *asked[2:], "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["targets"][0]["filesystem"] is None
 
 
 def test_without_a_target_it_lists_the_suites(capsys: pytest.CaptureFixture[str]) -> None:
@@ -114,7 +166,13 @@ def test_without_a_target_it_lists_the_suites(capsys: pytest.CaptureFixture[str]
     found = {each["name"]: each for each in json.loads(capsys.readouterr().out)}
     assert set(found) == set(SUITES)
     assert {name for name, each in found.items() if each["default"]} == set(DEFAULT)
-    assert found["mixed"]["paces"]["full"] == {"steps": 11, "expected_s": 665.5, "search": False}
+    assert found["mixed"]["paces"]["full"] == {
+        "steps": 11,
+        "most_steps": 11,
+        "expected_s": 665.5,
+        "longest_s": 665.5,
+        "search": False,
+    }
     assert main(["plan"]) == 0
     out = capsys.readouterr().out
     assert all(f"{suite.NAME}" in out and suite.TITLE in out for suite in SUITES.values())
@@ -240,7 +298,7 @@ def step(job: str, *, purge: bool = False) -> StepPlan:
 
 def test_a_fill_takes_its_time_and_is_as_large_as_its_target() -> None:
     made = device(step("rw=write\nloops=2\n"))
-    found = cost_of(made)
+    found = cost_of(made, suite_of)
     assert (found.expected_s, found.at_least) == (2000, True)
     assert (found.written_bytes, found.bounded) == (6 * 10**12, True)
     shown = "\n".join(plan._lines(made, found))
@@ -250,8 +308,8 @@ def test_a_fill_takes_its_time_and_is_as_large_as_its_target() -> None:
 
 
 def test_what_is_not_bounded_is_unknown() -> None:
-    made = device(step("rw=write\n")).model_copy(update={"targets": (builders.target("/dev/sda"),)})
-    found = cost_of(made)
+    made = device(step("rw=write\nfilename=/dev/other\n"))
+    found = cost_of(made, suite_of)
     assert found.writes_to("/dev/nvme0n1")
     shown = list(plan._lines(made, found))
     assert shown[1].split()[-1] == "unknown"
@@ -269,7 +327,7 @@ def test_what_only_gives_content_back_is_announced_and_asked_about(
     job: str, lost: str, *, purge: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     made = device(step(job, purge=purge))
-    shown = list(plan._lines(made, cost_of(made)))
+    shown = list(plan._lines(made, cost_of(made, suite_of)))
     assert f"/dev/nvme0n1: {lost}" in shown
     assert any("its content is lost" in line for line in shown)
     heard = Terminal()
@@ -284,7 +342,7 @@ def test_a_file_is_asked_about_for_what_is_known_alone(monkeypatch: pytest.Monke
     monkeypatch.setattr(sys, "stdin", Terminal("n\n"))
     monkeypatch.setattr(sys, "stderr", Terminal())
     endless = manifest("mixed", kind="file")
-    assert cost_of(endless).written_to("/dev/nvme0n1") > confirm.MUCH_BYTES
+    assert cost_of(endless, suite_of).written_to("/dev/nvme0n1") > confirm.MUCH_BYTES
     confirm.before(endless)
     with pytest.raises(typer.Exit):
         confirm.before(manifest("write-pressure", kind="file"))

@@ -46,14 +46,14 @@ def test_anything_but_a_terminal_gets_plain_lines() -> None:
         progress.interval(builders.interval(5, {READ: tally()}))
         progress.message("a word")
         clock.now += 4
+        rows = [builders.row("pressure", {}), builders.row("reader", {READ: tally(2_700)})]
+        progress.ended(builders.manifest([]).plans[0], builders.record(rows))
         progress.step("200 MB/s", expected_s=10)
         clock.now += 12
     assert stream.getvalue().splitlines() == [
-        "[1/2] 100 MB/s, about 10 s",
-        "[1/2] 6 s in, 14 s left; reader: read 1,000 IOPS 4.096 MB/s mean 50.00 us p99 50.00 us",
+        "[1/2] 100 MB/s: 6 s in, 14 s left; reader: read 1,000 IOPS 4.096 MB/s mean 50.00 us p99 50.00 us",
         "a word",
-        "[1/2] 100 MB/s: done in 10 s",
-        "[2/2] 200 MB/s, about 10 s",
+        "[1/2] 100 MB/s: done in 10 s; reader: read 900 IOPS 3.686 MB/s mean 50.00 us p99 50.00 us",
         "[2/2] 200 MB/s: done in 12 s",
     ]
 
@@ -67,8 +67,8 @@ def test_how_warm_the_drive_is_is_said_where_it_is_known() -> None:
         for index in range(2):
             clock.now += 6
             progress.interval(builders.interval(index, {READ: tally()}))
-    lines = [line.partition(";")[0] for line in stream.getvalue().splitlines()[1:3]]
-    assert lines == ["6 s in, 14 s left, 42 °C", "12 s in, 8 s left"]
+    lines = [line.partition(";")[0] for line in stream.getvalue().splitlines()]
+    assert lines == ["drive, about 20 s", "drive: 6 s in, 14 s left, 42 °C", "drive: 12 s in, 8 s left"]
 
 
 def test_plain_lines_come_no_closer_than_five_seconds() -> None:
@@ -93,11 +93,10 @@ def test_virtual_time_says_how_much_of_it_passed_and_what_is_left_of_ours() -> N
         progress.interval(builders.interval(99, {READ: tally()}, stage=1))
     assert stream.getvalue().splitlines() == [
         "model:p4800x",
-        "6 s in, 5 min 00 s of 16 min 40 s simulated, 14 s left; "
+        "model:p4800x: 6 s in, 5 min 00 s of 16 min 40 s simulated, 14 s left; "
         "row 0: read 1,000 IOPS 4.096 MB/s mean 50.00 us p99 50.00 us",
-        "12 s in, 6 min 40 s of 16 min 40 s simulated, 18 s left; "
+        "model:p4800x: 12 s in, 6 min 40 s of 16 min 40 s simulated, 18 s left; "
         "row 0: read 1,000 IOPS 4.096 MB/s mean 50.00 us p99 50.00 us",
-        "model:p4800x: done in 12 s",
     ]
 
 

@@ -61,6 +61,23 @@ def test_an_unfinished_review_is_shown_as_far_as_it_got(
 
 
 @pytest.mark.parametrize(
+    ("step", "hint"),
+    [
+        ("reads-70", "did you mean mixed.reads-70?"),
+        ("pressure-10", "did you mean write-pressure.pressure-"),
+        ("write-pressure.serach", "did you mean write-pressure.search?"),
+        ("xyzzy", "its steps: mixed.reads-100, "),
+    ],
+)
+def test_the_step_that_was_meant_is_named(
+    step: str, hint: str, saved: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    capsys.readouterr()
+    assert main(["show", str(saved), f"--step={step}"]) == 1
+    assert capsys.readouterr().err.splitlines()[1].startswith(f"hint: {hint}")
+
+
+@pytest.mark.parametrize(
     ("arguments", "message"),
     [
         (("--suite=queue-depth",), "has no suite 'queue-depth'"),

@@ -1,4 +1,4 @@
-"""Who may depend on whom, and who may do what, where no linter can tell (DESIGN.md, Shape and Invariants).
+"""Who may depend on whom, and who may do what, where no linter can tell (ARCHITECTURE.md).
 
 The Python layers themselves are import-linter's (``make check``); unsafe code is also the compiler's.
 """

@@ -134,6 +134,19 @@ def test_a_schedule_adds_response_queued_and_lateness() -> None:
     assert "response counts from when the schedule wanted a request" in found
 
 
+def test_what_a_commit_waits_stands_beside_its_sync() -> None:
+    syncs = builders.tally({1_000_000: 30}, bytes=0)
+    histograms = {**syncs.histograms, Kind.RESPONSE: builders.histogram({1_500_000: 30})}
+    writes = {WRITE: builders.tally({500_000: 30})}
+    job = reading(rw="write", fdatasync=1)
+    found = text(job, {**writes, SYNC: syncs.model_copy(update={"histograms": histograms})})
+    mean = next(line for line in found[found.index("  sync ") :].splitlines() if "mean" in line)
+    assert mean.split() == ["mean", "1.000", "ms", "1.500", "ms"]
+    assert "from the first write that it makes last" in found
+    # Of a record that an older iogauge made it is not known.
+    assert "makes last" not in text(job, {**writes, SYNC: syncs})
+
+
 def test_a_quantile_that_its_sample_cannot_support_is_marked_and_the_mark_explained() -> None:
     asked = reading(percentile_list=(50, 99, 99.9), clat_percentiles=False)
     found = text(asked, {READ: builders.tally({50_000: 1_000})})

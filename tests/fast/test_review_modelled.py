@@ -104,7 +104,10 @@ def test_steps_are_made_longer_until_a_quantile_is_supported(capsys: pytest.Capt
     # One that cannot be reached is marked, and the step no more than 20 times as long.
     assert main(["review", "model:p4800x", *asked[:-1], "--until-supported=0.99999999", "--output=far"]) == 0
     assert {step.longer for step in Review.open(Path("far")).manifest.steps} == {20}
-    capsys.readouterr()
+    said = capsys.readouterr().err
+    assert (
+        said.count("it was run 20 times as long, and no step becomes longer") == 11 + 1
+    )  # the warning, once for all
     assert main(["review", "--resume", "far"]) == 0  # and no step once more
     assert {step.longer for step in Review.open(Path("far")).manifest.steps} == {20}
 

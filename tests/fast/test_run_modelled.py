@@ -260,7 +260,8 @@ def test_the_table_says_what_was_modelled(capsys: pytest.CaptureFixture[str]) ->
     assert "modelled   p4800x-375g (version 1) behind anandtech-linux (version 1), in virtual time;" in out
     assert "drive      model:p4800x: " in out
     assert "generator" not in out
-    assert err.startswith("model:p4800x\nmodel:p4800x: done in 0 s\n")
+    assert err.splitlines()[0] == "model:p4800x"
+    assert "done in" not in err
 
 
 def test_json_and_percentiles(capsys: pytest.CaptureFixture[str]) -> None:

@@ -14,22 +14,15 @@ from iogauge import workload
 from iogauge.schema import SCHEMA_VERSION, Code
 from iogauge.schema import Warning as Caution
 from iogauge.store import Review, query
+from iogauge.store.versions import upgraded
 from iogauge.suites import SUITES, suite_of
 from iogauge.suites.begin import new_manifest
 from iogauge.suites.conduct import conduct
 from tests import builders
+from tests.suite_runs import Quiet
 
 SAVED = Path(__file__).parent / "saved_reviews"
 VERSIONS = range(1, SCHEMA_VERSION + 1)
-
-
-class Quiet:
-    """A watcher that is not interested."""
-
-    def step(self, *_: object, **__: object) -> None:
-        """Ignore it."""
-
-    started = interval = message = step
 
 
 def save_sample(path: Path) -> None:
@@ -80,6 +73,25 @@ def check(path: Path, *, version: int) -> None:
 @pytest.mark.parametrize("version", VERSIONS)
 def test_every_version_still_loads_and_means_the_same(version: int) -> None:
     check(SAVED / f"v{version}", version=version)
+
+
+def test_rounds_were_told_by_their_labels() -> None:
+    labels = ("filling it twice", "round 1", "round 25")
+    steps = [{"id": label, "label": label} for label in labels]
+    found = upgraded(
+        {
+            "schema_version": 2,
+            "plans": [{"suite": name, "steps": steps} for name in ("pts-iops", "precondition", "mine.py")],
+        }
+    )
+    marked = [[step.get("is_round") for step in plan["steps"]] for plan in found["plans"]]
+    assert marked == [[False, True, True]] * 2 + [[None] * 3]
+    # What a step says itself counts.
+    told = {
+        "schema_version": 2,
+        "plans": [{"suite": "pts-iops", "steps": [{"label": "round 1", "is_round": False}]}],
+    }
+    assert upgraded(told) == told
 
 
 def test_what_is_saved_now_means_the_same(tmp_path: Path) -> None:

@@ -46,6 +46,7 @@ class Watching:
         self.messages: list[str] = []
         self.intervals = 0
         self.starts = 0
+        self.ends = 0
 
     def step(self, label: str, *, expected_s: float | None, ahead: int, ahead_s: float) -> None:
         """A step begins."""
@@ -64,6 +65,12 @@ class Watching:
         """An interval came."""
         assert interval.tallies
         self.intervals += 1
+
+    def ended(self, plan: SuitePlan, record: RunRecord) -> None:
+        """A step is saved."""
+        assert record.result.stopped_by is None
+        assert plan.title
+        self.ends += 1
 
     def message(self, text: str) -> None:
         """A line came."""
@@ -164,7 +171,7 @@ def test_a_review_goes_from_its_search_to_its_last_step(tmp_path: Path) -> None:
         *(f"{step.at:g} MB/s" for step in steps),
     ]
     assert watching.ahead == [0, *range(len(steps) - 1, -1, -1)]
-    assert watching.starts == len(steps) + 1
+    assert watching.starts == watching.ends == len(steps) + 1
     assert watching.intervals == 2 * (len(steps) + 1) - 1  # the step without pressure has one row
     assert runs.interval_ns == {100_000_000, 150_000_000}  # twenty of the search, and of a step
     assert runs.seeds[1:] == [step.seed for step in steps]

@@ -8,7 +8,7 @@ import pytest
 
 from iogauge.cli import main
 from iogauge.suites import SUITES
-from tests.suite_runs import assert_whole, cut_down, reviewed
+from tests.suite_runs import assert_as_announced, assert_whole, cut_down, reviewed
 
 SPEAKING = sorted(set(SUITES) - {"write-pressure"})
 """Suites that conclude something in sentences; write pressure has its growth."""
@@ -38,6 +38,7 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
 def test_on_a_drive_model(suite: str, drive: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     plan = reviewed(suite, [f"model:{drive}", "model:ram@anandtech-linux"], tmp_path / "r", capsys)
     assert_whole(plan)
+    assert_as_announced(tmp_path / "r")
     assert bool(plan["findings"]) == (suite in SPEAKING)
 
 

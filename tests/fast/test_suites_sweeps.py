@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -12,12 +13,16 @@ from iogauge import workload
 from iogauge.cli import main
 from iogauge.report import html
 from iogauge.report.sections import Report
-from iogauge.schema import Job, StepPlan, SuitePlan
+from iogauge.schema import Job, JobFile, RunRecord, StepPlan, SuitePlan
 from iogauge.stats.figures import knee
 from iogauge.stats.shown import Shown
+from iogauge.store import Review
 from iogauge.suites import SUITES, Asked, Pace
-from iogauge.suites.reader_under_writers import FEWEST, KEPT, WRITER_Bps, writers_for
+from iogauge.suites.begin import new_manifest
+from iogauge.suites.conduct import conduct
+from iogauge.suites.reader_under_writers import BEYOND, FEWEST, KEPT, WRITER_Bps, climb_for
 from tests import builders
+from tests.suite_runs import Quiet
 
 SWEEPS = ("queue-depth", "mixed", "reader-under-writers")
 
@@ -82,14 +87,76 @@ def test_writers_come_in_until_there_must_be_too_many() -> None:
     assert all(searched[name].rate_Bps.write == 0 for name in ("alone", "writer"))
     for limit_Bps, alone_Bps in ((2.03e9, 400e6), (620e6, 90e6), (30e6, 20e6), (1e6, 3e5), (900.0, 700.0)):
         for most in (8, 32):
-            each_Bps, writers = writers_for(limit_Bps, alone_Bps, most=most)
-            assert 1 <= each_Bps <= WRITER_Bps
-            assert writers[0] == 0
-            assert list(writers) == sorted(set(writers))
-            assert writers[-2] * each_Bps * KEPT <= limit_Bps < writers[-1] * each_Bps * KEPT
-            assert len(writers) <= most + 1
-            assert each_Bps <= alone_Bps
-            assert limit_Bps < 1000 or writers[-1] > FEWEST
+            climb = climb_for(limit_Bps, alone_Bps, steps=most)
+            assert 1 <= climb.each_Bps <= min(WRITER_Bps, alone_Bps)
+            steps, rest = divmod(climb.most, BEYOND * climb.stride)
+            assert rest == 0
+            enough = steps * climb.stride
+            assert (
+                (enough - climb.stride) * climb.each_Bps * KEPT <= limit_Bps < enough * climb.each_Bps * KEPT
+            )
+            assert steps <= most
+            assert limit_Bps < 1000 or enough > FEWEST
+
+
+def pressed(takes_Bps: float) -> Callable[..., RunRecord]:
+    """Return what runs job files on a made-up drive that takes so much of writes, and of one writer alone 400 MB/s."""
+
+    def run(job_file: JobFile, **_: object) -> RunRecord:
+        rows = []
+        for index, job in enumerate(job_file.jobs):
+            (direction,) = job.rw.directions
+            asked_Bps = job.numjobs * job.rate_Bps.write or 10**12
+            got_Bps = {"alone": 400e6, "writer": min(asked_Bps, takes_Bps)}.get(job.name, 40e6)
+            done = builders.tally({100_000: int(3 * got_Bps / 4096)}, block_bytes=4096)
+            rows.append(builders.row(job.name, {direction: done}, index=index))
+        return builders.record(rows, jobs=job_file)
+
+    return run
+
+
+def climbed(path: Path, *, searched_Bps: float, takes_Bps: float) -> tuple[list[float], list[str]]:
+    """Return the pressures that were tried, MB/s, and what was found, where the search saw what is not so."""
+    suite = SUITES["reader-under-writers"]
+    manifest = new_manifest(
+        [suite], [builders.target()], seed=1, command=(), machine=builders.machine(), ceiling=None
+    )
+    review = Review.create(path, manifest)
+
+    def run(job_file: JobFile, **given: object) -> RunRecord:
+        searches = job_file.source.endswith(".search")
+        return pressed(searched_Bps if searches else takes_Bps)(job_file, **given)
+
+    assert conduct(review, lambda _: suite, execute=run, watcher=Quiet()) == ()
+    (plan,) = review.manifest.plans
+    return [step.at for step in plan.steps], list(suite.findings(suite.judge(review, plan)))
+
+
+@pytest.mark.parametrize(
+    ("searched_Bps", "takes_Bps", "last", "says"),
+    [
+        (620e6, 620e6, 700, "it keeps up with 600.0 MB/s"),
+        # It took more while it was searched than it does for longer.
+        (620e6, 250e6, 300, "it keeps up with 200.0 MB/s"),
+        # It takes more than the search saw.
+        (620e6, 950e6, 1000, "it keeps up with 900.0 MB/s"),
+        (620e6, 9e9, 1400, "it kept up in every step: where that ends was not reached"),
+        (620e6, 90e6, 100, "it keeps up with none of the writers that were tried"),
+    ],
+)
+def test_writers_come_in_until_the_drive_does_not_keep_up(
+    tmp_path: Path, searched_Bps: float, takes_Bps: float, last: float, says: str
+) -> None:
+    tried, found = climbed(tmp_path / "r", searched_Bps=searched_Bps, takes_Bps=takes_Bps)
+    assert tried == [100 * step for step in range(round(last / 100) + 1)]
+    assert any(each.startswith(says) for each in found)
+
+
+def test_no_ramp_is_longer_than_what_it_comes_before() -> None:
+    assert planned("mixed").ramp_ns == 500_000_000
+    short = planned("mixed", runtime_ns=20_000_000)
+    assert (short.ramp_ns, short.runtime_ns) == (20_000_000, 20_000_000)
+    assert {job.ramp_time_ns for step in short.steps for job in jobs(step).values()} == {20_000_000}
 
 
 def test_a_knee_is_the_least_place_with_nearly_the_most() -> None:

@@ -39,7 +39,7 @@ def run(jobs: Path) -> str:
 def carried(jobs: Path, saved: Path, capsys: pytest.CaptureFixture[str]) -> list[str]:
     """Run and import until nothing follows; return what the imports said."""
     said = []
-    while len(said) < 12:
+    while len(said) < 40:
         run(jobs)
         capsys.readouterr()
         assert main(["import", str(jobs), f"--output={saved}"]) == 0
@@ -64,8 +64,8 @@ def test_a_search_and_what_follows_come_back_with_fios_numbers(
     ]
     assert main(["plan", *asked, "--as=fio", f"--output={jobs}"]) == 0
     said = carried(jobs, saved, capsys)
-    assert re.match(r"(warning: .*\n)?4 steps imported; \d+ steps to run: run ", said[0]), said[0]
-    assert "all that there are" in said[1]
+    assert re.match(r"(warning: .*\n)?\d+ steps? imported; \d+ steps to run: run ", said[0]), said[0]
+    assert "all that there are" in said[-1]
     review = Review.open(saved)
     assert review.manifest.versions["fio"].startswith("fio-")
     compared = 0

@@ -101,7 +101,7 @@ def test_ctrl_c_keeps_what_was_complete(tmp_path: Path) -> None:
         before = []
         for line in process.stderr:
             before.append(line)
-            if "[4/" in line:
+            if "[3/" in line:  # of the search and two steps
                 break
         process.send_signal(signal.SIGINT)
         after = process.stderr.read()

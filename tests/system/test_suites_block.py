@@ -79,6 +79,42 @@ def test_on_a_block_device(
         assert len(plan["findings"]) == 6
 
 
+def test_a_review_that_goes_on_sees_what_others_wrote_to_the_device(
+    devices: list[str],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    cut_down(monkeypatch)
+    path, saved = devices[0], tmp_path / "r"
+    asked = [
+        "--suite=mixed",
+        "--runtime=60ms",
+        "--state=fresh",
+        "--repeats=2",
+        "--seed=1",
+        f"--destroy={path}",
+    ]
+    assert main(["review", path, *asked, f"--output={saved}"]) == 0
+    assert capsys.readouterr().err.count(": purged: ") == 2
+
+    def resumed() -> str:
+        """Lose the last step, and go on."""
+        review = Review.open(saved)
+        review.discard(review.manifest.steps[-1].id)
+        assert main(["review", "--resume", str(saved), f"--destroy={path}"]) == 0
+        return capsys.readouterr().err
+
+    assert "purged" not in resumed()
+    with open(path, "r+b", buffering=0) as device:  # noqa: PTH123
+        device.write(os.urandom(1 << 20))
+        os.fsync(device.fileno())
+    said = resumed()
+    assert "since the review was last saved 1.049 MB were written to it: its state is prepared again" in said
+    assert said.count(": purged: ") == 1
+    assert "purged" not in resumed()
+
+
 def test_what_cannot_be_set_up_is_left_out_with_a_note(
     devices: list[str],
     tmp_path: Path,

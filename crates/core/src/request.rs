@@ -1,6 +1,6 @@
 //! One I/O asked for, and the same I/O finished.
 //!
-//! The instants are those of DESIGN.md: `intended <= ready <= start <= issued <= done`.
+//! The instants are those of METHODOLOGY.md: `intended <= ready <= start <= issued <= done`.
 
 use crate::time::Nanos;
 
@@ -95,9 +95,10 @@ pub struct Request {
     pub offset_bytes: u64,
     /// How much. Zero for syncs.
     pub length_bytes: u32,
-    /// When the schedule wanted it; the time of the call to `next` where there is no schedule.
+    /// When the schedule wanted it; the time of the call to `next` where there is no schedule. Of a sync, when the first of
+    /// the writes was intended that it makes last.
     pub intended: Nanos,
-    /// When it was due and a slot was free: `max(intended, the instant the slot became free)`.
+    /// When it was due and a slot was free: the later of both.
     pub ready: Nanos,
 }
 

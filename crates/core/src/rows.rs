@@ -179,10 +179,8 @@ mod tests {
     use crate::recorder::{Latency, Side};
 
     fn slice(span: Span, start: Nanos, end: Nanos, ios: u64) -> Slice {
-        let mut slice = Slice::new(
-            [true, false, false, false],
-            [true, false, false, false, false, false],
-        );
+        let reads = [true, false, false, false, false, false];
+        let mut slice = Slice::new([Some(reads), None, None, None]);
         (slice.span, slice.start, slice.end) = (span, start, end);
         let side: &mut Side = slice.sides[0].as_mut().unwrap();
         side.counts.ios = ios;

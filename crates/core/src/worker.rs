@@ -52,6 +52,8 @@ pub struct Worker {
     /// Nothing but the time ends it, and every request is due at once.
     unhindered: bool,
     think: Think,
+    /// When the first write was intended that no sync came after; `Nanos::MAX` where there is none.
+    unsynced: Nanos,
     /// When nobody looked for completions, the last time that this went on for long.
     away: (Nanos, Nanos),
     continue_on_read_error: bool,
@@ -102,6 +104,7 @@ impl Worker {
             replay: plan.replay_loops && !plan.time_based && rw.random() && plan.pattern.random_map,
             trims_count: !matches!(rw, Rw::Trimwrite | Rw::Randtrimwrite),
             think: Think::new(plan),
+            unsynced: Nanos::MAX,
             away: (0, 0),
             continue_on_read_error: plan.continue_on_read_error,
             continue_on_write_error: plan.continue_on_write_error,
@@ -213,7 +216,22 @@ impl Worker {
             intended = until;
         }
         self.count(&io);
-        Want::Issue(self.slots.take(&io, intended))
+        let wanted = self.wanted(io.kind, intended);
+        Want::Issue(self.slots.take(&io, wanted, intended))
+    }
+
+    /// Since when somebody waits for a request that is due at `due`: for a sync, since the first of the writes was intended
+    /// that it makes last.
+    #[inline]
+    fn wanted(&mut self, kind: Kind, due: Nanos) -> Nanos {
+        match kind {
+            Kind::Write => self.unsynced = self.unsynced.min(due),
+            Kind::Sync | Kind::DataSync => {
+                return std::mem::replace(&mut self.unsynced, Nanos::MAX).min(due);
+            }
+            Kind::Read | Kind::Trim => {}
+        }
+        due
     }
 
     /// Counts a request toward the limits and the next pause.

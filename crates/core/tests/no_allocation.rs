@@ -96,7 +96,7 @@ fn plan(rates: &str, think: &str) -> WorkerPlan {
 
 /// Drives a worker and a recorder over virtual time until so many requests are done; says what was allocated meanwhile.
 fn allocations(plan: &WorkerPlan, requests: u64) -> u64 {
-    let slice = Slice::new(recorder::directions(plan), recorder::latencies(plan, true));
+    let slice = Slice::new(recorder::kept(plan, true));
     let spare = Box::new(slice.touched());
     let mut recorder = Recorder::new(
         Box::new(slice),

@@ -5,7 +5,7 @@
 //!
 //! Buffered I/O blocks inside io_submit, as everywhere with libaio. Destroying a context waits for its requests in
 //! the kernel: with some in flight the context is left to the end of the process, which then waits for them.
-//! Source: peers.md section 5.
+//! Source: io_submit(2), io_getevents(2); fio 3.33's engines/libaio.c.
 #![allow(unsafe_code)]
 
 use std::collections::VecDeque;

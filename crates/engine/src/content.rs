@@ -1,7 +1,7 @@
 //! What is written: random bytes of a chosen compressibility, repeated where deduplication is asked for.
 //!
 //! Pure: it fills slices. Where the buffers lie and when they are filled is `buffers.rs`. The meaning of the options
-//! is fio's (peers.md section 5): every 512 bytes end in the compressible share as zeroes, and a repeated write has
+//! is fio's, as its HOWTO and code have it: every 512 bytes end in the compressible share as zeroes, and a repeated write has
 //! the content of the last one that was not a repeat.
 
 use iogauge_core::plan::BufferPlan;

@@ -1,6 +1,6 @@
 //! Everything that can keep an engine from being opened or from going on, each with its remedy.
 //!
-//! A request that fails is not here: it is a completion with an errno. Source: peers.md section 5.
+//! A request that fails is not here: it is a completion with an errno. Source: fio 3.33's continue_on_error.
 
 use std::io;
 

@@ -132,8 +132,8 @@ impl Member {
             job: self.plan.name.clone(),
             cause: cause.to_string(),
         })?;
-        let latencies = recorder::latencies(&self.plan, recorder::stamps_issue(&self.plan));
-        let first = Slice::new(recorder::directions(&self.plan), latencies);
+        let stamps_issue = recorder::stamps_issue(&self.plan);
+        let first = Slice::new(recorder::kept(&self.plan, stamps_issue));
         let slices = Slices::new(&first);
         let log = self.log.as_ref().map(|queue| {
             let logged = Logged {

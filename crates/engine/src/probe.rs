@@ -1,7 +1,7 @@
 //! What the kernel and the device allow, found out before a run: errors with their remedy, and warnings.
 //!
 //! It changes nothing: it looks at the plan, at the descriptors in it, at /proc and /sys, and opens files for reading
-//! only. What only trying can show is said by [`crate::open`]. Source: peers.md sections 5 and 6.
+//! only. What only trying can show is said by [`crate::open`]. Source: fio 3.33's checks of a job; proc(5), sysfs(5).
 #![allow(unsafe_code)]
 
 use std::io;

@@ -4,7 +4,7 @@
 //! slat does not exist and clat is lat, as in fio.
 //!
 //! pvsync2's `hipri` passes `RWF_HIPRI`, which no longer polls since Linux 5.19 (the probe says so).
-//! Source: peers.md section 5.
+//! Source: preadv2(2); fio 3.33's engines/sync.c.
 #![allow(unsafe_code)]
 
 use std::os::fd::RawFd;

@@ -172,10 +172,7 @@ impl<'a> Thread<'a> {
         let start = place.stage_start + plan.start_delay_ns;
         worker.begin(start, plan.ramp_ns, plan.runtime_ns);
         let stamps_issue = recorder::stamps_issue(plan);
-        let slice = Slice::new(
-            recorder::directions(plan),
-            recorder::latencies(plan, stamps_issue),
-        );
+        let slice = Slice::new(recorder::kept(plan, stamps_issue));
         let slices = Slices::default();
         let mut recorder = Recorder::new(Box::new(slice), slices.clone());
         let cutter = Cutter::of(plan, place.interval);

@@ -10,6 +10,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
+import numpy as np
+
 from iogauge import models
 from iogauge.calibrate import loads
 from iogauge.calibrate.trial import Seen, Trial
@@ -250,7 +252,14 @@ def _knee(found: dict[int, Seen]) -> int:
 
 
 def _saturation_depth(setting: Setting) -> float:
-    return _knee(_sweep(setting))
+    """A figure is a depth of the sweep; a bound is about the curve between them, so that a fit sees it move."""
+    found = _sweep(setting)
+    knee = _knee(found)
+    if setting.point.use != "bound" or knee == min(found):
+        return knee
+    before = max(depth for depth in found if depth < knee)
+    level = loads.SATURATED * max(seen.rate_Bps for seen in found.values())
+    return float(np.interp(level, [found[depth].rate_Bps for depth in (before, knee)], (before, knee)))
 
 
 def _most(setting: Setting) -> float:

@@ -27,11 +27,12 @@ def before(manifest: Manifest) -> None:
 
     Raises typer.Exit where the answer is no: that is no error, and nothing was measured.
     """
+    from iogauge.suites import suite_of
     from iogauge.suites.estimate import cost_of
 
     if not (sys.stdin.isatty() and sys.stderr.isatty()):
         return
-    cost = cost_of(manifest)
+    cost = cost_of(manifest, suite_of)
     asked = [target for target in manifest.targets if _asks(target, cost)]
     if not asked:
         return
@@ -51,7 +52,7 @@ def question(targets: list[TargetFacts], cost: ReviewCost) -> str:
         most = sum(map(cost.written_to, written))
         amount = f"up to {words.size(most)}" if most else "an unknown amount"
         unknown = "" if cost.bounded else " (as much as a link carries: nothing limits some of the writes)"
-        more = ", and more after a search" if cost.searches else ""
+        more = ", and more in steps that are not known yet" if cost.unknown else ""
         parts.append(f"this writes {amount}{unknown if most else ''} to {', '.join(written)}{more}")
     time = words.clock_time(cost.expected_s)
     return f"{'; '.join(parts)}, and takes {time} at least; go on?"

@@ -2,8 +2,9 @@
 
 It takes the options of 'iogauge review'. Without TARGET it lists the suites. With one, it lists every step in the
 order in which they run, with its time and the most that it can write: rate times time, or the target's size, or, where
-nothing limits the writes, what the fastest link of a drive could carry. Steps that follow from a search are not known
-before it.
+nothing limits the writes, what the drive's link carries, or the fastest there is. Of steps that follow from a search or
+from what others show it says how many there are at least and at most. With --until-supported, a step that may be run
+again takes from its own time to that of the longest.
 
 --as fio or --as diskspd writes the steps to --output as files which that program runs, with a script that runs them
 all. 'iogauge import' of that directory makes the review of what the script left there, and writes what follows from a
@@ -15,6 +16,7 @@ named and left out; the exit status is 1 then. No target is written to, and no f
 from __future__ import annotations
 
 import json
+import os
 import re
 import shlex
 import sys
@@ -27,13 +29,22 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from iogauge.cli import process, status, streams
-from iogauge.cli.review import Pace, State, anchored, size_asked, suites_asked, time_asked, usual_targets
+from iogauge.cli.review import (
+    Pace,
+    State,
+    anchored,
+    quantile_asked,
+    size_asked,
+    suites_asked,
+    time_asked,
+    usual_targets,
+)
 
 if TYPE_CHECKING:
     from iogauge import schema
-    from iogauge.schema import Manifest, TargetFacts
+    from iogauge.schema import Manifest, SuitePlan, TargetFacts
     from iogauge.suites import Suite
-    from iogauge.suites.estimate import ReviewCost, StepCost
+    from iogauge.suites.estimate import Following, ReviewCost, StepCost
 
 
 class Program(StrEnum):
@@ -69,6 +80,10 @@ def plan(
         State, typer.Option("--state", help="What comes before everything, as for 'iogauge review'.")
     ] = State.AS_IS,
     repeats: Annotated[int, typer.Option("--repeats", metavar="NUMBER", min=1, max=1000)] = 1,
+    until_supported: Annotated[
+        float | None,
+        typer.Option("--until-supported", metavar="QUANTILE", help="As for 'iogauge review'."),
+    ] = None,
     size: Annotated[
         str | None, typer.Option("--size", metavar="BYTES", help="How much of the target to use.")
     ] = None,
@@ -104,6 +119,7 @@ def plan(
         pace=pace.value,
         state=state.value,
         repeats=repeats,
+        until_supported=quantile_asked(until_supported),
         seed=seed,
         size_bytes=size_asked(size),
         runtime_ns=time_asked(runtime),
@@ -112,9 +128,10 @@ def plan(
     if program is not None and output is not None:
         _write(made, program, output)
         return
+    from iogauge.suites import suite_of
     from iogauge.suites.estimate import cost_of
 
-    cost = cost_of(made)
+    cost = cost_of(made, suite_of)
     if as_json:
         streams.show(json.dumps(_as_json(made, cost), indent=2, allow_nan=False) + "\n")
     else:
@@ -128,6 +145,7 @@ def _manifest(
     pace: schema.Pace,
     state: schema.State,
     repeats: int,
+    until_supported: float | None,
     seed: int,
     size_bytes: int | None,
     runtime_ns: int | None,
@@ -151,6 +169,7 @@ def _manifest(
         pace=pace,
         state=state,
         repeats=repeats,
+        until_supported=until_supported,
         seed=seed,
         size_bytes=size_bytes,
         runtime_ns=runtime_ns,
@@ -163,12 +182,20 @@ def _manifest(
 
 
 def _facts(path: str, *, size_bytes: int) -> TargetFacts:
-    """Return what a target is, opened for reading; a file that is missing is what a review would make."""
+    """Return what a target is, opened for reading; a file that is missing is what a review would make in its place."""
     from iogauge.schema import TargetFacts
     from iogauge.target import is_model, open_target
+    from iogauge.target.facts import facts_of
 
     if not is_model(path) and not Path(path).exists():
-        return TargetFacts(path=path, kind="file", size_bytes=size_bytes)
+        try:
+            folder = os.open(Path(path).parent, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        except OSError:
+            return TargetFacts(path=path, kind="file", size_bytes=size_bytes)
+        try:
+            return facts_of(folder, path, size_bytes=size_bytes)
+        finally:
+            os.close(folder)
     with open_target(path, write=False) as opened:
         return opened.facts
 
@@ -202,16 +229,14 @@ def _lines(made: Manifest, cost: ReviewCost) -> Iterator[str]:
 
     several = len(made.plans) > 1
     rows = [[_where(step, several=several), _time(step), _writes(step)] for step in cost.steps]
+    rows += [_follows(each, several=several) for each in cost.following]
     yield from aligned([["step", "time", "writes at most"], *rows])
     virtual = all(target.modelled for target in made.targets)
     spent = f"{_time(cost)}{' of virtual time' if virtual else ''}"
     yield ""
-    yield f"{words.counted(len(cost.steps), 'step')}, {spent}; {_most(cost)}"
-    if cost.searches:
-        yield (
-            f"and the steps of {words.counted(cost.searches, 'suite')} that follow from a search: "
-            "how many, and how hard they write, is known after it"
-        )
+    yield f"{_steps(cost.fewest, len(cost.most))}, {spent}; {_most(cost, made)}"
+    for plan in cost.unknown:
+        yield f"and what follows in {plan.title}: how much, and how hard it writes, only its suite knows"
     for target in made.targets:
         if target.modelled:
             continue
@@ -257,36 +282,82 @@ def _blocks(made: Manifest) -> Iterator[str]:
 
 
 def _where(step: StepCost, *, several: bool) -> str:
-    on = f" on {', '.join(step.plan.targets)}" if several else ""
-    return f"{step.plan.title}{on}: {step.place}"
+    return f"{_title(step.plan, several=several)}: {step.place}"
+
+
+def _title(plan: SuitePlan, *, several: bool) -> str:
+    return f"{plan.title} on {', '.join(plan.targets)}" if several else plan.title
+
+
+def _follows(each: Following, *, several: bool) -> list[str]:
+    """Return the row of what follows from the steps of one repeat."""
+    again = f" (repeat {each.repeat + 1})" if each.repeat else ""
+    steps = _steps(len(each.least), len(each.most), "further step")
+    time = _span(each.expected_s, each.longest_s)
+    return [f"{_title(each.plan, several=several)}: {steps}{again}", time, _most_of(each.most)]
+
+
+def _steps(least: int, most: int, noun: str = "step") -> str:
+    """Return how many steps there are.
+
+    >>> _steps(5, 5), _steps(2, 17, "further step")
+    ('5 steps', '2 to 17 further steps')
+    """
+    from iogauge.stats import words
+
+    return words.counted(most, noun) if least == most else f"{least:,} to {words.counted(most, noun)}"
 
 
 def _time(cost: StepCost | ReviewCost) -> str:
+    least = "at least " if cost.at_least else ""
+    return f"{least}{_span(cost.expected_s, cost.longest_s)}"
+
+
+def _span(shortest_s: float, longest_s: float) -> str:
+    """Return how long something takes.
+
+    >>> _span(60, 60), _span(3.5, 74)
+    ('1 min 00 s', '4 s to 1 min 14 s')
+    """
     from iogauge.stats import words
 
-    return f"{'at least ' if cost.at_least else ''}{words.clock_time(cost.expected_s)}"
+    shortest, longest = words.clock_time(shortest_s), words.clock_time(longest_s)
+    return shortest if shortest == longest else f"{shortest} to {longest}"
 
 
 def _writes(step: StepCost) -> str:
+    return _most_of([step])
+
+
+def _most_of(steps: Sequence[StepCost]) -> str:
+    """Return how much steps write at most; a dash where they write nothing."""
     from iogauge.stats import words
 
-    if not step.writes:
+    if not any(step.writes for step in steps):
         return "-"
-    if step.bounded:
-        return words.size(step.written_bytes)
-    return f"unknown, up to {words.size(step.written_bytes)}" if step.written_bytes else "unknown"
+    written = sum(step.written_bytes for step in steps)
+    if all(step.bounded for step in steps):
+        return words.size(written)
+    return f"unknown, up to {words.size(written)}" if written else "unknown"
 
 
-def _most(cost: ReviewCost) -> str:
-    """Return what all known steps write at most, as far as that is known."""
+def _most(cost: ReviewCost, made: Manifest) -> str:
+    """Return what all steps write at most, as far as that is known."""
     from iogauge.stats import words
+    from iogauge.suites.estimate import LINK_Bps
 
     known = f"writes at most {words.size(cost.written_bytes)}"
     if cost.bounded:
         return known
-    if any(step.writes and not step.written_bytes for step in cost.steps):
+    if any(step.writes and not step.written_bytes for step in cost.most):
         return f"{known}, and an unknown amount where a job ends with what it writes to"
-    return f"{known}, as far as a link of four lanes carries; a drive takes less"
+    links = {target.link_Bps for target in made.targets}
+    carried = (
+        f"a link of four lanes carries ({words.bandwidth(LINK_Bps)})"
+        if None in links
+        else f"links carry ({' and '.join(words.bandwidth(link) for link in sorted(filter(None, links)))})"
+    )
+    return f"{known}, as far as {carried}; a drive takes less"
 
 
 def _as_json(made: Manifest, cost: ReviewCost) -> dict[str, Any]:
@@ -296,11 +367,29 @@ def _as_json(made: Manifest, cost: ReviewCost) -> dict[str, Any]:
         "repeats": made.repeats,
         "seed": made.seed,
         "targets": [target.model_dump(mode="json") for target in made.targets],
+        "until_supported": made.until_supported,
         "expected_s": cost.expected_s,
+        "longest_s": cost.longest_s,
         "expected_at_least": cost.at_least,
         "written_bytes": cost.written_bytes,
         "written_bounded": cost.bounded,
-        "searches": cost.searches,
+        "fewest_steps": cost.fewest,
+        "most_steps": len(cost.most),
+        "unknown": [plan.suite for plan in cost.unknown],
+        "following": [
+            {
+                "suite": each.plan.suite,
+                "targets": list(each.plan.targets),
+                "repeat": each.repeat,
+                "fewest_steps": len(each.least),
+                "most_steps": len(each.most),
+                "expected_s": each.expected_s,
+                "longest_s": each.longest_s,
+                "written_bytes": sum(step.written_bytes for step in each.most),
+                "written_bounded": all(step.bounded for step in each.most),
+            }
+            for each in cost.following
+        ],
         "steps": [
             {
                 "id": step.step.id,
@@ -309,6 +398,7 @@ def _as_json(made: Manifest, cost: ReviewCost) -> dict[str, Any]:
                 "place": step.place,
                 "repeat": step.step.repeat,
                 "expected_s": step.expected_s,
+                "longest_s": step.longest_s,
                 "expected_at_least": step.at_least,
                 "written_bytes": step.written_bytes,
                 "written_bounded": step.bounded,
@@ -370,26 +460,28 @@ def _suites(*, as_json: bool) -> None:
 
 
 def _size_of(pace: dict[str, Any]) -> str:
-    from iogauge.stats import words
-
-    time = words.clock_time(pace["expected_s"])
-    if pace["steps"]:
-        return f"{words.counted(pace['steps'], 'step')}, {time}"
-    return f"a search of {time}, and the steps that follow from it"
+    search = "a search, and then " if pace["search"] else ""
+    return (
+        f"{search}{_steps(pace['steps'], pace['most_steps'])}, {_span(pace['expected_s'], pace['longest_s'])}"
+    )
 
 
 def _described(suite: Suite) -> dict[str, Any]:
     from iogauge.suites import Asked
     from iogauge.suites.conduct import expected_s
+    from iogauge.suites.suite import Ahead
 
     paces: dict[str, Any] = {}
     for pace in Pace:
         asked = Asked(targets=_usual_drives(suite), pace=pace.value)
         made = suite.plan(asked)
-        steps = made.steps or ((made.search,) if made.search else ())
+        ahead = suite.ahead(made, asked) or Ahead()
+        before = sum(map(expected_s, (*made.steps, *((made.search,) if made.search else ()))))
         paces[pace.value] = {
-            "steps": len(made.steps),
-            "expected_s": sum(expected_s(step) for step in steps),
+            "steps": len(made.steps) + len(ahead.least),
+            "most_steps": len(made.steps) + len(ahead.most),
+            "expected_s": before + sum(map(expected_s, ahead.least)),
+            "longest_s": before + sum(map(expected_s, ahead.most)),
             "search": made.search is not None,
         }
     return {"title": suite.TITLE, "source": suite.SOURCE, "paces": paces}

@@ -1,8 +1,8 @@
 """How far a run or a review is: a live display on a terminal, plain lines otherwise. Always on stderr.
 
 The display is drawn once a second by a thread that sleeps in between, never because data arrived: what it costs
-the machine that is being measured does not depend on how fast the drive is. Plain lines come when a step starts
-and ends, and at most every five seconds in between.
+the machine that is being measured does not depend on how fast the drive is. A plain line comes when a step ends, with
+what is judged of it, and at most every five seconds before. One that is alone says when it begins: its result follows.
 
 Does not measure anything: it is told of steps and intervals, and keeps only each row's last interval.
 """
@@ -12,7 +12,7 @@ from __future__ import annotations
 import contextlib
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, TextIO
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from rich.console import Console, RenderableType
     from rich.live import Live
 
-    from iogauge.schema import Direction, Interval, RunPlan, Tally
+    from iogauge.schema import Direction, Interval, RunPlan, RunRecord, SuitePlan, Tally
 
 EVERY_S = 5.0
 """Plain lines come no closer than this."""
@@ -70,6 +70,7 @@ class Progress(AbstractContextManager["Progress"]):
         self._latest: dict[tuple[int, int], Interval] = {}
         self._passed_ns: dict[int, int] = {}
         self._noted: str | None = None
+        self._shown: str | None = None
         self._live: Live | None = None
 
     def __enter__(self) -> Progress:
@@ -101,11 +102,10 @@ class Progress(AbstractContextManager["Progress"]):
             self._steps = self._done + 1 + ahead
         self._ahead_s = ahead_s
         self._step_began = self._said = self._clock()
-        self._latest, self._names, self._passed_ns, self._noted = {}, {}, {}, None
-        if self._plain:
+        self._latest, self._names, self._passed_ns, self._noted, self._shown = {}, {}, {}, None, None
+        if self._plain and self._alone:
             told = expected_s if not self._virtual else None
-            takes = f", about {words.clock_time(told)}" if told else ""
-            self._write(f"{self._place()}{label}{takes}")
+            self._write(f"{label}, about {words.clock_time(told)}" if told else label)
 
     def started(self, plan: RunPlan) -> None:
         """Learn the names of the rows that intervals will speak of."""
@@ -122,7 +122,14 @@ class Progress(AbstractContextManager["Progress"]):
             del self._latest[place]
         if self._plain and self._clock() - self._said >= EVERY_S:
             self._said = self._clock()
-            self._write(f"{self._place()}{self._state()}; {'; '.join(self._rows())}")
+            self._write(f"{self._place()}{self._label}: {self._state()}; {'; '.join(self._rows())}")
+
+    def ended(self, plan: SuitePlan, record: RunRecord) -> None:
+        """Take the run that a step was, of which its end says what is judged."""
+        judged = [row for row in record.result.rows if row.name == plan.reader]
+        self._shown = "; ".join(
+            f"{row.name}: {_all(row.tallies, row.end_ns - row.start_ns)}" for row in judged
+        )
 
     def trial(self, done: int, rms: float) -> None:
         """Hear how a fit goes: how many trials, and the least root mean square of errors in units of their limits."""
@@ -136,7 +143,7 @@ class Progress(AbstractContextManager["Progress"]):
         self._noted = text
         if self._plain and self._clock() - self._said >= EVERY_S:
             self._said = self._clock()
-            self._write(f"{self._place()}{self._state()}; {text}")
+            self._write(f"{self._place()}{self._label}: {self._state()}; {text}")
 
     def message(self, text: str) -> None:
         """Show a line that stays, above the display."""
@@ -154,14 +161,19 @@ class Progress(AbstractContextManager["Progress"]):
             self._done += 1
             self._spent_s += took_s
             self._spent_expected_s += self._expected_s or 0.0
-        if self._plain:
+        if self._plain and not (whole and self._alone):
             ended = "done in" if whole else "stopped after"
-            self._write(f"{place}{self._label}: {ended} {words.clock_time(took_s)}")
+            shown = f"; {self._shown}" if self._shown else ""
+            self._write(f"{place}{self._label}: {ended} {words.clock_time(took_s)}{shown}")
         self._label = None
 
     def _write(self, line: str) -> None:
         with contextlib.suppress(OSError):  # nothing is lost by a line less
             print(line, file=self._stream, flush=True)
+
+    @property
+    def _alone(self) -> bool:
+        return self._steps == 1
 
     def _place(self) -> str:
         return f"[{self._done + 1}/{self._steps}] " if self._steps > 1 else ""
@@ -240,13 +252,16 @@ class Progress(AbstractContextManager["Progress"]):
 
 def described(interval: Interval) -> str:
     """Return one line on an interval: rates, mean and p99 lat of every direction; that it was empty, where so."""
-    seconds = (interval.end_ns - interval.start_ns) / 1e9
+    return ("ramp, " if interval.ramp else "") + _all(interval.tallies, interval.end_ns - interval.start_ns)
+
+
+def _all(tallies: Mapping[Direction, Tally], length_ns: int) -> str:
     parts = [
-        _described(direction, tally, seconds)
-        for direction, tally in interval.tallies.items()
+        _described(direction, tally, length_ns / 1e9)
+        for direction, tally in tallies.items()
         if tally.ios or tally.errors
     ]
-    return ("ramp, " if interval.ramp else "") + (", ".join(parts) or "nothing completed")
+    return ", ".join(parts) or "nothing completed"
 
 
 def _described(direction: Direction, tally: Tally, seconds: float) -> str:

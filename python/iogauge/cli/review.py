@@ -156,7 +156,7 @@ def review(
             pace="quick" if pace is None else pace.value,
             state="as-is" if state is None else state.value,
             repeats=repeats or 1,
-            until_supported=_quantile(until_supported),
+            until_supported=quantile_asked(until_supported),
             size_bytes=size_asked(size),
             runtime_ns=time_asked(runtime),
             output=output,
@@ -283,6 +283,7 @@ def _measure(saved: Review, *, destroy: Sequence[str]) -> tuple[Failed, ...]:
     """Run what is missing, with a display of how far it is."""
     from iogauge.cli.progress import Progress
     from iogauge.machine.temperature import warmest_C
+    from iogauge.machine.trace import trace_of
     from iogauge.run import execute, layered, purge
     from iogauge.suites import suite_of
     from iogauge.suites.conduct import Interrupted, conduct, remaining
@@ -303,7 +304,15 @@ def _measure(saved: Review, *, destroy: Sequence[str]) -> tuple[Failed, ...]:
                 temperature_C=lambda: warmest_C(devices),
             ) as progress:
                 run = layered(execute, manifest)
-                return conduct(saved, suite_of, execute=run, watcher=progress, destroy=destroy, purge=purge)
+                return conduct(
+                    saved,
+                    suite_of,
+                    execute=run,
+                    watcher=progress,
+                    destroy=destroy,
+                    purge=purge,
+                    trace=trace_of,
+                )
     except (Interrupted, KeyboardInterrupt):
         steps = len(saved.manifest.steps)
         unknown = any(plan.search and not plan.steps for plan in saved.manifest.plans)
@@ -423,7 +432,8 @@ def time_asked(text: str | None) -> int | None:
         raise status.UsageError(f"--runtime {text}: {error}", hint=error.hint) from None
 
 
-def _quantile(value: float | None) -> float | None:
+def quantile_asked(value: float | None) -> float | None:
+    """Check ``--until-supported``, a fraction; None: not given."""
     if value is not None and not 0 < value < 1:
         raise status.UsageError(
             f"--until-supported {value:g}: a quantile is a fraction, above 0 and below 1",

@@ -78,13 +78,18 @@ def _plans(saved: Review, suites: Sequence[str]) -> list[SuitePlan]:
 def _step(saved: Review, step_id: str, *, as_json: bool) -> None:
     from iogauge.report import jsonplus, surroundings, table
     from iogauge.report.interval_stats import IntervalStats
+    from iogauge.workload.suggest import closest
 
     planned = [*saved.manifest.steps, *(plan.search for plan in saved.manifest.plans if plan.search)]
     known = [step.id for step in planned]
     if step_id not in known:
+        # With its suite's name or without.
+        names = {name: each for each in known for name in (each, each.partition(".")[2] or each)}
+        near = closest(step_id, names)
         first = ", ".join(known[:5]) + (", ..." if len(known) > 5 else "")
         raise IogaugeError(
-            f"{saved.path} has no step {step_id!r}", hint=f"its steps: {first}; see show --json"
+            f"{saved.path} has no step {step_id!r}",
+            hint=f"did you mean {names[near]}?" if near else f"its steps: {first}; see show --json",
         )
     record = saved.record(step_id)
     stats = IntervalStats.over(saved.intervals(step_id), interval_ns=record.plan.interval_ns)

@@ -3,7 +3,7 @@
 Holes and preallocated extents of a file are found by FIEMAP, or SEEK_DATA where the filesystem has no FIEMAP. For
 a block device only its own driver could know: zram and loop say, others give None. The work is bounded; where the
 bound is met, the part that was looked at stands for the rest.
-Source: peers.md section 3 (fio #719, diskspd #228); Documentation/filesystems/fiemap.rst; lseek(2).
+Source: fio #719, diskspd #228; Documentation/filesystems/fiemap.rst; lseek(2).
 """
 
 from __future__ import annotations

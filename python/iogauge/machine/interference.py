@@ -1,7 +1,7 @@
 """Whether somebody else uses the drive: other processes that have it open, and I/O on it that was not ours.
 
 Looks, and never stops anybody. Processes of other users stay out of sight without root, so finding nobody proves
-nothing; the byte count does not depend on sight. Source: peers.md section 6; proc(5).
+nothing; the byte count does not depend on sight. Source: proc(5).
 """
 
 from __future__ import annotations

@@ -4,7 +4,8 @@ Pure functions, one for each question, and ``judge`` which asks them all. Quanti
 numbers (``RowFigures``), and what only a look at the machine shows as ``Observations``, so that a stored run is
 judged by the same code as a fresh one. The texts are in ``warnings``.
 
-Source: peers.md sections 3 and 6; methods.md section 3; the thresholds are ours, each with its reason beside it.
+Source: Intel's evaluation guide for Linux (governor, interrupts, turbo); the thresholds are ours, each with its reason
+beside it.
 """
 
 from __future__ import annotations

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from iogauge.schema import Code, Warning  # noqa: A004
+from iogauge.schema import Code, StepPlan, Warning  # noqa: A004
 
 
 class Text(NamedTuple):
@@ -98,7 +98,21 @@ TEXTS: dict[Code, Text] = {
         "{what}",
         "look at its course in the report; precondition the drive, cool it, or measure for longer",
     ),
+    Code.UNSUPPORTED: Text(
+        "{what}",
+        "let steps take longer (--runtime, --pace full), or ask for a lower quantile",
+    ),
+    Code.WRITTEN_MEANWHILE: Text(
+        "{path}: between two parts of this review {what}: what came after may have met another state than what came "
+        "before",
+        "measure it again in one go, or let the state be prepared: --state preconditioned",
+    ),
 }
+
+
+def short_of(step: StepPlan) -> tuple[Warning, ...]:
+    """Return the warning of a step that does not support the quantile that steps were to be made longer for."""
+    return (warning(Code.UNSUPPORTED, what=step.short),) if step.short else ()
 
 
 def warning(code: Code, **facts: object) -> Warning:

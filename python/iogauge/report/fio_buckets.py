@@ -3,7 +3,7 @@
 Three of them: the 1,856 buckets of a histogram log, the coarse classes of ``latency_ns|us|ms``, and the classes of
 queue depths and batches. iogauge's own buckets are finer, and each lies within one bucket of fio's.
 
-Source: peers.md section 0; the limits are facts of fio's file formats.
+Source: fio 3.33's stat.h (plat buckets); the limits are facts of its file formats.
 """
 
 from __future__ import annotations

@@ -12,7 +12,7 @@ zeros (a latency log, where zero would be a lie, has no line for it); and a grou
 file, numbered as its first worker.
 As in fio, what is left at the end and shorter than half a window has a line for its latencies, but none for rates.
 
-Source: peers.md section 3 (Logs), and the files of fio 3.33.
+Source: fio's HOWTO (log file formats), and the files of fio 3.33.
 """
 
 from __future__ import annotations

@@ -14,6 +14,7 @@ from functools import cached_property
 from pathlib import Path
 
 from iogauge.errors import IogaugeError
+from iogauge.machine.warnings import short_of
 from iogauge.schema import Code, Manifest, RunRecord, StepPlan, SuitePlan, TargetFacts
 from iogauge.schema import Warning as Caution
 from iogauge.stats.figures import StepFigures, step_figures
@@ -148,7 +149,7 @@ def warnings(drives: Sequence[Drive]) -> tuple[Warned, ...]:
         (warning, drive, step.plan)
         for drive in drives
         for step, _, record in drive.measured()
-        for warning in record.warnings
+        for warning in (*record.warnings, *short_of(step.plan))
         if warning not in drive.manifest.warnings
     ]
     groups: dict[tuple[Code, str], dict[str, dict[str, list[str]]]] = {}

@@ -8,14 +8,14 @@ holds what fio has no place for: seed, warnings, requests in flight, ceiling, cl
 
 Differences from fio, all deliberate:
 
-- an interval without I/O is a sample of zero, and a group's samples are sums over aligned intervals (peers.md 3);
+- an interval without I/O is a sample of zero, and a group's samples are sums over aligned intervals (fio #1145);
 - keys of percentiles are fio's ``%f`` as long as that says which one it is; 99.9999999 is ``"99.9999999"``, not a
   second ``"100.000000"``;
 - bins are iogauge's buckets, at least eight times as fine; those above 17.1 s are folded into fio's last one in
   ``slat_ns``, ``clat_ns`` and ``lat_ns``, since fio's converter never ends otherwise. ``max`` is never folded;
 - where clat was not recorded apart from lat (no submission call: SQPOLL), it equals lat, and slat has no samples.
 
-Source: peers.md section 5, and the output of fio 3.33.
+Source: the output of fio 3.33.
 """
 
 from __future__ import annotations

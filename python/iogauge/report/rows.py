@@ -85,6 +85,10 @@ class Row:
         schedules = [getattr(plan.schedule, direction.value) for plan in self.plans]
         return any(schedule.rate_iops or schedule.rate_Bps for schedule in schedules)
 
+    def commits(self, direction: Direction) -> bool:
+        """Return whether these are syncs whose response was recorded, from the first write that each makes last."""
+        return direction is Direction.SYNC and Kind.RESPONSE in self.tally(direction).histograms
+
     def iops(self, direction: Direction) -> float:
         """Completed I/Os a second over the row's measured time."""
         return self.tally(direction).ios / self.seconds if self.seconds else 0.0

@@ -4,7 +4,7 @@ A mean latency is split by the block device's ``stat``: what block layer and dev
 system calls and the wake-up, added. Its counters are read before and after a run, and know nothing of ramps. The
 warnings are rendered apart, since they belong on another stream.
 
-Source: methods.md section 3; peers.md section 6 (d) and (e).
+Source: Intel's evaluation guides (platform settings), and our own probes of the machine.
 """
 
 from __future__ import annotations

@@ -6,7 +6,7 @@ schedule, response with what lies between), what went wrong, and below them what
 A quantile that its sample cannot support, n (1 - q) < 10, is marked with ``~`` and the mark explained.
 Does not print; what surrounds the rows (devices, ceiling, warnings) is in ``surroundings.py``.
 
-Source: peers.md sections 3 and 6, methods.md section 3.
+Source: fio 3.33's normal output for the terms.
 """
 
 from __future__ import annotations
@@ -35,6 +35,8 @@ def render(record: RunRecord, stats: IntervalStats) -> str:
     notes = []
     if any(row.scheduled(direction) for row in rows(record) for direction in row.directions):
         notes.append("response counts from when the schedule wanted a request: queued + lateness + lat")
+    if any(row.commits(direction) for row in rows(record) for direction in row.directions):
+        notes.append("a sync's response counts from the first write that it makes last: what a commit waits")
     if any("~ " in line for line in lines):
         notes.append("~ fewer than 10 samples are expected beyond this quantile: it may lie anywhere above")
     if notes:
@@ -125,6 +127,8 @@ def _kinds(row: Row, direction: Direction) -> list[Kind]:
         kinds += [Kind.SLAT] if job.slat_percentiles and row.histogram(direction, Kind.SLAT) else []
     if row.scheduled(direction):
         kinds += [Kind.RESPONSE, Kind.QUEUED, Kind.LATENESS]
+    elif row.commits(direction):
+        kinds += [Kind.RESPONSE]
     return kinds
 
 

@@ -1,8 +1,8 @@
 """What the generator can do with no drive at all: its ceiling, and what it adds to every request.
 
 Measured where the run's first worker will be, printed beside its results, never subtracted. Several short probes, of
-which the best counts: whatever disturbs one makes it slower, nothing makes it faster. Source: DESIGN.md, invariant 7;
-peers.md section 6 (e).
+which the best counts: whatever disturbs one makes it slower, nothing makes it faster. Source: METHODOLOGY.md,
+on what the machine itself costs.
 """
 
 from __future__ import annotations

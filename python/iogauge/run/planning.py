@@ -3,7 +3,7 @@
 Files and their regions, clones, reported rows, stages, seeds, CPUs, batches. Opens nothing: ``needs`` says which
 targets a job file wants, and ``make_plan`` is given what they turned out to be.
 
-Source: fio's setup_files and fixup_options as peers.md section 5 sums them up.
+Source: fio 3.33's setup_files and fixup_options.
 """
 
 from __future__ import annotations

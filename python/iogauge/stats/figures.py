@@ -5,7 +5,7 @@ Ramp time is left out. Rates are over the measured time of each reported row.
 
 What another program told without its samples has no interval here, and is None where that program did not say it.
 
-Does not know a suite, an axis or a drive. Source: methods.md WP-1 (only the reader is analysed) and section 3.
+Does not know a suite, an axis or a drive. Source: Intel's note on write pressure (only the reader is analysed).
 """
 
 from __future__ import annotations

@@ -6,7 +6,7 @@ minimum and maximum are exact where the recorder kept them beside the buckets (s
 keeps them so; otherwise they are the buckets' too.
 
 Does not judge what a sample supports beyond the plain rule; intervals are in ``quantiles.py``.
-Source: methods.md section 3; ranks as HdrHistogram's own implementations count them.
+Source: ranks as HdrHistogram's own implementations count them.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
 """Reads manifests that an older iogauge wrote: brings what changed between versions of the schema to today's.
 
-Version 2 of a review has any number of suites, targets and repeats; version 1 had one of each. Fields that were only
-added have defaults in ``schema.py`` and need nothing here. Checking values is the schema's.
+Version 2 of a review has any number of suites, targets and repeats; version 1 had one of each. Which steps are rounds
+was told by their labels before each said it itself. Fields that were only added have defaults in ``schema.py`` and need
+nothing here. Checking values is the schema's.
 """
 
 from __future__ import annotations
@@ -16,8 +17,11 @@ def upgraded(manifest: dict[str, Any]) -> dict[str, Any]:
     >>> upgraded(old)["plans"]
     [{'suite': 'mixed', 'key': 'mixed', 'targets': ['/dev/sdx']}]
     """
-    if manifest.get("schema_version") != 1:
-        return manifest
+    return _with_rounds(_of_many(manifest) if manifest.get("schema_version") == 1 else manifest)
+
+
+def _of_many(manifest: dict[str, Any]) -> dict[str, Any]:
+    """Return a review of one suite and one target as one of any number."""
     rest = {name: value for name, value in manifest.items() if name not in ("plan", "target")}
     plan, target = manifest.get("plan"), manifest.get("target")
     if not isinstance(plan, dict) or not isinstance(target, dict):
@@ -25,4 +29,26 @@ def upgraded(manifest: dict[str, Any]) -> dict[str, Any]:
     return rest | {
         "plans": [plan | {"key": plan.get("suite"), "targets": [target.get("path")]}],
         "targets": [target],
+    }
+
+
+def _with_rounds(manifest: dict[str, Any]) -> dict[str, Any]:
+    """Return a manifest whose steps say whether they are rounds."""
+    plans = manifest.get("plans")
+    return (
+        manifest if not isinstance(plans, list) else manifest | {"plans": [_rounds(plan) for plan in plans]}
+    )
+
+
+def _rounds(plan: Any) -> Any:
+    steps = plan.get("steps") if isinstance(plan, dict) else None
+    if not isinstance(steps, list) or not str(plan.get("suite")).startswith(("pts-", "precondition")):
+        return plan
+    return plan | {
+        "steps": [
+            {"is_round": str(step.get("label")).startswith("round ")} | step
+            if isinstance(step, dict)
+            else step
+            for step in steps
+        ]
     }

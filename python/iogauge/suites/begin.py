@@ -13,10 +13,12 @@ from iogauge import workload
 from iogauge.errors import IogaugeError
 from iogauge.schema import (
     Ceiling,
+    Direction,
     MachineFacts,
     Manifest,
     Pace,
     State,
+    StepPlan,
     SuitePlan,
     TargetFacts,
     TargetState,
@@ -60,7 +62,7 @@ def new_manifest(
 
     Raises IogaugeError where a planned job file is not one: with a size below a block, for instance.
     """
-    plans = []
+    plans: list[SuitePlan] = []
     for suite in [*([] if state == "as-is" else [Precondition()]), *suites]:
         groups = [tuple(targets)] if suite.TOGETHER else [(target,) for target in targets]
         for place, group in enumerate(groups):
@@ -78,9 +80,10 @@ def new_manifest(
                 layers=layers(group[0]) if suite.LAYERS else (),
             )
             key = f"{suite.NAME}.t{place + 1}" if len(groups) > 1 else suite.NAME
-            plan = suite.plan(asked).model_copy(update={"suite": suite.origin or suite.NAME})
-            plans.append(put(plan, key=key, seed=seed, repeats=repeats))
+            plan = suite.plan(asked)
+            plans.append(plan.model_copy(update={"key": key, "suite": suite.origin or suite.NAME}))
             _check(plans[-1])
+    plans = [put(plan, seed=seed, repeats=repeats if _repeated(plan, plans) else 1) for plan in plans]
     now = datetime.now(UTC)
     return Manifest(
         id=f"{suites[0].NAME if len(suites) == 1 else 'review'}-{now:%Y%m%dT%H%M%SZ}-{seed:x}",
@@ -98,6 +101,23 @@ def new_manifest(
         ceiling=ceiling,
         versions=versions(),
     )
+
+
+def _repeated(plan: SuitePlan, plans: Sequence[SuitePlan]) -> bool:
+    """Whether a plan is conducted in every repeat: what prepares targets is, where what comes after it writes.
+
+    Suites whose steps are not known yet search with writes, and go on with them.
+    """
+    if not plan.prepares:
+        return True
+    others = [each for each in plans if not each.prepares and set(each.targets) & set(plan.targets)]
+    return any(not each.steps or any(map(_writes, each.steps)) for each in others)
+
+
+def _writes(step: StepPlan) -> bool:
+    """Whether a step changes what its targets hold."""
+    jobs = workload.parse(step.job_file, source=step.id).jobs
+    return step.purge or any({Direction.WRITE, Direction.TRIM} & set(job.rw.directions) for job in jobs)
 
 
 def _check(plan: SuitePlan) -> None:

@@ -27,7 +27,8 @@ from iogauge.stats import words
 from iogauge.stats.moments import Moment
 from iogauge.stats.steady import steadiness
 from iogauge.suites.judgement import Judgement
-from iogauge.suites.suite import SECOND, Asked, Common, Pace, Suite
+from iogauge.suites.suite import Asked, Common, Pace, Suite
+from iogauge.workload.numbers import SECOND
 
 JOB = "load"
 LOADS: tuple[tuple[str, str, Mapping[str, object]], ...] = (

@@ -129,6 +129,7 @@ def bring(directory: Path, output: Path, suites: Callable[[str], Suite]) -> Brou
         )
     results = _Results(directory, program)
     with review.lock():
+        _search(review, results)
         conduct(review, suites, execute=results, watcher=_Unwatched(), purge=_purged)
         _mark(review, results)
     due = _due(directory, review.manifest, program, suites)
@@ -259,6 +260,28 @@ class _Results:
         return found.record
 
 
+def _search(review: Review, results: _Results) -> None:
+    """Save the searches of plans whose steps are known: what follows from these may be asked of the search as well."""
+    for plan in review.manifest.plans:
+        if (step := plan.search) is None or not plan.steps or review.has(step.id):
+            continue
+        with review.begin(step.id) as writer:
+            try:
+                record = results(
+                    workload.parse(step.job_file, source=step.id),
+                    destroy=(),
+                    seed=step.seed,
+                    interval_ns=step.interval_ns,
+                    on_interval=writer.interval,
+                    on_message=_Unwatched().message,
+                    on_start=lambda _plan, _targets: None,
+                    ceiling=None,
+                )
+            except IogaugeError:
+                continue  # without a result; conducting says what that means
+            writer.finish(record)
+
+
 def _mark(review: Review, results: _Results) -> None:
     """Say in each plan who measured it, and what was said of its steps; what was said before stays."""
     if not results.of_step:
@@ -304,6 +327,9 @@ class _Unwatched:
 
     def interval(self, interval: Interval) -> None:
         """Hear an interval."""
+
+    def ended(self, plan: SuitePlan, record: RunRecord) -> None:
+        """Hear what a step measured."""
 
     def message(self, text: str) -> None:
         """Hear what a run would say."""

@@ -4,11 +4,10 @@ A log appends 4 KiB and waits until that is durable, and nothing commits before.
 a thread in a part of its own, by the calls that databases make: a write and ``fdatasync``, or a write that is opened
 ``O_DSYNC`` and comes back durable.
 
-**What is judged.** With ``O_DSYNC`` a commit is one request, and its latency is the commit's. With ``fdatasync`` it is
-two, a write and a sync: judged is the sync, which is what durability costs, and the findings say the write's own mean
-beside it. The mean of a commit is the sum of the two means. Its quantiles are not the sum of their quantiles, and are
-not shown: where the tail of a commit matters, look at the other series. As fio has it, a sync's latency is its own, and
-``iops`` in that series counts syncs, which is commits.
+**What is judged** is the whole commit, mean and quantiles. With ``O_DSYNC`` it is one request. With ``fdatasync`` it is
+two, and measured as one wait: a sync's response counts from when the write was intended that it makes last. As fio has
+it, its lat is the sync's own; the findings say beside the commit how much of its mean is the write's and how much the
+sync's. ``iops`` in that series counts syncs, which is commits.
 
 A drive whose cache is protected against power loss makes a sync cost nearly nothing; one without must write its cache
 out. A drive that ignores the request is as fast as the first, and no timing tells them apart.
@@ -26,12 +25,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import ClassVar
 
-from iogauge.schema import Axis, Direction, StepPlan, SuitePlan
+from iogauge.schema import Axis, Direction, Kind, StepPlan, SuitePlan
 from iogauge.stats import words
 from iogauge.stats.figures import Ratio, StepFigures, ratio, step_figures
 from iogauge.stats.together import together
 from iogauge.suites.judgement import Judgement, StepJudgement
-from iogauge.suites.suite import SECOND, Asked, Common, Pace, Suite
+from iogauge.suites.suite import Asked, Common, Pace, Suite
+from iogauge.workload.numbers import SECOND
 
 JOB = "log"
 LOGS = (1, 2, 4, 8, 16)
@@ -54,6 +54,7 @@ class CommitLatency(Suite):
     AXIS = Axis(name="logs that commit at once", unit="logs")
     READER = JOB
     JUDGED = "commit"
+    KIND = Kind.RESPONSE
     # There are ten steps: each is shorter than other suites'.
     RUNTIME_NS: ClassVar[Mapping[Pace, int]] = {
         "quick": 2 * SECOND,
@@ -75,11 +76,16 @@ class CommitLatency(Suite):
         }
         said: list[str] = []
         synced, durable = (_alone(by_series.get(series, [])) for series in (SYNCED, DURABLE))
-        written = synced and _written(synced)
-        if synced and written and written.mean and synced.figures.mean:
-            parts = written.mean.value, synced.figures.mean.value
+        written, sync = (
+            synced and _part(synced, direction) for direction in (Direction.WRITE, Direction.SYNC)
+        )
+        if synced and synced.figures.mean and written and written.mean and sync and sync.mean:
+            parts = written.mean.value, sync.mean.value
+            # Where an older iogauge measured, what was judged is the sync alone.
+            whole = judgement.plan.kind is Kind.RESPONSE
+            commit = synced.figures.mean.value if whole else sum(parts)
             said.append(
-                f"{SYNCED}: one log's commit takes {words.duration(sum(parts))} on average, the write "
+                f"{SYNCED}: one log's commit takes {words.duration(commit)} on average, the write "
                 f"{words.duration(parts[0])} and the sync {words.duration(parts[1])}"
             )
         if durable and durable.figures.mean:
@@ -102,13 +108,10 @@ def _alone(steps: Iterable[StepJudgement]) -> StepJudgement | None:
     return next((step for step in steps if step.plan.at == 1), None)
 
 
-def _written(step: StepJudgement) -> StepFigures:
-    """Return the figures of the writes of a step, whose syncs are judged."""
+def _part(step: StepJudgement, direction: Direction) -> StepFigures:
+    """Return the figures of a step's writes, or of its syncs, by themselves."""
     return together(
-        [
-            step_figures(record, (), reader=JOB, pressure=None, direction=Direction.WRITE)
-            for record in step.records
-        ]
+        [step_figures(record, (), reader=JOB, pressure=None, direction=direction) for record in step.records]
     )
 
 

@@ -1,9 +1,8 @@
 """Runs the steps of a review, from wherever it stands, and saves each before the next begins.
 
 A review is resumed by conducting it again: steps that are whole on disk are kept, and whatever was under way is run
-again with the same seed. Steps whose drive state depends on earlier ones form a state group; one that was
-interrupted starts again from its first step, preconditioning included, so that a resumed review means what an
-uninterrupted one means.
+again with the same seed. What has to be taken back before, so that a resumed review means what an uninterrupted one
+means, is ``resume``'s.
 
 A step that fails is noted and tried again when the review is conducted again; those that do not depend on it go on.
 
@@ -12,15 +11,16 @@ How a run is made is given as ``execute``; this module does no I/O of its own, p
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass, field
-from itertools import groupby
 from typing import Protocol
 
 from iogauge import workload
 from iogauge.errors import IogaugeError
 from iogauge.schema import (
     Ceiling,
+    Code,
     Interval,
     JobFile,
     Manifest,
@@ -29,11 +29,13 @@ from iogauge.schema import (
     StepPlan,
     SuitePlan,
     TargetFacts,
+    Trace,
 )
 from iogauge.schema import Warning as Caution
 from iogauge.store import Review
-from iogauge.suites.lengthen import longer
-from iogauge.suites.place import distinct, order, placed
+from iogauge.suites.lengthen import kept, longer, shortfall
+from iogauge.suites.place import distinct, order, placed, with_plan
+from iogauge.suites.resume import goes_on, look_again, restart_groups
 from iogauge.suites.suite import Asked, Suite
 
 
@@ -74,6 +76,9 @@ class Watcher(Protocol):
     def interval(self, interval: Interval) -> None:
         """Hear what the step under way measured last."""
 
+    def ended(self, plan: SuitePlan, record: RunRecord) -> None:
+        """Hear what the whole step measured, once it is saved."""
+
     def message(self, text: str) -> None:
         """Hear something worth a line."""
 
@@ -98,6 +103,7 @@ def conduct(
     watcher: Watcher,
     destroy: Collection[str] = (),
     purge: Purge | None = None,
+    trace: Callable[[TargetFacts], Trace | None] = lambda _: None,
 ) -> tuple[Failed, ...]:
     """Run what is missing of a review, its searches first. The caller holds the review's lock.
 
@@ -108,6 +114,7 @@ def conduct(
         watcher: told of steps, intervals and messages.
         destroy: serial numbers or paths whose content may be lost.
         purge: gives back all that a target holds; needed where a step asks for it.
+        trace: says of a target what tells later whether anything wrote to it.
 
     Returns:
         The steps that failed; the others of their state group were left out, all others were run.
@@ -116,8 +123,10 @@ def conduct(
         Interrupted: Ctrl-C stopped a run.
         IogaugeError: a run cannot be saved. Steps that were complete stay so.
     """
-    run = _Run(review, suites, execute, watcher, destroy, purge)
-    _restart_groups(review, suites, watcher)
+    run = _Run(review, suites, execute, watcher, destroy, purge, trace)
+    restart_groups(review, suites, watcher.message)
+    if remaining(review, suites):
+        look_again(review, trace, watcher.message)
     for plan in review.manifest.plans:
         if plan.prepares:
             run.plan(plan.key, 0)
@@ -140,7 +149,7 @@ def remaining(review: Review, suites: Callable[[str], Suite]) -> int:
     return (
         sum(1 for _ in _searches(review))
         + sum(step.state_group in broken for step in manifest.steps)
-        + sum(_goes_on(review, suites, plan, repeat) for repeat, plan in order(manifest))
+        + sum(goes_on(review, suites, plan, repeat) for repeat, plan in order(manifest))
         + sum(_too_short(review, plan, step) is not None for plan in manifest.plans for step in plan.steps)
     )
 
@@ -149,17 +158,6 @@ def _too_short(review: Review, plan: SuitePlan, step: StepPlan) -> StepPlan | No
     """Return what is to be run in the place of a complete step that does not support what was asked for."""
     q = review.manifest.until_supported
     return None if q is None or not review.has(step.id) else longer(plan, step, review.record(step.id), q=q)
-
-
-def _goes_on(review: Review, suites: Callable[[str], Suite], plan: SuitePlan, repeat: int) -> bool:
-    """Whether steps follow from those of a repeat, all of which are complete."""
-    steps = [step for step in plan.steps if step.repeat == repeat]
-    if not steps or not all(review.has(step.id) for step in steps):
-        return False
-    try:
-        return bool(suites(plan.suite).more(plan, review, repeat=repeat))
-    except IogaugeError:
-        return False  # of a suite of somebody's own whose file is gone: what there is can be looked at
 
 
 @dataclass
@@ -172,11 +170,14 @@ class _Run:
     watcher: Watcher
     destroy: Collection[str]
     purge: Purge | None
+    trace: Callable[[TargetFacts], Trace | None]
     failed: list[Failed] = field(default_factory=list)
+    told: set[tuple[str, str | None]] = field(default_factory=set)
+    """Plans, and why steps of them keep their length though they are too short."""
 
     def search(self, plan: SuitePlan) -> None:
         """Complete a plan whose steps depend on what its target takes; nothing to do where they stand."""
-        if plan.search is None or plan.steps or self._unprepared(plan):
+        if plan.search is None or plan.steps or self._unprepared(plan, 0):
             return
         if not self.review.has(plan.search.id):
             self._run(plan, plan.search, f"{plan.title}: search for what the target takes")
@@ -193,13 +194,14 @@ class _Run:
         """Run one repeat of a plan, and what follows from its steps, until nothing does."""
         while True:
             plan = self._plan(key)
-            if self._unprepared(plan):
+            if self._unprepared(plan, repeat):
                 return
             steps = [step for step in plan.steps if step.repeat == repeat]
             for step in steps:
                 if not self.review.has(step.id) and not self._given_up(step):
                     self._run(plan, step, place_of(plan, step))
                 self._lengthen(key, step)
+                self._note_short(key, step.id)
             if not steps or not all(self.review.has(step.id) for step in steps):
                 return
             more = self.suites(plan.suite).more(plan, self.review, repeat=repeat)
@@ -222,19 +224,39 @@ class _Run:
         self._replace(plan.model_copy(update={"steps": steps}))
         self._run(plan, stretched, f"{place_of(plan, step)}, {stretched.longer} times as long")
 
+    def _note_short(self, key: str, step_id: str) -> None:
+        """Keep in the plan why a step does not support what was asked for; say it, once of all kept by one reason."""
+        plan, q = self._plan(key), self.review.manifest.until_supported
+        step = next(step for step in plan.steps if step.id == step_id)
+        if q is None or not self.review.has(step_id):
+            return
+        short = shortfall(plan, step, self.review.record(step_id), q=q) or ""
+        if short == step.short:
+            return
+        noted = step.model_copy(update={"short": short})
+        steps = tuple(noted if each.id == step_id else each for each in plan.steps)
+        self._replace(plan.model_copy(update={"steps": steps}))
+        reason = kept(step, plan.steps)
+        if short and (key, reason) not in self.told:
+            self.watcher.message(f"{plan.title}, {place_of(plan, step)}: {short}")
+            if reason:
+                self.told.add((key, reason))
+
     def _given_up(self, step: StepPlan) -> bool:
         """Whether a step before this one, which brings the drive into the state that it needs, has failed."""
         groups = {each.id: each.state_group for each in self.review.manifest.steps}
         return any(groups.get(failed.step_id) == step.state_group for failed in self.failed)
 
-    def _unprepared(self, plan: SuitePlan) -> bool:
-        """Whether what was to bring the plan's targets into their state did not get to its end."""
+    def _unprepared(self, plan: SuitePlan, repeat: int) -> bool:
+        """Whether what was to bring the plan's targets into their state before a repeat did not get to its end."""
         preparing = [
             each
             for each in self.review.manifest.plans
             if each.prepares and each.key != plan.key and set(each.targets) & set(plan.targets)
         ]
-        return any(not self.review.has(step.id) for each in preparing for step in each.steps)
+        return any(
+            not self.review.has(step.id) for each in preparing for step in each.steps if step.repeat == repeat
+        )
 
     def _plan(self, key: str) -> SuitePlan:
         return next(plan for plan in self.review.manifest.plans if plan.key == key)
@@ -243,7 +265,22 @@ class _Run:
         self.review.save_manifest(with_plan(self.review.manifest, plan))
 
     def _run(self, plan: SuitePlan, step: StepPlan, label: str) -> None:
-        """Run one step and save it."""
+        """Run one step and save it, and how its targets are left."""
+        try:
+            self._attempt(plan, step, label)
+        finally:
+            self._leave(plan)
+
+    def _leave(self, plan: SuitePlan) -> None:
+        """Save how a plan's targets are left, so that what goes on later can tell whether they still are."""
+        manifest = self.review.manifest
+        traces = {path: trace for path in plan.targets if (trace := self.trace(manifest.target(path)))}
+        if traces:
+            # Where it cannot be saved, the targets count as written to when the review goes on.
+            with contextlib.suppress(IogaugeError):
+                self.review.save_manifest(manifest.model_copy(update={"left": {**manifest.left, **traces}}))
+
+    def _attempt(self, plan: SuitePlan, step: StepPlan, label: str) -> None:
         job_file = workload.parse(step.job_file, source=step.id)
         if len(self.review.manifest.plans) > 1:
             label = f"{plan.title}, {label}" if step != plan.search else label
@@ -286,6 +323,7 @@ class _Run:
             problem = _problem(record)
             if problem is None:
                 writer.finish(record)
+                self.watcher.ended(plan, record)
                 return
             writer.finish_stopped(record)
         if record.result.stopped_by == "interrupt":
@@ -305,12 +343,6 @@ class _Run:
     def _fail(self, step: StepPlan, why: str) -> None:
         self.failed.append(Failed(step.id, why))
         self.watcher.message(f"failed: {step.id}: {why}")
-
-
-def with_plan(manifest: Manifest, plan: SuitePlan) -> Manifest:
-    """Return a manifest with this plan in place of the one that has its key."""
-    plans = tuple(plan if each.key == plan.key else each for each in manifest.plans)
-    return manifest.model_copy(update={"plans": plans})
 
 
 def asked_of(manifest: Manifest, plan: SuitePlan) -> Asked:
@@ -354,46 +386,11 @@ def _searches(review: Review) -> Iterator[StepPlan]:
 
 
 def _shared_warnings(review: Review) -> tuple[Caution, ...]:
-    """Return the warnings that every step gave in the same words: they are about the review."""
+    """Return the review's own warnings, and those that every step gave in the same words, which are about it too."""
     first, *others = [review.record(step.id).warnings for step in review.manifest.steps]
-    return tuple(warning for warning in first if all(warning in each for each in others))
-
-
-def _restart_groups(review: Review, suites: Callable[[str], Suite], watcher: Watcher) -> None:
-    """Take back the complete steps of every state group that is not complete, and what followed from them."""
-    for plan in review.manifest.plans:
-        in_order = sorted(plan.steps, key=lambda step: step.state_group)
-        for group, members in groupby(in_order, key=lambda step: step.state_group):
-            steps = list(members)
-            whole = [step.id for step in steps if review.has(step.id)]
-            # A group is only whole once no more of its own follows from its steps.
-            ended = len(whole) == len(steps) and group not in _following(
-                review, plan, suites, repeat=steps[0].repeat
-            )
-            if ended or len(steps) == 1:
-                continue
-            if whole:
-                watcher.message(f"{group}: was interrupted, and starts again from its first step")
-            # From the last to the first: a kill in between leaves a group that is still seen as interrupted.
-            for step_id in reversed(whole):
-                review.discard(step_id)
-            _forget_following(review, plan.key, group)
-
-
-def _forget_following(review: Review, key: str, group: str) -> None:
-    """Plan no steps of a state group that followed from measured ones: they may follow again, or others may."""
-    manifest = review.manifest
-    plan = next(plan for plan in manifest.plans if plan.key == key)
-    steps = tuple(step for step in plan.steps if not (step.follows and step.state_group == group))
-    if steps != plan.steps:
-        review.save_manifest(with_plan(manifest, plan.model_copy(update={"steps": steps})))
-
-
-def _following(review: Review, plan: SuitePlan, suites: Callable[[str], Suite], *, repeat: int) -> set[str]:
-    """Return the state groups of the steps that follow from what is complete."""
-    more = suites(plan.suite).more(plan, review, repeat=repeat)
-    new = placed(more, key=plan.key, seed=review.manifest.seed, repeats=[repeat])
-    return {step.state_group for step in new}
+    shared = (warning for warning in first if all(warning in each for each in others))
+    meanwhile = (each for each in review.manifest.warnings if each.code is Code.WRITTEN_MEANWHILE)
+    return (*meanwhile, *shared)
 
 
 def _problem(record: RunRecord) -> str | None:

@@ -7,6 +7,7 @@ times as long as it was planned, so that a slow drive and a far quantile end in 
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 
 from iogauge import workload
 from iogauge.schema import RunRecord, StepPlan, SuitePlan
@@ -22,19 +23,65 @@ SPARE = 1.1
 def longer(plan: SuitePlan, step: StepPlan, record: RunRecord, *, q: float) -> StepPlan | None:
     """Return a step that supports the ``q``-quantile, or comes as near as ``CAP`` lets it.
 
-    None: it stays as it is, because its sample is large enough, or nothing completed, or it was made longer before,
-    or because it is one of several whose drive state depends on the one before, or begins with a purge.
+    None: it stays as it is: it supports that, nothing completed, it was made longer before, or ``kept`` says why.
     """
-    count = step_figures(record, (), reader=plan.reader, pressure=plan.pressure).ios
-    alone = sum(each.state_group == step.state_group for each in plan.steps) == 1
-    if not step.judged or step.purge or not alone or step.longer > 1 or not 0 < count < needed(q):
+    count = _count(plan, step, record)
+    if step.longer > 1 or kept(step, plan.steps) or not 0 < count < needed(q):
         return None
-    times = min(math.ceil(SPARE * needed(q) / count), CAP)
+    return stretched(step, min(math.ceil(SPARE * needed(q) / count), CAP))
+
+
+def stretched(step: StepPlan, times: int) -> StepPlan:
+    """Return a step whose jobs are measured so many times as long; one that nothing keeps as it is."""
     jobs = workload.parse(step.job_file, source=step.id)
-    stretched = tuple(
-        job.model_copy(update={"runtime_ns": job.runtime_ns * times}) for job in jobs.jobs if job.runtime_ns
-    )
-    if len(stretched) < len(jobs.jobs):
-        return None  # a job that ends by its work has no time to be given
-    text = workload.to_fio(jobs.model_copy(update={"jobs": stretched}))
+    longer_jobs = tuple(job.model_copy(update={"runtime_ns": job.runtime_ns * times}) for job in jobs.jobs)
+    text = workload.to_fio(jobs.model_copy(update={"jobs": longer_jobs}))
     return step.model_copy(update={"job_file": text, "longer": times})
+
+
+def kept(step: StepPlan, steps: Iterable[StepPlan]) -> str | None:
+    """Return why a step keeps its length whatever its sample, in words; None: it can be made longer.
+
+    ``steps`` are all of its plan.
+    """
+    if not step.judged:
+        return "it only brings the drive into a state"
+    if step.purge:
+        return "it begins with a purge"
+    if sum(each.state_group == step.state_group for each in steps) > 1:
+        return "the drive's state depends on the steps before it"
+    if not all(job.runtime_ns for job in workload.parse(step.job_file, source=step.id).jobs):
+        return "a job of it ends with what it moves"
+    return None
+
+
+def shortfall(plan: SuitePlan, step: StepPlan, record: RunRecord, *, q: float) -> str | None:
+    """Return that a complete step does not support the ``q``-quantile, and why it was left so; None: it does.
+
+    Of a step that brings a drive into a state nothing is asked.
+    """
+    if plan.prepares or not step.judged:
+        return None
+    count = _count(plan, step, record)
+    if count >= needed(q):
+        return None
+    if step.longer > 1:
+        why = f"it was run {step.longer} times as long, " + (
+            "and no step becomes longer" if step.longer == CAP else "and its rate fell"
+        )
+    else:
+        why = f"it was not run longer: {kept(step, plan.steps) or 'nothing completed'}"
+    return f"p{q * 100:.12g} takes {needed(q):,} requests, and it completed {count:,}; {why}"
+
+
+def _count(plan: SuitePlan, step: StepPlan, record: RunRecord) -> int:
+    """Return how many of a step's requests are judged."""
+    return step_figures(
+        record,
+        (),
+        reader=plan.reader,
+        pressure=plan.pressure,
+        kind=plan.kind,
+        direction=step.direction,
+        quantiles=(),
+    ).ios

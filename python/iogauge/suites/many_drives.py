@@ -27,7 +27,8 @@ from iogauge.schema import Axis, RunRecord, StepPlan, SuitePlan
 from iogauge.stats import words
 from iogauge.stats.selection import Selection
 from iogauge.suites.judgement import Judgement, StepJudgement
-from iogauge.suites.suite import SECOND, Asked, Common, Pace, Suite
+from iogauge.suites.suite import Asked, Common, Pace, Suite
+from iogauge.workload.numbers import SECOND
 from iogauge.workload.patterns import file_text
 
 JOB = "load"

@@ -5,8 +5,8 @@ repeated, and given seeds that derive from the review's; so the same review seed
 is interrupted, and no two steps share a seed.
 
 Repeats are randomised complete blocks: each repeat conducts every suite on every target once, in an order of its
-own, so that what drifts meanwhile (temperature, wear, neighbours) does not fall on one of them alone. The first plan
-to be prepared, and a review without repeats, keep the order in which they were asked for.
+own, so that what drifts meanwhile (temperature, wear, neighbours) does not fall on one of them alone. What prepares a
+target comes first in its block, and a review without repeats keeps the order in which its suites were asked for.
 """
 
 from __future__ import annotations
@@ -50,14 +50,12 @@ def distinct(steps: Sequence[StepPlan]) -> None:
         )
 
 
-def put(plan: SuitePlan, *, key: str, seed: int, repeats: int) -> SuitePlan:
-    """Return a suite's plan as one of a review: under its key, with all its repeats."""
-    search = plan.search and _placed(plan.search, key=key, seed=seed, repeat=0)
-    # What prepares a drive does so once.
-    times = 1 if plan.prepares else repeats
+def put(plan: SuitePlan, *, seed: int, repeats: int) -> SuitePlan:
+    """Return a suite's plan as one of a review: its steps named by its key, with all its repeats."""
+    search = plan.search and _placed(plan.search, key=plan.key, seed=seed, repeat=0)
     distinct(plan.steps)
-    steps = placed(plan.steps, key=key, seed=seed, repeats=range(times))
-    return plan.model_copy(update={"key": key, "search": search, "steps": steps})
+    steps = placed(plan.steps, key=plan.key, seed=seed, repeats=range(repeats))
+    return plan.model_copy(update={"search": search, "steps": steps})
 
 
 def placed(steps: Sequence[StepPlan], *, key: str, seed: int, repeats: Iterable[int]) -> tuple[StepPlan, ...]:
@@ -89,9 +87,17 @@ def order(manifest: Manifest) -> Iterator[tuple[int, SuitePlan]]:
         plans = list(manifest.plans)
         if manifest.repeats > 1:
             random.Random(seed_of(manifest.seed, f"block {repeat}")).shuffle(plans)
-        # What prepares a drive comes before what is measured on it, and once.
+        # What prepares a drive comes before what is measured on it.
         plans.sort(key=lambda plan: not plan.prepares)
-        yield from ((repeat, plan) for plan in plans if not (plan.prepares and repeat))
+        for plan in plans:
+            if not plan.prepares or any(step.repeat == repeat for step in plan.steps):
+                yield repeat, plan
+
+
+def with_plan(manifest: Manifest, plan: SuitePlan) -> Manifest:
+    """Return a manifest with this plan in place of the one that has its key."""
+    plans = tuple(plan if each.key == plan.key else each for each in manifest.plans)
+    return manifest.model_copy(update={"plans": plans})
 
 
 def in_order(manifest: Manifest) -> Iterator[tuple[SuitePlan, tuple[StepPlan, ...]]]:
@@ -99,10 +105,12 @@ def in_order(manifest: Manifest) -> Iterator[tuple[SuitePlan, tuple[StepPlan, ..
 
     What prepares comes first, then searches whose plans have no steps yet, then the rest.
     """
-    yield from ((plan, plan.steps) for plan in manifest.plans if plan.prepares)
+    planned = [
+        (repeat, plan, tuple(step for step in plan.steps if step.repeat == repeat))
+        for repeat, plan in order(manifest)
+    ]
+    yield from ((plan, steps) for repeat, plan, steps in planned if plan.prepares and not repeat)
     for plan in manifest.plans:
         if plan.search is not None and not plan.steps:
             yield plan, (plan.search,)
-    for repeat, plan in order(manifest):
-        if not plan.prepares:
-            yield plan, tuple(step for step in plan.steps if step.repeat == repeat)
+    yield from ((plan, steps) for repeat, plan, steps in planned if repeat or not plan.prepares)

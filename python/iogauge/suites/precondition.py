@@ -6,8 +6,10 @@ whose answers depend on what was written to it. 3D XPoint has no such state, but
 was long without power; disks and memory have neither. Where it is not known what stores the data, it is treated as
 flash, which costs time and writes but spoils nothing.
 
-Caveats. How long a drive has been powered is not known here, so that 3D XPoint is refreshed is said, not seen. What
-other suites write changes the state again; suites that purge by themselves (``pts-*``) leave what they write behind.
+A review of several blocks does all of it before each, where the block before wrote: SNIA begins each test with a purge.
+
+Caveats. How long a drive has been powered is not known here, so that 3D XPoint is refreshed is said, not seen. Within a
+block, what one suite writes is there when the next begins; suites that purge by themselves (``pts-*``) leave theirs.
 
 Source: SNIA PTS 2.0.2, preconditioning; Intel's evaluation guide (powered for three hours); fiovisualizer (five minutes
 to settle).
@@ -22,8 +24,9 @@ from iogauge.schema import RunRecord, StepPlan, SuitePlan
 from iogauge.store import Review
 from iogauge.suites.pts import PERCENTILES, Jobs, Procedure, pace_notes, state_notes
 from iogauge.suites.pts_writes import writing_cells
-from iogauge.suites.suite import SECOND, Asked, Common, Pace, time_text
+from iogauge.suites.suite import Ahead, Asked, Common, Pace, time_text
 from iogauge.target.media import media_of
+from iogauge.workload.numbers import SECOND
 
 SETTLES_NS: dict[Pace, int] = {"quick": 5 * SECOND, "standard": 60 * SECOND, "full": 300 * SECOND}
 """How long the drive is left alone at the end."""
@@ -50,6 +53,10 @@ class Precondition(Procedure):
             steps: tuple[StepPlan, ...] = (_look(Common.of(empty), "purge", "purge", purge=True),)
             return empty.model_copy(update={"steps": steps, "prepares": True})
         return super().plan(asked).model_copy(update={"prepares": True})
+
+    def ahead(self, plan: SuitePlan, asked: Asked, /) -> Ahead | None:
+        """Return what follows, where it is preconditioned."""
+        return super().ahead(plan, asked) if plan.steps and asked.state != "fresh" else Ahead()
 
     def more(self, plan: SuitePlan, review: Review, /, *, repeat: int) -> tuple[StepPlan, ...]:
         """Return what follows, where it is preconditioned."""

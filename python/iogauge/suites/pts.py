@@ -30,14 +30,13 @@ from iogauge.store import Review
 from iogauge.suites.conduct import asked_of
 from iogauge.suites.judgement import Judgement
 from iogauge.suites.pts_window import CRITERIA, convergence, rounds_of, steady_text, window_of
-from iogauge.suites.suite import SECOND, Asked, Common, Pace, Suite
+from iogauge.suites.suite import Ahead, Asked, Common, Pace, Suite
 from iogauge.target import is_model
-from iogauge.workload.numbers import size_text
+from iogauge.workload.numbers import KIB, SECOND, size_text
 
 SOURCE = "SNIA Solid State Storage Performance Test Specification (PTS) 2.0.2"
 TRACKED = "tracked"
 """The job of each round whose figure says whether the drive is steady."""
-KIB = 1 << 10
 THREADS, DEPTH = 4, 32
 """Of the tests at many requests in flight (PTS-E)."""
 MOST_ROUNDS: dict[Pace, int] = {"quick": 8, "standard": 25, "full": 25}
@@ -94,6 +93,10 @@ class Procedure(Suite):
         """Return what is measured once its last group is steady, or held to be."""
         return ()
 
+    def afterwards(self, plan: SuitePlan, asked: Asked) -> tuple[StepPlan, ...]:
+        """Return what ``after`` may return, where that is not known yet: as many steps, as hard as they can be."""
+        return self.after(plan, (), asked)
+
     def plan(self, asked: Asked) -> SuitePlan:
         """Purge, fill, and as many rounds as a window has; further ones follow from what these show."""
         empty = self.empty(asked, notes=self.notes(asked))
@@ -123,8 +126,19 @@ class Procedure(Suite):
             series=self.GROUPS[group],
             label=f"{_ROUND} {number}",
             state_group=group,
+            is_round=True,
             percentile_list=PERCENTILES,
         )
+
+    def ahead(self, plan: SuitePlan, asked: Asked, /) -> Ahead | None:
+        """Return the groups behind the first, as many rounds as may be, and what is measured once it is steady."""
+        load = Common.of(plan)
+        _, *others = self.GROUPS
+        openings = [self._opening(load, asked, group) for group in others]
+        least = (*(step for steps in openings for step in steps), *self.afterwards(plan, asked))
+        rounds = range(ROUNDS + 1, MOST_ROUNDS[asked.pace] + 1)
+        further = (self._round(load, asked, group, number) for group in self.GROUPS for number in rounds)
+        return Ahead(least, (*least, *further))
 
     def more(self, plan: SuitePlan, review: Review, /, *, repeat: int) -> tuple[StepPlan, ...]:
         """Return one more round as long as it is not steady; then what follows, and the next group."""
@@ -134,7 +148,7 @@ class Procedure(Suite):
         asked, load = asked_of(review.manifest, plan), Common.of(plan)
         records: list[RunRecord] = []
         for group, series in self.GROUPS.items():
-            rounds = [step for step in mine if is_round(step) and step.series == series]
+            rounds = [step for step in mine if step.is_round and step.series == series]
             if not rounds:
                 return self._opening(load, asked, group)
             records = [review.record(step.id) for step in rounds]
@@ -145,7 +159,7 @@ class Procedure(Suite):
             if window is not None:
                 records = records[window.first : window.last + 1]
         # What follows is planned at once, so it is there where any step is neither a round nor the filling before.
-        if any(not is_round(step) and not step.purge for step in mine):
+        if any(not step.is_round and not step.purge for step in mine):
             return ()
         return self.after(plan, records, asked)
 
@@ -196,7 +210,7 @@ def _courses(review: Review, plan: SuitePlan) -> Iterator[tuple[str, str, list[R
     """Yield the complete rounds of each repeat and group: which they are, in words, their series, and their runs."""
     found: dict[tuple[int, str], list[RunRecord]] = {}
     for step in plan.steps:
-        if is_round(step) and review.has(step.id):
+        if step.is_round and review.has(step.id):
             found.setdefault((step.repeat, step.series), []).append(review.record(step.id))
     for (repeat, series), records in found.items():
         yield joined(series, again(repeat)), series, records
@@ -221,11 +235,6 @@ def joined(*parts: str) -> str:
     '128 KiB, repeat 2'
     """
     return ", ".join(filter(None, parts))
-
-
-def is_round(step: StepPlan) -> bool:
-    """Return whether a step is one of the rounds that are to become steady."""
-    return step.label.startswith(_ROUND)
 
 
 def cell(record: RunRecord, name: str) -> StepFigures:

@@ -14,9 +14,9 @@ from iogauge.schema import RunRecord
 from iogauge.stats import words
 from iogauge.stats.figures import StepFigures
 from iogauge.stats.shown import Matrix
-from iogauge.suites.pts import KIB, TRACKED, Jobs, cell, mean
+from iogauge.suites.pts import TRACKED, Jobs, cell, mean
 from iogauge.suites.suite import Asked
-from iogauge.workload.numbers import size_text
+from iogauge.workload.numbers import KIB, size_text
 
 
 def allowed(sizes: Sequence[int], asked: Asked) -> tuple[int, ...]:

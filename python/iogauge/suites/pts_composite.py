@@ -25,7 +25,7 @@ from iogauge.schema import RunRecord, StepPlan, SuitePlan
 from iogauge.stats import words
 from iogauge.stats.figures import StepFigures
 from iogauge.stats.shown import Matrix
-from iogauge.suites.pts import KIB, TRACKED, Jobs, Procedure, cell, mean
+from iogauge.suites.pts import TRACKED, Jobs, Procedure, cell, mean
 from iogauge.suites.pts_cells import allowed, block_notes
 from iogauge.suites.suite import (
     FULL_PERCENTILES,
@@ -36,7 +36,7 @@ from iogauge.suites.suite import (
     Pace,
     time_text,
 )
-from iogauge.workload.numbers import size_text
+from iogauge.workload.numbers import KIB, size_text
 
 READS = 40
 """Percent."""
@@ -123,6 +123,14 @@ class PtsComposite(Procedure):
         rates = {place: _figures(window, place) for place in _measured(window)}
         if not rates:
             return ()
+        return self._latencies(plan, asked, chosen(rates))
+
+    def afterwards(self, plan: SuitePlan, asked: Asked) -> tuple[StepPlan, ...]:
+        """The same, all three in the first cell."""
+        first, *_ = _places(asked.pace)
+        return self._latencies(plan, asked, dict.fromkeys(("MAX", "MID", "MIN"), first))
+
+    def _latencies(self, plan: SuitePlan, asked: Asked, places: dict[str, Place]) -> tuple[StepPlan, ...]:
         load, common, cell_ns = _load(asked), Common.of(plan), self.runtime_ns(asked)
         first, *_ = _places(asked.pace)
         latency_ns = max(LATENCY_CELLS * cell_ns, QUICK_RUNTIME_NS)
@@ -139,7 +147,7 @@ class PtsComposite(Procedure):
                 state_group="test",
                 percentile_list=(QUICK_PERCENTILES if latency_ns <= QUICK_RUNTIME_NS else FULL_PERCENTILES),
             )
-            for name, place in chosen(rates).items()
+            for name, place in places.items()
         )
 
     def notes(self, asked: Asked) -> Iterator[str]:

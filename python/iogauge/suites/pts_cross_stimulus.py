@@ -35,15 +35,14 @@ from iogauge.suites.pts import (
     range_of,
     state_notes,
 )
-from iogauge.suites.suite import SECOND, Asked, Common, Pace, Suite, time_text
+from iogauge.suites.suite import Asked, Common, Pace, Suite, time_text
+from iogauge.workload.numbers import HOUR, KIB, SECOND
 
-HOUR = 3600 * SECOND
 BEFORE, AFTER = "before", "after"
 RANDOM_SHARE = 6 / 8
 """Of the time of each part in order, what the part at random takes."""
 EDGE = 0.1
 """Share of a part that is its beginning, and its end."""
-KIB = 1 << 10
 SIZES = {BEFORE: 1024 * KIB, TRACKED: 8 * KIB, AFTER: 1024 * KIB}
 
 

@@ -20,9 +20,10 @@ from iogauge.stats import words
 from iogauge.stats.shown import ShownTable
 from iogauge.store import Review
 from iogauge.suites.judgement import Judgement
-from iogauge.suites.pts import PERCENTILES, TRACKED, Jobs, Procedure, again, cell, is_round, joined, mean
+from iogauge.suites.pts import PERCENTILES, TRACKED, Jobs, Procedure, again, cell, joined, mean
 from iogauge.suites.pts_writes import WRITES, writing_cells
-from iogauge.suites.suite import SECOND, Asked, Common, Pace, time_text
+from iogauge.suites.suite import Asked, Common, Pace, time_text
+from iogauge.workload.numbers import SECOND
 
 BURST = "burst"
 
@@ -74,7 +75,7 @@ class PtsHostIdleRecovery(Procedure):
         judgement = super().judge(review, plan)
         rows = []
         for step in plan.steps:
-            if is_round(step) or not step.judged or not review.has(step.id):
+            if step.is_round or not step.judged or not review.has(step.id):
                 continue
             record = review.record(step.id)
             bursts = [cell(record, job.name).iops for job in record.jobs.jobs if job.name.startswith(BURST)]

@@ -15,9 +15,10 @@ from collections.abc import Iterator, Sequence
 
 from iogauge.schema import RunRecord
 from iogauge.stats.shown import Matrix
-from iogauge.suites.pts import DEPTH, KIB, THREADS, Jobs, Procedure
+from iogauge.suites.pts import DEPTH, THREADS, Jobs, Procedure
 from iogauge.suites.pts_cells import allowed, block_notes, mix_cells, mix_matrix
 from iogauge.suites.suite import Asked, Pace
+from iogauge.workload.numbers import KIB
 
 ALL_SHARES = (100, 95, 65, 50, 35, 5, 0)
 ALL_SIZES = (1024 * KIB, 128 * KIB, 64 * KIB, 32 * KIB, 16 * KIB, 8 * KIB, 4 * KIB, 512)

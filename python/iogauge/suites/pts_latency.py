@@ -16,9 +16,10 @@ from collections.abc import Iterator, Sequence
 from iogauge.schema import RunRecord
 from iogauge.stats.figures import StepFigures
 from iogauge.stats.shown import Matrix
-from iogauge.suites.pts import KIB, Jobs, Procedure
+from iogauge.suites.pts import Jobs, Procedure
 from iogauge.suites.pts_cells import allowed, block_notes, mix_cells, mix_matrix
 from iogauge.suites.suite import Asked
+from iogauge.workload.numbers import KIB
 
 SHARES = (100, 65, 0)
 SIZES = (8 * KIB, 4 * KIB, 512)

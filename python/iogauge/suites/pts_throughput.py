@@ -15,9 +15,9 @@ from iogauge.schema import RunRecord
 from iogauge.stats import words
 from iogauge.stats.figures import StepFigures
 from iogauge.stats.shown import ShownTable
-from iogauge.suites.pts import DEPTH, KIB, TRACKED, Jobs, Procedure, cell, mean
+from iogauge.suites.pts import DEPTH, TRACKED, Jobs, Procedure, cell, mean
 from iogauge.suites.suite import Asked
-from iogauge.workload.numbers import size_text
+from iogauge.workload.numbers import KIB, size_text
 
 SIZES = {"128k": 128 * KIB, "1024k": 1024 * KIB}
 READS = "reads"

@@ -43,17 +43,16 @@ from iogauge.suites.suite import (
     FULL_PERCENTILES,
     QUICK_PERCENTILES,
     QUICK_RUNTIME_NS,
-    SECOND,
     Asked,
     Common,
     Pace,
     Suite,
     time_text,
 )
+from iogauge.workload.numbers import HOUR, SECOND
 
 LATENCY = "latency"
 """The job whose latencies are reported: the load goes on once it is over with the saturation."""
-HOUR = 3600 * SECOND
 LATENCY_SHARE = 1 / 72
 """Of the longest time that the saturation may take: twenty minutes of a day."""
 SAMPLES = 48

@@ -24,7 +24,8 @@ from iogauge.schema import Axis, StepPlan, SuitePlan
 from iogauge.stats import words
 from iogauge.stats.figures import SATURATED, knee
 from iogauge.suites.judgement import Judgement
-from iogauge.suites.suite import SECOND, Asked, Common, Pace, Suite
+from iogauge.suites.suite import Asked, Common, Pace, Suite
+from iogauge.workload.numbers import SECOND
 
 JOB = "load"
 DEPTHS: dict[Pace, tuple[int, ...]] = {

@@ -5,9 +5,10 @@ depth 1; beside it come threads that write 4 KiB at depth 1, each at 100 MB/s, u
 drive of low latency takes 2 GB/s so and reads five times as slowly then; flash takes less and reads ten times as
 slowly.
 
-**The stop rule.** A drive keeps up as long as the writers get ``KEPT`` of what they ask for. A search, one writer alone
-and then many that nothing limits, finds about what it takes; steps go to the first beyond that, and the judgement, not
-the search, says where the drive stopped keeping up.
+**The stop rule.** A drive keeps up as long as the writers of a step get ``KEPT`` of what they ask for. Step follows
+upon step until one does not, and there it ends. A search, one writer alone and then many that nothing limits, says only
+how much each asks for and how many come in at a time; where it said too little, there are up to ``BEYOND`` times as
+many writers as should have been too many, which the notes state.
 
 Caveats. 100 MB/s of 4 KiB at depth 1 is a write every 41 us: where the search shows that one writer cannot do that,
 or that the drive takes far less in all, each writes at a rounder, lower rate, and the notes say so. Every writer is a
@@ -19,14 +20,15 @@ Source: AnandTech's review of the P4800X (April 2017).
 from __future__ import annotations
 
 import math
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import takewhile
 
 from iogauge.schema import Axis, RunRecord, StepPlan, SuitePlan
 from iogauge.stats import words
 from iogauge.stats.figures import ratio, step_figures
-from iogauge.suites.judgement import Judgement, StepJudgement
-from iogauge.suites.suite import Asked, Common, Pace, Suite, nothing_written
+from iogauge.store import Review
+from iogauge.suites.judgement import Judgement, StepJudgement, judge_steps
+from iogauge.suites.suite import Ahead, Asked, Common, Pace, Suite, nothing_written
 
 READER = "reader"
 WRITER = "writer"
@@ -40,7 +42,9 @@ SEARCH_RUNTIME_NS = 2 * 10**9
 KEPT = 0.99
 """A drive keeps up as long as writers get this share of what they ask for."""
 MOST_STEPS: dict[Pace, int] = {"quick": 8, "standard": 12, "full": 32}
-"""Steps but for the first."""
+"""Steps, but for the first, after which there should be too many writers."""
+BEYOND = 2
+"""Times as many writers as that are tried, where the drive keeps up with those."""
 FEWEST = 5
 """Writers that a target takes at least: below that they ask for less each, so that there is something to see."""
 OF_ALONE = 0.8
@@ -69,25 +73,42 @@ class ReaderUnderWriters(Suite):
         return empty.model_copy(update={"search": load.step("search", 0, jobs, bs="4k", iodepth=1)})
 
     def refine(self, plan: SuitePlan, found: RunRecord, asked: Asked) -> SuitePlan:
-        """Return the plan with its steps: no writer, one, two, and so on to the first that must be too many.
+        """Return the plan with its first two steps, no writer and the first that come in; others follow from these.
 
         Raises IogaugeError: nothing was written during the search.
         """
-        limit_Bps = step_figures(found, (), reader=READER, pressure=WRITER).pressure_Bps
-        alone_Bps = step_figures(found, (), reader=ALONE, pressure=None).rate_Bps
-        if min(limit_Bps, alone_Bps) <= 0:
-            raise nothing_written(bs="4k")
-        each_Bps, writers = writers_for(limit_Bps, alone_Bps, most=MOST_STEPS[asked.pace])
+        climb = _climb(found, asked.pace)
         load = Common.of(plan)
-        steps = [_step(load, many, rate_Bps=each_Bps) for many in writers]
+        steps = [_step(load, many, rate_Bps=climb.each_Bps) for many in (0, climb.stride)]
         note = (
-            f"Each writer asks for {words.bandwidth(each_Bps)}"
-            + ("" if each_Bps == WRITER_Bps else ", scaled to this target; the published step is 100 MB/s")
+            f"Each writer asks for {words.bandwidth(climb.each_Bps)}"
+            + (
+                ""
+                if climb.each_Bps == WRITER_Bps
+                else ", scaled to this target; the published step is 100 MB/s"
+            )
             + f". A search of {SEARCH_RUNTIME_NS / 1e9:.0f} s with {SEARCHERS} writers wrote "
-            f"{words.bandwidth(limit_Bps)}. The target keeps up as long as writers get {100 * KEPT:g} % of what "
-            "they ask for."
+            f"{words.bandwidth(climb.limit_Bps)}. Writers come in until they get less than {100 * KEPT:g} % of what "
+            f"they ask for, or there are {climb.most}."
         )
         return plan.model_copy(update={"steps": tuple(steps), "notes": (*plan.notes, note)})
+
+    def ahead(self, plan: SuitePlan, asked: Asked, /) -> Ahead | None:
+        """Return from two steps to all that there may be, each with writers that nothing limits."""
+        load = Common.of(plan)
+        steps = [_step(load, many, rate_Bps=0) for many in range(BEYOND * MOST_STEPS[asked.pace] + 1)]
+        return Ahead(tuple(steps[:2]), tuple(steps))
+
+    def more(self, plan: SuitePlan, review: Review, /, *, repeat: int) -> tuple[StepPlan, ...]:
+        """Return the step with the next writers, as long as the drive kept up with those that there are."""
+        assert plan.search is not None
+        climb = _climb(review.record(plan.search.id), review.manifest.pace)
+        last = max((step for step in plan.steps if step.repeat == repeat), key=lambda step: step.at)
+        (found,) = judge_steps(review, plan.model_copy(update={"steps": (last,)}), quantiles=()).steps
+        many = round(last.at * 1e6 / climb.each_Bps) + climb.stride
+        if not kept(found) or many > climb.most:
+            return ()
+        return (_step(Common.of(plan), many, rate_Bps=climb.each_Bps),)
 
     def findings(self, judgement: Judgement, /) -> tuple[str, ...]:
         """Return with how much the drive keeps up, and how much slower its reads are then."""
@@ -112,32 +133,54 @@ class ReaderUnderWriters(Suite):
 
 
 def _step(load: Common, writers: int, *, rate_Bps: int) -> StepPlan:
-    writer: dict[str, object] = {"rw": "randwrite", "numjobs": writers, "rate": f",{rate_Bps}"}
+    rate = f",{rate_Bps}" if rate_Bps else None
+    writer: dict[str, object] = {"rw": "randwrite", "numjobs": writers, "rate": rate}
     reader: dict[str, object] = {"new_group": 1, "rw": "randread"}
     jobs = {WRITER: writer, READER: reader} if writers else {READER: reader}
     return load.step(f"{WRITER}s-{writers}", writers * rate_Bps / 1e6, jobs, bs="4k", iodepth=1)
 
 
-def writers_for(limit_Bps: float, alone_Bps: float, *, most: int) -> tuple[int, tuple[int, ...]]:
-    """Return what each writer asks for, bytes a second, and how many there are in each step.
+@dataclass(frozen=True)
+class Climb:
+    """How writers come in."""
 
-    The last step is the first that must be too many for ``limit_Bps``. Where that takes more steps than
-    ``most``, as many writers come in at a time as it needs.
+    limit_Bps: float
+    """What the search's writers got together, bytes a second."""
+    each_Bps: int
+    """What one asks for."""
+    stride: int
+    """How many come in at a time."""
+    most: int
+    """How many there are at most."""
 
-    >>> writers_for(620e6, 400e6, most=32)
-    (100000000, (0, 1, 2, 3, 4, 5, 6, 7))
-    >>> writers_for(2.03e9, 400e6, most=8)
-    (100000000, (0, 3, 6, 9, 12, 15, 18, 21))
-    >>> writers_for(30e6, 20e6, most=8)
-    (5000000, (0, 1, 2, 3, 4, 5, 6, 7))
+
+def climb_for(limit_Bps: float, alone_Bps: float, *, steps: int) -> Climb:
+    """Return how writers come in where a search got ``limit_Bps`` of many, and ``alone_Bps`` of one.
+
+    After ``steps`` at most there are so many that even what counts as keeping up with them is more than ``limit_Bps``.
+
+    >>> climb_for(620e6, 400e6, steps=32)
+    Climb(limit_Bps=620000000.0, each_Bps=100000000, stride=1, most=14)
+    >>> climb_for(2.03e9, 400e6, steps=8)
+    Climb(limit_Bps=2030000000.0, each_Bps=100000000, stride=3, most=42)
+    >>> climb_for(30e6, 20e6, steps=8)
+    Climb(limit_Bps=30000000.0, each_Bps=5000000, stride=1, most=14)
     """
     each_Bps = WRITER_Bps
     if limit_Bps < FEWEST * each_Bps or alone_Bps * OF_ALONE < each_Bps:
         each_Bps = _round(min(limit_Bps / FEWEST, alone_Bps * OF_ALONE, each_Bps))
-    # So many that even what counts as keeping up with them is more than the target takes.
-    last = math.floor(limit_Bps / (KEPT * each_Bps)) + 1
-    stride = math.ceil(last / most)
-    return each_Bps, (*range(0, last, stride), last)
+    enough = math.floor(limit_Bps / (KEPT * each_Bps)) + 1
+    stride = math.ceil(enough / steps)
+    return Climb(limit_Bps, each_Bps, stride, BEYOND * math.ceil(enough / stride) * stride)
+
+
+def _climb(found: RunRecord, pace: Pace) -> Climb:
+    """Return how writers come in after a search. Raises IogaugeError: nothing was written during it."""
+    limit_Bps = step_figures(found, (), reader=READER, pressure=WRITER, quantiles=()).pressure_Bps
+    alone_Bps = step_figures(found, (), reader=ALONE, pressure=None, quantiles=()).rate_Bps
+    if min(limit_Bps, alone_Bps) <= 0:
+        raise nothing_written(bs="4k")
+    return climb_for(limit_Bps, alone_Bps, steps=MOST_STEPS[pace])
 
 
 def _round(value: float) -> int:

@@ -28,7 +28,8 @@ from iogauge.models.published import Point, points
 from iogauge.schema import Axis, StepPlan, SuitePlan
 from iogauge.stats import words
 from iogauge.suites.judgement import Judgement, StepJudgement
-from iogauge.suites.suite import SECOND, Asked, Common, Pace, Suite
+from iogauge.suites.suite import Asked, Common, Pace, Suite
+from iogauge.workload.numbers import SECOND
 
 JOB = "load"
 TABLE = "Intel evaluation guide Table 5"

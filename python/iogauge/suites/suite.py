@@ -29,12 +29,10 @@ from iogauge.store import Review
 from iogauge.suites.judgement import Judgement, judge_steps
 from iogauge.target.layers import Layer
 from iogauge.target.media import media_of
-from iogauge.workload.numbers import size_text
+from iogauge.workload.numbers import SECOND, size_text
 from iogauge.workload.patterns import file_text
 
-__all__ = ["Asked", "Axis", "Common", "Pace", "Suite"]
-
-SECOND = 10**9
+__all__ = ["Ahead", "Asked", "Axis", "Common", "Pace", "Suite"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -56,6 +54,19 @@ class Asked:
     def target(self) -> TargetFacts:
         """The first of the targets."""
         return self.targets[0]
+
+
+@dataclass(frozen=True)
+class Ahead:
+    """Steps that are planned only once others were measured: they bound what a review takes, and are not run.
+
+    Their jobs are as hard as they can become, since how hard that is may follow from what is measured.
+    """
+
+    least: tuple[StepPlan, ...] = ()
+    """Those that follow in any case."""
+    most: tuple[StepPlan, ...] = ()
+    """These, and all that may."""
 
 
 class Suite(ABC):
@@ -97,7 +108,7 @@ class Suite(ABC):
     MODELLED_NS: ClassVar[int] = 5 * SECOND
     """The most that a step takes of a drive model, which begins in steady state and has no warm-up."""
     RAMP_NS: ClassVar[Mapping[Pace, int]] = dict.fromkeys(("quick", "standard", "full"), SECOND // 2)
-    """What comes before it."""
+    """What comes before it, no longer than it."""
 
     targets: tuple[str, ...] = ()
     """What it measures where the command names no target."""
@@ -119,6 +130,10 @@ class Suite(ABC):
         """Return the steps that follow from those of a repeat, all of which are complete; none: it is whole."""
         del repeat
         return ()
+
+    def ahead(self, plan: SuitePlan, _asked: Asked, /) -> Ahead | None:
+        """Return what follows from the search and the steps of one repeat of a new plan; None: that is not known."""
+        return None if plan.search or type(self).more is not Suite.more else Ahead()
 
     def judge(self, review: Review, plan: SuitePlan) -> Judgement:
         """Return what the complete steps of one of a review's plans show."""
@@ -151,7 +166,7 @@ class Suite(ABC):
             steps=(),
             size_bytes=self.size_bytes(asked),
             runtime_ns=self.runtime_ns(asked),
-            ramp_ns=self.RAMP_NS[asked.pace],
+            ramp_ns=min(self.RAMP_NS[asked.pace], self.runtime_ns(asked)),
             notes=(*notes, *caveats(asked, own_state=self.OWN_STATE)),
         )
 
@@ -238,6 +253,7 @@ class Common:
         label: str = "",
         state_group: str = "",
         purge: bool = False,
+        is_round: bool = False,
         judged: bool = True,
         direction: Direction | None = None,
         **more: object,
@@ -274,6 +290,7 @@ class Common:
             purge=purge,
             # So many that what changes within a step, and how its latencies cluster, can be seen.
             interval_ns=max(min(SECOND, self.runtime_ns // INTERVALS), SHORTEST_INTERVAL_NS),
+            is_round=is_round,
             judged=judged,
             direction=direction,
         )

@@ -3,21 +3,27 @@
 What the readers of such reviews ask of drives in shared machines. One tenant is a database: 8 KiB at random, 70 %
 reads, requests that come when they come (Poisson), at a rate that the drive holds with ease when nobody else is there.
 Beside it come one, two, four and eight others, which first clone images, each writing 1 MiB blocks in order as fast as
-it can, and then boot, each reading mostly at random, in mixed sizes and in bursts.
+it can, and then boot from what they wrote, each reading mostly at random, in mixed sizes and in bursts.
+
+**Two phases, two steps.** So many others clone and the same boot right after: two steps of one state group, in this
+order, since the second finds the drive as the first left it; where one is interrupted, both begin again, and neither is
+made longer by itself. They are not one run, because the tenant's response is to be known in each phase by itself, with
+its interval, in tables, charts and comparisons: a run is judged as a whole. Between the two nobody does anything for
+about a second, the tenant neither: what it still owed at the end of the cloning is not carried into the booting.
 
 **What is judged** is the tenant's response: from when a request wanted to be made to when it was done. Its users wait
 for that, and a rate that does not wait for the drive is what shows it.
 
 **How many fit.** A number of others fits where the tenant's 99.9th percentile of response stays below a millisecond; on
 a target that is slow when it is alone, below ``MULTIPLE`` times what it is then. Where all eight fit, more come in, up
-to 64, until they do not; where some number did not fit, the steps after that halve what lies between. Others that are
-asked for in these steps are whole tenants: each has a thread and a part of the drive of its own.
+to 64, until they do not; where some number did not fit, the steps after that halve what lies between. Phases are judged
+apart, and a number that one of them asks for is tried in both. Others are whole tenants: each has a thread and a part
+of the drive of its own.
 
 Overhead and caveats. Nothing is published of such a procedure: loads, sizes and the limit are ours, and stated. The
 tenant's rate is a quarter of what it reaches alone in a search of two seconds, so slow and fast drives are asked for
 different rates, and only the same drive's series compare. Every other is a thread: with more of them than CPUs the
 generator is part of what is measured, and its warnings say when. On small targets clones write 128 KiB at a time.
-Clones write, so boots find the drive as these left it.
 
 Source: the loads are ours; response against a schedule as Tene's "How NOT to measure latency" asks for it.
 """
@@ -34,12 +40,11 @@ from iogauge.stats import words
 from iogauge.stats.figures import step_figures
 from iogauge.store import Review
 from iogauge.suites.judgement import Judgement, StepJudgement
-from iogauge.suites.suite import SECOND, Asked, Common, Pace, Suite
+from iogauge.suites.suite import Ahead, Asked, Common, Pace, Suite
+from iogauge.workload.numbers import KIB, MIB, SECOND
 
 TENANT = "tenant"
 OTHERS = "others"
-KIB = 1 << 10
-MIB = 1 << 20
 GRAIN = 128 * KIB
 """What parts of the target are multiples of."""
 
@@ -63,7 +68,7 @@ FEWEST_BYTES = 16 * MIB
 
 @dataclass(frozen=True)
 class Neighbour:
-    """What the others do."""
+    """What the others do in one phase."""
 
     series: str
     key: str
@@ -138,28 +143,36 @@ class Tenants(Suite):
         rate = round(alone * SHARE)
         load = Common.of(plan)
         room = plan.size_bytes or asked.target.size_bytes
-        steps = [_step(load, others, many, rate=rate, room=room) for others in NEIGHBOURS for many in FIRST]
+        steps = _phases(load, FIRST, rate=rate, room=room)
         note = (
             f"The tenant asks for {rate:,} IOPS, {100 * SHARE:g} % of what it reached alone in a search of "
             f"{SEARCH_RUNTIME_NS / SECOND:.0f} s. Others fit as long as {100 * LIMIT_Q:g} % of its requests are "
             f"answered within {words.duration(LIMIT_NS)}, or within {MULTIPLE} times as long as beside nobody, where "
             "that is more."
         )
-        return plan.model_copy(update={"steps": tuple(steps), "notes": (*plan.notes, note)})
+        return plan.model_copy(update={"steps": steps, "notes": (*plan.notes, note)})
+
+    def ahead(self, plan: SuitePlan, asked: Asked, /) -> Ahead:
+        """Return the first steps, and as many as it may take until it is known how many fit in each phase."""
+        load, room = Common.of(plan), plan.size_bytes or asked.target.size_bytes
+        tried = [_tried(fitting) for fitting in range(max(BEYOND) + 1)]
+        longest = max((one | other for one in tried for other in tried), key=len)
+        return Ahead(
+            _phases(load, FIRST, rate=0, room=room), _phases(load, sorted(longest), rate=0, room=room)
+        )
 
     def more(self, plan: SuitePlan, review: Review, /, *, repeat: int) -> tuple[StepPlan, ...]:
-        """Return the next number of others to try in each series, until it is known how many fit."""
+        """Return the next numbers of others to try, until it is known how many fit in each phase."""
         room = plan.size_bytes or review.manifest.target(plan.targets[0]).size_bytes
         load = Common.of(plan)
         mine = tuple(step for step in plan.steps if step.repeat == repeat)
         steps = self.judge(review, plan.model_copy(update={"steps": mine})).steps
         rate = _rate(steps[0].records[0])
-        found = []
-        for others in NEIGHBOURS:
-            these = [step for step in steps if step.plan.series == others.series]
-            if (many := next_number(_fitting(these))) is not None:
-                found.append(_step(load, others, many, rate=rate, room=room))
-        return tuple(found)
+        wanted = {
+            next_number(_fitting(step for step in steps if step.plan.series == others.series))
+            for others in NEIGHBOURS
+        }
+        return _phases(load, sorted(many for many in wanted if many is not None), rate=rate, room=room)
 
     def findings(self, judgement: Judgement, /) -> tuple[str, ...]:
         """Return how many fit under the limit, of each kind."""
@@ -236,12 +249,26 @@ def next_number(fits: Mapping[int, bool]) -> int | None:
     return (most + less) // 2 if less - most > 1 else None
 
 
+def _tried(fitting: int) -> frozenset[int]:
+    """Return the numbers that are tried where so many others fit."""
+    fits = {many: many <= fitting for many in FIRST}
+    while (many := next_number(fits)) is not None:
+        fits[many] = many <= fitting
+    return frozenset(fits)
+
+
+def _phases(load: Common, numbers: Iterable[int], *, rate: int, room: int) -> tuple[StepPlan, ...]:
+    """Return the steps of each number of others, phase by phase."""
+    return tuple(_step(load, others, many, rate=rate, room=room) for many in numbers for others in NEIGHBOURS)
+
+
 def _database(room: int) -> dict[str, object]:
     own = room // OWN // (8 * KIB) * (8 * KIB)
     return {"rw": "randrw", "rwmixread": 70, "bs": "8k", "size": own}
 
 
 def _step(load: Common, others: Neighbour, many: int, *, rate: int, room: int) -> StepPlan:
+    """Return one step; a tenant whose ``rate`` is 0 asks for as much as it can get."""
     offset = -(-room // OWN // GRAIN) * GRAIN
     part = (room - offset) // max(BEYOND) // GRAIN * GRAIN
     reads = max(round(0.7 * rate), 1)
@@ -249,7 +276,7 @@ def _step(load: Common, others: Neighbour, many: int, *, rate: int, room: int) -
         "new_group": 1,
         **_database(room),
         "iodepth": DEPTH,
-        "rate_iops": f"{reads},{max(rate - reads, 1)}",
+        "rate_iops": f"{reads},{max(rate - reads, 1)}" if rate else None,
         "rate_process": "poisson",
     }
     beside: dict[str, object] = {
@@ -260,7 +287,9 @@ def _step(load: Common, others: Neighbour, many: int, *, rate: int, room: int) -
         "size": part,
     }
     jobs = {OTHERS: beside, TENANT: tenant} if many else {TENANT: tenant}
-    return load.step(f"{others.key}-{many}", many, jobs, series=others.series)
+    # Nobody leaves anything behind for the tenant alone.
+    group = f"{OTHERS}-{many}" if many else ""
+    return load.step(f"{others.key}-{many}", many, jobs, series=others.series, state_group=group)
 
 
 def _rate(record: RunRecord) -> int:

@@ -22,10 +22,10 @@ from iogauge.schema import Axis, StepPlan, SuitePlan
 from iogauge.stats import words
 from iogauge.stats.figures import ratio
 from iogauge.suites.judgement import Judgement
-from iogauge.suites.suite import SECOND, Asked, Common, Pace, Suite
+from iogauge.suites.suite import Asked, Common, Pace, Suite
+from iogauge.workload.numbers import KIB, SECOND
 
 JOB = "load"
-KIB = 1 << 10
 SIZES: dict[Pace, tuple[int, ...]] = {
     "quick": (512, 4 * KIB, 16 * KIB, 64 * KIB, 256 * KIB, 1024 * KIB),
     "standard": (512, 4 * KIB, 16 * KIB, 64 * KIB, 256 * KIB, 1024 * KIB),

@@ -25,7 +25,16 @@ from typing import ClassVar
 
 from iogauge.schema import Axis, RunRecord, StepPlan, SuitePlan
 from iogauge.stats.figures import step_figures
-from iogauge.suites.suite import QUICK_PERCENTILES, SECOND, Asked, Common, Pace, Suite, nothing_written
+from iogauge.suites.suite import (
+    QUICK_PERCENTILES,
+    Ahead,
+    Asked,
+    Common,
+    Pace,
+    Suite,
+    nothing_written,
+)
+from iogauge.workload.numbers import SECOND
 
 READER = "reader"
 WRITER = "pressure"
@@ -36,7 +45,8 @@ PUBLISHED_RUNTIME_NS = 60 * 10**9
 PUBLISHED_PERCENTILES = "99:99.9:99.99:99.999:99.9999:99.99999:99.999999:99.9999999"
 
 SEARCH_RUNTIME_NS = 2 * 10**9
-QUICK_STEPS = 8
+QUICK_STEPS, FEWEST_STEPS = 8, 6
+"""With writers, of the paces that are scaled: no next round number is more than half as large again."""
 QUICK_SHARE = 0.95
 """Quick pressures stay below this share of what the search found: beyond, writers wait and the rate is not theirs."""
 
@@ -90,6 +100,15 @@ class WritePressure(Suite):
         )
         steps = (_step(load, 0, rate=None), *pressed)
         return plan.model_copy(update={"steps": steps, "notes": (*plan.notes, note)})
+
+    def ahead(self, plan: SuitePlan, _asked: Asked, /) -> Ahead:
+        """Return as few and as many steps as a search can give, with writers that nothing limits."""
+        if plan.search is None:
+            return Ahead()
+        load = Common.of(plan)
+        pressed = tuple(_step(load, at, rate="") for at in range(1, QUICK_STEPS + 1))
+        alone = _step(load, 0, rate=None)
+        return Ahead((alone, *pressed[:FEWEST_STEPS]), (alone, *pressed))
 
 
 def pressures_MBps(limit_MBps: float) -> list[float]:

@@ -9,7 +9,8 @@ stays open for as long as the run, exclusively where it is a block device to be 
   exactly this target, by path, or for a device by a serial number that no other disk shares.
 - *Not a target* (directory, pipe, socket, character device): refused.
 
-Does not issue measured I/O and does not look at results. Source: issue "Safety"; peers.md sections 0 and 3 (#1550).
+Does not issue measured I/O and does not look at results. Source: fio #1550, #1007 and #1637 (targets that hold
+partitions or file systems).
 """
 
 from __future__ import annotations

@@ -12,6 +12,7 @@ import stat
 from pathlib import Path
 
 from iogauge.schema import TargetFacts
+from iogauge.target.link import link_Bps
 from iogauge.target.sysfs import HOST, BlockDevice, Host, number_of, read_text
 from iogauge.target.usage import mount_of_fd
 
@@ -47,6 +48,7 @@ def facts_of(fd: int, path: str, *, size_bytes: int, host: Host = HOST) -> Targe
             "rotational": {"0": False, "1": True}.get(disk.text("queue/rotational") or ""),
             "scheduler": _chosen(disk.text("queue/scheduler")),
             "write_cache": disk.text("queue/write_cache"),
+            "link_Bps": link_Bps(hardware),
         }
     )
 

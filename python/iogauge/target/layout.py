@@ -2,7 +2,7 @@
 
 The file's size is the record of progress: it grows only by what was written, so an interrupted layout goes on
 where it stopped. A layout that fails gives its space back. Never fills a filesystem over 80 % of what is free.
-Source: issue "Safety"; peers.md section 3 (fio #719, diskspd #228: unwritten extents give fake figures).
+Source: fio #719, diskspd #228: unwritten extents give fake figures.
 """
 
 from __future__ import annotations

@@ -14,11 +14,11 @@ import struct
 import subprocess
 from collections.abc import Callable, Iterator
 
+from iogauge.workload.numbers import KIB, MIB
+
 Read = Callable[[int, int], bytes]
 """``read(offset, length)``: fewer bytes where the device ends; a negative offset gives none."""
 
-KIB = 1024
-MIB = KIB * KIB
 
 _MAGICS: tuple[tuple[str, int, bytes], ...] = (
     ("xfs", 0, b"XFSB"),

@@ -12,7 +12,7 @@ that fio knows and iogauge does not is refused by name; no option is ever ignore
 One table, ``OPTIONS``, defines every option: names, kind of value, default, help. What this package does not do: it
 opens no target, looks at no device, and runs nothing.
 
-Source: peers.md section 5.
+Source: fio 3.33's HOWTO and code.
 """
 
 from __future__ import annotations

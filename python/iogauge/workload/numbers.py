@@ -5,7 +5,7 @@ sake of old job files. ``ki`` and ``mi`` are 1024 and 2**20, as fio's code has i
 fio reads the start of a malformed number and ignores the rest (``size=1.5g`` is one byte, ``runtime=10sec`` ten
 microseconds). Such values are refused here, with what to write instead.
 
-Source: peers.md section 5; fio parse.c.
+Source: fio 3.33's parse.c.
 """
 
 from __future__ import annotations
@@ -20,6 +20,9 @@ LARGEST: Final = 2**63 - 1
 US: Final = 1_000
 """Nanoseconds in a microsecond; all of fio's times are whole microseconds."""
 SECOND: Final = 1_000_000_000
+HOUR: Final = 3_600 * SECOND
+KIB: Final = 1 << 10
+MIB: Final = 1 << 20
 
 _LONGEST = 64
 _NUMBER = re.compile(r"([-+]?)(0[xX][0-9a-fA-F]+|[0-9]+)([a-zA-Z]*)", re.ASCII)
@@ -31,7 +34,7 @@ _TIME_UNITS = {
     "msec": 1_000 * US,
     "s": SECOND,
     "m": 60 * SECOND,
-    "h": 3_600 * SECOND,
+    "h": HOUR,
     "d": 86_400 * SECOND,
 }
 _MEANT = {

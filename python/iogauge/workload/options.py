@@ -3,7 +3,7 @@
 Reading job files and command lines, writing them, and docs/options.md all come from here. An option that fio knows
 and this table does not is refused by name (``known.py``).
 
-Source: peers.md section 5; fio options.c for types, ranges, defaults and order, engines/*.c for engine options.
+Source: fio 3.33's options.c for types, ranges, defaults and order, engines/*.c for engine options.
 """
 
 from __future__ import annotations

@@ -13,7 +13,7 @@
 //!
 //! What it does not do: limits of time, bytes (io_size) and number, and rates. Those are the worker's.
 //!
-//! Source: peers.md section 5; the tables of `tests/fio_facts.rs`, taken from fio 3.33.
+//! Source: fio 3.33's documentation and code; the tables of `tests/fio_facts.rs`, taken from fio 3.33.
 
 use super::error::PatternError;
 use super::layout::{Shapes, in_order, lay_out};

@@ -3,7 +3,7 @@
 //! Rounds of multiply-and-shift permute the next power of two; a value outside `[0, count)` goes through again ("cycle
 //! walking"), less than twice on average, which keeps the whole a bijection. Two uses: the order of a pass over a
 //! region under a random map of one block size, and the scattering of a skewed distribution's ranks, so that every
-//! block can be drawn (fio's scattering hash is not a bijection: some blocks are never touched, peers.md section 3).
+//! block can be drawn (fio's scattering hash is not a bijection: some blocks are never touched).
 //!
 //! What it does not do: withstand an adversary.
 //!

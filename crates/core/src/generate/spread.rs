@@ -6,7 +6,7 @@
 //! centre has no effect); its deviation is the standard deviation in percent of the region, it is cut off half a
 //! region from the centre and goes round the region's ends. The skewed draws repeat blocks, so no random map applies to them.
 //!
-//! Source: fio's random_distribution, HOWTO and lib/zipf.c, lib/gauss.c; peers.md section 3.
+//! Source: fio's random_distribution, HOWTO and lib/zipf.c, lib/gauss.c.
 
 use super::permutation::Permutation;
 use super::rng::Rng;

@@ -3,7 +3,7 @@
 //! Rejection-inversion: a uniform point under a curve that covers the probabilities is turned into a rank by the inverse
 //! of the curve's integral, and rejected where it lies between curve and probability, which happens less than once
 //! in two draws. Nothing is summed, so that neither set-up nor memory grows with n. (fio sums at most 10 million
-//! terms and draws 32-bit uniforms; peers.md section 3.)
+//! terms and draws 32-bit uniforms.)
 //!
 //! What it does not do: say which block a rank is; `spread` scatters them.
 //!

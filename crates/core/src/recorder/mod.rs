@@ -9,7 +9,7 @@ pub mod histogram;
 mod slice;
 
 pub use histogram::{Exact, Histogram, Merged};
-pub use slice::{Counts, Latency, MergedSide, MergedSlice, Side, Slice, Span};
+pub use slice::{Counts, Kept, Latency, MergedSide, MergedSlice, Side, Slice, Span};
 
 use crate::plan::{EngineKind, WorkerPlan};
 use crate::request::{Completion, Direction, Errno, Kind, Request};
@@ -73,17 +73,22 @@ pub trait Handover {
     fn swap(&mut self, slice: &mut Box<Slice>) -> bool;
 }
 
-/// Which latencies a worker keeps: only those that can differ from one another.
-pub fn latencies(plan: &WorkerPlan, stamps_issue: bool) -> [bool; Latency::COUNT] {
+/// Which latencies a worker keeps of what it issues: only those that can differ from one another.
+pub fn kept(plan: &WorkerPlan, stamps_issue: bool) -> Kept {
     let scheduled = is_scheduled(plan);
-    [
-        true,
-        stamps_issue,
-        stamps_issue,
-        scheduled,
-        scheduled,
-        scheduled,
-    ]
+    let issued = directions(plan);
+    Direction::ALL.map(|direction| {
+        // A sync was wanted when the writes were that it makes last.
+        let responds = scheduled || direction == Direction::Sync;
+        issued[direction as usize].then_some([
+            true,
+            stamps_issue,
+            stamps_issue,
+            responds,
+            scheduled,
+            scheduled,
+        ])
+    })
 }
 
 /// Whether the engine stamps the end of the submission call apart from the completion.

@@ -4,7 +4,7 @@ use crate::recorder::histogram::{Histogram, Merged};
 use crate::request::{Direction, Errno};
 use crate::time::Nanos;
 
-/// The latencies of DESIGN.md's table; `as usize` indexes arrays of [`Latency::COUNT`].
+/// The latencies of METHODOLOGY.md's table; `as usize` indexes arrays of [`Latency::COUNT`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Latency {
     /// From start to done.
@@ -121,6 +121,9 @@ pub struct Span {
     pub ramp: bool,
 }
 
+/// Which latencies are kept of each direction, by [`Direction`] and [`Latency`]; `None` where it is never issued.
+pub type Kept = [Option<[bool; Latency::COUNT]>; Direction::COUNT];
+
 /// What one worker completed in one fixed slice of a run.
 #[derive(Clone, Debug)]
 pub struct Slice {
@@ -137,13 +140,11 @@ pub struct Slice {
 }
 
 impl Slice {
-    /// An empty slice for these directions and latencies, its memory touched.
-    pub fn new(directions: [bool; Direction::COUNT], latencies: [bool; Latency::COUNT]) -> Self {
-        let side = |used: bool| {
-            used.then(|| Side {
-                counts: Counts::default(),
-                histograms: latencies.map(|kept| kept.then(Histogram::new)),
-            })
+    /// An empty slice for what is kept, its memory touched.
+    pub fn new(kept: Kept) -> Self {
+        let side = |latencies: [bool; Latency::COUNT]| Side {
+            counts: Counts::default(),
+            histograms: latencies.map(|kept| kept.then(Histogram::new)),
         };
         Self {
             span: Span {
@@ -152,19 +153,19 @@ impl Slice {
             },
             start: 0,
             end: 0,
-            sides: directions.map(side),
+            sides: kept.map(|latencies| latencies.map(side)),
             loop_gap: Histogram::new(),
         }
     }
 
     /// An empty slice of the same shape, its memory touched.
     pub fn touched(&self) -> Self {
-        let directions = std::array::from_fn(|direction| self.sides[direction].is_some());
-        let kept = self.sides.iter().flatten().next();
-        let latencies = kept.map_or([false; Latency::COUNT], |side| {
-            side.histograms.each_ref().map(Option::is_some)
-        });
-        Self::new(directions, latencies)
+        let latencies = |side: &Side| side.histograms.each_ref().map(Option::is_some);
+        Self::new(
+            self.sides
+                .each_ref()
+                .map(|side| side.as_ref().map(latencies)),
+        )
     }
 
     /// Forgets everything.

@@ -37,7 +37,7 @@ impl Worker {
             return;
         };
         for io in ios {
-            batch.push(self.slots.take(&io, now));
+            batch.push(self.slots.take(&io, now, now));
         }
     }
 }

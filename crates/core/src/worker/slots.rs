@@ -90,9 +90,9 @@ impl Slots {
         self.slots[self.free[self.free_head] as usize].free_at
     }
 
-    /// Takes the slot that has been free longest; there must be one.
+    /// Takes the slot that has been free longest, for what is due at `due`; there must be one.
     #[inline(always)]
-    pub(super) fn take(&mut self, io: &Io, intended: Nanos) -> Request {
+    pub(super) fn take(&mut self, io: &Io, intended: Nanos, due: Nanos) -> Request {
         let place = self.free[self.free_head];
         self.free_head += 1;
         if self.free_head == self.free.len() {
@@ -109,7 +109,7 @@ impl Slots {
             offset_bytes: io.offset_bytes,
             length_bytes: io.length_bytes,
             intended,
-            ready: intended.max(slot.free_at).max(self.drained_at),
+            ready: due.max(slot.free_at).max(self.drained_at),
         };
         slot.request = request;
         request

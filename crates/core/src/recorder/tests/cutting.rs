@@ -4,7 +4,7 @@ use proptest::prelude::*;
 
 use super::world::cutters;
 use crate::plan::{PerDirection, Rw, WorkerPlan};
-use crate::recorder::{Counts, Cutter, directions, is_scheduled, latencies};
+use crate::recorder::{Counts, Cutter, Latency, directions, is_scheduled, kept};
 use crate::request::Errno;
 use crate::testing::{iops, plan};
 use crate::time::SECOND;
@@ -72,9 +72,14 @@ fn only_what_can_differ_is_kept() {
     for (plan, scheduled) in [(plan(Rw::Randread), false), (rated, true), (thinking, true)] {
         assert_eq!(is_scheduled(&plan), scheduled);
         for stamps in [false, true] {
-            let [lat, clat, slat, response, queued, lateness] = latencies(&plan, stamps);
-            assert!(lat && clat == stamps && slat == stamps);
-            assert_eq!([response, queued, lateness], [scheduled; 3]);
+            let mut plan = plan.clone();
+            (plan.pattern.rw, plan.pattern.fdatasync_every) = (Rw::Randrw, 1);
+            let expected = [true, stamps, stamps, scheduled, scheduled, scheduled];
+            let mut of_syncs = expected;
+            of_syncs[Latency::Response as usize] = true;
+            let [read, write, trim, sync] = kept(&plan, stamps);
+            assert_eq!([read, write, trim], [Some(expected), Some(expected), None]);
+            assert_eq!(sync, Some(of_syncs));
         }
     }
 }

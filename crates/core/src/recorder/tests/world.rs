@@ -132,7 +132,7 @@ pub(super) const STAGE_START: Nanos = 10_000_000_019;
 pub(super) fn recorder(cutter: Cutter, began: Nanos) -> (Recorder<Shelf>, Shelf) {
     let shelf = Shelf::default();
     let mut recorder = Recorder::new(
-        Box::new(Slice::new([true; 4], [true; Latency::COUNT])),
+        Box::new(Slice::new([Some([true; Latency::COUNT]); 4])),
         shelf.clone(),
     );
     recorder.begin(cutter, STAGE_START, STAGE_START + began);

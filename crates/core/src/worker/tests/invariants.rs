@@ -5,7 +5,7 @@ use proptest::prelude::*;
 use super::sim::{START, World, run};
 use crate::plan::{Rw, SchedulePlan, WorkerPlan};
 use crate::recorder::is_scheduled;
-use crate::request::{Errno, Kind};
+use crate::request::{Direction, Errno, Kind};
 use crate::testing::{BLOCK, file, plan, same};
 use crate::time::Nanos;
 
@@ -118,7 +118,29 @@ proptest! {
                 let ramp_end = START + plan.ramp_ns;
                 prop_assert!(served.start < ramp_end || request.intended >= ramp_end);
             } else if !is_scheduled(&plan) {
-                prop_assert!(request.intended == served.start && served.start < end(&plan));
+                let syncs = request.kind.direction() == Direction::Sync;
+                prop_assert!(request.intended <= served.start && served.start < end(&plan));
+                prop_assert!(syncs || request.intended == served.start);
+            }
+        }
+    }
+
+    #[test]
+    fn a_sync_is_wanted_since_the_first_write_that_it_makes_last(plan in plans(), seed: u64) {
+        let trace = run(&plan, World::random(seed, 300_000, 0));
+        let mut unsynced = None::<Nanos>;
+        for served in &trace.served {
+            let request = served.request;
+            match request.kind.direction() {
+                Direction::Write => {
+                    unsynced = Some(unsynced.map_or(request.intended, |first| first.min(request.intended)));
+                }
+                Direction::Sync => {
+                    prop_assert_eq!(Some(request.intended), unsynced.take());
+                    // It was due only now, and waited neither for the generator nor for a slot before.
+                    prop_assert!(request.ready >= request.intended && request.ready <= served.start);
+                }
+                Direction::Read | Direction::Trim => {}
             }
         }
     }

@@ -1,0 +1,224 @@
+"""What a review that goes on takes back: its targets' state, where somebody wrote to them, and where blocks did."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from iogauge.cli import main
+from iogauge.machine.trace import trace_of
+from iogauge.schema import Axis, Code, JobFile, RunRecord, State, SuitePlan, TargetFacts, Trace
+from iogauge.store import Review
+from iogauge.suites import suite_of
+from iogauge.suites.begin import new_manifest
+from iogauge.suites.conduct import Interrupted, conduct, remaining
+from iogauge.suites.suite import Asked, Common, Suite
+from iogauge.target.sysfs import Host
+from tests import builders
+from tests.suite_runs import Quiet, cut_down
+
+FLASH = builders.target(
+    "/dev/nvme0n1", kind="block", size_bytes=10**9, model="INTEL SSDPE2MD800G4", rotational=False
+)
+
+
+class Two(Suite):
+    """Two steps that do the same."""
+
+    NAME = "two"
+    TITLE = "Two"
+    SOURCE = "made up"
+    AXIS = Axis(name="step", unit="step")
+    READER = "job"
+
+    def __init__(self, rw: str) -> None:
+        self.rw = rw
+
+    def plan(self, asked: Asked) -> SuitePlan:
+        """Both."""
+        empty = self.empty(asked)
+        load = Common.of(empty)
+        steps = tuple(load.step(f"at-{at}", at, {"job": {"rw": self.rw}}) for at in (1, 2))
+        return empty.model_copy(update={"steps": steps})
+
+
+class Drive(Quiet):
+    """Stands in for a drive and whoever writes to it: notes what runs, and is interrupted where told to."""
+
+    def __init__(self, *, interrupted_at: str = "") -> None:
+        super().__init__()
+        self.ran: list[str] = []
+        self.written_bytes = 0
+        self._interrupted_at = interrupted_at
+
+    def execute(self, job_file: JobFile, **_: Any) -> RunRecord:
+        """Run."""
+        self.ran.append(job_file.source)
+        self.written_bytes += 4096
+        stopped = "interrupt" if job_file.source == self._interrupted_at else None
+        rows = [builders.row(job.name, {}) for job in job_file.jobs]
+        return builders.record(rows, jobs=job_file, stopped_by=stopped)
+
+    def trace(self, _: TargetFacts) -> Trace:
+        """What was written so far."""
+        return Trace(boot="one", written_bytes=self.written_bytes, trims=0)
+
+    def purge(self, path: str, **_: Any) -> None:
+        """Forget everything."""
+        self.ran.append(f"purge of {path}")
+
+
+def begun(path: Path, suite: Suite, *, state: State = "fresh", repeats: int = 2) -> Review:
+    manifest = new_manifest(
+        [suite],
+        [FLASH],
+        seed=1,
+        repeats=repeats,
+        state=state,
+        command=(),
+        machine=builders.machine(),
+        ceiling=None,
+    )
+    return Review.create(path, manifest)
+
+
+def go(review: Review, suite: Suite, drive: Drive) -> None:
+    def suites(name: str) -> Suite:
+        return suite if name == suite.NAME else suite_of(name)
+
+    assert remaining(review, suites)
+    failed = conduct(
+        review, suites, execute=drive.execute, watcher=drive, purge=drive.purge, trace=drive.trace
+    )
+    assert failed == ()
+
+
+PURGE = "purge of /dev/nvme0n1"
+FIRST = [PURGE, "precondition.purge", "two.at-1", "two.at-2"]
+SECOND = [PURGE, "precondition.purge.r2", "two.at-1.r2", "two.at-2.r2"]
+
+
+@pytest.mark.parametrize(
+    ("rw", "again"), [("randread", ["two.at-1.r2", "two.at-2.r2"]), ("randrw", SECOND), ("randtrim", SECOND)]
+)
+def test_each_block_begins_from_the_state_where_the_one_before_changed_it(
+    tmp_path: Path, rw: str, again: list[str]
+) -> None:
+    review, drive = begun(tmp_path / "r", Two(rw)), Drive()
+    go(review, Two(rw), drive)
+    assert drive.ran == [*FIRST, *again]
+
+
+@pytest.mark.parametrize(
+    ("written_bytes", "expected"),
+    [
+        (0, ["two.at-2.r2"]),
+        (10**6, [PURGE, "precondition.purge.r2", "two.at-2.r2"]),
+    ],
+)
+def test_a_target_that_others_wrote_to_is_prepared_again(
+    tmp_path: Path, written_bytes: int, expected: list[str]
+) -> None:
+    suite = Two("randwrite")
+    review, drive = begun(tmp_path / "r", suite), Drive(interrupted_at="two.at-2.r2")
+    with pytest.raises(Interrupted):
+        go(review, suite, drive)
+    kept = review.record("two.at-1.r2")
+    later = Drive()
+    later.written_bytes = drive.written_bytes + written_bytes
+    go(Review.open(review.path), suite, later)
+    assert later.ran == expected
+    said = f"{FLASH.path}: since the review was last saved 1.000 MB were written to it: its state is prepared again"
+    assert later.said == ([said] if written_bytes else [])
+    whole = Review.open(review.path)
+    assert set(whole.completed()) == {step.id for step in whole.manifest.steps}
+    assert whole.record("two.at-1.r2") == kept
+    assert whole.manifest.warnings == ()
+
+
+def test_where_nothing_prepares_it_the_review_says_so_for_good(tmp_path: Path) -> None:
+    suite = Two("randwrite")
+    review, drive = begun(tmp_path / "r", suite, state="as-is"), Drive(interrupted_at="two.at-2")
+    with pytest.raises(Interrupted):
+        go(review, suite, drive)
+    go(Review.open(review.path), suite, Drive())
+    (warning,) = Review.open(review.path).manifest.warnings
+    assert warning.code is Code.WRITTEN_MEANWHILE
+    assert "8.192 kB were written to it" in warning.message
+
+
+def test_what_an_interrupted_preparation_left_is_prepared_once(tmp_path: Path) -> None:
+    suite = Two("randwrite")
+    review, drive = begun(tmp_path / "r", suite), Drive(interrupted_at="precondition.purge")
+    with pytest.raises(Interrupted):
+        go(review, suite, drive)
+    later = Drive()
+    go(Review.open(review.path), suite, later)
+    assert later.ran == [*FIRST, *SECOND]
+
+
+# --- On a real file ------------------------------------------------------------------------------------------
+
+
+def resumed(review: Path, capsys: pytest.CaptureFixture[str]) -> tuple[dict[str, Any], str]:
+    """Lose the last step of a review, and let it go on: what it shows, and what it said."""
+    saved = Review.open(review)
+    saved.discard(saved.manifest.plans[-1].steps[-1].id)
+    capsys.readouterr()
+    assert main(["review", "--resume", str(review), "--json"]) == 0
+    out, said = capsys.readouterr()
+    return json.loads(out), said
+
+
+def codes(shown: dict[str, Any]) -> Sequence[str]:
+    return [warning["code"] for warning in shown["warnings"]]
+
+
+def test_a_review_of_a_file_knows_whether_anything_wrote_to_it(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cut_down(monkeypatch)
+    file = tmp_path / "f.bin"
+    asked = ["--suite=mixed", "--size=8m", "--runtime=20ms", "--seed=1"]
+    for state in ("as-is", "fresh"):
+        assert main(["review", str(file), *asked, f"--state={state}", f"--output={tmp_path / state}"]) == 0
+    # Of the first review the second one wrote to the file; of the second nobody did.
+    shown, said = resumed(tmp_path / "as-is", capsys)
+    assert "written_meanwhile" in codes(shown)
+    assert "runs of iogauge wrote" in said
+    assert main(["show", str(tmp_path / "as-is")]) == 0
+    assert "between two parts of this review" in capsys.readouterr().err
+    shown, said = resumed(tmp_path / "as-is", capsys)
+    assert said.count("between two parts") == 1  # what was found once stays, and nothing is added
+    shown, said = resumed(tmp_path / "fresh", capsys)
+    assert "its state is prepared again" in said
+    assert "purged: " in said
+    assert "written_meanwhile" not in codes(shown)
+    shown, said = resumed(tmp_path / "fresh", capsys)
+    assert "prepared again" not in said
+    with file.open("r+b") as opened:
+        opened.write(b"x")
+    assert main(["review", "--resume", str(tmp_path / "fresh")]) == 0  # nothing is left to be run
+
+
+# --- Traces --------------------------------------------------------------------------------------------------
+
+
+def test_a_device_s_trace_is_of_its_counters_and_its_boot(tmp_path: Path) -> None:
+    device = tmp_path / "sys" / "class" / "block" / "sda"
+    device.mkdir(parents=True)
+    (device / "stat").write_text("100 1 2000 30 200 2 4000 60 0 70 90 5 0 500 6 7 8\n")
+    boot = tmp_path / "proc" / "sys" / "kernel" / "random" / "boot_id"
+    boot.parent.mkdir(parents=True)
+    boot.write_text("c0ffee\n")
+    host = Host(tmp_path / "sys", tmp_path / "proc")
+    facts = builders.target("/dev/sda", kind="block", device="sda")
+    assert trace_of(facts, host) == Trace(boot="c0ffee", written_bytes=4000 * 512, trims=5)
+    gone = trace_of(facts.model_copy(update={"device": "sdb"}), host)
+    assert gone == Trace(boot="c0ffee")
+    assert trace_of(builders.target("model:p4800x", kind="model"), host) is None
+    assert trace_of(builders.target(str(tmp_path / "missing.bin")), host) is None
