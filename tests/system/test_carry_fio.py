@@ -91,7 +91,7 @@ def test_a_search_and_what_follows_come_back_with_fios_numbers(
                     # fio's percentiles are middles of its buckets, and may lie above its maximum.
                     assert abs(estimate - value) <= value / 60
                     compared += 1
-    assert compared >= 20
+    assert compared >= 8, "two steps at least, of four percentiles"
     for command in ("show", "report"):
         assert main([command, str(saved)]) == 0
 
