@@ -128,20 +128,29 @@ def test_blocks_take_out_what_drifts() -> None:
     assert whole.place.label == ALL_STEPS
     assert "8 blocks of one review" in basis(found)
     said = findings(found)
-    assert "over all steps (8 blocks, p = 0.0078 after correction for 1 comparison)" in said[0]
-    assert "after correction for 2 comparisons" in said[1]
+    assert "over all steps (8 blocks, p = 0.0078 after correction for 3 comparisons)" in said[0]
+    assert "p = 0.0078 after correction for 3 comparisons" in said[1]
 
 
-def test_too_few_blocks_for_so_many_steps_say_how_many_it_takes() -> None:
+def test_six_blocks_are_enough_however_many_steps_there_are() -> None:
     places = range(1, 12)
-    found = sides(repeated(places, 1.0, blocks=6), repeated(places, 3.0, blocks=6))
-    assert not any(each.clear for each in found.figures)
-    assert all(each.clear for each in found.overall)
-    few = "9 blocks are the fewest that can find a difference of a step among 11 comparisons"
-    assert compare_text.text([found]).count(few) == 1
-    assert few in basis(found)
-    assert "are the fewest" not in basis(sides(repeated((1,), 1.0, blocks=6), repeated((1,), 3.0, blocks=6)))
+    found = sides(repeated(places, 1.0, blocks=6), repeated(places, 3.0, blocks=6, noise=0.01))
+    assert all(each.clear for each in (*found.figures, *found.overall))
     assert "paired by their numbers" in basis(found)
+    assert "are the fewest" not in basis(found)
+
+
+def test_too_few_blocks_say_what_was_seen_and_that_nothing_is_tested() -> None:
+    found = sides(repeated((1, 2), 1.0, blocks=5), repeated((1, 2), 3.0, blocks=5, noise=0.01))
+    assert not any(each.clear for each in (*found.figures, *found.overall))
+    whole, step = findings(found)
+    assert "over all steps (5 blocks, too few to test)" in whole
+    assert re.match(r"B reaches 3\.\d+ times \(95 %: [\d.]+ to [\d.]+\) the IOPS of A at ", step)
+    few = "no difference is tested for: 6 blocks are the fewest that can find one"
+    assert few in basis(found)
+    assert compare_text.text([found]).count(few) == 1
+    same = sides(repeated((1, 2), 1.0, blocks=4), repeated((1, 2), 1.0, blocks=4, noise=0.01))
+    assert findings(same) == ("no difference in IOPS is seen (4 blocks, too few to test) at any of 2 steps",)
 
 
 def test_two_repeats_show_an_interval_that_is_marked_and_decides_nothing() -> None:

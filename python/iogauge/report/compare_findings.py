@@ -2,7 +2,7 @@
 
 A sentence names the step, how many times, the 95 % interval, and what that rests on: blocks and their corrected p
 value, or one run each. Where nothing is established it says which of the two it is: shown to be alike within the
-margin, or not decided, and then what would decide it.
+margin, or not decided. Of fewer blocks than any test needs it says what was seen, and that it is not tested.
 
 Computes nothing: see ``compare.py``.
 """
@@ -15,7 +15,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from iogauge.report.compare import ALL_STEPS, Compared, SuiteCompared
 from iogauge.report.figure_row import IOPS, MEAN, metric_text, quantile_metric
 from iogauge.stats import words
-from iogauge.stats.comparison import Verdict, fewest_blocks
+from iogauge.stats.comparison import FEWEST_BLOCKS, Verdict
+from iogauge.stats.family import all_alike
 
 PRESSED = (MEAN, quantile_metric(0.99))
 FREE = (IOPS, quantile_metric(0.99))
@@ -57,10 +58,8 @@ def basis(found: SuiteCompared) -> str:
     if found.left_out:
         fewer = ", or fewer than two of the same repeats," if found.blocks > 1 else ""
         how += f"; {words.counted(found.left_out, 'step')} met nothing{fewer} on the other side"
-    needed = fewest_blocks(max(found.tests, 1))
-    if 1 < found.blocks < needed:
-        among = words.counted(found.tests, "comparison")
-        how += f"; {needed} blocks are the fewest that can find a difference of a step among {among}"
+    if 1 < found.blocks < FEWEST_BLOCKS:
+        how += f"; no difference is tested for: {FEWEST_BLOCKS} blocks are the fewest that can find one"
     return how
 
 
@@ -73,9 +72,9 @@ def _metrics(figures: Sequence[Compared]) -> Iterator[str]:
 
 
 def _whole(found: SuiteCompared, series: str, metric: str) -> Iterator[str]:
-    """Yield what a series as a whole shows, where it was tested."""
+    """Yield what a series as a whole shows, where a difference is established, or seen by too few blocks."""
     for each in found.overall:
-        if each.place.series == series and each.metric == metric and each.clear:
+        if each.place.series == series and each.metric == metric and (each.clear or _seen(each)):
             yield _head(series) + _difference(found, each)
 
 
@@ -85,7 +84,7 @@ def _head(series: str) -> str:
 
 def _of(found: SuiteCompared, series: str, figures: Sequence[Compared]) -> Iterator[str]:
     head = _head(series)
-    clear = [each for each in figures if each.clear]
+    clear = [each for each in figures if each.clear] or [each for each in figures if _seen(each)]
     if clear:
         yield head + _difference(found, _greatest(clear))
     elif found.blocks > 1:
@@ -95,6 +94,14 @@ def _of(found: SuiteCompared, series: str, figures: Sequence[Compared]) -> Itera
     else:
         what = metric_text(figures[0].metric)
         yield f"{head}no difference in {what} is clear of one run's own interval at any of {_steps(figures)}"
+
+
+def _seen(each: Compared) -> bool:
+    """Whether blocks that are too few for a test have an interval, Student's, that leaves 1 out."""
+    test = each.comparison
+    if test is None or test.low is None or test.high is None or not each.supported:
+        return False
+    return test.blocks < FEWEST_BLOCKS and not test.low <= 1 <= test.high
 
 
 def _greatest(figures: Iterable[Compared]) -> Compared:
@@ -143,11 +150,11 @@ def steps_averaged(each: Compared) -> str:
 
 def _sure(found: SuiteCompared, each: Compared) -> str:
     if each.comparison is not None:
-        tests = found.tests if each.averaged is None else len(found.overall)
-        return (
-            f" ({each.comparison.blocks} blocks, p = {each.comparison.p_corrected:.2g} after correction for "
-            f"{words.counted(tests, 'comparison')})"
-        )
+        blocks = words.counted(each.comparison.blocks, "block")
+        if each.comparison.blocks < FEWEST_BLOCKS:
+            return f" ({blocks}, too few to test)"
+        among = words.counted(found.tests, "comparison")
+        return f" ({blocks}, p = {each.comparison.p_corrected:.2g} after correction for {among})"
     if found.before.published or found.after.published:
         return ""
     known = each.ratio.low is not None and each.ratio.high is not None
@@ -157,11 +164,13 @@ def _sure(found: SuiteCompared, each: Compared) -> str:
 def _undecided(found: SuiteCompared, figures: Sequence[Compared]) -> str:
     what = metric_text(figures[0].metric)
     tested = [each.comparison for each in figures if each.comparison is not None]
-    alike = sum(each.verdict == Verdict.ALIKE for each in tested)
-    if tested and alike == len(figures):
+    if len(tested) == len(figures) and all_alike(tested):
         return f"{what} does not differ by more than {100 * found.margin:g} % at any of {_steps(figures)}"
+    alike = sum(each.verdict == Verdict.ALIKE for each in tested)
     same = f", {alike} of them shown to be alike within {100 * found.margin:g} %" if alike else ""
-    return f"no difference in {what} is established at any of {_steps(figures)} by itself{same}"
+    few = found.blocks < FEWEST_BLOCKS
+    seen = f"seen ({words.counted(found.blocks, 'block')}, too few to test)" if few else "established"
+    return f"no difference in {what} is {seen} at any of {_steps(figures)}{same}"
 
 
 def _steps(figures: Sequence[Compared]) -> str:

@@ -149,6 +149,8 @@ def _figure(each: Compared) -> dict[str, Any]:
             "interval": "t" if test.by_t else "signed-rank",
             "p": test.p,
             "p_corrected": test.p_corrected,
+            "p_alike": test.p_alike,
+            "p_alike_corrected": test.p_alike_corrected,
             "inner_low": test.inner_low,
             "inner_high": test.inner_high,
             "verdict": str(test.verdict),
