@@ -1,15 +1,19 @@
 """``iogauge compare``: lay reviews side by side, step by step, and say what differs and how sure that is.
 
-REVIEW is the directory of a saved review, or the word 'published'. The first one named is A; every other is compared
-with it. A review of several targets compares these with its first. 'published' stands for all published figures of
-which a review has a step of the same load.
+REVIEW is the directory of a saved review, or 'published'. The first one named is A; every other is compared with it. A
+review of several targets compares these with its first. 'published' is a built-in review: every measured drive is laid
+over the published figures of the same loads, the nearest first; 'published:p4800x' takes those of some drives alone.
 
-Ratios are of B to A, with 95 % intervals. With repeats on both sides (iogauge review --repeats) they are tested, with
-a correction for how many they are, and what lies within the margin is said to be alike. A single run has only its own
-interval, which does not say how runs differ.
+What was found comes first. Tables have each step's main figure where it differs; --all shows every figure.
+
+Ratios are of B to A, with 95 % intervals. With six repeats or more on both sides (iogauge review --repeats 6) they are
+tested, all of a suite as one family, and what lies within the margin is said to be alike. A single run has only its
+own interval, which does not say how runs differ.
 
 Steps are compared where both sides have them. Where writes press harder and harder, B's latency is also read between
 two of its steps, and marked.
+
+--format html writes the page that 'iogauge report' makes of the same reviews.
 """
 
 from __future__ import annotations
@@ -44,6 +48,7 @@ def compare(
     layout: Annotated[
         Format, typer.Option("--format", help="Text for a terminal, or Markdown.")
     ] = Format.TEXT,
+    every: Annotated[bool, typer.Option("--all", help="Every figure, also what does not differ.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")] = False,
 ) -> None:
     """Print a table for each suite and pair, and a sentence for each finding."""
@@ -56,7 +61,7 @@ def compare(
         streams.show(json.dumps(compare_text.as_json(found), indent=2, allow_nan=False) + "\n")
     else:
         show = compare_text.markdown if layout is Format.MARKDOWN else compare_text.text
-        streams.show(show(found))
+        streams.show(show(found, every=every))
 
 
 def _fraction(text: str) -> float:

@@ -194,10 +194,9 @@ def _comparable(made: Manifest) -> str:
     figures = most_places(made) * len(METRICS)
     return (
         f"to compare: {words.counted(made.repeats, 'block')} asked for (--repeats); {FEWEST_BLOCKS} are the fewest "
-        f"that can find a difference; where runs vary by 3 %, one of 5 % takes {blocks_needed(0.05, 0.03)} by itself, and "
-        f"{blocks_needed(0.05, 0.03, comparisons=figures)} among the {words.counted(figures, 'figure')} of the largest "
-        f"suite, {len(METRICS)} of each step; one of 50 %, "
-        f"{blocks_needed(0.5, 0.03, comparisons=figures)}"
+        f"that can find a difference; where runs vary by 3 %, one of 5 % takes {blocks_needed(0.05, 0.03)} by itself, "
+        f"and {blocks_needed(0.05, 0.03, comparisons=figures)} among the {words.counted(figures, 'figure')} of the "
+        f"largest suite, {len(METRICS)} of each step; one of 50 %, {blocks_needed(0.5, 0.03, comparisons=figures)}"
     )
 
 

@@ -1,10 +1,10 @@
 """Two sides laid one beside the other: step by step, how many times B's figure is A's, and how sure that is.
 
-A side is one drive in one review, another tool's results, or a publication: all of them are rows of figures. What is
-compared are steps at the same place: of the same suite and series, under the same label or at the same place on the
-axis. Where writes press, steps may have been scaled to what each drive takes. There, and only there, B's latency at one
-of A's places is read between B's two neighbouring steps, linearly in its logarithm, and is marked as such; rates are
-not, and nothing is extended beyond B's steps. How many steps of A and B met nothing is counted.
+A side is one drive in one review, or another tool's results: both are rows of figures. What is compared are steps at
+the same place: of the same suite and series, under the same label or at the same place on the axis. Where writes press,
+steps may have been scaled to what each drive takes. There, and only there, B's latency at one of A's places is read
+between B's two neighbouring steps, linearly in its logarithm, and is marked as such; rates are not, and nothing is
+extended beyond B's steps. How many steps of A and B met nothing is counted.
 
 With repeats on both sides, each figure is tested over the blocks that both sides have of it (``stats.comparison``).
 A block is a repeat's number: where one side lost a repeat of a step, that step has a block less, and with fewer than
@@ -58,14 +58,6 @@ class Side:
     def repeats(self) -> int:
         """How often its steps were run."""
         return 1 + max((row.repeat for row in self.rows), default=0)
-
-    @property
-    def published(self) -> bool:
-        """Whether it is a publication's: values without intervals."""
-        return self.review == PUBLISHED
-
-
-PUBLISHED = "published"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -157,7 +149,7 @@ def _suite(suite: str, before: Side, after: Side, title: str, margin: float) -> 
         exact = theirs.get((place, metric))
         found = exact or _between(theirs, place, metric)
         rows, others = _common(mine, found) if several else (mine, found)
-        if metric in _wanted(before, after) and len(others) > several:
+        if metric in METRICS and len(others) > several:
             met.append((place, metric, rows, others, exact is None))
     means = _means(met) if several else []
     tested = _tests([*met, *(mean for mean, _ in means)], margin=margin) if several else {}
@@ -172,14 +164,6 @@ def _suite(suite: str, before: Side, after: Side, title: str, margin: float) -> 
         blocks=max((found.blocks for found in tested.values()), default=1),
         margin=margin,
     )
-
-
-def _wanted(before: Side, after: Side) -> Sequence[str]:
-    """A publication says what it says; of what was measured, the usual figures are compared."""
-    if before.published or after.published:
-        side = before if before.published else after
-        return tuple(dict.fromkeys(row.metric for row in side.rows))
-    return METRICS
 
 
 def _figures(side: Side, suite: str) -> Figures:

@@ -132,6 +132,8 @@ def metrics_of(figures: StepFigures) -> Iterator[tuple[str, Estimate]]:
     """Yield each metric of a step, with its estimate: no latency where nothing completed."""
     course = [moment.iops for moment in figures.moments]
     iops = rate_estimate(figures.iops, course, count=figures.ios)
+    if figures.runs > 1:
+        iops = replace(iops, low=figures.iops_low, high=figures.iops_high)
     yield IOPS, iops
     # Bytes are not kept by moment; they go as requests do.
     each = figures.rate_Bps / figures.iops if figures.iops else 0.0

@@ -94,7 +94,7 @@ def _section(section: Section) -> Iterator[str]:
         for part in section.parts
         for row in step_rows(part.drive)
     ]
-    yield from _table(head, rows, left=2 if several else 1)
+    yield from table(head, rows, left=2 if several else 1)
     for part in section.parts:
         yield from _own(part, several=several)
 
@@ -117,7 +117,7 @@ def _own(part: Part, *, several: bool) -> Iterator[str]:
     for table in part.tables:
         yield f"**{escaped(capitalised(table.title) + label)}**"
         yield ""
-        yield from _table(table.head, table.rows, left=1)
+        yield from table(table.head, table.rows, left=1)
     rows = list(varied_rows(part.drive))
     if rows:
         yield f"**{escaped(f'Run-to-run variation{label}')}**"
@@ -126,11 +126,11 @@ def _own(part: Part, *, several: bool) -> Iterator[str]:
         head = ["Asked", "Runs", things, *(statistic.label for statistic in STATISTICS)]
         named = [f"{row.series}: {row.asked}" if row.series else row.asked for row in rows]
         cells = [[name, row.runs, *row.coefficients] for name, row in zip(named, rows, strict=True)]
-        yield from _table(head, cells, left=1)
+        yield from table(head, cells, left=1)
 
 
-def _table(head: Sequence[str], rows: Sequence[Sequence[str]], *, left: int) -> Iterator[str]:
-    """Yield a table; the first ``left`` columns are words, the others numbers."""
+def table(head: Sequence[str], rows: Sequence[Sequence[str]], *, left: int) -> Iterator[str]:
+    """Yield a table and an empty line; the first ``left`` columns are words, the others numbers."""
     rules = [":--" if place < left else "--:" for place in range(len(head))]
     for cells in (
         [escaped(each) for each in head],
