@@ -18,7 +18,7 @@ from iogauge.report.compare import Side, SuiteCompared, compare_sides
 from iogauge.report.figure_row import FigureRow, rows_of
 from iogauge.report.html_reviews import Drive, load
 from iogauge.report.laid import LaidDrive, lay
-from iogauge.report.published import is_published, named_drives
+from iogauge.report.published import named_drives, parted
 from iogauge.report.told import told_rows
 from iogauge.stats.comparison import MARGIN
 from iogauge.store.told import read_told
@@ -48,12 +48,13 @@ def compare_named(names: Sequence[str], *, suites: Sequence[str] = (), margin: f
 
     Raises IogaugeError where one is no review, where there are no two sides, or they have nothing in common.
     """
-    if all(map(is_published, names)):
+    directories, _ = parted(names)
+    if not directories:
         raise IogaugeError(
             "what was published is laid beside a review, and none is named",
             hint="iogauge compare REVIEW published",
         )
-    drives = load([Path(name) for name in names if not is_published(name)])
+    drives = load(directories)
     there = dict.fromkeys(drive.plan.suite for drive in drives)
     if unknown := set(suites) - set(there):
         raise IogaugeError(

@@ -52,6 +52,7 @@ def page(report: Report) -> str:
         step_rows=lambda drive: list(html_steps.step_rows(drive)),
         run_rows=lambda drive: list(html_steps.run_rows(drive)),
         varied_rows=lambda drive: list(html_steps.varied_rows(drive)),
+        variation_notes=(html_steps.VARIATION, html_steps.BETWEEN),
         warnings=warnings,
         environment=html_facts.environment,
         provenance=html_facts.provenance,

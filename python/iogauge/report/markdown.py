@@ -14,7 +14,7 @@ from collections.abc import Iterator, Sequence
 from iogauge.report import html_facts
 from iogauge.report.charts_data import STATISTICS
 from iogauge.report.html_reviews import Drive, warnings
-from iogauge.report.html_steps import StepRow, step_rows, varied_rows
+from iogauge.report.html_steps import BETWEEN, VARIATION, StepRow, step_rows, varied_rows
 from iogauge.report.html_text import Cell
 from iogauge.report.sections import Part, Report, Section
 from iogauge.stats.words import capitalised
@@ -114,19 +114,23 @@ def _cell(cell: Cell) -> str:
 def _own(part: Part, *, several: bool) -> Iterator[str]:
     """Yield what a section has of one drive: what its suite concludes, and how far repeats differ."""
     label = f": {part.drive.label}" if several else ""
-    for table in part.tables:
-        yield f"**{escaped(capitalised(table.title) + label)}**"
+    for shown in part.tables:
+        yield f"**{escaped(capitalised(shown.title) + label)}**"
         yield ""
-        yield from table(table.head, table.rows, left=1)
+        yield from table(shown.head, shown.rows, left=1)
     rows = list(varied_rows(part.drive))
     if rows:
         yield f"**{escaped(f'Run-to-run variation{label}')}**"
         yield ""
         things = f"{capitalised(part.drive.plan.judged)}s a second"
-        head = ["Asked", "Runs", things, *(statistic.label for statistic in STATISTICS)]
+        head = ["Asked", "Runs", things, *(statistic.label for statistic in STATISTICS), "Mean: between runs"]
         named = [f"{row.series}: {row.asked}" if row.series else row.asked for row in rows]
-        cells = [[name, row.runs, *row.coefficients] for name, row in zip(named, rows, strict=True)]
+        cells = [
+            [name, row.runs, *row.coefficients, row.between] for name, row in zip(named, rows, strict=True)
+        ]
         yield from table(head, cells, left=1)
+        yield f"{VARIATION} {BETWEEN}"
+        yield ""
 
 
 def table(head: Sequence[str], rows: Sequence[Sequence[str]], *, left: int) -> Iterator[str]:

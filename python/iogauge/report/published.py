@@ -17,6 +17,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from pathlib import Path
 
 from iogauge import workload
 from iogauge.errors import IogaugeError
@@ -122,6 +123,16 @@ def is_published(name: str) -> bool:
     (True, True, False)
     """
     return name.partition(":")[0] == PUBLISHED
+
+
+def parted(names: Iterable[str]) -> tuple[list[Path], list[str]]:
+    """Return the saved reviews among ``names``, and the names of published ones.
+
+    >>> parted(["saved", "published:p4800x"])
+    ([PosixPath('saved')], ['published:p4800x'])
+    """
+    names = list(names)
+    return [Path(name) for name in names if not is_published(name)], [*filter(is_published, names)]
 
 
 def named_drives(names: Iterable[str]) -> frozenset[str]:

@@ -151,7 +151,8 @@ def sign_flips(blocks: int, *, seed: int = 0) -> NDArray[np.float64]:
     """
     if blocks <= EXACT_BLOCKS:
         # One sign may stay: flipping all of them gives the same distance from zero.
-        return 1.0 - 2.0 * ((np.arange(2 ** (blocks - 1))[:, None] >> np.arange(blocks)) & 1)
+        swapped = (np.arange(2 ** (blocks - 1))[:, None] >> np.arange(blocks)) & 1
+        return np.where(swapped, -1.0, 1.0)
     drawn = np.random.default_rng(seed).choice([-1.0, 1.0], size=(2**EXACT_BLOCKS, blocks))
     return np.vstack([np.ones(blocks), drawn])
 
