@@ -192,7 +192,7 @@ def test_what_was_published_is_exported(tmp_path: Path, capsys: pytest.CaptureFi
     capsys.readouterr()
     assert main(["export", "published", f"--csv={tmp_path}/csv"]) == 0
     (file,) = capsys.readouterr().out.splitlines()
-    rows = list(csv.DictReader(Path(file).open()))
+    rows = list(csv.DictReader(io.StringIO(Path(file).read_text())))
     assert Path(file).name == "published.csv"
     (row,) = [
         row

@@ -264,41 +264,6 @@ def sentences(drive: Reviewed) -> list[str]:
     return [sentence.text for sentence in html_verdict.verdict(drive).sentences]
 
 
-def test_the_fastest_is_named_where_it_matters_and_with_what_is_known(tmp_path: Path) -> None:
-    reviews.save(tmp_path / "one", Drive(**SMALL), pressures_MBps=(100,))
-    (made,) = load([tmp_path / "one"])
-    (step,) = made.steps
-    assert step.figures is not None
-
-    def drive(label: str, *rates: float) -> Reviewed:
-        assert step.figures is not None
-        runs = tuple(
-            replace(
-                step,
-                plan=step.plan.model_copy(update={"repeat": repeat, "id": f"{step.plan.id}-{repeat}"}),
-                figures=replace(step.figures, iops=rate / 4096, rate_Bps=rate),
-            )
-            for repeat, rate in enumerate(rates)
-        )
-        plan = made.plan.model_copy(update={"pressure": None})
-        return replace(made, label=label, plan=plan, steps=runs)
-
-    def said(*drives: Reviewed) -> str:
-        return " ".join(html_verdict.comparison(drives))
-
-    slow = drive("Slow", 100e6)
-    assert said(slow, drive("Same", 104e6)) == ""
-    assert said(slow, drive("Stopped", 0.0)) == ""
-    assert said(slow, drive("Fast", 200e6)) == (
-        "Fast reaches 200.0 MB/s, 2.00 times what Slow does (100.0 MB/s), of one run each."
-    )
-    several = said(drive("Slow", 99e6, 100e6, 101e6), drive("Fast", 198e6, 200e6, 202e6))
-    assert re.search(
-        r"2\.00 times \(95 % interval 1\.9\d–2\.0\d\) what Slow does \(100\.0+ MB/s\)\.$", several
-    )
-    assert "of one run each" in said(slow, drive("Fast", 198e6, 200e6, 202e6))
-
-
 def other_plan(folder: Path, place: Path, **changed: object) -> None:
     """Save a review like the first one, which has nothing complete and another plan."""
     manifest = json.loads((folder / "flash" / "manifest.json").read_text())

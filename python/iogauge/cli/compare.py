@@ -13,18 +13,21 @@ own interval, which does not say how runs differ.
 Steps are compared where both sides have them. Where writes press harder and harder, B's latency is also read between
 two of its steps, and marked.
 
---format html writes the page that 'iogauge report' makes of the same reviews.
+--format html writes the page that 'iogauge report' makes of the same reviews, by default to comparison.html.
 """
 
 from __future__ import annotations
 
 import json
 from enum import StrEnum
+from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from iogauge.cli import process, status, streams
+from iogauge.cli.judge_by import JudgeBy
+from iogauge.cli.report_made import write_page
 
 
 class Format(StrEnum):
@@ -32,6 +35,7 @@ class Format(StrEnum):
 
     TEXT = "text"
     MARKDOWN = "md"
+    HTML = "html"
 
 
 def compare(
@@ -46,22 +50,41 @@ def compare(
         str, typer.Option("--margin", metavar="PERCENT", help="Differences up to this are taken as none.")
     ] = "5%",
     layout: Annotated[
-        Format, typer.Option("--format", help="Text for a terminal, or Markdown.")
+        Format, typer.Option("--format", help="Text for a terminal, Markdown, or a page with charts.")
     ] = Format.TEXT,
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", metavar="FILE", help="Write it here, not to stdout.")
+    ] = None,
+    judge_by: JudgeBy = None,
     every: Annotated[bool, typer.Option("--all", help="Every figure, also what does not differ.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")] = False,
 ) -> None:
     """Print a table for each suite and pair, and a sentence for each finding."""
     from iogauge.report import compare_text
     from iogauge.report.compare_sides import compare_named
+    from iogauge.report.export import write_text
 
     process.begin()
+    if layout is Format.HTML:
+        if as_json:
+            raise status.UsageError("--json and --format html exclude each other", hint="ask for one of them")
+        page = output or Path("comparison.html")
+        write_page(
+            reviews, page, suites=suite or (), margin=_fraction(margin), judge_by=judge_by, alone=False
+        )
+        streams.show(f"{page}\n")
+        return
     found = compare_named(reviews, suites=suite or (), margin=_fraction(margin))
     if as_json:
-        streams.show(json.dumps(compare_text.as_json(found), indent=2, allow_nan=False) + "\n")
+        text = json.dumps(compare_text.as_json(found), indent=2, allow_nan=False) + "\n"
     else:
         show = compare_text.markdown if layout is Format.MARKDOWN else compare_text.text
-        streams.show(show(found, every=every))
+        text = show(found, every=every)
+    if output is None:
+        streams.show(text)
+    else:
+        write_text(text, output)
+        streams.show(f"{output}\n")
 
 
 def _fraction(text: str) -> float:

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 
 from iogauge.report.compare import ALL_STEPS, Compared, SuiteCompared
 from iogauge.report.figure_row import IOPS, MEAN, metric_text, quantile_metric
@@ -22,14 +23,27 @@ PRESSED = (MEAN, quantile_metric(0.99))
 FREE = (IOPS, quantile_metric(0.99))
 
 
-def findings(found: SuiteCompared) -> tuple[str, ...]:
-    """Return what two sides show in a suite, a sentence each, ending without a full stop."""
+@dataclass(frozen=True)
+class Statement:
+    """A sentence without its full stop, and the figures that it is made of."""
+
+    text: str
+    evidence: tuple[Compared, ...]
+
+
+def statements(found: SuiteCompared) -> tuple[Statement, ...]:
+    """Return what two sides show in a suite, a sentence each."""
     return tuple(
-        _head(series) + sentence
+        replace(statement, text=_head(series) + statement.text)
         for series, figures in found.by_series().items()
         for metric in told_metrics(figures)
-        for sentence in _of(found, series, [each for each in figures if each.metric == metric])
+        for statement in _of(found, series, [each for each in figures if each.metric == metric])
     )
+
+
+def findings(found: SuiteCompared) -> tuple[str, ...]:
+    """Return the same sentences alone."""
+    return tuple(statement.text for statement in statements(found))
 
 
 def grounds(found: SuiteCompared) -> tuple[str, ...]:
@@ -71,7 +85,7 @@ def _head(series: str) -> str:
     return f"{series}: " if series else ""
 
 
-def _of(found: SuiteCompared, series: str, figures: Sequence[Compared]) -> Iterator[str]:
+def _of(found: SuiteCompared, series: str, figures: Sequence[Compared]) -> Iterator[Statement]:
     """Yield what one figure of a series shows: as a whole and where it differs most, or that it does not differ."""
     wholes = [each for each in found.overall if each.place.series == series]
     told = _told([each for each in wholes if each.metric == figures[0].metric])
@@ -82,26 +96,30 @@ def _of(found: SuiteCompared, series: str, figures: Sequence[Compared]) -> Itera
             # Said once where it is the same of both.
             sure = _sure(found, whole) if _sure(found, whole) != _sure(found, most) else ""
             said = _difference(found, whole, sure=sure)
-            yield f"{said}, and {_by(most)[0]} {_where(most)}{_sure(found, most)}"
+            said += f", and {_by(most)[0]} {_where(most)}{_sure(found, most)}"
+            yield Statement(said, (whole, most))
         else:
-            yield from (_difference(found, whole), _difference(found, most))
+            yield from (Statement(_difference(found, each), (each,)) for each in (whole, most))
     elif told or clear:
-        yield _difference(found, _greatest(told or clear))
+        most = _greatest(told or clear)
+        yield Statement(_difference(found, most), (most,))
     elif found.blocks > 1:
-        yield _undecided(found, figures)
+        yield Statement(_undecided(found, figures), (figures[0],))
     elif all(each.ratio.low is None or each.ratio.high is None for each in figures):
-        yield _difference(found, _greatest(figures))
+        most = _greatest(figures)
+        yield Statement(_difference(found, most), (most,))
     else:
         what = metric_text(figures[0].metric)
-        yield f"no difference in {what} is clear of one run's own interval at any of {_steps(figures)}"
+        said = f"no difference in {what} is clear of one run's own interval at any of {_steps(figures)}"
+        yield Statement(said, (figures[0],))
 
 
 def _told(figures: Sequence[Compared]) -> list[Compared]:
     """Return where a difference is established, or else where it was seen by blocks that are too few for a test."""
-    return [each for each in figures if each.clear] or [each for each in figures if _seen(each)]
+    return [each for each in figures if each.clear] or [each for each in figures if seen(each)]
 
 
-def _seen(each: Compared) -> bool:
+def seen(each: Compared) -> bool:
     """Whether blocks that are too few for a test have an interval, Student's, that leaves 1 out."""
     test = each.comparison
     if test is None or test.low is None or test.high is None or not each.supported:
@@ -154,6 +172,14 @@ def _place(each: Compared) -> str:
         return f"in {each.place.label}"
     axis = f"a {each.place.axis} of " if each.place.axis else ""
     return f"at {axis}{each.place.at:g} {each.place.unit}".rstrip()
+
+
+def place_text(each: Compared) -> str:
+    """Return what a step is called in a table of its series."""
+    if each.averaged is not None:
+        return steps_averaged(each)
+    place = each.place.label or f"{each.place.at:g} {each.place.unit}".rstrip()
+    return f"{place} (between steps)" if each.between else place
 
 
 def steps_averaged(each: Compared) -> str:

@@ -48,6 +48,16 @@ def compare_named(names: Sequence[str], *, suites: Sequence[str] = (), margin: f
 
     Raises IogaugeError where one is no review, where there are no two sides, or they have nothing in common.
     """
+    found = differences(loaded(names, suites=suites), names, margin=margin)
+    refuse_nothing(found, names)
+    return found
+
+
+def loaded(names: Sequence[str], *, suites: Sequence[str] = ()) -> tuple[Drive, ...]:
+    """Return what the saved reviews among ``names`` tested, of all suites or of some.
+
+    Raises IogaugeError where one is no review, where none is named, or where none has one of the suites.
+    """
     directories, _ = parted(names)
     if not directories:
         raise IogaugeError(
@@ -60,14 +70,16 @@ def compare_named(names: Sequence[str], *, suites: Sequence[str] = (), margin: f
         raise IogaugeError(
             f"none of these reviews has the suite {min(unknown)!r}", hint=f"they have: {', '.join(there)}"
         )
-    wanted = [drive for drive in drives if not suites or drive.plan.suite in suites]
-    found = differences(wanted, names, margin=margin)
+    return tuple(drive for drive in drives if not suites or drive.plan.suite in suites)
+
+
+def refuse_nothing(found: Differences, names: Sequence[str]) -> None:
+    """Raise IogaugeError where what was named has nothing in common."""
     if not found.laid and not any(each.figures for each in found.suites):
         raise IogaugeError(
             f"{', '.join(names)}: no two sides have a complete step in common",
             hint="name two reviews of the same suites, or one review of two targets, or 'published' and a review",
         )
-    return found
 
 
 def differences(drives: Sequence[Drive], names: Sequence[str], *, margin: float = MARGIN) -> Differences:

@@ -14,11 +14,11 @@ from typing import Any
 
 from iogauge.report import laid_text
 from iogauge.report.compare import Compared, SuiteCompared
-from iogauge.report.compare_findings import findings, grounds, steps_averaged, told_metrics
+from iogauge.report.compare_findings import findings, grounds, place_text, told_metrics
 from iogauge.report.compare_sides import Differences
 from iogauge.report.figure_row import metric_text, value_text
 from iogauge.report.grid import WIDTH, aligned
-from iogauge.report.markdown import escaped, table
+from iogauge.report.markdown_text import escaped, table
 from iogauge.stats import words
 from iogauge.stats.comparison import FEWEST_BLOCKS, Verdict
 
@@ -84,14 +84,9 @@ def folded_text(found: SuiteCompared, left: Sequence[Compared]) -> str:
 
 def cells(found: SuiteCompared, each: Compared) -> list[str]:
     """Return one figure's row, in the order of ``HEAD``."""
-    place = each.place.label or f"{each.place.at:g} {each.place.unit}"
-    if each.averaged is not None:
-        place = steps_averaged(each)
-    elif each.between:
-        place += " (between steps)"
     low, high = each.ratio.low, each.ratio.high
     return [
-        place,
+        place_text(each),
         metric_text(each.metric),
         value_text(each.metric, each.before),
         value_text(each.metric, each.after),

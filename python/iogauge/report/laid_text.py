@@ -11,7 +11,7 @@ from typing import Any
 from iogauge.report.figure_row import metric_text, value_text
 from iogauge.report.grid import WIDTH, aligned
 from iogauge.report.laid import Laid, LaidDrive, nearest
-from iogauge.report.markdown import escaped, table
+from iogauge.report.markdown_text import escaped, table
 from iogauge.report.published import source_text
 from iogauge.stats import words
 

@@ -1,13 +1,11 @@
 """The report as Markdown, for a pull request or an issue: what was found, a table a suite, and the circumstances.
 
 The same sections, sentences and figures as the page (``sections.py``), without charts. Names of drives and jobs are
-text: what Markdown or HTML would make of them is escaped.
-Source: GitHub Flavored Markdown Spec, tables and backslash escapes.
+text (``markdown_text.py``).
 """
 
 from __future__ import annotations
 
-import re
 import shlex
 from collections.abc import Iterator, Sequence
 
@@ -16,10 +14,10 @@ from iogauge.report.charts_data import STATISTICS
 from iogauge.report.html_reviews import Drive, warnings
 from iogauge.report.html_steps import BETWEEN, VARIATION, StepRow, step_rows, varied_rows
 from iogauge.report.html_text import Cell
+from iogauge.report.markdown_text import escaped, table
 from iogauge.report.sections import Part, Report, Section
 from iogauge.stats.words import capitalised
 
-_MARKED = re.compile(r"([\\`*_{}\[\]<>#|~$@])")
 _TOLD = {"Drive", "Behind", "Model", "Firmware", "Kind", "Size", "Processor", "Kernel", "Ceiling, one worker"}
 """Of the circumstances, those that a reader of a pull request wants to know."""
 
@@ -27,15 +25,6 @@ _TOLD = {"Drive", "Behind", "Model", "Firmware", "Kind", "Size", "Processor", "K
 def markdown(report: Report) -> str:
     """Return a report as Markdown, ending with a newline."""
     return "\n".join(_lines(report)).rstrip() + "\n"
-
-
-def escaped(text: str) -> str:
-    """Return ``text`` as Markdown that reads as it does, in one line.
-
-    >>> escaped("<img> *a* | b")
-    '\\\\<img\\\\> \\\\*a\\\\* \\\\| b'
-    """
-    return _MARKED.sub(r"\\\1", " ".join(text.split()))
 
 
 def _lines(report: Report) -> Iterator[str]:
@@ -73,7 +62,10 @@ def _findings(section: Section) -> Iterator[str]:
         if part.drive.missing:
             names = ", ".join(part.drive.called(step.plan) for step in part.drive.missing)
             yield f"- Incomplete, missing: {escaped(names)}"
-    yield from (f"- {escaped(sentence)}" for sentence in section.comparison)
+    several = len(section.compared) > 1
+    for pair in section.compared:
+        head = f"{pair.found.after.name} against {pair.found.before.name}: " if several else ""
+        yield from (f"- {escaped(head + sentence.text)}" for sentence in pair.sentences)
     yield ""
 
 
@@ -131,18 +123,6 @@ def _own(part: Part, *, several: bool) -> Iterator[str]:
         yield from table(head, cells, left=1)
         yield f"{VARIATION} {BETWEEN}"
         yield ""
-
-
-def table(head: Sequence[str], rows: Sequence[Sequence[str]], *, left: int) -> Iterator[str]:
-    """Yield a table and an empty line; the first ``left`` columns are words, the others numbers."""
-    rules = [":--" if place < left else "--:" for place in range(len(head))]
-    for cells in (
-        [escaped(each) for each in head],
-        rules,
-        *([escaped(each) for each in row] for row in rows),
-    ):
-        yield f"| {' | '.join(cells)} |"
-    yield ""
 
 
 def _circumstances(label: str, drives: Sequence[Drive]) -> Iterator[str]:
