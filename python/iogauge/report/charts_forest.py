@@ -16,7 +16,7 @@ from iogauge.report.charts import Chart, Choice, finished, log_axis, patch
 from iogauge.report.charts_data import Row, Table
 from iogauge.report.charts_theme import DRIVES, INK, SHAPES, STAIR, STAIR_FILL, WIDTH
 from iogauge.report.compare import METRICS, Compared, SuiteCompared
-from iogauge.report.compare_findings import place_text, seen
+from iogauge.report.compare_findings import place_text, seen, told_metrics
 from iogauge.report.figure_row import MEAN, metric_text, value_text
 from iogauge.stats.words import figure
 
@@ -39,7 +39,12 @@ def _chart(
 ) -> Chart:
     wholes = [each for each in found.overall if each.place.series == series]
     table = Table.of([_row(found, each) for each in (*figures, *wholes)])
-    metrics = [metric for metric in METRICS if any(each.metric == metric for each in figures)]
+    # What the suite is about comes first, and is shown first.
+    metrics = dict.fromkeys(
+        metric
+        for metric in (next(told_metrics(figures)), *METRICS)
+        if any(each.metric == metric for each in figures)
+    )
     title = f"{series or found.title}: {found.after.name} against {found.before.name}"
     choices = {
         metric: Choice(

@@ -59,7 +59,8 @@ _AROUND = (
 """Of what is known of a drive and its review, that which may explain a difference; names and times differ anyway."""
 
 
-_QUANTILE = re.compile(r"p\d")
+_SMALL = re.compile(r"p\d|t:")
+"""A sentence that begins so keeps its small letter."""
 
 
 @dataclass(frozen=True)
@@ -111,7 +112,7 @@ class PairPart:
     @property
     def notes(self) -> tuple[str, ...]:
         """What a reader of the table has to know."""
-        return tuple(f"{capitalised(note)}." for note in compare_text.notes((self.found,)))
+        return tuple(map(_sentence, compare_text.notes((self.found,))))
 
     def _anchor(self, each: Compared) -> str:
         figures = (*self.found.figures, *self.found.overall)
@@ -190,8 +191,8 @@ def _facts(drive: Drive) -> Iterator[tuple[str, str]]:
 
 
 def _sentence(text: str) -> str:
-    """Return a finding as a sentence: a quantile stays p99, and no line breaks before a per cent sign."""
-    begun = text if _QUANTILE.match(text) else capitalised(text)
+    """Return words as a sentence: a quantile stays p99, and no line breaks before a per cent sign."""
+    begun = text if _SMALL.match(text) else capitalised(text)
     return f"{begun.replace(' %', chr(0xA0) + '%')}."
 
 
