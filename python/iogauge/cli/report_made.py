@@ -34,7 +34,7 @@ def read_report(
     from iogauge.report.sections import Report
     from iogauge.stats.comparison import MARGIN
 
-    with shown("reading") as progress:
+    with shown("reading and judging") as progress:
         made = Report.of(
             names,
             conclude=partial(_conclude, absolute(judge_by)),

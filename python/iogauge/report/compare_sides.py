@@ -16,7 +16,7 @@ from pathlib import Path
 from iogauge.errors import IogaugeError
 from iogauge.report.compare import Side, SuiteCompared, compare_sides
 from iogauge.report.figure_row import FigureRow, rows_of
-from iogauge.report.html_reviews import Drive, load
+from iogauge.report.html_reviews import Drive, Heard, load, unheard
 from iogauge.report.laid import LaidDrive, lay
 from iogauge.report.published import named_drives, parted
 from iogauge.report.told import told_rows
@@ -53,8 +53,10 @@ def compare_named(names: Sequence[str], *, suites: Sequence[str] = (), margin: f
     return found
 
 
-def loaded(names: Sequence[str], *, suites: Sequence[str] = ()) -> tuple[Drive, ...]:
+def loaded(names: Sequence[str], *, suites: Sequence[str] = (), heard: Heard = unheard) -> tuple[Drive, ...]:
     """Return what the saved reviews among ``names`` tested, of all suites or of some.
+
+    ``heard`` hears of how much is read.
 
     Raises IogaugeError where one is no review, where none is named, or where none has one of the suites.
     """
@@ -64,7 +66,7 @@ def loaded(names: Sequence[str], *, suites: Sequence[str] = ()) -> tuple[Drive, 
             "what was published is laid beside a review, and none is named",
             hint="iogauge compare REVIEW published",
         )
-    drives = load(directories)
+    drives = load(directories, heard=heard)
     there = dict.fromkeys(drive.plan.suite for drive in drives)
     if unknown := set(suites) - set(there):
         raise IogaugeError(

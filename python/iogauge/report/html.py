@@ -29,8 +29,8 @@ from iogauge.report.charts import DATASET, Chart
 from iogauge.report.charts_data import STATISTICS
 from iogauge.report.charts_theme import config
 from iogauge.report.export import VEGA_LITE, svg
-from iogauge.report.html_reviews import warnings
-from iogauge.report.sections import Heard, Report, unheard
+from iogauge.report.html_reviews import Heard, unheard, warnings
+from iogauge.report.sections import Report
 from iogauge.stats.quantiles import FEWEST_BLOCKS
 
 TEMPLATES = Path(__file__).parent / "templates"

@@ -21,7 +21,7 @@ from iogauge.report.charts_sweep import sweep_charts
 from iogauge.report.charts_time import time_chart
 from iogauge.report.compare_sides import Differences, differences, loaded
 from iogauge.report.html_compare import Over, Pair, PairPart, around, over, pairs
-from iogauge.report.html_reviews import Drive
+from iogauge.report.html_reviews import Drive, Heard, unheard
 from iogauge.report.html_verdict import Verdict, verdict
 from iogauge.schema import SuitePlan
 from iogauge.stats.comparison import MARGIN
@@ -30,14 +30,6 @@ from iogauge.store import Review
 
 Conclude = Callable[[Review, SuitePlan], Shown]
 """Says what a plan's suite has to show of a review."""
-
-
-Heard = Callable[[int, int], None]
-"""Hears of a long piece of work how many of its parts are done, and of how many."""
-
-
-def unheard(_done: int, _whole: int) -> None:
-    """Hear nothing."""
 
 
 def nothing(_review: Review, _plan: SuitePlan) -> Shown:
@@ -149,12 +141,12 @@ class Report:
         """Read the reviews of these names, directories or ``published``, and compare their drives.
 
         ``suites`` are the names of those to report; none: all. ``margin`` is what counts as no difference. ``heard``
-        hears of how many suites on drives are judged.
+        hears of how many suites on drives are read, and then of how many are judged.
 
         Raises IogaugeError where one is not a review, is damaged or newer, or where a suite's axes differ.
         """
         named = [str(name) for name in names]
-        drives = loaded(named, suites=suites)
+        drives = loaded(named, suites=suites, heard=heard)
         found = differences(drives, named, margin=margin)
         compared = pairs(found, drives)
         parts = [part for pair in compared for part in pair.parts]
