@@ -96,8 +96,8 @@ def shown(what: str) -> Iterator[Heard]:
     if not sys.stderr.isatty():
         yield Heard(None)
         return
-    with Progress(title="report") as progress:
-        progress.step(what, expected_s=None)
+    with Progress(title=f"report: {what}") as progress:
+        progress.step("", expected_s=None)
         yield Heard(progress)
 
 

@@ -54,7 +54,7 @@ def as_json(found: Differences) -> list[dict[str, Any]]:
             "family": each.tests,
             "margin": each.margin,
             "left_out": each.left_out,
-            "grounds": list(grounds(each)),
+            "basis": "; ".join(grounds(each)),
             "findings": list(findings(each)),
             "overall": [_figure(figure) for figure in each.overall],
             "figures": [_figure(figure) for figure in each.figures],
