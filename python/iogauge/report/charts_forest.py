@@ -97,7 +97,7 @@ def _layers(found: SuiteCompared, table: Table, places: tuple[int, int]) -> alt.
     scale, ticks = log_axis([*bounds, margin, 1 / margin])
     names = [found.before.name, found.after.name, NEITHER]
     inks = [*(DRIVES[place % len(DRIVES)] for place in places), STAIR]
-    shapes = [*(SHAPES[place % len(SHAPES)] for place in places), "stroke"]
+    shapes = [*(SHAPES[place % len(SHAPES)] for place in places), "diamond"]
     base = alt.Chart().transform_filter(_CHOSEN)
     y = alt.Y(
         "step:N",
