@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import math
+import re
 from pathlib import Path
 
 import pytest
@@ -31,9 +33,9 @@ def shown(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
 
 def test_a_table_and_sentences(saved: Path, capsys: pytest.CaptureFixture[str]) -> None:
     out = shown(capsys, f"{saved}/fast", f"{saved}/flash")
-    assert out.splitlines()[0].endswith("A is Fast, B is Flash 9000")
+    assert out.splitlines()[0] == "A is Fast, B is Flash 9000"
+    assert out.index("\n- reads of Fast stay ") < out.index("\nstep ")
     assert "200 MB/s (between steps)" in out
-    assert "reads of Fast stay " in out
     assert "(of one run each)" in out
     assert "note: of one run each" in out
 
@@ -41,9 +43,9 @@ def test_a_table_and_sentences(saved: Path, capsys: pytest.CaptureFixture[str]) 
 def test_json_and_markdown_say_the_same(saved: Path, capsys: pytest.CaptureFixture[str]) -> None:
     both = f"{saved}/fast", f"{saved}/flash"
     (found,) = json.loads(shown(capsys, *both, "--json"))
-    text, markdown = shown(capsys, *both), shown(capsys, *both, "--format=md")
+    text, markdown = shown(capsys, *both), shown(capsys, *both, "--format=md", "--all")
     for sentence in found["findings"]:
-        assert f"\n{sentence}\n" in text
+        assert f"\n- {sentence}\n" in text
         assert f"\n- {sentence}.\n" in markdown
     assert markdown.startswith("## ")
     rows = [line for line in markdown.splitlines() if line.startswith("|")]
@@ -62,21 +64,45 @@ def test_the_targets_of_one_review(saved: Path, capsys: pytest.CaptureFixture[st
     assert {figure["at"] for figure in found["figures"]} == set(range(0, 101, 10))
 
 
-def test_published_drives_beside_a_review(saved: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    found = json.loads(shown(capsys, "published", f"{saved}/models", "--json"))
-    assert {pair["a"]["review"] for pair in found} == {"published"}
-    pair = next(
+def test_a_review_is_laid_over_what_was_published(saved: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    found = json.loads(shown(capsys, f"{saved}/models", "published", "--json"))
+    laid = [each for each in found if each["b"]["name"] == "published"]
+    assert ["P4800X" in each["a"]["name"] for each in laid] == [True, False]
+    # The two models of the review are compared as well.
+    assert [each["suite"] for each in found if each not in laid] == ["mixed"]
+    (rate,) = [
         each
-        for each in found
-        if each["a"]["name"] == "Intel Optane SSD DC P4800X 375GB (anandtech-linux)"
-        and "P4800X" in each["b"]["name"]
-    )
-    (rate,) = [each for each in pair["figures"] if (each["at"], each["metric"]) == (100, "iops")]
-    assert rate["a"] == 584_800
+        for each in laid[0]["figures"]
+        if each["drive"] == "Intel Optane SSD DC P4800X 375GB (anandtech-linux)"
+        and (each["metric"], each["where"]) == ("iops", "Mixed reads and writes: 100 %")
+    ]
+    assert rate["published"] == 584_800
+    assert rate["ratio"]["value"] == pytest.approx(rate["measured"] / 584_800)
     assert 0.9 < rate["ratio"]["value"] < 1.1
-    assert rate["ratio"]["low"] is None
-    other = json.loads(shown(capsys, f"{saved}/models", "published", "--json"))
-    assert {each["b"]["review"] for each in other} >= {"published"}
+    assert found == json.loads(shown(capsys, "published", f"{saved}/models", "--json"))
+
+
+def test_the_nearest_published_figure_of_a_load_comes_first(
+    saved: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = shown(capsys, f"{saved}/models", "published")
+    part = out[out.index("P4800X 375GB (model) over what was published") :]
+    assert part.splitlines()[2].startswith("- of ")
+    assert "is nearest to Intel Optane SSD DC P4800X 375GB (model): " in part.splitlines()[2]
+    load = part[part.index("reads, 4 threads at depth 4 (") :].partition("\n\n")[0]
+    rates = [line for line in load.splitlines() if "  IOPS  " in line]
+    values = [float(re.split(r"  +", line)[4]) for line in rates]
+    assert values == sorted(values, key=lambda value: abs(math.log(value)))
+    markdown = shown(capsys, f"{saved}/models", "published", "--format=md")
+    assert "over what was published" in markdown
+
+
+def test_published_drives_are_chosen_by_name(saved: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    found = json.loads(shown(capsys, f"{saved}/models", "published:9100 max", "--suite=mixed", "--json"))
+    laid = [each for each in found if each["b"]["name"] == "published"]
+    assert {figure["drive"].partition(" (")[0] for each in laid for figure in each["figures"]} == {
+        "Micron 9100 MAX 2.4TB"
+    }
 
 
 @pytest.mark.parametrize(
@@ -88,6 +114,7 @@ def test_published_drives_beside_a_review(saved: Path, capsys: pytest.CaptureFix
         (("fast", "published"), "no two sides"),
         (("fast", "flash", "--suite=mixed"), "none of these reviews has the suite 'mixed'"),
         (("fast", "nothing"), "no manifest.json"),
+        (("models", "published:nobody's"), "no published drive has"),
         (("fast", "flash", "--margin=0"), "--margin 0"),
         (("fast", "flash", "--margin=much"), "--margin much"),
     ],

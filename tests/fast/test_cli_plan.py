@@ -12,6 +12,7 @@ import typer
 
 from iogauge.cli import confirm, main, plan
 from iogauge.schema import Manifest, StepPlan, SuitePlan
+from iogauge.stats.comparison import blocks_needed
 from iogauge.store.review import load_manifest
 from iogauge.suites import DEFAULT, SUITES, Asked, suite_of
 from iogauge.suites.begin import new_manifest
@@ -369,10 +370,9 @@ def test_every_figure_of_a_step_counts_where_something_can_be_compared(
     assert "to compare" not in capsys.readouterr().out
     assert main([*asked, "--repeats=3"]) == 0
     out = capsys.readouterr().out
-    # 11 steps of five figures each: 2 * 55 / 0.05 ways of flipping signs.
-    assert (
-        "to compare: 3 blocks asked for (--repeats); 6 are the fewest for one comparison, 12 for the 55 fig"
-        in out
-    )
+    # 11 steps of five figures each; the blocks are those of stats.comparison.
+    assert "to compare: 3 blocks asked for (--repeats); 6 are the fewest that can find a difference" in out
+    among = blocks_needed(0.05, 0.03, comparisons=55)
+    assert f"one of 5 % takes {blocks_needed(0.05, 0.03)} by itself, and {among} among the 55 figures" in out
     assert main([*asked, "model:p3700"]) == 0
     assert "to compare: 1 block asked for" in capsys.readouterr().out

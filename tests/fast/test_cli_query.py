@@ -169,3 +169,37 @@ def test_an_unfinished_review_has_the_figures_that_it_has(tmp_path: Path) -> Non
     nothing = reviews.save(tmp_path / "none", pressures_MBps=(0,), missing=(0,))
     assert isinstance(nothing, Review)
     assert figures_table.figures_table([nothing.path]).num_rows == 0
+
+
+def test_published_rows_join_with_steps_of_the_same_load(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    asked_for = ["review", "model:p4800x", "--suite=mixed", "--runtime=10ms", "--seed=1"]
+    assert main([*asked_for, f"--output={tmp_path}/mixed"]) == 0
+    sql = """
+        select p.target as drive, m.iops / p.iops as ratio, m.review as mine, p.review as theirs
+        from figures m join figures p using (pattern, block_bytes, read_percent, threads, depth)
+        where p.review = 'published' and m.review <> 'published' and m.direction <> 'all' and p.iops is not null
+    """
+    rows = json.loads(asked(capsys, sql, f"{tmp_path}/mixed", "published:p4800x", "--json"))
+    (same,) = [row for row in rows if row["drive"] == "Intel Optane SSD DC P4800X 375GB (anandtech-linux)"]
+    assert 0.9 < same["ratio"] < 1.1
+    alone = json.loads(asked(capsys, "select distinct suite from figures", "published", "--json"))
+    assert alone == [{"suite": "published"}]
+
+
+def test_what_was_published_is_exported(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    capsys.readouterr()
+    assert main(["export", "published", f"--csv={tmp_path}/csv"]) == 0
+    (file,) = capsys.readouterr().out.splitlines()
+    rows = list(csv.DictReader(io.StringIO(Path(file).read_text())))
+    assert Path(file).name == "published.csv"
+    (row,) = [
+        row
+        for row in rows
+        if row["target"] == "Intel Optane SSD DC P4800X 375GB (windows-inbox)"
+        and (row["read_percent"], row["block_bytes"], row["threads"]) == ("100", "4096", "8")
+    ]
+    assert (row["iops"], row["p99_ns"], row["mean_ns"]) == ("583558.0", "81000.0", "")
+    assert main(["export", "published:nobody", f"--csv={tmp_path}/csv"]) == 1
+    assert "no published drive" in capsys.readouterr().err

@@ -94,3 +94,39 @@ def test_what_is_not_there(
     error, hint = capsys.readouterr().err.splitlines()
     assert message in error
     assert hint.startswith("hint: ")
+
+
+def test_how_repeats_differ_is_shown_where_asked_for(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    reviews.save(tmp_path / "r", pressures_MBps=(0, 100), repeats=3)
+    assert main(["show", str(tmp_path / "r")]) == 0
+    short = capsys.readouterr().out
+    assert main(["show", str(tmp_path / "r"), "--variation"]) == 0
+    whole = capsys.readouterr().out
+    added = [line for line in whole.splitlines() if line not in short.splitlines()]
+    assert added[0].startswith("from run to run (coefficient of variation), and the share")
+    assert added[1].split()[:4] == ["step", "runs", "iops", "mean"]
+    assert added[1].endswith("between runs")
+    assert [line.split()[:3] for line in added[2:]] == [["0", "MB/s", "3"], ["100", "MB/s", "3"]]
+    assert all(line.endswith("%") for line in added[2:])
+    assert main(["report", str(tmp_path / "r"), "--format=md"]) == 0
+    assert "| Mean: between runs |" in capsys.readouterr().out
+
+
+def test_the_built_in_review_is_shown(capsys: pytest.CaptureFixture[str]) -> None:
+    capsys.readouterr()
+    assert main(["show", "published:960 evo 250"]) == 0
+    out = capsys.readouterr().out
+    assert out.splitlines()[0] == "Samsung 960 EVO 250GB (specified)"
+    assert "330,000" in out
+    assert main(["show", "published", "--json"]) == 0
+    found = {each["drive"]: each["figures"] for each in json.loads(capsys.readouterr().out)}
+    assert [each["value"] for each in found["Samsung 960 EVO 250GB (specified)"]] == [
+        14_000,
+        50_000,
+        330_000,
+        300_000,
+    ]
+    assert main(["show", "published", "--suite=mixed"]) == 2
+    assert "neither suites nor steps" in capsys.readouterr().err

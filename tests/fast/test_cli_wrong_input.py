@@ -59,7 +59,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         (("review", "--resume=binary"), 1, "no manifest.json here"),
         (("review", "--resume=missing"), 1, "no manifest.json here"),
         (("review", "x", "--resume=directory"), 2, "TARGET cannot be given with it"),
-        (("report",), 2, "missing argument 'DIRECTORY...'"),
+        (("report",), 2, "missing argument 'REVIEW...'"),
         (("report", "directory"), 1, "no manifest.json here"),
         (("list", "missing"), 1, "missing: cannot be listed: No such file"),
         (("list", "binary"), 1, "binary: cannot be listed: Not a directory"),

@@ -10,7 +10,8 @@ import pytest
 
 from iogauge.report import compare_text
 from iogauge.report.compare import ALL_STEPS, Compared, Side, SuiteCompared, compare_sides
-from iogauge.report.compare_findings import basis, findings
+from iogauge.report.compare_findings import findings, grounds
+from iogauge.report.compare_sides import Differences
 from iogauge.report.figure_row import IOPS, MEAN, FigureRow, Place
 from iogauge.report.told import told_rows
 from iogauge.schema import Direction
@@ -56,7 +57,7 @@ def test_only_common_places_are_compared_and_the_others_counted() -> None:
     found = sides([row(1, 100), row(2, 100), row(4, 100)], [row(2, 200), row(4, 150), row(8, 300)])
     assert [(each.place.at, round(each.ratio.value, 6)) for each in found.figures] == [(2, 2.0), (4, 1.5)]
     assert found.left_out == 2
-    assert "2 steps met nothing" in basis(found)
+    assert "2 steps met nothing" in "; ".join(grounds(found))
 
 
 def test_under_pressure_a_latency_is_read_between_two_steps_in_its_logarithm() -> None:
@@ -126,41 +127,55 @@ def test_blocks_take_out_what_drifts() -> None:
         assert each.ratio.value == pytest.approx(1.1, rel=0.03)
     (whole,) = found.overall
     assert whole.place.label == ALL_STEPS
-    assert "8 blocks of one review" in basis(found)
+    assert "8 blocks of one review" in "; ".join(grounds(found))
     said = findings(found)
-    assert "over all steps (8 blocks, p = 0.0078 after correction for 1 comparison)" in said[0]
-    assert "after correction for 2 comparisons" in said[1]
+    (sentence,) = said
+    assert re.search(r" over all steps, and 1\.\d+ times .* at a pressure of ", sentence)
+    assert sentence.endswith(" (8 blocks, p = 0.0078 after correction for 3 comparisons)")
 
 
-def test_too_few_blocks_for_so_many_steps_say_how_many_it_takes() -> None:
+def test_six_blocks_are_enough_however_many_steps_there_are() -> None:
     places = range(1, 12)
-    found = sides(repeated(places, 1.0, blocks=6), repeated(places, 3.0, blocks=6))
-    assert not any(each.clear for each in found.figures)
-    assert all(each.clear for each in found.overall)
-    few = "9 blocks are the fewest that can find a difference of a step among 11 comparisons"
-    assert compare_text.text([found]).count(few) == 1
-    assert few in basis(found)
-    assert "are the fewest" not in basis(sides(repeated((1,), 1.0, blocks=6), repeated((1,), 3.0, blocks=6)))
-    assert "paired by their numbers" in basis(found)
+    found = sides(repeated(places, 1.0, blocks=6), repeated(places, 3.0, blocks=6, noise=0.01))
+    assert all(each.clear for each in (*found.figures, *found.overall))
+    assert "paired by their numbers" in "; ".join(grounds(found))
+    assert "are the fewest" not in "; ".join(grounds(found))
+
+
+def test_too_few_blocks_say_what_was_seen_and_that_nothing_is_tested() -> None:
+    found = sides(repeated((1, 2), 1.0, blocks=5), repeated((1, 2), 3.0, blocks=5, noise=0.01))
+    assert not any(each.clear for each in (*found.figures, *found.overall))
+    (sentence,) = findings(found)
+    assert re.match(
+        r"B reaches [\d.]+ times \(95 %: [\d.]+ to [\d.]+\) the IOPS of A over all steps, and ", sentence
+    )
+    assert sentence.endswith(" (5 blocks, too few to test)")
+    few = "no difference is tested for: 6 blocks are the fewest that can find one"
+    assert few in "; ".join(grounds(found))
+    assert compare_text.text(Differences((found,))).count(few) == 1
+    same = sides(repeated((1, 2), 1.0, blocks=4), repeated((1, 2), 1.0, blocks=4, noise=0.01))
+    assert findings(same) == ("no difference in IOPS is seen (4 blocks, too few to test) at any of 2 steps",)
 
 
 def test_two_repeats_show_an_interval_that_is_marked_and_decides_nothing() -> None:
     found = sides(repeated((1, 2), 1.0, blocks=2), repeated((1, 2), 3.0, blocks=2, noise=0.01))
-    shown = compare_text.text([found])
+    shown = compare_text.text(Differences((found,)))
     assert all(each.ratio.low is not None for each in (*found.figures, *found.overall))
-    assert re.search(r"  t \d[\d.]* to \d[\d.]*  +undecided", shown)
+    assert re.search(r"  t \d[\d.]* to \d[\d.]*  +not tested", shown)
     assert "note: t: fewer than six blocks" in shown
-    six = compare_text.text([sides(repeated((1, 2), 1.0, blocks=6), repeated((1, 2), 3.0, blocks=6))])
+    six = compare_text.text(
+        Differences((sides(repeated((1, 2), 1.0, blocks=6), repeated((1, 2), 3.0, blocks=6)),))
+    )
     assert "note: t:" not in six
 
 
 def test_more_repeats_on_one_side_are_not_taken_and_that_is_said() -> None:
     found = sides(repeated((1, 2), 1.0, blocks=8), repeated((1, 2), 2.0, blocks=6))
     assert found.blocks == 6
-    assert "A has 8 of each step and B 6, and those of both are taken" in basis(found)
+    assert "A has 8 of each step and B 6, and those of both are taken" in "; ".join(grounds(found))
     alone = sides(repeated((1,), 1.0, blocks=1), repeated((1,), 2.0, blocks=6))
     assert alone.blocks == 1
-    assert "A has 1 of each step and B 6" in basis(alone)
+    assert "A has 1 of each step and B 6" in "; ".join(grounds(alone))
 
 
 def test_what_is_alike_is_said_to_be_alike() -> None:
@@ -176,9 +191,9 @@ def test_a_step_that_one_block_lacks_is_tested_over_its_own_and_left_out_of_the_
     (whole,) = found.overall
     assert whole.averaged == (2, 3)
     assert whole.ratio.value == pytest.approx(2.0, rel=0.05)
-    assert "over 2 of 3 steps (6 blocks" in findings(found)[0]
-    shown = compare_text.text([found])
-    assert "undecided (5 blocks)" in shown
+    assert "over 2 of 3 steps" in findings(found)[0]
+    shown = compare_text.text(Differences((found,)))
+    assert "not tested (5 blocks)" in compare_text.text(Differences((found,)), every=True)
     assert "note: a mean over steps leaves out" in shown
     assert "one run each" not in shown
     assert "apart" not in shown
@@ -200,7 +215,9 @@ def test_fewer_than_two_common_repeats_are_left_out_and_counted() -> None:
     found = sides(ours, theirs)
     assert [each.place.at for each in found.figures] == [1]
     assert found.left_out == 1
-    assert "1 step met nothing, or fewer than two of the same repeats, on the other side" in basis(found)
+    assert "1 step met nothing, or fewer than two of the same repeats, on the other side" in "; ".join(
+        grounds(found)
+    )
 
 
 def test_a_repeat_of_zero_is_not_tested_and_has_no_single_run_s_interval() -> None:
@@ -254,3 +271,40 @@ def test_what_was_told_is_compared_without_intervals() -> None:
     (found,) = compare_sides(Side("A", "r", rows), Side("B", "q", rows), titles={})
     assert all(each.ratio.low is None and each.ratio.value == 1 for each in found.figures)
     assert all("nothing says how sure" in sentence for sentence in findings(found))
+
+
+def test_opposite_differences_are_two_sentences() -> None:
+    ours = repeated((1, 2, 3, 4), 1.0, blocks=6, noise=0.001)
+    theirs = [
+        replace(each, value=each.value * (0.5 if each.place.at == 4 else 1.5))
+        for each in repeated((1, 2, 3, 4), 1.0, blocks=6, noise=0.001)
+    ]
+    whole, step = findings(sides(ours, theirs))
+    assert whole.startswith("B reaches 1.14")
+    assert "over all steps" in whole
+    assert step.startswith("A reaches 2.0")
+    assert "at a pressure of 4 MB/s" in step
+
+
+def test_what_does_not_differ_is_folded_and_shown_where_asked_for() -> None:
+    ours = repeated(range(1, 9), 1.0, blocks=7, noise=0.001)
+    theirs = [
+        replace(each, value=each.value * (2 if each.place.at == 3 else 1))
+        for each in repeated(range(1, 9), 1.0, blocks=7, noise=0.0005)
+    ]
+    both = [
+        [*rows, *(replace(each, metric=MEAN, value=1 / each.value) for each in rows)]
+        for rows in (ours, theirs)
+    ]
+    found = Differences((sides(*both),))
+    short, whole = compare_text.text(found), compare_text.text(found, every=True)
+    rows = [line for line in short.splitlines() if re.match(r"\d MB/s", line)]
+    assert [line.split()[:2] for line in rows] == [["3", "MB/s"]]
+    assert "15 other figures: 14 undecided, 1 differ (--all shows them)" in short
+    assert (
+        len([line for line in whole.splitlines() if re.search(r" (IOPS|mean) ", line) and " MB/s" in line])
+        >= 8
+    )
+    assert "--all" not in whole
+    assert short.index("\n- ") < short.index("\nstep ")
+    assert "15 other figures" in compare_text.markdown(found)

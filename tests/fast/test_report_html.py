@@ -6,6 +6,7 @@ import base64
 import hashlib
 import json
 import re
+import shutil
 from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
@@ -122,7 +123,9 @@ def test_charts_travel_as_data_with_every_variant(page: Page) -> None:
     assert list(pressure["choices"]) == ["mean", "median", "p99", "p99.9", "p99.99"]
     assert set(pressure["specs"]) == {"linear", "log"}
     assert all(set(choice["patches"]) == set(pressure["specs"]) for choice in pressure["choices"].values())
-    assert all(len(row) == len(pressure["columns"]) for row in pressure["values"])
+    # A row leaves out at its front what it has in common with the one before.
+    assert len(pressure["values"][0]) == len(pressure["columns"])
+    assert all(0 < len(row) <= len(pressure["columns"]) for row in pressure["values"])
     assert all("datasets" not in spec for spec in pressure["specs"].values())
 
 
@@ -198,10 +201,45 @@ def test_a_review_that_got_nowhere_says_so(tmp_path: Path) -> None:
 
 def test_several_drives_share_a_chart_and_are_compared(folder: Path) -> None:
     report = Report.of([folder / "flash", folder / "other"])
-    assert len(report.charts) == 6
-    read = Page(html.page(report)).read
-    assert "At 700 MB/s asked, the mean read of Flash 9000 took" in read
-    assert "as long as that of Crosspoint" in read
+    assert len(report.charts) == 7
+    page = Page(html.page(report))
+    compared = page.read.index("Reads of Crosspoint stay ")
+    assert page.read.index("What differs around them") < compared < page.read.index("grew from")
+    assert "(of one run each)." in page.read
+    # Each sentence leads to a row that is there, and every ratio has one.
+    (pair,) = report.pairs
+    (part,) = pair.parts
+    names = {value for _, attributes in page.elements for name, value in attributes.items() if name == "id"}
+    linked = {anchor for sentence in part.sentences for anchor, _ in sentence.evidence}
+    assert linked
+    assert linked <= {row.anchor for rows in part.rows.values() for row in rows} <= names
+    assert sum(map(len, part.rows.values())) == len(part.found.figures) + len(part.found.overall)
+
+
+def test_what_differs_around_the_drives_is_told_and_what_does_not_is_not(folder: Path) -> None:
+    around = dict(Report.of([folder / "flash", folder / "other"]).around)
+    assert around["Model"] == ("Flash 9000", "Crosspoint")
+    assert not {"Kernel", "Processor", "Pace"} & set(around)
+    assert Report.of([folder / "flash"]).around == ()
+    assert "What differs around them" not in html.page(Report.of([folder / "flash"]))
+
+
+def test_an_older_kernel_is_told_before_any_finding(folder: Path, tmp_path: Path) -> None:
+    shutil.copytree(folder / "flash", tmp_path / "later")
+    manifest = json.loads((tmp_path / "later" / "manifest.json").read_text())
+    manifest["machine"]["kernel"] = "Linux 9.9.9"
+    (tmp_path / "later" / "manifest.json").write_text(json.dumps(manifest))
+    report = Report.of([folder / "flash", tmp_path / "later"])
+    (kernels,) = [values for term, values in report.around if term == "Kernel"]
+    assert kernels[1] == "Linux 9.9.9"
+    page = html.page(report)
+    assert page.index("Linux 9.9.9") < page.index('class="sentences"')
+
+
+def test_drives_with_nothing_in_common_say_so(folder: Path, tmp_path: Path) -> None:
+    other_plan(folder, tmp_path, suite="mixed", title="Mixed", pressure=None)
+    read = Page(html.page(Report.of([folder / "flash", tmp_path]))).read
+    assert "They have no complete step in common." in read
 
 
 def test_the_same_review_gives_the_same_page(folder: Path, source: str) -> None:
@@ -262,41 +300,6 @@ def test_one_step_is_no_verdict(tmp_path: Path) -> None:
 
 def sentences(drive: Reviewed) -> list[str]:
     return [sentence.text for sentence in html_verdict.verdict(drive).sentences]
-
-
-def test_the_fastest_is_named_where_it_matters_and_with_what_is_known(tmp_path: Path) -> None:
-    reviews.save(tmp_path / "one", Drive(**SMALL), pressures_MBps=(100,))
-    (made,) = load([tmp_path / "one"])
-    (step,) = made.steps
-    assert step.figures is not None
-
-    def drive(label: str, *rates: float) -> Reviewed:
-        assert step.figures is not None
-        runs = tuple(
-            replace(
-                step,
-                plan=step.plan.model_copy(update={"repeat": repeat, "id": f"{step.plan.id}-{repeat}"}),
-                figures=replace(step.figures, iops=rate / 4096, rate_Bps=rate),
-            )
-            for repeat, rate in enumerate(rates)
-        )
-        plan = made.plan.model_copy(update={"pressure": None})
-        return replace(made, label=label, plan=plan, steps=runs)
-
-    def said(*drives: Reviewed) -> str:
-        return " ".join(html_verdict.comparison(drives))
-
-    slow = drive("Slow", 100e6)
-    assert said(slow, drive("Same", 104e6)) == ""
-    assert said(slow, drive("Stopped", 0.0)) == ""
-    assert said(slow, drive("Fast", 200e6)) == (
-        "Fast reaches 200.0 MB/s, 2.00 times what Slow does (100.0 MB/s), of one run each."
-    )
-    several = said(drive("Slow", 99e6, 100e6, 101e6), drive("Fast", 198e6, 200e6, 202e6))
-    assert re.search(
-        r"2\.00 times \(95 % interval 1\.9\d–2\.0\d\) what Slow does \(100\.0+ MB/s\)\.$", several
-    )
-    assert "of one run each" in said(slow, drive("Fast", 198e6, 200e6, 202e6))
 
 
 def other_plan(folder: Path, place: Path, **changed: object) -> None:

@@ -1,4 +1,4 @@
-"""Comparisons against scipy's permutation and signed-rank tests, statsmodels' Holm, brute force and made-up blocks."""
+"""Comparisons against scipy's permutation and signed-rank tests, brute force and made-up blocks."""
 
 from __future__ import annotations
 
@@ -10,17 +10,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
-from statsmodels.stats.multitest import multipletests
 
 from iogauge.stats.comparison import (
     ALPHA,
     EXACT_BLOCKS,
+    FEWEST_BLOCKS,
     Verdict,
     blocks_needed,
     compare,
-    compare_family,
-    fewest_blocks,
-    holm,
     sign_flip_p,
 )
 
@@ -107,28 +104,18 @@ def test_few_blocks_have_no_inner_interval() -> None:
     assert four.verdict == Verdict.UNDECIDED
 
 
-@pytest.mark.parametrize("count", [1, 2, 3, 5, 12])
-def test_holm_is_statsmodels(count: int) -> None:
-    for scale in (0.01, 0.2, 1.0):
-        p_values = (scale * np.random.default_rng(count).random(count)).tolist()
-        assert holm(p_values) == pytest.approx(multipletests(p_values, method="holm")[1])
-    assert holm([0.02] * count) == pytest.approx([min(0.02 * count, 1)] * count)
-
-
-def test_no_comparison_has_no_correction() -> None:
-    assert holm([]) == []
-    assert compare_family({}) == {}
-
-
-def test_a_family_shares_one_level() -> None:
-    random = np.random.default_rng(3)
-    one = random.lognormal(0, 0.01, 7).tolist()
-    slower = [value * 1.5 for value in random.lognormal(0, 0.01, 7)]
-    alone = compare(one, slower)
-    family = compare_family({f"rung {rung}": (one, slower) for rung in range(5)})
-    assert alone.verdict == Verdict.DIFFERS
-    assert [found.p_corrected for found in family.values()] == pytest.approx([5 * alone.p] * 5)
-    assert {found.verdict for found in family.values()} == {Verdict.UNDECIDED}
+@pytest.mark.parametrize("blocks", [5, 8, 13])
+def test_being_alike_is_two_signed_rank_tests_against_the_margin(blocks: int) -> None:
+    logs = np.random.default_rng(blocks).normal(0.01, 0.02, blocks)
+    found = compare([1.0] * blocks, np.exp(logs).tolist(), margin=0.05)
+    edge = math.log(1.05)
+    below = stats.wilcoxon(logs - edge, alternative="less", method="exact").pvalue
+    above = stats.wilcoxon(logs + edge, alternative="greater", method="exact").pvalue
+    assert found.p_alike == pytest.approx(max(below, above))
+    assert found.inner_low is not None
+    assert found.inner_high is not None
+    inside = found.inner_low >= 1 / 1.05 and found.inner_high <= 1.05
+    assert (found.p_alike <= ALPHA) == inside
 
 
 def test_the_three_verdicts() -> None:
@@ -163,12 +150,8 @@ def test_swapping_the_sides_inverts_all_and_changes_no_verdict() -> None:
     assert (back.p, back.verdict) == (there.p, there.verdict)
 
 
-@pytest.mark.parametrize("comparisons", [1, 2, 5, 6, 20])
-def test_the_fewest_blocks_can_find_something_and_one_less_cannot(comparisons: int) -> None:
-    fewest = fewest_blocks(comparisons)
-    for blocks, finds in ((fewest, True), (fewest - 1, False)):
-        p = sign_flip_p(np.full(blocks, 0.1))
-        assert (holm([p] * comparisons)[0] <= ALPHA) == finds
+def test_the_fewest_blocks_can_find_something_and_one_less_cannot() -> None:
+    assert sign_flip_p(np.full(FEWEST_BLOCKS, 0.1)) <= ALPHA < sign_flip_p(np.full(FEWEST_BLOCKS - 1, 0.1))
 
 
 @pytest.mark.parametrize(("effect", "variation"), [(0.05, 0.03), (0.10, 0.05), (0.02, 0.01)])
@@ -191,7 +174,7 @@ def test_the_advised_blocks_have_the_power(effect: float, variation: float) -> N
 def test_more_comparisons_and_more_power_need_more() -> None:
     assert blocks_needed(0.05, 0.05) < blocks_needed(0.05, 0.05, comparisons=6)
     assert blocks_needed(0.05, 0.05) < blocks_needed(0.05, 0.05, power=0.95)
-    assert blocks_needed(0.5, 0.001) == fewest_blocks()
+    assert blocks_needed(0.5, 0.001) == FEWEST_BLOCKS
 
 
 @pytest.mark.parametrize(

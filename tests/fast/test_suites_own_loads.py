@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -278,6 +279,16 @@ def test_drives_are_measured_alone_and_together() -> None:
         ("load", ("/dev/nvme0n1",)),
         ("load", ("/dev/nvme1n1",)),
     ]
+
+
+def test_shares_of_repeats_have_intervals(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    asked = ["review", "model:p4800x", "model:p4800x-750g@anandtech-linux", "--suite=many-drives"]
+    assert main([*asked, "--repeats=3", "--runtime=10ms", "--seed=1", f"--output={tmp_path}/r"]) == 0
+    out = capsys.readouterr().out
+    shares = re.findall(r"together, ([\d.]+) % \(95 %: ([\d.]+) to ([\d.]+) %\) of what the drives give", out)
+    assert len(shares) == 4
+    assert all(float(low) <= float(value) <= float(high) for value, low, high in shares)
+    assert len(re.findall(r"keeps least, [\d.]+ % \(95 %: [\d.]+ to [\d.]+ %\) of its own", out)) == 4
 
 
 def test_drives_behind_one_machine_add_up(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -215,8 +215,12 @@ def test_queue_depth_finds_the_published_knees(reviews: Path, capsys: pytest.Cap
     )
     assert isinstance(optane, list)
     assert isinstance(flash, list)
-    assert optane[0].endswith("depth 4 reaches 95 % of it")
-    assert flash[0].endswith("depth 32 reaches 95 % of it")
+    for found, depth in ((optane[0], 4), (flash[0], 32)):
+        # Runs of few intervals have no interval of their own.
+        begins = r"4 KiB random reads: [\d,.]+ MB/s(?: \(95 %: .*\))? at most; "
+        assert re.fullmatch(
+            rf"{begins}depth {depth} is the least that reaches 95 % of it, 9[5-9]\.\d %.*", found
+        )
     assert [each.split(":")[0] for each in optane] == [
         "4 KiB random reads",
         "128 KiB sequential reads",
@@ -228,6 +232,7 @@ def test_queue_depth_finds_the_published_knees(reviews: Path, capsys: pytest.Cap
 def test_mixed_finds_the_bathtub(reviews: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (finding,) = shown(reviews / "mixed-p4800x", capsys)["findings"]  # type: ignore[misc]
     assert finding.startswith("most at 100 % reads")
+    assert finding.endswith(" of it")
     assert "least at 40 %" in finding or "least at 50 %" in finding
 
 
@@ -270,3 +275,20 @@ def test_directions_of_a_mix_are_judged_together(reviews: Path, capsys: pytest.C
     totals = {step["at"]: step["ios"] for step in steps}  # type: ignore[attr-defined]
 
     assert all(totals[share] > 0.5 * totals[100] for share in (50, 0))
+
+
+def test_findings_of_repeats_have_intervals(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """What a suite says of several runs says how sure it is, and the value lies within."""
+    asked = ["review", "model:p3700", "--runtime=20ms", "--repeats=3", "--seed=1", f"--output={tmp_path}/r"]
+    assert main([*asked, "--suite=mixed", "--suite=queue-depth", "--suite=spec"]) == 0
+    capsys.readouterr()
+    assert main(["show", f"{tmp_path}/r", "--json"]) == 0
+    plans = json.loads(capsys.readouterr().out)["plans"]
+    said = [finding for plan in plans for finding in plan["findings"]]
+    assert len(said) >= 8
+    for finding in said:
+        ranges = re.findall(r"([\d.,]+) [^\d(]+ \(95 %: ([\d.,]+)(?: \S+)? to ([\d.,]+)", finding)
+        assert ranges, finding
+        for texts in ranges:
+            value, low, high = (float(text.replace(",", "")) for text in texts)
+            assert low <= value <= high or low > high  # of two units: 950.0 us to 1.010 ms

@@ -120,10 +120,37 @@ def test_all_charts_are_drawn_soon_and_nothing_goes_wrong(browser: Browser, file
     for suite in DEFAULT:
         kinds = ("percentiles", "over-time-1", "over-time-2", "heat-1", "heat-2")
         assert {f"{suite}-{kind}" for kind in kinds} <= set(marks)
+        assert f"compared-1-{suite}-1" in marks
     assert [name for name, count in marks.items() if count < 2] == []
     assert found.troubles == []
     assert [url for url in found.requests if not url.startswith(("file:", "data:", "blob:"))] == []
     assert [url for url in found.requests if url.startswith("file:")] == [file.as_uri()]
+
+
+def test_findings_come_first_and_lead_to_their_ratios(browser: Browser, file: Path) -> None:
+    page = opened(browser, file).page
+    first = page.locator("main h2, main h3").all_inner_texts()[:2]
+    assert first[0] == "What it shows"
+    assert first[1].startswith("Intel SSD DC P3700 800GB (model) against Intel Optane")
+    link = page.locator("a[href^='#compared-1-write-pressure-row']").first
+    target = link.get_attribute("href")
+    assert target is not None
+    assert not page.locator(target).is_visible()
+    link.click()
+    page.wait_for_function("document.querySelector(':target').checkVisibility()")
+    assert page.locator(target).inner_text().split("\t")[0].endswith("MB/s")
+
+
+def test_a_forest_plot_shows_each_figure(browser: Browser, file: Path) -> None:
+    page = opened(browser, file).page
+    chart = page.locator("[data-chart=compared-1-mixed-1]")
+    chart.scroll_into_view_if_needed()
+    page.wait_for_selector("[data-chart=compared-1-mixed-1][data-drawn=iops] svg")
+    points = ".mark-symbol[role='graphics-object'] path, .mark-symbol path"
+    assert chart.locator(points).count() >= 11
+    chart.locator("input[value=p99_ns]").check()
+    page.wait_for_selector("[data-chart=compared-1-mixed-1][data-drawn=p99_ns] svg")
+    assert "p99 of Intel SSD DC P3700 800GB (model)" in chart.locator("[data-title]").inner_text()
 
 
 def test_controls_change_what_is_drawn(browser: Browser, file: Path) -> None:
@@ -283,6 +310,24 @@ def test_markup_in_a_name_stays_text(browser: Browser, tmp_path: Path) -> None:
     assert found.page.evaluate("window.hacked") is None
     assert found.page.locator("img").count() == 0
     assert found.troubles == []
+
+
+def test_markup_in_compared_names_stays_text(browser: Browser, tmp_path: Path) -> None:
+    """A comparison's page, with published figures: names are in its charts, its tables and its legends."""
+    for place, name in enumerate((HOSTILE, "B</script><b>")):
+        drive = Drive(name, seconds=3, reads_a_second=200, base_us=80 / (1 + 3 * place))
+        reviews.save(tmp_path / f"{place}", drive, pressures_MBps=(0, 100), seed=place)
+    page = f"{tmp_path}/page.html"
+    reviewed = [f"{tmp_path}/{place}" for place in (0, 1)]
+    assert main(["compare", *reviewed, "published", "--format=html", f"--output={page}"]) == 0
+    found = opened(browser, Path(page))
+    found.page.evaluate("for (const each of document.querySelectorAll('details')) each.open = true")
+    found.drawn()
+    assert found.page.evaluate("window.hacked") is None
+    assert found.page.locator("img, main b:has-text('against')").count() == 0
+    assert f"B</script><b> against {HOSTILE}" in found.page.locator("main h3").all_inner_texts()
+    assert found.troubles == []
+    assert [url for url in found.requests if not url.startswith(("file:", "data:", "blob:"))] == []
 
 
 def test_a_picture_of_the_page_shows_ink(browser: Browser, file: Path) -> None:

@@ -1,26 +1,33 @@
 """``iogauge compare``: lay reviews side by side, step by step, and say what differs and how sure that is.
 
-REVIEW is the directory of a saved review, or the word 'published'. The first one named is A; every other is compared
-with it. A review of several targets compares these with its first. 'published' stands for all published figures of
-which a review has a step of the same load.
+REVIEW is the directory of a saved review, or 'published'. The first one named is A; every other is compared with it. A
+review of several targets compares these with its first. 'published' is a built-in review: every measured drive is laid
+over the published figures of the same loads, the nearest first; 'published:p4800x' takes those of some drives alone.
 
-Ratios are of B to A, with 95 % intervals. With repeats on both sides (iogauge review --repeats) they are tested, with
-a correction for how many they are, and what lies within the margin is said to be alike. A single run has only its own
-interval, which does not say how runs differ.
+What was found comes first. Tables have each step's main figure where it differs; --all shows every figure.
+
+Ratios are of B to A, with 95 % intervals. With six repeats or more on both sides (iogauge review --repeats 6) they are
+tested, all of a suite as one family, and what lies within the margin is said to be alike. A single run has only its
+own interval, which does not say how runs differ.
 
 Steps are compared where both sides have them. Where writes press harder and harder, B's latency is also read between
 two of its steps, and marked.
+
+--format html writes the page that 'iogauge report' makes of the same reviews, by default to comparison.html.
 """
 
 from __future__ import annotations
 
 import json
 from enum import StrEnum
+from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from iogauge.cli import process, status, streams
+from iogauge.cli.judge_by import JudgeBy
+from iogauge.cli.report_made import write_page
 
 
 class Format(StrEnum):
@@ -28,6 +35,7 @@ class Format(StrEnum):
 
     TEXT = "text"
     MARKDOWN = "md"
+    HTML = "html"
 
 
 def compare(
@@ -42,21 +50,41 @@ def compare(
         str, typer.Option("--margin", metavar="PERCENT", help="Differences up to this are taken as none.")
     ] = "5%",
     layout: Annotated[
-        Format, typer.Option("--format", help="Text for a terminal, or Markdown.")
+        Format, typer.Option("--format", help="Text for a terminal, Markdown, or a page with charts.")
     ] = Format.TEXT,
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", metavar="FILE", help="Write it here, not to stdout.")
+    ] = None,
+    judge_by: JudgeBy = None,
+    every: Annotated[bool, typer.Option("--all", help="Every figure, also what does not differ.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")] = False,
 ) -> None:
     """Print a table for each suite and pair, and a sentence for each finding."""
     from iogauge.report import compare_text
     from iogauge.report.compare_sides import compare_named
+    from iogauge.report.export import write_text
 
     process.begin()
+    if layout is Format.HTML:
+        if as_json:
+            raise status.UsageError("--json and --format html exclude each other", hint="ask for one of them")
+        page = output or Path("comparison.html")
+        write_page(
+            reviews, page, suites=suite or (), margin=_fraction(margin), judge_by=judge_by, alone=False
+        )
+        streams.show(f"{page}\n")
+        return
     found = compare_named(reviews, suites=suite or (), margin=_fraction(margin))
     if as_json:
-        streams.show(json.dumps(compare_text.as_json(found), indent=2, allow_nan=False) + "\n")
+        text = json.dumps(compare_text.as_json(found), indent=2, allow_nan=False) + "\n"
     else:
         show = compare_text.markdown if layout is Format.MARKDOWN else compare_text.text
-        streams.show(show(found))
+        text = show(found, every=every)
+    if output is None:
+        streams.show(text)
+    else:
+        write_text(text, output)
+        streams.show(f"{output}\n")
 
 
 def _fraction(text: str) -> float:

@@ -5,6 +5,8 @@ for each complete step, and intervals.csv with a row for each interval of time o
 names: position is in the column unit, latencies are in nanoseconds, each with the bounds of its 95 % interval,
 mean_low_ns and mean_high_ns. --parquet writes one file with all that the CSV files of suites have.
 
+'published', the built-in review, has no intervals of time.
+
 For histograms and questions in SQL see 'iogauge query'.
 """
 
@@ -20,7 +22,8 @@ from iogauge.cli import process, status, streams
 
 def export(
     reviews: Annotated[
-        list[Path], typer.Argument(metavar="REVIEW...", help="Saved reviews.", show_default=False)
+        list[str],
+        typer.Argument(metavar="REVIEW...", help="Saved reviews, or 'published'.", show_default=False),
     ],
     csv: Annotated[
         Path | None, typer.Option("--csv", metavar="DIRECTORY", help="Write CSV files here.")
@@ -34,13 +37,15 @@ def export(
     import pyarrow.compute as pc
 
     from iogauge.report.figures_table import figures_table, moments_table
+    from iogauge.report.published import parted
     from iogauge.report.tables_text import write_csv, write_parquet
     from iogauge.store.durable import explained
 
     process.begin()
     if csv is None and parquet is None:
         raise status.UsageError("say what to write", hint="--csv DIRECTORY, --parquet FILE, or both")
-    figures = figures_table(reviews)
+    paths, published = parted(reviews)
+    figures = figures_table(paths, published=published)
     if parquet is not None:
         write_parquet(figures, parquet)
         streams.show(f"{parquet}\n")
@@ -51,5 +56,6 @@ def export(
             file = csv / f"{key}.csv"
             write_csv(figures.filter(pc.equal(figures["plan"], pa.scalar(key))), file)
             streams.show(f"{file}\n")
-        write_csv(moments_table(reviews), csv / "intervals.csv")
-        streams.show(f"{csv / 'intervals.csv'}\n")
+        if paths:
+            write_csv(moments_table(paths), csv / "intervals.csv")
+            streams.show(f"{csv / 'intervals.csv'}\n")

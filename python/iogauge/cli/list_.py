@@ -3,8 +3,8 @@
 Of each: its directory, when it was begun, what was measured, how many of its steps are complete. One that is damaged
 is listed with what is wrong with it. Without DIRECTORY, it is the current one; no more than four directories deep.
 
---published lists the drives of which published figures are known; 'iogauge compare published REVIEW' lays them beside a
-review.
+'published' is a review that is built in, which no directory holds: --published lists its drives. It is named like any
+other: iogauge compare REVIEW published, or published:p4800x for some of its drives.
 """
 
 from __future__ import annotations
@@ -50,12 +50,22 @@ def list_(
     elif any(each.review for each in found):
         rows = [_cells(each) for each in found if each.review]
         streams.show("".join(f"{line}\n" for line in aligned([HEAD, *rows], left=len(HEAD) - 1)))
+        streams.say(_built_in())
     for each in found:
         if each.problem and not as_json:
             streams.say(each.problem.render())
     if not found:
         where = ", ".join(map(str, directories or [Path()]))
         streams.say(f"no review is saved in {where}\nhint: iogauge review TARGET makes one")
+
+
+def _built_in() -> str:
+    from iogauge.report.published import PUBLISHED, published_drives
+    from iogauge.stats import words
+
+    drives = published_drives()
+    figures = words.counted(sum(map(len, drives.values())), "figure")
+    return f"built in: {PUBLISHED}, {figures} of {words.counted(len(drives), 'drive')} (iogauge list --published)"
 
 
 def _cells(found: Found) -> tuple[str, ...]:

@@ -260,15 +260,15 @@ def _comparable(made: Manifest) -> str:
     """Say how many blocks a comparison takes of what is planned, beside those that are asked for."""
     from iogauge.report.compare import METRICS
     from iogauge.stats import words
-    from iogauge.stats.comparison import blocks_needed, fewest_blocks
+    from iogauge.stats.comparison import FEWEST_BLOCKS, blocks_needed
     from iogauge.suites.estimate import most_places
 
     figures = most_places(made) * len(METRICS)
     return (
-        f"to compare: {words.counted(made.repeats, 'block')} asked for (--repeats); {fewest_blocks()} are the fewest "
-        f"for one comparison, {fewest_blocks(figures)} for the {words.counted(figures, 'figure')} of the largest "
-        f"suite, {len(METRICS)} of each step; a difference of 5 % takes {blocks_needed(0.05, 0.03)} where runs vary "
-        "by 3 %"
+        f"to compare: {words.counted(made.repeats, 'block')} asked for (--repeats); {FEWEST_BLOCKS} are the fewest "
+        f"that can find a difference; where runs vary by 3 %, one of 5 % takes {blocks_needed(0.05, 0.03)} by itself, "
+        f"and {blocks_needed(0.05, 0.03, comparisons=figures)} among the {words.counted(figures, 'figure')} of the "
+        f"largest suite, {len(METRICS)} of each step; one of 50 %, {blocks_needed(0.5, 0.03, comparisons=figures)}"
     )
 
 

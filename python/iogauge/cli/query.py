@@ -4,6 +4,9 @@ SQL is one statement in DuckDB's words. The view 'figures' has a row for each co
 series, label, position, repeat, direction, iops, rate_Bps, mean_ns, p50_ns to p99.999_ns (in double quotes), and more.
 'steps' has what was planned, 'totals' and 'intervals' what was recorded; DESCRIBE figures lists the columns of one.
 
+'published' among the reviews is the built-in one: a row for each published drive and load, whose columns pattern,
+block_bytes, read_percent, threads and depth join it with the steps of the same load.
+
 Histograms are columns such as lat of totals and intervals: quantile_ns(lat, 0.99) and mean_ns(lat) read one, and
 merged_quantile_ns(list(lat), 0.99) reads several as one, since percentiles are not averaged.
 
@@ -15,6 +18,7 @@ from __future__ import annotations
 import datetime
 import json
 import math
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -29,7 +33,8 @@ if TYPE_CHECKING:
 def query(
     sql: Annotated[str, typer.Argument(metavar="SQL", help="One statement.", show_default=False)],
     reviews: Annotated[
-        list[Path], typer.Argument(metavar="REVIEW...", help="Saved reviews.", show_default=False)
+        list[str],
+        typer.Argument(metavar="REVIEW...", help="Saved reviews, or 'published'.", show_default=False),
     ],
     as_csv: Annotated[bool, typer.Option("--csv", help="Print CSV instead of a table.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON, an object for each row.")] = False,
@@ -39,6 +44,7 @@ def query(
 ) -> None:
     """Print the answer."""
     from iogauge.report.figures_table import figures_table
+    from iogauge.report.published import parted
     from iogauge.report.query_functions import FUNCTIONS
     from iogauge.report.tables_text import aligned_table, csv_text, write_parquet
     from iogauge.store import query as ask
@@ -46,7 +52,9 @@ def query(
     process.begin()
     if as_csv + as_json + (parquet is not None) > 1:
         raise status.UsageError("--csv, --json and --parquet exclude each other", hint="ask for one of them")
-    answer = ask(reviews, sql, views={"figures": figures_table}, functions=FUNCTIONS)
+    paths, published = parted(reviews)
+    views = {"figures": partial(figures_table, published=published)}
+    answer = ask(paths, sql, views=views, functions=FUNCTIONS)
     if parquet is not None:
         write_parquet(answer, parquet)
         streams.show(f"{parquet}\n")

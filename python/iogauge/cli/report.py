@@ -1,8 +1,11 @@
 """``iogauge report``: write one self-contained HTML page of saved reviews, or the same as Markdown.
 
-DIRECTORY is what `iogauge review` made; several make one chart, with a line for each drive. The page needs no
-network: its charts can be looked at with other statistics, and saved, where it lies. Without --output it is written
-to report.html, in the review's directory or, of several, in this one.
+REVIEW is a directory that `iogauge review` made. Several make one chart, with a line for each drive, and every drive
+is compared with the first: what is found is what 'iogauge compare' says, and --format html of that makes this page.
+'published' lays every drive over the published figures of its loads.
+
+The page needs no network: its charts can be looked at with other statistics, and saved, where it lies. Without
+--output it is written to report.html, in the review's directory or, of several, in this one.
 
 --format md gives the findings, a table for each suite and the circumstances as Markdown, for a pull request; without
 --output it is printed.
@@ -14,21 +17,15 @@ An incomplete review is reported as far as it got.
 
 from __future__ import annotations
 
-from collections.abc import Collection
 from enum import StrEnum
-from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from iogauge.cli import process, streams
-from iogauge.cli.judge_by import JudgeBy, absolute
-
-if TYPE_CHECKING:
-    from iogauge.schema import SuitePlan
-    from iogauge.stats.shown import Shown
-    from iogauge.store import Review
+from iogauge.cli.judge_by import JudgeBy
+from iogauge.cli.report_made import draw_page, read_report
 
 
 class Format(StrEnum):
@@ -39,8 +36,9 @@ class Format(StrEnum):
 
 
 def report(
-    directories: Annotated[
-        list[Path], typer.Argument(metavar="DIRECTORY...", help="Saved reviews.", show_default=False)
+    reviews: Annotated[
+        list[str],
+        typer.Argument(metavar="REVIEW...", help="Saved reviews, or 'published'.", show_default=False),
     ],
     output: Annotated[
         Path | None, typer.Option("--output", "-o", metavar="FILE", help="The page to write.")
@@ -54,37 +52,22 @@ def report(
     judge_by: JudgeBy = None,
 ) -> None:
     """Write the page, and the pictures if asked for; print the names of the files written, one a line."""
-    from iogauge.report import html, markdown
+    from iogauge.report import markdown
     from iogauge.report.export import write_charts, write_text
-    from iogauge.report.sections import Report
+    from iogauge.report.published import is_published
 
     process.begin()
-    made = Report.of(directories, conclude=partial(_conclude, absolute(judge_by)))
-    for drive in made.drives:
-        if drive.missing:
-            steps = ", ".join(step.plan.id for step in drive.missing)
-            streams.say(f"warning: {drive.path} is incomplete: no step {steps}")
-            streams.say(f"hint: complete it: {drive.manifest.completed_by(str(drive.path))}")
+    made = read_report(reviews, judge_by=judge_by)
     if format_ is Format.MD and output is None:
         streams.show(markdown.markdown(made))
     else:
-        page = output or (directories[0] / "report.html" if len(directories) == 1 else Path("report.html"))
-        write_text(html.page(made) if format_ is Format.HTML else markdown.markdown(made), page)
+        saved = [name for name in reviews if not is_published(name)]
+        page = output or (Path(saved[0]) / "report.html" if len(saved) == 1 else Path("report.html"))
+        if format_ is Format.HTML:
+            draw_page(made, page)
+        else:
+            write_text(markdown.markdown(made), page)
         streams.show(f"{page}\n")
     if export is not None:
         for path in write_charts(made.charts, export):
             streams.show(f"{path}\n")
-
-
-def _conclude(trusted: Collection[str], review: Review, plan: SuitePlan) -> Shown:
-    from iogauge.stats.shown import Shown
-    from iogauge.suites import suite_to_judge
-
-    suite = suite_to_judge(plan, warn=lambda text: streams.say(f"warning: {text}"), trusted=trusted)
-    judgement = suite.judge(review, plan)
-    return Shown(
-        findings=suite.findings(judgement),
-        tables=judgement.tables,
-        matrices=judgement.matrices,
-        convergences=judgement.convergences,
-    )

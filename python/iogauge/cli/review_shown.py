@@ -57,9 +57,12 @@ def judged(
     return found
 
 
-def tables(judged: Sequence[Judged], manifest: Manifest) -> str:
-    """Return the steps of every plan and what they show as lines of text, ending with a newline."""
-    lines = [line for each in judged for line in [*_table(each, manifest), ""]]
+def tables(judged: Sequence[Judged], manifest: Manifest, *, variation: bool = False) -> str:
+    """Return the steps of every plan and what they show as lines of text, ending with a newline.
+
+    ``variation``: how the figures of every step differ from run to run, too.
+    """
+    lines = [line for each in judged for line in [*_table(each, manifest, variation=variation), ""]]
     if any(re.search(r"~ \d", line) for line in lines):
         lines.append("~ fewer than ten samples lie beyond this quantile: run longer (--runtime, --pace full)")
     if any("(95 %:" in line for line in lines) and any(
@@ -80,7 +83,7 @@ def tables(judged: Sequence[Judged], manifest: Manifest) -> str:
     return "".join(f"{line}\n" for line in lines)
 
 
-def _table(judged: Judged, manifest: Manifest) -> Iterator[str]:
+def _table(judged: Judged, manifest: Manifest, *, variation: bool) -> Iterator[str]:
     """Yield the lines of one plan."""
     judgement, plan = judged.judgement, judged.judgement.plan
     shown = sorted({*SHOWN, *([manifest.until_supported] if manifest.until_supported else [])})
@@ -99,6 +102,8 @@ def _table(judged: Judged, manifest: Manifest) -> Iterator[str]:
         yield f"{table.title}:"
         yield from aligned([table.head, *table.rows], left=1)
     yield from _variation(judgement)
+    if variation:
+        yield from _varied(judgement)
     growth = judgement.growth if plan.pressure else None
     if growth is not None:
         grown = words.times(growth.value, growth.low, growth.high)
@@ -123,6 +128,25 @@ def _variation(judgement: Judgement) -> Iterator[str]:
             f"{name} {words.percent(value)} ({place})" for name, (value, place) in worst.items()
         )
         yield f"from run to run, of {runs}, at most (coefficient of variation): {shown}"
+
+
+def _varied(judgement: Judgement) -> Iterator[str]:
+    """Yield the coefficient of variation of every figure between the runs of each step, and what lies between them."""
+    found = [(step, variations(step.runs)) for step in judgement.steps if len(step.runs) > 1]
+    names = list(dict.fromkeys(name for _, each in found for name in each))
+    if not names:
+        return
+    rows = [
+        [
+            place_of(judgement.plan, step.plan),
+            str(len(step.runs)),
+            *(words.percent(each[name].coefficient) if name in each else "-" for name in names),
+            "-" if "mean" not in each or (share := each["mean"].share) is None else words.percent(share),
+        ]
+        for step, each in found
+    ]
+    yield "from run to run (coefficient of variation), and the share of the mean's variance that lies between runs:"
+    yield from aligned([["step", "runs", *names, "between runs"], *rows])
 
 
 def _steps(judged: Sequence[Judged]) -> list[StepJudgement]:

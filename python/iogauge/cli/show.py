@@ -1,7 +1,11 @@
 """``iogauge show``: what a saved review found, without measuring anything.
 
 It is what 'iogauge review' printed at its end, judged again by this version. With --step it is one step in full, as
-'iogauge run' shows a run. An incomplete review is shown as far as it got.
+'iogauge run' shows a run. With --variation it has how the figures of repeats differ from run to run, step by step. An
+incomplete review is shown as far as it got.
+
+'published' is a built-in review: the figures that others published, drive by drive; 'published:p4800x' are those of
+some drives.
 """
 
 from __future__ import annotations
@@ -23,7 +27,9 @@ if TYPE_CHECKING:
 
 
 def show(
-    review: Annotated[Path, typer.Argument(metavar="REVIEW", help="A saved review.", show_default=False)],
+    review: Annotated[
+        str, typer.Argument(metavar="REVIEW", help="A saved review, or 'published'.", show_default=False)
+    ],
     suite: Annotated[
         list[str] | None, typer.Option("--suite", metavar="NAME", help="Only this suite; repeatable.")
     ] = None,
@@ -31,23 +37,45 @@ def show(
         str | None,
         typer.Option("--step", metavar="ID", help="One step in full, by the id that --json shows."),
     ] = None,
+    variation: Annotated[
+        bool, typer.Option("--variation", help="How every figure differs from run to run, too.")
+    ] = False,
     judge_by: JudgeBy = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
 ) -> None:
     """Print what was found."""
+    from iogauge.report import published_shown
+    from iogauge.report.published import is_published
     from iogauge.store import Review
 
     process.begin()
-    saved = Review.open(review)
+    if is_published(review):
+        if suite or step or variation:
+            raise status.UsageError(
+                f"{review} has neither suites nor steps", hint="leave --suite, --step and --variation out"
+            )
+        streams.show(published_shown.as_json([review]) if as_json else published_shown.text([review]))
+        return
+    saved = Review.open(Path(review))
     if step is None:
-        _review(saved, _plans(saved, suite or ()), trusted=absolute(judge_by), as_json=as_json)
-    elif suite:
-        raise status.UsageError("--step names a step of whatever suite", hint="leave --suite out")
+        plans = _plans(saved, suite or ())
+        _review(saved, plans, trusted=absolute(judge_by), variation=variation, as_json=as_json)
+    elif suite or variation:
+        raise status.UsageError(
+            "--step names a step of whatever suite", hint="leave --suite and --variation out"
+        )
     else:
         _step(saved, step, as_json=as_json)
 
 
-def _review(saved: Review, plans: Sequence[SuitePlan], *, trusted: Collection[str], as_json: bool) -> None:
+def _review(
+    saved: Review,
+    plans: Sequence[SuitePlan],
+    *,
+    trusted: Collection[str],
+    variation: bool,
+    as_json: bool,
+) -> None:
     from iogauge.cli import review_shown
     from iogauge.report.surroundings import warnings
     from iogauge.report.told import told_lines
@@ -63,7 +91,7 @@ def _review(saved: Review, plans: Sequence[SuitePlan], *, trusted: Collection[st
             shown["told"] = [each.model_dump(mode="json") for each in told]
         streams.show(json.dumps(shown, indent=2, allow_nan=False) + "\n")
     else:
-        text = review_shown.tables(judged, saved.manifest)
+        text = review_shown.tables(judged, saved.manifest, variation=variation)
         streams.show(text + "".join(f"{line}\n" for line in told_lines(told)))
     streams.say(warnings(review_shown.warnings(judged, saved.manifest)), end="")
 

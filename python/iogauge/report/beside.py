@@ -14,16 +14,17 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from iogauge.report.figure_row import IOPS, MEAN, RATE, FigureRow, metric_text, value_text
+from iogauge.report.figure_row import IOPS, MEAN, RATE, FigureRow, metric_text, metrics_of, value_text
 from iogauge.report.html_reviews import Drive
 from iogauge.report.html_text import Cell, cell, interval, latency
-from iogauge.report.published import Load, load_of, published_rows
+from iogauge.report.published import Load, load_of, published_rows, source_text
 from iogauge.stats.figures import StepFigures
 from iogauge.stats.histogram import Histogram, needed
 from iogauge.stats.quantiles import Estimate, binomial_interval
 from iogauge.stats.words import block, counted
 
-_ORDER = (IOPS, RATE, MEAN)
+ORDER = (IOPS, RATE, MEAN)
+"""In which figures of a load are shown; quantiles follow."""
 _QUANTILE = re.compile(r"p(\d+(?:\.\d+)?)_ns")
 _HOST = re.compile(r"^(.*) \(([^()]*)\)$")
 
@@ -60,7 +61,7 @@ def beside(drives: Sequence[Drive]) -> tuple[Beside, ...]:
     return tuple(
         row
         for load, figures in measured.items()
-        for row in _lines(_words(load), figures, published[load], columns=len(drives))
+        for row in _lines(load_text(load), figures, published[load], columns=len(drives))
     )
 
 
@@ -70,7 +71,7 @@ def _lines(
     found: dict[str, dict[str, list[FigureRow]]] = {}
     for row in rows:
         found.setdefault(row.metric, {}).setdefault(_split(row)[0], []).append(row)
-    for metric in sorted(found, key=lambda name: (*_ORDER, name).index(name)):
+    for metric in sorted(found, key=lambda name: (*ORDER, name).index(name)):
         yield Beside(
             load,
             metric_text(metric) if metric in (IOPS, RATE) else f"{metric_text(metric)} latency",
@@ -82,10 +83,10 @@ def _lines(
         )
 
 
-def _words(load: Load) -> str:
+def load_text(load: Load) -> str:
     """Return a load in a few words.
 
-    >>> _words(Load(random=True, block_bytes=4096, read_percent=70, threads=4, depth=4))
+    >>> load_text(Load(random=True, block_bytes=4096, read_percent=70, threads=4, depth=4))
     '4 KiB random, 70 % reads, 4 threads at depth 4'
     """
     way = {100: "reads", 0: "writes"}.get(load.read_percent, f"{load.read_percent} % reads")
@@ -98,13 +99,17 @@ def _words(load: Load) -> str:
 def _measured(figures: StepFigures, metric: str) -> Cell:
     if metric in (IOPS, RATE):
         return Cell(value_text(metric, figures.iops if metric == IOPS else figures.rate_Bps))
-    if metric == MEAN:
-        return cell(figures.mean, ios=figures.ios)
+    return cell(estimate_of(figures, metric), ios=figures.ios)
+
+
+def estimate_of(figures: StepFigures, metric: str) -> Estimate | None:
+    """Return any metric of a step that publications have; ``None`` where nothing completed, or it is not known."""
+    known = dict(metrics_of(figures))
     named = _QUANTILE.fullmatch(metric)
-    assert named is not None, metric
+    if metric in known or named is None:
+        return known.get(metric)
     q = round(float(named[1]) / 100, 12)
-    found = figures.quantiles[q] if q in figures.quantiles else _rarer(figures.whole, q)
-    return cell(found, ios=figures.ios)
+    return figures.quantiles[q] if q in figures.quantiles else _rarer(figures.whole, q)
 
 
 def _rarer(whole: Histogram, q: float) -> Estimate | None:
@@ -124,8 +129,7 @@ def _published(drive: str, rows: Sequence[FigureRow], metric: str) -> Published:
     else:
         text = latency(low) if low == high else interval(low, high)
     hosts = len({_split(row)[1] for row in rows})
-    # A row's own mark goes before, and details of the host in brackets after, the name of its source.
-    sources = dict.fromkeys(re.sub(r"^S\d+ | \(.*", "", row.source) for row in rows)
+    sources = dict.fromkeys(source_text(row.source) for row in rows)
     return Published(drive, text + (f" on {hosts} hosts" if hosts > 1 else ""), tuple(sources))
 
 

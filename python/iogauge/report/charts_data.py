@@ -62,14 +62,25 @@ class Table:
     def packed(self) -> tuple[list[str], list[list[Value | list[int]]]]:
         """Return every text once, and the rows with ``[place]`` among these texts instead of a text.
 
-        >>> Table(("drive", "us"), (("a", 1.5), ("b", 2), ("a", None))).packed()
-        (['a', 'b'], [[[0], 1.5], [[1], 2], [[0], None]])
+        A row begins where it first differs from the one before: what is missing at its front is the same.
+
+        >>> Table(("drive", "us"), (("a", 1.5), ("a", 2), ("b", 2), ("b", 2))).packed()
+        (['a', 'b'], [[[0], 1.5], [2], [[1], 2], []])
         """
         texts = dict.fromkeys(value for row in self.rows for value in row if isinstance(value, str))
         words: dict[str, list[int]] = {text: [place] for place, text in enumerate(texts)}
-        return list(words), [
-            [words[value] if isinstance(value, str) else value for value in row] for row in self.rows
-        ]
+        packed: list[list[Value | list[int]]] = []
+        before: Sequence[Value] = ()
+        for row in self.rows:
+            # 1, 1.0 and true are equal, and not the same.
+            same = [
+                type(value) is type(other) and value == other
+                for value, other in zip(row, before, strict=False)
+            ]
+            first = [*same, False].index(False)
+            packed.append([words[value] if isinstance(value, str) else value for value in row[first:]])
+            before = row
+        return list(words), packed
 
     def records(self) -> list[Row]:
         """Return the rows as Vega wants them: each value with its column's name."""

@@ -47,7 +47,8 @@ def heat_table(drive: Drive) -> Table:
     levels = [level for _, moment, _, _ in slices for level, _ in moment.levels]
     if not levels:
         return Table.of([])
-    joined = math.ceil((max(levels) - min(levels) + 1) / ROWS)
+    least = min(levels)
+    joined = math.ceil((max(levels) - least + 1) / ROWS)
     whole_s = slices[-1][3]
     cells: dict[int, Counter[int]] = defaultdict(Counter)
     spans: dict[int, tuple[float, float]] = {}
@@ -55,12 +56,12 @@ def heat_table(drive: Drive) -> Table:
         column = place if len(slices) <= COLUMNS else int((start_s + end_s) / 2 / whole_s * COLUMNS)
         spans[column] = (spans.get(column, (start_s, end_s))[0], end_s)
         for level, count in moment.levels:
-            cells[column][(level - min(levels)) // joined] += count
+            cells[column][(level - least) // joined] += count
     rows: list[Row] = []
     for column, counts in cells.items():
         start_s, end_s = spans[column]
         for row, count in sorted(counts.items()):
-            low = min(levels) + row * joined
+            low = least + row * joined
             rows.append(
                 {
                     "start_s": start_s,

@@ -21,7 +21,7 @@ from iogauge.stats.words import capitalised
 LATENCIES = {"p50_us": "median", "p99_us": "p99", "max_us": "maximum"}
 
 _FEW_MOMENTS = 120
-"""Up to so many intervals, each is a point too: a line between two says little."""
+"""Up to so many intervals, each is a point too: a line between two says little. A picture of more is left out."""
 
 _SIDE = 62
 """Width of the left axis in pixels, the same for all panels, so that they share the clock."""
@@ -36,7 +36,7 @@ def time_chart(drive: Drive, *, name: str) -> Chart:
         "Red: nothing completed.",
         description=f"Median, p99 and maximum {plan.judged} latency and rates of every interval.",
     )
-    return single(name, table, _spec(drive, table), words)
+    return single(name, table, _spec(drive, table), words, dense=len(table.rows) > _FEW_MOMENTS)
 
 
 def _spec(drive: Drive, table: Table) -> Spec:

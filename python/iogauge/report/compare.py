@@ -1,17 +1,16 @@
 """Two sides laid one beside the other: step by step, how many times B's figure is A's, and how sure that is.
 
-A side is one drive in one review, another tool's results, or a publication: all of them are rows of figures. What is
-compared are steps at the same place: of the same suite and series, under the same label or at the same place on the
-axis. Where writes press, steps may have been scaled to what each drive takes. There, and only there, B's latency at one
-of A's places is read between B's two neighbouring steps, linearly in its logarithm, and is marked as such; rates are
-not, and nothing is extended beyond B's steps. How many steps of A and B met nothing is counted.
+A side is one drive in one review, or another tool's results: both are rows of figures. What is compared are steps at
+the same place: of the same suite and series, under the same label or at the same place on the axis. Where writes press,
+steps may have been scaled to what each drive takes. There, and only there, B's latency at one of A's places is read
+between B's two neighbouring steps, linearly in its logarithm, and is marked as such; rates are not, and nothing is
+extended beyond B's steps. How many steps of A and B met nothing is counted.
 
-With repeats on both sides, each figure is tested over the blocks that both sides have of it (``stats.comparison``),
-with Holm's correction for all figures of a suite. A block is a repeat's number: where one side lost a repeat of a
-step, that step has a block less, and with fewer than two it is left out. There are dozens of these, so that a few
-blocks can establish none of them by itself, however large it is; therefore each series is also compared as a whole, by
-the geometric mean over its steps in each block, and these few comparisons are a family of their own. That mean leaves
-out steps that lack a block, and quantiles that too few samples support.
+With repeats on both sides, each figure is tested over the blocks that both sides have of it (``stats.comparison``).
+A block is a repeat's number: where one side lost a repeat of a step, that step has a block less, and with fewer than
+two it is left out. Each series is also compared as a whole, by the geometric mean over its steps in each block; that
+mean leaves out steps that lack a block, and quantiles that too few samples support. All comparisons of a suite are one
+family, named after it: the chance that any of them is a false finding is 5 % (``stats.family``).
 
 Repeats of one review are true blocks: what drifts meanwhile falls on both sides. Repeats of two reviews are put
 together by their numbers, which is as valid and finds less; but what differs between the two times of measuring cannot
@@ -30,7 +29,8 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 
 from iogauge.report.figure_row import IOPS, MEAN, RATE, FigureRow, Place, quantile_metric
-from iogauge.stats.comparison import MARGIN, Comparison, compare_family
+from iogauge.stats.comparison import MARGIN, Comparison
+from iogauge.stats.family import compare_family
 from iogauge.stats.figures import Ratio, ratio
 
 METRICS = (IOPS, MEAN, *map(quantile_metric, (0.5, 0.99, 0.999)))
@@ -58,14 +58,6 @@ class Side:
     def repeats(self) -> int:
         """How often its steps were run."""
         return 1 + max((row.repeat for row in self.rows), default=0)
-
-    @property
-    def published(self) -> bool:
-        """Whether it is a publication's: values without intervals."""
-        return self.review == PUBLISHED
-
-
-PUBLISHED = "published"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -121,8 +113,8 @@ class SuiteCompared:
 
     @property
     def tests(self) -> int:
-        """How many comparisons of single steps share their level."""
-        return sum(each.comparison is not None for each in self.figures)
+        """How many comparisons are the suite's family, and share its level."""
+        return sum(each.comparison is not None for each in (*self.figures, *self.overall))
 
     @property
     def paired(self) -> bool:
@@ -157,31 +149,21 @@ def _suite(suite: str, before: Side, after: Side, title: str, margin: float) -> 
         exact = theirs.get((place, metric))
         found = exact or _between(theirs, place, metric)
         rows, others = _common(mine, found) if several else (mine, found)
-        if metric in _wanted(before, after) and len(others) > several:
+        if metric in METRICS and len(others) > several:
             met.append((place, metric, rows, others, exact is None))
-    tested = _tests(met, margin=margin) if several else {}
+    means = _means(met) if several else []
+    tested = _tests([*met, *(mean for mean, _ in means)], margin=margin) if several else {}
     return SuiteCompared(
         suite=suite,
         title=title,
         before=before,
         after=after,
-        overall=_overall(met, margin=margin) if tested else (),
-        figures=tuple(
-            _compared(rows, others, between=between, comparison=tested.get(_key(place, metric)))
-            for place, metric, rows, others, between in met
-        ),
+        overall=tuple(replace(_compared(mean, tested), averaged=averaged) for mean, averaged in means),
+        figures=tuple(_compared(each, tested) for each in met),
         left_out=_left_out(ours, theirs, {place for place, *_ in met}),
         blocks=max((found.blocks for found in tested.values()), default=1),
         margin=margin,
     )
-
-
-def _wanted(before: Side, after: Side) -> Sequence[str]:
-    """A publication says what it says; of what was measured, the usual figures are compared."""
-    if before.published or after.published:
-        side = before if before.published else after
-        return tuple(dict.fromkeys(row.metric for row in side.rows))
-    return METRICS
 
 
 def _figures(side: Side, suite: str) -> Figures:
@@ -243,45 +225,45 @@ def _interpolated(low: FigureRow, high: FigureRow, place: Place, share: float) -
     )
 
 
-def _key(place: Place, metric: str) -> str:
+def _key(met: Met) -> str:
+    place, metric, *_ = met
     return f"{place.series}/{place.text}/{metric}"
 
 
 def _tests(met: Iterable[Met], *, margin: float) -> dict[str, Comparison]:
     """Test every figure over its own blocks; all of a suite are one family. What was zero has no ratio to test."""
-    pairs = {
-        _key(place, metric): (_values(rows), _values(others))
-        for place, metric, rows, others, _ in met
-        if _positive(rows, others)
-    }
+    pairs = {}
+    for each in met:
+        _, _, rows, others, _ = each
+        if _positive(rows, others):
+            pairs[_key(each)] = (_by_block(rows), _by_block(others))
     return compare_family(pairs, margin=margin)
+
+
+def _by_block(rows: Repeats) -> dict[int, float]:
+    return {block: row.value for block, row in rows.items()}
 
 
 def _positive(rows: Repeats, others: Repeats) -> bool:
     return all(row.value > 0 for row in (*rows.values(), *others.values()))
 
 
-def _overall(met: Iterable[Met], *, margin: float) -> tuple[Compared, ...]:
-    """Compare each series as a whole: in every block, the geometric mean of a figure over the steps that have it."""
+def _means(met: Iterable[Met]) -> list[tuple[Met, tuple[int, int]]]:
+    """Return each series as a whole: in every block, the geometric mean of a figure over the steps that have it.
+
+    Beside each, over how many steps it is, and how many there are.
+    """
     series: dict[tuple[Place, str], list[Met]] = {}
     for each in met:
         place, metric, *_ = each
         if metric in OVERALL:
             series.setdefault((replace(place, label=ALL_STEPS, at=0.0), metric), []).append(each)
-    means: list[Met] = []
-    averaged: list[tuple[int, int]] = []
+    means: list[tuple[Met, tuple[int, int]]] = []
     for (place, metric), steps in series.items():
         if len(whole := _whole(steps)) > 1:
             ours, theirs = (_mean_row(place, side) for side in zip(*whole, strict=True))
-            means.append((place, metric, ours, theirs, False))
-            averaged.append((len(whole), len(steps)))
-    tested = _tests(means, margin=margin)
-    return tuple(
-        replace(
-            _compared(ours, theirs, between=False, comparison=tested[_key(place, metric)]), averaged=share
-        )
-        for (place, metric, ours, theirs, _), share in zip(means, averaged, strict=True)
-    )
+            means.append(((place, metric, ours, theirs, False), (len(whole), len(steps))))
+    return means
 
 
 def _whole(steps: Sequence[Met]) -> list[tuple[Repeats, Repeats]]:
@@ -316,7 +298,9 @@ def _supported(rows: Repeats, others: Repeats) -> bool:
     return all(row.supported for row in (*rows.values(), *others.values()))
 
 
-def _compared(rows: Repeats, others: Repeats, *, between: bool, comparison: Comparison | None) -> Compared:
+def _compared(met: Met, tested: Mapping[str, Comparison]) -> Compared:
+    place, metric, rows, others, between = met
+    comparison = tested.get(_key(met))
     a, b = rows[min(rows)], others[min(others)]
     if min(len(rows), len(others)) < 2:
         before, after, found = a.value, b.value, ratio(b.estimate, a.estimate)
@@ -327,9 +311,9 @@ def _compared(rows: Repeats, others: Repeats, *, between: bool, comparison: Comp
     if comparison is not None:
         found = Ratio(comparison.ratio, comparison.low, comparison.high)
     return Compared(
-        place=a.place,
+        place=place,
         judged=a.judged,
-        metric=a.metric,
+        metric=metric,
         before=before,
         after=after,
         ratio=found,

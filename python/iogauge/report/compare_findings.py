@@ -2,7 +2,7 @@
 
 A sentence names the step, how many times, the 95 % interval, and what that rests on: blocks and their corrected p
 value, or one run each. Where nothing is established it says which of the two it is: shown to be alike within the
-margin, or not decided, and then what would decide it.
+margin, or not decided. Of fewer blocks than any test needs it says what was seen, and that it is not tested.
 
 Computes nothing: see ``compare.py``.
 """
@@ -11,90 +11,120 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 
 from iogauge.report.compare import ALL_STEPS, Compared, SuiteCompared
 from iogauge.report.figure_row import IOPS, MEAN, metric_text, quantile_metric
 from iogauge.stats import words
-from iogauge.stats.comparison import Verdict, fewest_blocks
+from iogauge.stats.comparison import FEWEST_BLOCKS, Verdict
+from iogauge.stats.family import all_alike
 
 PRESSED = (MEAN, quantile_metric(0.99))
 FREE = (IOPS, quantile_metric(0.99))
 
 
-def findings(found: SuiteCompared) -> tuple[str, ...]:
-    """Return what two sides show in a suite, a sentence each, ending without a full stop."""
+@dataclass(frozen=True)
+class Statement:
+    """A sentence without its full stop, and the figures that it is made of."""
+
+    text: str
+    evidence: tuple[Compared, ...]
+
+
+def statements(found: SuiteCompared) -> tuple[Statement, ...]:
+    """Return what two sides show in a suite, a sentence each."""
     return tuple(
-        sentence
+        replace(statement, text=_head(series) + statement.text)
         for series, figures in found.by_series().items()
-        for metric in _metrics(figures)
-        for sentence in (
-            *_whole(found, series, metric),
-            *_of(found, series, [each for each in figures if each.metric == metric]),
-        )
+        for metric in told_metrics(figures)
+        for statement in _of(found, series, [each for each in figures if each.metric == metric])
     )
 
 
-def basis(found: SuiteCompared) -> str:
+def findings(found: SuiteCompared) -> tuple[str, ...]:
+    """Return the same sentences alone."""
+    return tuple(statement.text for statement in statements(found))
+
+
+def grounds(found: SuiteCompared) -> tuple[str, ...]:
     """Return what the comparison rests on.
 
     Whether there were repeats, whether blocks are true ones, and which steps met nothing.
     """
-    if not found.figures:
-        return "they have no complete step in common"
-    if found.before.published or found.after.published:
-        how = "published values have no intervals, and their machines differ"
-    elif found.blocks < 2:
-        how = "of one run each: intervals are those within a run, and say nothing of how runs differ"
+    return tuple(_grounds(found)) if found.figures else ("they have no complete step in common",)
+
+
+def _grounds(found: SuiteCompared) -> Iterator[str]:
+    if found.blocks < 2:
+        yield "of one run each: intervals are those within a run, and say nothing of how runs differ"
     elif found.paired:
-        how = f"{found.blocks} blocks of one review, each with both sides"
+        yield f"{found.blocks} blocks of one review, each with both sides"
     else:
-        how = (
+        yield (
             f"{found.blocks} repeats of two reviews, paired by their numbers: what changed between the two times of "
             "measuring is part of every difference"
         )
     if found.before.repeats != found.after.repeats:
-        how += f"; A has {found.before.repeats} of each step and B {found.after.repeats}, and those of both are taken"
+        yield f"A has {found.before.repeats} of each step and B {found.after.repeats}, and those of both are taken"
     if found.left_out:
         fewer = ", or fewer than two of the same repeats," if found.blocks > 1 else ""
-        how += f"; {words.counted(found.left_out, 'step')} met nothing{fewer} on the other side"
-    needed = fewest_blocks(max(found.tests, 1))
-    if 1 < found.blocks < needed:
-        among = words.counted(found.tests, "comparison")
-        how += f"; {needed} blocks are the fewest that can find a difference of a step among {among}"
-    return how
+        yield f"{words.counted(found.left_out, 'step')} met nothing{fewer} on the other side"
+    if 1 < found.blocks < FEWEST_BLOCKS:
+        yield f"no difference is tested for: {FEWEST_BLOCKS} blocks are the fewest that can find one"
 
 
-def _metrics(figures: Sequence[Compared]) -> Iterator[str]:
+def told_metrics(figures: Sequence[Compared]) -> Iterator[str]:
+    """Yield the metrics of a series that sentences speak of; the first is what its suite is about."""
     wanted = PRESSED if any(each.pressed for each in figures) else FREE
     there = dict.fromkeys(each.metric for each in figures)
-    chosen = [metric for metric in wanted if metric in there]
-    # A publication may have none of the usual ones.
-    yield from chosen or list(there)
-
-
-def _whole(found: SuiteCompared, series: str, metric: str) -> Iterator[str]:
-    """Yield what a series as a whole shows, where it was tested."""
-    for each in found.overall:
-        if each.place.series == series and each.metric == metric and each.clear:
-            yield _head(series) + _difference(found, each)
+    # What another tool told may have none of the usual ones.
+    yield from [metric for metric in wanted if metric in there] or there
 
 
 def _head(series: str) -> str:
     return f"{series}: " if series else ""
 
 
-def _of(found: SuiteCompared, series: str, figures: Sequence[Compared]) -> Iterator[str]:
-    head = _head(series)
-    clear = [each for each in figures if each.clear]
-    if clear:
-        yield head + _difference(found, _greatest(clear))
+def _of(found: SuiteCompared, series: str, figures: Sequence[Compared]) -> Iterator[Statement]:
+    """Yield what one figure of a series shows: as a whole and where it differs most, or that it does not differ."""
+    wholes = [each for each in found.overall if each.place.series == series]
+    told = _told([each for each in wholes if each.metric == figures[0].metric])
+    clear = _told(figures)
+    if told and clear:
+        (whole,), most = told, _greatest(clear)
+        if (whole.ratio.value < 1) == (most.ratio.value < 1):
+            # Said once where it is the same of both.
+            sure = _sure(found, whole) if _sure(found, whole) != _sure(found, most) else ""
+            said = _difference(found, whole, sure=sure)
+            said += f", and {_by(most)[0]} {_where(most)}{_sure(found, most)}"
+            yield Statement(said, (whole, most))
+        else:
+            yield from (Statement(_difference(found, each), (each,)) for each in (whole, most))
+    elif told or clear:
+        most = _greatest(told or clear)
+        yield Statement(_difference(found, most), (most,))
     elif found.blocks > 1:
-        yield head + _undecided(found, figures)
+        yield Statement(_undecided(found, figures), (figures[0],))
     elif all(each.ratio.low is None or each.ratio.high is None for each in figures):
-        yield head + _difference(found, _greatest(figures))
+        most = _greatest(figures)
+        yield Statement(_difference(found, most), (most,))
     else:
         what = metric_text(figures[0].metric)
-        yield f"{head}no difference in {what} is clear of one run's own interval at any of {_steps(figures)}"
+        said = f"no difference in {what} is clear of one run's own interval at any of {_steps(figures)}"
+        yield Statement(said, (figures[0],))
+
+
+def _told(figures: Sequence[Compared]) -> list[Compared]:
+    """Return where a difference is established, or else where it was seen by blocks that are too few for a test."""
+    return [each for each in figures if each.clear] or [each for each in figures if seen(each)]
+
+
+def seen(each: Compared) -> bool:
+    """Whether blocks that are too few for a test have an interval, Student's, that leaves 1 out."""
+    test = each.comparison
+    if test is None or test.low is None or test.high is None or not each.supported:
+        return False
+    return test.blocks < FEWEST_BLOCKS and not test.low <= 1 <= test.high
 
 
 def _greatest(figures: Iterable[Compared]) -> Compared:
@@ -106,24 +136,33 @@ def _distance(each: Compared) -> float:
     return abs(math.log(each.ratio.value)) if 0 < each.ratio.value < math.inf else math.inf
 
 
-def _difference(found: SuiteCompared, each: Compared) -> str:
+def _difference(found: SuiteCompared, each: Compared, *, sure: str | None = None) -> str:
+    by, inverted = _by(each)
     first, second = found.before.name, found.after.name
-    value, low, high = each.ratio.value, each.ratio.low, each.ratio.high
-    if value < 1:
+    if inverted:
         first, second = second, first
-        value, low, high = 1 / value if value else math.inf, high and 1 / high, low and 1 / low
-    by = words.times(value, low, high)
-    place = _place(each)
     if each.pressed and each.latency:
         said = (
             f"{each.judged}s of {first} stay {by} more responsive than those of {second} "
-            f"({metric_text(each.metric)}) {place}"
+            f"({metric_text(each.metric)})"
         )
     elif each.latency:
-        said = f"{metric_text(each.metric)} of {second} is {by} that of {first} {place}"
+        said = f"{metric_text(each.metric)} of {second} is {by} that of {first}"
     else:
-        said = f"{second} reaches {by} the {metric_text(each.metric)} of {first} {place}"
-    return f"{said}{', between its steps' if each.between else ''}{_sure(found, each)}"
+        said = f"{second} reaches {by} the {metric_text(each.metric)} of {first}"
+    return f"{said} {_where(each)}{_sure(found, each) if sure is None else sure}"
+
+
+def _by(each: Compared) -> tuple[str, bool]:
+    """Return how many times the larger side is the smaller, and whether A is the larger one."""
+    value, low, high = each.ratio.value, each.ratio.low, each.ratio.high
+    if value >= 1:
+        return words.times(value, low, high), False
+    return words.times(1 / value if value else math.inf, high and 1 / high, low and 1 / low), True
+
+
+def _where(each: Compared) -> str:
+    return _place(each) + (", between its steps" if each.between else "")
 
 
 def _place(each: Compared) -> str:
@@ -135,6 +174,14 @@ def _place(each: Compared) -> str:
     return f"at {axis}{each.place.at:g} {each.place.unit}".rstrip()
 
 
+def place_text(each: Compared) -> str:
+    """Return what a step is called in a table of its series."""
+    if each.averaged is not None:
+        return steps_averaged(each)
+    place = each.place.label or f"{each.place.at:g} {each.place.unit}".rstrip()
+    return f"{place} (between steps)" if each.between else place
+
+
 def steps_averaged(each: Compared) -> str:
     """Return over which of its steps the figure of a whole series is."""
     taken, there = each.averaged or (0, 0)
@@ -143,13 +190,11 @@ def steps_averaged(each: Compared) -> str:
 
 def _sure(found: SuiteCompared, each: Compared) -> str:
     if each.comparison is not None:
-        tests = found.tests if each.averaged is None else len(found.overall)
-        return (
-            f" ({each.comparison.blocks} blocks, p = {each.comparison.p_corrected:.2g} after correction for "
-            f"{words.counted(tests, 'comparison')})"
-        )
-    if found.before.published or found.after.published:
-        return ""
+        blocks = words.counted(each.comparison.blocks, "block")
+        if each.comparison.blocks < FEWEST_BLOCKS:
+            return f" ({blocks}, too few to test)"
+        among = words.counted(found.tests, "comparison")
+        return f" ({blocks}, p = {each.comparison.p_corrected:.2g} after correction for {among})"
     known = each.ratio.low is not None and each.ratio.high is not None
     return " (of one run each)" if known else " (of one run each, and nothing says how sure that is)"
 
@@ -157,11 +202,13 @@ def _sure(found: SuiteCompared, each: Compared) -> str:
 def _undecided(found: SuiteCompared, figures: Sequence[Compared]) -> str:
     what = metric_text(figures[0].metric)
     tested = [each.comparison for each in figures if each.comparison is not None]
-    alike = sum(each.verdict == Verdict.ALIKE for each in tested)
-    if tested and alike == len(figures):
+    if len(tested) == len(figures) and all_alike(tested):
         return f"{what} does not differ by more than {100 * found.margin:g} % at any of {_steps(figures)}"
+    alike = sum(each.verdict == Verdict.ALIKE for each in tested)
     same = f", {alike} of them shown to be alike within {100 * found.margin:g} %" if alike else ""
-    return f"no difference in {what} is established at any of {_steps(figures)} by itself{same}"
+    few = found.blocks < FEWEST_BLOCKS
+    seen = f"seen ({words.counted(found.blocks, 'block')}, too few to test)" if few else "established"
+    return f"no difference in {what} is {seen} at any of {_steps(figures)}{same}"
 
 
 def _steps(figures: Sequence[Compared]) -> str:

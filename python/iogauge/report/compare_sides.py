@@ -1,8 +1,8 @@
-"""Who is compared with whom: the drives of saved reviews, and the published ones, as pairs of sides.
+"""Who is compared with whom: the drives of saved reviews as pairs of sides, and each over what was published.
 
 The first that is named is the base, A; everything else is compared with it. A review of several targets is several
-sides, and named alone, its first target is the base. ``published`` stands for every published drive of which something
-is known at the load of a measured step.
+sides, and named alone, its first target is the base. ``published`` among the names lays every measured drive over the
+published figures of its loads (``laid.py``), and ``published:NAME`` over those of some drives.
 
 Source of the published rows: ``published.py``.
 """
@@ -10,21 +10,37 @@ Source of the published rows: ``published.py``.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from iogauge.errors import IogaugeError
-from iogauge.report.compare import PUBLISHED, Side, SuiteCompared, compare_sides
+from iogauge.report.compare import Side, SuiteCompared, compare_sides
 from iogauge.report.figure_row import FigureRow, rows_of
-from iogauge.report.html_reviews import Drive, load
-from iogauge.report.published import published_rows
+from iogauge.report.html_reviews import Drive, Heard, load, unheard
+from iogauge.report.laid import LaidDrive, lay
+from iogauge.report.published import named_drives, parted
 from iogauge.report.told import told_rows
 from iogauge.stats.comparison import MARGIN
 from iogauge.store.told import read_told
 
 
-def compare_named(
-    names: Sequence[str], *, suites: Sequence[str] = (), margin: float = MARGIN
-) -> tuple[SuiteCompared, ...]:
+@dataclass(frozen=True)
+class Differences:
+    """What a comparison has: suites, pair by pair of sides, and drives over what was published."""
+
+    suites: tuple[SuiteCompared, ...] = ()
+    laid: tuple[LaidDrive, ...] = ()
+
+    def by_pair(self) -> dict[tuple[str, str], tuple[SuiteCompared, ...]]:
+        """Return the suites of each pair, by the names of A and B."""
+        found: dict[tuple[str, str], tuple[SuiteCompared, ...]] = {}
+        for each in self.suites:
+            pair = (each.before.name, each.after.name)
+            found[pair] = (*found.get(pair, ()), each)
+        return found
+
+
+def compare_named(names: Sequence[str], *, suites: Sequence[str] = (), margin: float = MARGIN) -> Differences:
     """Compare saved reviews, by their directories, and ``published``.
 
     ``suites`` are the names of those to compare; none: all. ``margin`` is a fraction above 0. A side that has nothing
@@ -32,33 +48,52 @@ def compare_named(
 
     Raises IogaugeError where one is no review, where there are no two sides, or they have nothing in common.
     """
-    directories = [Path(name) for name in names if name != PUBLISHED]
+    found = differences(loaded(names, suites=suites), names, margin=margin)
+    refuse_nothing(found, names)
+    return found
+
+
+def loaded(names: Sequence[str], *, suites: Sequence[str] = (), heard: Heard = unheard) -> tuple[Drive, ...]:
+    """Return what the saved reviews among ``names`` tested, of all suites or of some.
+
+    ``heard`` hears of how much is read.
+
+    Raises IogaugeError where one is no review, where none is named, or where none has one of the suites.
+    """
+    directories, _ = parted(names)
     if not directories:
         raise IogaugeError(
             "what was published is laid beside a review, and none is named",
-            hint="iogauge compare published REVIEW",
+            hint="iogauge compare REVIEW published",
         )
-    drives = load(directories)
-    titles = {drive.plan.suite: drive.plan.title for drive in drives}
-    if "imported" in titles:
-        titles["imported"] = "Imported"  # its plans are named after their jobs
-    if unknown := set(suites) - set(titles):
+    drives = load(directories, heard=heard)
+    there = dict.fromkeys(drive.plan.suite for drive in drives)
+    if unknown := set(suites) - set(there):
         raise IogaugeError(
-            f"none of these reviews has the suite {min(unknown)!r}", hint=f"they have: {', '.join(titles)}"
+            f"none of these reviews has the suite {min(unknown)!r}", hint=f"they have: {', '.join(there)}"
         )
-    wanted = [drive for drive in drives if not suites or drive.plan.suite in suites]
-    found: list[SuiteCompared] = []
-    for before, after in pairs(names, wanted):
-        met = compare_sides(before, after, titles=titles, margin=margin)
-        # Published drives are many, and each is of some of the measured ones' loads alone.
-        missed = () if before.published or after.published else (_nothing(before, after, margin),)
-        found += met or missed
-    if not any(each.figures for each in found):
+    return tuple(drive for drive in drives if not suites or drive.plan.suite in suites)
+
+
+def refuse_nothing(found: Differences, names: Sequence[str]) -> None:
+    """Raise IogaugeError where what was named has nothing in common."""
+    if not found.laid and not any(each.figures for each in found.suites):
         raise IogaugeError(
             f"{', '.join(names)}: no two sides have a complete step in common",
             hint="name two reviews of the same suites, or one review of two targets, or 'published' and a review",
         )
-    return tuple(found)
+
+
+def differences(drives: Sequence[Drive], names: Sequence[str], *, margin: float = MARGIN) -> Differences:
+    """Compare drives that are loaded already: those of the reviews among ``names``, whose order says which is A."""
+    titles = {drive.plan.suite: drive.plan.title for drive in drives}
+    if "imported" in titles:
+        titles["imported"] = "Imported"  # its plans are named after their jobs
+    found: list[SuiteCompared] = []
+    for before, after in pairs(names, drives):
+        met = compare_sides(before, after, titles=titles, margin=margin)
+        found += met or (_nothing(before, after, margin),)
+    return Differences(tuple(found), lay(drives, named_drives(names)))
 
 
 def _nothing(before: Side, after: Side, margin: float) -> SuiteCompared:
@@ -78,12 +113,8 @@ def _nothing(before: Side, after: Side, margin: float) -> SuiteCompared:
 
 def pairs(names: Sequence[str], drives: Iterable[Drive]) -> list[tuple[Side, Side]]:
     """Return who is compared with whom: (A, B), A first."""
-    drives = list(drives)
-    mine = _sides(drives, names)
-    published = published_sides(drives) if PUBLISHED in names else ()
-    if names[0] == PUBLISHED:
-        return [(before, after) for before in published for after in mine]
-    return [(mine[0], other) for other in (*mine[1:], *published)] if mine else []
+    sides = _sides(list(drives), names)
+    return [(sides[0], other) for other in sides[1:]]
 
 
 def _sides(drives: Sequence[Drive], names: Sequence[str]) -> list[Side]:
@@ -98,13 +129,3 @@ def _sides(drives: Sequence[Drive], names: Sequence[str]) -> list[Side]:
         if next(key for key in rows if key[0] == review) == (review, label):
             rows[review, label] += told_rows(read_told(Path(review)), drive=label, review=review)
     return [Side(label, review, found) for (review, label), found in rows.items()]
-
-
-def published_sides(drives: Iterable[Drive]) -> tuple[Side, ...]:
-    """Return a side for each published drive that has a figure at the load of any step of ``drives``."""
-    rows: dict[str, dict[FigureRow, None]] = {}
-    for drive in drives:
-        for step in drive.steps:
-            for row in published_rows(step.plan, drive.plan):
-                rows.setdefault(row.drive, {})[row] = None
-    return tuple(Side(name, PUBLISHED, tuple(found)) for name, found in rows.items())

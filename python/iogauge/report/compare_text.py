@@ -1,89 +1,124 @@
-"""A comparison as text for a terminal, as Markdown, and as data for programs. All three say the same.
+"""A comparison as text for a terminal, as Markdown, and as data for programs. All three say the same, findings first.
+
+A table has each step's main figure, where it differs or cannot be judged; what is left out is counted, and shown where
+all of it is asked for. Data have everything.
 
 Shapes only: what is compared is ``compare.py``'s, and the sentences are ``compare_findings.py``'s.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from iogauge.report import laid_text
 from iogauge.report.compare import Compared, SuiteCompared
-from iogauge.report.compare_findings import basis, findings, steps_averaged
+from iogauge.report.compare_findings import findings, grounds, place_text, told_metrics
+from iogauge.report.compare_sides import Differences
 from iogauge.report.figure_row import metric_text, value_text
 from iogauge.report.grid import WIDTH, aligned
+from iogauge.report.markdown_text import escaped, table
 from iogauge.stats import words
-from iogauge.stats.comparison import Verdict
+from iogauge.stats.comparison import FEWEST_BLOCKS, Verdict
 
 HEAD = ("step", "figure", "A", "B", "B is ... times A", "95 %", "finding")
+_FINDINGS = {Verdict.DIFFERS: "differs", Verdict.ALIKE: "alike", Verdict.UNDECIDED: "undecided"}
+_SAID = {"differs": "differ", "apart": "are apart", "-": "are not apart"}
+"""Findings of several figures, where the word is another one."""
 
 
-def text(found: Sequence[SuiteCompared]) -> str:
-    """Return every comparison as a table and its sentences, ending with a newline."""
-    return "".join(f"{line}\n" for each in found for line in (*_text(each), ""))
+def text(found: Differences, *, every: bool = False) -> str:
+    """Return every comparison, its sentences before its tables, ending with a newline; ``every``: with all figures."""
+    blocks = [_pair(*pair, suites, every=every) for pair, suites in found.by_pair().items()]
+    blocks += [laid_text.lines(laid, every=every) for laid in found.laid]
+    return "".join(f"{line}\n" for block in blocks for line in (*block, ""))
 
 
-def markdown(found: Sequence[SuiteCompared]) -> str:
+def markdown(found: Differences, *, every: bool = False) -> str:
     """Return the same as Markdown."""
-    return "".join(f"{line}\n" for each in found for line in (*_markdown(each), ""))
+    blocks = [_markdown(*pair, suites, every=every) for pair, suites in found.by_pair().items()]
+    blocks += [laid_text.markdown(laid, every=every) for laid in found.laid]
+    return "".join(f"{line}\n" for block in blocks for line in block)
 
 
-def as_json(found: Sequence[SuiteCompared]) -> list[dict[str, Any]]:
+def as_json(found: Differences) -> list[dict[str, Any]]:
     """Return the same in JSON's types: latencies in nanoseconds, rates as their metric's name says."""
-    return [
+    suites = [
         {
             "suite": each.suite,
             "a": {"name": each.before.name, "review": each.before.review},
             "b": {"name": each.after.name, "review": each.after.review},
             "blocks": each.blocks,
             "paired": each.paired and each.blocks > 1,
+            "family": each.tests,
             "margin": each.margin,
             "left_out": each.left_out,
-            "basis": basis(each),
+            "basis": "; ".join(grounds(each)),
             "findings": list(findings(each)),
             "overall": [_figure(figure) for figure in each.overall],
             "figures": [_figure(figure) for figure in each.figures],
         }
-        for each in found
+        for each in found.suites
+    ]
+    return [*suites, *map(laid_text.as_json, found.laid)]
+
+
+def shown_figures(figures: Sequence[Compared], *, every: bool) -> list[Compared]:
+    """Return the figures of a series that its table has: its main one, where that says something."""
+    if every:
+        return list(figures)
+    main = next(told_metrics(figures))
+    return [each for each in figures if each.metric == main and (each.clear or not _judged(each))]
+
+
+def folded_text(found: SuiteCompared, left: Sequence[Compared]) -> str:
+    """Return what the figures that a table leaves out show, counted.
+
+    A figure that is not clear of one run's own interval is not apart.
+    """
+    counts = Counter(finding_text(found, each).partition(" (")[0] for each in left)
+    said = ", ".join(f"{number} {_SAID.get(what, what)}" for what, number in counts.most_common())
+    return f"{words.counted(len(left), 'other figure')}: {said}"
+
+
+def cells(found: SuiteCompared, each: Compared) -> list[str]:
+    """Return one figure's row, in the order of ``HEAD``."""
+    low, high = each.ratio.low, each.ratio.high
+    return [
+        place_text(each),
+        metric_text(each.metric),
+        value_text(each.metric, each.before),
+        value_text(each.metric, each.after),
+        ("" if each.supported else "~ ") + words.figure(each.ratio.value),
+        "-" if low is None or high is None else f"{_by_t(each)}{words.figure(low)} to {words.figure(high)}",
+        finding_text(found, each),
     ]
 
 
-def _text(found: SuiteCompared) -> Iterator[str]:
-    title = f"{found.title}: A is {found.before.name}, B is {found.after.name}"
-    yield title
-    yield "-" * min(len(title), WIDTH)
-    for series, figures in found.by_series().items():
-        if series:
-            yield f"{series}:"
-        yield from aligned([HEAD, *_cells(found, series, figures)], left=2)
-    yield from findings(found)
-    yield from (f"note: {note}" for note in _notes(found))
+def finding_text(found: SuiteCompared, each: Compared) -> str:
+    """Return what is found of one figure, in a word or two."""
+    if each.comparison is None:
+        return "apart" if each.clear else "-"
+    if each.comparison.blocks < FEWEST_BLOCKS and each.comparison.verdict == Verdict.UNDECIDED:
+        finding = "not tested"
+    else:
+        finding = _FINDINGS[each.comparison.verdict]
+    return finding + (f" ({each.comparison.blocks} blocks)" if each.comparison.blocks < found.blocks else "")
 
 
-def _markdown(found: SuiteCompared) -> Iterator[str]:
-    yield f"## {found.title}: A is {found.before.name}, B is {found.after.name}"
-    yield ""
-    for series, figures in found.by_series().items():
-        if series:
-            yield from (f"### {series}", "")
-        yield _line(HEAD)
-        yield _line(["---", "---", *["---:"] * (len(HEAD) - 2)])
-        yield from map(_line, _cells(found, series, figures))
-        yield ""
-    yield from (f"- {sentence}." for sentence in findings(found))
-    yield from (f"- Note: {note}." for note in _notes(found))
+def notes(suites: Sequence[SuiteCompared]) -> Iterator[str]:
+    """Yield what a reader of the tables has to know, each once, with the suites that it is of where not of all."""
+    suites = [each for each in suites if each.figures]
+    given: dict[str, list[str]] = {}
+    for found in suites:
+        for note in (*grounds(found), *_marks(found)):
+            given.setdefault(note, []).append(found.title)
+    for note, titles in given.items():
+        yield note if len(titles) == len(suites) else f"{', '.join(titles)}: {note}"
 
 
-def _whole(found: SuiteCompared, series: str) -> list[Compared]:
-    return [each for each in found.overall if each.place.series == series]
-
-
-def _line(cells: Sequence[str]) -> str:
-    return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
-
-
-def _notes(found: SuiteCompared) -> Iterator[str]:
-    yield basis(found)
+def _marks(found: SuiteCompared) -> Iterator[str]:
     if any(not each.supported for each in found.figures):
         yield "~ fewer than ten samples lie beyond this quantile in a run of A or of B"
     if any(_by_t(each) for each in (*found.figures, *found.overall)):
@@ -94,39 +129,92 @@ def _notes(found: SuiteCompared) -> Iterator[str]:
         yield "(between steps) B has no step there: its latency is read between its two around it"
 
 
-def _cells(found: SuiteCompared, series: str, figures: Sequence[Compared]) -> Iterator[list[str]]:
+def _pair(before: str, after: str, suites: Sequence[SuiteCompared], *, every: bool) -> Iterator[str]:
+    title = f"A is {before}, B is {after}"
+    yield title
+    yield "=" * min(len(title), WIDTH)
+    for found in suites:
+        yield f"{found.title}:"
+        yield from (f"- {sentence}" for sentence in findings(found))
+        if not found.figures:
+            yield from (f"- {each}" for each in grounds(found))
+    for found in suites:
+        if found.figures:
+            yield ""
+            yield found.title
+            yield "-" * min(len(found.title), WIDTH)
+            yield from _table(found, every=every)
+    yield ""
+    yield from (f"note: {note}" for note in notes(suites))
+
+
+def _table(found: SuiteCompared, *, every: bool) -> Iterator[str]:
+    left: list[Compared] = []
+    for series, figures in found.by_series().items():
+        shown = shown_figures(figures, every=every)
+        left += [each for each in figures if each not in shown]
+        rows = [cells(found, each) for each in (*shown, *_whole(found, series, figures, every=every))]
+        if series and rows:
+            yield f"{series}:"
+        if rows:
+            yield from aligned([HEAD, *_once(rows)], left=2)
+    if left:
+        yield f"{folded_text(found, left)} (--all shows them)"
+
+
+def _markdown(before: str, after: str, suites: Sequence[SuiteCompared], *, every: bool) -> Iterator[str]:
+    yield from (f"## A is {escaped(before)}, B is {escaped(after)}", "")
+    for found in suites:
+        yield from (f"**{escaped(found.title)}**", "")
+        yield from (f"- {escaped(sentence)}." for sentence in findings(found) or grounds(found))
+        yield ""
+    for found in suites:
+        if not found.figures:
+            continue
+        yield from (f"### {escaped(found.title)}", "")
+        left: list[Compared] = []
+        for series, figures in found.by_series().items():
+            shown = shown_figures(figures, every=every)
+            left += [each for each in figures if each not in shown]
+            rows = [cells(found, each) for each in (*shown, *_whole(found, series, figures, every=every))]
+            if series and rows:
+                yield from (f"#### {escaped(series)}", "")
+            if rows:
+                yield from table(HEAD, list(_once(rows)), left=2)
+        if left:
+            yield f"- {escaped(folded_text(found, left))}."
+        yield ""
+    yield from (f"- Note: {escaped(note)}." for note in notes(suites))
+    yield ""
+
+
+def _whole(
+    found: SuiteCompared, series: str, figures: Sequence[Compared], *, every: bool
+) -> Iterator[Compared]:
+    """Yield the series as a whole: by what sentences speak of, or by all that was compared."""
+    told = set(told_metrics(figures))
+    for each in found.overall:
+        if each.place.series == series and (every or each.metric in told):
+            yield each
+
+
+def _once(rows: Sequence[list[str]]) -> Iterator[list[str]]:
+    """Yield rows with the name of a place in the first of its rows alone."""
     before = ""
-    for each in (*figures, *_whole(found, series)):
-        place = each.place.label or f"{each.place.at:g} {each.place.unit}"
-        if each.averaged is not None:
-            place = steps_averaged(each)
-        elif each.between:
-            place += " (between steps)"
-        low, high = each.ratio.low, each.ratio.high
-        yield [
-            "" if place == before else place,
-            metric_text(each.metric),
-            value_text(each.metric, each.before),
-            value_text(each.metric, each.after),
-            ("" if each.supported else "~ ") + words.figure(each.ratio.value),
-            "-"
-            if low is None or high is None
-            else f"{_by_t(each)}{words.figure(low)} to {words.figure(high)}",
-            _finding(found, each),
-        ]
+    for place, *others in rows:
+        yield ["" if place == before else place, *others]
         before = place
+
+
+def _judged(each: Compared) -> bool:
+    """Whether there is a test, or an interval, that could have told a difference."""
+    if each.comparison is not None:
+        return each.comparison.blocks >= FEWEST_BLOCKS
+    return each.ratio.low is not None and each.ratio.high is not None
 
 
 def _by_t(each: Compared) -> str:
     return "t " if each.comparison is not None and each.comparison.by_t else ""
-
-
-def _finding(found: SuiteCompared, each: Compared) -> str:
-    if each.comparison is None:
-        return "apart" if each.clear else "-"
-    verdict, blocks = each.comparison.verdict, each.comparison.blocks
-    fewer = f" ({blocks} blocks)" if blocks < found.blocks else ""
-    return ("alike" if verdict == Verdict.ALIKE else str(verdict)) + fewer
 
 
 def _figure(each: Compared) -> dict[str, Any]:
@@ -149,6 +237,8 @@ def _figure(each: Compared) -> dict[str, Any]:
             "interval": "t" if test.by_t else "signed-rank",
             "p": test.p,
             "p_corrected": test.p_corrected,
+            "p_alike": test.p_alike,
+            "p_alike_corrected": test.p_alike_corrected,
             "inner_low": test.inner_low,
             "inner_high": test.inner_high,
             "verdict": str(test.verdict),

@@ -10,13 +10,12 @@ Judges nothing and compares nothing. Figures of a review are ``stats.figures``'s
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from iogauge.report.html_reviews import Drive, Step
 from iogauge.stats import words
 from iogauge.stats.figures import StepFigures
 from iogauge.stats.quantiles import Estimate
-from iogauge.stats.rates import rate_estimate
 
 IOPS = "iops"
 RATE = "rate_Bps"
@@ -130,13 +129,8 @@ def place_of(drive: Drive, step: Step) -> Place:
 
 def metrics_of(figures: StepFigures) -> Iterator[tuple[str, Estimate]]:
     """Yield each metric of a step, with its estimate: no latency where nothing completed."""
-    course = [moment.iops for moment in figures.moments]
-    iops = rate_estimate(figures.iops, course, count=figures.ios)
-    yield IOPS, iops
-    # Bytes are not kept by moment; they go as requests do.
-    each = figures.rate_Bps / figures.iops if figures.iops else 0.0
-    low, high = (None if bound is None else bound * each for bound in (iops.low, iops.high))
-    yield RATE, replace(iops, value=figures.rate_Bps, low=low, high=high)
+    yield IOPS, figures.iops_estimate
+    yield RATE, figures.rate_estimate
     if figures.mean is not None:
         yield MEAN, figures.mean
     for q, estimate in figures.quantiles.items():

@@ -5,18 +5,31 @@ it; a mix has a row of all its requests, ``all``, and one for each direction. La
 95 % interval of a single run beside each. ``supported`` is the highest quantile that the sample supports; what is above
 it is given, and means little.
 
+The columns from ``pattern`` to ``depth`` are the load, where a step has one that publications have words for. They are
+what joins a review with the built-in one, ``published``, whose rows are one for each published drive and load.
+
 Reads the store; a review that is damaged is an error.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 
+from iogauge.report.beside import load_text
 from iogauge.report.figure_row import metrics_of, quantile_metric
+from iogauge.report.published import (
+    PUBLISHED,
+    Load,
+    figure_of_point,
+    load_of,
+    load_of_point,
+    named_drives,
+    published_drives,
+)
 from iogauge.report.told import told_record
 from iogauge.schema import Direction, RunRecord, StepPlan, SuitePlan
 from iogauge.stats.figures import StepFigures, step_figures
@@ -37,6 +50,8 @@ def _bounds(metric: str) -> tuple[str, str]:
 
 _FIGURES: list[pa.Field[Any]] = [
     *(pa.field(name, pa.string()) for name in _TEXT),
+    pa.field("pattern", pa.string()),
+    *(pa.field(name, pa.int64()) for name in ("block_bytes", "read_percent", "threads", "depth")),
     pa.field("position", pa.float64()),
     pa.field("repeat", pa.int64()),
     pa.field("duration_s", pa.float64()),
@@ -66,9 +81,13 @@ MOMENTS = pa.schema(_MOMENTS)
 """Each step over time, ramp left out; latencies are empty where nothing completed."""
 
 
-def figures_table(paths: Iterable[Path]) -> pa.Table:
-    """Return the figures of reviews, step by step. Raises IogaugeError as ``Review.open`` and its readers do."""
+def figures_table(paths: Iterable[Path], *, published: Iterable[str] = ()) -> pa.Table:
+    """Return the figures of reviews, step by step, and of the ``published`` ones of these names.
+
+    Raises IogaugeError as ``Review.open`` and its readers do, and as ``named_drives`` does.
+    """
     rows = [row for path in paths for row in (*_rows(Review.open(path)), *_told(path))]
+    rows += _published(named_drives(published))
     return pa.Table.from_pylist(rows, schema=FIGURES)
 
 
@@ -121,6 +140,35 @@ def _told(path: Path) -> Iterator[dict[str, Any]]:
         }
 
 
+def _published(drives: Collection[str]) -> Iterator[dict[str, Any]]:
+    """Yield a row for each load of each published drive: what it does not tell is empty."""
+    for drive, points in published_drives().items():
+        if drive not in drives:
+            continue
+        loads: dict[Load, dict[str, Any]] = {}
+        for point in points:
+            load = load_of_point(point)
+            assert load is not None, point
+            metric, value = figure_of_point(point)
+            head = {"review": PUBLISHED, "target": drive, "suite": PUBLISHED, "label": load_text(load)}
+            row = loads.setdefault(load, {**head, "repeat": 0, **_load(load)})
+            if metric in FIGURES.names:
+                row.setdefault(metric, value)
+        yield from loads.values()
+
+
+def _load(load: Load | None) -> dict[str, Any]:
+    if load is None:
+        return {}
+    return {
+        "pattern": "random" if load.random else "sequential",
+        "block_bytes": load.block_bytes,
+        "read_percent": load.read_percent,
+        "threads": load.threads,
+        "depth": load.depth,
+    }
+
+
 def _figures(
     review: Review, plan: SuitePlan, step: StepPlan, record: RunRecord, direction: Direction | None
 ) -> StepFigures:
@@ -150,6 +198,7 @@ def _row(
         "axis": plan.axis.name,
         "unit": plan.axis.unit,
         "direction": direction.value if direction else ALL,
+        **_load(load_of(step, plan)),
         "position": step.at,
         "repeat": step.repeat,
         "duration_s": figures.duration_s,

@@ -24,12 +24,12 @@ import jinja2
 import vl_convert
 from markupsafe import Markup
 
-from iogauge.report import html_facts, html_steps
+from iogauge.report import compare_text, html_facts, html_steps, laid_text
 from iogauge.report.charts import DATASET, Chart
 from iogauge.report.charts_data import STATISTICS
 from iogauge.report.charts_theme import config
 from iogauge.report.export import VEGA_LITE, svg
-from iogauge.report.html_reviews import warnings
+from iogauge.report.html_reviews import Heard, unheard, warnings
 from iogauge.report.sections import Report
 from iogauge.stats.quantiles import FEWEST_BLOCKS
 
@@ -41,17 +41,29 @@ FEW_CHOICES = 6
 """More are offered in a list, not side by side."""
 
 
-def page(report: Report) -> str:
-    """Return the page of a report."""
+def page(report: Report, *, heard: Heard = unheard) -> str:
+    """Return the page of a report; ``heard`` hears of how many charts are made."""
+    charts = report.charts
+    drawn = {}
+    for number, chart in enumerate(charts, 1):
+        drawn[chart.name] = Markup(_drawn(chart))
+        heard(number, len(charts))
     scripts = [Markup(_bundle()), Markup((TEMPLATES / "report.js").read_text("utf-8"))]
     return _environment().get_template("report.html.j2").render(
         sections=report.sections,
         titles=", ".join(section.plan.title for section in report.sections),
         tested=report.tested,
         reviews=report.reviews,
+        pairs=report.pairs,
+        around=report.around,
+        over=report.over,
+        ratio_head=compare_text.HEAD,
+        over_head=laid_text.HEAD,
+        over_note=laid_text.NOTE,
         step_rows=lambda drive: list(html_steps.step_rows(drive)),
         run_rows=lambda drive: list(html_steps.run_rows(drive)),
         varied_rows=lambda drive: list(html_steps.varied_rows(drive)),
+        variation_notes=(html_steps.VARIATION, html_steps.BETWEEN),
         warnings=warnings,
         environment=html_facts.environment,
         provenance=html_facts.provenance,
@@ -61,11 +73,11 @@ def page(report: Report) -> str:
         few_rows=FEW_ROWS,
         few_choices=FEW_CHOICES,
         statistics=STATISTICS,
-        drawn={chart.name: Markup(_drawn(chart)) for chart in report.charts},
+        drawn=drawn,
         data={
             "config": config(),
             "dataset": DATASET,
-            "charts": {chart.name: _payload(chart) for chart in report.charts},
+            "charts": {chart.name: _payload(chart) for chart in charts},
         },
         style=Markup((TEMPLATES / "report.css").read_text("utf-8")),
         scripts=scripts,

@@ -8,7 +8,7 @@ has neither record nor figures.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -173,8 +173,18 @@ def _steps(suites: dict[str, list[str]]) -> str:
     return "; ".join(found)
 
 
-def load(directories: Sequence[Path]) -> tuple[Drive, ...]:
+Heard = Callable[[int, int], None]
+"""Hears of a long piece of work how many of its parts are done, and of how many."""
+
+
+def unheard(_done: int, _whole: int) -> None:
+    """Hear nothing."""
+
+
+def load(directories: Sequence[Path], *, heard: Heard = unheard) -> tuple[Drive, ...]:
     """Return what the reviews in ``directories`` tested, suite by suite, in the order in which they have them.
+
+    ``heard`` hears of how many suites on drives are read.
 
     Raises IogaugeError where one is not a review, is damaged or newer, or where the units of a suite differ.
     """
@@ -190,13 +200,13 @@ def load(directories: Sequence[Path]) -> tuple[Drive, ...]:
                 hint="make one report for each",
             )
     labels = _labels(reviews)
-    return tuple(
-        _drive(
-            review, plan, " + ".join(labels[review.path, path] for path in plan.targets), f"{suite}-{number}"
-        )
-        for suite in first
-        for number, (review, plan) in enumerate((pair for pair in tested if pair[1].suite == suite), 1)
-    )
+    drives: list[Drive] = []
+    for suite in first:
+        for number, (review, plan) in enumerate((pair for pair in tested if pair[1].suite == suite), 1):
+            label = " + ".join(labels[review.path, path] for path in plan.targets)
+            drives.append(_drive(review, plan, label, f"{suite}-{number}"))
+            heard(len(drives), len(tested))
+    return tuple(drives)
 
 
 def _drive(review: Review, plan: SuitePlan, label: str, slug: str) -> Drive:

@@ -19,6 +19,15 @@ from iogauge.stats.words import counted, figure, percent
 
 GAP_WORTH_TELLING_NS = 1_000_000
 
+VARIATION = (
+    "The coefficient of variation between the runs of each step: their standard deviation as a share of their "
+    "mean."
+)
+BETWEEN = (
+    "The last column is the share of the mean latency's variance that lies between runs, and is not seen within any of "
+    "them."
+)
+
 
 @dataclass(frozen=True)
 class StepRow:

@@ -1,4 +1,4 @@
-"""What a reader should take away: sentences with their evidence, and how drives compare.
+"""What a reader should take away of one drive: sentences with their evidence.
 
 Every sentence is made of figures that the steps' stored runs support. Returns plain text and the names of what it links
 to: escaping and layout are the template's.
@@ -12,9 +12,7 @@ from dataclasses import dataclass
 from iogauge.report.charts_data import STATISTICS, Statistic
 from iogauge.report.html_reviews import Drive, Place, at
 from iogauge.report.html_text import factor, interval, latency, times
-from iogauge.stats.comparison import MARGIN
 from iogauge.stats.figures import Ratio, StepFigures, ratio
-from iogauge.stats.quantiles import Estimate
 from iogauge.stats.words import bandwidth, capitalised, counted, figure
 
 REACHED = 0.95
@@ -129,64 +127,3 @@ def _changed(change: Ratio) -> str:
 
 def _load(figures: StepFigures) -> str:
     return f"at {bandwidth(figures.pressure_Bps)} of writes" if figures.pressure_Bps else "without writes"
-
-
-def comparison(drives: Sequence[Drive]) -> tuple[str, ...]:
-    """Return how the slowest and the fastest drive compare, in sentences; none for one drive.
-
-    Under pressure that is at the hardest step that all of them completed, and at the highest rates otherwise.
-    """
-    if not drives[0].along_pressure:
-        return tuple(_fastest(drives))
-    measured = [
-        {place.plan.at: place.figures for place in drive.places if place.figures is not None}
-        for drive in drives
-    ]
-    common = set.intersection(*(set(steps) for steps in measured)) if measured else set()
-    if len(drives) < 2 or not common:
-        return ()
-    hardest = max(common)
-    found = [
-        (figures.mean, drive.label)
-        for steps, drive in zip(measured, drives, strict=True)
-        if (figures := steps[hardest])
-    ]
-    means = sorted(((mean, label) for mean, label in found if mean), key=lambda pair: pair[0].value)
-    if len(means) < 2:
-        return ()
-    (fast, quick), (slow, slowest) = means[0], means[-1]
-    return (
-        f"At {at(hardest)} {drives[0].plan.axis.unit} asked, the mean read of {slowest} took "
-        f"{times(ratio(slow, fast))} as long as that of {quick}: {latency(slow.value)} against {latency(fast.value)}.",
-    )
-
-
-def _fastest(drives: Sequence[Drive]) -> Iterator[str]:
-    """Yield how the drives' highest rates compare, series by series, where they differ by more than the margin."""
-    most: dict[str, dict[str, StepFigures]] = {}
-    for drive in drives:
-        for place in drive.places:
-            if place.figures is not None:
-                rates = most.setdefault(place.plan.series, {})
-                before = rates.get(drive.label, place.figures)
-                rates[drive.label] = max(before, place.figures, key=lambda figures: figures.rate_Bps)
-    for series, rates in most.items():
-        ordered = sorted(rates.items(), key=lambda pair: pair[1].rate_Bps)
-        (slowest, least), (quickest, highest) = ordered[0], ordered[-1]
-        if least.rate_Bps > 0 and highest.rate_Bps > (1 + MARGIN) * least.rate_Bps:
-            change = ratio(_rate(highest), _rate(least))
-            known = change.low is not None and change.high is not None
-            yield (
-                f"{series + ': ' if series else ''}{quickest} reaches {bandwidth(highest.rate_Bps)}, "
-                f"{times(change)} what {slowest} does ({bandwidth(least.rate_Bps)})"
-                f"{'' if known else ', of one run each'}."
-            )
-
-
-def _rate(figures: StepFigures) -> Estimate:
-    """Return a rate in bytes a second; it varies from run to run as requests do. Of a single run nothing is known."""
-    each = figures.rate_Bps / figures.iops
-    low, high = (None if bound is None else bound * each for bound in (figures.iops_low, figures.iops_high))
-    return Estimate(
-        figures.rate_Bps, low, high, supported=True, needed=0, count=figures.ios, dependence=low is not None
-    )

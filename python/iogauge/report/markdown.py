@@ -1,25 +1,23 @@
 """The report as Markdown, for a pull request or an issue: what was found, a table a suite, and the circumstances.
 
 The same sections, sentences and figures as the page (``sections.py``), without charts. Names of drives and jobs are
-text: what Markdown or HTML would make of them is escaped.
-Source: GitHub Flavored Markdown Spec, tables and backslash escapes.
+text (``markdown_text.py``).
 """
 
 from __future__ import annotations
 
-import re
 import shlex
 from collections.abc import Iterator, Sequence
 
 from iogauge.report import html_facts
 from iogauge.report.charts_data import STATISTICS
 from iogauge.report.html_reviews import Drive, warnings
-from iogauge.report.html_steps import StepRow, step_rows, varied_rows
+from iogauge.report.html_steps import BETWEEN, VARIATION, StepRow, step_rows, varied_rows
 from iogauge.report.html_text import Cell
+from iogauge.report.markdown_text import escaped, table
 from iogauge.report.sections import Part, Report, Section
 from iogauge.stats.words import capitalised
 
-_MARKED = re.compile(r"([\\`*_{}\[\]<>#|~$@])")
 _TOLD = {"Drive", "Behind", "Model", "Firmware", "Kind", "Size", "Processor", "Kernel", "Ceiling, one worker"}
 """Of the circumstances, those that a reader of a pull request wants to know."""
 
@@ -27,15 +25,6 @@ _TOLD = {"Drive", "Behind", "Model", "Firmware", "Kind", "Size", "Processor", "K
 def markdown(report: Report) -> str:
     """Return a report as Markdown, ending with a newline."""
     return "\n".join(_lines(report)).rstrip() + "\n"
-
-
-def escaped(text: str) -> str:
-    """Return ``text`` as Markdown that reads as it does, in one line.
-
-    >>> escaped("<img> *a* | b")
-    '\\\\<img\\\\> \\\\*a\\\\* \\\\| b'
-    """
-    return _MARKED.sub(r"\\\1", " ".join(text.split()))
 
 
 def _lines(report: Report) -> Iterator[str]:
@@ -73,7 +62,10 @@ def _findings(section: Section) -> Iterator[str]:
         if part.drive.missing:
             names = ", ".join(part.drive.called(step.plan) for step in part.drive.missing)
             yield f"- Incomplete, missing: {escaped(names)}"
-    yield from (f"- {escaped(sentence)}" for sentence in section.comparison)
+    several = len(section.compared) > 1
+    for pair in section.compared:
+        head = f"{pair.found.after.name} against {pair.found.before.name}: " if several else ""
+        yield from (f"- {escaped(head + sentence.text)}" for sentence in pair.sentences)
     yield ""
 
 
@@ -94,7 +86,7 @@ def _section(section: Section) -> Iterator[str]:
         for part in section.parts
         for row in step_rows(part.drive)
     ]
-    yield from _table(head, rows, left=2 if several else 1)
+    yield from table(head, rows, left=2 if several else 1)
     for part in section.parts:
         yield from _own(part, several=several)
 
@@ -114,31 +106,23 @@ def _cell(cell: Cell) -> str:
 def _own(part: Part, *, several: bool) -> Iterator[str]:
     """Yield what a section has of one drive: what its suite concludes, and how far repeats differ."""
     label = f": {part.drive.label}" if several else ""
-    for table in part.tables:
-        yield f"**{escaped(capitalised(table.title) + label)}**"
+    for shown in part.tables:
+        yield f"**{escaped(capitalised(shown.title) + label)}**"
         yield ""
-        yield from _table(table.head, table.rows, left=1)
+        yield from table(shown.head, shown.rows, left=1)
     rows = list(varied_rows(part.drive))
     if rows:
         yield f"**{escaped(f'Run-to-run variation{label}')}**"
         yield ""
         things = f"{capitalised(part.drive.plan.judged)}s a second"
-        head = ["Asked", "Runs", things, *(statistic.label for statistic in STATISTICS)]
+        head = ["Asked", "Runs", things, *(statistic.label for statistic in STATISTICS), "Mean: between runs"]
         named = [f"{row.series}: {row.asked}" if row.series else row.asked for row in rows]
-        cells = [[name, row.runs, *row.coefficients] for name, row in zip(named, rows, strict=True)]
-        yield from _table(head, cells, left=1)
-
-
-def _table(head: Sequence[str], rows: Sequence[Sequence[str]], *, left: int) -> Iterator[str]:
-    """Yield a table; the first ``left`` columns are words, the others numbers."""
-    rules = [":--" if place < left else "--:" for place in range(len(head))]
-    for cells in (
-        [escaped(each) for each in head],
-        rules,
-        *([escaped(each) for each in row] for row in rows),
-    ):
-        yield f"| {' | '.join(cells)} |"
-    yield ""
+        cells = [
+            [name, row.runs, *row.coefficients, row.between] for name, row in zip(named, rows, strict=True)
+        ]
+        yield from table(head, cells, left=1)
+        yield f"{VARIATION} {BETWEEN}"
+        yield ""
 
 
 def _circumstances(label: str, drives: Sequence[Drive]) -> Iterator[str]:

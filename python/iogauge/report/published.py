@@ -14,14 +14,19 @@ Source: the evaluations that the rows of ``published_points.csv`` name.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import re
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from pathlib import Path
 
 from iogauge import workload
 from iogauge.errors import IogaugeError
 from iogauge.models.published import Point, points
 from iogauge.report.figure_row import IOPS, MEAN, RATE, FigureRow, Place
 from iogauge.schema import Direction, Job, StepPlan, SuitePlan
+
+PUBLISHED = "published"
+"""What the built-in review is called; ``published:NAME`` is that part of it whose drives' names have NAME in them."""
 
 _SCALES = {"IOPS": 1.0, "MB/s": 1e6, "GB/s": 1e9, "us": 1e3}
 _METRICS = {"iops": IOPS, "throughput": RATE, "lat_mean": MEAN}
@@ -102,12 +107,77 @@ def published_rows(step: StepPlan, plan: SuitePlan) -> tuple[FigureRow, ...]:
             repeat=0,
             judged=plan.judged,
             metric=metric,
-            value=point.value * _SCALES[point.unit],
+            value=value,
             source=point.source,
         )
-        for point, metric in _comparable()
+        for point in _comparable()
         if load.is_of(point)
+        for metric, value in (figure_of_point(point),)
     )
+
+
+def is_published(name: str) -> bool:
+    """Whether a review's name stands for the built-in one, or a part of it.
+
+    >>> is_published("published"), is_published("published:p4800x"), is_published("./published")
+    (True, True, False)
+    """
+    return name.partition(":")[0] == PUBLISHED
+
+
+def parted(names: Iterable[str]) -> tuple[list[Path], list[str]]:
+    """Return the saved reviews among ``names``, and the names of published ones.
+
+    >>> parted(["saved", "published:p4800x"])
+    ([PosixPath('saved')], ['published:p4800x'])
+    """
+    names = list(names)
+    return [Path(name) for name in names if not is_published(name)], [*filter(is_published, names)]
+
+
+def named_drives(names: Iterable[str]) -> frozenset[str]:
+    """Return the published drives that ``names`` stand for, those among them that name published ones.
+
+    Raises IogaugeError where a part has no drive.
+    """
+    found: set[str] = set()
+    for name in filter(is_published, names):
+        wanted = name.partition(":")[2].lower()
+        some = {drive for drive in published_drives() if wanted in drive.lower()}
+        if not some:
+            raise IogaugeError(
+                f"{name}: no published drive has {wanted!r} in its name",
+                hint="iogauge list --published has them",
+            )
+        found |= some
+    return frozenset(found)
+
+
+def source_text(source: str) -> str:
+    """Return the name of a row's source, without its own mark and the host's details.
+
+    >>> source_text("S4 AnandTech's review of the P4800X (page 3)")
+    "AnandTech's review of the P4800X"
+    """
+    return re.sub(r"^S\d+ | \(.*", "", source)
+
+
+def load_of_point(point: Point) -> Load | None:
+    """Return the load that a row is of; None where it does not tell all of it.
+
+    Where it tells no threads, their depth is that of all together, and is taken for one thread's.
+    """
+    random = _is_random(point)
+    if random is None or point.block_bytes is None or point.read_percent is None or point.depth is None:
+        return None
+    return Load(random, point.block_bytes, point.read_percent, point.threads or 1, point.depth)
+
+
+def figure_of_point(point: Point) -> tuple[str, float]:
+    """Return which metric a row of ``published_drives`` is, and its value in the metric's unit."""
+    metric = _metric(point)
+    assert metric is not None, point
+    return metric, point.value * _SCALES[point.unit]
 
 
 def drive_of(point: Point) -> str:
@@ -122,20 +192,22 @@ def published_drives() -> dict[str, tuple[Point, ...]]:
     [14000.0, 50000.0, 330000.0, 300000.0]
     """
     found: dict[str, tuple[Point, ...]] = {}
-    for point, _ in _comparable():
+    for point in _comparable():
         found[drive_of(point)] = (*found.get(drive_of(point), ()), point)
     return found
 
 
-def _comparable() -> Iterator[tuple[Point, str]]:
-    """Yield each row that tells a figure of a whole load, and which metric it is."""
+def _comparable() -> Iterator[Point]:
+    """Yield each row that tells a figure of a whole load."""
     for point in points():
-        metric = _METRICS.get(point.metric)
-        if metric is None and point.metric.startswith("lat_p"):
-            metric = f"{point.metric.removeprefix('lat_')}_ns"
-        told = point.block_bytes and point.read_percent is not None and point.depth is not None
-        if metric and told and point.use == "fit" and point.unit in _SCALES and _is_random(point) is not None:
-            yield point, metric
+        if point.use == "fit" and point.unit in _SCALES and _metric(point) and load_of_point(point):
+            yield point
+
+
+def _metric(point: Point) -> str | None:
+    if point.metric.startswith("lat_p"):
+        return f"{point.metric.removeprefix('lat_')}_ns"
+    return _METRICS.get(point.metric)
 
 
 def _is_random(point: Point) -> bool | None:

@@ -7,7 +7,7 @@ Reads the store alone; what a suite concludes comes from its caller (``stats.sho
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 
@@ -19,9 +19,12 @@ from iogauge.report.charts_percentiles import percentile_chart
 from iogauge.report.charts_pressure import pressure_chart
 from iogauge.report.charts_sweep import sweep_charts
 from iogauge.report.charts_time import time_chart
-from iogauge.report.html_reviews import Drive, load
-from iogauge.report.html_verdict import Verdict, comparison, verdict
+from iogauge.report.compare_sides import Differences, differences, loaded
+from iogauge.report.html_compare import Over, Pair, PairPart, around, over, pairs
+from iogauge.report.html_reviews import Drive, Heard, unheard
+from iogauge.report.html_verdict import Verdict, verdict
 from iogauge.schema import SuitePlan
+from iogauge.stats.comparison import MARGIN
 from iogauge.stats.shown import Shown, ShownTable
 from iogauge.store import Review
 
@@ -72,6 +75,8 @@ class Section:
     """One suite, on all that it tested."""
 
     parts: tuple[Part, ...]
+    compared: tuple[PairPart, ...] = ()
+    """Its drives, pair by pair."""
 
     @property
     def drives(self) -> tuple[Drive, ...]:
@@ -82,11 +87,6 @@ class Section:
     def plan(self) -> SuitePlan:
         """The suite's plan for the first drive."""
         return self.parts[0].drive.plan
-
-    @cached_property
-    def comparison(self) -> tuple[str, ...]:
-        """How the drives compare; nothing for one."""
-        return comparison(self.drives)
 
     @cached_property
     def beside(self) -> tuple[Beside, ...]:
@@ -113,8 +113,9 @@ class Section:
     @property
     def charts(self) -> tuple[Chart, ...]:
         """All charts, in the order in which they are read."""
+        forests = (chart for pair in self.compared for chart in pair.charts)
         own = (chart for part in self.parts for chart in (*part.concluded, *part.over_time))
-        return (*self.shared, *own)
+        return (*self.shared, *forests, *own)
 
 
 @dataclass(frozen=True)
@@ -122,21 +123,56 @@ class Report:
     """Reviews, read from the store once: to be written as a page, as text, as pictures, or all."""
 
     sections: tuple[Section, ...]
+    differences: Differences = field(default_factory=Differences)
+    """How the drives compare with the first of them, and with what was published, where that is asked for."""
+    pairs: tuple[Pair, ...] = ()
+    """The same as the page has it."""
 
     @classmethod
-    def of(cls, directories: Sequence[Path], *, conclude: Conclude = nothing) -> Report:
-        """Read the reviews in ``directories``.
+    def of(
+        cls,
+        names: Sequence[str | Path],
+        *,
+        conclude: Conclude = nothing,
+        suites: Sequence[str] = (),
+        margin: float = MARGIN,
+        heard: Heard = unheard,
+    ) -> Report:
+        """Read the reviews of these names, directories or ``published``, and compare their drives.
+
+        ``suites`` are the names of those to report; none: all. ``margin`` is what counts as no difference. ``heard``
+        hears of how many suites on drives are read, and then of how many are judged.
 
         Raises IogaugeError where one is not a review, is damaged or newer, or where a suite's axes differ.
         """
-        drives = load(directories)
-        suites = dict.fromkeys(drive.plan.suite for drive in drives)
+        named = [str(name) for name in names]
+        drives = loaded(named, suites=suites, heard=heard)
+        found = differences(drives, named, margin=margin)
+        compared = pairs(found, drives)
+        parts = [part for pair in compared for part in pair.parts]
+        judged = _counting(conclude, heard, len(drives))
         return cls(
             tuple(
-                _section(tuple(drive for drive in drives if drive.plan.suite == suite), conclude)
-                for suite in suites
-            )
+                _section(
+                    tuple(drive for drive in drives if drive.plan.suite == suite),
+                    tuple(part for part in parts if part.found.suite == suite),
+                    judged,
+                )
+                for suite in dict.fromkeys(drive.plan.suite for drive in drives)
+            ),
+            found,
+            compared,
         )
+
+    @cached_property
+    def around(self) -> tuple[tuple[str, tuple[str, ...]], ...]:
+        """What differs around the drives: a term, and its value for each."""
+        return around(self.tested)
+
+    @cached_property
+    def over(self) -> tuple[Over, ...]:
+        """Each drive over what was published, where that is asked for."""
+        return tuple(map(over, self.differences.laid))
 
     @property
     def drives(self) -> tuple[Drive, ...]:
@@ -162,10 +198,25 @@ class Report:
         return tuple(chart for section in self.sections for chart in section.charts)
 
 
-def _section(drives: tuple[Drive, ...], conclude: Conclude) -> Section:
+def _counting(conclude: Conclude, heard: Heard, whole: int) -> Conclude:
+    """Return ``conclude`` so that ``heard`` hears of every time it has been called."""
+    done = 0
+
+    def counted(review: Review, plan: SuitePlan) -> Shown:
+        nonlocal done
+        shown = conclude(review, plan)
+        done += 1
+        heard(done, whole)
+        return shown
+
+    return counted
+
+
+def _section(drives: tuple[Drive, ...], compared: tuple[PairPart, ...], conclude: Conclude) -> Section:
     return Section(
         tuple(
             Part(drive, conclude(Review.open(drive.path), drive.plan), number)
             for number, drive in enumerate(drives, 1)
-        )
+        ),
+        compared,
     )

@@ -5,30 +5,28 @@ drifts from block to block (temperature, wear, the machine) falls out of each bl
 shape is assumed but that they would lie symmetrically about zero if nothing differed:
 
 - the test flips their signs: every way of swapping the two sides within blocks was as likely, and the p value is the
-  share of ways that give a mean as far from zero. With n blocks no p is below 2 / 2^n, so that few blocks cannot find
-  anything once several comparisons share one level (``fewest_blocks``). A test that has only 2^n answers rejects
-  less often than its level says: at 0.05, six blocks do in 3.1 % of the cases in which nothing differs, and from
-  eight on nearly 5 %;
+  share of ways that give a mean as far from zero. With n blocks no p is below 2 / 2^n, so that six are the fewest that
+  can find anything (``FEWEST_BLOCKS``). A test that has only 2^n answers rejects less often than its level says: at
+  0.05, six blocks do in 3.1 % of the cases in which nothing differs, and from eight on nearly 5 %;
 - the effect is the Hodges-Lehmann estimate, the median of all pairs' means, and its interval holds those effects that
   the signed-rank test would not reject. Below six blocks there is no such 95 % interval, below five no 90 % one. From
   two blocks to five, the 95 % interval is Student's, of the mean log ratio: it takes log ratios for normal, and is
   marked. It is there to be read, and decides nothing;
-- Holm's correction keeps the chance of any false finding within a named family of comparisons at its level.
 
 Not having found a difference is no finding. Only where the whole 90 % interval lies within a margin that was chosen
-before, is it said that nothing differs by more than that (two one-sided tests at 5 %).
+before, is it said that nothing differs by more than that (two one-sided signed-rank tests at 5 %).
 
-Does not run anything, and does not compare single runs: that is ``figures.ratio``, whose intervals are theirs.
+Does not run anything, does not correct for being several (``family.py``), and does not compare single runs: that is
+``figures.ratio``, whose intervals are theirs.
 Source: E. Pitman, "Significance tests which may be applied to samples from any populations" (1937); J. Hodges and
-E. Lehmann, "Estimates of location based on rank tests" (1963); S. Holm, "A simple sequentially rejective multiple test
-procedure" (1979); D. Schuirmann on two one-sided tests (1987).
+E. Lehmann, "Estimates of location based on rank tests" (1963); D. Schuirmann on two one-sided tests (1987).
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import dataclass
 from enum import StrEnum
 
 import numpy as np
@@ -39,6 +37,9 @@ from iogauge.stats.quantiles import LEVEL
 
 ALPHA = 1 - LEVEL
 """How often a comparison, or a family of them, may find a difference where there is none."""
+
+FEWEST_BLOCKS = 6
+"""With fewer, the sign-flip test cannot find anything at its level: 2 / 2^5 is more than 0.05."""
 
 EXACT_BLOCKS = 16
 """Up to so many blocks, every way of flipping signs is counted: 65,536. Beyond, as many are drawn."""
@@ -64,8 +65,10 @@ class Comparison:
 
     ``ratio`` is the estimate; ``low`` and ``high`` bound its 95 % interval, ``inner_low`` and ``inner_high`` the 90 %
     one, which the margin is held against; ``None`` where there are too few blocks. ``p`` is of the sign-flip test,
-    ``p_corrected`` with Holm's correction for all comparisons of its family. ``margin`` is a fraction: 0.05 stands for
-    ratios from 1/1.05 to 1.05. ``by_t``: the 95 % interval is Student's, since there are too few blocks for ranks.
+    ``p_alike`` of the two one-sided tests against the margin; both are this comparison's own. ``p_corrected`` and
+    ``p_alike_corrected`` allow for all comparisons of its family, and are the same as these for one that is alone.
+    ``margin`` is a fraction: 0.05 stands for ratios from 1/1.05 to 1.05. ``by_t``: the 95 % interval is Student's,
+    since there are too few blocks for ranks.
     """
 
     blocks: int
@@ -76,6 +79,8 @@ class Comparison:
     inner_high: float | None
     p: float
     p_corrected: float
+    p_alike: float
+    p_alike_corrected: float
     margin: float
     by_t: bool = False
 
@@ -84,10 +89,7 @@ class Comparison:
         """What is found. A difference may be sure and yet lie within the margin: then it differs, by so little."""
         if self.p_corrected <= ALPHA:
             return Verdict.DIFFERS
-        if self.inner_low is not None and self.inner_high is not None:
-            within = 1 / (1 + self.margin) <= self.inner_low and self.inner_high <= 1 + self.margin
-            return Verdict.ALIKE if within else Verdict.UNDECIDED
-        return Verdict.UNDECIDED
+        return Verdict.ALIKE if self.p_alike_corrected <= ALPHA else Verdict.UNDECIDED
 
 
 def compare(
@@ -113,7 +115,7 @@ def compare(
     if by_t:
         low, high = _student(logs)
     inner_low, inner_high = _bounds(walsh, len(logs), 2 * ALPHA)
-    p = sign_flip_p(logs, seed=seed)
+    p, p_alike = sign_flip_p(logs, seed=seed), _alike_p(walsh, len(logs), math.log1p(margin))
     return Comparison(
         blocks=len(logs),
         ratio=math.exp(float(np.median(walsh))),
@@ -123,42 +125,11 @@ def compare(
         inner_high=inner_high,
         p=p,
         p_corrected=p,
+        p_alike=p_alike,
+        p_alike_corrected=p_alike,
         margin=margin,
         by_t=by_t,
     )
-
-
-def compare_family(
-    pairs: Mapping[str, tuple[Sequence[float], Sequence[float]]], *, margin: float = MARGIN, seed: int = 0
-) -> dict[str, Comparison]:
-    """Compare several pairs of sides (A, B) by name, each as ``compare`` does, with Holm's correction for all of them.
-
-    Raises ValueError as ``compare`` does.
-
-    >>> found = compare_family({"mean": ([10] * 6, [8, 7, 8, 9, 8, 8]), "p99": ([10] * 6, [11, 9, 10, 9, 11, 10])})
-    >>> {name: round(comparison.p_corrected, 4) for name, comparison in found.items()}
-    {'mean': 0.0625, 'p99': 0.75}
-    """
-    found = {name: compare(*sides, margin=margin, seed=seed) for name, sides in pairs.items()}
-    corrected = holm([comparison.p for comparison in found.values()])
-    return {
-        name: replace(comparison, p_corrected=p)
-        for (name, comparison), p in zip(found.items(), corrected, strict=True)
-    }
-
-
-def holm(p_values: Sequence[float]) -> list[float]:
-    """Return p values corrected for being several, in their own order.
-
-    >>> holm([0.01, 0.04, 0.03])
-    [0.03, 0.06, 0.06]
-    """
-    corrected = [0.0] * len(p_values)
-    least = 0.0
-    for done, place in enumerate(sorted(range(len(p_values)), key=p_values.__getitem__)):
-        least = max(least, min(p_values[place] * (len(p_values) - done), 1.0))
-        corrected[place] = least
-    return corrected
 
 
 def sign_flip_p(logs: NDArray[np.float64], *, seed: int = 0) -> float:
@@ -167,29 +138,23 @@ def sign_flip_p(logs: NDArray[np.float64], *, seed: int = 0) -> float:
     >>> sign_flip_p(np.array([0.1, 0.2, 0.3, 0.1, 0.2, 0.1]))
     0.03125
     """
-    count = len(logs)
-    if count <= EXACT_BLOCKS:
-        # One sign may stay: flipping all of them gives the same distance from zero.
-        ways = np.arange(2 ** (count - 1))
-        signs = 1.0 - 2.0 * ((ways[:, None] >> np.arange(count)) & 1)
-        drawn = 0
-    else:
-        drawn = 2**EXACT_BLOCKS
-        signs = np.random.default_rng(seed).choice([-1.0, 1.0], size=(drawn, count))
-    sums = np.abs(signs @ logs)
+    signs = sign_flips(len(logs), seed=seed)
     # Equal sums differ in their last bits by the order of adding.
-    as_far = int(np.sum(sums >= abs(logs.sum()) - 1e-9 * np.abs(logs).sum()))
-    # What was observed is one of the ways: with drawn ones it is added, so that no p is zero.
-    return (as_far + 1) / (drawn + 1) if drawn else as_far / len(signs)
+    return float(np.mean(np.abs(signs @ logs) >= abs(logs.sum()) - 1e-9 * np.abs(logs).sum()))
 
 
-def fewest_blocks(comparisons: int = 1) -> int:
-    """Return how many blocks the sign-flip test needs to find anything at all in a family of ``comparisons``.
+def sign_flips(blocks: int, *, seed: int = 0) -> NDArray[np.float64]:
+    """Return ways of swapping the two sides within blocks, a row of signs each; the first is the one observed.
 
-    >>> fewest_blocks(), fewest_blocks(5)
-    (6, 8)
+    All of them, up to ``EXACT_BLOCKS`` blocks, but one for each two that are each other's opposite; otherwise as many
+    as there would be for these are drawn. What was observed is among them, so that no p is zero.
     """
-    return math.ceil(math.log2(2 * comparisons / ALPHA))
+    if blocks <= EXACT_BLOCKS:
+        # One sign may stay: flipping all of them gives the same distance from zero.
+        swapped = (np.arange(2 ** (blocks - 1))[:, None] >> np.arange(blocks)) & 1
+        return np.where(swapped, -1.0, 1.0)
+    drawn = np.random.default_rng(seed).choice([-1.0, 1.0], size=(2**EXACT_BLOCKS, blocks))
+    return np.vstack([np.ones(blocks), drawn])
 
 
 def blocks_needed(effect: float, variation: float, *, comparisons: int = 1, power: float = POWER) -> int:
@@ -197,8 +162,9 @@ def blocks_needed(effect: float, variation: float, *, comparisons: int = 1, powe
 
     ``effect`` is the expected difference as a fraction (0.05 for B = 1.05 A, or 0.95 A), ``variation`` the
     coefficient of variation of one side between blocks, as a fraction; a ratio of two varies by the root of two
-    more. Normal log ratios and a t test at the level of a family of ``comparisons`` by Bonferroni are assumed, which
-    the sign-flip test equals closely from eight blocks on. Raises ValueError where a fraction is not positive or
+    more. Normal log ratios and a t test at the level of a family of ``comparisons`` by Bonferroni are assumed: from
+    eight blocks on a single sign-flip test equals that closely, and a family whose figures vary together takes fewer
+    blocks than this. Raises ValueError where a fraction is not positive or
     ``power`` not within 0 and 1.
 
     >>> blocks_needed(0.05, 0.03), blocks_needed(0.05, 0.03, comparisons=6), blocks_needed(0.5, 0.01)
@@ -207,7 +173,7 @@ def blocks_needed(effect: float, variation: float, *, comparisons: int = 1, powe
     if not (effect > 0 and variation > 0 and 0 < power < 1):
         raise ValueError("an expected effect and a variation are positive, a power lies within 0 and 1")
     size = math.log1p(effect) / (math.sqrt(2) * math.sqrt(math.log1p(variation**2)))
-    blocks = fewest_blocks(comparisons)
+    blocks = FEWEST_BLOCKS
     while True:
         critical = -float(stdtrit(blocks - 1, ALPHA / comparisons / 2))
         if 1 - float(nctdtr(blocks - 1, size * math.sqrt(blocks), critical)) >= power:
@@ -230,13 +196,24 @@ def _student(logs: NDArray[np.float64]) -> tuple[float, float]:
 
 def _bounds(walsh: NDArray[np.float64], blocks: int, alpha: float) -> tuple[float | None, float | None]:
     """Return the ratios that the signed-rank test does not reject at ``alpha``; ``None`` for too few blocks."""
-    # How many subsets of the ranks 1..n have each sum: the signed-rank statistic's distribution under no difference.
-    ways = np.zeros(len(walsh) + 1)
-    ways[0] = 1
-    for rank in range(1, blocks + 1):
-        ways[rank:] = ways[rank:] + ways[:-rank]
-    shares = np.cumsum(ways) / 2.0**blocks
-    rejected = int(np.searchsorted(shares, alpha / 2, side="right"))
+    rejected = int(np.searchsorted(_rank_shares(blocks), alpha / 2, side="right"))
     if not rejected:
         return None, None
     return math.exp(float(walsh[rejected - 1])), math.exp(float(walsh[-rejected]))
+
+
+def _alike_p(walsh: NDArray[np.float64], blocks: int, reach: float) -> float:
+    """Return the larger p of the two one-sided signed-rank tests: below ``reach``, and above its negative."""
+    outside = max(int(np.sum(walsh < -reach)), int(np.sum(walsh > reach)))
+    return float(_rank_shares(blocks)[outside])
+
+
+def _rank_shares(blocks: int) -> NDArray[np.float64]:
+    """Return how likely the signed-rank statistic is to be at most 0, 1, 2, ... where nothing differs."""
+    # How many subsets of the ranks 1..n have each sum.
+    ways = np.zeros(blocks * (blocks + 1) // 2 + 1)
+    ways[0] = 1
+    for rank in range(1, blocks + 1):
+        ways[rank:] = ways[rank:] + ways[:-rank]
+    shares: NDArray[np.float64] = np.cumsum(ways) / 2.0**blocks
+    return shares

@@ -12,12 +12,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cached_property
 
 from iogauge.schema import Direction, Interval, Kind, RowResult, RunRecord, ToldLatency
 from iogauge.stats.histogram import Histogram, needed
 from iogauge.stats.moments import Moment, moments
 from iogauge.stats.quantiles import Estimate, Sample
+from iogauge.stats.rates import rate_estimate
 from iogauge.stats.selection import Selection, latencies
 
 QUANTILES = (0.5, 0.99, 0.999, 0.9999)
@@ -56,6 +58,29 @@ class StepFigures:
     iops_low: float | None = None
     iops_high: float | None = None
     """95 % interval of ``iops`` by how it differs from run to run; ``None`` for a single run."""
+
+    @cached_property
+    def iops_estimate(self) -> Estimate:
+        """``iops`` with its interval: of several runs by how they differ, of one by how it went over time."""
+        if self.runs > 1:
+            return Estimate(
+                self.iops,
+                self.iops_low,
+                self.iops_high,
+                supported=True,
+                needed=0,
+                count=self.ios,
+                dependence=True,
+            )
+        return rate_estimate(self.iops, [moment.iops for moment in self.moments], count=self.ios)
+
+    @property
+    def rate_estimate(self) -> Estimate:
+        """``rate_Bps`` with its interval: bytes are not kept by moment, and go as requests do."""
+        iops = self.iops_estimate
+        each = self.rate_Bps / self.iops if self.iops else 0.0
+        low, high = (None if bound is None else bound * each for bound in (iops.low, iops.high))
+        return replace(iops, value=self.rate_Bps, low=low, high=high)
 
 
 def step_figures(

@@ -10,6 +10,8 @@ import math
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from iogauge.stats.quantiles import Estimate
 
 _TIMES = ((1_000_000_000, "s"), (1_000_000, "ms"), (1_000, "us"))
@@ -126,6 +128,20 @@ def times(value: float, low: float | None, high: float | None) -> str:
     """
     between = "" if low is None or high is None else f" (95 %: {figure(low)} to {figure(high)})"
     return f"{figure(value)} times{between}"
+
+
+def ranged(value: float, low: float | None, high: float | None, shown: Callable[[float], str]) -> str:
+    """Return a figure as ``shown`` writes it, with its 95 % interval where that is bounded.
+
+    >>> ranged(0.83, 0.81, 0.85, percent), ranged(2.5e9, None, None, bandwidth)
+    ('83.0 % (95 %: 81.0 to 85.0 %)', '2,500 MB/s')
+    >>> ranged(990_000, 980_000, 1_010_000, duration)
+    '990.0 us (95 %: 980.0 us to 1.010 ms)'
+    """
+    if low is None or high is None:
+        return shown(value)
+    unit = shown(high).rpartition(" ")[2]
+    return f"{shown(value)} (95 %: {shown(low).removesuffix(f' {unit}')} to {shown(high)})"
 
 
 def counted(number: int, noun: str) -> str:

@@ -18,13 +18,14 @@ Source: Intel's evaluation guide (two drives, more than a million requests a sec
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import fmean
 from typing import ClassVar
 
 from iogauge.schema import Axis, RunRecord, StepPlan, SuitePlan
 from iogauge.stats import words
+from iogauge.stats.repeats import repeated
 from iogauge.stats.selection import Selection
 from iogauge.suites.judgement import Judgement, StepJudgement
 from iogauge.suites.suite import Asked, Common, Pace, Suite
@@ -87,6 +88,10 @@ class ManyDrives(Suite):
         )
 
 
+Rates = Mapping[str, float]
+"""What each drive gave, by its path, bytes a second."""
+
+
 def _said(series: str, steps: tuple[StepJudgement, ...], plan: SuitePlan) -> Iterator[str]:
     """Yield how the drives add up under one load; with repeats, by the means over these."""
     alone = [step for step in steps if step.plan.at == 1]
@@ -97,9 +102,12 @@ def _said(series: str, steps: tuple[StepJudgement, ...], plan: SuitePlan) -> Ite
     whole = sum(after.values())
     shares = {path: after[path] / before[path] for path in plan.targets}
     worst = min(shares, key=shares.__getitem__)
+    each = [(_rates(alone, repeat), _rates(together, repeat)) for repeat in range(_repeats(steps))]
+    kept = _over(each, lambda own, all_: sum(all_.values()) / sum(own.values()))
+    least = _over(each, lambda own, all_: all_[worst] / own[worst])
     yield (
-        f"{series}: {words.bandwidth(whole)} together, {words.percent(whole / sum(before.values()))} of what the "
-        f"drives give alone; {worst} keeps least, {words.percent(shares[worst])} of its own"
+        f"{series}: {words.bandwidth(whole)} together, {kept or words.percent(whole / sum(before.values()))} of what "
+        f"the drives give alone; {worst} keeps least, {least or words.percent(shares[worst])} of its own"
     )
     costs = [_cpu_ns(step) for step in alone]
     if (cost := fmean(map(_cpu_ns, together))) > 0:
@@ -117,6 +125,28 @@ def _means(steps: list[StepJudgement]) -> dict[str, float]:
             for path, rate_Bps in rates_Bps(record).items():
                 found.setdefault(path, []).append(rate_Bps)
     return {path: fmean(rates) for path, rates in found.items()}
+
+
+def _repeats(steps: Sequence[StepJudgement]) -> int:
+    """Return how often all the steps were run; 1 where one lost a repeat, so that they cannot be paired."""
+    counts = {len(step.records) for step in steps}
+    return counts.pop() if len(counts) == 1 else 1
+
+
+def _rates(steps: Sequence[StepJudgement], repeat: int) -> Rates:
+    """Return what each drive gave in one repeat, bytes a second."""
+    return {path: rate for step in steps for path, rate in rates_Bps(step.records[repeat]).items()}
+
+
+def _over(each: Sequence[tuple[Rates, Rates]], share: Callable[[Rates, Rates], float]) -> str:
+    """Return a share over the repeats with its interval, each repeat's drives against themselves.
+
+    Empty for one repeat, and where a drive stood still in one.
+    """
+    if len(each) < 2 or not all(rate > 0 for sides in each for side in sides for rate in side.values()):
+        return ""
+    found = repeated([share(own, all_) for own, all_ in each])
+    return words.ranged(found.value, found.low, found.high, words.percent)
 
 
 def rates_Bps(record: RunRecord) -> dict[str, float]:

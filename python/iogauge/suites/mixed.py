@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from iogauge.schema import Axis, SuitePlan
 from iogauge.stats import words
+from iogauge.stats.figures import ratio
 from iogauge.suites.judgement import Judgement
 from iogauge.suites.suite import Asked, Common, Suite
 
@@ -50,12 +51,18 @@ class Mixed(Suite):
         return empty.model_copy(update={"steps": tuple(steps)})
 
     def findings(self, judgement: Judgement, /) -> tuple[str, ...]:
-        """Return where the rate is highest and lowest, and by how much."""
-        rates = {step.plan.at: step.figures.iops for step in judgement.steps if step.figures.ios}
+        """Return where the rate is highest and lowest, and by how much.
+
+        Which two steps these are is chosen by what they show: an interval says how sure their rates are, not that no
+        other step is as high or as low.
+        """
+        rates = {step.plan.at: step.figures.iops_estimate for step in judgement.steps if step.figures.ios}
         if len(rates) < 2:
             return ()
-        most, least = max(rates, key=rates.__getitem__), min(rates, key=rates.__getitem__)
+        most, least = (choose(rates, key=lambda at: rates[at].value) for choose in (max, min))
+        share = ratio(rates[least], rates[most])
         return (
-            f"most at {most:g} % reads, {rates[most]:,.0f} IOPS; least at {least:g} %, "
-            f"{rates[least]:,.0f} IOPS: {words.percent(rates[least] / rates[most])} of it",
+            f"most at {most:g} % reads, {rates[most].value:,.0f} IOPS; least at {least:g} %, "
+            f"{rates[least].value:,.0f} IOPS: {words.ranged(share.value, share.low, share.high, words.percent)} "
+            "of it",
         )

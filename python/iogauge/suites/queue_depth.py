@@ -22,7 +22,7 @@ from typing import ClassVar
 
 from iogauge.schema import Axis, StepPlan, SuitePlan
 from iogauge.stats import words
-from iogauge.stats.figures import SATURATED, knee
+from iogauge.stats.figures import SATURATED, knee, ratio
 from iogauge.suites.judgement import Judgement
 from iogauge.suites.suite import Asked, Common, Pace, Suite
 from iogauge.workload.numbers import SECOND
@@ -79,10 +79,16 @@ class QueueDepth(Suite):
         """Return where each sweep's rate stops growing."""
         said = []
         for series, steps in judgement.by_series().items():
-            rates = {step.plan.at: step.figures.rate_Bps for step in steps}
-            if (enough := knee(rates)) is not None:
-                most = words.bandwidth(max(rates.values()))
-                said.append(f"{series}: {most} at most; depth {enough:g} reaches {100 * SATURATED:g} % of it")
+            rates = {step.plan.at: step.figures.rate_estimate for step in steps}
+            if (enough := knee({at: rate.value for at, rate in rates.items()})) is not None:
+                most = max(rates.values(), key=lambda rate: rate.value)
+                share = ratio(rates[enough], most)
+                at_most = words.ranged(most.value, most.low, most.high, words.bandwidth)
+                reached = words.ranged(share.value, share.low, share.high, words.percent)
+                said.append(
+                    f"{series}: {at_most} at most; depth {enough:g} is the least that reaches "
+                    f"{100 * SATURATED:g} % of it" + (f", {reached}" if rates[enough] is not most else "")
+                )
         return tuple(said)
 
 

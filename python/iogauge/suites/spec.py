@@ -20,13 +20,14 @@ Source: Intel's evaluation guide for the P4800X, tables 4 and 5.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
 from iogauge.models.published import Point, points
 from iogauge.schema import Axis, StepPlan, SuitePlan
 from iogauge.stats import words
+from iogauge.stats.quantiles import Estimate
 from iogauge.suites.judgement import Judgement, StepJudgement
 from iogauge.suites.suite import Asked, Common, Pace, Suite
 from iogauge.workload.numbers import SECOND
@@ -176,8 +177,8 @@ class Spec(Suite):
         most = max(found, key=lambda step: step.figures.iops)
         widest = max(found, key=lambda step: step.figures.rate_Bps)
         return (
-            f"most requests: {most.figures.iops:,.0f} IOPS, {most.plan.label}",
-            f"most data: {words.bandwidth(widest.figures.rate_Bps)}, {widest.plan.label}",
+            f"most requests: {_ranged(most.figures.iops_estimate, _iops)}, {most.plan.label}",
+            f"most data: {_ranged(widest.figures.rate_estimate, words.bandwidth)}, {widest.plan.label}",
             *_alone(found),
         )
 
@@ -187,11 +188,19 @@ def _alone(found: list[StepJudgement]) -> Iterator[str]:
     for step in found:
         if ROWS[int(step.plan.at) - 1].depth == 1 and step.figures.mean is not None:
             tail = "".join(
-                f", {100 * q:.12g} % within {words.duration(estimate.value)}"
+                f", {100 * q:.12g} % within {_ranged(estimate, words.duration)}"
                 for q in (0.99, 0.99999)
                 if (estimate := step.figures.quantiles[q]) is not None and estimate.supported
             )
-            yield f"{step.plan.label}: {words.duration(step.figures.mean.value)} on average{tail}"
+            yield f"{step.plan.label}: {_ranged(step.figures.mean, words.duration)} on average{tail}"
+
+
+def _ranged(found: Estimate, shown: Callable[[float], str]) -> str:
+    return words.ranged(found.value, found.low, found.high, shown)
+
+
+def _iops(value: float) -> str:
+    return f"{value:,.0f} IOPS"
 
 
 def _step(load: Common, at: int, row: Row, *, whole_bytes: int) -> StepPlan:

@@ -6,11 +6,13 @@
   const NARROW = 560;
   document.documentElement.classList.add("scripted");
 
-  // Texts are kept once, and rows have their places.
+  // Texts are kept once, and rows have their places; what a row has in common with the one before is left out of it.
   for (const chart of Object.values(page.charts)) {
-    chart.values = chart.values.map((row) =>
-      row.map((value) => (Array.isArray(value) ? chart.words[value[0]] : value)),
-    );
+    let before = [];
+    chart.values = chart.values.map((row) => {
+      const own = row.map((value) => (Array.isArray(value) ? chart.words[value[0]] : value));
+      return (before = [...before.slice(0, chart.columns.length - own.length), ...own]);
+    });
   }
   const records = ({ columns, values }) =>
     values.map((row) => Object.fromEntries(columns.map((name, place) => [name, row[place]])));
@@ -29,9 +31,10 @@
     setTimeout(() => URL.revokeObjectURL(link.href), 10_000);
   }
 
-  // Slanting labels stand out to the left, for which a narrow page has no room.
+  // Slanting labels stand out to the left, and long ones beside an axis; a narrow page has no room for either.
   function upright(part) {
     if (part.labelAngle) part.labelAngle = -90;
+    else if (part.axis?.labelLimit) part.axis.labelLimit = 130;
     for (const each of Object.values(part)) if (each && typeof each === "object" && each !== part.datasets) upright(each);
   }
 

@@ -1,0 +1,115 @@
+"""What ``report`` and ``compare`` have in common: reading reviews into a report, and writing its page.
+
+A page of several drives takes a while; on a terminal, stderr shows how far it is. Prints nothing else but warnings.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+from collections.abc import Collection, Iterator, Sequence
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from iogauge.cli import streams
+from iogauge.cli.judge_by import absolute
+from iogauge.cli.progress import Progress
+
+if TYPE_CHECKING:
+    from iogauge.report.sections import Report
+    from iogauge.schema import SuitePlan
+    from iogauge.stats.shown import Shown
+    from iogauge.store import Review
+
+
+def read_report(
+    names: Sequence[str],
+    *,
+    suites: Sequence[str] = (),
+    margin: float | None = None,
+    judge_by: Sequence[Path] | None = None,
+) -> Report:
+    """Read reviews, and warn of those that are incomplete. Raises IogaugeError as ``Report.of`` does."""
+    from iogauge.report.sections import Report
+    from iogauge.stats.comparison import MARGIN
+
+    with shown("reading and judging") as progress:
+        made = Report.of(
+            names,
+            conclude=partial(_conclude, absolute(judge_by)),
+            suites=suites,
+            margin=MARGIN if margin is None else margin,
+            heard=progress,
+        )
+    for drive in made.drives:
+        if drive.missing:
+            steps = ", ".join(step.plan.id for step in drive.missing)
+            streams.say(f"warning: {drive.path} is incomplete: no step {steps}")
+            streams.say(f"hint: complete it: {drive.manifest.completed_by(str(drive.path))}")
+    return made
+
+
+def write_page(
+    names: Sequence[str],
+    page: Path,
+    *,
+    suites: Sequence[str],
+    margin: float,
+    judge_by: Sequence[Path] | None,
+    alone: bool,
+) -> None:
+    """Read reviews and write their page; ``alone``: also where nothing is compared."""
+    from iogauge.report.compare_sides import refuse_nothing
+
+    made = read_report(names, suites=suites, margin=margin, judge_by=judge_by)
+    if not alone:
+        refuse_nothing(made.differences, names)
+    draw_page(made, page)
+
+
+def draw_page(made: Report, page: Path) -> None:
+    """Write the page of a report. Raises IogaugeError where that cannot be."""
+    from iogauge.report import html
+    from iogauge.report.export import write_text
+
+    with shown("drawing") as progress:
+        text = html.page(made, heard=progress)
+    write_text(text, page)
+
+
+class Heard:
+    """Hears how many parts of a whole are done, and shows it."""
+
+    def __init__(self, progress: Progress | None) -> None:
+        self._progress = progress
+
+    def __call__(self, done: int, of: int) -> None:
+        """``done`` of ``of`` parts are done."""
+        if self._progress is not None:
+            self._progress.counted(done, of)
+
+
+@contextlib.contextmanager
+def shown(what: str) -> Iterator[Heard]:
+    """Show a part of making a report while it lasts; nothing where stderr is no terminal."""
+    if not sys.stderr.isatty():
+        yield Heard(None)
+        return
+    with Progress(title=f"report: {what}") as progress:
+        progress.step("", expected_s=None)
+        yield Heard(progress)
+
+
+def _conclude(trusted: Collection[str], review: Review, plan: SuitePlan) -> Shown:
+    from iogauge.stats.shown import Shown
+    from iogauge.suites import suite_to_judge
+
+    suite = suite_to_judge(plan, warn=lambda text: streams.say(f"warning: {text}"), trusted=trusted)
+    judgement = suite.judge(review, plan)
+    return Shown(
+        findings=suite.findings(judgement),
+        tables=judgement.tables,
+        matrices=judgement.matrices,
+        convergences=judgement.convergences,
+    )

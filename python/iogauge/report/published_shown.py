@@ -1,0 +1,74 @@
+"""What was published, as the built-in review shows it: drive by drive, a line for each figure, with its source.
+
+Has the rows that tell a whole load, as they can be laid over a measured step. Does not judge: see ``laid.py``.
+Source: the evaluations that the rows of ``models/published_points.csv`` name.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+
+from iogauge.models.published import Point
+from iogauge.report.beside import load_text
+from iogauge.report.figure_row import metric_text, value_text
+from iogauge.report.grid import aligned
+from iogauge.report.published import (
+    figure_of_point,
+    load_of_point,
+    named_drives,
+    published_drives,
+    source_text,
+)
+
+HEAD = ("load", "figure", "published", "source")
+
+
+def text(names: Sequence[str]) -> str:
+    """Return the published drives of these names as tables, ending with a newline.
+
+    Raises IogaugeError where a name has no drive.
+    """
+    return "".join(f"{line}\n" for drive, rows in _drives(names) for line in (*_drive(drive, rows), ""))
+
+
+def as_json(names: Sequence[str]) -> str:
+    """Return the same as JSON, ending with a newline: latencies in nanoseconds. Raises as ``text``."""
+    found = [
+        {
+            "drive": drive,
+            "figures": [
+                {
+                    "load": _load(point),
+                    "metric": figure_of_point(point)[0],
+                    "value": figure_of_point(point)[1],
+                    "source": source_text(point.source),
+                }
+                for point in rows
+            ],
+        }
+        for drive, rows in _drives(names)
+    ]
+    return json.dumps(found, indent=2, allow_nan=False) + "\n"
+
+
+def _drives(names: Sequence[str]) -> Iterator[tuple[str, tuple[Point, ...]]]:
+    wanted = named_drives(names)
+    return ((drive, rows) for drive, rows in published_drives().items() if drive in wanted)
+
+
+def _drive(drive: str, rows: Sequence[Point]) -> Iterator[str]:
+    yield drive
+    yield "-" * len(drive)
+    yield from aligned([HEAD, *map(_cells, rows)], left=len(HEAD))
+
+
+def _cells(point: Point) -> list[str]:
+    metric, value = figure_of_point(point)
+    return [_load(point), metric_text(metric), value_text(metric, value), source_text(point.source)]
+
+
+def _load(point: Point) -> str:
+    load = load_of_point(point)
+    assert load is not None, point
+    return load_text(load)
