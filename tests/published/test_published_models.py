@@ -26,7 +26,7 @@ FAMOUS = {
     "flash's p99 far higher between the ends": [101, 102],
     "a reader under writers that saturate: tenfold on flash": [107, 108],
     "writers saturate near 2 GB/s": [105],
-    "the knee of the read sweep: four to six for Optane, beyond 32 for flash": [113, 115],
+    "the knee of the read sweep: four to six for Optane, beyond 32 for flash": [113, 114, 115, 116],
     "one thread's ceiling of 1.2 GB/s": [109, 110, 111, 112],
     "two drives, a million reads a second": [86],
     "specified latencies": [172, 173, 174, 175, 176, 177],
