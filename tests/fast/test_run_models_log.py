@@ -96,8 +96,8 @@ NAND: dict[str, Any] = {
 }
 
 LOGS = {
-    "xpoint": (XPOINT, 2, "3fb08aa634b3098c00981ce8cc07bb5117e30d8baea7d6e9a0ece11055d9551d"),
-    "nand": (NAND, 1, "9405855b25762a2752d79ff32accdb58c659a9567fd4bbec32b4536e9423b669"),
+    "xpoint": (XPOINT, 2, "3a5878e5c047ce059e9540f7c0290ed7da1a17edee724cc4841497512e5df713"),
+    "nand": (NAND, 1, "850a667eae4864071f7e48cd092dfa677954a8a8a269855b17ce6458fc48b3cc"),
 }
 """Media, controllers, and the digest of the log."""
 
