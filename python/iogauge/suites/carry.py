@@ -191,7 +191,14 @@ def _write(
     directory: Path, manifest: Manifest, program: Program, due: Sequence[tuple[SuitePlan, StepPlan]]
 ) -> Written:
     steps = [
-        Step(step.id, step.job_file, step.interval_ns, plan.targets if step.purge else ())
+        Step(
+            step.id,
+            step.job_file,
+            step.interval_ns,
+            plan.targets if step.purge else (),
+            step.state_group,
+            step.follows,
+        )
         for plan, step in due
     ]
     written = (fio_files if program == "fio" else diskspd_script)(steps)
