@@ -294,6 +294,22 @@ def test_what_writes_all_is_run_pass_by_pass_and_a_purge_is_said() -> None:
     assert "Path = " not in script.split("$files = @(")[1].split(")")[0], "a drive is not made"
 
 
+def test_diskspds_script_knows_what_is_lost_and_which_steps_share_a_state() -> None:
+    steps = [Step("one", STEP, state_group="state of one"), Step("two", STEP + "size=1g\n")]
+    steps.append(Step("last", WRITES.replace("t.dat", "u.dat"), state_group="state of one", follows=True))
+    script = diskspd_script(steps).files["run.ps1"]
+    assert "    @{ Path = 't.dat'; Lost = $false }\n    @{ Path = 'u.dat'; Lost = $true }\n)" in script
+    assert re.findall(r"Step = '(\w+)'.*; Group = '(\w+)'; Follows = \$(\w+);", script) == [
+        ("one", "one", "false"),
+        ("two", "two", "false"),
+        ("last", "one", "true"),
+    ]
+    # Nothing is made or run before it is known what may be lost, and a refusal ends all.
+    assert script.index("exit 2") < script.index("': is made'") < script.index("try { Invoke-Stage $these }")
+    purged = diskspd_script([Step("one", STEP, purge=("t.dat",))]).files["run.ps1"]
+    assert "Lost = $false" in purged, "DiskSpd purges nothing"
+
+
 def test_a_step_that_cannot_be_said_is_left_out_and_the_others_are_there() -> None:
     written = diskspd_script([Step("one", STEP), Step("two", STEP + "fsync=1\n")])
     assert [name for name, _ in runs_of(written.files["run.ps1"])] == ["one.xml"]
