@@ -45,6 +45,8 @@ from iogauge.workload.scripts import Step, Written, fio_files
 
 PLAN = "plan.json"
 SCRIPTS: dict[Program, str] = {"fio": "run.sh", "diskspd": "run.ps1"}
+CONSENT: dict[Program, str] = {"fio": "--destroy", "diskspd": "-Destroy"}
+"""What a script is called with where what its targets hold may be lost."""
 
 
 @dataclass(frozen=True, kw_only=True)
