@@ -44,7 +44,7 @@ _SAID: Final = frozenset({
 })  # fmt: skip
 """Options that a command line says, below."""
 
-_UNSAID: Final = frozenset({
+UNSAID: Final = frozenset({
     "name", "description", "thread", "stonewall", "new_group", "exitall", "group_reporting", "percentile_list",
     "clat_percentiles", "slat_percentiles", "lat_percentiles", "write_bw_log", "write_lat_log", "write_iops_log",
     "write_hist_log", "log_avg_msec", "log_hist_msec", "invalidate",
@@ -247,7 +247,7 @@ def _whole(value: float) -> bool:
 def _unsayable(job: Job) -> Iterator[tuple[str, str]]:
     """Yield every reason why DiskSpd cannot run a job, with what to do about it."""
     for option in OPTIONS:
-        if option.name not in _SAID | _UNSAID and (text := option.text(job)) is not None:
+        if option.name not in _SAID | UNSAID and (text := option.text(job)) is not None:
             yield (
                 f"{option.name}={text} has no counterpart in DiskSpd".replace("= ", " "),
                 "leave it out, or use fio",
