@@ -273,6 +273,8 @@ def test_loads_beside_each_other_are_processes_and_stages_follow_each_other() ->
     assert all("-c" not in word for _, each in found for word in each.arguments())
     notes = written.notes["a"]
     assert "runs for 2 s instead of 1.5 s" in notes
+    (ramped,) = diskspd_script([Step("c", STEP + "ramp_time=500ms\n")]).notes.values()
+    assert ramped == ("warms up for 1 s instead of 0.5 s",)
     assert "is limited to 1049000 bytes a second instead of 1048576" in notes
     assert f"# DiskSpd {notes[0]}: a\n" in script
     stages = results("a", parse(text, source="a"))

@@ -164,6 +164,8 @@ def _is_look(job: Job) -> bool:
 def _otherwise(job: Job, said: dict[str, Any], *, beside: bool) -> Iterator[str]:
     if job.runtime_ns % SECOND_NS:
         yield f"runs for {said['duration_s']} s instead of {job.runtime_ns / SECOND_NS:g} s"
+    if job.ramp_time_ns % SECOND_NS:
+        yield f"warms up for {said['warmup_s']} s instead of {job.ramp_time_ns / SECOND_NS:g} s"
     if (rate_Bps := _total(job, job.rate_Bps)) % 1000:
         yield f"is limited to {said['rate_Bpms'] * 1000} bytes a second instead of {rate_Bps}"
     if job.startdelay_ns[0] % SECOND_NS:
