@@ -194,6 +194,25 @@ def test_steps_as_another_program_s_files(
 
 
 @pytest.mark.parametrize(
+    ("target", "program", "lost"),
+    [
+        ("/dev/elsewhere", "fio", "its content is lost (run.sh asks for --destroy)"),
+        ("drive.bin", "fio", "its content is lost (run.sh asks for --destroy where it is there)"),
+        ("C:\\t.dat", "diskspd", "its content is lost (run.ps1 asks for -Destroy where it is there)"),
+    ],
+)
+def test_what_a_script_destroys_is_said_when_it_is_written(
+    target: str, program: str, lost: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = f"{tmp_path}/{target}" if target == "drive.bin" else target
+    asked = ["plan", path, "--size=1g", f"--as={program}"]
+    assert main([*asked, "--suite=mixed", f"--output={tmp_path}/jobs"]) == 0
+    assert f"writes to {path}: {lost}\n" in capsys.readouterr().err
+    assert main([*asked, "--suite=burst-credit", f"--output={tmp_path}/reads"]) == 0
+    assert "lost" not in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
     ("name", "kind", "path"),
     [
         ("C:\\my dir\\t.dat", "file", "C:\\my dir\\t.dat"),

@@ -221,7 +221,7 @@ def test_diskspds_figures_are_judged_without_intervals_and_nothing_is_made_up(
     assert main(["import", str(jobs), f"--output={saved}"]) == 0
     out, err = capsys.readouterr()
     assert out == f"{saved}\n"
-    assert f"1 step imported; 9 steps to run: run {jobs}/run.ps1 again, then: iogauge import {jobs}" in err
+    assert f"1 step imported; 9 steps to run: run {jobs}/run.ps1, then: iogauge import {jobs}" in err
     assert len(run_as_diskspd(jobs, iops=asked_iops)) == 17, "the step without writers is one process"
     assert main(["import", str(jobs), f"--output={saved}"]) == 0
     assert "10 steps imported, all that there are" in capsys.readouterr().err
@@ -391,6 +391,11 @@ def test_what_has_no_result_is_missing_and_comes_later(
         (r"\}\s*$", "", "is not whole JSON"),
         (r"(?s).*", "nothing", "no result of fio or DiskSpd"),
         ('"rw": "randrw"', '"rw": "randread"', "it ran with another rw"),
+        ('"size": "16m"', '"size": "8m"', "it ran with another size"),
+        ('"direct": "1"', '"direct": "0"', "it ran with another direct"),
+        ('"size": "16m"', '"size": "16m", "offset": "4k"', "it ran with another offset"),
+        ('"size": "16m"', '"size": "16m", "fsync": "1"', "it ran with another fsync"),
+        ('"size": "16m"', '"size": "16m", "random_distribution": "zipf:1.2"', "another random_distribution"),
         ('"jobname": "mix"', '"jobname": "other"', "reports other, where the step's rows are mix"),
     ],
 )
@@ -408,6 +413,8 @@ def test_a_bad_result_is_named_and_the_others_are_saved(
     assert f"error: {bad}: " in err
     assert message in err
     assert "hint: " in err
+    assert f"1 result is damaged: remove it as the hints say, run {jobs}/run.sh, then: iogauge import" in err
+    assert "all that there are" not in err
     assert len(Review.open(tmp_path / "saved").completed()) == len(steps) - 1
 
 
@@ -432,3 +439,60 @@ def test_directories_that_do_not_fit_are_refused(
     assert "holds neither of run.sh, run.ps1" in capsys.readouterr().err
     assert main(["review", "--resume", str(saved)]) == 2
     assert "its steps are run by fio" in capsys.readouterr().err
+
+
+def test_a_result_of_another_target_is_taken_and_said(
+    jobs: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for result in jobs.glob("*.json"):
+        result.write_text(re.sub(r'"filename": "[^"]*"', '"filename": "/dev/sdx"', result.read_text()))
+    capsys.readouterr()
+    assert main(["import", str(jobs), f"--output={tmp_path}/saved"]) == 0
+    said = "it ran on /dev/sdx, where /tmp/carried.bin was planned"
+    assert capsys.readouterr().err.count(f"warning: {said}\n") == 1
+    assert any(said in note for note in Review.open(tmp_path / "saved").manifest.plans[0].notes)
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "option"),
+    [
+        (r"<MaxFileSize>\d+<", "<MaxFileSize>4096000<", "size"),
+        (r"<BaseFileOffset>0<", "<BaseFileOffset>4096<", "size"),  # from there to the same end
+        (r"<WriteThrough>false<", "<WriteThrough>true<", "sync"),
+        (r"<DisableOSCache>true<", "<DisableOSCache>false<", "direct"),
+        (r"<Random>4096<", "<Random>8192<", "ba"),
+    ],
+)
+def test_a_result_of_diskspd_with_another_load_is_refused(
+    before: str, after: str, option: str, tmp_path: Path
+) -> None:
+    jobs = tmp_path / "jobs"
+    asked = ["plan", "C:\\drive.bin", "--suite=mixed", "--size=1g", "--runtime=1", "--seed=1"]
+    assert main([*asked, "--as=diskspd", f"--output={jobs}"]) == 0
+    run_as_diskspd(jobs, iops=asked_iops)
+    bad = jobs / "mixed.reads-70.xml"
+    changed = re.sub(before, after, bad.read_text())
+    assert changed != bad.read_text()
+    bad.write_text(changed)
+    (error,) = bring(jobs, tmp_path / "saved", suite_of).damaged
+    assert str(bad) in str(error)
+    assert re.search(rf"it ran with another {option}\b", str(error))
+
+
+def test_a_result_that_is_older_than_the_state_it_needs_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    cut_down(monkeypatch)
+    jobs, saved = tmp_path / "jobs", tmp_path / "saved"
+    asked = ["plan", "/tmp/carried.bin", "--suite=pts-iops", "--size=16m", "--runtime=60ms", "--seed=1"]
+    assert main([*asked, "--as=fio", f"--output={jobs}"]) == 0
+    run_as_fio(jobs, "/tmp/carried.bin", MODEL, intervals=False)
+    first, second, third, *_ = load_manifest(jobs / PLAN).steps
+    late = jobs / f"{second.id}.json"
+    late.write_text(re.sub(r'"timestamp_ms": \d+', '"timestamp_ms": 4102444800000', late.read_text()))
+    capsys.readouterr()
+    assert main(["import", str(jobs), f"--output={saved}"]) == 1
+    err = capsys.readouterr().err
+    assert f"{third.id}.json: was run before {second.id}, whose state of the drive it needs" in err
+    assert f"hint: remove {jobs}/{first.id}.json, and run the script" in err
+    assert Review.open(saved).completed() == (first.id, second.id)

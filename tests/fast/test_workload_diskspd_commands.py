@@ -10,7 +10,7 @@ from iogauge.suites import SUITES
 from iogauge.suites.suite import Asked
 from iogauge.workload import OPTIONS, parse
 from iogauge.workload.diskspd import read
-from iogauge.workload.diskspd_commands import _SAID, _UNSAID, as_diskspd, stages
+from iogauge.workload.diskspd_commands import _SAID, UNSAID, as_diskspd, stages
 from iogauge.workload.diskspd_jobs import job_file
 from tests import builders
 
@@ -141,8 +141,8 @@ def test_what_diskspd_does_in_its_own_way_is_said(lines: str, said: str, note: s
 
 def test_every_option_is_said_or_refused_or_about_the_report() -> None:
     names = {option.name for option in OPTIONS}
-    assert not _SAID & _UNSAID
-    assert names >= _SAID | _UNSAID
+    assert not _SAID & UNSAID
+    assert names >= _SAID | UNSAID
 
 
 @pytest.mark.parametrize("name", ["queue-depth", "mixed"])

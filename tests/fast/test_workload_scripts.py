@@ -42,9 +42,9 @@ def folder(tmp_path: Path) -> Path:
     return place
 
 
-def run(folder: Path, *, path: str | None = None) -> subprocess.CompletedProcess[str]:
+def run(folder: Path, *options: str, path: str | None = None) -> subprocess.CompletedProcess[str]:
     environ = os.environ | {"PATH": path or f"{folder.parent / 'bin'}:{os.environ['PATH']}"}
-    asked = ["/bin/sh", str(folder / "run.sh")]
+    asked = ["/bin/sh", str(folder / "run.sh"), *options]
     return subprocess.run(
         asked, check=False, env=environ, cwd="/", capture_output=True, text=True, timeout=60
     )
@@ -56,17 +56,135 @@ def test_fio_runs_every_step_in_order_and_keeps_its_results(folder: Path) -> Non
     assert sorted(path.name for path in folder.glob("*.json*")) == ["one.json", "three.json", "two.2.json"]
 
 
-def test_a_step_that_failed_is_run_again_and_those_before_it_are_not(folder: Path) -> None:
+def test_a_step_that_failed_is_named_and_run_again_and_the_others_are_run_once(folder: Path) -> None:
     (folder / "fail-two.2.fio").touch()
-    assert run(folder).returncode != 0
+    failed = run(folder)
+    assert failed.returncode == 1
+    assert failed.stderr.splitlines() == [
+        "one",
+        "two.2",
+        "two.2: failed",
+        "three",
+        "failed: two.2",
+    ]
     assert not (folder / "two.2.json").exists()
-    assert not (folder / "three.json").exists()
+    assert (folder / "three.json").exists()
     (folder / "fail-two.2.fio").unlink()
     (folder / "ran").unlink()
     again = run(folder)
     assert again.returncode == 0
-    assert again.stderr.startswith("one: done before\n")
+    assert again.stderr == "one: done before\ntwo.2\nthree: done before\n"
+    assert (folder / "ran").read_text().split() == ["two.2.fio"]
+
+
+def write(folder: Path, steps: list[Step]) -> None:
+    for name, text in fio_files(steps).files.items():
+        (folder / name).write_text(text)
+
+
+@pytest.fixture
+def grouped(folder: Path) -> Path:
+    """Three steps of one state, of which the last follows from what was measured, and one beside them."""
+    steps = [Step(name, STEP, state_group="state of one") for name in ("one", "two")]
+    steps += [Step("last", STEP, state_group="state of one", follows=True), Step("other", STEP)]
+    write(folder, steps)
+    return folder
+
+
+ALL = ["one.fio", "two.fio", "last.fio", "other.fio"]
+
+
+@pytest.mark.parametrize(
+    ("gone", "again"),
+    [
+        (["one"], ALL[:3]),
+        (["two"], ALL[:3]),
+        (["two", "last"], ALL[:3]),
+        (["last"], ["last.fio"]),
+        (["other"], ["other.fio"]),
+        ([], []),
+    ],
+)
+def test_steps_that_share_a_state_begin_again_together(
+    gone: list[str], again: list[str], grouped: Path
+) -> None:
+    assert run(grouped).returncode == 0
+    assert (grouped / "ran").read_text().split() == ALL
+    (grouped / "ran").write_text("")
+    for name in gone:
+        (grouped / f"{name}.json").unlink()
+    done = run(grouped)
+    assert done.returncode == 0, done.stderr
+    assert (grouped / "ran").read_text().split() == again
+    assert ("is run again, since" in done.stderr) == (len(again) > len(gone))
+
+
+def test_a_failed_step_ends_those_that_need_its_state_alone(grouped: Path) -> None:
+    (grouped / "fail-two.fio").touch()
+    failed = run(grouped)
+    assert failed.returncode == 1
+    assert (grouped / "ran").read_text().split() == ["one.fio", "two.fio", "other.fio"]
+    assert "last: is left out, since a step whose state it needs failed\n" in failed.stderr
+    assert failed.stderr.endswith("failed: two\n")
+    (grouped / "fail-two.fio").unlink()
+    (grouped / "ran").unlink()
+    assert run(grouped).returncode == 0
+    assert (grouped / "ran").read_text().split() == ALL[:3]
+
+
+def test_a_directory_is_no_result(folder: Path) -> None:
+    (folder / "one.json").mkdir()
+    failed = run(folder)
+    assert failed.returncode == 1
+    assert "one.json: is a directory\n" in failed.stderr
     assert (folder / "ran").read_text().split() == ["two.2.fio", "three.fio"]
+    assert list((folder / "one.json").iterdir()) == []
+
+
+WRITES = STEP.replace("randread", "randwrite")
+
+
+@pytest.mark.parametrize("step", [Step("one", WRITES), Step("one", STEP, purge=("t.dat",))])
+def test_what_was_there_is_destroyed_by_consent_alone_which_is_kept(step: Step, folder: Path) -> None:
+    write(folder, [Step("zero", STEP), step])
+    (folder / "t.dat").write_bytes(b"")  # empty, so that there is nothing to purge
+    refused = run(folder)
+    assert refused.returncode == 2
+    assert refused.stderr.startswith("t.dat: is there, and these steps destroy what it holds: add --destroy")
+    assert not (folder / "ran").exists()
+    assert run(folder, "--force").returncode == 2
+    assert run(folder).returncode == 2, "a call that was refused is no consent"
+    (folder / "fail-one.fio").touch()
+    assert run(folder, "--destroy").returncode == 1
+    (folder / "fail-one.fio").unlink()
+    assert run(folder).returncode == 0
+    assert (folder / "ran").read_text().split() == ["zero.fio", "one.fio", "one.fio"]
+
+
+def test_what_was_not_there_is_destroyed_without_a_word(folder: Path) -> None:
+    write(folder, [Step("zero", STEP)])
+    assert run(folder).returncode == 0
+    (folder / "t.dat").write_bytes(b"fio made it, to be read")
+    write(folder, [Step("zero", STEP), Step("one", WRITES)])
+    assert run(folder).returncode == 0
+    (folder / "t.dat").unlink()
+    write(folder, [Step("two", WRITES.replace("t.dat", "it's here"))])
+    (folder / "it's here").touch()
+    assert "it's here: is there" in run(folder).stderr
+
+
+def test_what_is_only_read_is_not_asked_about(folder: Path) -> None:
+    (folder / "t.dat").write_bytes(b"x")
+    assert run(folder).returncode == 0
+    assert not (folder / "destroy.allowed").exists()
+
+
+def test_a_device_is_not_taken_for_new_because_it_is_not_there_yet(folder: Path) -> None:
+    write(folder, [Step("one", WRITES.replace("t.dat", "/dev/no-such-drive"))])
+    assert run(folder).returncode == 0
+    assert not (folder / "destroy.allowed").exists()
+    write(folder, [Step("one", WRITES.replace("t.dat", "/dev/null"))])
+    assert run(folder).returncode == 2
 
 
 def test_fio_that_is_not_there_is_said(folder: Path, tmp_path: Path) -> None:
@@ -97,18 +215,18 @@ def test_fios_job_file_is_the_step_with_what_its_json_would_leave_out() -> None:
     ],
 )
 def test_fio_reports_as_often_as_its_result_stays_small(step: Step, expected: str) -> None:
-    assert fio_files([step]).files["run.sh"].endswith(f"\nrun one {expected}\n")
+    assert f"\nrun one one {expected}\n" in fio_files([step]).files["run.sh"]
 
 
 def test_what_is_to_be_purged_is_before_its_step_alone(tmp_path: Path, folder: Path) -> None:
     target = tmp_path / "it's.bin"
     target.write_bytes(b"x" * (1 << 20))
-    steps = [Step("one", STEP), Step("two", STEP, purge=(str(target),))]
+    steps = [Step("one", STEP, state_group="g"), Step("two", STEP, purge=(str(target),), state_group="g")]
     files = fio_files(steps).files
     (folder / "run.sh").write_text(files["run.sh"])
     (folder / "two.fio").write_text(files["two.fio"])
     (folder / "fail-one.fio").touch()
-    assert run(folder).returncode != 0
+    assert run(folder, "--destroy").returncode == 1
     assert target.read_bytes() == b"x" * (1 << 20)
     (folder / "fail-one.fio").unlink()
     done = run(folder)
@@ -155,6 +273,8 @@ def test_loads_beside_each_other_are_processes_and_stages_follow_each_other() ->
     assert all("-c" not in word for _, each in found for word in each.arguments())
     notes = written.notes["a"]
     assert "runs for 2 s instead of 1.5 s" in notes
+    (ramped,) = diskspd_script([Step("c", STEP + "ramp_time=500ms\n")]).notes.values()
+    assert ramped == ("warms up for 1 s instead of 0.5 s",)
     assert "is limited to 1049000 bytes a second instead of 1048576" in notes
     assert f"# DiskSpd {notes[0]}: a\n" in script
     stages = results("a", parse(text, source="a"))
@@ -174,6 +294,22 @@ def test_what_writes_all_is_run_pass_by_pass_and_a_purge_is_said() -> None:
     assert "-cnotlike '-B*'" in script, "-b is another option than -B"
     assert written.notes["fill"][0].startswith("does not purge C: before")
     assert "Path = " not in script.split("$files = @(")[1].split(")")[0], "a drive is not made"
+
+
+def test_diskspds_script_knows_what_is_lost_and_which_steps_share_a_state() -> None:
+    steps = [Step("one", STEP, state_group="state of one"), Step("two", STEP + "size=1g\n")]
+    steps.append(Step("last", WRITES.replace("t.dat", "u.dat"), state_group="state of one", follows=True))
+    script = diskspd_script(steps).files["run.ps1"]
+    assert "    @{ Path = 't.dat'; Lost = $false }\n    @{ Path = 'u.dat'; Lost = $true }\n)" in script
+    assert re.findall(r"Step = '(\w+)'.*; Group = '(\w+)'; Follows = \$(\w+);", script) == [
+        ("one", "one", "false"),
+        ("two", "two", "false"),
+        ("last", "one", "true"),
+    ]
+    # Nothing is made or run before it is known what may be lost, and a refusal ends all.
+    assert script.index("exit 2") < script.index("': is made'") < script.index("try { Invoke-Stage $these }")
+    purged = diskspd_script([Step("one", STEP, purge=("t.dat",))]).files["run.ps1"]
+    assert "Lost = $false" in purged, "DiskSpd purges nothing"
 
 
 def test_a_step_that_cannot_be_said_is_left_out_and_the_others_are_there() -> None:

@@ -1,4 +1,6 @@
-"""Asks, on a terminal, before a review writes much or purges: to a block device whatever it is, or a lot to a file.
+"""What is lost by a review, and asking on a terminal before it writes much or purges.
+
+It asks for a block device whatever is written to it, and for a file where that is a lot.
 
 Where nobody can answer, nothing is asked: a script says what it wants by ``--destroy``, without which no device is
 written to anyway.
@@ -7,6 +9,7 @@ written to anyway.
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 import typer
@@ -56,6 +59,27 @@ def question(targets: list[TargetFacts], cost: ReviewCost) -> str:
         parts.append(f"this writes {amount}{unknown if most else ''} to {', '.join(written)}{more}")
     time = words.clock_time(cost.expected_s)
     return f"{'; '.join(parts)}, and takes {time} at least; go on?"
+
+
+def lost(manifest: Manifest, cost: ReviewCost, *, asked_by: str | None = None) -> Iterator[str]:
+    """Yield a line for each target whose content is lost, and before it how it is given back.
+
+    ``asked_by``: the script that runs the steps in the review's place, and what it asks for.
+    """
+    for target in manifest.targets:
+        if target.modelled:
+            continue
+        if given_back := cost.given_back(target.path):
+            yield f"{target.path}: {given_back}"
+        if given_back or cost.writes_to(target.path):
+            if asked_by is not None:
+                there = "" if target.kind == "block" else " where it is there"
+                what = f"its content is lost ({asked_by}{there})"
+            elif target.kind == "block":
+                what = "its content is lost (review asks for --destroy)"
+            else:
+                what = "a file, made where it is missing, refused where it is not iogauge's own"
+            yield f"writes to {target.path}: {what}"
 
 
 def _asks(target: TargetFacts, cost: ReviewCost) -> bool:

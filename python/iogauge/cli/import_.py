@@ -77,12 +77,18 @@ def _bring(directory: Path, output: Path) -> None:
         )
     steps = words.counted(brought.imported, "step")
     again = f"iogauge import {shlex.quote(str(directory))} --output {shlex.quote(str(output))}"
+    script = directory / SCRIPTS[brought.program]
+    if brought.damaged:
+        bad = words.counted(len(brought.damaged), "result")
+        are, them = ("is", "it") if len(brought.damaged) == 1 else ("are", "them")
+        streams.say(f"{bad} {are} damaged: remove {them} as the hints say, run {script}, then: {again}")
     if brought.missing:
         more = words.counted(len(brought.missing), "step")
-        script = directory / SCRIPTS[brought.program]
-        streams.say(f"{steps} imported; {more} to run: run {script} again, then: {again}")
+        streams.say(f"{steps} imported; {more} to run: run {script}, then: {again}")
         if brought.held:
             streams.say(f"{words.counted(brought.held, 'step')} more follow once these are whole")
+    elif brought.damaged:
+        streams.say(f"{steps} imported")
     else:
         streams.say(f"{steps} imported, all that there are" + ("" if not brought.unsaid else " to be had"))
     streams.say(f"next: iogauge show {shlex.quote(str(output))}")

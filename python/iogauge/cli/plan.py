@@ -28,7 +28,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from iogauge.cli import process, status, streams
+from iogauge.cli import confirm, process, status, streams
 from iogauge.cli.review import (
     Pace,
     State,
@@ -237,18 +237,7 @@ def _lines(made: Manifest, cost: ReviewCost) -> Iterator[str]:
     yield f"{_steps(cost.fewest, len(cost.most))}, {spent}; {_most(cost, made)}"
     for plan in cost.unknown:
         yield f"and what follows in {plan.title}: how much, and how hard it writes, only its suite knows"
-    for target in made.targets:
-        if target.modelled:
-            continue
-        if given_back := cost.given_back(target.path):
-            yield f"{target.path}: {given_back}"
-        if given_back or cost.writes_to(target.path):
-            lost = (
-                "its content is lost (review asks for --destroy)"
-                if target.kind == "block"
-                else "a file, made where it is missing, refused where it is not iogauge's own"
-            )
-            yield f"writes to {target.path}: {lost}"
+    yield from confirm.lost(made, cost)
     if made.repeats > 1:
         yield f"{words.counted(made.repeats, 'block')}, each in an order of its own:"
         yield from _blocks(made)
@@ -414,7 +403,8 @@ def _write(made: Manifest, program: Program, output: Path) -> None:
     """Write the steps as another program's files, and say what follows and what that program cannot run."""
     from iogauge.stats import words
     from iogauge.suites import suite_of
-    from iogauge.suites.carry import PLAN, SCRIPTS, reasons, take
+    from iogauge.suites.carry import CONSENT, PLAN, SCRIPTS, reasons, take
+    from iogauge.suites.estimate import cost_of
 
     written, held = take(output, made, program.value, suite_of)
     for name in (*written.files, PLAN):
@@ -431,8 +421,13 @@ def _write(made: Manifest, program: Program, output: Path) -> None:
         streams.say(
             f"{words.counted(held, 'step')} more are written once what goes on in rounds before them is whole"
         )
+    script = SCRIPTS[program.value]
+    for line in confirm.lost(
+        made, cost_of(made, suite_of), asked_by=f"{script} asks for {CONSENT[program.value]}"
+    ):
+        streams.say(line)
     streams.say(
-        f"next: run {output / SCRIPTS[program.value]} where the target is, then, with its results in {output}: "
+        f"next: run {output / script} where the target is, then, with its results in {output}: "
         f"iogauge import {shlex.quote(str(output))} --output REVIEW"
     )
     if written.unsaid:

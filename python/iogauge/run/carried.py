@@ -19,16 +19,21 @@ from iogauge.run.imported import jobs_of_rows, planned_record
 from iogauge.schema import Direction, Interval, Job, JobFile, RunRecord, Tally
 from iogauge.store.imported import ImportedFigures, ImportedRow, ImportedStep, read_foreign
 from iogauge.workload import diskspd_jobs, powershell
-from iogauge.workload.diskspd_commands import Process
+from iogauge.workload.diskspd_commands import UNSAID, Process
+from iogauge.workload.options import OPTIONS
 
 Program = Literal["fio", "diskspd"]
 
-_COMPARED = (
-    ("rw", "rw"), ("bs", "bs"), ("iodepth", "iodepth"), ("numjobs", "numjobs"), ("runtime_ns", "runtime"),
-    ("rate_Bps", "rate"), ("rate_iops", "rate_iops"), ("rwmix_read_percent", "rwmixread"),
-)  # fmt: skip
-"""Fields of a job that say which load it is, and the options that a user knows them by. Where it ran may be another
-name on another machine."""
+_ELSEWHERE = UNSAID | {"filename", "directory"}
+"""Options that need not be the planned ones: what only concerns the reporting, and a target's name, which another
+machine may have another for."""
+_UNTOLD = frozenset({
+    "refill_buffers", "zero_buffers", "scramble_buffers", "randrepeat", "randseed", "cpus_allowed",
+    "cpus_allowed_policy", "ioengine",
+})  # fmt: skip
+"""Options that DiskSpd's XML does not tell, or not as they were given, and the engine, which follows from others."""
+_PASS = frozenset({"offset", "size"})
+"""Options that differ from pass to pass of what goes through all of a target."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -41,6 +46,8 @@ class Carried:
     """The program's."""
     said: tuple[str, ...]
     """What makes its figures mean less than they seem to, a sentence each."""
+    started_at: str | None
+    """UTC, ISO 8601; None: its files do not tell."""
 
 
 def result_paths(directory: Path, step_id: str, jobs: JobFile, program: Program) -> tuple[Path, ...]:
@@ -58,18 +65,25 @@ def read_carried(paths: Sequence[Path], jobs: JobFile, program: Program, *, seed
     if program == "fio":
         step = _one(paths[0], program)
         rows, intervals = step.rows, step.intervals
-        for row, (first, *_) in zip(step.rows, jobs_of_rows(jobs), strict=False):
-            _same(paths[0], jobs.jobs[first], step.jobs.jobs[row.section] if step.jobs else None)
         steps: tuple[ImportedStep, ...] = (step,)
-        otherwise: tuple[str, ...] = ()
+        otherwise: list[str] = []
+        for row, (first, *_) in zip(step.rows, jobs_of_rows(jobs), strict=False):
+            if step.jobs:
+                told = step.jobs.jobs[row.section]
+                _same(paths[0], jobs.jobs[first], told, besides=_ELSEWHERE)
+                otherwise += _elsewhere(jobs.jobs[first], told)
     else:
         steps = tuple(_one(path, program) for path in paths)
         processes = [each for stage in powershell.results("step", jobs) for _, each in stage]
+        otherwise = [f"DiskSpd {note}" for process in processes for note in process.notes]
         for path, process, step in zip(paths, processes, steps, strict=True):
-            expected = diskspd_jobs.jobs_of(process.command)[0]
-            _same(path, expected, step.jobs.jobs[0] if step.jobs else None)
+            if step.jobs:
+                expected = diskspd_jobs.job_file(process.command, source=str(path)).jobs[0]
+                besides = _ELSEWHERE | _UNTOLD | (_PASS if process.loops else frozenset())
+                _same(path, expected, step.jobs.jobs[0], besides=besides)
+                otherwise += _elsewhere(expected, step.jobs.jobs[0])
         rows, intervals = _together(jobs, processes, steps)
-        otherwise = tuple(f"DiskSpd {note}" for process in processes for note in process.notes)
+    started_at = min((step.started_at for step in steps if step.started_at), default=None)
     record, placed = planned_record(
         jobs,
         rows,
@@ -77,13 +91,14 @@ def read_carried(paths: Sequence[Path], jobs: JobFile, program: Program, *, seed
         seed=seed,
         source=str(paths[0]),
         version=steps[0].version,
-        started_at=min((step.started_at for step in steps if step.started_at), default=None),
+        started_at=started_at,
     )
     return Carried(
         record=record,
         intervals=placed,
         version=steps[0].version,
         said=tuple(dict.fromkeys([*(said for step in steps for said in step.warnings), *otherwise])),
+        started_at=started_at,
     )
 
 
@@ -98,15 +113,21 @@ def _one(path: Path, program: Program) -> ImportedStep:
     return found[0]
 
 
-def _same(path: Path, planned: Job, told: Job | None) -> None:
-    """Refuse a result that tells of another load; one that does not tell is taken for what its name says."""
-    for field, option in _COMPARED if told else ():
-        ours, theirs = getattr(planned, field), getattr(told, field)
-        if ours != theirs:
+def _same(path: Path, planned: Job, told: Job, *, besides: frozenset[str]) -> None:
+    """Refuse a result that tells of another load, by any option but those ``besides``."""
+    for option in OPTIONS:
+        if option.name not in besides and option.text(planned) != option.text(told):
             raise IogaugeError(
-                f"{path}: is of another run than the step [{planned.name}]: it ran with another {option}",
+                f"{path}: is of another run than the step [{planned.name}]: it ran with another {option.name}",
                 hint="remove it, and run the script again",
             )
+
+
+def _elsewhere(planned: Job, told: Job) -> Iterator[str]:
+    """Yield that a target had another name."""
+    ours, theirs = (", ".join(job.filenames) for job in (planned, told))
+    if ours and theirs and ours != theirs:
+        yield f"it ran on {theirs}, where {ours} was planned"
 
 
 def _together(

@@ -17,11 +17,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
 from pathlib import Path
 
 from iogauge import workload
 from iogauge.errors import IogaugeError
-from iogauge.run.carried import Program, read_carried, result_paths
+from iogauge.run.carried import Carried, Program, read_carried, result_paths
 from iogauge.run.import_review import UNKNOWN, UNKNOWN_MACHINE, measured_by
 from iogauge.schema import (
     Ceiling,
@@ -45,6 +46,8 @@ from iogauge.workload.scripts import Step, Written, fio_files
 
 PLAN = "plan.json"
 SCRIPTS: dict[Program, str] = {"fio": "run.sh", "diskspd": "run.ps1"}
+CONSENT: dict[Program, str] = {"fio": "--destroy", "diskspd": "-Destroy"}
+"""What a script is called with where what its targets hold may be lost."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -127,7 +130,7 @@ def bring(directory: Path, output: Path, suites: Callable[[str], Suite]) -> Brou
         raise IogaugeError(
             f"{output}: is another review than the one planned in {directory}", hint="choose another --output"
         )
-    results = _Results(directory, program)
+    results = _Results(directory, program, review)
     with review.lock():
         _search(review, results)
         conduct(review, suites, execute=results, watcher=_Unwatched(), purge=_purged)
@@ -191,7 +194,14 @@ def _write(
     directory: Path, manifest: Manifest, program: Program, due: Sequence[tuple[SuitePlan, StepPlan]]
 ) -> Written:
     steps = [
-        Step(step.id, step.job_file, step.interval_ns, plan.targets if step.purge else ())
+        Step(
+            step.id,
+            step.job_file,
+            step.interval_ns,
+            plan.targets if step.purge else (),
+            step.state_group,
+            step.follows,
+        )
         for plan, step in due
     ]
     written = (fio_files if program == "fio" else diskspd_script)(steps)
@@ -224,6 +234,7 @@ class _Results:
 
     directory: Path
     program: Program
+    review: Review
     version: str = ""
     damaged: dict[str, IogaugeError] = field(default_factory=dict)
     said: dict[str, None] = field(default_factory=dict)
@@ -248,6 +259,7 @@ class _Results:
         paths = result_paths(self.directory, step_id, job_file, self.program)
         try:
             found = read_carried(paths, job_file, self.program, seed=seed)
+            self._in_turn(step_id, paths[0], found)
         except IogaugeError as error:
             if all(path.is_file() for path in paths):
                 self.damaged[step_id] = error
@@ -258,6 +270,24 @@ class _Results:
         self.said |= dict.fromkeys(found.said)
         self.of_step[step_id] = found.said
         return found.record
+
+    def _in_turn(self, step_id: str, path: Path, found: Carried) -> None:
+        """Refuse a result that is older than that of the step whose state it needs."""
+        steps = {step.id: step for step in self.review.manifest.steps}
+        if step_id not in steps or found.started_at is None:
+            return
+        group = [each.id for each in steps.values() if each.state_group == steps[step_id].state_group]
+        before = [each for each in group[: group.index(step_id)] if self.review.has(each)]
+        if not before:
+            return
+        began = datetime.fromisoformat(self.review.record(before[-1]).started_at)
+        if datetime.fromisoformat(found.started_at) < began:
+            jobs = workload.parse(steps[group[0]].job_file, source=group[0])
+            first = result_paths(self.directory, group[0], jobs, self.program)[0]
+            raise IogaugeError(
+                f"{path}: was run before {before[-1]}, whose state of the drive it needs",
+                hint=f"remove {first}, and run the script: it runs all again that share this state",
+            )
 
 
 def _search(review: Review, results: _Results) -> None:

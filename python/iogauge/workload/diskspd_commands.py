@@ -44,7 +44,7 @@ _SAID: Final = frozenset({
 })  # fmt: skip
 """Options that a command line says, below."""
 
-_UNSAID: Final = frozenset({
+UNSAID: Final = frozenset({
     "name", "description", "thread", "stonewall", "new_group", "exitall", "group_reporting", "percentile_list",
     "clat_percentiles", "slat_percentiles", "lat_percentiles", "write_bw_log", "write_lat_log", "write_iops_log",
     "write_hist_log", "log_avg_msec", "log_hist_msec", "invalidate",
@@ -164,6 +164,8 @@ def _is_look(job: Job) -> bool:
 def _otherwise(job: Job, said: dict[str, Any], *, beside: bool) -> Iterator[str]:
     if job.runtime_ns % SECOND_NS:
         yield f"runs for {said['duration_s']} s instead of {job.runtime_ns / SECOND_NS:g} s"
+    if job.ramp_time_ns % SECOND_NS:
+        yield f"warms up for {said['warmup_s']} s instead of {job.ramp_time_ns / SECOND_NS:g} s"
     if (rate_Bps := _total(job, job.rate_Bps)) % 1000:
         yield f"is limited to {said['rate_Bpms'] * 1000} bytes a second instead of {rate_Bps}"
     if job.startdelay_ns[0] % SECOND_NS:
@@ -247,7 +249,7 @@ def _whole(value: float) -> bool:
 def _unsayable(job: Job) -> Iterator[tuple[str, str]]:
     """Yield every reason why DiskSpd cannot run a job, with what to do about it."""
     for option in OPTIONS:
-        if option.name not in _SAID | _UNSAID and (text := option.text(job)) is not None:
+        if option.name not in _SAID | UNSAID and (text := option.text(job)) is not None:
             yield (
                 f"{option.name}={text} has no counterpart in DiskSpd".replace("= ", " "),
                 "leave it out, or use fio",

@@ -2,7 +2,8 @@
 
 A step is one process or several: beside each other where jobs run at the same time, one after the other where stages
 do. One alone leaves ``STEP.xml``; of several the first leaves ``STEP+1.xml``. Files that steps drive are made first, as
-DiskSpd makes them (-c). A purge is not to be had: the script says when it is due, and goes on. Nothing is run or
+DiskSpd makes them (-c). A purge is not to be had: the script says when it is due, and goes on. Steps that share a
+drive's state, failures, and consent to destroy what was there are treated as ``scripts`` says. Nothing is run or
 written here.
 
 Source: DiskSpd 2.2 (-Rxml), PowerShell's manual (Start-Process, quoting).
@@ -18,11 +19,11 @@ from iogauge.errors import IogaugeError
 from iogauge.schema import JobFile
 from iogauge.workload.diskspd import Command
 from iogauge.workload.diskspd_commands import Process, is_drive, stages
-from iogauge.workload.scripts import Step, Written, read, some
+from iogauge.workload.scripts import Step, Written, grouped, read, some
 
 _QUOTES = re.compile("['\u2018\u2019\u201a\u201b]")
 """All that PowerShell takes for a single quote."""
-_PART = re.compile(r"^(NOTES|TARGET|FILES|RUNS)\n", re.MULTILINE)
+_PART = re.compile(r"^(NOTES|TARGET|TARGETS|FILES|RUNS)\n", re.MULTILINE)
 
 
 def diskspd_script(steps: Iterable[Step]) -> Written:
@@ -64,6 +65,7 @@ def diskspd_script(steps: Iterable[Step]) -> Written:
     parts = {
         "NOTES": "".join(f"# {line}\n" for line in _said(notes, unsaid)),
         "TARGET": chosen,
+        "TARGETS": "".join(f"{line}\n" for line in _targets(commands, only)),
         "FILES": "".join(f"{line}\n" for line in _files(commands, only)),
         "RUNS": "".join(f"{line}\n" for line in _runs(planned, only)),
     }
@@ -112,6 +114,20 @@ def _line(text: str) -> str:
     return " ".join(text.split())
 
 
+def _targets(commands: Iterable[Command], only: str | None) -> Iterator[str]:
+    """Yield each target that commands drive, with whether what it holds is lost."""
+    lost: dict[str, bool] = {}
+    for command in commands:
+        for target in command.targets:
+            lost[target] = lost.get(target, False) or command.write_percent > 0
+    for target, loses in lost.items():
+        yield f"    @{{ Path = {_path(target, only)}; Lost = ${str(loses).lower()} }}"
+
+
+def _path(target: str, only: str | None) -> str:
+    return "$Target" if target == only else _single(target)
+
+
 def _files(commands: Iterable[Command], only: str | None) -> Iterator[str]:
     """Yield each file that commands drive, with the size that all of them need."""
     sizes: dict[str, int] = {}
@@ -120,12 +136,12 @@ def _files(commands: Iterable[Command], only: str | None) -> Iterator[str]:
             if not is_drive(target) and command.create_bytes:
                 sizes[target] = max(sizes.get(target, 0), command.create_bytes)
     for target, size_bytes in sizes.items():
-        path = "$Target" if target == only else _single(target)
-        yield f"    @{{ Path = {path}; Bytes = {size_bytes} }}"
+        yield f"    @{{ Path = {_path(target, only)}; Bytes = {size_bytes} }}"
 
 
 def _runs(planned: Sequence[tuple[Step, tuple[tuple[Process, ...], ...]]], only: str | None) -> Iterator[str]:
     together = 0
+    groups = grouped(step for step, _ in planned)
     for step, found in planned:
         for number, stage in enumerate(_named(step.id, found)):
             together += 1
@@ -133,6 +149,8 @@ def _runs(planned: Sequence[tuple[Step, tuple[tuple[Process, ...], ...]]], only:
                 fields = {
                     "Step": _single(step.id),
                     "Result": _single(result),
+                    "Group": _single(groups[step.id][0].id),
+                    "Follows": f"${str(step.follows).lower()}",
                     "Together": str(together),
                     "Delay": str(process.delay_s),
                     "Arguments": f"@({_words(process.command, step, only)})",
@@ -166,12 +184,14 @@ def _single(text: str) -> str:
 
 _POWERSHELL = """\
 # Runs every step with DiskSpd, in order, and keeps the XML of each process. Run it again to go on.
-# A step that writes destroys what its target holds: DiskSpd does not ask.
+# One that fails is named at the end. Steps that write destroy what their targets hold. What was there before the first
+# call is only destroyed after a call with -Destroy, which is kept in destroy.allowed, as is what was not there.
 NOTES
 param(
 TARGET
     [string]$DiskSpd = 'diskspd.exe',
-    [string]$Output = ''
+    [string]$Output = '',
+    [switch]$Destroy
 )
 $ErrorActionPreference = 'Stop'
 if (-not $Output) { $Output = $PSScriptRoot }
@@ -180,6 +200,9 @@ if (-not $program) {
     Write-Error 'diskspd.exe was not found: put it in the path, or name it by -DiskSpd'
     exit 1
 }
+$targets = @(
+TARGETS
+)
 $files = @(
 FILES
 )
@@ -210,29 +233,52 @@ function Wait-DiskSpd($Process, [string]$Path, [string]$Name) {
     $Process.WaitForExit()
     $bytes = Get-Bytes $Path
     if ($Process.ExitCode -ne 0 -or $null -eq $bytes) {
-        Write-Error ($Name + ': DiskSpd failed; what it said is in ' + $Path)
-        exit 1
+        throw ($Name + ': DiskSpd failed; what it said is in ' + $Path)
     }
     return $bytes
 }
-foreach ($file in $files) {
-    $there = Get-Item -LiteralPath $file.Path -ErrorAction SilentlyContinue
-    if ($there -and $there.Length -ge $file.Bytes) { continue }
-    Write-Host ($file.Path + ': is made')
-    $said = Join-Path $Output 'made.part'
-    $words = @('-c' + $file.Bytes; '-b64k'; '-d1'; '-W0'; '-o1'; '-t1'; '-w0'; '-Rxml'; $file.Path)
-    $null = Wait-DiskSpd (Start-DiskSpd $words $said) $said $file.Path
-    Remove-Item -LiteralPath $said
+function Test-There([string]$Path) {
+    # A drive is there, whether it has a path or not.
+    return $Path.StartsWith('#') -or $Path.StartsWith('\\\\.\\') -or $Path -match '^[A-Za-z]:$' `
+        -or (Test-Path -LiteralPath $Path)
 }
-foreach ($number in ($runs | ForEach-Object { $_.Together } | Select-Object -Unique)) {
-    $these = @($runs | Where-Object { $_.Together -eq $number })
-    $step = $these[0]
-    $missing = @($these | Where-Object { $null -eq (Get-Bytes (Join-Path $Output $_.Result)) })
-    if ($missing.Count -eq 0) {
-        Write-Host ($step.Step + ': done before')
-        continue
+function Test-Large($File) {
+    $there = Get-Item -LiteralPath $File.Path -ErrorAction SilentlyContinue
+    return $there -and $there.Length -ge $File.Bytes
+}
+function Reset-Group([string]$Name) {
+    # Steps of which each needs the state that those before it left. Where one is missing they all begin again, unless
+    # it is the next of those that follow from what was measured.
+    $all = @($runs | Where-Object { $_.Group -eq $Name })
+    $gap = $false
+    $again = $false
+    $begun = @()
+    foreach ($id in @($all | ForEach-Object { $_.Step } | Select-Object -Unique)) {
+        $parts = @($all | Where-Object { $_.Step -eq $id })
+        $missing = @($parts | Where-Object { $null -eq (Get-Bytes (Join-Path $Output $_.Result)) })
+        if ($missing.Count -eq 0) {
+            if ($gap) { $again = $true }
+            continue
+        }
+        $gap = $true
+        if (-not $parts[0].Follows) { $again = $true }
+        $begun += $parts
     }
-    Write-Host $step.Step
+    if ($again) { $begun = $all }
+    foreach ($each in $begun) {
+        $path = Join-Path $Output $each.Result
+        if (Test-Path -LiteralPath $path -PathType Leaf) {
+            Write-Host ($each.Result + ': is run again, since what shares its drive''s state has no result')
+            Remove-Item -LiteralPath $path
+        }
+    }
+}
+function Invoke-Stage($These) {
+    $step = $These[0]
+    foreach ($each in $These) {
+        $result = Join-Path $Output $each.Result
+        if (Test-Path -LiteralPath $result -PathType Container) { throw ($result + ': is a directory') }
+    }
     if ($step.Purge) { Write-Warning ($step.Step + ': is to begin with a purge of ' + $step.Purge + '; none was made') }
     if ($step.Delay) { Start-Sleep -Seconds $step.Delay }
     if ($step.Loops) {
@@ -242,25 +288,86 @@ foreach ($number in ($runs | ForEach-Object { $_.Together } | Select-Object -Uni
             while ($at + $step.Block -le $step.End) {
                 $words = @("-B$at") + @($step.Arguments | Where-Object { $_ -cnotlike '-B*' })
                 $bytes = Wait-DiskSpd (Start-DiskSpd $words $part) $part $step.Step
-                if ($bytes -le 0) {
-                    Write-Error ($step.Step + ': nothing was moved in a pass')
-                    exit 1
-                }
+                if ($bytes -le 0) { throw ($step.Step + ': nothing was moved in a pass') }
                 $at += $bytes
             }
         }
     }
     else {
         # What runs at the same time is measured at the same time, or again.
-        $under = @($these | ForEach-Object {
+        $under = @($These | ForEach-Object {
             $part = (Join-Path $Output $_.Result) + '.part'
             @{ Process = (Start-DiskSpd $_.Arguments $part); Part = $part }
         })
+        # None is left running beside the next step where another failed.
+        foreach ($each in $under) { $each.Process.WaitForExit() }
         foreach ($each in $under) { $null = Wait-DiskSpd $each.Process $each.Part $step.Step }
     }
-    foreach ($each in $these) {
+    foreach ($each in $These) {
         $result = Join-Path $Output $each.Result
         Move-Item -LiteralPath ($result + '.part') -Destination $result -Force
     }
+}
+$kept = Join-Path $Output 'destroy.allowed'
+$allowed = @(if (Test-Path -LiteralPath $kept) { Get-Content -LiteralPath $kept -Encoding UTF8 })
+$new = @()
+$refused = @()
+foreach ($each in $targets) {
+    if ($allowed -contains $each.Path) { continue }
+    # A file that is too small is made anew.
+    $small = @($files | Where-Object { $_.Path -eq $each.Path -and -not (Test-Large $_) })
+    if (-not (Test-There $each.Path)) { $new += $each.Path }
+    elseif (-not $each.Lost -and $small.Count -eq 0) { continue }
+    elseif ($Destroy) { $new += $each.Path }
+    else { $refused += $each.Path }
+}
+if ($refused.Count) {
+    foreach ($path in $refused) {
+        [Console]::Error.WriteLine($path + `
+            ': is there, and these steps destroy what it holds: add -Destroy where that may be lost')
+    }
+    exit 2
+}
+if ($new.Count) { Add-Content -LiteralPath $kept -Value $new -Encoding UTF8 }
+foreach ($file in $files) {
+    if (Test-Large $file) { continue }
+    Write-Host ($file.Path + ': is made')
+    $said = Join-Path $Output 'made.part'
+    $words = @('-c' + $file.Bytes; '-b64k'; '-d1'; '-W0'; '-o1'; '-t1'; '-w0'; '-Rxml'; $file.Path)
+    $null = Wait-DiskSpd (Start-DiskSpd $words $said) $said $file.Path
+    Remove-Item -LiteralPath $said
+}
+$looked = @()
+$failed = @()
+$ended = @()
+foreach ($number in ($runs | ForEach-Object { $_.Together } | Select-Object -Unique)) {
+    $these = @($runs | Where-Object { $_.Together -eq $number })
+    $step = $these[0]
+    if ($looked -notcontains $step.Group) {
+        $looked += $step.Group
+        Reset-Group $step.Group
+    }
+    if ($ended -contains $step.Group) {
+        if ($failed -notcontains $step.Step) {
+            Write-Warning ($step.Step + ': is left out, since a step whose state it needs failed')
+        }
+        continue
+    }
+    $missing = @($these | Where-Object { $null -eq (Get-Bytes (Join-Path $Output $_.Result)) })
+    if ($missing.Count -eq 0) {
+        Write-Host ($step.Step + ': done before')
+        continue
+    }
+    Write-Host $step.Step
+    try { Invoke-Stage $these }
+    catch {
+        Write-Warning $_.Exception.Message
+        $failed += $step.Step
+        $ended += $step.Group
+    }
+}
+if ($failed.Count) {
+    [Console]::Error.WriteLine('failed: ' + ($failed -join ', '))
+    exit 1
 }
 """
