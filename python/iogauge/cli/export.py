@@ -52,7 +52,7 @@ def export(
     if csv is not None:
         with explained("create", csv):
             csv.mkdir(parents=True, exist_ok=True)
-        for key in dict.fromkeys(str(each) for each in figures["plan"].to_pylist()):
+        for key in dict.fromkeys(figures["plan"].to_pylist()):
             file = csv / f"{key}.csv"
             write_csv(figures.filter(pc.equal(figures["plan"], pa.scalar(key))), file)
             streams.show(f"{file}\n")
