@@ -260,15 +260,26 @@ def _comparable(made: Manifest) -> str:
     """Say how many blocks a comparison takes of what is planned, beside those that are asked for."""
     from iogauge.report.compare import METRICS
     from iogauge.stats import words
-    from iogauge.stats.comparison import FEWEST_BLOCKS, blocks_needed
+    from iogauge.stats.comparison import (
+        FEWEST_BLOCKS,
+        MARGIN,
+        blocks_needed,
+        blocks_needed_alike,
+        fewest_blocks_alike,
+    )
     from iogauge.suites.estimate import most_places
 
-    figures = most_places(made) * len(METRICS)
+    series = most_places(made)
+    steps, claims, figures = max(series.values()), len(series) * len(METRICS), series.total() * len(METRICS)
+    alike = blocks_needed_alike(0.03, steps=steps, claims=claims)
     return (
         f"to compare: {words.counted(made.repeats, 'block')} asked for (--repeats); {FEWEST_BLOCKS} are the fewest "
         f"that can find a difference; where runs vary by 3 %, one of 5 % takes {blocks_needed(0.05, 0.03)} by itself, "
         f"and {blocks_needed(0.05, 0.03, comparisons=figures)} among the {words.counted(figures, 'figure')} of the "
-        f"largest suite, {len(METRICS)} of each step; one of 50 %, {blocks_needed(0.5, 0.03, comparisons=figures)}"
+        f"largest suite, {len(METRICS)} of each step; one of 50 %, {blocks_needed(0.5, 0.03, comparisons=figures)}; "
+        f"that a figure is alike within {100 * MARGIN:g} % at all of a series' {words.counted(steps, 'step')} takes "
+        f"{fewest_blocks_alike(claims)} at least, and {alike} where nothing differs, among the "
+        f"{words.counted(claims, 'such claim')} of that suite"
     )
 
 
