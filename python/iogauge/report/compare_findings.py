@@ -170,14 +170,14 @@ def _place(each: Compared) -> str:
     if each.place.label:
         return f"in {each.place.label}"
     axis = f"a {each.place.axis} of " if each.place.axis else ""
-    return f"at {axis}{each.place.at:g} {each.place.unit}".rstrip()
+    return f"at {axis}{words.placed(each.place.at, each.place.unit)}"
 
 
 def place_text(each: Compared) -> str:
     """Return what a step is called in a table of its series."""
     if each.averaged is not None:
         return steps_averaged(each)
-    place = each.place.label or f"{each.place.at:g} {each.place.unit}".rstrip()
+    place = each.place.label or words.placed(each.place.at, each.place.unit)
     return f"{place} (between steps)" if each.between else place
 
 

@@ -78,10 +78,30 @@ def loaded(names: Sequence[str], *, suites: Sequence[str] = (), heard: Heard = u
 def refuse_nothing(found: Differences, names: Sequence[str]) -> None:
     """Raise IogaugeError where what was named has nothing in common."""
     if not found.laid and not any(each.figures for each in found.suites):
+        if not found.suites:
+            raise _no_pair(names)
         raise IogaugeError(
             f"{', '.join(names)}: no two sides have a complete step in common",
             hint="name two reviews of the same suites, or one review of two targets, or 'published' and a review",
         )
+
+
+def _no_pair(names: Sequence[str]) -> IogaugeError:
+    """Return the error of one side alone, which has nothing beside it, neither measured nor published."""
+    (review, *others), published = parted(names)
+    if published:
+        return IogaugeError(
+            f"{review}: none of its steps has a load that {', '.join(published)} has figures of",
+            hint="suites such as mixed, queue-depth and spec have such loads; iogauge show published",
+        )
+    said = (
+        "is named twice, and has one target"
+        if others
+        else "only one side is named: this review has one target"
+    )
+    return IogaugeError(
+        f"{review}: {said}", hint=f"name another review, or 'published': iogauge compare {review} published"
+    )
 
 
 def differences(drives: Sequence[Drive], names: Sequence[str], *, margin: float = MARGIN) -> Differences:
