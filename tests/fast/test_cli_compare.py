@@ -110,8 +110,8 @@ def test_published_drives_are_chosen_by_name(saved: Path, capsys: pytest.Capture
     [
         (("published",), "none is named"),
         (("fast",), "fast: only one side is named"),
-        (("fast", "fast"), "fast: is named twice"),
-        (("fast", "./fast"), "fast: is named twice"),
+        (("fast", "fast"), "fast: this review is named more than once"),
+        (("flash", "fast", "./fast"), "fast: this review is named more than once"),
         (("fast", "models"), "no two sides"),
         (("fast", "published"), "fast: none of its steps has a load that published has figures of"),
         (("fast", "flash", "--suite=mixed"), "none of these reviews has the suite 'mixed'"),

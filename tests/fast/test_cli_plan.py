@@ -376,8 +376,9 @@ def test_every_figure_of_a_step_counts_where_something_can_be_compared(
     assert f"one of 5 % takes {blocks_needed(0.05, 0.03)} by itself, and {among} among the 55 figures" in out
     alike = blocks_needed_alike(0.03, steps=11, claims=5)
     assert (
-        f"alike within 5 % at all of a series' 11 steps takes {fewest_blocks_alike(5)} at least, and {alike} where "
-        "nothing differs, among the 5 such claims of that suite"
+        f"to find a figure alike, within 5 % at all of a series' 11 steps: {fewest_blocks_alike(5)} blocks are the "
+        "fewest that can, among the 5 such claims of that suite; where runs vary by 3 % and nothing differs, it takes "
+        f"{alike}\n"
     ) in out
     assert main([*asked, "model:p3700"]) == 0
     assert "to compare: 1 block asked for" in capsys.readouterr().out
