@@ -109,9 +109,11 @@ def test_published_drives_are_chosen_by_name(saved: Path, capsys: pytest.Capture
     ("names", "message"),
     [
         (("published",), "none is named"),
-        (("fast",), "no two sides"),
+        (("fast",), "fast: only one side is named"),
+        (("fast", "fast"), "fast: this review is named more than once"),
+        (("flash", "fast", "./fast"), "fast: this review is named more than once"),
         (("fast", "models"), "no two sides"),
-        (("fast", "published"), "no two sides"),
+        (("fast", "published"), "fast: none of its steps has a load that published has figures of"),
         (("fast", "flash", "--suite=mixed"), "none of these reviews has the suite 'mixed'"),
         (("fast", "nothing"), "no manifest.json"),
         (("models", "published:nobody's"), "no published drive has"),

@@ -12,7 +12,7 @@ import typer
 
 from iogauge.cli import confirm, main, plan
 from iogauge.schema import Manifest, StepPlan, SuitePlan
-from iogauge.stats.comparison import blocks_needed
+from iogauge.stats.comparison import blocks_needed, blocks_needed_alike, fewest_blocks_alike
 from iogauge.store.review import load_manifest
 from iogauge.suites import DEFAULT, SUITES, Asked, suite_of
 from iogauge.suites.begin import new_manifest
@@ -393,5 +393,11 @@ def test_every_figure_of_a_step_counts_where_something_can_be_compared(
     assert "to compare: 3 blocks asked for (--repeats); 6 are the fewest that can find a difference" in out
     among = blocks_needed(0.05, 0.03, comparisons=55)
     assert f"one of 5 % takes {blocks_needed(0.05, 0.03)} by itself, and {among} among the 55 figures" in out
+    alike = blocks_needed_alike(0.03, steps=11, claims=5)
+    assert (
+        f"to find a figure alike, within 5 % at all of a series' 11 steps: {fewest_blocks_alike(5)} blocks are the "
+        "fewest that can, among the 5 such claims of that suite; where runs vary by 3 % and nothing differs, it takes "
+        f"{alike}\n"
+    ) in out
     assert main([*asked, "model:p3700"]) == 0
     assert "to compare: 1 block asked for" in capsys.readouterr().out

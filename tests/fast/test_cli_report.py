@@ -45,7 +45,7 @@ def test_a_page_of_a_comparison_needs_something_to_compare(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     assert main(["compare", f"{saved}/fast", "--format=html"]) == 1
-    assert "no two sides" in capsys.readouterr().err
+    assert "only one side is named" in capsys.readouterr().err
     assert main(["compare", f"{saved}/fast", f"{saved}/flash", "--format=html", "--json"]) == 2
     assert "exclude each other" in capsys.readouterr().err
     assert main(["report", "published"]) == 1

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -112,6 +113,20 @@ def test_how_repeats_differ_is_shown_where_asked_for(
     assert all(line.endswith("%") for line in added[2:])
     assert main(["report", str(tmp_path / "r"), "--format=md"]) == 0
     assert "| Mean: between runs |" in capsys.readouterr().out
+
+
+def test_how_repeats_differ_most_is_said_with_the_place_on_its_axis(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    reviews.save(tmp_path / "r", pressures_MBps=(0, 100), repeats=3)
+    assert main(["show", str(tmp_path / "r")]) == 0
+    (line,) = [
+        line
+        for line in capsys.readouterr().out.splitlines()
+        if line.startswith("from run to run, of 3, at most (coefficient of variation, by write pressure): ")
+    ]
+    figure = r"[\w.]+ <?[\d.]+ % at (0|100) MB/s"
+    assert re.fullmatch(rf"{figure}(, {figure})+", line.partition(": ")[2])
 
 
 def test_the_built_in_review_is_shown(capsys: pytest.CaptureFixture[str]) -> None:

@@ -8,7 +8,7 @@ import pytest
 
 from iogauge.machine.compress import Sample
 from iogauge.machine.judge import Observations, RowFigures, Tail, judge, judge_row, kernel_version
-from iogauge.machine.warnings import TEXTS, warning
+from iogauge.machine.warnings import TEXTS, of_step, warning
 from iogauge.schema import (
     Ceiling,
     ClockFacts,
@@ -386,3 +386,17 @@ def test_kernel_versions(text: str, version: tuple[int, int]) -> None:
 def test_the_same_warning_is_given_once() -> None:
     cached = plans.engine(direct=False)
     assert codes(plans.plan(*(plans.worker(engine=cached) for _ in range(4)))) == [Code.PAGE_CACHE]
+
+
+def test_a_step_that_was_to_be_longer_warns_once_of_too_few_samples() -> None:
+    few = warning(Code.FEW_SAMPLES, row="reader", ios=900, quantiles="p99.9 and p99.99")
+    errors = warning(Code.ERRORS, row="reader", count=1, kinds="EIO")
+    said = (
+        "p99.99 takes 100,000 requests, and it completed 900; it was not run longer: it begins with a purge"
+    )
+    found = of_step((few, errors), builders.step("a", short=said))
+    assert [(each.code, each.message) for each in found] == [
+        (Code.ERRORS, errors.message),
+        (Code.UNSUPPORTED, said),
+    ]
+    assert of_step((few, errors), builders.step("a")) == (few, errors)

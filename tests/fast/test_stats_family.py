@@ -12,7 +12,7 @@ from scipy import stats
 from statsmodels.stats.multitest import multipletests
 
 from iogauge.stats.comparison import ALPHA, EXACT_BLOCKS, FEWEST_BLOCKS, Verdict, compare, sign_flip_p
-from iogauge.stats.family import Blocks, all_alike, compare_family, holm, step_down
+from iogauge.stats.family import Blocks, compare_family, holm, step_down
 
 
 def sides(logs: NDArray[np.float64]) -> tuple[Blocks, Blocks]:
@@ -115,12 +115,31 @@ def test_one_claim_too_many_of_being_alike_is_rare() -> None:
 def test_that_all_are_alike_is_one_claim() -> None:
     random = np.random.default_rng(13)
     alike = {f"{place}": sides(0.003 * random.standard_normal(7)) for place in range(20)}
-    found = compare_family(alike)
-    assert all_alike(found.values())
-    assert {each.verdict for each in found.values()} == {Verdict.UNDECIDED}
-    one_off = compare_family(alike | {"off": sides(0.2 + 0.003 * random.standard_normal(7))})
-    assert not all_alike(one_off.values())
+    together = dict.fromkeys(alike, "all")
+    assert {each.verdict for each in compare_family(alike).values()} == {Verdict.UNDECIDED}
+    assert {each.verdict for each in compare_family(alike, claims=together).values()} == {Verdict.ALIKE}
+    off = alike | {"off": sides(0.2 + 0.003 * random.standard_normal(7))}
+    one_off = compare_family(off, claims=together | {"off": "all"})
     assert one_off["off"].verdict == Verdict.DIFFERS
+    assert {each.verdict for name, each in one_off.items() if name in alike} == {Verdict.UNDECIDED}
+
+
+def test_claims_have_holm_s_correction_by_the_largest_p_of_each() -> None:
+    random = np.random.default_rng(17)
+    pairs = {f"{place}": sides(0.01 * (1 + place) * random.standard_normal(9)) for place in range(6)}
+    found = compare_family(pairs, claims={name: "even" if int(name) % 2 == 0 else "odd" for name in pairs})
+    even, odd = (max(found[name].p_alike for name in names) for names in ("024", "135"))
+    expected = holm([even, odd])
+    assert [found[name].p_alike_corrected for name in "012345"] == pytest.approx(expected * 3)
+    with pytest.raises(KeyError):
+        compare_family(pairs, claims={})
+
+
+def test_few_blocks_are_claimed_to_be_alike_no_more_easily_than_others() -> None:
+    """Five blocks are alike by themselves; of two claims none of five blocks can be proven."""
+    five = {"a": sides(np.zeros(5)), "b": sides(np.zeros(5))}
+    assert {each.p_alike for each in compare_family(five).values()} == {1 / 2**5}
+    assert {each.verdict for each in compare_family(five).values()} == {Verdict.UNDECIDED}
 
 
 def test_too_few_blocks_take_no_part() -> None:

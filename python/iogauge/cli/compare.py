@@ -7,8 +7,10 @@ over the published figures of the same loads, the nearest first; 'published:p480
 What was found comes first. Tables have each step's main figure where it differs; --all shows every figure.
 
 Ratios are of B to A, with 95 % intervals. With six repeats or more on both sides (iogauge review --repeats 6) they are
-tested, all of a suite as one family, and what lies within the margin is said to be alike. A single run has only its
-own interval, which does not say how runs differ.
+tested, all of a suite as one family. That a figure is alike, within the margin at every step of a series, is a claim of
+a second family, of every figure of every series: among 5 claims it takes 7 repeats at least, and among 20 claims 9,
+more where runs vary. 'iogauge plan' says how many for the largest suite of a review. A single run has only its own
+interval, which does not say how runs differ.
 
 Steps are compared where both sides have them. Where writes press harder and harder, B's latency is also read between
 two of its steps, and marked.

@@ -33,7 +33,6 @@ def export(
     ] = None,
 ) -> None:
     """Write files and print their names, one a line."""
-    import pyarrow as pa
     import pyarrow.compute as pc
 
     from iogauge.report.figures_table import figures_table, moments_table
@@ -52,9 +51,9 @@ def export(
     if csv is not None:
         with explained("create", csv):
             csv.mkdir(parents=True, exist_ok=True)
-        for key in dict.fromkeys(str(each) for each in figures["plan"].to_pylist()):
+        for key in figures["plan"].unique():
             file = csv / f"{key}.csv"
-            write_csv(figures.filter(pc.equal(figures["plan"], pa.scalar(key))), file)
+            write_csv(figures.filter(pc.equal(figures["plan"], key)), file)
             streams.show(f"{file}\n")
         if paths:
             write_csv(moments_table(paths), csv / "intervals.csv")

@@ -28,7 +28,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from iogauge.cli import confirm, process, status, streams
+from iogauge.cli import confirm, plan_blocks, process, status, streams
 from iogauge.cli.review import (
     Pace,
     State,
@@ -240,34 +240,9 @@ def _lines(made: Manifest, cost: ReviewCost) -> Iterator[str]:
     yield from confirm.lost(made, cost)
     if made.repeats > 1:
         yield f"{words.counted(made.repeats, 'block')}, each in an order of its own:"
-        yield from _blocks(made)
+        yield from plan_blocks.ordered(made)
     if made.repeats > 1 or len(made.targets) > 1:
-        yield _comparable(made)
-
-
-def _comparable(made: Manifest) -> str:
-    """Say how many blocks a comparison takes of what is planned, beside those that are asked for."""
-    from iogauge.report.compare import METRICS
-    from iogauge.stats import words
-    from iogauge.stats.comparison import FEWEST_BLOCKS, blocks_needed
-    from iogauge.suites.estimate import most_places
-
-    figures = most_places(made) * len(METRICS)
-    return (
-        f"to compare: {words.counted(made.repeats, 'block')} asked for (--repeats); {FEWEST_BLOCKS} are the fewest "
-        f"that can find a difference; where runs vary by 3 %, one of 5 % takes {blocks_needed(0.05, 0.03)} by itself, "
-        f"and {blocks_needed(0.05, 0.03, comparisons=figures)} among the {words.counted(figures, 'figure')} of the "
-        f"largest suite, {len(METRICS)} of each step; one of 50 %, {blocks_needed(0.5, 0.03, comparisons=figures)}"
-    )
-
-
-def _blocks(made: Manifest) -> Iterator[str]:
-    from iogauge.suites.place import order
-
-    blocks: dict[int, list[str]] = {}
-    for repeat, each in order(made):
-        blocks.setdefault(repeat, []).append(each.key)
-    yield from (f"  {repeat + 1}: {', '.join(keys)}" for repeat, keys in blocks.items())
+        yield from plan_blocks.comparable(made)
 
 
 def _where(step: StepCost, *, several: bool) -> str:

@@ -28,6 +28,8 @@ from iogauge.suites.conduct import Failed, place_of
 
 SHOWN = (0.5, 0.99, 0.999, 0.9999)
 """Quantiles of the table; JSON has all that were judged."""
+_WIDE = 0.2
+"""An interval that reaches farther than this part of its figure is lopsided, and told by its bounds."""
 
 
 @dataclass(frozen=True)
@@ -118,16 +120,16 @@ def _variation(judgement: Judgement) -> Iterator[str]:
     """Yield how much each figure differed from run to run, at the place where it did most."""
     worst: dict[str, tuple[float, str]] = {}
     for step in judgement.steps:
+        place = place_of(judgement.plan, step.plan)
+        where = f"({place})" if step.plan.label else f"at {place}"
         for name, each in variations(step.runs).items():
-            worst[name] = max(
-                worst.get(name, (0.0, "")), (each.coefficient, place_of(judgement.plan, step.plan))
-            )
+            worst[name] = max(worst.get(name, (0.0, "")), (each.coefficient, where))
     if worst:
         runs = max(len(step.runs) for step in judgement.steps)
-        shown = ", ".join(
-            f"{name} {words.percent(value)} ({place})" for name, (value, place) in worst.items()
-        )
-        yield f"from run to run, of {runs}, at most (coefficient of variation): {shown}"
+        shown = ", ".join(f"{name} {words.percent(value)} {where}" for name, (value, where) in worst.items())
+        named = all(step.plan.label for step in judgement.steps)
+        along = "" if named else f", by {judgement.plan.axis.name}"
+        yield f"from run to run, of {runs}, at most (coefficient of variation{along}): {shown}"
 
 
 def _varied(judgement: Judgement) -> Iterator[str]:
@@ -251,7 +253,7 @@ def _head(plan: SuitePlan, shown: Sequence[float]) -> list[str]:
 
 def _cells(step: StepJudgement, plan: SuitePlan, shown: Sequence[float]) -> list[str]:
     figures, mean = step.figures, step.figures.mean
-    iops = f"{figures.iops:,.0f}{_spread(figures.iops, figures.iops_low, figures.iops_high)}"
+    iops = _spread(figures.iops, figures.iops_low, figures.iops_high, "{:,.0f}".format)
     pressed = words.bandwidth(step.achieved_Bps) if step.achieved_Bps else "-"
     return [
         step.plan.label or f"{step.plan.at:g}",
@@ -259,21 +261,27 @@ def _cells(step: StepJudgement, plan: SuitePlan, shown: Sequence[float]) -> list
         # Of repeats, with how far the interval reaches; of one run it is in --json and in the report.
         "-"
         if mean is None
-        else words.duration(mean.value)
-        + (_spread(mean.value, mean.low, mean.high) if figures.runs > 1 else ""),
+        else _spread(mean.value, mean.low, mean.high, words.duration)
+        if figures.runs > 1
+        else words.duration(mean.value),
         *(words.marked(figures.quantiles.get(q)) for q in shown),
     ]
 
 
-def _spread(value: float, low: float | None, high: float | None) -> str:
-    """Return how far an interval reaches to its farther side, as a part of its value; empty where it has none.
+def _spread(value: float, low: float | None, high: float | None, shown: Callable[[float], str]) -> str:
+    """Return a figure with how far its interval reaches, as a part of it; of a wide interval, the bounds.
 
-    >>> _spread(100.0, 98.0, 103.0), _spread(100.0, None, None)
-    (' ±3.0 %', '')
+    >>> _spread(100.0, 98.0, 103.0, words.figure), _spread(100.0, None, None, words.figure)
+    ('100.0 ±3.0 %', '100.0')
+    >>> _spread(54_338.0, 16_000.0, 190_000.0, words.figure)
+    '54,338 (95 %: 16,000 to 190,000)'
     """
     if low is None or high is None or value <= 0:
-        return ""
-    return f" ±{words.percent(max(high / value - 1, 1 - low / value))}"
+        return shown(value)
+    reach = max(high / value - 1, 1 - low / value)
+    if reach > _WIDE:
+        return words.ranged(value, low, high, shown)
+    return f"{shown(value)} ±{words.percent(reach)}"
 
 
 def _step(step: StepJudgement) -> dict[str, Any]:

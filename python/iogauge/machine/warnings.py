@@ -6,6 +6,7 @@ A warning says that a result means less than it seems to; it never stops a run. 
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import NamedTuple
 
 from iogauge.schema import Code, StepPlan, Warning  # noqa: A004
@@ -110,9 +111,15 @@ TEXTS: dict[Code, Text] = {
 }
 
 
-def short_of(step: StepPlan) -> tuple[Warning, ...]:
-    """Return the warning of a step that does not support the quantile that steps were to be made longer for."""
-    return (warning(Code.UNSUPPORTED, what=step.short),) if step.short else ()
+def of_step(given: Iterable[Warning], step: StepPlan) -> tuple[Warning, ...]:
+    """Return the warnings of a step: those of its run, and that it lacks samples for what it was made longer for.
+
+    The latter says of how many, and why, so that the run's own about too few samples is left out beside it.
+    """
+    if not step.short:
+        return tuple(given)
+    others = (each for each in given if each.code != Code.FEW_SAMPLES)
+    return (*others, warning(Code.UNSUPPORTED, what=step.short))
 
 
 def warning(code: Code, **facts: object) -> Warning:

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import altair as alt
 
-from iogauge.report.charts import Chart, Choice, finished, log_axis, patch
+from iogauge.report.charts import Chart, Choice, finished, log_ticks, patch
 from iogauge.report.charts_data import Row, Table
 from iogauge.report.charts_theme import DRIVES, INK, SHAPES, STAIR, STAIR_FILL, WIDTH
 from iogauge.report.compare import METRICS, Compared, SuiteCompared
@@ -58,6 +58,7 @@ def _chart(
                     "established. The colour is that of the better drive.",
                     description=f"How many times B's {metric_text(metric)} is A's at each step, with its interval.",
                     chosen=metric,
+                    **_axis(found, table, metric),
                 )
             },
         )
@@ -89,12 +90,18 @@ def _row(found: SuiteCompared, each: Compared) -> Row:
     }
 
 
+def _axis(found: SuiteCompared, table: Table, metric: str) -> dict[str, list[float]]:
+    """Return the axis of a figure: its domain just holds its own ratios and the margin, not those of the others."""
+    rows = [row for row in table.records() if row["metric"] == metric]
+    bounds = [row[column] for row in rows for column in ("ratio", "low", "high")]
+    domain, ticks = log_ticks([*bounds, 1 + found.margin, 1 / (1 + found.margin)])
+    return {"domain": domain, "ticks": ticks}
+
+
 def _layers(found: SuiteCompared, table: Table, places: tuple[int, int]) -> alt.LayerChart:
     records = table.records()
     steps = list(dict.fromkeys(str(row["step"]) for row in records))
     margin = 1 + found.margin
-    bounds = [row[column] for row in records for column in ("ratio", "low", "high")]
-    scale, ticks = log_axis([*bounds, margin, 1 / margin])
     names = [found.before.name, found.after.name, NEITHER]
     inks = [*(DRIVES[place % len(DRIVES)] for place in places), STAIR]
     shapes = [*(SHAPES[place % len(SHAPES)] for place in places), "diamond"]
@@ -108,8 +115,10 @@ def _layers(found: SuiteCompared, table: Table, places: tuple[int, int]) -> alt.
     )
     x = alt.X(
         "ratio:Q",
-        axis=alt.Axis(title="Times A, logarithmic", values=ticks, format=",~f", labelOverlap="greedy"),
-        scale=scale,
+        axis=alt.Axis(
+            title="Times A, logarithmic", values=alt.ExprRef("ticks"), format=",~f", labelOverlap="greedy"
+        ),
+        scale=alt.Scale(type="log", domain=alt.ExprRef("domain"), nice=False),
     )
     legend = alt.Legend(title="Better", columns=1)
     color = alt.Color("better:N", scale=alt.Scale(domain=names, range=inks), legend=legend)

@@ -9,8 +9,13 @@ extended beyond B's steps. How many steps of A and B met nothing is counted.
 With repeats on both sides, each figure is tested over the blocks that both sides have of it (``stats.comparison``).
 A block is a repeat's number: where one side lost a repeat of a step, that step has a block less, and with fewer than
 two it is left out. Each series is also compared as a whole, by the geometric mean over its steps in each block; that
-mean leaves out steps that lack a block, and quantiles that too few samples support. All comparisons of a suite are one
-family, named after it: the chance that any of them is a false finding is 5 % (``stats.family``).
+mean leaves out steps that lack a block, and quantiles that too few samples support. What is claimed of a suite is of
+two kinds, each a family named after the suite, with a chance of 5 % that any of its claims is false (``stats.family``):
+
+- that a figure differs, at a step or over a series: every comparison is one claim, corrected by joint sign flips with
+  Holm's steps;
+- that a figure of a series is alike, within the margin, at all of its steps and over them: every series and metric is
+  one claim, which each of its comparisons has to pass by itself, and the claims have Holm's correction.
 
 Repeats of one review are true blocks: what drifts meanwhile falls on both sides. Repeats of two reviews are put
 together by their numbers, which is as valid and finds less; but what differs between the two times of measuring cannot
@@ -114,7 +119,16 @@ class SuiteCompared:
     @property
     def tests(self) -> int:
         """How many comparisons are the suite's family, and share its level."""
-        return sum(each.comparison is not None for each in (*self.figures, *self.overall))
+        return len(self._tested)
+
+    @property
+    def claims(self) -> int:
+        """How many claims of being alike are the suite's other family: one for each figure of each series."""
+        return len({_claim(each.place, each.metric) for each in self._tested})
+
+    @property
+    def _tested(self) -> list[Compared]:
+        return [each for each in (*self.figures, *self.overall) if each.comparison is not None]
 
     @property
     def paired(self) -> bool:
@@ -230,14 +244,20 @@ def _key(met: Met) -> str:
     return f"{place.series}/{place.text}/{metric}"
 
 
+def _claim(place: Place, metric: str) -> str:
+    """Return which claim of being alike a figure is under: that of its series."""
+    return f"{place.series}/{metric}"
+
+
 def _tests(met: Iterable[Met], *, margin: float) -> dict[str, Comparison]:
     """Test every figure over its own blocks; all of a suite are one family. What was zero has no ratio to test."""
-    pairs = {}
+    pairs, claims = {}, {}
     for each in met:
-        _, _, rows, others, _ = each
+        place, metric, rows, others, _ = each
         if _positive(rows, others):
             pairs[_key(each)] = (_by_block(rows), _by_block(others))
-    return compare_family(pairs, margin=margin)
+            claims[_key(each)] = _claim(place, metric)
+    return compare_family(pairs, claims=claims, margin=margin)
 
 
 def _by_block(rows: Repeats) -> dict[int, float]:

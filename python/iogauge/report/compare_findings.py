@@ -17,7 +17,6 @@ from iogauge.report.compare import ALL_STEPS, Compared, SuiteCompared
 from iogauge.report.figure_row import IOPS, MEAN, metric_text, quantile_metric
 from iogauge.stats import words
 from iogauge.stats.comparison import FEWEST_BLOCKS, Verdict
-from iogauge.stats.family import all_alike
 
 PRESSED = (MEAN, quantile_metric(0.99))
 FREE = (IOPS, quantile_metric(0.99))
@@ -171,14 +170,14 @@ def _place(each: Compared) -> str:
     if each.place.label:
         return f"in {each.place.label}"
     axis = f"a {each.place.axis} of " if each.place.axis else ""
-    return f"at {axis}{each.place.at:g} {each.place.unit}".rstrip()
+    return f"at {axis}{words.placed(each.place.at, each.place.unit)}"
 
 
 def place_text(each: Compared) -> str:
     """Return what a step is called in a table of its series."""
     if each.averaged is not None:
         return steps_averaged(each)
-    place = each.place.label or f"{each.place.at:g} {each.place.unit}".rstrip()
+    place = each.place.label or words.placed(each.place.at, each.place.unit)
     return f"{place} (between steps)" if each.between else place
 
 
@@ -201,11 +200,17 @@ def _sure(found: SuiteCompared, each: Compared) -> str:
 
 def _undecided(found: SuiteCompared, figures: Sequence[Compared]) -> str:
     what = metric_text(figures[0].metric)
-    tested = [each.comparison for each in figures if each.comparison is not None]
-    if len(tested) == len(figures) and all_alike(tested):
-        return f"{what} does not differ by more than {100 * found.margin:g} % at any of {_steps(figures)}"
-    alike = sum(each.verdict == Verdict.ALIKE for each in tested)
-    same = f", {alike} of them shown to be alike within {100 * found.margin:g} %" if alike else ""
+    alike = [
+        each.comparison for each in figures if each.comparison and each.comparison.verdict == Verdict.ALIKE
+    ]
+    if len(alike) == len(figures):
+        blocks = words.counted(min(each.blocks for each in alike), "block")
+        among = words.counted(found.claims, "such claim")
+        return (
+            f"{what} does not differ by more than {100 * found.margin:g} % at any of {_steps(figures)} "
+            f"({blocks}, p = {alike[0].p_alike_corrected:.2g} after correction for {among})"
+        )
+    same = f", {len(alike)} of them shown to be alike within {100 * found.margin:g} %" if alike else ""
     few = found.blocks < FEWEST_BLOCKS
     seen = f"seen ({words.counted(found.blocks, 'block')}, too few to test)" if few else "established"
     return f"no difference in {what} is {seen} at any of {_steps(figures)}{same}"

@@ -58,13 +58,19 @@ def loaded(names: Sequence[str], *, suites: Sequence[str] = (), heard: Heard = u
 
     ``heard`` hears of how much is read.
 
-    Raises IogaugeError where one is no review, where none is named, or where none has one of the suites.
+    Raises IogaugeError where one is no review, where none is named or one twice, or where none has one of the suites.
     """
     directories, _ = parted(names)
     if not directories:
         raise IogaugeError(
             "what was published is laid beside a review, and none is named",
             hint="iogauge compare REVIEW published",
+        )
+    places = [each.resolve() for each in directories]
+    if again := [each for each, place in zip(directories, places, strict=True) if places.count(place) > 1]:
+        raise IogaugeError(
+            f"{again[0]}: this review is named more than once",
+            hint="name each review once; one of several targets, named alone, is compared target by target",
         )
     drives = load(directories, heard=heard)
     there = dict.fromkeys(drive.plan.suite for drive in drives)
@@ -78,10 +84,26 @@ def loaded(names: Sequence[str], *, suites: Sequence[str] = (), heard: Heard = u
 def refuse_nothing(found: Differences, names: Sequence[str]) -> None:
     """Raise IogaugeError where what was named has nothing in common."""
     if not found.laid and not any(each.figures for each in found.suites):
+        reviews, published = parted(names)
+        if len(reviews) == 1 and not found.suites:
+            raise _alone(reviews[0], published)
         raise IogaugeError(
             f"{', '.join(names)}: no two sides have a complete step in common",
             hint="name two reviews of the same suites, or one review of two targets, or 'published' and a review",
         )
+
+
+def _alone(review: Path, published: Sequence[str]) -> IogaugeError:
+    """Return the error of one side alone, which has nothing beside it, neither measured nor published."""
+    if published:
+        return IogaugeError(
+            f"{review}: none of its steps has a load that {', '.join(published)} has figures of",
+            hint="suites such as mixed, queue-depth and spec have such loads; iogauge show published",
+        )
+    return IogaugeError(
+        f"{review}: only one side is named: this review has one target",
+        hint=f"name another review, or 'published': iogauge compare {review} published",
+    )
 
 
 def differences(drives: Sequence[Drive], names: Sequence[str], *, margin: float = MARGIN) -> Differences:

@@ -52,6 +52,7 @@ def as_json(found: Differences) -> list[dict[str, Any]]:
             "blocks": each.blocks,
             "paired": each.paired and each.blocks > 1,
             "family": each.tests,
+            "alike_family": each.claims,
             "margin": each.margin,
             "left_out": each.left_out,
             "basis": "; ".join(grounds(each)),

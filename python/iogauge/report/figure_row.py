@@ -68,7 +68,7 @@ class Place:
     @property
     def text(self) -> str:
         """The step in words, without its suite."""
-        at = self.label or f"{self.at:g} {self.unit}".rstrip()
+        at = self.label or words.placed(self.at, self.unit)
         return f"{self.series}, {at}" if self.series else at
 
 

@@ -49,7 +49,7 @@ def _bounds(metric: str) -> tuple[str, str]:
 
 
 _FIGURES: list[pa.Field[Any]] = [
-    *(pa.field(name, pa.string()) for name in _TEXT),
+    *(pa.field(name, pa.string(), nullable=name != "plan") for name in _TEXT),
     pa.field("pattern", pa.string()),
     *(pa.field(name, pa.int64()) for name in ("block_bytes", "read_percent", "threads", "depth")),
     pa.field("position", pa.float64()),
@@ -64,7 +64,10 @@ _FIGURES: list[pa.Field[Any]] = [
     pa.field("errors", pa.int64()),
 ]
 FIGURES = pa.schema(_FIGURES)
-"""Units end the names; ``position`` is in the column ``unit``; ``plan`` is the key of a suite's plan in its review."""
+"""Units end the names; ``position`` is in the column ``unit``; ``plan`` is the key of a suite's plan in its review.
+
+It names a file of each that is exported, and is never null: what has no plan has the name of where it is from.
+"""
 
 _MOMENTS: list[pa.Field[Any]] = [
     *(pa.field(name, pa.string()) for name in ("review", "step", "target", "suite")),
@@ -150,8 +153,8 @@ def _published(drives: Collection[str]) -> Iterator[dict[str, Any]]:
             load = load_of_point(point)
             assert load is not None, point
             metric, value = figure_of_point(point)
-            head = {"review": PUBLISHED, "target": drive, "suite": PUBLISHED, "label": load_text(load)}
-            row = loads.setdefault(load, {**head, "repeat": 0, **_load(load)})
+            head = {"review": PUBLISHED, "plan": PUBLISHED, "suite": PUBLISHED, "target": drive}
+            row = loads.setdefault(load, {**head, "label": load_text(load), "repeat": 0, **_load(load)})
             if metric in FIGURES.names:
                 row.setdefault(metric, value)
         yield from loads.values()

@@ -14,12 +14,12 @@ from functools import cached_property
 from pathlib import Path
 
 from iogauge.errors import IogaugeError
-from iogauge.machine.warnings import short_of
+from iogauge.machine.warnings import of_step
 from iogauge.schema import Code, Manifest, RunRecord, StepPlan, SuitePlan, TargetFacts
 from iogauge.schema import Warning as Caution
+from iogauge.stats import words
 from iogauge.stats.figures import StepFigures, step_figures
 from iogauge.stats.together import together
-from iogauge.stats.words import counted
 from iogauge.store import Review
 
 FEW = 4
@@ -106,7 +106,7 @@ class Drive:
 
     def called(self, step: StepPlan) -> str:
         """Return what a step is called in words: its own label, or its place on the axis with its unit."""
-        return step.label or f"{at(step.at)} {self.plan.axis.unit}"
+        return step.label or f"{at(step.at)} {words.unit_of(step.at, self.plan.axis.unit)}"
 
     @property
     def missing(self) -> tuple[Step, ...]:
@@ -149,7 +149,7 @@ def warnings(drives: Sequence[Drive]) -> tuple[Warned, ...]:
         (warning, drive, step.plan)
         for drive in drives
         for step, _, record in drive.measured()
-        for warning in (*record.warnings, *short_of(step.plan))
+        for warning in of_step(record.warnings, step.plan)
         if warning not in drive.manifest.warnings
     ]
     groups: dict[tuple[Code, str], dict[str, dict[str, list[str]]]] = {}
@@ -168,7 +168,7 @@ def _steps(suites: dict[str, list[str]]) -> str:
     found = []
     for title, steps in suites.items():
         names = list(dict.fromkeys(steps))
-        few = ", ".join(names) if len(names) <= FEW else counted(len(steps), "step")
+        few = ", ".join(names) if len(names) <= FEW else words.counted(len(steps), "step")
         found.append(f"{title}: {few}")
     return "; ".join(found)
 

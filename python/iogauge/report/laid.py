@@ -20,12 +20,12 @@ from dataclasses import dataclass
 from iogauge.report.beside import ORDER, estimate_of, load_text
 from iogauge.report.figure_row import FigureRow, metric_text, place_of
 from iogauge.report.html_reviews import Drive, Place
-from iogauge.report.published import load_of, published_rows
+from iogauge.report.published import drive_alone, load_of, published_rows
 from iogauge.stats import words
 from iogauge.stats.figures import Ratio
 
 ENOUGH = 3
-"""A drive that shares so many figures may be called the nearest; with fewer, only where none has as many."""
+"""What shares so many figures may be called the nearest; with fewer, only where none has as many."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -119,21 +119,28 @@ def _order(metric: str) -> tuple[int, float]:
 def nearest(laid: LaidDrive) -> tuple[str, ...]:
     """Return which published drive a measured one is nearest to, in a sentence without a full stop.
 
+    By figures that the measured samples support: a quantile beyond is chance, and so would the nearest be. One drive
+    was published with several machines, and what was of each is a set of figures.
+
     >>> nearest(LaidDrive("mine", "saved", ()))
     ()
     """
     shared: dict[str, list[Laid]] = {}
     for each in laid.figures:
-        shared.setdefault(each.published.drive, []).append(each)
+        if each.supported:
+            shared.setdefault(each.published.drive, []).append(each)
     known = {drive: figures for drive, figures in shared.items() if len(figures) >= ENOUGH} or shared
     if not known:
         return ()
     drive, figures = min(known.items(), key=lambda pair: _mean_distance(pair[1]))
     off, most = _mean_distance(figures), max(each.distance for each in figures)
+    left = sum(not each.supported for each in laid.figures)
+    out = f"; {words.counted(left, 'figure')} left out, which too few samples support" if left else ""
     return (
-        f"of {words.counted(len(shared), 'published drive')} with figures of the same loads, {drive} is nearest to "
+        f"of {words.counted(len(shared), 'published set')} of figures of the same loads, of "
+        f"{words.counted(len({drive_alone(each) for each in shared}), 'drive')}, {drive} is nearest to "
         f"{laid.name}: {words.counted(len(figures), 'figure')}, {words.percent(math.expm1(off))} apart on average and "
-        f"{words.percent(math.expm1(most))} at most",
+        f"{words.percent(math.expm1(most))} at most{out}",
     )
 
 

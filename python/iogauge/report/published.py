@@ -185,6 +185,15 @@ def drive_of(point: Point) -> str:
     return f"{point.drive} ({point.host})" if point.host else f"{point.drive} (specified)"
 
 
+def drive_alone(name: str) -> str:
+    """Return the drive in what ``drive_of`` calls a row's, without its host.
+
+    >>> drive_alone("Samsung 960 EVO 250GB (specified)")
+    'Samsung 960 EVO 250GB'
+    """
+    return name.rpartition(" (")[0]
+
+
 def published_drives() -> dict[str, tuple[Point, ...]]:
     """Return the rows that can be laid beside a step, by drive.
 

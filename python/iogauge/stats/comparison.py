@@ -65,8 +65,9 @@ class Comparison:
 
     ``ratio`` is the estimate; ``low`` and ``high`` bound its 95 % interval, ``inner_low`` and ``inner_high`` the 90 %
     one, which the margin is held against; ``None`` where there are too few blocks. ``p`` is of the sign-flip test,
-    ``p_alike`` of the two one-sided tests against the margin; both are this comparison's own. ``p_corrected`` and
-    ``p_alike_corrected`` allow for all comparisons of its family, and are the same as these for one that is alone.
+    ``p_alike`` of the two one-sided tests against the margin; both are this comparison's own. ``p_corrected`` allows
+    for all comparisons of its family, ``p_alike_corrected`` is of the claim that it is under, among all claims
+    (``family.py``); for one that is alone they are the same as these.
     ``margin`` is a fraction: 0.05 stands for ratios from 1/1.05 to 1.05. ``by_t``: the 95 % interval is Student's,
     since there are too few blocks for ranks.
     """
@@ -170,15 +171,53 @@ def blocks_needed(effect: float, variation: float, *, comparisons: int = 1, powe
     >>> blocks_needed(0.05, 0.03), blocks_needed(0.05, 0.03, comparisons=6), blocks_needed(0.5, 0.01)
     (9, 13, 6)
     """
-    if not (effect > 0 and variation > 0 and 0 < power < 1):
-        raise ValueError("an expected effect and a variation are positive, a power lies within 0 and 1")
-    size = math.log1p(effect) / (math.sqrt(2) * math.sqrt(math.log1p(variation**2)))
+    size = _size(effect, variation, power)
     blocks = FEWEST_BLOCKS
     while True:
         critical = -float(stdtrit(blocks - 1, ALPHA / comparisons / 2))
         if 1 - float(nctdtr(blocks - 1, size * math.sqrt(blocks), critical)) >= power:
             return blocks
         blocks += 1
+
+
+def fewest_blocks_alike(claims: int = 1) -> int:
+    """Return the fewest blocks that can show that what one of several claims speaks of is alike, however alike it is.
+
+    >>> fewest_blocks_alike(), fewest_blocks_alike(20)
+    (5, 9)
+    """
+    return math.ceil(math.log2(claims / ALPHA))
+
+
+def blocks_needed_alike(
+    variation: float, *, margin: float = MARGIN, steps: int = 1, claims: int = 1, power: float = POWER
+) -> int:
+    """Return how many blocks show with probability ``power`` that sides are alike which do not differ.
+
+    ``margin`` and ``variation`` are fractions, as for ``compare`` and ``blocks_needed``, and so is what is assumed. One
+    of ``claims`` (by Bonferroni) is to be proven, which each of its ``steps`` has to be, on both sides of the margin:
+    that it fails at any is taken to be as likely as all chances of failing together, and of so many blocks the
+    signed-rank test makes as much as a t test of 3 / pi of them (Pitman's efficiency). Raises ValueError where a
+    fraction is not positive or ``power`` not within 0 and 1.
+
+    >>> blocks_needed_alike(0.03), blocks_needed_alike(0.03, steps=9, claims=5)
+    (9, 20)
+    """
+    size = _size(margin, variation, power)
+    blocks = fewest_blocks_alike(claims)
+    while True:
+        critical = -float(stdtrit(blocks - 1, ALPHA / claims))
+        missed = float(nctdtr(blocks - 1, size * math.sqrt(3 / math.pi * blocks), critical))
+        if 2 * steps * missed <= 1 - power:
+            return blocks
+        blocks += 1
+
+
+def _size(effect: float, variation: float, power: float) -> float:
+    """Return an effect in standard deviations of a log ratio of two sides."""
+    if not (effect > 0 and variation > 0 and 0 < power < 1):
+        raise ValueError("an expected effect and a variation are positive, a power lies within 0 and 1")
+    return math.log1p(effect) / (math.sqrt(2) * math.sqrt(math.log1p(variation**2)))
 
 
 def _walsh_averages(logs: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -12,8 +12,14 @@ comparison of fewer blocks cannot be found by any test, takes no part, and keeps
 How clear a comparison is, is Student's tail probability of its log ratios, over the blocks that it has: this only puts
 comparisons of different blocks on one scale, and no shape is assumed for it.
 
-Being alike within a margin has no such swaps. For that, p values have Holm's correction. That all of several are alike
-is one claim, which is right only if each is: each is then tested by itself, with no correction (``all_alike``).
+Being alike within a margin has no such swaps. For that, claims have Holm's correction, as a family of their own. A
+claim says of several comparisons that each is alike. It is right only if each is, so that each is tested by itself and
+the claim's p is the largest of theirs, with no correction for how many they are. Once it is proven, each of its
+comparisons is, at no further risk: the chance that any comparison is falsely called alike is that of any false claim,
+``ALPHA``. No claim has a p below 1 / 2^n, so that k claims take log2(k / ``ALPHA``) blocks before any can be proven.
+
+So there are two kinds of claims, that some differ and that some are alike. Each kind has its own chance of a false one,
+5 %, and both together have at most 10 %.
 
 Does not choose families: that is ``report/compare.py``'s. Source: P. Westfall and S. Young, "Resampling-Based Multiple
 Testing" (1993), the step-down procedure of the smallest p; S. Holm, "A simple sequentially rejective multiple test
@@ -29,7 +35,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import stdtr
 
-from iogauge.stats.comparison import ALPHA, FEWEST_BLOCKS, MARGIN, Comparison, compare, sign_flips
+from iogauge.stats.comparison import FEWEST_BLOCKS, MARGIN, Comparison, compare, sign_flips
 
 Blocks = Mapping[int, float]
 """A positive figure of one side, by the number of its block."""
@@ -43,18 +49,26 @@ _CLEAREST = 1 - 1e-9
 
 
 def compare_family(
-    pairs: Mapping[str, tuple[Blocks, Blocks]], *, margin: float = MARGIN, seed: int = 0
+    pairs: Mapping[str, tuple[Blocks, Blocks]],
+    *,
+    claims: Mapping[str, str] | None = None,
+    margin: float = MARGIN,
+    seed: int = 0,
 ) -> dict[str, Comparison]:
     """Compare several pairs of sides (A, B) by name, each as ``compare`` does, and correct them for being several.
 
-    What has the same block number was measured in the same block, also in different pairs. Raises ValueError where the
-    two sides of a pair have different blocks, and as ``compare`` does.
+    What has the same block number was measured in the same block, also in different pairs. ``claims`` names the claim
+    of being alike that each pair is under; without them, each is one by itself. Raises ValueError where the two sides
+    of a pair have different blocks, and as ``compare`` does; KeyError where ``claims`` lacks a pair.
 
     >>> slow = {block: 10.0 for block in range(6)}
     >>> fast, like = dict(enumerate([8.0, 7, 8, 9, 8, 8])), dict(enumerate([11.0, 9, 10, 9, 11, 10]))
     >>> found = compare_family({"mean": (slow, fast), "p99": (slow, like)})
     >>> {name: round(comparison.p_corrected, 4) for name, comparison in found.items()}
     {'mean': 0.0312, 'p99': 0.75}
+    >>> same = compare_family({name: (slow, slow) for name in "abc"}, claims=dict.fromkeys("abc", "all"))
+    >>> {name: comparison.p_alike_corrected for name, comparison in same.items()}
+    {'a': 0.015625, 'b': 0.015625, 'c': 0.015625}
     """
     found = {}
     for name, (before, after) in pairs.items():
@@ -69,21 +83,21 @@ def compare_family(
         )
     tested = [name for name, comparison in found.items() if comparison.blocks >= FEWEST_BLOCKS]
     differs = step_down(_log_ratios([pairs[name] for name in tested]), seed=seed) if tested else []
-    alike = holm([found[name].p_alike for name in tested])
-    for name, p, p_alike in zip(tested, differs, alike, strict=True):
-        found[name] = replace(found[name], p_corrected=p, p_alike_corrected=p_alike)
-    return found
+    for name, p in zip(tested, differs, strict=True):
+        found[name] = replace(found[name], p_corrected=p)
+    claims = claims if claims is not None else {name: name for name in found}
+    alike = _claimed((claims[name], comparison.p_alike) for name, comparison in found.items())
+    return {
+        name: replace(comparison, p_alike_corrected=alike[claims[name]]) for name, comparison in found.items()
+    }
 
 
-def all_alike(comparisons: Iterable[Comparison]) -> bool:
-    """Return whether all of several are shown to be alike within their margins, as one claim.
-
-    >>> six = {block: 10.0 for block in range(6)}
-    >>> found = compare_family({name: (six, six) for name in ("p50", "p99", "p99.9", "p99.99")})
-    >>> all_alike(found.values()), {str(each.verdict) for each in found.values()}
-    (True, {'undecided'})
-    """
-    return all(comparison.p_alike <= ALPHA for comparison in comparisons)
+def _claimed(members: Iterable[tuple[str, float]]) -> dict[str, float]:
+    """Return the corrected p of each claim; ``members`` are comparisons, each by its claim and its own p."""
+    largest: dict[str, float] = {}
+    for claim, p in members:
+        largest[claim] = max(largest.get(claim, 0.0), p)
+    return dict(zip(largest, holm([*largest.values()]), strict=True))
 
 
 def holm(p_values: Sequence[float]) -> list[float]:

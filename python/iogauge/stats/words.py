@@ -153,6 +153,25 @@ def counted(number: int, noun: str) -> str:
     return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
+def placed(at: float, unit: str) -> str:
+    """Return a place on an axis with its unit.
+
+    >>> placed(1, "logs"), placed(20, "%"), placed(3, "")
+    ('1 log', '20 %', '3')
+    """
+    return f"{at:g} {unit_of(at, unit)}".rstrip()
+
+
+def unit_of(at: float, unit: str) -> str:
+    """Return an axis's unit at a place: of one, a word of three letters or more loses the s of its plural.
+
+    >>> unit_of(1, "logs"), unit_of(4, "logs"), unit_of(1, "MB/s"), unit_of(1, "ms"), unit_of(1, "in flight")
+    ('log', 'logs', 'MB/s', 'ms', 'in flight')
+    """
+    one = at == 1 and len(unit) > 2 and unit.isalpha() and unit.endswith("s")
+    return unit[:-1] if one else unit
+
+
 def capitalised(words: str) -> str:
     """Return words as a sentence begins: the first letter large, the others as they are.
 

@@ -32,6 +32,7 @@ from iogauge.schema import (
     Trace,
 )
 from iogauge.schema import Warning as Caution
+from iogauge.stats import words
 from iogauge.store import Review
 from iogauge.suites.lengthen import kept, longer, shortfall
 from iogauge.suites.place import distinct, order, placed, with_plan
@@ -361,7 +362,7 @@ def place_of(plan: SuitePlan, step: StepPlan) -> str:
 
     A step's label, or its place on the axis; what it has in common with others before, its repeat behind.
     """
-    at = step.label or f"{step.at:g} {plan.axis.unit}"
+    at = step.label or words.placed(step.at, plan.axis.unit)
     again = f" (repeat {step.repeat + 1})" if step.repeat else ""
     return (f"{step.series}, {at}" if step.series else at) + again
 

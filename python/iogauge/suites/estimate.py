@@ -13,6 +13,7 @@ Source for the link: PCI Express 5.0, four lanes of 32 GT/s with 128b/130b encod
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -225,12 +226,12 @@ def _lengthened(cost: StepCost, steps: Iterable[StepPlan], targets: Iterable[Tar
     )
 
 
-def most_places(manifest: Manifest) -> int:
-    """Return how many places the largest plan has whose figures can be compared; at least 1."""
+def most_places(manifest: Manifest) -> Counter[str]:
+    """Return how many places each series of the largest plan has whose figures can be compared; at least 1."""
     places = [
         {(step.series, step.label, step.at) for step in plan.steps if step.judged} for plan in manifest.plans
     ]
-    return max(1, *map(len, places))
+    return Counter(series for series, _, _ in max(places, key=len)) or Counter({"": 1})
 
 
 def _written(job: Job, sizes: Mapping[str, int]) -> tuple[int, bool]:

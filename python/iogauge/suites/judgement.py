@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from iogauge.machine.warnings import short_of, warning
+from iogauge.machine.warnings import of_step, warning
 from iogauge.schema import Code, RunRecord, StepPlan, SuitePlan
 from iogauge.schema import Warning as Caution
 from iogauge.stats.figures import Ratio, StepFigures, ratio, step_figures
@@ -132,7 +132,7 @@ def _step(review: Review, step: StepPlan, plan: SuitePlan, *, quantiles: tuple[f
         step,
         asked_Bps=_asked(record, plan.pressure),
         figures=figures,
-        warnings=(*record.warnings, *_left(figures), *short_of(step)),
+        warnings=(*of_step(record.warnings, step), *_left(figures)),
         records=(record,),
         runs=(figures,),
     )
