@@ -33,6 +33,9 @@ capacity_bytes = { value = 268435456, kind = "assumed", source = "a test" }
 initial = "fresh"
 dies = { value = 8, kind = "assumed", source = "a test" }
 channels = { value = 4, kind = "assumed", source = "a test" }
+planes = { value = 2, kind = "assumed", source = "a test" }
+program_ns = { value = 1112606, kind = "assumed", source = "a test" }
+over_provisioning = { value = 0.19544, kind = "assumed", source = "a test" }
 pages_per_block = { value = 64, kind = "assumed", source = "a test" }
 """
 
