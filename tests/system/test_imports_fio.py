@@ -45,7 +45,7 @@ def ran(tmp_path_factory: pytest.TempPathFactory) -> Path:
     text = step.job_file.replace("direct=1", "direct=0").replace("runtime=1500ms", "runtime=2")
     for name, content in fio_files([Step("step", text)]).files.items():
         (folder / name).write_text(content)
-    subprocess.run(["/bin/sh", str(folder / "run.sh")], check=True, timeout=120)
+    subprocess.run(["/bin/sh", str(folder / "run.sh"), "--destroy"], check=True, timeout=120)
     return folder
 
 
