@@ -98,52 +98,97 @@ class Witness:
             assert self.digests.setdefault(step_id, fingerprint) == fingerprint
 
 
-def seconds_to_next(folder: Path) -> float:
-    """How long a process takes until another run is whole; it is killed then."""
-    before = visible(folder)
-    begin = time.monotonic()
+def begun_since(folder: Path, since: float) -> set[str]:
+    """The runs begun after a Unix time and not whole yet; what a killed process has left is older."""
+    steps = folder / "saved" / "steps"
+    if not steps.exists():
+        return set()
+    return {
+        entry.name[1:-4] for entry in os.scandir(steps) if entry.name[0] == "." and changed(entry) > since
+    }
+
+
+def changed(entry: os.DirEntry[str]) -> float:
+    """When a folder was last changed, as a Unix time; zero if it has just got its last name."""
+    try:
+        return entry.stat().st_mtime
+    except FileNotFoundError:
+        return 0.0
+
+
+def pace(folder: Path) -> tuple[float, float]:
+    """How long, in seconds, a process takes until its first run begins, and from there until it is whole."""
+    before, since = visible(folder), time.time()
+    start, begun = time.monotonic(), None
     with started(folder) as process:
         while visible(folder) == before and process.poll() is None:
-            time.sleep(0.01)
-        took_s = time.monotonic() - begin
+            if begun is None and begun_since(folder, since):
+                begun = time.monotonic()
+            time.sleep(0.002)
+        done = time.monotonic()
         process.kill()
+    assert begun is not None, said(folder)
     assert visible(folder) > before, said(folder)
-    return took_s
+    return begun - start, done - begun
 
 
-def live(process: subprocess.Popen[bytes], seconds: float, *, last_step: Path | None) -> None:
-    """Let a process live so long; but where its last step begins, only until then, so that it has no end."""
-    until = time.monotonic() + seconds
-    while time.monotonic() < until and process.poll() is None:
-        if last_step is not None and last_step.exists():
-            return
+def last_step(folder: Path) -> str | None:
+    """The last step of the plan; ``None`` before there is a plan with steps."""
+    if not (folder / "saved" / "manifest.json").exists():
+        return None
+    (plan,) = Review.open(folder / "saved").manifest.plans
+    return plan.steps[-1].id if plan.steps else None
+
+
+def live(folder: Path, seconds: float, *, from_a_run: bool) -> int:
+    """A process that lives so long, counted from its start or from its first run's; how it ended.
+
+    It ends sooner where the search gives the plan its steps, so that they are left to lives of their own; and where
+    the last of them begins, so that no life completes the review.
+    """
+    since, until = time.time(), None if from_a_run else time.monotonic() + seconds
+    last = last_step(folder)
+    process = started(folder)
+    while process.poll() is None:
+        begun = begun_since(folder, since)
+        if until is None and begun:
+            until = time.monotonic() + seconds
+        if until is not None and time.monotonic() >= until:
+            break
+        if last in begun if last else last_step(folder):
+            break
         time.sleep(0.005)
+    process.kill()
+    return process.wait()
 
 
 @pytest.mark.timeout(900)
 def test_a_review_killed_fifty_times_completes_with_the_same_plan_and_seeds(tmp_path: Path) -> None:
     (tmp_path / "calibration").mkdir()
-    search_s, step_s = (seconds_to_next(tmp_path / "calibration") for _ in range(2))
+    _, search_s = pace(tmp_path / "calibration")
+    begins_s, step_s = pace(tmp_path / "calibration")
     folder = tmp_path / "review"
     folder.mkdir()
     witness, chance = Witness(folder), random.Random(SEED)
-    horizon_s = search_s
+    horizon_s = 1.2 * search_s
     completing = 0
     for _ in range(KILLS):
-        last = folder / "saved" / "steps" / f".{witness.plan.steps[-1].id}.tmp" if witness.plan else None
         before = len(visible(folder))
-        process = started(folder)
-        live(process, chance.uniform(0, horizon_s), last_step=last)
-        process.kill()
-        assert process.wait() == -9, f"the review ended by itself: {said(folder)}"
+        # Half of the kills fall anywhere before a run begins, the others within one or between two.
+        from_a_run = chance.random() < 0.5
+        life_s = chance.uniform(0, horizon_s if from_a_run else begins_s)
+        assert live(folder, life_s, from_a_run=from_a_run) == -9, (
+            f"the review ended by itself: {said(folder)}"
+        )
         planned = witness.plan is not None
         witness.look()
-        # About one process in eight shall complete something, on a machine whose load changes meanwhile.
         completed = len(visible(folder)) > before
         completing += completed
-        horizon_s *= 0.7 if completed else 1.05
+        # About every third life that reaches a run shall complete it, on a machine whose load changes meanwhile.
+        if from_a_run:
+            horizon_s *= 0.9 if completed else 1.1
         if witness.plan is not None and not planned:
-            horizon_s = step_s
+            horizon_s = 1.2 * step_s
     assert witness.plan is not None, said(folder)
     assert completing >= 3
     done = subprocess.run(command(folder), cwd=folder, capture_output=True, text=True, check=False)
