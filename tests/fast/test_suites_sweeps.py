@@ -232,9 +232,15 @@ def test_queue_depth_finds_the_published_knees(reviews: Path, capsys: pytest.Cap
     for found in (optane[0], flash[0]):
         # Runs of few intervals have no interval of their own.
         begins = r"4 KiB random reads: [\d,.]+ MB/s(?: \(95 %: .*\))? at most; "
-        knee_at = re.match(rf"{begins}depth (\d+) is the least that reaches 95 % of it", found)
+        share = r"(?:, (?P<percent>[\d.]+) %(?: \(95 %: [\d.]+ to [\d.]+ %\))?)?"
+        knee_at = re.fullmatch(
+            rf"{begins}depth (?P<depth>\d+) is the least that reaches 95 % of it{share}", found
+        )
         assert knee_at, found
-        depths.append(int(knee_at[1]))
+        depths.append(int(knee_at["depth"]))
+        # The deepest is all of what there is, and says no share.
+        assert (knee_at["percent"] is None) == (depths[-1] == 64), found
+        assert 95 <= float(knee_at["percent"] or 100) <= 100, found
     assert 4 <= depths[0] <= 6
     assert depths[1] > 32
     assert [each.split(":")[0] for each in optane] == [

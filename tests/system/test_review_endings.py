@@ -128,7 +128,8 @@ def test_a_full_disk_keeps_what_was_complete(tmp_path: Path, small_disk: Path) -
     done = review(tmp_path, "drive.bin", "--size", "16m", "--output", "small/r", *QUICK)
     assert done.returncode == 1
     assert "No space left on device" in done.stderr
-    assert "hint: the file system is full" in done.stderr
+    assert "hint: free some space" in done.stderr
+    assert "go on with --resume" in done.stderr
     saved = Review.open(small_disk / "r")
     for step_id in saved.completed():
         assert saved.record(step_id).result.stopped_by is None

@@ -22,6 +22,7 @@ import typer
 
 from iogauge.cli import process, status, streams
 from iogauge.errors import IogaugeError
+from iogauge.store.durable import write_output
 
 if TYPE_CHECKING:
     from iogauge.calibrate.fit import Fitted
@@ -95,7 +96,7 @@ def _fit_twin(directory: Path, begin_with: str, machine_name: str | None, output
     except OSError as error:
         raise IogaugeError(f"{output}: {error.strerror}", hint="name a place that can be written") from None
     try:
-        _write(output, _twin_text(saved, drive, machine_name, machine))
+        write_output(output, _twin_text(saved, drive, machine_name, machine).encode())
     except BaseException:
         output.unlink(missing_ok=True)
         raise
@@ -198,7 +199,8 @@ def _write_fitted(output: Path, outcome: Outcome, trial: Trial, names: list[str]
         seed=SEED,
         residuals=lines,
     )
-    _write(output / f"{stage.what}s" / f"{stage.name}.toml", models.to_toml(model, on_base=True))
+    path = output / f"{stage.what}s" / f"{stage.name}.toml"
+    write_output(path, models.to_toml(model, on_base=True).encode())
 
 
 def _show(name: str, fitted: Fitted) -> None:
@@ -217,13 +219,6 @@ def _show(name: str, fitted: Fitted) -> None:
     ]
     head = f"{name}: errors are {fitted.rms:.2f} of their limits (root mean square)"
     streams.show("\n".join([head, *aligned(rows, left=1), ""]))
-
-
-def _write(path: Path, text: str) -> None:
-    try:
-        path.write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise IogaugeError(f"{path}: {error.strerror}", hint="name a place that can be written") from None
 
 
 def _place(path: Path) -> str:

@@ -1,8 +1,7 @@
 """Whether what lies on a target is zeros or compresses well: drives that compress answer such data faster.
 
 A few blocks spread over the region are read through the page cache, which forgets them again, and packed with
-zlib at its fastest. Reads only; the drive sees a handful of reads before the run. Source: drives that
-compress what they store, which makes such data look faster than any other.
+zlib at its fastest. Reads only; the drive sees a handful of reads before the run.
 """
 
 from __future__ import annotations

@@ -9,6 +9,7 @@ import vl_convert
 
 from iogauge.errors import IogaugeError
 from iogauge.report.charts import Chart, Spec
+from iogauge.store.durable import write_output
 
 VEGA_LITE = "6.4"
 """The version that Altair writes for and vl-convert carries."""
@@ -29,16 +30,11 @@ def png(drawn: str, *, scale: float = PNG_SCALE) -> bytes:
 
 
 def write_text(text: str, path: Path) -> None:
-    """Write a report to ``path``, replacing what is there.
+    """Write a report to ``path``, replacing what is there, or leaving it as it was where that fails.
 
     Raises IogaugeError where that cannot be done.
     """
-    try:
-        path.write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise IogaugeError(
-            f"{path}: cannot write the report: {error.strerror}", hint="name another place with --output"
-        ) from error
+    write_output(path, text.encode())
 
 
 def write_charts(charts: Iterable[Chart], directory: Path) -> list[Path]:

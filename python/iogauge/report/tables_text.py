@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +12,7 @@ import pyarrow.parquet as pq
 
 from iogauge.report.grid import aligned
 from iogauge.stats import words
-from iogauge.store.durable import explained
+from iogauge.store.durable import write_output
 
 LONGEST = 60
 """Characters of a cell in a terminal; the rest is cut, and marked."""
@@ -49,17 +48,14 @@ def csv_text(table: pa.Table) -> str:
 
 def write_csv(table: pa.Table, path: Path) -> None:
     """Write a table as CSV. Raises IogaugeError where that cannot be."""
-    _write(path, lambda: path.write_text(csv_text(table), encoding="utf-8"))
+    write_output(path, csv_text(table).encode())
 
 
 def write_parquet(table: pa.Table, path: Path) -> None:
     """Write a table as Parquet. Raises IogaugeError where that cannot be."""
-    _write(path, lambda: pq.write_table(table, path))
-
-
-def _write(path: Path, write: Callable[[], Any]) -> None:
-    with explained("write", path):
-        write()
+    packed = io.BytesIO()
+    pq.write_table(table, packed)
+    write_output(path, packed.getvalue())
 
 
 def _text(value: Any) -> str:

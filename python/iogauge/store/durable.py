@@ -20,28 +20,36 @@ from pathlib import Path
 from iogauge.errors import IogaugeError
 
 _HINTS = {
-    errno.ENOSPC: "the file system is full: free some space, then go on with --resume",
-    errno.EDQUOT: "the quota is used up: free some space, then go on with --resume",
-    errno.EROFS: "the file system is read-only: choose another place with --output",
-    errno.EACCES: "permission denied: choose another place with --output, or change the permissions",
-    errno.EPERM: "not permitted: choose another place with --output, or change the permissions",
-    errno.ENOENT: "the directory has vanished: was it moved or deleted meanwhile?",
-    errno.EIO: "the disk that holds the review reports an I/O error: choose another one with --output",
+    errno.ENOSPC: "free some space, or choose another place",
+    errno.EDQUOT: "free some space within the quota, or choose another place",
+    errno.EROFS: "choose another place: that file system can only be read",
+    errno.EACCES: "choose another place, or change the permissions",
+    errno.EPERM: "choose another place, or change the permissions",
+    errno.ENOENT: "make the directory that it shall be in: was it moved or deleted?",
+    errno.ENOTDIR: "choose another place: a part of that path is a file",
+    errno.EEXIST: "choose another place: there is a file of that name",
+    errno.EISDIR: "choose another name: there is a directory of that one",
+    errno.ENAMETOOLONG: "choose a shorter name",
+    errno.EIO: "choose another disk: that one reports an I/O error",
 }
+
+GOES_ON = "what is complete is intact: go on with --resume, or where it was an import, import again"
+"""How a review that could not be written goes on once the cause is mended."""
 
 
 @contextmanager
-def explained(doing: str, path: Path) -> Iterator[None]:
-    """Turn an error of the operating system into an ``IogaugeError`` saying what failed, where, and the remedy."""
+def explained(doing: str, path: Path, *, then: str = "") -> Iterator[None]:
+    """Turn an error of the operating system into an ``IogaugeError`` saying what failed, where, and the remedy.
+
+    ``then`` says what to do once the cause is mended.
+    """
     try:
         yield
     except OSError as error:
         reason = error.strerror or str(error)
+        hint = _HINTS.get(error.errno or 0, "mend the cause, or choose another place")
         raise IogaugeError(
-            f"{path}: cannot {doing}: {reason}",
-            hint=_HINTS.get(
-                error.errno or 0, "completed steps are intact; mend the cause and go on with --resume"
-            ),
+            f"{path}: cannot {doing}: {reason}", hint=f"{hint}; {then}" if then else hint
         ) from error
 
 
@@ -56,7 +64,10 @@ def sync_file(path: Path) -> None:
 
 
 def replace_file(path: Path, data: bytes) -> None:
-    """Write a file so that readers see the old contents or the new ones, never a mixture."""
+    """Write a file so that readers see the old contents or the new ones, never a mixture.
+
+    Raises IogaugeError where it cannot be written.
+    """
     temporary = path.with_name(f".{path.name}.tmp")
     with explained("write", path):
         try:
@@ -69,12 +80,24 @@ def replace_file(path: Path, data: bytes) -> None:
         sync_directory(path.parent)
 
 
+def write_output(path: Path, data: bytes) -> None:
+    """Write a file that a user has named: whole or not at all, or straight into what is no plain file (a pipe, a link).
+
+    Raises IogaugeError where it cannot be written.
+    """
+    if path.is_symlink() or (path.exists() and not path.is_file()):
+        with explained("write", path):
+            path.write_bytes(data)
+    else:
+        replace_file(path, data)
+
+
 def publish_directory(temporary: Path, final: Path) -> None:
     """Sync every file of a prepared directory, then make it visible under its final name in one step.
 
     Both lie on one file system. The prepared directory holds files only; ``final`` must not exist.
     """
-    with explained("save", final):
+    with explained("save", final, then=GOES_ON):
         for file in sorted(temporary.iterdir()):
             sync_file(file)
         sync_directory(temporary)

@@ -33,7 +33,7 @@ import pydantic
 from iogauge.errors import IogaugeError
 from iogauge.schema import SCHEMA_VERSION, Interval, Manifest, Model, RunRecord
 from iogauge.store import durable
-from iogauge.store.durable import explained
+from iogauge.store.durable import GOES_ON, explained
 from iogauge.store.seal import check_seal, damaged, seal
 from iogauge.store.tables import (
     IntervalFile,
@@ -210,7 +210,7 @@ class StepWriter:
         self._intervals: IntervalFile | None = None
 
     def __enter__(self) -> Self:
-        with explained("write", self._temporary):
+        with explained("write", self._temporary, then=GOES_ON):
             durable.remove_tree(self._temporary)  # of a run that was killed
             self._temporary.mkdir()
         try:
@@ -243,7 +243,7 @@ class StepWriter:
 
     def finish_stopped(self, record: RunRecord) -> None:
         """Keep a run that did not get to its end under ``stopped/``, where it never counts as complete."""
-        with explained("write", self._stopped):
+        with explained("write", self._stopped, then=GOES_ON):
             self._stopped.parent.mkdir(exist_ok=True)
             durable.remove_tree(self._stopped)
         self._save(record, self._stopped)
@@ -270,7 +270,7 @@ class StepWriter:
         rows = tuple(row.model_copy(update={"tallies": {}, "loop_gap": b""}) for row in record.result.rows)
         bare = record.model_copy(update={"result": record.result.model_copy(update={"rows": rows})})
         write_totals(self._temporary / TOTALS, record.result.rows)
-        with explained("write", self._temporary / RECORD):
+        with explained("write", self._temporary / RECORD, then=GOES_ON):
             (self._temporary / RECORD).write_text(bare.model_dump_json() + "\n")
         seal(self._temporary)
         durable.publish_directory(self._temporary, final)

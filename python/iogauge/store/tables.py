@@ -22,7 +22,7 @@ import pyarrow.parquet as pq
 
 from iogauge.errors import IogaugeError
 from iogauge.schema import SCHEMA_VERSION, Direction, Exact, Interval, Kind, RowResult, Tally
-from iogauge.store.durable import explained
+from iogauge.store.durable import GOES_ON, explained
 from iogauge.store.seal import check_seal, damaged
 
 ROW_GROUP_ROWS = 1024
@@ -68,7 +68,7 @@ class IntervalFile:
         self._path = path
         self._waiting: list[dict[str, Any]] = []
         self._waiting_bytes = 0
-        with explained("write", path):
+        with explained("write", path, then=GOES_ON):
             self._sink: IO[bytes] = path.open("xb")
             self._writer = _writer(self._sink, INTERVALS)
 
@@ -87,7 +87,7 @@ class IntervalFile:
     def close(self) -> None:
         """Write what waits and the footer that makes the file readable."""
         self._flush()
-        with explained("write", self._path):
+        with explained("write", self._path, then=GOES_ON):
             self._writer.close()
             self._sink.close()
 
@@ -111,7 +111,7 @@ class IntervalFile:
     def _flush(self) -> None:
         if not self._waiting:
             return
-        with explained("write", self._path):
+        with explained("write", self._path, then=GOES_ON):
             self._writer.write_table(pa.Table.from_pylist(self._waiting, schema=INTERVALS))
         self._waiting = []
         self._waiting_bytes = 0

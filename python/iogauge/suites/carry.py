@@ -143,7 +143,7 @@ def bring(directory: Path, output: Path, suites: Callable[[str], Suite]) -> Brou
         if review.has(step.id):
             continue
         try:
-            paths = result_paths(directory, step.id, workload.parse(step.job_file, source=step.id), program)
+            paths = _results_of(directory, step, program)
         except IogaugeError as error:
             unsaid[step.id] = error
             continue
@@ -184,10 +184,15 @@ def _known_steps(manifest: Manifest) -> int:
 def _waits(directory: Path, step: StepPlan, program: Program) -> bool:
     """Whether a step is still to be run: the program can, and has not."""
     try:
-        paths = result_paths(directory, step.id, workload.parse(step.job_file, source=step.id), program)
+        paths = _results_of(directory, step, program)
     except IogaugeError:
         return False
     return not all(path.is_file() for path in paths)
+
+
+def _results_of(directory: Path, step: StepPlan, program: Program) -> tuple[Path, ...]:
+    """Return where a step's results lie. Raises IogaugeError where the program cannot run it."""
+    return result_paths(directory, step.id, workload.parse(step.job_file, source=step.id), program)
 
 
 def _write(
@@ -276,14 +281,13 @@ class _Results:
         steps = {step.id: step for step in self.review.manifest.steps}
         if step_id not in steps or found.started_at is None:
             return
-        group = [each.id for each in steps.values() if each.state_group == steps[step_id].state_group]
-        before = [each for each in group[: group.index(step_id)] if self.review.has(each)]
+        group = [step for step in steps.values() if step.state_group == steps[step_id].state_group]
+        before = [each.id for each in group[: group.index(steps[step_id])] if self.review.has(each.id)]
         if not before:
             return
         began = datetime.fromisoformat(self.review.record(before[-1]).started_at)
         if datetime.fromisoformat(found.started_at) < began:
-            jobs = workload.parse(steps[group[0]].job_file, source=group[0])
-            first = result_paths(self.directory, group[0], jobs, self.program)[0]
+            first = _results_of(self.directory, group[0], self.program)[0]
             raise IogaugeError(
                 f"{path}: was run before {before[-1]}, whose state of the drive it needs",
                 hint=f"remove {first}, and run the script: it runs all again that share this state",

@@ -1,0 +1,64 @@
+"""Files that users name are there whole or not at all, and what is no plain file is written straight."""
+
+from __future__ import annotations
+
+import os
+import resource
+import signal
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from iogauge.errors import IogaugeError
+from iogauge.store.durable import GOES_ON, explained, write_output
+
+LIMIT_BYTES = 64 * 1024
+
+
+@pytest.fixture
+def little_room() -> Iterator[None]:
+    """Files cannot grow beyond a limit; writing more fails as on a full disk, in the middle."""
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    ignored = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (LIMIT_BYTES, before[1]))
+    yield
+    resource.setrlimit(resource.RLIMIT_FSIZE, before)
+    signal.signal(signal.SIGXFSZ, ignored)
+
+
+@pytest.mark.usefixtures("little_room")
+def test_a_file_without_room_stays_as_it_was(tmp_path: Path) -> None:
+    page = tmp_path / "page.html"
+    page.write_text("the former page")
+    with pytest.raises(IogaugeError, match=r"page.html: cannot write: File too large") as caught:
+        write_output(page, b"x" * (2 * LIMIT_BYTES))
+    assert caught.value.hint
+    assert "--resume" not in caught.value.hint
+    assert page.read_text() == "the former page"
+    assert [path.name for path in tmp_path.iterdir()] == ["page.html"]
+
+
+def test_a_pipe_is_written_into_and_a_link_stays_one(tmp_path: Path) -> None:
+    pipe, link, plain = tmp_path / "pipe", tmp_path / "link", tmp_path / "plain"
+    os.mkfifo(pipe)
+    heard: list[bytes] = []
+    reader = threading.Thread(target=lambda: heard.append(pipe.read_bytes()))
+    reader.start()
+    write_output(pipe, b"page")
+    reader.join()
+    assert heard == [b"page"]
+    plain.write_text("before")
+    link.symlink_to(plain)
+    write_output(link, b"page")
+    assert link.is_symlink()
+    assert plain.read_bytes() == b"page"
+
+
+def test_what_a_review_says_beside_its_remedy(tmp_path: Path) -> None:
+    with pytest.raises(IogaugeError) as caught, explained("write", tmp_path, then=GOES_ON):
+        (tmp_path / "missing" / "file").write_text("")
+    assert str(caught.value) == f"{tmp_path}: cannot write: No such file or directory"
+    assert caught.value.hint is not None
+    assert caught.value.hint.endswith(f"; {GOES_ON}")
