@@ -24,6 +24,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import takewhile
 
 from iogauge.schema import Axis, RunRecord, StepPlan, SuitePlan
 from iogauge.stats import words
@@ -104,16 +105,20 @@ class ReaderUnderWriters(Suite):
         return Ahead(tuple(steps[:2]), tuple(steps))
 
     def more(self, plan: SuitePlan, review: Review, /, *, repeat: int) -> tuple[StepPlan, ...]:
-        """Return the step with the next writers, until the drive has not kept up with those of ``MISSED`` steps."""
+        """Return the steps with the next writers, until the drive has not kept up with those of ``MISSED`` steps.
+
+        As many as are needed to see that, so that where steps are carried to another machine rounds are few.
+        """
         assert plan.search is not None
         climb = _climb(review.record(plan.search.id), review.manifest.pace)
         mine = sorted((step for step in plan.steps if step.repeat == repeat), key=lambda step: step.at)
         latest = tuple(mine[-MISSED:])
         found = judge_steps(review, plan.model_copy(update={"steps": latest}), quantiles=()).steps
-        many = round(latest[-1].at * 1e6 / climb.each_Bps) + climb.stride
-        if not any(map(kept, found)) or many > climb.most:
-            return ()
-        return (_step(Common.of(plan), many, rate_Bps=climb.each_Bps),)
+        missed = len(list(takewhile(lambda step: not kept(step), reversed(found))))
+        many = round(latest[-1].at * 1e6 / climb.each_Bps)
+        tried = [many + climb.stride * (step + 1) for step in range(MISSED - missed)]
+        load = Common.of(plan)
+        return tuple(_step(load, more, rate_Bps=climb.each_Bps) for more in tried if more <= climb.most)
 
     def findings(self, judgement: Judgement, /) -> tuple[str, ...]:
         """Return with how much the drive keeps up, and how much slower its reads are then."""
