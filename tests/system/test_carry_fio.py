@@ -41,6 +41,14 @@ def run(jobs: Path) -> str:
     return done.stderr
 
 
+def planned(tmp_path: Path, *options: str) -> tuple[Path, Path]:
+    """Write a plan's steps for fio; return their directory, and where the review is to be saved."""
+    jobs = tmp_path / "jobs"
+    asked = [str(tmp_path / "drive.bin"), "--size=8m", "--seed=1", *options]
+    assert main(["plan", *asked, "--as=fio", f"--output={jobs}"]) == 0
+    return jobs, tmp_path / "saved"
+
+
 def carried(jobs: Path, saved: Path, capsys: pytest.CaptureFixture[str]) -> list[str]:
     """Run and import until nothing follows; return what the imports said."""
     said = []
@@ -58,16 +66,7 @@ def test_a_search_and_what_follows_come_back_with_fios_numbers(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     cut_down(monkeypatch)
-    jobs, saved, drive = tmp_path / "jobs", tmp_path / "saved", tmp_path / "drive.bin"
-    asked = [
-        str(drive),
-        "--suite=reader-under-writers",
-        "--suite=mixed",
-        "--size=8m",
-        "--runtime=600ms",
-        "--seed=1",
-    ]
-    assert main(["plan", *asked, "--as=fio", f"--output={jobs}"]) == 0
+    jobs, saved = planned(tmp_path, "--suite=reader-under-writers", "--suite=mixed", "--runtime=600ms")
     said = carried(jobs, saved, capsys)
     assert re.match(r"(warning: .*\n)?\d+ steps? imported; \d+ steps to run: run ", said[0]), said[0]
     assert "all that there are" in said[-1]
@@ -105,16 +104,7 @@ def test_rounds_with_a_purge_and_stages_go_on_until_they_are_whole(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     cut_down(monkeypatch)
-    jobs, saved, drive = tmp_path / "jobs", tmp_path / "saved", tmp_path / "drive.bin"
-    asked = [
-        str(drive),
-        "--suite=pts-throughput",
-        "--suite=commit-latency",
-        "--size=8m",
-        "--runtime=60ms",
-        "--seed=1",
-    ]
-    assert main(["plan", *asked, "--as=fio", f"--output={jobs}"]) == 0
+    jobs, saved = planned(tmp_path, "--suite=pts-throughput", "--suite=commit-latency", "--runtime=60ms")
     # Not every file system gives blocks back.
     script = jobs / "run.sh"
     script.write_text(script.read_text().replace("fallocate --punch-hole", "true"))

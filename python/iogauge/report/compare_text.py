@@ -150,17 +150,26 @@ def _pair(before: str, after: str, suites: Sequence[SuiteCompared], *, every: bo
 
 
 def _table(found: SuiteCompared, *, every: bool) -> Iterator[str]:
-    left: list[Compared] = []
+    parts, folded = _parts(found, every=every)
+    for series, rows in parts:
+        if series:
+            yield f"{series}:"
+        yield from aligned([HEAD, *rows], left=2)
+    if folded:
+        yield f"{folded_text(found, folded)} (--all shows them)"
+
+
+def _parts(found: SuiteCompared, *, every: bool) -> tuple[list[tuple[str, list[list[str]]]], list[Compared]]:
+    """Return the rows of each series that has some, and the figures that are left out of them."""
+    parts = []
+    folded: list[Compared] = []
     for series, figures in found.by_series().items():
         shown = shown_figures(figures, every=every)
-        left += [each for each in figures if each not in shown]
+        folded += [each for each in figures if each not in shown]
         rows = [cells(found, each) for each in (*shown, *_whole(found, series, figures, every=every))]
-        if series and rows:
-            yield f"{series}:"
         if rows:
-            yield from aligned([HEAD, *_once(rows)], left=2)
-    if left:
-        yield f"{folded_text(found, left)} (--all shows them)"
+            parts.append((series, list(_once(rows))))
+    return parts, folded
 
 
 def _markdown(before: str, after: str, suites: Sequence[SuiteCompared], *, every: bool) -> Iterator[str]:
@@ -173,17 +182,13 @@ def _markdown(before: str, after: str, suites: Sequence[SuiteCompared], *, every
         if not found.figures:
             continue
         yield from (f"### {escaped(found.title)}", "")
-        left: list[Compared] = []
-        for series, figures in found.by_series().items():
-            shown = shown_figures(figures, every=every)
-            left += [each for each in figures if each not in shown]
-            rows = [cells(found, each) for each in (*shown, *_whole(found, series, figures, every=every))]
-            if series and rows:
+        parts, folded = _parts(found, every=every)
+        for series, rows in parts:
+            if series:
                 yield from (f"#### {escaped(series)}", "")
-            if rows:
-                yield from table(HEAD, list(_once(rows)), left=2)
-        if left:
-            yield f"- {escaped(folded_text(found, left))}."
+            yield from table(HEAD, rows, left=2)
+        if folded:
+            yield f"- {escaped(folded_text(found, folded))}."
         yield ""
     yield from (f"- Note: {escaped(note)}." for note in notes(suites))
     yield ""
