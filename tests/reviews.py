@@ -7,7 +7,7 @@ a flash drive, the drives' names are not.
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -25,7 +25,10 @@ JOBS = (Job(name="pressure", rw=Rw.RANDWRITE, numjobs=8, iodepth=8), Job(name="r
 
 @dataclass(frozen=True)
 class Drive:
-    """How a made-up drive answers. ``silent`` are the seconds of each step in which it does nothing at all."""
+    """How a made-up drive answers. ``silent`` are the seconds of each step in which it does nothing at all.
+
+    From ``throttled_from`` on, a second of each step, it answers a third of the reads.
+    """
 
     model: str = "Flash 9000"
     base_us: float = 85.0
@@ -35,6 +38,7 @@ class Drive:
     reads_a_second: int = 2_000
     seconds: int = 12
     silent: Collection[int] = ()
+    throttled_from: int | None = None
 
     @property
     def target(self) -> TargetFacts:
@@ -107,7 +111,9 @@ def _run(review: Review, step: StepPlan, drive: Drive, random: np.random.Generat
     intervals: list[Interval] = []
     reads, written = [], 0
     for second in range(drive.seconds):
-        taken, blocks = drive.second(step.at, random)
+        throttled = drive.throttled_from is not None and second >= drive.throttled_from
+        now = replace(drive, reads_a_second=drive.reads_a_second // 3) if throttled else drive
+        taken, blocks = now.second(step.at, random)
         if second in drive.silent:
             taken, blocks = Histogram.empty(), 0
         reads.append(taken)

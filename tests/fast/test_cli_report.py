@@ -77,6 +77,20 @@ def test_a_margin_is_that_of_the_page(saved: Path, tmp_path: Path) -> None:
     }
 
 
+def test_a_step_that_left_its_level_is_warned_of_wherever_it_is_shown(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    throttled = reviews.Drive(seconds=70, reads_a_second=200, throttled_from=40)
+    reviews.save(tmp_path / "r", throttled, pressures_MBps=(0,))
+    said = "the rate did not stay at its level: left its level at second 40: from "
+    assert main(["show", f"{tmp_path}/r"]) == 0
+    assert said in capsys.readouterr().err
+    for form in ("html", "md"):
+        page = tmp_path / f"r.{form}"
+        assert main(["report", f"{tmp_path}/r", f"--format={form}", f"--output={page}"]) == 0
+        assert said in page.read_text()
+
+
 def test_every_part_of_the_making_is_heard(saved: Path) -> None:
     heard: list[tuple[int, int]] = []
 

@@ -394,9 +394,10 @@ def test_a_step_that_was_to_be_longer_warns_once_of_too_few_samples() -> None:
     said = (
         "p99.99 takes 100,000 requests, and it completed 900; it was not run longer: it begins with a purge"
     )
-    found = of_step((few, errors), builders.step("a", short=said))
+    found = of_step((few, errors), builders.step("a", short=said), left="left its level at second 40")
     assert [(each.code, each.message) for each in found] == [
         (Code.ERRORS, errors.message),
         (Code.UNSUPPORTED, said),
+        (Code.UNSTEADY, "the rate did not stay at its level: left its level at second 40"),
     ]
-    assert of_step((few, errors), builders.step("a")) == (few, errors)
+    assert of_step((few, errors), builders.step("a"), left=None) == (few, errors)

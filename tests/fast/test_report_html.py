@@ -371,4 +371,4 @@ def test_a_place_that_cannot_be_written_is_an_error(
     folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["report", str(folder / "flash"), "-o", str(tmp_path / "no" / "page.html")]) == 1
-    assert "cannot write the report" in capsys.readouterr().err
+    assert "page.html: cannot write: No such file or directory" in capsys.readouterr().err

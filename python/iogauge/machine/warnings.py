@@ -111,15 +111,19 @@ TEXTS: dict[Code, Text] = {
 }
 
 
-def of_step(given: Iterable[Warning], step: StepPlan) -> tuple[Warning, ...]:
-    """Return the warnings of a step: those of its run, and that it lacks samples for what it was made longer for.
+def of_step(given: Iterable[Warning], step: StepPlan, *, left: object | None) -> tuple[Warning, ...]:
+    """Return the warnings of a step: those of its run, and what only a look at all of it tells.
 
-    The latter says of how many, and why, so that the run's own about too few samples is left out beside it.
+    That is that it lacks samples for what it was made longer for: of how many, and why, so that the run's own about
+    too few samples is left out beside it. And how its rate ``left`` its level, in words, if it did.
     """
-    if not step.short:
-        return tuple(given)
-    others = (each for each in given if each.code != Code.FEW_SAMPLES)
-    return (*others, warning(Code.UNSUPPORTED, what=step.short))
+    found = list(given)
+    if step.short:
+        found = [each for each in found if each.code != Code.FEW_SAMPLES]
+        found.append(warning(Code.UNSUPPORTED, what=step.short))
+    if left is not None:
+        found.append(warning(Code.UNSTEADY, what=f"the rate did not stay at its level: {left}"))
+    return tuple(found)
 
 
 def warning(code: Code, **facts: object) -> Warning:

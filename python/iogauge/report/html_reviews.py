@@ -19,6 +19,7 @@ from iogauge.schema import Code, Manifest, RunRecord, StepPlan, SuitePlan, Targe
 from iogauge.schema import Warning as Caution
 from iogauge.stats import words
 from iogauge.stats.figures import StepFigures, step_figures
+from iogauge.stats.steady import left_level
 from iogauge.stats.together import together
 from iogauge.store import Review
 
@@ -148,8 +149,8 @@ def warnings(drives: Sequence[Drive]) -> tuple[Warned, ...]:
     given += [
         (warning, drive, step.plan)
         for drive in drives
-        for step, _, record in drive.measured()
-        for warning in of_step(record.warnings, step.plan)
+        for step, figures, record in drive.measured()
+        for warning in of_step(record.warnings, step.plan, left=left_level(figures.moments))
         if warning not in drive.manifest.warnings
     ]
     groups: dict[tuple[Code, str], dict[str, dict[str, list[str]]]] = {}

@@ -34,6 +34,7 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
+from iogauge.stats.moments import Moment
 from iogauge.stats.quantiles import LEVEL
 from iogauge.stats.words import figure, percent
 
@@ -46,6 +47,8 @@ SLOPE = 0.10
 
 FEWEST_SECONDS = 20
 """Seconds that a step must have for anything to be said."""
+LONG_ENOUGH_S = 60
+"""Seconds of a step from which it is asked whether it stayed at its level."""
 LEAST_CHANGE = 0.05
 """A change of level by less is none."""
 LEAST_DRIFT = SLOPE
@@ -223,6 +226,18 @@ def steadiness(rates_iops: Sequence[float]) -> Steadiness | None:
     last = rates[starts[-1] :]
     rounds = last_rounds([float(part.mean()) for part in np.array_split(last, ROUNDS)])
     return Steadiness(stretches, drift(last), rounds, int(np.sum(rates == 0)))
+
+
+def left_level(moments: Sequence[Moment]) -> Steadiness | None:
+    """Return how the rate of a long step left its level: heat, a cache that filled, a budget spent.
+
+    ``None`` where it did not, or there are fewer than ``LONG_ENOUGH_S`` whole seconds to tell from.
+    """
+    seconds = [moment.iops for moment in moments if 0.99 < moment.end_s - moment.start_s < 1.01]
+    if len(seconds) < LONG_ENOUGH_S:
+        return None
+    found = steadiness(seconds)
+    return found if found and found.left else None
 
 
 def change_points(rates: NDArray[np.float64]) -> list[int]:

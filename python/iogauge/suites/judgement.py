@@ -6,20 +6,17 @@ steps together is plain data (``stats.shown``) that a terminal prints and a repo
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
-from iogauge.machine.warnings import of_step, warning
-from iogauge.schema import Code, RunRecord, StepPlan, SuitePlan
+from iogauge.machine.warnings import of_step
+from iogauge.schema import RunRecord, StepPlan, SuitePlan
 from iogauge.schema import Warning as Caution
 from iogauge.stats.figures import Ratio, StepFigures, ratio, step_figures
 from iogauge.stats.shown import Convergence, Matrix, ShownTable
-from iogauge.stats.steady import steadiness
+from iogauge.stats.steady import left_level
 from iogauge.stats.together import together
 from iogauge.store import Review
-
-LONG_ENOUGH_S = 60
-"""Seconds of a step from which it is asked whether it stayed at its level."""
 
 
 @dataclass(frozen=True)
@@ -132,20 +129,10 @@ def _step(review: Review, step: StepPlan, plan: SuitePlan, *, quantiles: tuple[f
         step,
         asked_Bps=_asked(record, plan.pressure),
         figures=figures,
-        warnings=(*of_step(record.warnings, step), *_left(figures)),
+        warnings=of_step(record.warnings, step, left=left_level(figures.moments)),
         records=(record,),
         runs=(figures,),
     )
-
-
-def _left(figures: StepFigures) -> Iterator[Caution]:
-    """Yield a warning where a step did not stay at the level of its rate: heat, a cache that filled, a budget spent."""
-    seconds = [moment.iops for moment in figures.moments if 0.99 < moment.end_s - moment.start_s < 1.01]
-    if len(seconds) < LONG_ENOUGH_S:
-        return
-    found = steadiness(seconds)
-    if found and found.left:
-        yield warning(Code.UNSTEADY, what=f"the rate did not stay at its level: {found}")
 
 
 def _asked(record: RunRecord, pressure: str | None) -> int:
