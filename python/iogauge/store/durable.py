@@ -25,7 +25,7 @@ _HINTS = {
     errno.EROFS: "choose another place: that file system can only be read",
     errno.EACCES: "choose another place, or change the permissions",
     errno.EPERM: "choose another place, or change the permissions",
-    errno.ENOENT: "there is no such directory: make it, or see where it went",
+    errno.ENOENT: "the directory is not there, or has vanished: make it, or choose another place",
     errno.ENOTDIR: "choose another place: a part of that path is a file",
     errno.EEXIST: "choose another place: there is a file of that name",
     errno.EISDIR: "choose another name: there is a directory of that one",
