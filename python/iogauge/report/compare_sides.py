@@ -16,7 +16,7 @@ from pathlib import Path
 from iogauge.errors import IogaugeError
 from iogauge.report.compare import Side, SuiteCompared, compare_sides
 from iogauge.report.figure_row import FigureRow, rows_of
-from iogauge.report.html_reviews import Drive, Heard, load, unheard
+from iogauge.report.html_reviews import Conclude, Drive, Heard, load, nothing, unheard
 from iogauge.report.laid import LaidDrive, lay
 from iogauge.report.published import named_drives, parted
 from iogauge.report.told import told_rows
@@ -53,10 +53,14 @@ def compare_named(names: Sequence[str], *, suites: Sequence[str] = (), margin: f
     return found
 
 
-def loaded(names: Sequence[str], *, suites: Sequence[str] = (), heard: Heard = unheard) -> tuple[Drive, ...]:
-    """Return what the saved reviews among ``names`` tested, of all suites or of some.
-
-    ``heard`` hears of how much is read.
+def loaded(
+    names: Sequence[str],
+    *,
+    suites: Sequence[str] = (),
+    conclude: Conclude = nothing,
+    heard: Heard = unheard,
+) -> tuple[Drive, ...]:
+    """Return what the saved reviews among ``names`` tested, of all suites or of some, as ``load`` does.
 
     Raises IogaugeError where one is no review, where none is named or one twice, or where none has one of the suites.
     """
@@ -72,13 +76,7 @@ def loaded(names: Sequence[str], *, suites: Sequence[str] = (), heard: Heard = u
             f"{again[0]}: this review is named more than once",
             hint="name each review once; one of several targets, named alone, is compared target by target",
         )
-    drives = load(directories, heard=heard)
-    there = dict.fromkeys(drive.plan.suite for drive in drives)
-    if unknown := set(suites) - set(there):
-        raise IogaugeError(
-            f"none of these reviews has the suite {min(unknown)!r}", hint=f"they have: {', '.join(there)}"
-        )
-    return tuple(drive for drive in drives if not suites or drive.plan.suite in suites)
+    return load(directories, suites=suites, conclude=conclude, heard=heard)
 
 
 def refuse_nothing(found: Differences, names: Sequence[str]) -> None:

@@ -32,7 +32,8 @@ from iogauge.report.published import (
 )
 from iogauge.report.told import told_record
 from iogauge.schema import Direction, RunRecord, StepPlan, SuitePlan
-from iogauge.stats.figures import StepFigures, step_figures
+from iogauge.stats.figures import StepFigures
+from iogauge.stats.saved import saved_figures
 from iogauge.store import Review
 from iogauge.store.told import read_told
 
@@ -175,15 +176,7 @@ def _load(load: Load | None) -> dict[str, Any]:
 def _figures(
     review: Review, plan: SuitePlan, step: StepPlan, record: RunRecord, direction: Direction | None
 ) -> StepFigures:
-    return step_figures(
-        record,
-        review.intervals(step.id),
-        reader=plan.reader,
-        pressure=plan.pressure,
-        kind=plan.kind,
-        direction=direction,
-        quantiles=QUANTILES,
-    )
+    return saved_figures(review, plan, step, record, direction=direction, quantiles=QUANTILES)
 
 
 def _row(

@@ -18,10 +18,12 @@ from iogauge.machine.warnings import of_step
 from iogauge.schema import Code, Manifest, RunRecord, StepPlan, SuitePlan, TargetFacts
 from iogauge.schema import Warning as Caution
 from iogauge.stats import words
-from iogauge.stats.figures import StepFigures, step_figures
+from iogauge.stats.figures import StepFigures
+from iogauge.stats.saved import saved_figures
+from iogauge.stats.shown import Shown
 from iogauge.stats.steady import left_level
 from iogauge.stats.together import together
-from iogauge.store import Review
+from iogauge.store import Reading, Review
 
 FEW = 4
 """So many steps are named one by one."""
@@ -82,6 +84,8 @@ class Drive:
     target: TargetFacts
     """The first, where the suite takes several together."""
     steps: tuple[Step, ...]
+    shown: Shown
+    """What the suite concludes."""
 
     @cached_property
     def places(self) -> tuple[Place, ...]:
@@ -182,15 +186,41 @@ def unheard(_done: int, _whole: int) -> None:
     """Hear nothing."""
 
 
-def load(directories: Sequence[Path], *, heard: Heard = unheard) -> tuple[Drive, ...]:
+Conclude = Callable[[Review, SuitePlan], Shown]
+"""Says what a plan's suite has to show of a review."""
+
+
+def nothing(_review: Review, _plan: SuitePlan) -> Shown:
+    """Conclude nothing: what is shown then are the steps alone."""
+    return Shown()
+
+
+def load(
+    directories: Sequence[Path],
+    *,
+    suites: Sequence[str] = (),
+    conclude: Conclude = nothing,
+    heard: Heard = unheard,
+) -> tuple[Drive, ...]:
     """Return what the reviews in ``directories`` tested, suite by suite, in the order in which they have them.
 
-    ``heard`` hears of how many suites on drives are read.
+    ``suites`` are the names of those to load; none: all. ``heard`` hears of how many suites on drives are loaded.
 
-    Raises IogaugeError where one is not a review, is damaged or newer, or where the units of a suite differ.
+    Raises IogaugeError where one is not a review, is damaged or newer, where none has one of the suites, or where the
+    units of a suite differ.
     """
-    reviews = [Review.open(directory) for directory in directories]
-    tested = [(review, plan) for review in reviews for plan in review.manifest.plans]
+    reviews = [Reading.open(directory) for directory in directories]
+    there = dict.fromkeys(plan.suite for review in reviews for plan in review.manifest.plans)
+    if unknown := set(suites) - set(there):
+        raise IogaugeError(
+            f"none of these reviews has the suite {min(unknown)!r}", hint=f"they have: {', '.join(there)}"
+        )
+    tested = [
+        (review, plan)
+        for review in reviews
+        for plan in review.manifest.plans
+        if not suites or plan.suite in suites
+    ]
     first: dict[str, tuple[Review, SuitePlan]] = {}
     for review, plan in tested:
         before, theirs = first.setdefault(plan.suite, (review, plan))
@@ -205,12 +235,14 @@ def load(directories: Sequence[Path], *, heard: Heard = unheard) -> tuple[Drive,
     for suite in first:
         for number, (review, plan) in enumerate((pair for pair in tested if pair[1].suite == suite), 1):
             label = " + ".join(labels[review.path, path] for path in plan.targets)
-            drives.append(_drive(review, plan, label, f"{suite}-{number}"))
+            drives.append(_drive(review, plan, label, f"{suite}-{number}", conclude))
             heard(len(drives), len(tested))
     return tuple(drives)
 
 
-def _drive(review: Review, plan: SuitePlan, label: str, slug: str) -> Drive:
+def _drive(review: Review, plan: SuitePlan, label: str, slug: str, conclude: Conclude) -> Drive:
+    # First, since a suite asks for more quantiles of its steps than are drawn.
+    shown = conclude(review, plan)
     steps = []
     # Series, and places on the axis, in the order in which they were planned.
     series = list(dict.fromkeys(step.series for step in plan.steps))
@@ -222,17 +254,10 @@ def _drive(review: Review, plan: SuitePlan, label: str, slug: str) -> Drive:
             steps.append(Step(step, None, None))
             continue
         record = review.record(step.id)
-        figures = step_figures(
-            record,
-            review.intervals(step.id),
-            reader=plan.reader,
-            pressure=plan.pressure,
-            kind=plan.kind,
-            direction=step.direction,
-        )
+        figures = saved_figures(review, plan, step, record, direction=step.direction)
         steps.append(Step(step, record, figures))
     target = review.manifest.target(plan.targets[0])
-    return Drive(label, slug, review.path, review.manifest, plan, target, tuple(steps))
+    return Drive(label, slug, review.path, review.manifest, plan, target, tuple(steps), shown)
 
 
 def at(place: float) -> str:

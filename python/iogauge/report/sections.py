@@ -6,7 +6,7 @@ Reads the store alone; what a suite concludes comes from its caller (``stats.sho
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -21,20 +21,11 @@ from iogauge.report.charts_sweep import sweep_charts
 from iogauge.report.charts_time import time_chart
 from iogauge.report.compare_sides import Differences, differences, loaded
 from iogauge.report.html_compare import Over, Pair, PairPart, around, over, pairs
-from iogauge.report.html_reviews import Drive, Heard, unheard
+from iogauge.report.html_reviews import Conclude, Drive, Heard, nothing, unheard
 from iogauge.report.html_verdict import Verdict, verdict
 from iogauge.schema import SuitePlan
 from iogauge.stats.comparison import MARGIN
-from iogauge.stats.shown import Shown, ShownTable
-from iogauge.store import Review
-
-Conclude = Callable[[Review, SuitePlan], Shown]
-"""Says what a plan's suite has to show of a review."""
-
-
-def nothing(_review: Review, _plan: SuitePlan) -> Shown:
-    """Conclude nothing: what is shown then are the steps alone."""
-    return Shown()
+from iogauge.stats.shown import ShownTable
 
 
 @dataclass(frozen=True)
@@ -42,24 +33,23 @@ class Part:
     """What a section has of one drive. Charts are made when they are asked for: text has none."""
 
     drive: Drive
-    shown: Shown
     number: int
     """Of the drive in its section, from 1."""
 
     @cached_property
     def verdict(self) -> Verdict:
         """What a reader should take away."""
-        return verdict(self.drive, self.shown.findings)
+        return verdict(self.drive, self.drive.shown.findings)
 
     @property
     def tables(self) -> tuple[ShownTable, ...]:
         """What the suite shows as tables, matrices too."""
-        return (*self.shown.tables, *(matrix.table for matrix in self.shown.matrices))
+        return (*self.drive.shown.tables, *(matrix.table for matrix in self.drive.shown.matrices))
 
     @cached_property
     def concluded(self) -> tuple[Chart, ...]:
         """What the suite concludes from several steps together."""
-        return conclusion_charts(self.drive, self.shown, name=self.drive.slug)
+        return conclusion_charts(self.drive, self.drive.shown, name=self.drive.slug)
 
     @cached_property
     def over_time(self) -> tuple[Chart, ...]:
@@ -141,22 +131,20 @@ class Report:
         """Read the reviews of these names, directories or ``published``, and compare their drives.
 
         ``suites`` are the names of those to report; none: all. ``margin`` is what counts as no difference. ``heard``
-        hears of how many suites on drives are read, and then of how many are judged.
+        hears of how many suites on drives are judged and read.
 
         Raises IogaugeError where one is not a review, is damaged or newer, or where a suite's axes differ.
         """
         named = [str(name) for name in names]
-        drives = loaded(named, suites=suites, heard=heard)
+        drives = loaded(named, suites=suites, conclude=conclude, heard=heard)
         found = differences(drives, named, margin=margin)
         compared = pairs(found, drives)
         parts = [part for pair in compared for part in pair.parts]
-        judged = _counting(conclude, heard, len(drives))
         return cls(
             tuple(
                 _section(
                     tuple(drive for drive in drives if drive.plan.suite == suite),
                     tuple(part for part in parts if part.found.suite == suite),
-                    judged,
                 )
                 for suite in dict.fromkeys(drive.plan.suite for drive in drives)
             ),
@@ -198,25 +186,5 @@ class Report:
         return tuple(chart for section in self.sections for chart in section.charts)
 
 
-def _counting(conclude: Conclude, heard: Heard, whole: int) -> Conclude:
-    """Return ``conclude`` so that ``heard`` hears of every time it has been called."""
-    done = 0
-
-    def counted(review: Review, plan: SuitePlan) -> Shown:
-        nonlocal done
-        shown = conclude(review, plan)
-        done += 1
-        heard(done, whole)
-        return shown
-
-    return counted
-
-
-def _section(drives: tuple[Drive, ...], compared: tuple[PairPart, ...], conclude: Conclude) -> Section:
-    return Section(
-        tuple(
-            Part(drive, conclude(Review.open(drive.path), drive.plan), number)
-            for number, drive in enumerate(drives, 1)
-        ),
-        compared,
-    )
+def _section(drives: tuple[Drive, ...], compared: tuple[PairPart, ...]) -> Section:
+    return Section(tuple(Part(drive, number) for number, drive in enumerate(drives, 1)), compared)

@@ -59,6 +59,12 @@ class StepFigures:
     iops_high: float | None = None
     """95 % interval of ``iops`` by how it differs from run to run; ``None`` for a single run."""
 
+    def only(self, quantiles: Sequence[float]) -> StepFigures:
+        """Return the same with some of its quantiles, in the order in which they are asked for."""
+        if tuple(quantiles) == tuple(self.quantiles):
+            return self
+        return replace(self, quantiles={q: self.quantiles[q] for q in quantiles})
+
     @cached_property
     def iops_estimate(self) -> Estimate:
         """``iops`` with its interval: of several runs by how they differ, of one by how it went over time."""

@@ -12,7 +12,8 @@ from dataclasses import dataclass, replace
 from iogauge.machine.warnings import of_step
 from iogauge.schema import RunRecord, StepPlan, SuitePlan
 from iogauge.schema import Warning as Caution
-from iogauge.stats.figures import Ratio, StepFigures, ratio, step_figures
+from iogauge.stats.figures import Ratio, StepFigures, ratio
+from iogauge.stats.saved import saved_figures
 from iogauge.stats.shown import Convergence, Matrix, ShownTable
 from iogauge.stats.steady import left_level
 from iogauge.stats.together import together
@@ -116,15 +117,7 @@ def _place(repeats: Sequence[StepJudgement]) -> StepJudgement:
 
 def _step(review: Review, step: StepPlan, plan: SuitePlan, *, quantiles: tuple[float, ...]) -> StepJudgement:
     record = review.record(step.id)
-    figures = step_figures(
-        record,
-        review.intervals(step.id),
-        reader=plan.reader,
-        pressure=plan.pressure,
-        kind=plan.kind,
-        direction=step.direction,
-        quantiles=quantiles,
-    )
+    figures = saved_figures(review, plan, step, record, direction=step.direction, quantiles=quantiles)
     return StepJudgement(
         step,
         asked_Bps=_asked(record, plan.pressure),
