@@ -114,6 +114,8 @@ def finished(chart: alt.LayerChart | alt.VConcatChart) -> Spec:
     Its words are its choices' (``patch``). Not validated here: the specifications are fixed, tests compile every one,
     and it would take as long again.
     """
-    spec: Spec = chart.properties(data=alt.NamedData(name=DATASET)).to_dict(validate=False)
+    # Set, not given by a method: Altair's methods copy a chart of charts with all that is in it, several times over.
+    chart.data = alt.NamedData(name=DATASET)
+    spec: Spec = chart.to_dict(validate=False)
     del spec["config"]
     return spec

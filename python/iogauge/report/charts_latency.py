@@ -88,11 +88,17 @@ def by_drive(labels: Sequence[str], palette: Sequence[Any]) -> alt.Scale:
 
 
 def latency_layer(
-    x: Position, y: Position, labels: Sequence[str], *, rate: str = "achieved_MBps", joined: bool = True
+    x: Position,
+    y: Position,
+    labels: Sequence[str],
+    *,
+    rate: str = "achieved_MBps",
+    joined: bool = True,
+    **size: Any,
 ) -> alt.LayerChart:
     """Return lines, whiskers, points and pale points of single repeats, in each drive's colour, shape and dash.
 
-    Places that are not ``joined`` have no line from one to the next.
+    Places that are not ``joined`` have no line from one to the next. ``size``: width and height in pixels, of a panel.
     """
     legend = alt.Legend(title=None, symbolOpacity=1) if len(labels) > 1 else None
     color = alt.Color("drive:N", scale=by_drive(labels, DRIVES), legend=legend)
@@ -132,7 +138,7 @@ def latency_layer(
         tooltip=tooltip,
         fill=alt.condition("datum.supported", color, alt.value(PAPER)),
     )
-    return alt.LayerChart(layer=[pale(runs, tooltip), line, whisker, open_above, points])
+    return alt.LayerChart(layer=[pale(runs, tooltip), line, whisker, open_above, points], **size)
 
 
 def pale(runs: alt.Chart, tooltip: Sequence[alt.Tooltip]) -> alt.Chart:

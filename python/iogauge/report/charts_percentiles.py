@@ -174,6 +174,5 @@ def _curves(labels: Sequence[str], judged: str) -> alt.LayerChart:
         )
     )
     layers = [dashed.mark_line(strokeWidth=1.25, strokeDash=[1, 3]), solid, points]
-    return alt.LayerChart(layer=layers, width=WIDTH, height=HEIGHT).transform_filter(
-        "datum.choice === chosen"
-    )
+    chosen = alt.FilterTransform(filter="datum.choice === chosen")
+    return alt.LayerChart(layer=layers, width=WIDTH, height=HEIGHT, transform=[chosen])

@@ -60,9 +60,13 @@ def _pressure(drives: Sequence[Drive], scale: str, table: Table) -> Spec:
     y = latency_axis(scale, title="Read latency, µs", titleColor=INK, grid=True, format=",~f")
     labels = [drive.label for drive in drives]
     return finished(
-        alt.LayerChart(layer=[_stair(x, labels), latency_layer(x, y, labels)], width=WIDTH, height=HEIGHT)
-        .resolve_scale(y="independent")
-        .transform_filter(CHOSEN)
+        alt.LayerChart(
+            layer=[_stair(x, labels), latency_layer(x, y, labels)],
+            width=WIDTH,
+            height=HEIGHT,
+            resolve=alt.Resolve(scale=alt.ScaleResolveMap(y="independent")),
+            transform=[alt.FilterTransform(filter=CHOSEN)],
+        )
     )
 
 

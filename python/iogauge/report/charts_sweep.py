@@ -82,16 +82,20 @@ def _spec(drives: Sequence[Drive], scale: str, table: Table) -> Spec:
     )
     named = {float(row["asked"] or 0): str(row["label"]) for row in table.records() if row["label"]}
     latencies = latency_layer(
-        _along(plan.axis.unit, places, _titled(drives), named), y, labels, rate="rate_MBps", joined=not named
+        _along(plan.axis.unit, places, _titled(drives), named),
+        y,
+        labels,
+        rate="rate_MBps",
+        joined=not named,
+        width=WIDTH,
+        height=_LATENCIES,
     )
     most = max((float(row["rate_MBps"] or 0) for row in table.records()), default=0) or 1.0
     rates = _rates(_along(plan.axis.unit, places, "", named), labels, most=most, joined=not named)
     return finished(
-        alt.vconcat(
-            rates.properties(width=WIDTH, height=_RATES),
-            latencies.properties(width=WIDTH, height=_LATENCIES),
-            spacing=10,
-        ).transform_filter(CHOSEN)
+        alt.VConcatChart(
+            vconcat=[rates, latencies], spacing=10, transform=[alt.FilterTransform(filter=CHOSEN)]
+        )
     )
 
 
@@ -176,5 +180,7 @@ def _rates(x: Position, labels: Sequence[str], *, most: float, joined: bool) -> 
             .encode(strokeDash=dash),
             measured.mark_point(size=45, filled=True, opacity=1).encode(shape=shape, tooltip=tooltip),
             ring,
-        ]
+        ],
+        width=WIDTH,
+        height=_RATES,
     )

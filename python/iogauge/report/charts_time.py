@@ -51,10 +51,14 @@ def _spec(drive: Drive, table: Table) -> Spec:
         writes = _Panel(end_s, last=True)
         asked = _steps().mark_rule(color=INK, strokeDash=[3, 3])
         panels.append(
-            writes.rate("achieved_MBps", "Writes, MB/s", STAIR)
-            + asked.encode(x=writes.clock("first_s"), x2="last_s:Q", y="asked:Q")
+            writes.rate(
+                "achieved_MBps",
+                "Writes, MB/s",
+                STAIR,
+                asked.encode(x=writes.clock("first_s"), x2="last_s:Q", y="asked:Q"),
+            )
         )
-    return finished(alt.vconcat(*(panel.properties(width=WIDTH) for panel in panels), spacing=8))
+    return finished(alt.VConcatChart(vconcat=panels, spacing=8))
 
 
 @dataclass(frozen=True)
@@ -82,8 +86,11 @@ class _Panel:
         marks: alt.Chart = silent.encode(x=self.clock("start_s"), x2="end_s:Q")
         return marks
 
-    def rate(self, column: str, title: str, color: str) -> alt.LayerChart:
-        """Return a rate as a step function, from zero: each interval gives a point where it starts and ends."""
+    def rate(self, column: str, title: str, color: str, *more: alt.Chart) -> alt.LayerChart:
+        """Return a rate as a step function, from zero: each interval gives a point where it starts and ends.
+
+        ``more`` is drawn over it.
+        """
         slices = alt.Chart().transform_fold(["start_s", "end_s"], as_=["edge", "time_s"])
         # Drawn in the data's order (order=False), not the clock's: sorting would tear the upright edges.
         line = {"color": color, "strokeWidth": 1.5, "order": False}
@@ -98,8 +105,11 @@ class _Panel:
                     detail="step:N",
                 ),
                 self.silence(column),
-            ]
-        ).properties(height=90)
+                *more,
+            ],
+            width=WIDTH,
+            height=90,
+        )
 
 
 def side(title: str, **more: Any) -> alt.Axis:
@@ -144,8 +154,8 @@ def _latencies(panel: _Panel, table: Table, plan: SuitePlan) -> alt.LayerChart:
         .mark_rect(opacity=0, aria=False)
         .encode(x=panel.clock("start_s"), x2="end_s:Q", tooltip=_figures(plan.axis.unit))
     )
-    layers = alt.LayerChart(layer=[panel.boundaries(), panel.silence("reads"), lines, labels, hover])
-    return layers.properties(height=220)
+    layers = [panel.boundaries(), panel.silence("reads"), lines, labels, hover]
+    return alt.LayerChart(layer=layers, width=WIDTH, height=220)
 
 
 def _figures(unit: str) -> list[alt.Tooltip]:

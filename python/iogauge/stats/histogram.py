@@ -15,7 +15,7 @@ import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property
+from functools import cached_property, lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -203,6 +203,7 @@ def _together(parts: Sequence[Exact | None]) -> Exact | None:
     )
 
 
+@lru_cache(maxsize=64)
 def _fraction(q: float) -> Fraction:
     """Return the fraction that was meant: 0.07 * 100 is 7.000000000000001 in floating point, yet its rank is 7."""
     return Fraction(str(float(q)))
