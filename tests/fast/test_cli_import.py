@@ -119,4 +119,22 @@ def test_what_is_no_result_is_refused_and_nothing_saved(
     (tmp_path / "full").mkdir()
     (tmp_path / "full" / "file").touch()
     assert main(["import", str(SAMPLES / "fio.json"), f"--output={tmp_path}/full"]) == 1
-    assert "there is something in this directory already" in capsys.readouterr().err
+    said = capsys.readouterr().err
+    assert "there is something in this directory already" in said
+    assert "a review that was begun there goes on by iogauge review --resume" in said
+    assert [path.name for path in (tmp_path / "full").iterdir()] == ["file"]
+
+
+def test_ctrl_c_leaves_no_half_of_a_review_in_the_way_of_the_next_import(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def interrupted(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    asked = ["import", str(SAMPLES / "fio-plus.json"), f"--output={tmp_path}/saved"]
+    with monkeypatch.context() as patch:
+        patch.setattr("iogauge.store.review.StepWriter.finish", interrupted)
+        assert main(asked) == 130
+    assert list(tmp_path.iterdir()) == []
+    assert main(asked) == 0
+    assert capsys.readouterr().err.startswith("interrupted\n")

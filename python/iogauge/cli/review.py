@@ -230,6 +230,8 @@ def anchored(targets: Sequence[str]) -> list[str]:
     from iogauge import models
     from iogauge.target import is_model
 
+    if "" in targets:
+        raise status.UsageError("a TARGET is empty", hint="name a block device, a file or model:NAME")
     paths = [models.anchored(each) if is_model(each) else str(Path(each).absolute()) for each in targets]
     if twice := sorted(path for path, count in Counter(paths).items() if count > 1):
         raise status.UsageError(f"{twice[0]} is named twice", hint="name each target once; see --repeats")

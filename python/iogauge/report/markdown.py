@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from iogauge.report import html_facts
 from iogauge.report.charts_data import STATISTICS
 from iogauge.report.html_reviews import Drive, warnings
-from iogauge.report.html_steps import BETWEEN, VARIATION, StepRow, step_rows, varied_rows
+from iogauge.report.html_steps import BETWEEN, VARIATION, StepRow, asked_in, step_rows, varied_rows
 from iogauge.report.html_text import Cell
 from iogauge.report.markdown_text import escaped, table
 from iogauge.report.sections import Part, Report, Section
@@ -76,7 +76,7 @@ def _section(section: Section) -> Iterator[str]:
     several = len(section.parts) > 1
     head = [
         *(["Drive"] if several else []),
-        f"Asked, {plan.axis.unit}",
+        asked_in(plan.axis),
         "Achieved, MB/s" if plan.pressure else "MB/s",
         f"{capitalised(plan.judged)}s a second",
         *(statistic.label for statistic in STATISTICS),

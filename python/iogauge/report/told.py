@@ -63,7 +63,7 @@ def _cells(each: Told) -> list[str]:
         each.job,
         each.direction.value,
         f"{each.iops:,.0f}",
-        words.figure(each.rate_Bps / 1e6),
+        words.megabytes(each.rate_Bps),
         "-" if each.mean_ns is None else words.duration(each.mean_ns),
         *(_marked(each, q) for q in SHOWN),
     ]

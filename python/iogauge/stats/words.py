@@ -78,6 +78,15 @@ def bandwidth(value_Bps: float) -> str:
     return f"{figure(value_Bps / 1e6)} MB/s"
 
 
+def megabytes(rate_Bps: float) -> str:
+    """Return a rate in MB/s (10^6) without its unit, for a column; a dash where no data went, as by syncs.
+
+    >>> megabytes(1_689_000_000), megabytes(0)
+    ('1,689', '-')
+    """
+    return figure(rate_Bps / 1e6) if rate_Bps else "-"
+
+
 def bandwidth_binary(value_Bps: float) -> str:
     """Return a bandwidth in MiB/s (2^20).
 
