@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -100,6 +101,28 @@ def test_a_job_is_met_again_whatever_its_file_was_called(
     # Two of one name are told apart by their files.
     labels = [step.label for step in Review.open(Path(z)).manifest.steps]
     assert sorted(labels) == ["b", "b", "c", "c"]
+
+
+def test_a_report_has_what_was_told_without_samples(
+    saved: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    alone = tmp_path / "alone"
+    assert main(["import", str(SAMPLES / "diskspd.xml"), f"--output={alone}"]) == 0
+    capsys.readouterr()
+    for review, figures in ((alone, ("13,900", "345.0 us")), (saved, ("11,150", "1.068 ms", "13,900"))):
+        assert main(["report", str(review), "--format=md"]) == 0
+        text = capsys.readouterr().out
+        assert main(["report", str(review), f"--output={tmp_path}/page.html"]) == 0
+        capsys.readouterr()
+        page = (tmp_path / "page.html").read_text()
+        for figure in ("Told without samples", *figures):
+            assert text.count(figure) >= 1
+            assert figure in page
+        assert text.count("13,900") == 1
+        assert "Asked, |" not in text  # an axis without a unit
+        assert "nothing to judge yet" not in text
+        # A heading has something beneath it.
+        assert not re.search(r"\*\*\n+(\*\*|#)", text)
 
 
 def test_a_damaged_file_of_figures_is_told(saved: Path, capsys: pytest.CaptureFixture[str]) -> None:

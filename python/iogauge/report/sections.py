@@ -23,6 +23,7 @@ from iogauge.report.compare_sides import Differences, differences, loaded
 from iogauge.report.html_compare import Over, Pair, PairPart, around, over, pairs
 from iogauge.report.html_reviews import Drive, Heard, unheard
 from iogauge.report.html_verdict import Verdict, verdict
+from iogauge.report.told import told_table
 from iogauge.schema import SuitePlan
 from iogauge.stats.comparison import MARGIN
 from iogauge.stats.shown import Shown, ShownTable
@@ -45,16 +46,19 @@ class Part:
     shown: Shown
     number: int
     """Of the drive in its section, from 1."""
+    told: ShownTable | None = None
+    """Figures that another program told without samples."""
 
     @cached_property
     def verdict(self) -> Verdict:
         """What a reader should take away."""
-        return verdict(self.drive, self.shown.findings)
+        return verdict(self.drive, self.shown.findings, told=self.told is not None)
 
     @property
     def tables(self) -> tuple[ShownTable, ...]:
-        """What the suite shows as tables, matrices too."""
-        return (*self.shown.tables, *(matrix.table for matrix in self.shown.matrices))
+        """What the suite shows as tables, matrices too, and what was told."""
+        told = (self.told,) if self.told else ()
+        return (*self.shown.tables, *(matrix.table for matrix in self.shown.matrices), *told)
 
     @cached_property
     def concluded(self) -> tuple[Chart, ...]:
@@ -213,10 +217,8 @@ def _counting(conclude: Conclude, heard: Heard, whole: int) -> Conclude:
 
 
 def _section(drives: tuple[Drive, ...], compared: tuple[PairPart, ...], conclude: Conclude) -> Section:
-    return Section(
-        tuple(
-            Part(drive, conclude(Review.open(drive.path), drive.plan), number)
-            for number, drive in enumerate(drives, 1)
-        ),
-        compared,
-    )
+    parts = []
+    for number, drive in enumerate(drives, 1):
+        review = Review.open(drive.path)
+        parts.append(Part(drive, conclude(review, drive.plan), number, told_table(review, drive.plan)))
+    return Section(tuple(parts), compared)

@@ -11,10 +11,15 @@ from typing import Any
 
 from iogauge.report.figure_row import IOPS, MEAN, RATE, FigureRow, Place, quantile_metric
 from iogauge.report.grid import aligned
+from iogauge.schema import SuitePlan
 from iogauge.stats import words
-from iogauge.store.told import Told
+from iogauge.stats.shown import ShownTable
+from iogauge.store import Review
+from iogauge.store.told import Told, read_told
 
 SHOWN = (0.5, 0.99, 0.999)
+TITLE = "Told without samples: figures as their tool printed them"
+HEAD = ["run", "job", "direction", "IOPS", "MB/s", "mean", *(f"p{100 * q:g}" for q in SHOWN)]
 
 
 def told_rows(told: Sequence[Told], *, drive: str, review: str) -> tuple[FigureRow, ...]:
@@ -50,11 +55,26 @@ def told_lines(told: Sequence[Told]) -> Iterator[str]:
     """Yield the figures as a table; nothing, where there are none."""
     if not told:
         return
-    title = "Told without samples: figures as their tool printed them"
-    yield title
-    yield "-" * len(title)
-    head = ["run", "job", "direction", "IOPS", "MB/s", "mean", *(f"p{100 * q:g}" for q in SHOWN)]
-    yield from aligned([head, *(_cells(each) for each in told)], left=3)
+    yield TITLE
+    yield "-" * len(TITLE)
+    yield from aligned([HEAD, *(_cells(each) for each in told)], left=3)
+
+
+def told_table(review: Review, plan: SuitePlan) -> ShownTable | None:
+    """Return what of a review's told figures belongs into the section of one of its plans; ``None``: nothing.
+
+    That is its job's; the first plan has those of jobs too that no plan judges, so that none is missing.
+
+    Raises IogaugeError as ``read_told`` does.
+    """
+    plans = review.manifest.plans
+    judged = {each.reader for each in plans}
+    mine = [
+        _cells(each)
+        for each in read_told(review.path)
+        if each.job == plan.reader or (each.job not in judged and plan == plans[0])
+    ]
+    return ShownTable(TITLE, tuple(HEAD), tuple(map(tuple, mine))) if mine else None
 
 
 def _cells(each: Told) -> list[str]:
