@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import shlex
 from pathlib import Path
 
 import pytest
@@ -161,3 +162,13 @@ def test_ctrl_c_leaves_no_half_of_a_review_in_the_way_of_the_next_import(
     assert list(tmp_path.iterdir()) == []
     assert main(asked) == 0
     assert capsys.readouterr().err.startswith("interrupted\n")
+
+
+def test_what_is_said_to_be_next_works_whatever_the_review_is_called(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert main(["import", str(SAMPLES / "fio-plus.json"), "--output", "- my review"]) == 0
+    _, _, following = capsys.readouterr().err.partition("next: iogauge ")
+    assert main(shlex.split(following)) == 0
+    assert "Imported: reader" in capsys.readouterr().out
