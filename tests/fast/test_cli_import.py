@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import re
+import shlex
 from pathlib import Path
 
 import pytest
@@ -102,6 +104,28 @@ def test_a_job_is_met_again_whatever_its_file_was_called(
     assert sorted(labels) == ["b", "b", "c", "c"]
 
 
+def test_a_report_has_what_was_told_without_samples(
+    saved: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    alone = tmp_path / "alone"
+    assert main(["import", str(SAMPLES / "diskspd.xml"), f"--output={alone}"]) == 0
+    capsys.readouterr()
+    for review, figures in ((alone, ("13,900", "345.0 us")), (saved, ("11,150", "1.068 ms", "13,900"))):
+        assert main(["report", str(review), "--format=md"]) == 0
+        text = capsys.readouterr().out
+        assert main(["report", str(review), f"--output={tmp_path}/page.html"]) == 0
+        capsys.readouterr()
+        page = (tmp_path / "page.html").read_text()
+        for figure in ("Told without samples", *figures):
+            assert text.count(figure) >= 1
+            assert figure in page
+        assert text.count("13,900") == 1
+        assert "Asked, |" not in text  # an axis without a unit
+        assert "nothing to judge yet" not in text
+        # A heading has something beneath it.
+        assert not re.search(r"\*\*\n+(\*\*|#)", text)
+
+
 def test_a_damaged_file_of_figures_is_told(saved: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (saved / FIGURES).write_text('{"schema_version": 1}')
     for command in ("show", "list"):
@@ -119,4 +143,32 @@ def test_what_is_no_result_is_refused_and_nothing_saved(
     (tmp_path / "full").mkdir()
     (tmp_path / "full" / "file").touch()
     assert main(["import", str(SAMPLES / "fio.json"), f"--output={tmp_path}/full"]) == 1
-    assert "there is something in this directory already" in capsys.readouterr().err
+    said = capsys.readouterr().err
+    assert "there is something in this directory already" in said
+    assert "a review that was begun there goes on by iogauge review --resume" in said
+    assert [path.name for path in (tmp_path / "full").iterdir()] == ["file"]
+
+
+def test_ctrl_c_leaves_no_half_of_a_review_in_the_way_of_the_next_import(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def interrupted(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    asked = ["import", str(SAMPLES / "fio-plus.json"), f"--output={tmp_path}/saved"]
+    with monkeypatch.context() as patch:
+        patch.setattr("iogauge.store.review.StepWriter.finish", interrupted)
+        assert main(asked) == 130
+    assert list(tmp_path.iterdir()) == []
+    assert main(asked) == 0
+    assert capsys.readouterr().err.startswith("interrupted\n")
+
+
+def test_what_is_said_to_be_next_works_whatever_the_review_is_called(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert main(["import", str(SAMPLES / "fio-plus.json"), "--output", "- my review"]) == 0
+    _, _, following = capsys.readouterr().err.partition("next: iogauge ")
+    assert main(shlex.split(following)) == 0
+    assert "Imported: reader" in capsys.readouterr().out

@@ -127,6 +127,21 @@ def test_help_that_cannot_be_printed_is_no_defect(arguments: list[str]) -> None:
     assert "defect" not in done.stderr
 
 
+def test_a_character_that_stdout_cannot_write_costs_no_table(tmp_path: Path) -> None:
+    drive = os.fsencode(tmp_path) + b"/odd-\xff\xb1.bin"
+    Path(os.fsdecode(drive)).write_bytes(bytes(1 << 20))
+    for encoding in ("ascii", "utf-8"):
+        done = subprocess.run(
+            [sys.executable, "-m", "iogauge", "plan", drive, "--suite=spec"],
+            check=False,
+            capture_output=True,
+            env=os.environ | {"PYTHONIOENCODING": encoding},
+        )
+        assert done.returncode == 0, done.stderr
+        assert b"4 KiB random reads, 8 x 4" in done.stdout
+        assert b"/odd-??.bin" in done.stdout
+
+
 @pytest.mark.parametrize("closed", ["<&-", ">&-", "2>&-", "<&- >&- 2>&-"])
 def test_streams_that_are_closed_are_never_a_target(closed: str, tmp_path: Path) -> None:
     """A file opened first would get their number, and be written what is meant for them."""

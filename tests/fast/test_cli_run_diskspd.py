@@ -24,6 +24,8 @@ def test_diskspds_tables_on_stdout_and_the_rest_on_stderr(capsys) -> None:
     assert "actual test time:\t1.00s\nthread count:\t\t2\n" in out
     for title in ("Total IO", "Read IO", "Write IO", "Total latency distribution:"):
         assert f"\n{title}\n" in out
+    assert "\nin virtual time: no worker used a CPU\n" in out
+    assert "moved between CPUs" not in out
     assert "what is written is random data" in err
     assert "what is written is random data" not in out
 
@@ -57,7 +59,7 @@ def test_its_interval_is_that_of_the_run(capsys) -> None:
         (["--diskspd", LINE, "job.fio"], status.USAGE, "runs that command line alone"),
         (["--diskspd", "-b4k 'x"], status.USAGE, "--diskspd: no closing quotation"),
         (["--diskspd", "-D1 t.dat"], status.USAGE, "shorter than 10 ms"),
-        (["--diskspd", ""], status.ERROR, "there is no target"),
+        (["--diskspd", ""], status.ERROR, "names no target"),
         (["--diskspd", "-Sm t.dat"], status.ERROR, "mapped memory"),
         (["--diskspd", "-o2 -t1 #1"], status.ERROR, "is a drive by Windows' name"),
     ],

@@ -64,6 +64,9 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         (("list", "missing"), 1, "missing: cannot be listed: No such file"),
         (("list", "binary"), 1, "binary: cannot be listed: Not a directory"),
         (("list", "directory", "--published"), 2, "--published lists what comes with iogauge"),
+        (("report", "published", "--judge-by=missing.py"), 1, "--judge-by missing.py: there is no such file"),
+        (("review", ""), 2, "a TARGET is empty"),
+        (("run", "--diskspd", ""), 1, "diskspd names no target"),
         (("show", "directory"), 1, "no manifest.json here"),
         (("compare",), 2, "missing argument 'REVIEW...'"),
         (("compare", "directory", "missing"), 1, "no manifest.json here"),
@@ -116,3 +119,12 @@ def test_a_job_file_that_may_not_be_read(
         monkeypatch.setattr(Path, name, refuse)
     assert main(["run", "good.fio"]) == 1
     assert capsys.readouterr().err.startswith("error: good.fio: Permission denied\nhint: ")
+
+
+@pytest.mark.parametrize("words", [("run", "--diskspd"), ("review", "--suite"), ("model", "new", "--from")])
+def test_an_option_without_its_value_points_to_its_command_s_help(
+    words: tuple[str, ...], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(words) == 2
+    command = " ".join(words[:-1])
+    assert capsys.readouterr().err.endswith(f"requires an argument\nhint: see 'iogauge {command} --help'\n")

@@ -303,7 +303,7 @@ def test_what_does_not_differ_is_folded_and_shown_where_asked_for() -> None:
     short, whole = compare_text.text(found), compare_text.text(found, every=True)
     rows = [line for line in short.splitlines() if re.match(r"\d MB/s", line)]
     assert [line.split()[:2] for line in rows] == [["3", "MB/s"]]
-    assert "15 other figures: 14 undecided, 1 differ (--all shows them)" in short
+    assert "15 other figures: 14 undecided, 1 differs (--all shows them)" in short
     assert (
         len([line for line in whole.splitlines() if re.search(r" (IOPS|mean) ", line) and " MB/s" in line])
         >= 8

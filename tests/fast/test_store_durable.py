@@ -62,3 +62,15 @@ def test_what_a_review_says_beside_its_remedy(tmp_path: Path) -> None:
     assert str(caught.value) == f"{tmp_path}: cannot write: No such file or directory"
     assert caught.value.hint is not None
     assert caught.value.hint.endswith(f"; {GOES_ON}")
+
+
+def test_what_ctrl_c_kept_from_being_written_leaves_nothing_behind(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupted(_: Path) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("iogauge.store.durable.sync_file", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        write_output(tmp_path / "page.html", b"page")
+    assert list(tmp_path.iterdir()) == []

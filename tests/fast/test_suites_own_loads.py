@@ -17,10 +17,11 @@ from iogauge.cli import main
 from iogauge.errors import IogaugeError
 from iogauge.schema import Direction, Job, Kind, StepPlan, SuitePlan, SyncMode, TargetFacts
 from iogauge.stats import words
-from iogauge.stats.figures import difference, step_figures
+from iogauge.stats.figures import Ratio, difference, step_figures
 from iogauge.stats.quantiles import Estimate
 from iogauge.store import Review
 from iogauge.suites import SUITES, Asked, Pace
+from iogauge.suites.commit_latency import _cost
 from iogauge.suites.many_drives import rates_Bps
 from iogauge.suites.tenants import BEYOND, FIRST, LIMIT_Q, next_number
 from iogauge.target import layers
@@ -153,6 +154,34 @@ def test_what_a_durable_write_costs(
 ) -> None:
     plan = reviewed("commit-latency", [f"model:{drive}"], tmp_path / "r", capsys)
     assert sum(says in finding for finding in plan["findings"]) == 1
+
+
+def test_a_sync_that_takes_longer_than_a_write_is_not_called_cheap() -> None:
+    def times(value: float) -> Ratio:
+        return Ratio(value, 0.9 * value, 1.1 * value)
+
+    for sync in (None, times(0.3)):
+        assert "hardly longer than a plain one: the drive's cache is protected" in _cost(times(1.05), sync)
+    said = _cost(times(1.05), times(13))
+    assert said.startswith(
+        "the two ways disagree about what durability costs: by medians a write with O_DSYNC"
+    )
+    assert "protected" not in said
+    assert "as long as a plain one, which may be lost" in _cost(times(3), times(13))
+
+
+def test_a_sync_moves_no_data_and_has_no_rate_of_it(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    reviewed("commit-latency", ["model:p4800x"], tmp_path / "r", capsys)
+    assert main(["show", str(tmp_path / "r")]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    rates = [line.split()[2] for line in lines if re.match(r" *(1|2|4|8|16) ", line)]
+    assert rates[:5] == ["-"] * 5
+    assert all(float(rate.replace(",", "")) > 0 for rate in rates[5:])
+    assert main(["report", str(tmp_path / "r"), "--format=md"]) == 0
+    rows = [line.split("|") for line in capsys.readouterr().out.splitlines() if "| write" in line]
+    assert [row[2].strip() == "–" for row in rows] == [True] * 5 + [False] * 5
 
 
 def test_a_commit_is_judged_whole_and_its_parts_are_said(

@@ -151,6 +151,54 @@ def test_where_nothing_prepares_it_the_review_says_so_for_good(tmp_path: Path) -
     assert "8.192 kB were written to it" in warning.message
 
 
+class Killed(BaseException):
+    """Stands in for SIGKILL: nothing is saved after it."""
+
+
+def test_what_a_killed_step_wrote_is_said_to_be_its_own(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    suite, drive = Two("randwrite"), Drive()
+    review = begun(tmp_path / "r", suite, state="as-is", repeats=1)
+
+    def killed_at(place: str) -> None:
+        """Let the review be killed as it saves its second step, or what it knows once that is saved."""
+
+        def kill(self: Any, *_: Any) -> None:
+            raise Killed
+
+        with monkeypatch.context() as patch:
+            patch.setattr(place, kill)
+            if not place.endswith("_leave"):
+                patch.setattr("iogauge.suites.conduct._Run._leave", kill)
+            with pytest.raises(Killed):
+                go(Review.open(review.path), suite, drive)
+
+    for step, place in (
+        ("two.at-1", "iogauge.store.review.StepWriter.finish"),
+        ("two.at-1", "iogauge.suites.conduct._Run._leave"),
+    ):
+        killed_at(place)
+        assert Review.open(review.path).manifest.under_way == step
+    go(Review.open(review.path), suite, drive)
+    manifest = Review.open(review.path).manifest
+    assert manifest.under_way is None
+    assert manifest.warnings == ()  # it had left nothing before
+    Review.open(review.path).discard("two.at-2")
+    killed_at("iogauge.store.review.StepWriter.finish")
+    drive.said.clear()
+    killed_at("iogauge.store.review.StepWriter.finish")
+    go(Review.open(review.path), suite, drive)
+    own = (
+        "/dev/nvme0n1: between two parts of this review 4.096 kB were written to it, by the review's own two.at-2, "
+        "which was killed, if by nobody else: what came after may have met another state than what came before"
+    )
+    # Twice, and no more is told the second time than came since the first.
+    assert drive.said == [own, own]
+    (warning,) = Review.open(review.path).manifest.warnings
+    assert warning.message == own
+
+
 def test_what_an_interrupted_preparation_left_is_prepared_once(tmp_path: Path) -> None:
     suite = Two("randwrite")
     review, drive = begun(tmp_path / "r", suite), Drive(interrupted_at="precondition.purge")

@@ -205,7 +205,7 @@ def test_what_is_done_needs_no_word(options: str) -> None:
 @pytest.mark.parametrize(
     ("line", "reason"),
     [
-        ("-b4k", "there is no target"),
+        ("-b4k", "names no target"),
         ("-w t.dat", "-w: needs a whole number from 0 to 100"),
         ("-w101 t.dat", "'101' is not a whole number"),
         ("-d60s t.dat", "'60s' is not a whole number"),

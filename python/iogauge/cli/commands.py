@@ -19,7 +19,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Annotated, Any
 
 import typer
-from typer.core import TyperGroup
+from typer.core import TyperCommand, TyperGroup
 from typer.main import get_command, get_group
 
 from iogauge.cli import COMMANDS, process, status, streams
@@ -50,6 +50,19 @@ class Commands(TyperGroup):
         return name, load(*self.words, name) if name else named, rest
 
 
+class Command(TyperCommand):
+    """A command whose errors of usage know which one they are of: those of an option without its value do not."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Take the arguments."""
+        try:
+            return super().parse_args(ctx, args)
+        except typer.TyperException as error:
+            if getattr(error, "ctx", None) is None:
+                error.ctx = ctx  # type: ignore[attr-defined]
+            raise
+
+
 def load(*words: str) -> Any:
     """Import the command that ``words`` name, for ``model list`` from ``iogauge.cli.model_list``.
 
@@ -65,7 +78,7 @@ def load(*words: str) -> Any:
         return _group(table, lambda: None, text=text, words=words)
     app = typer.Typer(**PLAIN)
     context = PLAIN["context_settings"] | getattr(module, "CONTEXT", {})
-    app.command(words[-1], help=text, context_settings=context)(getattr(module, name))
+    app.command(words[-1], cls=Command, help=text, context_settings=context)(getattr(module, name))
     return get_command(app)
 
 

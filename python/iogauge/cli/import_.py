@@ -14,7 +14,6 @@ script again, which runs what has no result, then import again with the same --o
 
 from __future__ import annotations
 
-import shlex
 import sys
 from pathlib import Path
 from typing import Annotated
@@ -22,6 +21,7 @@ from typing import Annotated
 import typer
 
 from iogauge.cli import process, status, streams
+from iogauge.stats import words
 
 
 def import_(
@@ -51,12 +51,11 @@ def import_(
     for text in said:
         streams.say(f"warning: {text}")
     streams.show(f"{review.path}\n")
-    streams.say(f"next: iogauge show {shlex.quote(str(review.path))}")
+    streams.say(f"next: iogauge show {words.argument(review.path)}")
 
 
 def _bring(directory: Path, output: Path) -> None:
     """Save what a plan's directory has results of, and say what is missing and what to do about it."""
-    from iogauge.stats import words
     from iogauge.suites import suite_of
     from iogauge.suites.carry import SCRIPTS, bring, reasons
 
@@ -76,7 +75,7 @@ def _bring(directory: Path, output: Path) -> None:
             f"{words.counted(len(brought.depend), 'result')} count once the steps before them have theirs"
         )
     steps = words.counted(brought.imported, "step")
-    again = f"iogauge import {shlex.quote(str(directory))} --output {shlex.quote(str(output))}"
+    again = f"iogauge import {words.argument(directory)} --output {words.argument(output)}"
     script = directory / SCRIPTS[brought.program]
     if brought.damaged:
         bad = words.counted(len(brought.damaged), "result")
@@ -91,6 +90,6 @@ def _bring(directory: Path, output: Path) -> None:
         streams.say(f"{steps} imported")
     else:
         streams.say(f"{steps} imported, all that there are" + ("" if not brought.unsaid else " to be had"))
-    streams.say(f"next: iogauge show {shlex.quote(str(output))}")
+    streams.say(f"next: iogauge show {words.argument(output)}")
     if brought.damaged:
         raise typer.Exit(status.ERROR)

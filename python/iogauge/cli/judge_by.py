@@ -12,6 +12,8 @@ from typing import Annotated
 
 import typer
 
+from iogauge.errors import IogaugeError
+
 JudgeBy = Annotated[
     list[Path] | None,
     typer.Option(
@@ -21,9 +23,12 @@ JudgeBy = Annotated[
 
 
 def absolute(files: Sequence[Path] | None) -> frozenset[str]:
-    """Return the files as a review names them.
+    """Return the files as a review names them. Raises IogaugeError for one that is not there.
 
-    >>> absolute([Path("/a/mine.py")]), absolute(None)
-    (frozenset({'/a/mine.py'}), frozenset())
+    >>> absolute([Path("/dev/null")]), absolute(None)
+    (frozenset({'/dev/null'}), frozenset())
     """
+    for file in files or ():
+        if not file.exists():
+            raise IogaugeError(f"--judge-by {file}: there is no such file", hint="check the path")
     return frozenset(str(file.absolute()) for file in files or ())

@@ -18,7 +18,6 @@ from __future__ import annotations
 import json
 import os
 import re
-import shlex
 import sys
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -403,7 +402,7 @@ def _write(made: Manifest, program: Program, output: Path) -> None:
         streams.say(line)
     streams.say(
         f"next: run {output / script} where the target is, then, with its results in {output}: "
-        f"iogauge import {shlex.quote(str(output))} --output REVIEW"
+        f"iogauge import {words.argument(output)} --output REVIEW"
     )
     if written.unsaid:
         raise typer.Exit(status.ERROR)

@@ -19,7 +19,6 @@ from __future__ import annotations
 
 import json
 import secrets
-import shlex
 import sys
 from collections import Counter
 from collections.abc import Sequence
@@ -31,6 +30,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from iogauge.cli import confirm, process, status, streams
+from iogauge.stats import words
 
 if TYPE_CHECKING:
     from iogauge import schema
@@ -230,6 +230,8 @@ def anchored(targets: Sequence[str]) -> list[str]:
     from iogauge import models
     from iogauge.target import is_model
 
+    if "" in targets:
+        raise status.UsageError("a TARGET is empty", hint="name a block device, a file or model:NAME")
     paths = [models.anchored(each) if is_model(each) else str(Path(each).absolute()) for each in targets]
     if twice := sorted(path for path, count in Counter(paths).items() if count > 1):
         raise status.UsageError(f"{twice[0]} is named twice", hint="name each target once; see --repeats")
@@ -317,7 +319,7 @@ def _measure(saved: Review, *, destroy: Sequence[str]) -> tuple[Failed, ...]:
         steps = len(saved.manifest.steps)
         unknown = any(plan.search and not plan.steps for plan in saved.manifest.plans)
         done = f"{len(saved.completed())} of {steps}{' and more' if unknown else ''} steps are saved"
-        streams.say(f"{process.word()}: {done}\nhint: iogauge review --resume {shlex.quote(str(saved.path))}")
+        streams.say(f"{process.word()}: {done}\nhint: iogauge review --resume {words.argument(saved.path)}")
         raise typer.Exit(process.status()) from None
 
 
@@ -335,7 +337,7 @@ def _show(saved: Review, conditions: Sequence[Condition], failed: Sequence[Faile
         trusted={plan.suite for plan in manifest.plans},
     )
     violations = _violations(saved, conditions)
-    quoted = shlex.quote(str(saved.path))
+    quoted = words.argument(saved.path)
     if as_json:
         shown = review_shown.as_json(
             judged, manifest, path=str(saved.path), violations=violations, failed=failed

@@ -99,7 +99,9 @@ def _table(judged: Judged, manifest: Manifest, *, variation: bool) -> Iterator[s
     for series, steps in judgement.by_series().items():
         if series:
             yield f"{series}:"
-        yield from aligned([_head(plan, shown), *(_cells(step, plan, shown) for step in steps)], left=0)
+        # Names are read from their beginning, numbers compared by their ends.
+        left = 1 if any(step.plan.label for step in steps) else 0
+        yield from aligned([_head(plan, shown), *(_cells(step, plan, shown) for step in steps)], left=left)
     for table in (*judgement.tables, *(matrix.table for matrix in judgement.matrices)):
         yield f"{table.title}:"
         yield from aligned([table.head, *table.rows], left=1)
@@ -257,7 +259,7 @@ def _cells(step: StepJudgement, plan: SuitePlan, shown: Sequence[float]) -> list
     pressed = words.bandwidth(step.achieved_Bps) if step.achieved_Bps else "-"
     return [
         step.plan.label or f"{step.plan.at:g}",
-        *([pressed, iops] if plan.pressure else [iops, words.figure(figures.rate_Bps / 1e6)]),
+        *([pressed, iops] if plan.pressure else [iops, words.megabytes(figures.rate_Bps)]),
         # Of repeats, with how far the interval reaches; of one run it is in --json and in the report.
         "-"
         if mean is None

@@ -7,6 +7,7 @@ them again may take hours; that is still an error. A reader that went away (Brok
 from __future__ import annotations
 
 import contextlib
+import io
 import os
 import sys
 
@@ -28,6 +29,9 @@ def open_all() -> None:
         sys.stdout = open(os.devnull, "w", encoding="utf-8")  # noqa: PTH123, SIM115 (for the process's life)
     if sys.stderr is None:
         sys.stderr = open(os.devnull, "w", encoding="utf-8")  # noqa: PTH123, SIM115
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        # A terminal that has no ±, and a file's name that is no text, cost a character and not the table.
+        sys.stdout.reconfigure(errors="replace")
 
 
 def say(text: str, *, end: str = "\n") -> None:

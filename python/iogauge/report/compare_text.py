@@ -24,8 +24,12 @@ from iogauge.stats.comparison import FEWEST_BLOCKS, Verdict
 
 HEAD = ("step", "figure", "A", "B", "B is ... times A", "95 %", "finding")
 _FINDINGS = {Verdict.DIFFERS: "differs", Verdict.ALIKE: "alike", Verdict.UNDECIDED: "undecided"}
-_SAID = {"differs": "differ", "apart": "are apart", "-": "are not apart"}
-"""Findings of several figures, where the word is another one."""
+_SAID = {
+    "differs": ("differs", "differ"),
+    "apart": ("is apart", "are apart"),
+    "-": ("is not apart", "are not apart"),
+}
+"""Findings of one figure and of several, where the word is another one."""
 
 
 def text(found: Differences, *, every: bool = False) -> str:
@@ -79,7 +83,9 @@ def folded_text(found: SuiteCompared, left: Sequence[Compared]) -> str:
     A figure that is not clear of one run's own interval is not apart.
     """
     counts = Counter(finding_text(found, each).partition(" (")[0] for each in left)
-    said = ", ".join(f"{number} {_SAID.get(what, what)}" for what, number in counts.most_common())
+    said = ", ".join(
+        f"{number} {_SAID.get(what, (what, what))[number > 1]}" for what, number in counts.most_common()
+    )
     return f"{words.counted(len(left), 'other figure')}: {said}"
 
 

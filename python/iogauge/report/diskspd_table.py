@@ -63,6 +63,8 @@ def size_text(size_bytes: int) -> str:
 
 
 def _cpus(workers: Sequence[WorkerResult]) -> list[str]:
+    if not any(worker.cpus for worker in workers):
+        return ["in virtual time: no worker used a CPU"]
     lines = ["CPU |  Usage |  User  | Kernel |  Idle", "-" * 40]
     used: dict[int, list[float]] = {}
     moved = 0

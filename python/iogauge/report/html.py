@@ -60,6 +60,7 @@ def page(report: Report, *, heard: Heard = unheard) -> str:
         ratio_head=compare_text.HEAD,
         over_head=laid_text.HEAD,
         over_note=laid_text.NOTE,
+        asked_in=html_steps.asked_in,
         step_rows=lambda drive: list(html_steps.step_rows(drive)),
         run_rows=lambda drive: list(html_steps.run_rows(drive)),
         varied_rows=lambda drive: list(html_steps.varied_rows(drive)),

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from iogauge.report.charts_data import STATISTICS
 from iogauge.report.html_reviews import Drive, Place, at
 from iogauge.report.html_text import Cell, cell, latency, supported_up_to
-from iogauge.schema import StepPlan
+from iogauge.schema import Axis, StepPlan
 from iogauge.stats.figures import StepFigures
 from iogauge.stats.together import variations
 from iogauge.stats.words import counted, figure, percent
@@ -71,10 +71,12 @@ def _row(drive: Drive, plan: StepPlan, figures: StepFigures | None, remarks: tup
     row = StepRow(plan.id, drive.anchor(plan), plan.series, _asked(plan))
     if figures is None:
         return row
+    moved_Bps = figures.pressure_Bps if drive.plan.pressure else figures.rate_Bps
     return replace(
         row,
         complete=True,
-        achieved=figure((figures.pressure_Bps if drive.plan.pressure else figures.rate_Bps) / 1e6),
+        # No writers press with 0 MB/s; syncs move no data that a rate could be of.
+        achieved=figure(moved_Bps / 1e6) if moved_Bps or drive.plan.pressure else "–",
         reads=f"{figures.ios:,}",
         read_iops=f"{figures.iops:,.0f}",
         cells=tuple(cell(statistic.of(figures), ios=figures.ios) for statistic in STATISTICS),
@@ -83,6 +85,15 @@ def _row(drive: Drive, plan: StepPlan, figures: StepFigures | None, remarks: tup
         supports=supported_up_to(figures.ios),
         remarks=remarks,
     )
+
+
+def asked_in(axis: Axis) -> str:
+    """Return the head of the column that says what was asked of each step.
+
+    >>> asked_in(Axis(name="queue depth", unit="in flight")), asked_in(Axis(name="run", unit=""))
+    ('Asked, in flight', 'Asked')
+    """
+    return f"Asked, {axis.unit}" if axis.unit else "Asked"
 
 
 def _asked(plan: StepPlan) -> str:

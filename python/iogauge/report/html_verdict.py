@@ -38,15 +38,22 @@ class Verdict:
     """Name, value, and what it is compared with."""
 
 
-def verdict(drive: Drive, findings: Sequence[str] = ()) -> Verdict:
-    """Return what one drive's review shows: what its suite has found, or what pressure does to it."""
+def verdict(drive: Drive, findings: Sequence[str] = (), *, told: bool = False) -> Verdict:
+    """Return what one drive's review shows: what its suite has found, or what pressure does to it.
+
+    ``told``: another program's figures stand beside it, which have no samples.
+    """
     measured = [
         (place, place.figures)
         for place in drive.places
         if place.figures is not None and place.figures.mean is not None
     ]
     if not measured:
-        nothing = "No step of this review is complete with any read: there is nothing to judge yet."
+        nothing = (
+            "Its figures were told without samples: they are shown, and there is nothing to judge."
+            if told
+            else "No step of this review is complete with any read: there is nothing to judge yet."
+        )
         return Verdict((Sentence(nothing),), ())
     found = [_finding(drive, each) for each in findings]
     if not drive.along_pressure:

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from iogauge.report import html_facts
 from iogauge.report.charts_data import STATISTICS
 from iogauge.report.html_reviews import Drive, warnings
-from iogauge.report.html_steps import BETWEEN, VARIATION, StepRow, step_rows, varied_rows
+from iogauge.report.html_steps import BETWEEN, VARIATION, StepRow, asked_in, step_rows, varied_rows
 from iogauge.report.html_text import Cell
 from iogauge.report.markdown_text import escaped, table
 from iogauge.report.sections import Part, Report, Section
@@ -54,8 +54,12 @@ def _rows(report: Report) -> Iterator[StepRow]:
 
 
 def _findings(section: Section) -> Iterator[str]:
-    yield f"**{escaped(section.plan.title)}**"
-    yield ""
+    said = list(_said(section))
+    if said:
+        yield from (f"**{escaped(section.plan.title)}**", "", *said, "")
+
+
+def _said(section: Section) -> Iterator[str]:
     for part in section.parts:
         for sentence in part.verdict.sentences:
             yield f"- {f'{escaped(part.drive.label)}: ' if len(section.parts) > 1 else ''}{escaped(sentence.text)}"
@@ -66,7 +70,6 @@ def _findings(section: Section) -> Iterator[str]:
     for pair in section.compared:
         head = f"{pair.found.after.name} against {pair.found.before.name}: " if several else ""
         yield from (f"- {escaped(head + sentence.text)}" for sentence in pair.sentences)
-    yield ""
 
 
 def _section(section: Section) -> Iterator[str]:
@@ -76,7 +79,7 @@ def _section(section: Section) -> Iterator[str]:
     several = len(section.parts) > 1
     head = [
         *(["Drive"] if several else []),
-        f"Asked, {plan.axis.unit}",
+        asked_in(plan.axis),
         "Achieved, MB/s" if plan.pressure else "MB/s",
         f"{capitalised(plan.judged)}s a second",
         *(statistic.label for statistic in STATISTICS),
@@ -86,7 +89,8 @@ def _section(section: Section) -> Iterator[str]:
         for part in section.parts
         for row in step_rows(part.drive)
     ]
-    yield from table(head, rows, left=2 if several else 1)
+    if rows:
+        yield from table(head, rows, left=2 if several else 1)
     for part in section.parts:
         yield from _own(part, several=several)
 

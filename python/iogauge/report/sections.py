@@ -23,6 +23,7 @@ from iogauge.report.compare_sides import Differences, differences, loaded
 from iogauge.report.html_compare import Over, Pair, PairPart, around, over, pairs
 from iogauge.report.html_reviews import Conclude, Drive, Heard, nothing, unheard
 from iogauge.report.html_verdict import Verdict, verdict
+from iogauge.report.told import told_table
 from iogauge.schema import SuitePlan
 from iogauge.stats.comparison import MARGIN
 from iogauge.stats.shown import ShownTable
@@ -39,12 +40,18 @@ class Part:
     @cached_property
     def verdict(self) -> Verdict:
         """What a reader should take away."""
-        return verdict(self.drive, self.drive.shown.findings)
+        return verdict(self.drive, self.drive.shown.findings, told=self.told is not None)
+
+    @cached_property
+    def told(self) -> ShownTable | None:
+        """Figures that another program told without samples."""
+        return told_table(self.drive.path, self.drive.manifest.plans, self.drive.plan)
 
     @property
     def tables(self) -> tuple[ShownTable, ...]:
-        """What the suite shows as tables, matrices too."""
-        return (*self.drive.shown.tables, *(matrix.table for matrix in self.drive.shown.matrices))
+        """What the suite shows as tables, matrices too, and what was told."""
+        shown, told = self.drive.shown, (self.told,) if self.told else ()
+        return (*shown.tables, *(matrix.table for matrix in shown.matrices), *told)
 
     @cached_property
     def concluded(self) -> tuple[Chart, ...]:

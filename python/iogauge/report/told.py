@@ -7,14 +7,19 @@ supports is marked like ours.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 from typing import Any
 
 from iogauge.report.figure_row import IOPS, MEAN, RATE, FigureRow, Place, quantile_metric
 from iogauge.report.grid import aligned
+from iogauge.schema import SuitePlan
 from iogauge.stats import words
-from iogauge.store.told import Told
+from iogauge.stats.shown import ShownTable
+from iogauge.store.told import Told, read_told
 
 SHOWN = (0.5, 0.99, 0.999)
+TITLE = "Told without samples: figures as their tool printed them"
+HEAD = ["run", "job", "direction", "IOPS", "MB/s", "mean", *(f"p{100 * q:g}" for q in SHOWN)]
 
 
 def told_rows(told: Sequence[Told], *, drive: str, review: str) -> tuple[FigureRow, ...]:
@@ -50,11 +55,25 @@ def told_lines(told: Sequence[Told]) -> Iterator[str]:
     """Yield the figures as a table; nothing, where there are none."""
     if not told:
         return
-    title = "Told without samples: figures as their tool printed them"
-    yield title
-    yield "-" * len(title)
-    head = ["run", "job", "direction", "IOPS", "MB/s", "mean", *(f"p{100 * q:g}" for q in SHOWN)]
-    yield from aligned([head, *(_cells(each) for each in told)], left=3)
+    yield TITLE
+    yield "-" * len(TITLE)
+    yield from aligned([HEAD, *(_cells(each) for each in told)], left=3)
+
+
+def told_table(path: Path, plans: Sequence[SuitePlan], plan: SuitePlan) -> ShownTable | None:
+    """Return what of the figures told in a review at ``path`` belongs to one of its plans; ``None``: nothing.
+
+    That is its job's; the first plan has those of jobs too that no plan judges, so that none is missing.
+
+    Raises IogaugeError as ``read_told`` does.
+    """
+    judged = {each.reader for each in plans}
+    mine = [
+        _cells(each)
+        for each in read_told(path)
+        if each.job == plan.reader or (each.job not in judged and plan == plans[0])
+    ]
+    return ShownTable(TITLE, tuple(HEAD), tuple(map(tuple, mine))) if mine else None
 
 
 def _cells(each: Told) -> list[str]:
@@ -63,7 +82,7 @@ def _cells(each: Told) -> list[str]:
         each.job,
         each.direction.value,
         f"{each.iops:,.0f}",
-        words.figure(each.rate_Bps / 1e6),
+        words.megabytes(each.rate_Bps),
         "-" if each.mean_ns is None else words.duration(each.mean_ns),
         *(_marked(each, q) for q in SHOWN),
     ]

@@ -29,6 +29,7 @@ from iogauge.schema import (
     TargetFacts,
 )
 from iogauge.store import Review
+from iogauge.store.durable import remove_tree
 from iogauge.store.imported import ImportedStep
 from iogauge.store.told import Told, save_told
 
@@ -55,7 +56,8 @@ def save_imported(
 ) -> tuple[Review, tuple[str, ...]]:
     """Save runs of other tools as a new review, and return it with what is to be said of them.
 
-    Raises IogaugeError where there is no run, or where the directory cannot be made or has something in it.
+    Raises IogaugeError where there is no run, or where the directory cannot be made or has something in it. Whatever
+    ends it early, the directory is gone again.
     """
     if not steps:
         raise IogaugeError("there is no run to import", hint="name results of fio or DiskSpd")
@@ -97,14 +99,19 @@ def save_imported(
             versions={step.tool: step.version for step in steps},
         ),
     )
-    with review.lock():
-        if told:
-            save_told(directory, tuple(told))
-        for plan_step, _, record, imported in judged:
-            with review.begin(plan_step.id) as writer:
-                for interval in imported.intervals:
-                    writer.interval(interval)
-                writer.finish(record)
+    try:
+        with review.lock():
+            if told:
+                save_told(directory, tuple(told))
+            for plan_step, _, record, imported in judged:
+                with review.begin(plan_step.id) as writer:
+                    for interval in imported.intervals:
+                        writer.interval(interval)
+                    writer.finish(record)
+    except BaseException:
+        # Ctrl-C too: nothing goes on with half an import, and it would be in the way of the next.
+        remove_tree(directory)
+        raise
     return review, tuple(said)
 
 

@@ -7,6 +7,7 @@ imports nothing heavy: progress lines need it before anything is measured.
 from __future__ import annotations
 
 import math
+import shlex
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -78,6 +79,15 @@ def bandwidth(value_Bps: float) -> str:
     return f"{figure(value_Bps / 1e6)} MB/s"
 
 
+def megabytes(rate_Bps: float) -> str:
+    """Return a rate in MB/s (10^6) without its unit, for a column; a dash where no data went, as by syncs.
+
+    >>> megabytes(1_689_000_000), megabytes(0)
+    ('1,689', '-')
+    """
+    return figure(rate_Bps / 1e6) if rate_Bps else "-"
+
+
 def bandwidth_binary(value_Bps: float) -> str:
     """Return a bandwidth in MiB/s (2^20).
 
@@ -142,6 +152,15 @@ def ranged(value: float, low: float | None, high: float | None, shown: Callable[
         return shown(value)
     unit = shown(high).rpartition(" ")[2]
     return f"{shown(value)} (95 %: {shown(low).removesuffix(f' {unit}')} to {shown(high)})"
+
+
+def argument(path: object) -> str:
+    """Return a path as an argument that a shell and a command take for that path, whatever it is called.
+
+    >>> argument("saved"), argument("my review"), argument("-x")
+    ('saved', "'my review'", './-x')
+    """
+    return shlex.quote(f"./{path}" if str(path).startswith("-") else str(path))
 
 
 def counted(number: int, noun: str) -> str:

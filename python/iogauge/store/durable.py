@@ -74,7 +74,7 @@ def replace_file(path: Path, data: bytes) -> None:
             temporary.write_bytes(data)
             sync_file(temporary)
             temporary.rename(path)
-        except OSError:
+        except BaseException:  # Ctrl-C too
             temporary.unlink(missing_ok=True)
             raise
         sync_directory(path.parent)

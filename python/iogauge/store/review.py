@@ -22,6 +22,7 @@ import fcntl
 import json
 import os
 import re
+import shlex
 from collections.abc import Callable, Hashable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -83,7 +84,8 @@ class Review:
             if strangers or any(path.glob("steps/*")):
                 raise IogaugeError(
                     f"{path}: there is something in this directory already",
-                    hint=f"choose another with --output, or go on with that review: --resume {path}",
+                    hint="choose another with --output; a review that was begun there goes on by iogauge review "
+                    f"--resume {shlex.quote(str(path))}",
                 )
             (path / "steps").mkdir(exist_ok=True)
             durable.sync_directory(path.absolute().parent)

@@ -267,6 +267,9 @@ class _Run:
 
     def _run(self, plan: SuitePlan, step: StepPlan, label: str) -> None:
         """Run one step and save it, and how its targets are left."""
+        manifest = self.review.manifest
+        if any(self.trace(manifest.target(path)) for path in plan.targets):
+            self.review.save_manifest(manifest.model_copy(update={"under_way": step.id}))
         try:
             self._attempt(plan, step, label)
         finally:
@@ -279,7 +282,8 @@ class _Run:
         if traces:
             # Where it cannot be saved, the targets count as written to when the review goes on.
             with contextlib.suppress(IogaugeError):
-                self.review.save_manifest(manifest.model_copy(update={"left": {**manifest.left, **traces}}))
+                left = {**manifest.left, **traces}
+                self.review.save_manifest(manifest.model_copy(update={"left": left, "under_way": None}))
 
     def _attempt(self, plan: SuitePlan, step: StepPlan, label: str) -> None:
         job_file = workload.parse(step.job_file, source=step.id)

@@ -5,18 +5,18 @@ step, preconditioning included. The state that a review brought its targets into
 writes to them: where somebody did while it stood still, they are prepared again before what is left of the block. Where
 nothing prepares them, a warning says so.
 
-A run that was killed outright wrote too, and is not told from what others did. Runs nothing, and compares only what it
-is given.
+A run that was killed outright wrote too: it is named beside what was written, which can be its own, others' or both.
+Runs nothing, and compares only what it is given.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from itertools import groupby
 
 from iogauge.errors import IogaugeError
 from iogauge.machine.warnings import warning
-from iogauge.schema import Code, SuitePlan, TargetFacts, Trace
+from iogauge.schema import Code, Manifest, SuitePlan, TargetFacts, Trace
 from iogauge.stats import words
 from iogauge.store import Review
 from iogauge.suites.place import order, placed, with_plan
@@ -85,6 +85,8 @@ def look_again(
         what = now and written_between(then, now)
         if not what:
             continue
+        if path in _written_by_killed(review.manifest):
+            what = f"{what}, by the review's own {review.manifest.under_way}, which was killed, if by nobody else"
         if prepared := _prepared(review, path):
             say(f"{path}: since the review was last saved {what}: its state is prepared again")
             _take_back(review, prepared)
@@ -92,8 +94,19 @@ def look_again(
             found = warning(Code.WRITTEN_MEANWHILE, path=path, what=what)
             manifest = review.manifest
             warnings = dict.fromkeys((*manifest.warnings, found))
-            review.save_manifest(manifest.model_copy(update={"warnings": tuple(warnings)}))
+            # From here on counted anew: another kill would have what this one left told twice.
+            left = {**manifest.left, path: now}
+            review.save_manifest(manifest.model_copy(update={"warnings": tuple(warnings), "left": left}))
             say(found.message)
+
+
+def _written_by_killed(manifest: Manifest) -> Collection[str]:
+    """Return the paths of the targets of the step that was killed while it ran; none, where none was."""
+    for plan in manifest.plans:
+        searched = (plan.search,) if plan.search else ()
+        if any(step.id == manifest.under_way for step in (*plan.steps, *searched)):
+            return plan.targets
+    return ()
 
 
 def written_between(then: Trace, now: Trace) -> str | None:

@@ -390,7 +390,7 @@ def _contradictions(command: Command, seen: set[str]) -> tuple[tuple[bool, str, 
     random, several = bool(command.random_percent), command.threads > 1 or command.total_threads > 1
     end = command.end_bytes or command.create_bytes
     return (
-        (not command.targets, "there is no target", "name a file, a device or a model after the options"),
+        (not command.targets, "names no target", "name a file, a device or a model after the options"),
         (len(set(command.targets)) < len(command.targets), "names a target twice", "name each target once"),
         ({"t", "F"} <= seen, "-t and -F cannot be used together", "keep one of them"),
         (bool(command.thread_outstanding) and "F" not in seen, "-O needs -F", "use -o, or add -F"),
