@@ -74,7 +74,10 @@ def test_it_is_compared_with_another(saved: Path, tmp_path: Path, capsys: pytest
     assert main(["import", *both, f"--output={same}"]) == 0
     capsys.readouterr()
     assert main(["compare", str(saved), str(same), "--json"]) == 0
-    (found,) = json.loads(capsys.readouterr().out)
+    # What DiskSpd told is of another target, which is a side of its own.
+    found, told = json.loads(capsys.readouterr().out)
+    assert told["b"] == {"name": r"D:\io\t dat.bin", "review": str(saved)}
+    assert told["figures"] == []
     assert {figure["series"] for figure in found["figures"]} == {"reader", "writer"}
     assert all(figure["ratio"]["value"] == pytest.approx(1) for figure in found["figures"])
 

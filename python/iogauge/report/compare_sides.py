@@ -21,7 +21,7 @@ from iogauge.report.laid import LaidDrive, lay
 from iogauge.report.published import named_drives, parted
 from iogauge.report.told import told_rows
 from iogauge.stats.comparison import MARGIN
-from iogauge.store.told import read_told
+from iogauge.store.told import Told, read_told
 
 
 @dataclass(frozen=True)
@@ -141,11 +141,21 @@ def _sides(drives: Sequence[Drive], names: Sequence[str]) -> list[Side]:
     """Return the measured sides, in the order in which their reviews are named and have them."""
     order = [str(Path(name)) for name in names]
     rows: dict[tuple[str, str], tuple[FigureRow, ...]] = {}
+    # What a target is called that a suite had alone.
+    alone: dict[tuple[str, str], str] = {}
     for drive in sorted(drives, key=lambda each: order.index(str(each.path))):
-        key = (str(drive.path), drive.label)
-        rows[key] = (*rows.get(key, ()), *rows_of(drive))
-    for review, label in list(rows):
-        # What is told without samples is of no drive in particular: it goes to the first of its review.
-        if next(key for key in rows if key[0] == review) == (review, label):
-            rows[review, label] += told_rows(read_told(Path(review)), drive=label, review=review)
+        review = str(drive.path)
+        rows[review, drive.label] = (*rows.get((review, drive.label), ()), *rows_of(drive))
+        if len(drive.plan.targets) == 1:
+            alone[review, drive.plan.targets[0]] = drive.label
+    for review in dict.fromkeys(review for review, _ in rows):
+        told: dict[str, list[Told]] = {}
+        for each in read_told(Path(review)):
+            told.setdefault(alone.get((review, each.target), each.target), []).append(each)
+        if told:
+            # A plan of all that was told together is no side.
+            rows = {key: found for key, found in rows.items() if found or key[0] != review}
+        for label, found in told.items():
+            said = told_rows(found, drive=label, review=review)
+            rows[review, label] = (*rows.get((review, label), ()), *said)
     return [Side(label, review, found) for (review, label), found in rows.items()]
