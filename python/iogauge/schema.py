@@ -969,7 +969,7 @@ class Manifest(Model):
     left: dict[str, Trace] = {}
     """How each target was left when the review last did something to it, by its path, where that can be known again."""
     under_way: str | None = None
-    """The step that is run on such targets now; found later, it was killed, and what it wrote came after ``left``."""
+    """The step that runs now on such targets: where a saved review has one it was killed, and ``left`` is older."""
     machine: MachineFacts
     ceiling: Ceiling | None
     versions: dict[str, str]

@@ -76,10 +76,56 @@ def test_it_is_compared_with_another(saved: Path, tmp_path: Path, capsys: pytest
     assert main(["compare", str(saved), str(same), "--json"]) == 0
     # What DiskSpd told is of another target, which is a side of its own.
     found, told = json.loads(capsys.readouterr().out)
-    assert told["b"] == {"name": r"D:\io\t dat.bin", "review": str(saved)}
+    assert told["b"] == {"name": r"D:\io\t dat.bin (saved)", "review": str(saved)}
     assert told["figures"] == []
     assert {figure["series"] for figure in found["figures"]} == {"reader", "writer"}
     assert all(figure["ratio"]["value"] == pytest.approx(1) for figure in found["figures"])
+
+
+def told_files(folder: Path, tag: str) -> list[str]:
+    """Two results of DiskSpd, of two jobs' files, as it prints them: figures without samples."""
+    text = (SAMPLES / "diskspd.xml").read_text()
+    found = []
+    for name in ("rand", "seq"):
+        file = folder / tag / f"{name}.xml"
+        file.parent.mkdir(exist_ok=True)
+        file.write_text(re.sub("<Path>[^<]*</Path>", rf"<Path>E:\\{name}.dat</Path>", text))
+        found.append(str(file))
+    return found
+
+
+def test_all_that_was_told_of_a_review_is_one_side(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for tag in ("x", "y"):
+        assert main(["import", *told_files(tmp_path, tag), f"--output={tmp_path / f'r{tag}'}"]) == 0
+    capsys.readouterr()
+    x, y = str(tmp_path / "rx"), str(tmp_path / "ry")
+    assert main(["compare", x, y, "--json"]) == 0
+    (found,) = json.loads(capsys.readouterr().out)
+    assert found["a"]["name"] != found["b"]["name"]
+    assert {figure["label"] for figure in found["figures"]} == {"rand", "seq"}
+
+
+def test_a_report_shows_what_was_told_of_a_target_there_alone(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    measured = json.loads((SAMPLES / "fio-plus.json").read_text())
+    told = json.loads((SAMPLES / "fio.json").read_text())
+    files = []
+    for drive in "ab":
+        for kind, content in (("measured", measured), ("told", told)):
+            file = tmp_path / f"{kind}-{drive}.json"
+            file.write_text(json.dumps(content).replace("drive.bin", f"{drive}.bin"))
+            files.append(str(file))
+    assert main(["import", *files, f"--output={tmp_path / 'r'}"]) == 0
+    page = tmp_path / "r.md"
+    assert main(["report", str(tmp_path / "r"), "--format=md", f"--output={page}"]) == 0
+    parts = re.split(r"(?m)^.*Told without samples", page.read_text())[1:]
+    assert len(parts) == 4  # two jobs on two drives
+    for part in parts:
+        rows = [line for line in part.splitlines() if line.startswith("|")]
+        assert len({re.search(r"told-([ab])", row)[1] for row in rows if "told-" in row}) == 1  # type: ignore[index]
 
 
 def test_a_job_is_met_again_whatever_its_file_was_called(
@@ -152,17 +198,25 @@ def test_what_is_no_result_is_refused_and_nothing_saved(
     assert [path.name for path in (tmp_path / "full").iterdir()] == ["file"]
 
 
+@pytest.mark.parametrize("output", ["saved", "mine", "link", "."])
 def test_ctrl_c_leaves_no_half_of_a_review_in_the_way_of_the_next_import(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    output: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     def interrupted(*_: object) -> None:
         raise KeyboardInterrupt
 
-    asked = ["import", str(SAMPLES / "fio-plus.json"), f"--output={tmp_path}/saved"]
+    for name in ("mine", "here"):
+        (tmp_path / name).mkdir(mode=0o770)
+    (tmp_path / "link").symlink_to("mine")
+    before = sorted(tmp_path.rglob("*"))
+    monkeypatch.chdir(tmp_path / "here" if output == "." else tmp_path)
+    asked = ["import", str(SAMPLES / "fio-plus.json"), f"--output={output}"]
     with monkeypatch.context() as patch:
         patch.setattr("iogauge.store.review.StepWriter.finish", interrupted)
         assert main(asked) == 130
-    assert list(tmp_path.iterdir()) == []
+    # What was there before is there, and nothing else.
+    assert sorted(tmp_path.rglob("*")) == before
+    assert (tmp_path / "link").is_symlink()
     assert main(asked) == 0
     assert capsys.readouterr().err.startswith("interrupted\n")
 

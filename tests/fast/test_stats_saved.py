@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Hashable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from iogauge.cli import main
-from iogauge.schema import Interval
+from iogauge.schema import Direction, Interval, Kind
 from iogauge.stats.figures import QUANTILES, StepFigures
 from iogauge.stats.saved import saved_figures
 from iogauge.store import Reading, Review
@@ -105,6 +105,36 @@ def test_what_differs_in_what_it_is_of_is_made_anew(saved: Path) -> None:
     other = plan.steps[-1]
     assert saved_figures(reading, plan, other, reading.record(other.id), direction=None).pressure_Bps > 0
     assert saved_figures(reading, plain, other, reading.record(other.id), direction=None).pressure_Bps == 0
+
+
+def test_whatever_figures_are_of_is_in_their_key(saved: Path) -> None:
+    review = Review.open(saved / "one")
+    (plan,) = review.manifest.plans
+    step, other = plan.steps[0], plan.steps[-1]
+    made = figures(review)
+    keys: list[Hashable] = []
+
+    class Keys:
+        """Notes what it is asked for, and gives the same."""
+
+        def intervals(self, _: str) -> tuple[Interval, ...]:
+            return ()
+
+        def once(self, key: Hashable, *_: object) -> StepFigures:
+            keys.append(key)
+            return made
+
+    record = review.record(step.id)
+    for plans, steps, direction in (
+        (plan, step, None),
+        (plan, other, None),
+        (plan.model_copy(update={"reader": "another"}), step, None),
+        (plan.model_copy(update={"pressure": "another"}), step, None),
+        (plan.model_copy(update={"kind": next(each for each in Kind if each != plan.kind)}), step, None),
+        (plan, step, Direction.READ),
+    ):
+        saved_figures(Keys(), plans, steps, record, direction=direction)  # type: ignore[arg-type]
+    assert len(set(keys)) == len(keys) == 6
 
 
 def test_a_review_that_may_change_keeps_nothing(saved: Path, read: Counter[tuple[str, str]]) -> None:

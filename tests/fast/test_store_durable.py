@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import resource
 import signal
+import stat
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -12,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from iogauge.errors import IogaugeError
-from iogauge.store.durable import GOES_ON, explained, write_output
+from iogauge.store.durable import GOES_ON, explained, replace_file, write_output
 
 LIMIT_BYTES = 64 * 1024
 
@@ -56,6 +57,40 @@ def test_a_pipe_is_written_into_and_a_link_stays_one(tmp_path: Path) -> None:
     assert plain.read_bytes() == b"page"
 
 
+def test_nothing_beside_a_file_is_touched_and_its_mode_is_kept(tmp_path: Path) -> None:
+    page, victim, own = tmp_path / "page.html", tmp_path / "victim", tmp_path / ".page.html.tmp"
+    victim.write_text("somebody's")
+    own.symlink_to(victim)
+    page.write_text("before")
+    page.chmod(0o600)
+    write_output(page, b"page")
+    assert page.read_bytes() == b"page"
+    assert not page.is_symlink()
+    assert stat.S_IMODE(page.stat().st_mode) == 0o600
+    assert victim.read_text() == "somebody's"
+    assert sorted(each.name for each in tmp_path.iterdir()) == [".page.html.tmp", "page.html", "victim"]
+    new = tmp_path / ("n" * 255)
+    write_output(new, b"page")
+    before = os.umask(0)
+    os.umask(before)
+    assert stat.S_IMODE(new.stat().st_mode) == 0o666 & ~before
+
+
+def test_a_review_s_file_is_not_written_through_a_link(tmp_path: Path) -> None:
+    victim = tmp_path / "victim"
+    victim.write_text("somebody's")
+    (tmp_path / ".manifest.json.tmp").symlink_to(victim)
+    with pytest.raises(IogaugeError, match=r"manifest.json: cannot write"):
+        replace_file(tmp_path / "manifest.json", b"{}")
+    assert victim.read_text() == "somebody's"
+
+
+def test_a_name_that_is_too_long_is_said(tmp_path: Path) -> None:
+    with pytest.raises(IogaugeError, match="File name too long") as caught:
+        write_output(tmp_path / ("n" * 300), b"page")
+    assert caught.value.hint == "choose a shorter name"
+
+
 def test_what_a_review_says_beside_its_remedy(tmp_path: Path) -> None:
     with pytest.raises(IogaugeError) as caught, explained("write", tmp_path, then=GOES_ON):
         (tmp_path / "missing" / "file").write_text("")
@@ -67,10 +102,10 @@ def test_what_a_review_says_beside_its_remedy(tmp_path: Path) -> None:
 def test_what_ctrl_c_kept_from_being_written_leaves_nothing_behind(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def interrupted(_: Path) -> None:
+    def interrupted(_: int) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("iogauge.store.durable.sync_file", interrupted)
+    monkeypatch.setattr("os.fsync", interrupted)
     with pytest.raises(KeyboardInterrupt):
         write_output(tmp_path / "page.html", b"page")
     assert list(tmp_path.iterdir()) == []

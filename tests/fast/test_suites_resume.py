@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -11,11 +11,12 @@ import pytest
 
 from iogauge.cli import main
 from iogauge.machine.trace import trace_of
-from iogauge.schema import Axis, Code, JobFile, RunRecord, State, SuitePlan, TargetFacts, Trace
+from iogauge.schema import Axis, Code, JobFile, RunRecord, State, StepPlan, SuitePlan, TargetFacts, Trace
 from iogauge.store import Review
+from iogauge.store.review import StepWriter
 from iogauge.suites import suite_of
 from iogauge.suites.begin import new_manifest
-from iogauge.suites.conduct import Interrupted, conduct, remaining
+from iogauge.suites.conduct import Interrupted, _Run, conduct, remaining
 from iogauge.suites.suite import Asked, Common, Suite
 from iogauge.target.sysfs import Host
 from tests import builders
@@ -53,6 +54,7 @@ class Drive(Quiet):
         super().__init__()
         self.ran: list[str] = []
         self.written_bytes = 0
+        self.others: dict[str, Any] = {}
         self._interrupted_at = interrupted_at
 
     def execute(self, job_file: JobFile, **_: Any) -> RunRecord:
@@ -65,7 +67,8 @@ class Drive(Quiet):
 
     def trace(self, _: TargetFacts) -> Trace:
         """What was written so far."""
-        return Trace(boot="one", written_bytes=self.written_bytes, trims=0)
+        seen = Trace(boot="one", written_bytes=self.written_bytes, trims=0)
+        return seen.model_copy(update=self.others)
 
     def purge(self, path: str, **_: Any) -> None:
         """Forget everything."""
@@ -190,13 +193,74 @@ def test_what_a_killed_step_wrote_is_said_to_be_its_own(
     killed_at("iogauge.store.review.StepWriter.finish")
     go(Review.open(review.path), suite, drive)
     own = (
-        "/dev/nvme0n1: between two parts of this review 4.096 kB were written to it, by the review's own two.at-2, "
-        "which was killed, if by nobody else: what came after may have met another state than what came before"
+        "/dev/nvme0n1: between two parts of this review 4.096 kB were written to it (two.at-2, which was running "
+        "when this review was killed, may have done it): what came after may have met another state than what came "
+        "before"
     )
     # Twice, and no more is told the second time than came since the first.
     assert drive.said == [own, own]
     (warning,) = Review.open(review.path).manifest.warnings
     assert warning.message == own
+
+
+class Growing(Two):
+    """A third step follows from the two, and shares their drive's state."""
+
+    def plan(self, asked: Asked) -> SuitePlan:
+        """Both, in one group."""
+        plan = super().plan(asked)
+        return plan.model_copy(
+            update={"steps": tuple(step.model_copy(update={"state_group": "all"}) for step in plan.steps)}
+        )
+
+    def more(self, plan: SuitePlan, review: Review, /, *, repeat: int) -> tuple[StepPlan, ...]:
+        """The third."""
+        if len(plan.steps) > 2:
+            return ()
+        return (Common.of(plan).step("at-3", 3, {"job": {"rw": self.rw}}, state_group="all"),)
+
+
+MAY_HAVE = "two.at-3, which was running when this review was killed, may have done it"
+
+
+@pytest.mark.parametrize(
+    ("others", "expected"),
+    [
+        ({}, f"4.096 kB were written to it ({MAY_HAVE})"),
+        # Neither a run that entered the ledger nor what came before another boot is a killed step's.
+        ({"entries": 1, "entered_bytes": 10**6}, "1 run of iogauge wrote 1.000 MB to it"),
+        (
+            {"boot": "two"},
+            "the machine was started anew, and what was written to it before is not known",
+        ),
+        ({"boot": "two", "modified_ns": 5}, f"the file was written to ({MAY_HAVE})"),
+    ],
+)
+def test_a_killed_step_is_named_where_it_may_have_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, others: dict[str, Any], expected: str
+) -> None:
+    suite, drive = Growing("randwrite"), Drive()
+    review = begun(tmp_path / "r", suite, state="as-is", repeats=1)
+    finish, leave = StepWriter.finish, _Run._leave
+
+    def unless_killed(goes_on: Callable[..., None]) -> Callable[..., None]:
+        def either(*arguments: Any) -> None:
+            if drive.ran[-1] == "two.at-3":
+                raise Killed
+            goes_on(*arguments)
+
+        return either
+
+    with monkeypatch.context() as patch:
+        patch.setattr(StepWriter, "finish", unless_killed(finish))
+        patch.setattr(_Run, "_leave", unless_killed(leave))
+        with pytest.raises(Killed):
+            go(Review.open(review.path), suite, drive)
+    assert Review.open(review.path).manifest.under_way == "two.at-3"
+    drive.others = others
+    drive.said.clear()
+    go(Review.open(review.path), suite, drive)
+    assert any(f"between two parts of this review {expected}: what came" in each for each in drive.said)
 
 
 def test_what_an_interrupted_preparation_left_is_prepared_once(tmp_path: Path) -> None:

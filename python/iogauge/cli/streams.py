@@ -31,7 +31,8 @@ def open_all() -> None:
         sys.stderr = open(os.devnull, "w", encoding="utf-8")  # noqa: PTH123, SIM115
     if isinstance(sys.stdout, io.TextIOWrapper):
         # A terminal that has no ±, and a file's name that is no text, cost a character and not the table.
-        sys.stdout.reconfigure(errors="replace")
+        whole = sys.stdout.encoding.lower() == "utf-8"
+        sys.stdout.reconfigure(errors="surrogateescape" if whole else "replace")
 
 
 def say(text: str, *, end: str = "\n") -> None:

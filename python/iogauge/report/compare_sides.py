@@ -9,7 +9,7 @@ Source of the published rows: ``published.py``.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -141,21 +141,32 @@ def _sides(drives: Sequence[Drive], names: Sequence[str]) -> list[Side]:
     """Return the measured sides, in the order in which their reviews are named and have them."""
     order = [str(Path(name)) for name in names]
     rows: dict[tuple[str, str], tuple[FigureRow, ...]] = {}
-    # What a target is called that a suite had alone.
-    alone: dict[tuple[str, str], str] = {}
+    # By review and targets: what these are called where steps of theirs have samples.
+    measured: dict[str, dict[str, str]] = {}
     for drive in sorted(drives, key=lambda each: order.index(str(each.path))):
-        review = str(drive.path)
-        rows[review, drive.label] = (*rows.get((review, drive.label), ()), *rows_of(drive))
-        if len(drive.plan.targets) == 1:
-            alone[review, drive.plan.targets[0]] = drive.label
-    for review in dict.fromkeys(review for review, _ in rows):
+        review, found = str(drive.path), rows_of(drive)
+        rows[review, drive.label] = (*rows.get((review, drive.label), ()), *found)
+        called = measured.setdefault(review, {})
+        if found:
+            called[", ".join(drive.plan.targets)] = drive.label
+    for review, called in measured.items():
+        first = next(label for each, label in rows if each == review)
         told: dict[str, list[Told]] = {}
         for each in read_told(Path(review)):
-            told.setdefault(alone.get((review, each.target), each.target), []).append(each)
-        if told:
-            # A plan of all that was told together is no side.
-            rows = {key: found for key, found in rows.items() if found or key[0] != review}
-        for label, found in told.items():
-            said = told_rows(found, drive=label, review=review)
+            told.setdefault(called.get(each.target) or _beside(each, review, called) or first, []).append(
+                each
+            )
+        for label, figures in told.items():
+            said = told_rows(figures, drive=label, review=review)
             rows[review, label] = (*rows.get((review, label), ()), *said)
     return [Side(label, review, found) for (review, label), found in rows.items()]
+
+
+def _beside(told: Told, review: str, measured: Mapping[str, str]) -> str:
+    """Return what another target is called of which a review has figures without samples alone; empty: it is none.
+
+    Nothing is known of one that only its file stands for. And what was told of all of a review is one side.
+    """
+    if not measured or told.target == told.source:
+        return ""
+    return f"{told.target} ({Path(review).resolve().name})"

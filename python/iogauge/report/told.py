@@ -63,15 +63,17 @@ def told_lines(told: Sequence[Told]) -> Iterator[str]:
 def told_table(path: Path, plans: Sequence[SuitePlan], plan: SuitePlan) -> ShownTable | None:
     """Return what of the figures told in a review at ``path`` belongs to one of its plans; ``None``: nothing.
 
-    That is its job's; the first plan has those of jobs too that no plan judges, so that none is missing.
+    That is what is told of its job on its targets; the first plan has that too which is no plan's, so that none is
+    missing.
 
     Raises IogaugeError as ``read_told`` does.
     """
-    judged = {each.reader for each in plans}
+    known = {(other.reader, ", ".join(other.targets)) for other in plans}
+    of_plan = (plan.reader, ", ".join(plan.targets))
     mine = [
         _cells(each)
         for each in read_told(path)
-        if each.job == plan.reader or (each.job not in judged and plan == plans[0])
+        if (each.job, each.target) == of_plan or (plan == plans[0] and (each.job, each.target) not in known)
     ]
     return ShownTable(TITLE, tuple(HEAD), tuple(map(tuple, mine))) if mine else None
 

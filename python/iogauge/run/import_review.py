@@ -9,6 +9,7 @@ Reads and runs nothing; what a file holds is ``store.imported``'s.
 
 from __future__ import annotations
 
+import contextlib
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -57,7 +58,7 @@ def save_imported(
     """Save runs of other tools as a new review, and return it with what is to be said of them.
 
     Raises IogaugeError where there is no run, or where the directory cannot be made or has something in it. Whatever
-    ends it early, the directory is gone again.
+    ends it early, nothing of the review is left.
     """
     if not steps:
         raise IogaugeError("there is no run to import", hint="name results of fio or DiskSpd")
@@ -84,6 +85,7 @@ def save_imported(
     plans = _plans(judged) or (
         _plan(steps[0].rows[0].name if steps[0].rows else SUITE, steps[0], _all(steps)),
     )
+    there = directory.exists()
     review = Review.create(
         directory,
         Manifest(
@@ -99,8 +101,8 @@ def save_imported(
             versions={step.tool: step.version for step in steps},
         ),
     )
-    try:
-        with review.lock():
+    with review.lock():
+        try:
             if told:
                 save_told(directory, tuple(told))
             for plan_step, _, record, imported in judged:
@@ -108,11 +110,20 @@ def save_imported(
                     for interval in imported.intervals:
                         writer.interval(interval)
                     writer.finish(record)
-    except BaseException:
-        # Ctrl-C too: nothing goes on with half an import, and it would be in the way of the next.
-        remove_tree(directory)
-        raise
+        except BaseException:
+            # Ctrl-C too: nothing goes on with half an import, and it would be in the way of the next.
+            _take_back(directory, there=there)
+            raise
     return review, tuple(said)
+
+
+def _take_back(directory: Path, *, there: bool) -> None:
+    """Remove a review, and its directory unless it was ``there`` before; what ended the import says more than this."""
+    with contextlib.suppress(OSError):
+        for entry in directory.iterdir():
+            remove_tree(entry) if entry.is_dir() else entry.unlink()
+        if not there:
+            directory.rmdir()
 
 
 def _plans(judged: Iterable[tuple[StepPlan, SuitePlan, RunRecord, ImportedStep]]) -> tuple[SuitePlan, ...]:

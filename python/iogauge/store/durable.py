@@ -12,7 +12,9 @@ from __future__ import annotations
 
 import errno
 import os
+import secrets
 import shutil
+import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -63,21 +65,14 @@ def sync_file(path: Path) -> None:
     _sync(path, os.O_RDONLY)
 
 
-def replace_file(path: Path, data: bytes) -> None:
-    """Write a file so that readers see the old contents or the new ones, never a mixture.
+def replace_file(path: Path, data: bytes, *, then: str = "") -> None:
+    """Write a file of a review so that readers see the old contents or the new ones, never a mixture.
 
-    Raises IogaugeError where it cannot be written.
+    Whoever does holds the review's lock. Raises IogaugeError where it cannot be written; for ``then`` see
+    ``explained``.
     """
-    temporary = path.with_name(f".{path.name}.tmp")
-    with explained("write", path):
-        try:
-            temporary.write_bytes(data)
-            sync_file(temporary)
-            temporary.rename(path)
-        except BaseException:  # Ctrl-C too
-            temporary.unlink(missing_ok=True)
-            raise
-        sync_directory(path.parent)
+    with explained("write", path, then=then):
+        _replace(path, path.with_name(f".{path.name}.tmp"), data, how=os.O_TRUNC)
 
 
 def write_output(path: Path, data: bytes) -> None:
@@ -85,11 +80,31 @@ def write_output(path: Path, data: bytes) -> None:
 
     Raises IogaugeError where it cannot be written.
     """
-    if path.is_symlink() or (path.exists() and not path.is_file()):
-        with explained("write", path):
+    with explained("write", path):
+        if path.is_symlink() or (path.exists() and not path.is_file()):
             path.write_bytes(data)
-    else:
-        replace_file(path, data)
+            return
+        if path.exists() and not os.access(path, os.W_OK):
+            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
+        # Others may write into that directory too: the name is new, and cannot be foreseen.
+        _replace(path, path.with_name(f".iogauge-{secrets.token_hex(8)}"), data, how=os.O_EXCL)
+
+
+def _replace(path: Path, temporary: Path, data: bytes, *, how: int) -> None:
+    flags = os.O_WRONLY | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC | how
+    descriptor = os.open(temporary, flags, 0o666)
+    try:
+        with os.fdopen(descriptor, "wb") as file:
+            if path.exists():
+                os.fchmod(descriptor, stat.S_IMODE(path.stat().st_mode))
+            file.write(data)
+            file.flush()
+            os.fsync(descriptor)
+        temporary.rename(path)
+    except BaseException:  # Ctrl-C too
+        temporary.unlink(missing_ok=True)
+        raise
+    sync_directory(path.parent)
 
 
 def publish_directory(temporary: Path, final: Path) -> None:

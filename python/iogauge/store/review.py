@@ -133,7 +133,7 @@ class Review:
 
     def save_manifest(self, manifest: Manifest) -> None:
         """Replace the manifest, atomically. What is written is of this version, whichever was read."""
-        self.manifest = save_manifest(self.path / MANIFEST, manifest)
+        self.manifest = save_manifest(self.path / MANIFEST, manifest, then=GOES_ON)
 
     def completed(self) -> tuple[str, ...]:
         """Return the ids of the steps that are whole on disk, plan by plan."""
@@ -293,10 +293,13 @@ def load_manifest(path: Path) -> Manifest:
     return _load(path, Manifest, upgraded)
 
 
-def save_manifest(path: Path, manifest: Manifest) -> Manifest:
-    """Replace a file by a manifest, atomically, and return it as it was written: of this version."""
+def save_manifest(path: Path, manifest: Manifest, *, then: str = "") -> Manifest:
+    """Replace a file by a manifest, atomically, and return it as it was written: of this version.
+
+    ``then`` says what to do once what hinders it is mended.
+    """
     manifest = manifest.model_copy(update={"schema_version": SCHEMA_VERSION})
-    durable.replace_file(path, manifest.model_dump_json(indent=2).encode() + b"\n")
+    durable.replace_file(path, manifest.model_dump_json(indent=2).encode() + b"\n", then=then)
     return manifest
 
 

@@ -36,7 +36,7 @@ from iogauge.stats import words
 from iogauge.store import Review
 from iogauge.suites.lengthen import kept, longer, shortfall
 from iogauge.suites.place import distinct, order, placed, with_plan
-from iogauge.suites.resume import goes_on, look_again, restart_groups
+from iogauge.suites.resume import goes_on, look_again, restart_groups, under_way
 from iogauge.suites.suite import Asked, Suite
 
 
@@ -125,9 +125,10 @@ def conduct(
         IogaugeError: a run cannot be saved. Steps that were complete stay so.
     """
     run = _Run(review, suites, execute, watcher, destroy, purge, trace)
+    killed = under_way(review.manifest)  # before what follows from others is taken back
     restart_groups(review, suites, watcher.message)
     if remaining(review, suites):
-        look_again(review, trace, watcher.message)
+        look_again(review, trace, watcher.message, killed)
     for plan in review.manifest.plans:
         if plan.prepares:
             run.plan(plan.key, 0)
@@ -279,7 +280,7 @@ class _Run:
         """Save how a plan's targets are left, so that what goes on later can tell whether they still are."""
         manifest = self.review.manifest
         traces = {path: trace for path in plan.targets if (trace := self.trace(manifest.target(path)))}
-        if traces:
+        if traces or manifest.under_way:
             # Where it cannot be saved, the targets count as written to when the review goes on.
             with contextlib.suppress(IogaugeError):
                 left = {**manifest.left, **traces}

@@ -115,10 +115,10 @@ class ReaderUnderWriters(Suite):
         latest = tuple(mine[-MISSED:])
         found = judge_steps(review, plan.model_copy(update={"steps": latest}), quantiles=()).steps
         missed = len(list(takewhile(lambda step: not kept(step), reversed(found))))
-        many = round(latest[-1].at * 1e6 / climb.each_Bps)
-        tried = [many + climb.stride * (step + 1) for step in range(MISSED - missed)]
+        so_far = round(latest[-1].at * 1e6 / climb.each_Bps)
+        tried = [so_far + climb.stride * (place + 1) for place in range(MISSED - missed)]
         load = Common.of(plan)
-        return tuple(_step(load, more, rate_Bps=climb.each_Bps) for more in tried if more <= climb.most)
+        return tuple(_step(load, many, rate_Bps=climb.each_Bps) for many in tried if many <= climb.most)
 
     def findings(self, judgement: Judgement, /) -> tuple[str, ...]:
         """Return with how much the drive keeps up, and how much slower its reads are then."""

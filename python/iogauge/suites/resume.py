@@ -11,7 +11,8 @@ Runs nothing, and compares only what it is given.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable
+from dataclasses import dataclass
 from itertools import groupby
 
 from iogauge.errors import IogaugeError
@@ -74,19 +75,23 @@ def _following(review: Review, plan: SuitePlan, suites: Callable[[str], Suite], 
 
 
 def look_again(
-    review: Review, trace: Callable[[TargetFacts], Trace | None], say: Callable[[str], None]
+    review: Review,
+    trace: Callable[[TargetFacts], Trace | None],
+    say: Callable[[str], None],
+    killed: UnderWay | None = None,
 ) -> None:
     """Take back the preparation of each target that was written to since the review left it, or warn of it.
 
-    ``trace`` says of a target what tells whether anything wrote to it; None: nothing would.
+    ``trace`` says of a target what tells whether anything wrote to it; None: nothing would. ``killed`` is the step that
+    was running when the review was.
     """
     for path, then in review.manifest.left.items():
         now = trace(review.manifest.target(path))
         what = now and written_between(then, now)
         if not what:
             continue
-        if path in _written_by_killed(review.manifest):
-            what = f"{what}, by the review's own {review.manifest.under_way}, which was killed, if by nobody else"
+        if now and killed and path in killed.targets and _unentered(then, now):
+            what = f"{what} ({killed.step}, which was running when this review was killed, may have done it)"
         if prepared := _prepared(review, path):
             say(f"{path}: since the review was last saved {what}: its state is prepared again")
             _take_back(review, prepared)
@@ -100,13 +105,26 @@ def look_again(
             say(found.message)
 
 
-def _written_by_killed(manifest: Manifest) -> Collection[str]:
-    """Return the paths of the targets of the step that was killed while it ran; none, where none was."""
+@dataclass(frozen=True)
+class UnderWay:
+    """A step that was running when its review was killed, and the targets that it may have written to."""
+
+    step: str
+    targets: tuple[str, ...]
+
+
+def under_way(manifest: Manifest) -> UnderWay | None:
+    """Return the step that was running when a review was killed; ``None``: it was not killed in one."""
     for plan in manifest.plans:
         searched = (plan.search,) if plan.search else ()
         if any(step.id == manifest.under_way for step in (*plan.steps, *searched)):
-            return plan.targets
-    return ()
+            return UnderWay(str(manifest.under_way), plan.targets)
+    return None
+
+
+def _unentered(then: Trace, now: Trace) -> bool:
+    """Whether writes are known that are in no ledger, as those of a killed step are."""
+    return now.entries == then.entries and (now.boot == then.boot or now.modified_ns != then.modified_ns)
 
 
 def written_between(then: Trace, now: Trace) -> str | None:
