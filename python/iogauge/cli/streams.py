@@ -30,7 +30,7 @@ def open_all() -> None:
     if sys.stderr is None:
         sys.stderr = open(os.devnull, "w", encoding="utf-8")  # noqa: PTH123, SIM115
     if isinstance(sys.stdout, io.TextIOWrapper):
-        # A terminal that has no ±, and a file's name that is no text, cost a character and not the table.
+        # A terminal that has no ± costs a character and not the table; the bytes of a name that is no text are kept.
         whole = sys.stdout.encoding.lower() == "utf-8"
         sys.stdout.reconfigure(errors="surrogateescape" if whole else "replace")
 
