@@ -1,7 +1,8 @@
 """Who is compared with whom: the drives of saved reviews as pairs of sides, and each over what was published.
 
 The first that is named is the base, A; everything else is compared with it. A review of several targets is several
-sides, and named alone, its first target is the base. ``published`` among the names lays every measured drive over the
+sides, and named alone, its first target is the base. Figures that another program told without samples belong to the
+side of their target. ``published`` among the names lays every measured drive over the
 published figures of its loads (``laid.py``), and ``published:NAME`` over those of some drives.
 
 Source of the published rows: ``published.py``.
@@ -153,9 +154,8 @@ def _sides(drives: Sequence[Drive], names: Sequence[str]) -> list[Side]:
         first = next(label for each, label in rows if each == review)
         told: dict[str, list[Told]] = {}
         for each in read_told(Path(review)):
-            told.setdefault(called.get(each.target) or _beside(each, review, called) or first, []).append(
-                each
-            )
+            label = called.get(each.target) or _beside(each, review, called) or first
+            told.setdefault(label, []).append(each)
         for label, figures in told.items():
             said = told_rows(figures, drive=label, review=review)
             rows[review, label] = (*rows.get((review, label), ()), *said)

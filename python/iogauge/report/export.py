@@ -7,9 +7,8 @@ from pathlib import Path
 
 import vl_convert
 
-from iogauge.errors import IogaugeError
 from iogauge.report.charts import Chart, Spec
-from iogauge.store.durable import write_output
+from iogauge.store.durable import explained, write_output
 
 VEGA_LITE = "6.4"
 """The version that Altair writes for and vl-convert carries."""
@@ -43,18 +42,13 @@ def write_charts(charts: Iterable[Chart], directory: Path) -> list[Path]:
     Raises IogaugeError where the directory or a file cannot be written.
     """
     written = []
-    try:
+    with explained("create", directory):
         directory.mkdir(parents=True, exist_ok=True)
-        for chart in charts:
-            for name, content in _files(chart):
-                path = directory / name
-                path.write_bytes(content)
-                written.append(path)
-    except OSError as error:
-        raise IogaugeError(
-            f"{error.filename or directory}: cannot write the charts: {error.strerror}",
-            hint="name another directory with --export",
-        ) from error
+    for chart in charts:
+        for name, content in _files(chart):
+            path = directory / name
+            write_output(path, content)
+            written.append(path)
     return written
 
 

@@ -1,8 +1,8 @@
 """Saved reviews as charts and tables want them: a name for each drive, and each step with its figures.
 
 Steps that a review repeats are one ``Place``, whose figures are those of its runs together.
-Reads the store alone and judges nothing. An incomplete review is loaded as far as it got: a step that is missing
-has neither record nor figures.
+Reads the store alone; what a suite concludes comes from its caller, before anything else asks for a step's figures. An
+incomplete review is loaded as far as it got: a step that is missing has neither record nor figures.
 """
 
 from __future__ import annotations

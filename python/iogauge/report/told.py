@@ -1,4 +1,4 @@
-"""What an imported review has beside its steps: figures without samples, as rows to compare and as text.
+"""What an imported review has beside its steps: figures without samples, to compare, as text and in reports.
 
 They have no intervals, since nothing is known that one could be made of; a quantile beyond what its number of I/Os
 supports is marked like ours.

@@ -2,7 +2,8 @@
 
 Why: a review is trusted after a SIGKILL only if nothing half-written can be taken for a result. Two operations are
 enough for that: replace one file, and make one prepared directory visible. Both end in one ``rename(2)``, after
-everything beneath was synced, and sync the parent directory afterwards.
+everything beneath was synced, and sync the parent directory afterwards. What a user asked for by name, a page or a
+table, is replaced in the same way, among files that are not ours.
 
 This module does not know what the files hold, and retries nothing: an error of the operating system becomes an
 ``IogaugeError`` that names the place and the remedy.
