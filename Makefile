@@ -12,18 +12,24 @@ export UV_SYSTEM_CERTS ?= true
 endif
 BIN := .venv/bin
 CARGO_TEST := --workspace --exclude iogauge-py
+# One process for each CPU. Quick tests of a file stay in one process while all are busy; slow ones go to whichever is
+# free, but those that share what takes long to make (xdist_group) stay together.
+PYTEST := $(BIN)/python -m pytest --numprocesses auto --maxprocesses 8
 
 SYSTEM_TOOLS := chromium fio losetup nbdcopy nbdinfo qemu-img addpart dmsetup cryptsetup mkswap mkfs.btrfs mkfs.ext4 mkfs.f2fs mkfs.ntfs mkfs.vfat mkfs.xfs
 
-.PHONY: help setup check test test-system demo bench clean
+.PHONY: help setup check test test-all test-timed test-system fuzz demo bench clean
 .DEFAULT_GOAL := help
 
 help:
 	@echo "make demo         set up, press a 1 GiB file and two drive models with writes, leave demo/report.html (a minute)"
-	@echo "make test         everything that needs no root: check, Rust tests, Python tests"
+	@echo "make test         check, Rust tests, Python tests: minutes, without root"
+	@echo "make test-all     make test, and the tests marked slow"
 	@echo "make setup        .venv with the command .venv/bin/iogauge, from locked versions"
 	@echo "make check        formatting, lints, types, order of dependence"
+	@echo "make test-timed   TIMES over (20): tests that read a clock or start processes and threads; for a busy machine"
 	@echo "make test-system  as root: real block devices, fio cross-checks"
+	@echo "make fuzz         a million broken inputs to everything that reads what others wrote (hours)"
 	@echo "make bench        side by side with fio; as root also on zram"
 
 setup: $(filter .tools/%,$(UV))
@@ -48,7 +54,19 @@ check: setup
 
 test: check
 	@cargo test --quiet --locked $(CARGO_TEST)
-	@$(BIN)/python -m pytest
+	@$(PYTEST) --dist worksteal -m "not slow"
+
+test-all: test
+	@$(PYTEST) --dist loadgroup -m slow
+
+TIMES := 20
+TIMED := ^(import|from) (signal|subprocess|threading|time)\b|import execute|"run",|tests.served
+
+test-timed: setup
+	@for turn in $$(seq $(TIMES)); do echo "test-timed: $$turn of $(TIMES)"; \
+	cargo test --quiet --locked -p iogauge-engine -p iogauge-nbd || exit 1; \
+	$(PYTEST) --dist worksteal -m "not slow" -k "not on_a_drive_model and not every_drive" \
+	$$(grep -lrE --include='test_*.py' '$(TIMED)' tests/fast tests/traps) || exit 1; done
 
 test-system: setup
 	@[ "$$(id -u)" = 0 ] || { echo "make test-system needs root: it makes loop, zram and device-mapper devices" >&2; exit 1; }
@@ -56,6 +74,11 @@ test-system: setup
 	[ -z "$$missing" ] || { echo "make test-system lacks:$$missing" >&2; \
 	echo "hint: on Debian, apt-get install $$(sed -n 's/^PACKAGES=//p' .ci/run | tr -d '()')" >&2; exit 1; }
 	@$(BIN)/python -m pytest tests/system
+
+# Which targets and how many inputs: make fuzz FUZZ="--runs 20000 plan model"
+fuzz: setup
+	@$(UV) sync --locked --quiet --group fuzz
+	@$(BIN)/python -m tests.fuzz $(FUZZ)
 
 DEMO_MODELS := p4800x p3700-800g
 

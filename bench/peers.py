@@ -45,6 +45,11 @@ class Outcome:
     """The job's part of the JSON."""
 
     @property
+    def in_flight(self) -> float:
+        """Requests in flight in the mean, by Little's law."""
+        return self.iops * self.lat_mean_ns / 1e9
+
+    @property
     def direction(self) -> dict[str, Any]:
         """The one direction that did anything."""
         return active(self.job)
@@ -79,7 +84,12 @@ def iogauge(job: Job, *, pin: int | None = None, options: Sequence[str] = ()) ->
 
 def fio(job: Job, *, pin: int | None = None) -> Outcome:
     """Run ``job`` with fio from the path, statistics as by default, as a thread."""
-    return run(["fio", "--output-format=json", *arguments({**job, "thread": 1})], pin=pin)
+    return fio_as_typed({**job, "thread": 1}, pin=pin)
+
+
+def fio_as_typed(job: Job, *, pin: int | None = None) -> Outcome:
+    """Run ``job`` with fio from the path and no option beside it: its worker is a process that may run anywhere."""
+    return run(["fio", "--output-format=json", *arguments(job)], pin=pin)
 
 
 def fio_version() -> str | None:

@@ -1,8 +1,8 @@
 """Made-up runs whose true mean and quantiles are known: what intervals are held against.
 
-Three streams of latencies, each one interval a second, each stationary. None is a drive; each has what makes real ones
-hard to be sure about. All requests independent; seconds that are slower or faster together, with neighbours alike; and
-rare stalls that come in clusters of seconds.
+Five streams of latencies, each one interval a second, each stationary. None is a drive; each has what makes real ones
+hard to be sure about. All requests independent; seconds that are slower or faster together, with neighbours alike, more
+alike and very much so; and rare stalls that come in clusters of seconds.
 """
 
 from __future__ import annotations
@@ -26,6 +26,8 @@ SPREAD = 0.4
 
 CORRELATION = 0.7
 """Of a second's shift with that of the second before it."""
+STRONG = (0.9, 0.95)
+"""The same of streams in which a minute is short for how alike its seconds are."""
 SHIFT = 0.2
 """Standard deviation of a second's shift, on the scale of logarithms."""
 
@@ -78,6 +80,14 @@ def correlated(
     return series
 
 
+def noisy(
+    *levels: tuple[int, float], spread: float = 0.03, correlation: float = 0.5, seed: int = 1
+) -> NDArray[np.float64]:
+    """Return rates at levels (seconds, rate), with correlated noise on the scale of logarithms."""
+    level = np.concatenate([np.full(seconds, float(rate)) for seconds, rate in levels])
+    return level * np.exp(spread * correlated(np.random.default_rng(seed), len(level), correlation))
+
+
 def shifted(random: np.random.Generator, shifts: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return a row of lognormal latencies for each of ``shifts``, by which its logarithms are shifted."""
     noise = random.standard_normal((len(shifts), RATE_IOPS))
@@ -99,8 +109,8 @@ def _independent(random: np.random.Generator, seconds: int) -> NDArray[np.float6
     return shifted(random, np.zeros(seconds))
 
 
-def _autocorrelated(random: np.random.Generator, seconds: int) -> NDArray[np.float64]:
-    return shifted(random, SHIFT * correlated(random, seconds))
+def _autocorrelated(correlation: float) -> Draw:
+    return lambda random, seconds: shifted(random, SHIFT * correlated(random, seconds, correlation))
 
 
 def _stalling(random: np.random.Generator, seconds: int) -> NDArray[np.float64]:
@@ -131,7 +141,10 @@ def _stalling_stream() -> Stream:
 
 STREAMS: Sequence[Stream] = (
     lognormal("independent", _independent),
-    lognormal("autocorrelated", _autocorrelated, SHIFT),
+    *(
+        lognormal(f"correlation {correlation:g}", _autocorrelated(correlation), SHIFT)
+        for correlation in (CORRELATION, *STRONG)
+    ),
     _stalling_stream(),
 )
 

@@ -77,7 +77,7 @@ def timed(load: Load, ios: int, *, seed: int) -> Timed:
         began = time.perf_counter()
         handle = virtual.start(plan)
         made = time.perf_counter()
-        result = drive(plan, start=lambda _: handle, interrupts=interrupts)
+        result = drive(plan, start=lambda *_: handle, interrupts=interrupts)
         ended = time.perf_counter()
     done = sum(tally.ios for row in result.rows for tally in row.tallies.values())
     return Timed(

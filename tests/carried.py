@@ -40,7 +40,9 @@ def run_as_fio(directory: Path, path: str, model: str, *, intervals: bool = True
         result, job = directory / f"{step.id}.json", directory / f"{step.id}.fio"
         if result.exists() or not job.exists():
             continue
-        jobs = parse(job.read_text().replace(file_text(path), model), source=step.id)
+        # The script gives fio this on its command line.
+        text = "[global]\nlat_percentiles=1\n" + job.read_text().replace(file_text(path), model)
+        jobs = parse(text, source=step.id)
         heard: list[Interval] = []
         record = execute(jobs, seed=step.seed, interval_ns=step.interval_ns, on_interval=heard.append)
         before = [each for each in heard if intervals and not each.ramp]

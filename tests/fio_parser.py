@@ -41,7 +41,7 @@ def fio(*arguments: str, cwd: Path) -> subprocess.CompletedProcess[str]:
         text=True,
         check=False,
         cwd=cwd,
-        timeout=60,
+        timeout=600,
         env={"PATH": os.environ["PATH"], **ENVIRON},
     )
 

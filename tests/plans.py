@@ -33,8 +33,8 @@ def engine(**fields: object) -> EnginePlan:
         "registerfiles": False,
         "sqthread_poll": False,
         "sqthread_poll_cpu": None,
-        "submit_batch": None,
-        "reap_batch": None,
+        "submit_batch": 1,
+        "reap_batch": 1,
     }
     return EnginePlan.model_validate(given | fields)
 

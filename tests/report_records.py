@@ -58,8 +58,8 @@ def worker_plan(job: Job, *, index: int, row: int | None = None, clone: int = 0)
             registerfiles=False,
             sqthread_poll=False,
             sqthread_poll_cpu=None,
-            submit_batch=None,
-            reap_batch=None,
+            submit_batch=1,
+            reap_batch=1,
         ),
         pattern=PatternPlan(
             rw=job.rw,

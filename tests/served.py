@@ -39,7 +39,7 @@ def served(*arguments: str | Path, end: signal.Signals = signal.SIGTERM) -> Iter
         finally:
             process.send_signal(end)
             served.closing = _rows(process)
-            served.status = process.wait(timeout=20)
+            served.status = process.wait(timeout=600)
 
 
 def _rows(process: subprocess.Popen[str], until: str = "") -> dict[str, str]:

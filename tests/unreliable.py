@@ -52,6 +52,9 @@ class Unreliable:
         self.fail_after: int | None = None
         self.hang_after: int | None = None
         self.truncate_after: int | None = None
+        self.unanswered: set[int] = set()
+        """Kinds of requests that wait until ``answer`` is called, or for ever."""
+        self._waiting: list[tuple[int, int, int, bytes]] = []
         self.hung = 0
         self.seen = 0
         self._fd = -1
@@ -72,6 +75,12 @@ class Unreliable:
         os.close(self._fd)
         self._thread.join(5)
 
+    def answer(self) -> None:
+        """Answer what waits, and from now on everything."""
+        self.unanswered = set()
+        for request in self._waiting:
+            self._answer(*request)
+
     def _serve(self) -> None:
         while True:
             try:
@@ -88,6 +97,10 @@ class Unreliable:
 
     def _answer(self, opcode: int, unique: int, node: int, body: bytes) -> None:
         if opcode in (FORGET, BATCH_FORGET, INTERRUPT):
+            return
+        if opcode in self.unanswered:
+            self.hung += 1
+            self._waiting.append((opcode, unique, node, body))
             return
         answer: bytes | int
         if opcode == INIT:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from bench.cases import block, coverage, memory, model, null, pressure, quantiles, rates, startup
+from bench.cases import block, coverage, defaults, memory, model, null, pressure, quantiles, rates, startup
 from bench.results import Finding
 from bench.settings import Settings
 
@@ -17,6 +17,8 @@ CASES: Mapping[str, Callable[[Settings], Finding]] = {
     "zram-batched": block.zram_batched,
     "zram-sync": block.zram_sync,
     "file": block.direct_file,
+    "zram-defaults": defaults.on_zram,
+    "file-defaults": defaults.on_file,
     "rates": rates.accuracy,
     "quantiles": quantiles.exactness,
     "memory": memory.growth,

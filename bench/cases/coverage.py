@@ -16,15 +16,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bench import peers
+from bench.cases import steadiness
 from bench.results import Finding, Row
 from bench.settings import Settings, note
-from bench.streams import MEDIAN_NS, SHIFT, STREAMS, Stream, correlated, histograms, lognormal, repeats
+from bench.streams import CORRELATION, MEDIAN_NS, SHIFT, STREAMS, Stream, histograms, lognormal, repeats
 from iogauge.stats.comparison import ALPHA, compare
 from iogauge.stats.dependence import RESAMPLES, block_length, stationary_weights
 from iogauge.stats.histogram import Histogram, all_but_one
 from iogauge.stats.quantiles import TAIL, Sample
 from iogauge.stats.repeats import repeated
-from iogauge.stats.steady import change_points, drift
 
 TRIALS = 1000
 SECONDS = (60, 600)
@@ -37,8 +37,6 @@ BLOCKS = (6, 8, 12)
 AA_TRIALS = 10 * TRIALS
 COVERAGE_GOAL = 0.93
 REJECTED_GOAL = (0.03, 0.07)
-FALSE_CHANGES_GOAL = 0.05
-CORRELATIONS = (0.0, 0.5, 0.7, 0.9)
 
 TABLE = peers.ROOT / "bench" / "out" / "coverage.md"
 
@@ -133,20 +131,8 @@ def rejected(*, blocks: int, trials: int, seed: int = 3) -> float:
     return mean(compare(before.tolist(), after.tolist()).p <= ALPHA for before, after in sides)
 
 
-def unsteady(*, correlation: float, seconds: int, trials: int, seed: int = 4) -> tuple[float, float]:
-    """Return the shares of stationary series in which a change of level, and in which a drift, is found."""
-    random = np.random.default_rng(seed)
-    changed, drifted = [], []
-    for _ in range(trials):
-        rates = 1e5 * np.exp(SHIFT * correlated(random, seconds, correlation))
-        changed.append(bool(change_points(rates)))
-        trend = drift(rates)
-        drifted.append(trend is not None and trend.present)
-    return mean(changed), mean(drifted)
-
-
 def intervals(settings: Settings) -> Finding:
-    """Coverage of the intervals of one run and of repeats, and false findings of comparisons and of steadiness."""
+    """Coverage of the intervals of one run and of repeats, false findings of comparisons, what is said of courses."""
     trials = round(TRIALS * settings.scale)
     rows: list[Row] = []
     sections: list[str] = []
@@ -166,7 +152,10 @@ def _measured(trials: int) -> Iterator[tuple[str, Sequence[Row]]]:
             found = one_run(stream, seconds=seconds, trials=trials)
             yield f"one run of {seconds} s, {stream.name}", _held_rows(found)
     for runs in RUNS:
-        yield f"{runs} runs of {RUN_S} s, autocorrelated", _held_rows(several_runs(runs=runs, trials=trials))
+        yield (
+            f"{runs} runs of {RUN_S} s, correlation {CORRELATION:g}",
+            _held_rows(several_runs(runs=runs, trials=trials)),
+        )
     low, high = REJECTED_GOAL
     yield (
         "A/A comparisons that find a difference",
@@ -176,15 +165,7 @@ def _measured(trials: int) -> Iterator[tuple[str, Sequence[Row]]]:
             for share in (rejected(blocks=blocks, trials=AA_TRIALS * trials // TRIALS),)
         ],
     )
-    found_rows = []
-    for correlation in CORRELATIONS:
-        shares = unsteady(correlation=correlation, seconds=SECONDS[-1], trials=trials)
-        for what, share in zip(("change of level", "drift"), shares, strict=True):
-            met = share <= FALSE_CHANGES_GOAL
-            found_rows.append(
-                _share_row(f"{what}, correlation {correlation:g}", share, f"<= {FALSE_CHANGES_GOAL:.0%}", met)
-            )
-    yield f"stationary series of {SECONDS[-1]} s in which something is found", found_rows
+    yield from steadiness.tables(trials)
 
 
 def _held_rows(found: dict[str, Held]) -> list[Row]:

@@ -1,12 +1,16 @@
 """What the Rust core offers: see crates/py/src/lib.rs."""
 
+from pathlib import Path
+
 class CoreError(RuntimeError):
     """``args``: message, and a hint or None."""
 
 class RunHandle:
     """A run under way."""
 
-    def __init__(self, plan: str) -> None: ...
+    def __init__(self, plan: str, spill: int | None) -> None:
+        """``spill``: a descriptor open for appending, for a plan with ``request_log``."""
+
     def poll(self, timeout_s: float) -> list[tuple[str, str]]:
         """Return ("interval", JSON) and ("finished", JSON) events."""
 
@@ -16,13 +20,13 @@ class RunHandle:
     def give_up(self) -> None:
         """Ask the run to end without what is in flight."""
 
-    def requests(self, limit: int) -> bytes:
-        """Return logged requests, ``LOG_RECORD`` each."""
+    def spilled(self) -> str | None:
+        """Return {"kept": records, "failure": text or null} as JSON once the run is over; None without a log."""
 
 class ModelHandle:
     """A run on drive models under way: the same as ``RunHandle``, in virtual time."""
 
-    def __init__(self, plan: str, drives: list[tuple[str, int]], machine: str) -> None:
+    def __init__(self, plan: str, drives: list[tuple[str, int]], machine: str, spill: int | None) -> None:
         """``drives``: JSON and seed of each; a file's ``fd`` is the index of its drive. ``machine``: JSON."""
 
     def poll(self, timeout_s: float) -> list[tuple[str, str]]:
@@ -34,8 +38,20 @@ class ModelHandle:
     def give_up(self) -> None:
         """Ask the run to end."""
 
-    def requests(self, limit: int) -> bytes:
-        """Return logged requests, ``LOG_RECORD`` each."""
+    def spilled(self) -> str | None:
+        """Return {"kept": records, "failure": text or null} as JSON once the run is over; None without a log."""
+
+class SpillReader:
+    """Reads the requests that a run spilled."""
+
+    def __init__(self, path: Path, position: int) -> None:
+        """Begin at the byte ``position``. Raise OSError."""
+
+    def read(self, most: int) -> bytes:
+        """Return about ``most`` requests, ``LOG_RECORD`` each; none at the end. Raise OSError."""
+
+    def position(self) -> int:
+        """Return how far into the file it has read."""
 
 class Server:
     """A drive model that is being served by NBD, by a thread of its own. Let go of, it ends."""
@@ -65,6 +81,9 @@ def check_model(drive: str, machine: str) -> None:
 
 def probe(plan: str) -> list[tuple[str, str, str]]:
     """Return what the plan's engines will do differently here: code, message, hint."""
+
+def handed_over(plan: str) -> list[bool]:
+    """Return for each worker, in the plan's order, whether threads of the kernel do requests of it."""
 
 def allowed_cpus() -> list[int]:
     """Return the CPUs that this process may run on."""

@@ -11,7 +11,8 @@ import pytest
 
 from iogauge.cli import main
 from iogauge.store import Review
-from iogauge.store.told import FIGURES, read_told
+from iogauge.store.names import FIGURES
+from iogauge.store.told import read_told
 
 SAMPLES = Path(__file__).parent / "imports"
 
@@ -229,3 +230,26 @@ def test_what_is_said_to_be_next_works_whatever_the_review_is_called(
     _, _, following = capsys.readouterr().err.partition("next: iogauge ")
     assert main(shlex.split(following)) == 0
     assert "Imported: reader" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("older", "depth", "flagged"), [("2.1.0", 4, True), ("2.2.1", 4, False), ("2.1.0", 1, False)]
+)
+def test_results_of_two_loops_of_diskspd_are_flagged(
+    older: str, depth: int, flagged: bool, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    newer = (SAMPLES / "diskspd-2.2-mixed.xml").read_text()
+    newer = newer.replace("<RequestCount>4<", f"<RequestCount>{depth}<")
+    for name, version in (("new", "2.2.0"), ("old", older)):
+        (tmp_path / f"{name}.xml").write_text(newer.replace("<Version>2.2.0", f"<Version>{version}"))
+        assert main(["import", f"{tmp_path}/{name}.xml", f"--output={tmp_path}/{name}"]) == 0
+    capsys.readouterr()
+    assert main(["compare", f"{tmp_path}/new", f"{tmp_path}/old"]) == 0
+    said = "not comparable with each other"
+    assert (said in " ".join(capsys.readouterr().out.split())) is flagged
+    assert main(["compare", f"{tmp_path}/new", f"{tmp_path}/old", "--json"]) == 0
+    (found,) = json.loads(capsys.readouterr().out)
+    assert (said in found["basis"]) is flagged
+    both = [f"{tmp_path}/{name}.xml" for name in ("new", "old")]
+    assert main(["import", *both, f"--output={tmp_path}/both"]) == 0
+    assert (said in capsys.readouterr().err) is flagged

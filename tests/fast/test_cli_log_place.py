@@ -39,59 +39,64 @@ def job(tmp_path: Path, **fields: object) -> JobFile:
     return JobFile(source="test", jobs=(Job(**job),), options=({},))
 
 
-def logged(jobs: JobFile, asked: Path | None = None) -> Path | None:
-    with log_place.request_log(asked, jobs) as path:
-        return path
+def spilled(jobs: JobFile, wanted: Path | None = None) -> Path | None:
+    with log_place.spill(wanted, jobs) as spill:
+        assert spill is None or spill.path.exists()
+        return spill and spill.path
 
 
 @pytest.mark.parametrize(
-    ("measured", "chosen"), [("elsewhere", "temporary"), ("here", "temporary"), ("temporary", "here")]
+    ("measured", "log", "chosen"),
+    [
+        ("elsewhere", None, "here"),
+        ("here", None, "temporary"),
+        ("temporary", None, "here"),
+        ("here", "elsewhere/log.parquet", "elsewhere"),
+        ("elsewhere", "elsewhere/log.parquet", "temporary"),
+    ],
 )
-def test_the_log_of_a_while_stays_off_the_measured_drive(
-    drives: dict[str, str], tmp_path: Path, capsys, measured: str, chosen: str
+def test_requests_are_spilled_off_the_measured_drive(
+    drives: dict[str, str], tmp_path: Path, capsys, measured: str, log: str | None, chosen: str
 ) -> None:
-    path = logged(job(tmp_path, write_lat_log="out", filenames=(str(tmp_path / measured / "drive.bin"),)))
+    fields = {} if log else {"write_lat_log": "out"}
+    jobs = job(tmp_path, filenames=(str(tmp_path / measured / "drive.bin"),), **fields)
+    path = spilled(jobs, tmp_path / log if log else None)
     assert path
-    assert path.absolute().parent.parent == tmp_path / chosen
-    assert not path.parent.exists()
+    assert path.parent.resolve() == tmp_path / chosen
+    assert not path.exists(), "nothing was spilled"
     assert capsys.readouterr().err == ""
 
 
 def test_where_all_is_one_drive_it_is_said(drives: dict[str, str], tmp_path: Path, capsys) -> None:
-    drives["temporary"] = "here"
-    path = logged(job(tmp_path, write_lat_log="out"))
+    drives["temporary"] = drives["elsewhere"] = "here"
+    path = spilled(job(tmp_path), tmp_path / "elsewhere/log.parquet")
     assert path
-    assert path.parent.parent == tmp_path / "temporary"
+    assert path.parent == tmp_path / "elsewhere"
     assert f"{path.parent}: {SAID}" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
-    ("fields", "asked", "said"),
+    ("fields", "said"),
     [
-        ({}, None, False),
-        ({}, "here/log.parquet", True),
-        ({}, "elsewhere/log.parquet", False),
-        ({"write_bw_log": "out", "log_avg_ns": 10**9}, None, True),
-        ({"write_bw_log": "../elsewhere/out", "log_avg_ns": 10**9}, None, False),
-        ({"write_hist_log": "", "log_hist_ns": 10**9}, None, True),
-        ({"write_hist_log": "", "log_hist_ns": 10**9, "ioengine": EngineKind.NULL}, None, False),
+        ({}, False),
+        ({"write_bw_log": "out", "log_avg_ns": 10**9}, True),
+        ({"write_bw_log": "../elsewhere/out", "log_avg_ns": 10**9}, False),
+        ({"write_hist_log": "", "log_hist_ns": 10**9}, True),
+        ({"write_hist_log": "", "log_hist_ns": 10**9, "ioengine": EngineKind.NULL}, False),
     ],
 )
 def test_logs_written_meanwhile_are_mentioned(
-    drives: dict[str, str], tmp_path: Path, capsys, fields: dict[str, object], asked: str | None, said: bool
+    drives: dict[str, str], tmp_path: Path, capsys, fields: dict[str, object], said: bool
 ) -> None:
-    place = tmp_path / asked if asked else None
-    assert logged(job(tmp_path, **fields), place) == place
+    assert spilled(job(tmp_path, **fields)) is None
     err = capsys.readouterr().err
     assert (f"{tmp_path / 'here'}: {SAID}" in err) == said
     assert bool(err) == said
 
 
-def test_nowhere_to_log_to(drives: dict[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "temporary" / "missing"))
-    with pytest.raises(IogaugeError, match="No such file") as caught:
-        logged(job(tmp_path, write_lat_log="out"))
-    assert "TMPDIR" in (caught.value.hint or "")
+def test_nowhere_to_spill_to(drives: dict[str, str], tmp_path: Path) -> None:
+    with pytest.raises(IogaugeError, match="cannot create a spill of requests: No such file"):
+        spilled(job(tmp_path), tmp_path / "elsewhere/missing/log.parquet")
 
 
 def test_a_missing_file_is_on_its_directorys_drive(tmp_path: Path) -> None:

@@ -113,7 +113,7 @@ def test_csv_and_parquet_and_the_terminal(
         (("select * from drives", "flash"), "query: "),
         (("select quantile_ns(lat, 99) from totals", "flash"), "quantile 99.0 is outside 0 to 1"),
         (("select 1", "flash", "--csv", "--json"), "exclude each other"),
-        (("select 1", "flash", "--parquet=missing/x"), "missing/x: cannot write"),
+        (("select 1", "flash", "--parquet=missing/x"), "missing/x: there is no directory"),
         (("select 1",), "missing argument 'REVIEW...'"),
     ],
 )

@@ -10,9 +10,10 @@ from types import ModuleType, SimpleNamespace
 import pytest
 
 import iogauge
+import iogauge.report.request_logs  # which needs the package that the runner stands for
 from iogauge import cli
 from iogauge.cli import status
-from iogauge.cli.run import time_ns
+from iogauge.cli.times import time_ns
 from iogauge.schema import Direction
 from iogauge.schema import Warning as Caution
 from tests import builders, report_records
@@ -42,6 +43,9 @@ class Runner:
             raise self.error
         plan = report_records.plan(job_file.jobs)
         fields["on_start"](plan, (builders.target("/tmp/drive.bin"),))
+        if fields["spill"]:
+            fields["spill"].begin(job_file, plan)
+            self.asked.request_log = fields["spill"].header().request_log
         fields["on_message"]("the drive is a file")
         for index in range(3):
             fields["on_interval"](builders.interval(index, {READ: self.tally}))
@@ -105,6 +109,7 @@ def test_what_is_asked_for_reaches_the_run(runner: Runner) -> None:
         run(
             *JOB, "--destroy=SERIAL1", "--destroy", "/dev/sdx", "--seed=7", "--interval=100ms", "--give-up=5s",
             "--request-log=log.parquet",
+            "--log-overflow=drop",
         )
         == status.OK
     )  # fmt: skip
@@ -112,7 +117,8 @@ def test_what_is_asked_for_reaches_the_run(runner: Runner) -> None:
     assert [job.name for job in asked.job_file.jobs] == ["reader"]
     assert (asked.destroy, asked.seed) == (("SERIAL1", "/dev/sdx"), 7)
     assert (asked.interval_ns, asked.give_up_ns) == (100_000_000, 5_000_000_000)
-    assert asked.request_log == Path("log.parquet")
+    assert asked.request_log == "log.parquet"
+    assert asked.log_drops
     assert (runner.ceilings, asked.ceiling.iops) == (1, 5e6)
 
 
@@ -138,7 +144,11 @@ def test_nothing_to_run_is_a_usage_error(runner: Runner, capsys) -> None:
 @pytest.mark.parametrize(
     ("arguments", "message", "hint"),
     [
-        (["--output-format=xml"], "--output-format: 'xml' is not a format", "use one of normal, json, json+"),
+        (
+            ["--output-format=xml"],
+            "--output-format: 'xml' is not a format",
+            "use one of terse, json, json+, normal",
+        ),
         (["--interval=soon"], "--interval: 'soon' is not a time", "write for instance 500ms, 1s or 2m"),
         (["--interval=1ms"], "--interval: '1ms' is shorter than 10 ms", "use 10ms or more"),
         (["--give-up=0"], "--give-up: '0' is not a time", "write for instance 500ms, 1s or 2m"),
@@ -228,17 +238,12 @@ def test_a_jobs_logs_are_written_and_set_the_interval(runner: Runner, tmp_path: 
     ]
 
 
-def test_logs_of_every_request_need_a_request_log_only_for_a_while(
-    runner: Runner, tmp_path: Path, monkeypatch
-) -> None:
-    seen = []
-    monkeypatch.setattr("iogauge.report.fio_logs.FioLogs.requests", lambda self, path: seen.append(path))
+def test_logs_of_every_request_are_made_of_a_spill(runner: Runner, tmp_path: Path) -> None:
     assert run(*JOB, "--write_lat_log=out") == status.OK
-    assert seen == [runner.asked.request_log]
+    assert not runner.asked.log_drops
     assert sorted(path.name for path in tmp_path.iterdir()) == [
         "out_clat.1.log",
         "out_lat.1.log",
-        "out_slat.1.log",
     ]
 
 

@@ -10,7 +10,7 @@ import pytest
 from iogauge import cli
 from iogauge.cli import status
 
-LINE = "-d1 -W1 -b4k -w30 -r -o4 -t2 -h -L model:ram@ideal"
+LINE = "-d1 -W1 -b4k -w30 -r -o4 -t2 -g4000 -h -L model:ram@ideal"
 
 
 def run(*arguments: str) -> int:

@@ -322,13 +322,26 @@ def test_fallbacks_are_passed_on() -> None:
     ("fields", "code"),
     [
         ({"migrations": 2}, Code.MIGRATION),
-        ({"log_dropped": 1}, Code.LOG_DROPPED),
         ({"late_handovers": 3}, Code.INTERVALS_MERGED),
         ({"pinned": False}, Code.NO_PIN),
     ],
 )
 def test_what_workers_report(fields: dict[str, object], code: Code) -> None:
     assert codes(None, result(**fields)) == [code]
+
+
+def test_a_log_that_must_not_hold_the_load_up_drops() -> None:
+    dropping = plans.plan().model_copy(update={"log_overflow": "drop"})
+    assert codes(dropping, result(log_dropped=1)) == [Code.LOG_DROPPED]
+    # One that is waited for ends with an error, which says why.
+    assert codes(None, result(log_dropped=1)) == []
+
+
+def test_waiting_for_the_log_is_the_generators() -> None:
+    (one,) = judge_row(row(log_wait_share=0.25), ceiling=None)
+    assert one.code is Code.GENERATOR_LIMITED
+    assert "it waited for its request log for 25.0% of the time" in one.message
+    assert list(judge_row(row(log_wait_share=0.0005), ceiling=None)) == []
 
 
 def test_polling_threads_of_the_kernel_want_cpus_too() -> None:
@@ -339,6 +352,11 @@ def test_polling_threads_of_the_kernel_want_cpus_too() -> None:
 
 def test_workers_that_were_to_share_their_cpus() -> None:
     assert codes(plans.plan(plans.worker(cpus=(0, 1))), result(pinned=False)) == []
+
+
+def test_a_worker_that_shares_its_cpus_with_threads_of_the_kernel_may_move() -> None:
+    handed_over = plans.plan(plans.worker(handed_over=True))
+    assert codes(handed_over, result(pinned=False, migrations=7)) == []
 
 
 def test_requests_that_never_came_back() -> None:

@@ -139,6 +139,7 @@ def test_a_circle_of_bases_is_refused(folder: Path, path: str) -> None:
         ("title", "not TOML"),
         (b"\xff\xfe", "not TOML"),
         ("a = " + "[" * 5000 + "]" * 5000, "not TOML"),
+        (".".join(["a"] * 100_000) + " = 1", "nested too deep"),
         ("", r"a model has a title and \[parameters\]"),
         ('title = "x"', r"a model has a title and \[parameters\]"),
         (HEAD + "[more]\n", "'more' is not known"),
@@ -198,7 +199,7 @@ def test_a_file_that_may_not_be_read(folder: Path, monkeypatch: pytest.MonkeyPat
     def refuse(*_: object, **__: object) -> None:
         raise PermissionError(13, "Permission denied", "x.toml")
 
-    monkeypatch.setattr(Path, "read_text", refuse)
+    monkeypatch.setattr(Path, "open", refuse)
     with pytest.raises(IogaugeError, match=r"^x\.toml: Permission denied$"):
         models.load("x.toml")
 

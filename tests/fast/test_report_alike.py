@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 import numpy as np
+import pytest
 from numpy.typing import NDArray
 
 from iogauge.report import compare_text
@@ -56,6 +57,7 @@ def called_alike(found: SuiteCompared) -> bool:
     return said
 
 
+@pytest.mark.slow
 def test_any_false_claim_of_being_alike_is_as_rare_as_its_level() -> None:
     """Each of 16 series of one step differs by exactly the margin. 300 families know 5 % to 1.3 %."""
     random = np.random.default_rng(20)

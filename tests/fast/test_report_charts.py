@@ -17,9 +17,11 @@ from iogauge.report.charts import ONLY, Chart, log_axis
 from iogauge.report.charts_data import STATISTICS, Table, pressure_table, time_table
 from iogauge.report.charts_pressure import pressure_chart
 from iogauge.report.charts_time import time_chart
-from iogauge.report.export import VEGA_LITE, write_charts
+from iogauge.report.drawing import VEGA_LITE
+from iogauge.report.export import claim_charts, write_charts
 from iogauge.report.html_reviews import Drive as Reviewed
 from iogauge.report.html_reviews import load
+from iogauge.store.outputs import Claims
 from tests import reviews
 from tests.reviews import Drive
 
@@ -189,7 +191,8 @@ def test_logarithmic_axes_hold_all_values_between_round_numbers(
 
 def test_charts_are_written_as_pictures_and_data(flash: Reviewed, tmp_path: Path) -> None:
     chart = pressure_chart([flash])
-    written = write_charts([chart, time_chart(flash, name="over-time-1")], tmp_path / "charts")
+    charts = [chart, time_chart(flash, name="over-time-1")]
+    written = write_charts(charts, claim_charts(charts, tmp_path / "charts", Claims()))
     names = {path.name for path in written}
     assert names == {path.name for path in (tmp_path / "charts").iterdir()}
     assert {f"write-pressure-{s.key}.{kind}" for s in STATISTICS for kind in ("svg", "png")} <= names
@@ -203,4 +206,4 @@ def test_charts_are_written_as_pictures_and_data(flash: Reviewed, tmp_path: Path
 def test_a_place_that_cannot_be_written_is_named(flash: Reviewed, tmp_path: Path) -> None:
     (tmp_path / "taken").write_text("a file")
     with pytest.raises(IogaugeError, match="taken"):
-        write_charts([], tmp_path / "taken" / "charts")
+        claim_charts([], tmp_path / "taken" / "charts", Claims())

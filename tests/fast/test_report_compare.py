@@ -15,6 +15,7 @@ from iogauge.report.compare_sides import Differences
 from iogauge.report.figure_row import IOPS, MEAN, FigureRow, Place
 from iogauge.report.told import told_rows
 from iogauge.schema import Direction
+from iogauge.stats import words
 from iogauge.store.told import Told
 
 P99 = "p99_ns"
@@ -90,7 +91,7 @@ def test_one_run_each_has_its_own_interval_and_the_sentence_says_so() -> None:
     assert one.comparison is None
     (sentence,) = findings(found)
     assert re.fullmatch(
-        r"reads of A stay 38\.00 times \(95 %: 37\.\d+ to 38\.\d+\) more responsive than those of B \(mean\) "
+        r"reads of A stay 38\.0x \(37\.\d+ to 38\.\d+\) more responsive than those of B \(mean\) "
         r"at a pressure of 1 MB/s \(of one run each\)",
         sentence,
     )
@@ -130,8 +131,10 @@ def test_blocks_take_out_what_drifts() -> None:
     assert "8 blocks of one review" in "; ".join(grounds(found))
     said = findings(found)
     (sentence,) = said
-    assert re.search(r" over all steps, and 1\.\d+ times .* at a pressure of ", sentence)
-    assert sentence.endswith(" (8 blocks, p = 0.0078 after correction for 3 comparisons)")
+    assert re.search(r" over all steps, and 1\.\d+x .* at a pressure of ", sentence)
+    assert sentence.endswith(
+        " (8 blocks, p = 0.0078 after correction for 3 comparisons); 1.1x at all 2 steps"
+    )
 
 
 def test_six_blocks_are_enough_however_many_steps_there_are() -> None:
@@ -146,10 +149,8 @@ def test_too_few_blocks_say_what_was_seen_and_that_nothing_is_tested() -> None:
     found = sides(repeated((1, 2), 1.0, blocks=5), repeated((1, 2), 3.0, blocks=5, noise=0.01))
     assert not any(each.clear for each in (*found.figures, *found.overall))
     (sentence,) = findings(found)
-    assert re.match(
-        r"B reaches [\d.]+ times \(95 %: [\d.]+ to [\d.]+\) the IOPS of A over all steps, and ", sentence
-    )
-    assert sentence.endswith(" (5 blocks, too few to test)")
+    assert re.match(r"B reaches [\d.]+x \([\d.]+ to [\d.]+\) the IOPS of A over all steps, and ", sentence)
+    assert sentence.endswith(" (5 blocks, too few to test); 3.0x at all 2 steps")
     few = "no difference is tested for: 6 blocks are the fewest that can find one"
     assert few in "; ".join(grounds(found))
     assert compare_text.text(Differences((found,))).count(few) == 1
@@ -287,6 +288,60 @@ def test_opposite_differences_are_two_sentences() -> None:
     assert "over all steps" in whole
     assert step.startswith("A reaches 2.0")
     assert "at a pressure of 4 MB/s" in step
+
+
+def test_a_finding_over_an_axis_says_the_range_and_where_the_order_turns() -> None:
+    places = (1, 2, 4, 8, 16, 32, 64)
+    factors = (4.1, 4.0, 2.0, 1.2, 1.0, 0.75, 0.71)
+    ours = [row(place, 100, metric=IOPS) for place in places]
+    theirs = [row(place, 100 * factor, metric=IOPS) for place, factor in zip(places, factors, strict=True)]
+    shallow, deep = findings(sides(ours, theirs))
+    assert shallow == (
+        "B reaches 4.10x (4.04 to 4.16) the IOPS of A at a pressure of 1 MB/s (of one run each); "
+        "1.2x to 4.1x at 4 of 7 steps, up to 8 MB/s; the order turns at 2 of 7 steps, from 32 MB/s on"
+    )
+    assert deep.startswith("A reaches 1.408x (1.389 to 1.429) the IOPS of B at a pressure of 64 MB/s")
+    assert deep.endswith(
+        "; 1.3x to 1.4x at 2 of 7 steps, from 32 MB/s on; the order turns at 4 of 7 steps, up to 8 MB/s"
+    )
+
+
+def test_pressures_that_were_not_achieved_alike_are_said() -> None:
+    ours = [replace(row(600, 100, pressed=True), pressure_Bps=600e6)]
+    theirs = [replace(row(600, 300, pressed=True), pressure_Bps=457e6)]
+    (sentence,) = findings(sides(ours, theirs))
+    assert "at a pressure of 600 MB/s as asked for (600.0 MB/s of A and 457.0 MB/s of B achieved)" in sentence
+    theirs = [replace(row(600, 300, pressed=True), pressure_Bps=598e6)]
+    (sentence,) = findings(sides(ours, theirs))
+    assert "achieved" not in sentence
+
+
+def test_a_mean_over_steps_of_unlike_pressures_says_so() -> None:
+    def pressed(rows: list[FigureRow], reached: float) -> list[FigureRow]:
+        return [
+            replace(each, metric=MEAN, pressed=True, pressure_Bps=each.place.at * reached) for each in rows
+        ]
+
+    found = sides(
+        pressed(repeated((1, 2), 1.0, blocks=6, noise=0.001), 1.0),
+        pressed(repeated((1, 2), 2.0, blocks=6, noise=0.001), 0.7),
+    )
+    (sentence,) = findings(found)
+    assert "over all steps (at 2 of them pressed with different rates)" in sentence
+
+
+def test_an_interval_that_is_open_decides_nothing() -> None:
+    def open_row(value: float) -> FigureRow:
+        return replace(row(1, value), low=None, high=None, long_enough=False)
+
+    found = sides([open_row(100)], [open_row(400)])
+    assert not at(found, 1).clear
+    assert findings(found) == (
+        "no difference in mean can be told: the runs are too short for how alike their seconds are",
+    )
+    shown = compare_text.text(Differences((found,)))
+    assert "? 4" in shown
+    assert words.TOO_SHORT in shown
 
 
 def test_what_does_not_differ_is_folded_and_shown_where_asked_for() -> None:

@@ -11,7 +11,7 @@ import pytest
 from iogauge.report import html
 from iogauge.report.charts import Chart
 from iogauge.report.charts_conclusions import convergence_chart, matrix_chart
-from iogauge.report.export import svg
+from iogauge.report.drawing import svg
 from iogauge.report.html_reviews import Drive, load
 from iogauge.report.markdown import markdown
 from iogauge.report.sections import Report

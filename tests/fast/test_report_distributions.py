@@ -13,7 +13,7 @@ from iogauge.report.charts import ONLY
 from iogauge.report.charts_heat import heat_chart, heat_table
 from iogauge.report.charts_percentiles import percentile_chart
 from iogauge.report.charts_theme import DRIVES
-from iogauge.report.export import svg
+from iogauge.report.drawing import svg
 from iogauge.report.html_reviews import Drive as Reviewed
 from iogauge.report.html_reviews import load
 from iogauge.stats.moments import LEVELS

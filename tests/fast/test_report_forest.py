@@ -11,7 +11,7 @@ import pytest
 from iogauge.report.charts import Chart
 from iogauge.report.charts_forest import forest_charts
 from iogauge.report.compare import Side, compare_sides
-from iogauge.report.export import svg
+from iogauge.report.drawing import svg
 from iogauge.report.figure_row import IOPS, FigureRow, Place
 
 P99 = "p99_ns"

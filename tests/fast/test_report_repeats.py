@@ -13,7 +13,7 @@ import pytest
 from iogauge.report import html
 from iogauge.report.charts_data import STATISTICS, pressure_table
 from iogauge.report.charts_pressure import pressure_chart
-from iogauge.report.export import svg
+from iogauge.report.drawing import svg
 from iogauge.report.html_reviews import Drive as Reviewed
 from iogauge.report.html_reviews import load
 from iogauge.report.html_steps import run_rows, step_rows, varied_rows

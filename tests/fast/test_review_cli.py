@@ -92,10 +92,11 @@ def test_prints_a_table_and_what_to_do_next(engine: Engine, capsys: pytest.Captu
     assert first[:2] == ["0", "-"]
     assert "~ 800.0 us" in lines[3] or "~ 800.3 us" in lines[3]
     assert lines[10].split()[0] == "700"
-    assert "times" in lines[11]
+    assert "as long as under fewest (mean)" in lines[11]
     after = lines[lines.index("") + 1 :]
     assert after[0].startswith("~ fewer than ten samples")
-    assert after[1].startswith(
+    assert after[1] == "in brackets: the 95 % interval"
+    assert after[2].startswith(
         "intervals take requests as independent where steps have fewer than 10 intervals"
     )
     assert lines[-1] == "next: iogauge report saved"

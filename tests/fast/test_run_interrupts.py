@@ -39,8 +39,11 @@ class Handle:
         self.polls = list(polls)
         self.asked: list[str] = []
 
-    def __call__(self, plan: str) -> Handle:
+    def __call__(self, plan: str, spill: int | None) -> Handle:
         return self
+
+    def spilled(self) -> None:
+        """No request is logged."""
 
     def poll(self, timeout_s: float) -> list[tuple[str, str]]:
         if not self.polls:

@@ -7,10 +7,11 @@ import tracemalloc
 from pathlib import Path
 
 from iogauge.cli.progress import Progress
-from iogauge.report.fio_logs import FioLogs
+from iogauge.report.fio_logs import FioLogs, claim
 from iogauge.report.interval_stats import IntervalStats
 from iogauge.run.figures import OwnBytes
 from iogauge.schema import Direction, Interval, Job
+from iogauge.store.outputs import Claims
 from tests import builders, report_records
 
 SHORT_NS = 10_000_000
@@ -28,7 +29,8 @@ def test_listeners_do_not_grow(tmp_path: Path) -> None:
     )
     job = job.model_copy(update={"log_hist_ns": 3600 * 10**9})
     plan = report_records.plan([job], interval_ns=SHORT_NS)
-    logs = FioLogs(report_records.job_file(job), plan)
+    file = report_records.job_file(job)
+    logs = FioLogs(file, plan, claim(file, Claims()))
     stats = IntervalStats(interval_ns=SHORT_NS)
     own = OwnBytes(plan, [builders.target("/tmp/drive.bin", device="sda")])
     tally = builders.tally({1_000: 50, 2_000: 50, 900_000: 1})

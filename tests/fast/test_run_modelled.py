@@ -6,16 +6,16 @@ import json
 import signal
 import subprocess
 import sys
-import threading
+import time
 from pathlib import Path
 
-import pyarrow.parquet as pq
 import pytest
 
 from iogauge import models, workload
 from iogauge.cli import main
 from iogauge.errors import IogaugeError
 from iogauge.run import execute
+from iogauge.run.spill import LOG_RECORD, Spill
 from iogauge.schema import Direction, Interval, Kind, RunRecord
 from iogauge.stats.histogram import Histogram
 
@@ -64,12 +64,16 @@ def test_one_seed_gives_one_run_and_another_another() -> None:
     logs, results = {}, {}
     for name, seed in (("one", 5), ("same", 5), ("other", 6)):
         heard[name] = []
-        path = Path(f"{name}.parquet")
+        spill = Spill.create(Path(), request_log=None)
         options = [*MIXED, "--randrepeat=0"]
-        record = run(*options, seed=seed, request_log=path, on_interval=heard[name].append, interval_ns=10**8)
-        results[name], logs[name] = record.result, path.read_bytes()
-        assert pq.read_metadata(path).num_rows == sum(
-            tally.ios for row in record.result.rows for tally in row.tallies.values()
+        record = run(*options, seed=seed, spill=spill, on_interval=heard[name].append, interval_ns=10**8)
+        results[name] = record.result
+        logs[name] = b"".join(records.tobytes() for records in spill.records())
+        assert spill.failure is None
+        assert (
+            spill.kept
+            == len(logs[name]) // LOG_RECORD.itemsize
+            == sum(tally.ios for row in record.result.rows for tally in row.tallies.values())
         )
     assert results["one"] == results["same"]
     assert heard["one"] == heard["same"]
@@ -295,7 +299,7 @@ def test_a_condition_chooses_the_exit_status(condition: str, code: int) -> None:
 
 
 def test_ctrl_c_ends_a_long_run_and_reports_it() -> None:
-    endless = job("runtime=1000000", "ioengine=libaio", "iodepth=16")
+    endless = job("runtime=1000000", "rate_iops=1000", "write_iops_log=x", "log_avg_msec=10")
     command = [sys.executable, "-m", "iogauge", "run", *endless, "--output-format=json"]
     # What runs the tests may ignore it, as a shell does for its background, and so would the command.
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -303,8 +307,11 @@ def test_ctrl_c_ends_a_long_run_and_reports_it() -> None:
         signal.signal(signal.SIGINT, before)
         assert process.stderr is not None
         assert process.stderr.readline() == "model:p4800x\n"
-        threading.Timer(0.5, process.send_signal, [signal.SIGINT]).start()
-        out, err = process.communicate(timeout=60)
+        log = Path("x_iops.1.log")
+        while process.poll() is None and not (log.exists() and log.stat().st_size):
+            time.sleep(0.02)
+        process.send_signal(signal.SIGINT)
+        out, err = process.communicate(timeout=600)
     assert process.returncode == 130
     assert err.splitlines()[-1] == "interrupted: what was measured until then is reported"
     found = json.loads(out)

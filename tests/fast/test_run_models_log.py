@@ -9,8 +9,10 @@ from __future__ import annotations
 
 import functools
 import hashlib
+import tempfile
 import time
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -19,8 +21,8 @@ import pytest
 from iogauge import workload
 from iogauge.run.modelled import CPUS, Virtual
 from iogauge.run.planning import make_plan
-from iogauge.run.request_log import LOG_RECORD
-from iogauge.schema import DriveResult, RunResult
+from iogauge.run.spill import LOG_RECORD, Spill
+from iogauge.schema import DriveResult, RunPlan, RunResult
 
 TARGET = "model:x"
 CAPACITY = 64 << 20
@@ -107,6 +109,7 @@ filename={TARGET}
 ioengine=libaio
 direct=1
 norandommap=1
+iodepth_batch_complete_max=64
 runtime=60ms
 time_based=1
 
@@ -193,16 +196,19 @@ def logged(family: str, *, seed: int, again: int = 0) -> Logged:
         cpus=CPUS,
         spins=False,
     )
-    handle = virtual.start(plan)
-    parts: list[bytes] = []
+    with tempfile.TemporaryDirectory() as directory:
+        return _logged(virtual, plan, Spill.create(Path(directory), request_log=None))
+
+
+def _logged(virtual: Virtual, plan: RunPlan, spill: Spill) -> Logged:
+    handle = virtual.start(plan, spill.begin(workload.parse(JOBS, source="jobs"), plan))
     finished: str | None = None
-    give_up = time.monotonic() + 60
+    give_up = time.monotonic() + 600
     while finished is None:
         assert time.monotonic() < give_up
         finished = dict(handle.poll(0.01)).get("finished")
-        parts.append(handle.requests(1 << 20))
-    parts.append(handle.requests(1 << 20))
-    return Logged(b"".join(parts), RunResult.model_validate_json(finished).drives[0])
+    requests = b"".join(records.tobytes() for records in spill.records())
+    return Logged(requests, RunResult.model_validate_json(finished).drives[0])
 
 
 each_family = pytest.mark.parametrize("family", LOGS)

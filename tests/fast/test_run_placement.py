@@ -22,6 +22,19 @@ def placed(*jobs: Job, cpus: tuple[int, ...] = (0, 1)) -> list[tuple[tuple[int, 
     return [(place.cpus, place.spin) for place in places(stage, cpus)]
 
 
+def pollers(*jobs: Job, cpus: tuple[int, ...] = (0, 1)) -> list[int | None]:
+    (stage, *_) = claims_of(report_records.job_file(*jobs))
+    return [place.poller for place in places(stage, cpus)]
+
+
+def handed_over(
+    *jobs: Job, of: tuple[bool, ...], cpus: tuple[int, ...]
+) -> list[tuple[tuple[int, ...], bool]]:
+    """As ``placed``, where threads of the kernel do requests of some workers."""
+    (stage, *_) = claims_of(report_records.job_file(*jobs), of)
+    return [(place.cpus, place.spin) for place in places(stage, cpus)]
+
+
 def split(**fields: object) -> Job:
     return job(cpus_allowed=(0, 1), cpus_allowed_policy="split", **fields)
 
@@ -78,6 +91,36 @@ def test_the_kernels_polling_thread_wants_a_cpu_as_well() -> None:
     assert placed(polling(), cpus=(0,)) == [((), False)]
     assert placed(polling(numjobs=2)) == [((), False)] * 2
     assert placed(polling(numjobs=2), cpus=(0, 1, 2, 3)) == [((3,), True), ((2,), True)]
+
+
+def test_a_polling_thread_runs_beside_its_worker_and_not_on_its_cpu() -> None:
+    assert pollers(polling()) == [0]
+    assert pollers(polling(numjobs=2), cpus=(0, 1, 2, 3)) == [1, 0]
+    assert pollers(polling(sqthread_poll_cpu=1)) == [1]
+    assert pollers(polling(), cpus=(0,)) == [None], "nobody is pinned"
+    assert pollers(polling(cpus_allowed=(1,))) == [None], "the job said where both run"
+    assert placed(polling(cpus_allowed=(1,))) == [((1,), False)]
+    assert placed(polling(cpus_allowed=(0, 1))) == [((0, 1), True)]
+
+
+def test_a_worker_whose_requests_threads_of_the_kernel_do_is_not_pinned() -> None:
+    """They could only run on its CPU. It spins where there is a CPU for each of them."""
+    ring = job(ioengine=EngineKind.IO_URING, iodepth=2)
+    assert handed_over(ring, of=(False,), cpus=(0, 1, 2)) == [((2,), True)]
+    assert handed_over(ring, of=(True,), cpus=(0, 1)) == [((), False)]
+    assert handed_over(ring, of=(True,), cpus=(0, 1, 2)) == [((), True)]
+    named = ring.model_copy(update={"cpus_allowed": (0, 1)})
+    assert handed_over(named, of=(True,), cpus=(0, 1, 2)) == [((0, 1), False)]
+    poller = polling(iodepth=2)
+    assert handed_over(poller, of=(True,), cpus=(0, 1, 2)) == [((), False)]
+    assert handed_over(poller, of=(True,), cpus=(0, 1, 2, 3)) == [((), True)]
+
+
+def test_a_pinned_worker_does_not_spin_where_threads_of_the_kernel_may_want_its_cpu() -> None:
+    ring = job(ioengine=EngineKind.IO_URING, iodepth=2)
+    for cpus in ((0, 1, 2), (0, 1, 2, 3)):
+        assert handed_over(ring, job(), of=(True, False), cpus=cpus) == [((), False), (cpus[-1:], False)]
+    assert handed_over(ring, job(numjobs=2), of=(True, False, False), cpus=(0, 1)) == [((), False)] * 3
 
 
 def test_a_polling_thread_with_a_cpu_of_its_own_keeps_it() -> None:

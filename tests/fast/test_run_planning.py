@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from iogauge.errors import IogaugeError
 from iogauge.run.planning import NULL_SIZE_BYTES, Opened, make_plan
-from iogauge.schema import Amount, BlockSize, EngineKind, Job, PerDirection, RunPlan
+from iogauge.schema import Amount, BlockSize, EngineKind, Job, PerDirection, RunPlan, Rw
 from tests import report_records
 
 DRIVE = Opened(fd=3, size_bytes=1 << 30, writable=True, is_block_device=False)
@@ -28,6 +30,11 @@ def planned(*jobs: Job) -> tuple[RunPlan, list[str]]:
     return plan, said
 
 
+def _sizes(read: tuple[int, int], write: tuple[int, int]) -> PerDirection[BlockSize]:
+    one, other = (BlockSize(minimum_bytes=least, maximum_bytes=most) for least, most in (read, write))
+    return PerDirection[BlockSize](read=one, write=other, trim=one)
+
+
 @pytest.mark.parametrize("engine", [EngineKind.PSYNC, EngineKind.PVSYNC2])
 def test_an_engine_that_does_one_request_at_a_time_keeps_one_in_flight(engine: EngineKind) -> None:
     job = Job(name="r", filenames=("/drive",), ioengine=engine, iodepth=8, iodepth_low=4, numjobs=2)
@@ -46,20 +53,62 @@ def test_others_keep_what_was_asked_for(engine: EngineKind) -> None:
 @pytest.mark.parametrize(
     ("fields", "submit", "reap"),
     [
-        ({}, None, None),
+        ({}, 1, 1),
         ({"iodepth_batch": 4}, 4, 1),
         ({"iodepth_batch": 0}, 16, 1),
-        ({"iodepth_batch_complete_min": 4}, None, 4),
+        ({"iodepth_batch_complete_min": 4}, 1, 4),
+        ({"iodepth_batch_complete_max": 4}, 1, 4),
         ({"iodepth_batch": 4, "iodepth_batch_complete_max": 8}, 4, 8),
         ({"iodepth_batch": 99, "iodepth_batch_complete_min": 99}, 16, 16),
     ],
 )
-def test_batches_are_fios_once_any_is_set(
-    fields: dict[str, int], submit: int | None, reap: int | None
-) -> None:
-    job = Job(name="r", filenames=("/drive",), ioengine=EngineKind.LIBAIO, iodepth=16, **fields)  # type: ignore[arg-type]
+@pytest.mark.parametrize("engine", [EngineKind.LIBAIO, EngineKind.IO_URING])
+def test_batches_are_fios(engine: EngineKind, fields: dict[str, int], submit: int, reap: int) -> None:
+    assert batches(ioengine=engine, iodepth=16, **fields) == (submit, reap)
+
+
+def test_the_null_engine_takes_all_at_once_unless_batches_are_asked_for() -> None:
+    assert batches(ioengine=EngineKind.NULL, iodepth=16) == (16, 16)
+    assert batches(ioengine=EngineKind.NULL, iodepth=16, iodepth_batch=1) == (1, 1)
+
+
+def batches(**fields: object) -> tuple[int | None, int | None]:
+    job = Job.model_validate({"name": "r", "filenames": ("/drive",), **fields})
     (worker,) = planned(job)[0].stages[0].workers
-    assert (worker.engine.submit_batch, worker.engine.reap_batch) == (submit, reap)
+    return worker.engine.submit_batch, worker.engine.reap_batch
+
+
+def test_a_worker_is_not_pinned_where_threads_of_the_kernel_do_its_requests() -> None:
+    jobs = [Job(name=name, filenames=("/drive",), ioengine=EngineKind.IO_URING) for name in "ab"]
+    asked: list[RunPlan] = []
+
+    def second(plan: RunPlan) -> tuple[bool, ...]:
+        asked.append(plan)
+        return False, True
+
+    plan = make_plan(
+        report_records.job_file(*jobs),
+        {"/drive": DRIVE},
+        seed=1,
+        interval_ns=10**9,
+        give_up_ns=10**9,
+        request_log=False,
+        cpus=(0, 1, 2),
+        handed_over=second,
+    )
+    assert [(worker.cpus, worker.handed_over) for worker in plan.stages[0].workers] == [
+        ((2,), False),
+        ((), True),
+    ]
+    assert [worker.files for worker in asked[0].stages[0].workers] == [
+        worker.files for worker in plan.stages[0].workers
+    ]
+
+
+def test_a_polling_thread_gets_a_cpu_of_its_own_by_the_plan() -> None:
+    polling = Job(name="r", filenames=("/drive",), ioengine=EngineKind.IO_URING, sqthread_poll=True)
+    (worker,) = planned(polling)[0].stages[0].workers
+    assert (worker.cpus, worker.engine.sqthread_poll_cpu) == ((1,), 0)
 
 
 @pytest.mark.parametrize(
@@ -162,3 +211,21 @@ def test_one_jobs_log_is_enough_where_all_have_its_window() -> None:
         Job.model_validate({"name": "b"} | both),
     ]
     assert planned(*jobs)[1] == []
+
+
+@pytest.mark.parametrize(
+    ("fields", "shared"),
+    [
+        ({}, True),
+        ({"norandommap": True}, False),
+        ({"rw": Rw.RANDREAD}, False),
+        ({"bs": PerDirection[BlockSize].same(BlockSize(minimum_bytes=4096, maximum_bytes=16384))}, False),
+        ({"bs": _sizes((4096, 4096), (8192, 8192))}, False),
+    ],
+)
+def test_a_map_shared_by_blocks_of_different_sizes_is_said_to_end_early(
+    fields: dict[str, Any], shared: bool
+) -> None:
+    job = {"name": "m", "filenames": ("/drive",), "rw": Rw.RANDRW, "bs": _sizes((4096, 16384), (8192, 32768))}
+    _, said = planned(Job(**job | fields))
+    assert [text.startswith("m: reads and writes share a random map") for text in said] == [True] * shared

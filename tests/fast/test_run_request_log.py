@@ -1,4 +1,4 @@
-"""The request log: every request in few row groups, and a file that fails costs neither run nor results."""
+"""The request log: every request in few row groups, and no file where one cannot be whole."""
 
 from __future__ import annotations
 
@@ -8,33 +8,25 @@ import numpy as np
 import pyarrow.parquet as parquet
 import pytest
 
+from iogauge.errors import IogaugeError
 from iogauge.run import request_log
-from iogauge.run.request_log import LOG_RECORD, RequestLog
+from iogauge.run.spill import LOG_RECORD
+from iogauge.store.outputs import Claims, Existing, Output
 
 
-class Handle:
-    """Hands out requests in pieces, as the core does."""
-
-    def __init__(self, pieces: list[int]) -> None:
-        self.pieces = pieces
-        self.given = 0
-
-    def requests(self, limit: int) -> bytes:
-        if not self.pieces:
-            return b""
-        count = self.pieces.pop(0)
-        records = np.zeros(count, dtype=LOG_RECORD)
-        records["start_ns"] = np.arange(self.given, self.given + count)
-        self.given += count
-        return records.tobytes()
+def output(path: Path) -> Output:
+    return Claims().file(path, existing=Existing.OWN)
 
 
-def logged(path: Path, pieces: list[int]) -> tuple[RequestLog, int]:
-    """Return the log of a run that handed out these pieces, and how many requests there were."""
-    handle, log, count = Handle(pieces), RequestLog(path), sum(pieces)
-    with log.draining(handle):  # type: ignore[arg-type]
-        pass
-    return log, count
+def write(path: Path, pieces: list[int]) -> None:
+    """Write a log of requests that come in these pieces."""
+    with request_log.request_log(output(path)) as add:
+        begun = 0
+        for count in pieces:
+            records = np.zeros(count, dtype=LOG_RECORD)
+            records["start_ns"] = np.arange(begun, begun + count)
+            begun += count
+            add(records)
 
 
 @pytest.mark.parametrize("pieces", [[], [1], [5, 5, 5], [10], [9, 1, 1], [4, 25, 1]])
@@ -42,21 +34,34 @@ def test_every_request_once_and_in_order(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, pieces: list[int]
 ) -> None:
     monkeypatch.setattr(request_log, "_GROUP", 10)
-    log, count = logged(tmp_path / "log.parquet", list(pieces))
-    assert log.failure is None
-    assert parquet.read_table(tmp_path / "log.parquet")["start_ns"].to_pylist() == list(range(count))
+    write(tmp_path / "log.parquet", pieces)
+    starts = parquet.read_table(tmp_path / "log.parquet")["start_ns"].to_pylist()
+    assert starts == list(range(sum(pieces)))
 
 
 def test_a_slow_run_has_few_row_groups(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The file's index of its row groups is held in memory until the end."""
     monkeypatch.setattr(request_log, "_GROUP", 1000)
-    logged(tmp_path / "log.parquet", [1] * 2500)
+    write(tmp_path / "log.parquet", [1] * 2500)
     assert parquet.ParquetFile(tmp_path / "log.parquet").metadata.num_row_groups == 3
 
 
-def test_a_file_that_cannot_be_written_is_said_afterwards(tmp_path: Path) -> None:
-    log, _ = logged(tmp_path / "missing" / "log.parquet", [3])
-    assert log.failure is not None
-    assert log.failure.startswith(
-        f"{tmp_path / 'missing' / 'log.parquet'}: the request log could not be written: "
-    )
+def test_what_is_not_known_is_null() -> None:
+    records = np.zeros(2, dtype=LOG_RECORD)
+    records["issued_ns"] = [7, 2**64 - 1]
+    records["direction"] = [1, 3]
+    batch = request_log.to_batch(records)
+    assert batch["issued_ns"].to_pylist() == [7, None]
+    assert batch["direction"].to_pylist() == ["write", "sync"]
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt(), OSError(28, "No space left on device")])
+def test_a_log_that_is_not_whole_is_none(tmp_path: Path, error: BaseException) -> None:
+    def interrupted() -> None:
+        with request_log.request_log(output(tmp_path / "log.parquet")) as add:
+            add(np.zeros(3, dtype=LOG_RECORD))
+            raise error
+
+    with pytest.raises((KeyboardInterrupt, IogaugeError)):
+        interrupted()
+    assert list(tmp_path.iterdir()) == []

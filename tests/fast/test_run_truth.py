@@ -24,7 +24,7 @@ def command(*arguments: str) -> list[str]:
 
 
 def measured(*arguments: str) -> dict[str, dict[str, dict[str, dict[str, float]]]]:
-    ended = subprocess.run(command(*arguments), capture_output=True, text=True, timeout=120, check=True)
+    ended = subprocess.run(command(*arguments), capture_output=True, text=True, timeout=600, check=True)
     found: dict[str, dict[str, dict[str, dict[str, float]]]] = json.loads(ended.stdout)["jobs"][0]
     return found
 
@@ -81,19 +81,24 @@ def test_a_stopped_process_is_late_and_not_its_drive() -> None:
     )
     with subprocess.Popen(arguments, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
         # The run has begun once its worker's thread is there.
-        deadline = time.monotonic() + 60
+        deadline = time.monotonic() + 600
         while time.monotonic() < deadline and "iogauge-0" not in threads_of(process.pid):
             time.sleep(0.02)
         time.sleep(1)
+        stopping = time.monotonic()
         os.kill(process.pid, signal.SIGSTOP)
         time.sleep(2)
         os.kill(process.pid, signal.SIGCONT)
-        out, _ = process.communicate(timeout=60)
+        stopped_s = time.monotonic() - stopping
+        out, _ = process.communicate(timeout=600)
     job = json.loads(out)["jobs"][0]
     read = job["read"]
     assert read["total_ios"] == 5000
     assert read["response_ns"]["max"] >= 1.9e9
-    assert 1900 <= job["late_ios"] <= 4000
+    assert job["late_ios"] >= 1900
+    # A busy machine may delay any request, but none by half a second.
+    held_up = sum(count for value, count in read["lateness_ns"]["bins"].items() if int(value) > 0.5e9)
+    assert 1400 <= held_up <= 1000 * stopped_s
     # What the drive did is as it was, but for what was in flight, and that is flagged.
     slow = sum(count for value, count in read["lat_ns"]["bins"].items() if int(value) > 1.5e9)
     assert slow <= 4

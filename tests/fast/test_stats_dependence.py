@@ -11,7 +11,7 @@ from arch.bootstrap import StationaryBootstrap, optimal_block_length
 from numpy.typing import NDArray
 
 from bench.streams import correlated
-from iogauge.stats.dependence import block_length, long_run, stationary_weights
+from iogauge.stats.dependence import block_length, correlation_bound, long_run, stationary_weights
 
 
 def series(count: int, correlation: float, seed: int = 0) -> NDArray[np.float64]:
@@ -80,3 +80,39 @@ def test_t_intervals_of_a_correlated_mean_hold_it(correlation: float, least: flo
 def test_what_is_constant_has_no_error() -> None:
     assert long_run(np.zeros(30)).error == 0
     assert block_length(np.full(30, 7.0)) == pytest.approx(30 ** (1 / 3))
+
+
+@pytest.mark.parametrize(
+    ("correlation", "least", "most"), [(0.0, 0.0, 0.0), (0.5, 0.0, 0.02), (0.95, 0.6, 1.0)]
+)
+def test_a_minute_is_too_short_where_its_seconds_are_much_alike(
+    correlation: float, least: float, most: float
+) -> None:
+    random = np.random.default_rng(1)
+    short = [not long_run(correlated(random, 60, correlation)).long_enough for _ in range(200)]
+    assert least <= np.mean(short) <= most
+
+
+def test_the_error_of_a_long_series_is_that_of_its_correlation() -> None:
+    random = np.random.default_rng(2)
+    found = [long_run(correlated(random, 600, 0.9)).error / math.sqrt(600) for _ in range(100)]
+    # Of an autoregressive series of variance 1 it is sqrt((1 + r) / (1 - r)); 0.9 of it without the correction.
+    assert np.mean(found) == pytest.approx(math.sqrt(1.9 / 0.1), rel=0.15)
+    assert np.mean(found) >= math.sqrt(1.9 / 0.1)
+
+
+def test_independent_series_are_hardly_less_sure_for_it() -> None:
+    random = np.random.default_rng(3)
+    found = [long_run(random.standard_normal(60)).error / math.sqrt(60) for _ in range(200)]
+    assert np.mean(found) < 1.03
+
+
+def test_noise_does_not_hide_what_other_series_of_the_run_show() -> None:
+    random = np.random.default_rng(4)
+    alone, together = [], []
+    for _ in range(50):
+        level = correlated(random, 60, 0.95)
+        noisy = level + random.standard_normal(60)
+        alone.append(long_run(noisy).long_enough)
+        together.append(long_run(noisy, correlation=correlation_bound(level)).long_enough)
+    assert np.mean(together) < 0.5 < np.mean(alone)

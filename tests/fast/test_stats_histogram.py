@@ -10,7 +10,7 @@ import zlib
 import numpy as np
 import pytest
 from hdrh.histogram import HdrHistogram
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from iogauge.errors import IogaugeError
@@ -34,6 +34,7 @@ def encoded(values: list[int]) -> bytes:
     return base64.b64decode(recorded(values).encode())
 
 
+@settings(max_examples=20)  # the package takes its time
 @given(samples)
 def test_decoding_agrees_with_the_package_on_every_bucket(values: list[int]) -> None:
     package, ours = recorded(values), Histogram.decode(encoded(values))

@@ -10,6 +10,7 @@ from scipy.stats import binom
 
 from iogauge.stats.histogram import Histogram
 from iogauge.stats.quantiles import FEWEST_BLOCKS, LEVEL, Estimate, Sample, binomial_interval, binomial_rank
+from iogauge.stats.rates import rate_estimate
 
 
 @pytest.mark.parametrize(("count", "q"), [(100, 0.5), (1000, 0.5), (1000, 0.99), (2000, 0.9), (1009, 0.25)])
@@ -79,11 +80,38 @@ def test_clustered_latencies_widen_the_interval() -> None:
 
 def test_neighbouring_slow_seconds_widen_more_than_scattered_ones() -> None:
     fast, slow = Histogram.of([100_000] * 500), Histogram.of([300_000] * 500)
-    runs = Sample([slow if second < 30 else fast for second in range(60)]).mean()
+    runs = Sample([slow if second // 3 % 2 else fast for second in range(60)]).mean()
     scattered = Sample([slow if second % 2 else fast for second in range(60)]).mean()
     assert runs is not None
     assert scattered is not None
     assert width(runs) > width(scattered)
+
+
+def test_a_minute_of_one_change_is_too_short_to_bound_its_mean_or_median() -> None:
+    fast, slow = Histogram.of([100_000] * 500), Histogram.of([300_000] * 500)
+    halves = Sample([slow if second < 30 else fast for second in range(60)])
+    for figure in (halves.mean(), halves.quantile(0.5)):
+        assert figure is not None
+        assert (figure.low, figure.high, figure.long_enough) == (None, None, False)
+
+
+def test_ten_seconds_that_do_not_resemble_their_neighbours_are_enough() -> None:
+    random = np.random.default_rng(8)
+    means = []
+    for _ in range(100):
+        shifts = random.normal(0, 0.2, 10)
+        means.append(
+            Sample([Histogram.of((1e5 * np.exp([shift] * 9)).astype(int)) for shift in shifts]).mean()
+        )
+    assert sum(mean is not None and not mean.long_enough for mean in means) <= 3
+
+
+def test_levels_that_hardly_differ_leave_a_short_run_its_interval() -> None:
+    rate = rate_estimate(1000.5, np.repeat([1000.0, 1001.0], 15).tolist(), count=30_015)
+    assert rate.long_enough
+    assert rate.low is not None
+    assert rate.high is not None
+    assert 990 < rate.low < rate.high < 1010
 
 
 def test_stalls_reach_farther_above_than_below() -> None:
@@ -127,7 +155,7 @@ def test_one_event_of_three_seconds_says_less_of_a_tail_than_three_events() -> N
 @pytest.mark.parametrize("q", [0.4, 0.5, 0.6])
 def test_a_quantiles_interval_holds_the_quantile(q: float) -> None:
     random = np.random.default_rng(6)
-    shifts = np.repeat(random.normal(0, 0.3, 10), 6)
+    shifts = np.repeat(random.normal(0, 0.3, 20), 3)
     found = Sample([Histogram.of(random.lognormal(11 + shift, 0.4, 300).astype(int)) for shift in shifts])
     quantile = found.quantile(q)
     assert quantile is not None

@@ -9,18 +9,11 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 from scipy.stats import linregress
 
-from bench.streams import correlated
-from iogauge.stats.steady import FEWEST_SECONDS, change_points, drift, last_rounds, steadiness
+from bench.streams import noisy
+from iogauge.stats.moments import Moment
+from iogauge.stats.steady import FEWEST_SECONDS, last_rounds, left_level, steadiness
 
 rates = st.lists(st.floats(1, 1e7), min_size=5, max_size=12)
-
-
-def noisy(
-    *levels: tuple[int, float], spread: float = 0.03, correlation: float = 0.5, seed: int = 1
-) -> NDArray[np.float64]:
-    """Rates at levels (seconds, rate), with correlated noise on the scale of logarithms."""
-    level = np.concatenate([np.full(seconds, float(rate)) for seconds, rate in levels])
-    return level * np.exp(spread * correlated(np.random.default_rng(seed), len(level), correlation))
 
 
 def test_snias_rule_by_hand() -> None:
@@ -69,12 +62,12 @@ def test_too_few_rounds_and_rounds_of_nothing_have_no_verdict() -> None:
 @pytest.mark.parametrize("seed", range(5))
 def test_a_change_is_found_where_it_is(seed: int) -> None:
     given = noisy((40, 500_000), (50, 380_000), seed=seed)
-    (place,) = change_points(given)
-    assert abs(place - 40) <= 1
     found = steadiness(given.tolist())
     assert found is not None
     assert not found.steady
-    assert found.stable_from_s == place
+    place = found.stable_from_s
+    assert place is not None
+    assert abs(place - 40) <= 1
     assert found.left is not None
     before, after = found.left
     assert before.rate_iops == pytest.approx(500_000, rel=0.05)
@@ -82,48 +75,42 @@ def test_a_change_is_found_where_it_is(seed: int) -> None:
     assert f"left its level at second {place}: from " in str(found)
 
 
-def test_several_changes_are_found_in_order() -> None:
-    assert change_points(noisy((60, 1e5), (80, 7e4), (100, 9e4), spread=0.01)) == [60, 140]
-
-
-def test_what_matters_to_nobody_is_no_change() -> None:
-    assert change_points(noisy((100, 1e5), (100, 0.97e5), spread=0.001)) == []
-    assert change_points(noisy((100, 1e5), (100, 0.93e5), spread=0.001)) == [100]
-
-
-@pytest.mark.parametrize("correlation", [0.0, 0.5, 0.7, 0.9])
-def test_stationary_series_have_few_changes_and_drifts(correlation: float) -> None:
-    random = np.random.default_rng(11)
-    series = [1e5 * np.exp(0.2 * correlated(random, 600, correlation)) for _ in range(60)]
-    changed = sum(bool(change_points(one)) for one in series)
-    drifted = 0
-    for one in series:
-        found = drift(one)
-        assert found is not None
-        drifted += found.present
-    # Of 60 at 5 % there are 3; more than 7 come in one of a hundred such tests.
-    assert changed <= 7
-    assert drifted <= 7
-
-
-def test_a_drift_is_found_and_its_size_told() -> None:
-    given = noisy((300, 1e5)) * np.linspace(1.0, 0.8, 300)
-    found = drift(given)
-    assert found is not None
-    assert found.present
-    assert found.change == pytest.approx(-0.2, abs=0.03)
-    small = drift(noisy((300, 1e5), spread=0.001) * np.linspace(1.0, 0.95, 300))
-    assert small is not None
-    assert small.change == pytest.approx(-0.05, abs=0.01)
-    assert not small.present
-    assert drift(given[:9]) is None
-
-
 def test_a_slow_decline_is_not_steady() -> None:
-    declining = (noisy((300, 1e5), spread=0.01) * np.linspace(1.0, 0.7, 300)).tolist()
-    found = steadiness(declining)
+    found = steadiness((noisy((300, 1e5), spread=0.01) * np.linspace(1.0, 0.7, 300)).tolist())
     assert found is not None
     assert not found.steady
+    assert found.left is None
+    assert str(found).startswith("its rate fell gradually by 30")
+
+
+@pytest.mark.parametrize(
+    ("shape", "said"),
+    [
+        (np.linspace(1.0, 0.7, 60), "its rate fell gradually by"),
+        (0.5 ** np.linspace(0, 1, 60), "its rate fell gradually by"),
+        (np.interp(np.arange(60), [20, 40], [1.0, 0.7]), "between seconds 20 and 40"),
+        (np.repeat([1.0, 0.8], 30), "left its level at second 30"),
+    ],
+)
+def test_whether_a_step_left_its_level_at_once_or_gradually_is_said(
+    shape: NDArray[np.float64], said: str
+) -> None:
+    found = left_level(_moments(noisy((60, 1e5), spread=0.02) * shape))
+    assert found is not None
+    assert said in str(found)
+    assert (found.left is None) is found.drifts
+
+
+def test_a_step_that_stayed_or_is_short_did_not_leave_its_level() -> None:
+    assert left_level(_moments(noisy((60, 1e5)))) is None
+    assert left_level(_moments(noisy((59, 1e5)) * np.linspace(1.0, 0.5, 59))) is None
+
+
+def _moments(per_second: NDArray[np.float64]) -> list[Moment]:
+    return [
+        Moment(float(second), second + 1.0, int(ios), None, None, None, 0, 0)
+        for second, ios in enumerate(per_second)
+    ]
 
 
 def test_a_short_stall_counts_and_makes_no_level() -> None:
@@ -141,7 +128,9 @@ def test_a_short_stall_counts_and_makes_no_level() -> None:
 def test_a_long_stall_is_a_level() -> None:
     given = noisy((120, 1e5), spread=0.01)
     given[50:70] = 0
-    assert change_points(given) == [50, 70]
+    between = steadiness(given.tolist())
+    assert between is not None
+    assert [stretch.start_s for stretch in between.stretches] == [0, 50, 70]
     ended = noisy((120, 1e5), spread=0.01)
     ended[100:] = 0
     found = steadiness(ended.tolist())

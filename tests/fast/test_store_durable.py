@@ -13,9 +13,14 @@ from pathlib import Path
 import pytest
 
 from iogauge.errors import IogaugeError
-from iogauge.store.durable import GOES_ON, explained, replace_file, write_output
+from iogauge.store.durable import GOES_ON, explained, replace_file
+from iogauge.store.outputs import Claims, Existing
 
 LIMIT_BYTES = 64 * 1024
+
+
+def write_output(path: Path, data: bytes) -> None:
+    Claims().file(path, existing=Existing.REPLACE).write(data)
 
 
 @pytest.fixture

@@ -248,3 +248,45 @@ def test_whatever_is_changed_is_read_or_refused(tmp_path_factory, text: str, dat
         assert read_foreign(path)
     except IogaugeError as error:
         assert error.hint  # noqa: PT017 (either outcome is right)
+
+
+def test_the_one_thing_that_is_not_xml_is_repaired_and_said() -> None:
+    """DiskSpd 2.2 writes Name="<unknown>" where it cannot read the power scheme."""
+    text, xml = (step(SAMPLES / f"diskspd-2.2-mixed.{suffix}") for suffix in ("txt", "xml"))
+    assert (xml.version, xml.rows[0].duration_s) == ("2.2.0", 2)
+    assert any('Name="<unknown>" is not XML' in warning for warning in xml.warnings)
+    assert not any("XML" in warning for warning in text.warnings)
+    for found in (text, xml):
+        assert found.jobs is not None
+        (job,) = found.jobs.jobs
+        assert (job.rw, job.rwmix_read_percent, job.iodepth) == (Rw.RANDRW, 70, 4)
+        assert found.rows[0].figures[READ].latencies[Kind.LAT].quantiles
+    assert text.rows[0].figures[READ].ios == 7630
+
+
+def test_nothing_else_that_is_not_xml_is_repaired(tmp_path: Path) -> None:
+    text = (
+        (SAMPLES / "diskspd-2.2-mixed.xml")
+        .read_text()
+        .replace("<ComputerName>vm", '<ComputerName x="<y>">vm')
+    )
+    with pytest.raises(IogaugeError, match="is not whole XML"):
+        read_foreign(written(tmp_path, text))
+
+
+@pytest.mark.parametrize("form", ["xml", "txt"])
+def test_a_failed_run_is_told_in_its_own_words(form: str, tmp_path: Path) -> None:
+    message = "The test was interrupted before the measurements began. No results are displayed."
+    path = SAMPLES / "diskspd-2.2-missing.xml"
+    if form == "txt":
+        head, mark, _ = (SAMPLES / "diskspd-2.2-mixed.txt").read_text().partition("Results for timespan 1:\n")
+        path = written(tmp_path, f"{head}{mark}{'*' * 79}\n\n{message}\n")
+    with pytest.raises(IogaugeError, match=re.escape(f"DiskSpd failed: {message}")) as caught:
+        read_foreign(path)
+    assert caught.value.hint
+
+
+def test_a_profile_is_no_result() -> None:
+    with pytest.raises(IogaugeError, match="is a profile of DiskSpd") as caught:
+        read_foreign(SAMPLES / "diskspd-2.2-profile.xml")
+    assert "-X" in str(caught.value.hint)

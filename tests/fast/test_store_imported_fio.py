@@ -249,7 +249,7 @@ def test_any_bytes_are_refused_without_a_traceback(tmp_path_factory, data: bytes
 
 def test_no_file_and_no_result(tmp_path: Path) -> None:
     for path in (tmp_path / "missing", tmp_path):
-        with pytest.raises(IogaugeError, match=r"missing: No such file|Is a directory"):
+        with pytest.raises(IogaugeError, match=r"missing: No such file|is not a file"):
             read_foreign(path)
     with pytest.raises(IogaugeError, match="is no result of fio or DiskSpd") as caught:
         read_foreign(written(tmp_path, '{"something": 1}'))

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import os
+import signal
 from pathlib import Path
 
 import pytest
 
 from iogauge.errors import IogaugeError
 from iogauge.schema import Direction, Kind
-from iogauge.store import Review, query
+from iogauge.store import Review
+from iogauge.store.query import query
 from tests import builders
 
 TALLY = builders.tally([100_000] * 7, errors={5: 2})
@@ -105,3 +108,20 @@ def test_a_damaged_file_is_an_error(tmp_path: Path) -> None:
     (review.step_path("p0") / "totals.parquet").write_bytes(b"PAR1")
     with pytest.raises(IogaugeError):
         query(review.path, "SELECT * FROM totals")
+
+
+def test_an_interrupt_ends_a_query_that_would_take_hours(tmp_path: Path) -> None:
+    """The statement itself sends the signal, so that it is certain to be under way."""
+    review = saved(tmp_path / "r", run=("p0",))
+
+    def interrupted(number: int) -> int:
+        os.kill(os.getpid(), signal.SIGINT)
+        return number
+
+    with pytest.raises(KeyboardInterrupt):
+        query(
+            review.path,
+            "SELECT count(*) FROM (SELECT interrupted(ios) AS ios FROM totals LIMIT 1) t, range(10000000) a, "
+            "range(1000000) b WHERE a.range * b.range % 7 = t.ios",
+            functions={"interrupted": (interrupted, ("BIGINT",), "BIGINT")},
+        )

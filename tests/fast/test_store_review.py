@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -176,6 +177,7 @@ def test_a_newer_manifest_is_refused_before_its_fields_are_read(review: Review) 
         (b'{"schema_version": true}', "schema version is True"),
         (b'{"schema_version": 1}', "Field required"),
         (b"\xff\xfe", "not JSON"),
+        (b"[" * 200_000, "not JSON"),
     ],
 )
 def test_a_damaged_manifest_is_named(review: Review, content: bytes, says: str) -> None:
@@ -185,6 +187,26 @@ def test_a_damaged_manifest_is_named(review: Review, content: bytes, says: str) 
         Review.open(review.path)
     assert str(path) in str(caught.value)
     assert caught.value.hint
+
+
+def test_no_changed_digit_of_a_manifest_is_read(review: Review) -> None:
+    path = review.path / "manifest.json"
+    whole = path.read_bytes()
+    places = [match.start() for match in re.finditer(rb"\d", whole)]
+    for at in {*places[::7], places[-1], whole.index(b'"sha256"') + 1}:
+        path.write_bytes(whole[:at] + bytes([whole[at] ^ 1]) + whole[at + 1 :])
+        with pytest.raises(IogaugeError, match=r"damaged|schema"):
+            Review.open(review.path)
+    path.write_bytes(whole)
+    assert Review.open(review.path).manifest == review.manifest
+
+
+def test_a_manifest_without_a_checksum_is_an_older_one(review: Review) -> None:
+    path = review.path / "manifest.json"
+    fields = json.loads(path.read_text())
+    del fields["sha256"]
+    path.write_text(json.dumps(fields))
+    assert Review.open(review.path).manifest == review.manifest
 
 
 READERS = {

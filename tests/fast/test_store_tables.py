@@ -57,7 +57,7 @@ rows = st.builds(
 )
 
 
-@given(st.lists(intervals, max_size=20), st.integers(1, 10))
+@given(st.lists(intervals, max_size=6), st.integers(1, 4))
 def test_any_intervals_come_back(
     tmp_path_factory: pytest.TempPathFactory, written: list[Interval], group: int
 ) -> None:

@@ -13,7 +13,8 @@ import pytest
 from iogauge import workload
 from iogauge.schema import SCHEMA_VERSION, Code
 from iogauge.schema import Warning as Caution
-from iogauge.store import Review, query
+from iogauge.store import Review
+from iogauge.store.query import query
 from iogauge.store.versions import upgraded
 from iogauge.suites import SUITES, suite_of
 from iogauge.suites.begin import new_manifest

@@ -109,7 +109,9 @@ def figures(review: Review) -> dict[tuple[str, str, float], StepFigures]:
     }
 
 
-@pytest.mark.parametrize("suite", ["write-pressure", "reader-under-writers"])
+@pytest.mark.parametrize(
+    "suite", ["write-pressure", pytest.param("reader-under-writers", marks=pytest.mark.slow)]
+)
 def test_a_carried_review_is_what_a_native_one_of_the_same_requests_is(
     suite: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -146,7 +148,13 @@ def test_a_carried_review_is_what_a_native_one_of_the_same_requests_is(
 
 
 @pytest.mark.parametrize(
-    ("suite", "turns"), [("tenants", 3), ("pts-iops", 1), ("commit-latency", 1), ("mixed", 1)]
+    ("suite", "turns"),
+    [
+        pytest.param("tenants", 3, marks=pytest.mark.slow),
+        ("pts-iops", 1),
+        ("commit-latency", 1),
+        ("mixed", 1),
+    ],
 )
 def test_searches_rounds_stages_syncs_and_mixes_come_back(
     suite: str,
@@ -182,6 +190,7 @@ def test_searches_rounds_stages_syncs_and_mixes_come_back(
             assert found.mean is not None
 
 
+@pytest.mark.slow
 def test_rounds_that_are_not_steady_follow_one_by_one(tmp_path: Path) -> None:
     jobs, saved = tmp_path / "jobs", tmp_path / "saved"
     asked = ["plan", "C:\\drive.bin", "--suite=pts-iops", "--size=16m", "--runtime=1", "--seed=1"]

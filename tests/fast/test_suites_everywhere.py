@@ -10,6 +10,11 @@ from iogauge.cli import main
 from iogauge.suites import SUITES
 from tests.suite_runs import assert_as_announced, assert_whole, cut_down, reviewed
 
+LONG = {"pts-composite", "pts-host-idle-recovery", "pts-iops", "tenants"}
+"""Suites of many steps, whose tests are slow."""
+
+ANY = [pytest.param(suite, marks=pytest.mark.slow if suite in LONG else ()) for suite in SUITES]
+
 SPEAKING = sorted(set(SUITES) - {"write-pressure"})
 """Suites that conclude something in sentences; write pressure has its growth."""
 
@@ -33,7 +38,7 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
     return made
 
 
-@pytest.mark.parametrize("suite", SUITES)
+@pytest.mark.parametrize("suite", ANY)
 @pytest.mark.parametrize("drive", ["p4800x", "960evo-250g"])
 def test_on_a_drive_model(suite: str, drive: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     plan = reviewed(suite, [f"model:{drive}", "model:ram@anandtech-linux"], tmp_path / "r", capsys)
@@ -42,6 +47,6 @@ def test_on_a_drive_model(suite: str, drive: str, tmp_path: Path, capsys: pytest
     assert bool(plan["findings"]) == (suite in SPEAKING)
 
 
-@pytest.mark.parametrize("suite", SUITES)
+@pytest.mark.parametrize("suite", ANY)
 def test_on_a_file(suite: str, files: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert_whole(reviewed(suite, files, tmp_path / "r", capsys, "--size=32m"))

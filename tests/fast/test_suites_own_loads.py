@@ -118,8 +118,9 @@ def test_spec_finds_the_highest_rate_and_what_one_request_takes(
 ) -> None:
     plan = reviewed("spec", ["model:p4800x"], tmp_path / "r", capsys)
     most, widest, read, write = plan["findings"]
-    assert most.endswith("IOPS, 4 KiB random reads, 8 x 4")
-    assert "MB/s, 64 KiB reads" in widest
+    # A run of 60 ms has too few intervals to tell how sure its rate is.
+    assert most.endswith("IOPS (no interval), 4 KiB random reads, 8 x 4")
+    assert "MB/s (no interval), 64 KiB reads" in widest
     assert read.startswith("4 KiB random reads, one at a time: ")
     assert "99 % within" in read
     assert "99.999 %" not in read  # too few of them for that
@@ -314,10 +315,10 @@ def test_shares_of_repeats_have_intervals(tmp_path: Path, capsys: pytest.Capture
     asked = ["review", "model:p4800x", "model:p4800x-750g@anandtech-linux", "--suite=many-drives"]
     assert main([*asked, "--repeats=3", "--runtime=10ms", "--seed=1", f"--output={tmp_path}/r"]) == 0
     out = capsys.readouterr().out
-    shares = re.findall(r"together, ([\d.]+) % \(95 %: ([\d.]+) to ([\d.]+) %\) of what the drives give", out)
+    shares = re.findall(r"together, ([\d.]+) % \(([\d.]+) to ([\d.]+) %\) of what the drives give", out)
     assert len(shares) == 4
     assert all(float(low) <= float(value) <= float(high) for value, low, high in shares)
-    assert len(re.findall(r"keeps least, [\d.]+ % \(95 %: [\d.]+ to [\d.]+ %\) of its own", out)) == 4
+    assert len(re.findall(r"keeps least, [\d.]+ % \([\d.]+ to [\d.]+ %\) of its own", out)) == 4
 
 
 def test_drives_behind_one_machine_add_up(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -446,6 +447,7 @@ def test_a_fall_is_said_with_its_second(tmp_path: Path, capsys: pytest.CaptureFi
     assert with_rates((3000, 5)) == "5 intervals are too few to see a change in"
 
 
+@pytest.mark.slow
 def test_reviews_by_these_suites_are_reported(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     saved = tmp_path / "r"
     asked = ["review", "model:p4800x", "--runtime=60ms", "--seed=1", f"--output={saved}", "--json"]
@@ -459,6 +461,7 @@ def test_reviews_by_these_suites_are_reported(tmp_path: Path, capsys: pytest.Cap
             assert finding[1:30].replace("'", "&#39;") in page
 
 
+@pytest.mark.slow
 def test_repeats_are_not_mixed_up(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Each sentence is about one place of the axis, however often that was measured."""
     several = {
@@ -470,7 +473,9 @@ def test_repeats_are_not_mixed_up(tmp_path: Path, capsys: pytest.CaptureFixture[
     assert len(several["many-drives"]["findings"]) == 8
     overhead = several["stack-overhead"]["findings"]
     assert len(overhead) == 2
-    assert all("the target takes" in finding and "more than" in finding for finding in overhead)
+    assert all("the target takes" in finding for finding in overhead)
+    # In flight by 32, one thread's system calls take longer than the drive.
+    assert ["more than" in finding for finding in overhead] == [True, False]
     assert [" (repeat 2): " in finding for finding in several["burst-credit"]["findings"]] == [
         False,
         False,

@@ -217,6 +217,7 @@ def test_writes_fall_from_fresh_to_steady_in_one_run(
     assert plan["findings"][1].startswith("steady at its end, since ")
 
 
+@pytest.mark.slow
 def test_composite_looks_at_latencies_where_it_is_steady(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

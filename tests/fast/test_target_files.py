@@ -265,6 +265,13 @@ def test_what_is_no_target(tmp_path: Path) -> None:
         open_target("a\0b", write=False)
 
 
+def test_a_name_that_is_not_utf_8_is_refused_before_anything_is_made(tmp_path: Path) -> None:
+    path = os.fsdecode(os.fsencode(tmp_path) + b"/\xff.bin")
+    with pytest.raises(TargetRefused, match="is not UTF-8"):
+        open_target(path, write=True, size_bytes=MIB)
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_a_file_that_another_iogauge_writes(tmp_path: Path) -> None:
     path = tmp_path / "ours.bin"
     make(path)

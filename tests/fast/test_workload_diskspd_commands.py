@@ -148,7 +148,7 @@ def test_every_option_is_said_or_refused_or_about_the_report() -> None:
 @pytest.mark.parametrize("name", ["queue-depth", "mixed"])
 def test_steps_of_a_single_load_can_be_said(name: str) -> None:
     target = builders.target("/dev/nvme0n1", kind="block")
-    plan = SUITES[name].plan(Asked(targets=(target,), pace="full"))
+    plan = SUITES[name].plan(Asked(targets=(target,), pace="standard"))
     assert plan.steps
     for step in plan.steps:
         (line,) = as_diskspd(jobs(step.job_file))

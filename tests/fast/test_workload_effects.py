@@ -11,6 +11,7 @@ from iogauge.report import fio_logs, jsonplus, table
 from iogauge.report.interval_stats import IntervalStats
 from iogauge.run.planning import Opened, make_plan, needs
 from iogauge.schema import Direction, JobFile, Kind, RunPlan
+from iogauge.store.outputs import Claims
 from iogauge.workload import OPTIONS, parse
 from tests import builders
 
@@ -59,7 +60,7 @@ PLAN: dict[str, tuple[str, str]] = {
     "fixedbufs": (RING, "fixedbufs"),
     "registerfiles": (RING, "registerfiles"),
     "sqthread_poll": (RING, "sqthread_poll"),
-    "sqthread_poll_cpu": (f"{RING} sqthread_poll", "sqthread_poll_cpu=0"),
+    "sqthread_poll_cpu": (f"{RING} sqthread_poll", "sqthread_poll_cpu=1"),
     "rate": (NULL, "rate=1m"),
     "rate_iops": (NULL, "rate_iops=5"),
     "rate_min": (NULL, "rate_min=1m"),
@@ -93,10 +94,21 @@ JSON: dict[str, tuple[str, str]] = {
     "clat_percentiles": (NULL, "clat_percentiles=0"),
     "slat_percentiles": (NULL, "slat_percentiles=1"),
     "lat_percentiles": (NULL, "lat_percentiles=1"),
+    "gtod_reduce": (NULL, "gtod_reduce=1"),
+    "disable_lat": (NULL, "disable_lat=1"),
+    "disable_clat": (NULL, "disable_clat=1"),
+    "disable_slat": (NULL, "disable_slat=1"),
+    "unified_rw_reporting": (MIXED, "unified_rw_reporting=1"),
 }
 """What changes the results as JSON."""
 
-TABLE = {name: JSON[name] for name in ("percentile_list", "clat_percentiles", "slat_percentiles")}
+TABLE = {
+    name: JSON[name]
+    for name in (
+        "percentile_list", "clat_percentiles", "slat_percentiles", "gtod_reduce", "disable_lat", "disable_clat",
+        "unified_rw_reporting",
+    )
+}  # fmt: skip
 """What changes the table. It has lat's percentiles whatever is asked for."""
 
 LOGS: dict[str, tuple[str, str]] = {
@@ -104,6 +116,8 @@ LOGS: dict[str, tuple[str, str]] = {
     "write_lat_log": (NULL, "write_lat_log"),
     "write_iops_log": (NULL, "write_iops_log"),
     "write_hist_log": (f"{NULL} log_hist_msec=100", "write_hist_log"),
+    "per_job_logs": (f"{NULL} write_bw_log", "per_job_logs=0"),
+    "disable_bw_measurement": (f"{NULL} write_bw_log=x log_avg_msec=100", "disable_bw_measurement=1"),
     "log_avg_msec": (f"{NULL} write_bw_log", "log_avg_msec=100"),
     "log_hist_msec": (f"{NULL} write_hist_log log_hist_msec=100", "log_hist_msec=200"),
 }
@@ -149,12 +163,15 @@ def reported(job_file: JobFile) -> tuple[Any, str]:
 def logged(job_file: JobFile, directory: Path) -> dict[str, str]:
     """The logs of a second in which the second job completed something, by name."""
     directory.mkdir()
-    logs = fio_logs.FioLogs(job_file, planned(job_file), directory=directory)
+    claimed = fio_logs.claim(job_file, Claims(), directory=directory)
+    logs = fio_logs.FioLogs(job_file, planned(job_file), claimed)
     for index in range(10):
         tallies = {Direction.READ: builders.tally({50_000: 5})}
         logs.interval(builders.interval(index, tallies, row=1, interval_ns=10**8))
     logs.close()
-    return {path.name: path.read_text() for path in directory.iterdir()}
+    # Those that have a line for every request are written once a run is over.
+    written = {path.name: path.read_text() for path in directory.iterdir()}
+    return dict.fromkeys(claimed, "") | written
 
 
 @pytest.mark.parametrize("name", PLAN)

@@ -197,7 +197,7 @@ def test_the_published_write_pressure_job() -> None:
 
 UNSUPPORTED = {
     "verify=md5": "verify is known to fio and not supported",
-    "gtod_reduce=1": "gtod_reduce is known to fio and not supported",
+    "nice=1": "nice is known to fio and not supported",
     "nrfiles=4": "nrfiles is known",
     "filesize=1g": "filesize is known",
     "zonemode=zbd": "zonemode is known",
@@ -205,7 +205,7 @@ UNSUPPORTED = {
     "threads=1": "threads is known",
     "verify": "verify is known",
     "pool=${NOT_SET}": "pool is known",
-    "ioengine=sync": "the engine sync is known to fio and not supported",
+    "ioengine=mmap": "the engine mmap is known to fio and not supported",
     "ioengine=io_uring_cmd": "the engine io_uring_cmd is known",
     "random_distribution=zoned_abs:50/1g:50/2g": "'zoned_abs' is known to fio and not supported",
     "size=4z": "zoned devices are not supported",
@@ -226,6 +226,28 @@ def test_what_fio_does_anyway_is_accepted() -> None:
     assert job(lines) == Job(name="j")
 
 
+def test_a_range_or_a_split_wins_over_block_sizes_that_come_after_it() -> None:
+    for shape in ("bssplit=4k/50:8k/50", "bsrange=1k-4k"):
+        assert job(f"{shape}\nbs=64k").bs == job(shape).bs
+    mixed = job("bssplit=4k/50:8k/50,\nbs=4k,64k").bs
+    assert (mixed.read, mixed.write.maximum_bytes) == (job("bssplit=4k/50:8k/50").bs.read, 65536)
+
+
+def test_reducing_time_stamps_leaves_out_all_latencies() -> None:
+    reduced = job("gtod_reduce=1")
+    left_out = {name for name, value in reduced if value is True} - {
+        name for name, value in job("") if value is True
+    }
+    assert left_out == {"disable_lat", "disable_clat", "disable_slat", "disable_bw_measurement"}
+    assert not reduced.clat_percentiles
+    assert job("gtod_reduce=1\nclat_percentiles=1\ndisable_lat=0").disable_lat is False
+    assert job("gtod_reduce=1\ngtod_reduce=0") == job("")
+
+
+def test_sync_is_read_as_psync() -> None:
+    assert job("ioengine=sync") == job("ioengine=psync")
+
+
 MISSPELT = {
     "iodepht=1": "iodepth", "blksize=4k": "blocksize", "rw=ranread": "randread", "ioengine=iouring": "io_uring",
     "sync=dsnyc": "dsync", "run_time=4": "runtime", "random_distribution=zpif": "zipf", "verifyy=0": "verify",
@@ -240,7 +262,7 @@ def test_the_nearest_word_is_suggested(line: str) -> None:
 REFUSED = (
     "iodepth=0", "iodepth=-1", "iodepth=99999", "numjobs=0", "numjobs=5000", "bs=0", "bs=3g", "direct", "direct=2",
     "direct=yes", "rw", "rw=", "runtime", "bs = 4k", "bs= 4k", "=4k", "=", "x" * 5000, "exitall=0", "time_based",
-    "rate=1m\nrate_iops=1", "rate=1m\nrate_min=2m", "size=1k", "bssplit=4k/50:8k/50\nbs=8k", "bsrange=1k-4k\nbs=8k",
+    "rate=1m\nrate_iops=1", "rate=1m\nrate_min=2m", "size=1k",
     "bssplit=4k/50:8k/50\nbsrange=4k-8k", "hipri", "fixedbufs",
     "write_hist_log", "log_hist_msec=0\nwrite_hist_log",
     "ioengine=libaio\nhipri", "ioengine=io_uring\nsqthread_poll_cpu=1", "write_bw_log=", "description=", "runtime=-5",

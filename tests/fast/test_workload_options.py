@@ -97,6 +97,9 @@ def test_every_field_of_a_job_can_be_set() -> None:
         clat_percentiles=0
         slat_percentiles=1
         lat_percentiles=1
+        gtod_reduce=1
+        unified_rw_reporting=mixed
+        per_job_logs=0
         write_bw_log
         write_lat_log
         write_iops_log

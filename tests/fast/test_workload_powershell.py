@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 import tree_sitter_powershell
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from tree_sitter import Language, Node, Parser
 
@@ -66,6 +66,7 @@ def test_a_script_that_is_wrong_is_seen(is_: str, becomes: str) -> None:
     assert wrong(text.replace(is_, becomes, 1))
 
 
+@settings(max_examples=25)
 @given(name=st.text(st.characters(blacklist_categories=("Cs", "Cc")), min_size=1, max_size=12))
 def test_whatever_targets_are_called_the_script_is_the_same(name: str) -> None:
     """Two of them, since the name of one alone is a parameter. No name is anything but text between quotes."""

@@ -51,7 +51,9 @@ RWS = {
     "read": (Rw.READ, 0), "rw": (Rw.READWRITE, 0), "readwrite": (Rw.READWRITE, 0), "randrw": (Rw.RANDRW, 0),
     "trimwrite": (Rw.TRIMWRITE, 0), "randtrimwrite": (Rw.RANDTRIMWRITE, 0), "randread:8": (Rw.RANDREAD, 8),
     "randread:1": (Rw.RANDREAD, 0), "write:8k": (Rw.WRITE, 8192), "read:-8k": (Rw.READ, -8192),
-    "rw:4k": (Rw.READWRITE, 4096),
+    "rw:4k": (Rw.READWRITE, 4096), "randwrite:-3": (Rw.RANDWRITE, 2**32 - 3), "randread:8k": (Rw.RANDREAD, 8192),
+    "randread:": (Rw.READ, 0), "randread:0": (Rw.READ, 0), "randrw:": (Rw.READWRITE, 0),
+    "randtrimwrite:": (Rw.TRIMWRITE, 0),
 }  # fmt: skip
 
 
@@ -62,7 +64,7 @@ def test_patterns_of_io(text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["", "READ", "reed", "read:", "randread:0", "randread:-4", "randread:4g", "read:x", "read,write"]
+    "text", ["", "READ", "reed", "read:", "randread:-2049m", "randread:4g", "read:x", "read,write"]
 )
 def test_patterns_of_io_refuse(text: str) -> None:
     with pytest.raises(BadValue):

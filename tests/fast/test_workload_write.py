@@ -51,7 +51,8 @@ VALUES: dict[str, st.SearchStrategy[str]] = {
     "thread": SWITCH, "stonewall": SWITCH, "new_group": SWITCH, "exitall": words("1"), "group_reporting": SWITCH,
     "continue_on_error": words("none", "read", "write", "io", "all"),
     "filename": words("/dev/x", "a:b", r"a\:b:c"), "directory": words("/mnt", "sub/dir"),
-    "rw": words("read", "write", "randread:8", "randrw", "rw:4k", "write:-8k", "trimwrite", "randtrim"),
+    "rw": words("read", "write", "randread:8", "randwrite:-3", "randrw:", "randrw", "rw:4k", "write:-8k",
+                "trimwrite", "randtrim"),
     "bs": directions(BLOCK),
     "ba": directions(BLOCK),
     "rwmixread": PERCENT, "rwmixwrite": PERCENT, "percentage_random": directions(PERCENT),
@@ -77,7 +78,9 @@ VALUES: dict[str, st.SearchStrategy[str]] = {
     "percentile_list": words("50:99.9", "99.9999999", "100"),
     "clat_percentiles": SWITCH, "slat_percentiles": SWITCH, "lat_percentiles": SWITCH,
     "write_bw_log": words("x"), "write_lat_log": words("y"), "write_iops_log": words("z"),
-    "log_avg_msec": COUNT, "log_hist_msec": COUNT,
+    "gtod_reduce": SWITCH, "disable_lat": SWITCH, "disable_clat": SWITCH, "disable_slat": SWITCH,
+    "disable_bw_measurement": SWITCH, "unified_rw_reporting": words("none", "mixed", "both", "0", "1", "2"),
+    "per_job_logs": SWITCH, "log_avg_msec": COUNT, "log_hist_msec": COUNT,
 }  # fmt: skip
 """Readable values of all options but those below, which exclude or need others."""
 APART = {

@@ -34,8 +34,8 @@ FAMOUS = {
 """By rows of the table; what is famous and missed stands in ``REASONS``, and its test below."""
 
 
-pytestmark = pytest.mark.timeout(1200)
-"""All loads behind all rows run before the first test: half a minute on an idle machine."""
+pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("published models")]
+"""All loads behind all rows run before the first test, once: half a minute on an idle machine."""
 
 
 @pytest.fixture(scope="module")

@@ -33,7 +33,7 @@ def run(jobs: Path) -> str:
     for job in jobs.glob("*.fio"):
         job.write_text(job.read_text().replace("direct=1", "direct=0"))
     done = subprocess.run(
-        ["/bin/sh", str(jobs / "run.sh")], check=False, capture_output=True, text=True, timeout=300
+        ["/bin/sh", str(jobs / "run.sh")], check=False, capture_output=True, text=True, timeout=600
     )
     assert done.returncode == 0, done.stderr
     for result in jobs.glob("*.json"):

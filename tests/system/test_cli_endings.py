@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+import pyarrow.parquet as parquet
 import pytest
 
 NULL = (
@@ -24,7 +26,7 @@ NULL = (
 def iogauge(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     """Run the command in ``folder`` to its end; it must not have met a defect of its own."""
     asked = [sys.executable, "-m", "iogauge", *arguments]
-    done = subprocess.run(asked, cwd=folder, capture_output=True, text=True, check=False, timeout=120)
+    done = subprocess.run(asked, cwd=folder, capture_output=True, text=True, check=False, timeout=600)
     assert "Traceback" not in done.stderr
     assert "defect" not in done.stderr
     if done.returncode:
@@ -57,25 +59,32 @@ def _mounted(folder: Path, options: str) -> Iterator[Path]:
         subprocess.run(["umount", folder], check=True)
 
 
-def test_a_request_log_that_fills_the_disk_costs_no_result(small: Path) -> None:
-    done = iogauge(small, "run", *NULL, "--output-format=json", "--request-log=log.parquet")
+@pytest.mark.parametrize("log", ["--request-log=log.parquet", "--write_lat_log=x"])
+def test_a_log_that_fills_the_disk_costs_no_result(small: Path, tmp_path: Path, log: str) -> None:
+    done = iogauge(small, "run", *NULL, "--output-format=json", log)
     assert done.returncode == 1
-    assert "log.parquet: the request log could not be written" in done.stderr
-    assert json.loads(done.stdout)["jobs"][0]["read"]["total_ios"] > 0
-
-
-def test_job_logs_that_fill_the_disk_cost_no_result(small: Path, tmp_path: Path) -> None:
-    done = iogauge(tmp_path, "run", *NULL, "--output-format=json", f"--write_lat_log={small / 'x'}")
-    assert done.returncode == 1
-    assert "the job's logs are not complete: No space left on device" in done.stderr
-    assert json.loads(done.stdout)["jobs"][0]["read"]["total_ios"] > 0
+    (kept,) = re.findall(
+        r"the log of requests ends after ([\d,]+) of them: No space left on device", done.stderr
+    )
+    assert json.loads(done.stdout)["jobs"][0]["read"]["total_ios"] > int(kept.replace(",", "")) > 0
+    (spill,) = small.iterdir()
+    assert f"requests are kept in {spill}: iogauge recover {spill} makes their logs" in done.stderr
+    # There is room elsewhere for those of a request log.
+    parts = ("recover", str(spill), f"--request-log={tmp_path / 'log.parquet'}")
+    if log.startswith("--request-log"):
+        assert iogauge(tmp_path, *parts).returncode == 0
+        assert parquet.read_metadata(tmp_path / "log.parquet").num_rows == int(kept.replace(",", ""))
+        assert list(small.iterdir()) == []
+    else:
+        assert iogauge(tmp_path, *parts).returncode == 1
+        assert list(small.iterdir()) == [spill]
 
 
 def test_an_output_that_does_not_fit_is_printed(small: Path) -> None:
     (small / "rest").write_bytes(bytes((1 << 20) - 4096))
     done = iogauge(small, "run", *NULL, "--output-format=json+,json+,normal", "--output=result")
     assert done.returncode == 1
-    assert "result: No space left on device" in done.stderr
+    assert "result: cannot write: No space left on device" in done.stderr
     assert '"total_ios"' in done.stdout
 
 

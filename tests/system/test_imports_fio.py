@@ -45,7 +45,7 @@ def ran(tmp_path_factory: pytest.TempPathFactory) -> Path:
     text = step.job_file.replace("direct=1", "direct=0").replace("runtime=1500ms", "runtime=2")
     for name, content in fio_files([Step("step", text)]).files.items():
         (folder / name).write_text(content)
-    subprocess.run(["/bin/sh", str(folder / "run.sh"), "--destroy"], check=True, timeout=120)
+    subprocess.run(["/bin/sh", str(folder / "run.sh"), "--destroy"], check=True, timeout=600)
     return folder
 
 
@@ -123,7 +123,7 @@ def test_reports_of_the_status_add_up_to_the_last(ran: Path) -> None:
 def test_it_is_not_run_again(ran: Path) -> None:
     before = (ran / "step.json").stat().st_mtime_ns
     done = subprocess.run(
-        ["/bin/sh", str(ran / "run.sh")], check=True, capture_output=True, text=True, timeout=60
+        ["/bin/sh", str(ran / "run.sh")], check=True, capture_output=True, text=True, timeout=600
     )
     assert done.stderr == "step: done before\n"
     assert (ran / "step.json").stat().st_mtime_ns == before
@@ -140,7 +140,7 @@ def test_other_engines(tmp_path: Path, engine: str) -> None:
     for name, content in fio_files([Step("mix", text)]).files.items():
         (tmp_path / name).write_text(content)
     done = subprocess.run(
-        ["/bin/sh", str(tmp_path / "run.sh")], check=False, capture_output=True, text=True, timeout=60
+        ["/bin/sh", str(tmp_path / "run.sh")], check=False, capture_output=True, text=True, timeout=600
     )
     if done.returncode and engine == "io_uring":
         pytest.skip("this kernel has no io_uring for us")

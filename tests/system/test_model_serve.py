@@ -19,7 +19,7 @@ DILATION = 100
 
 def ran(*command: str | Path) -> str:
     """Run a program that must not fail; return what it printed."""
-    done = subprocess.run(list(map(str, command)), capture_output=True, text=True, check=False, timeout=120)
+    done = subprocess.run(list(map(str, command)), capture_output=True, text=True, check=False, timeout=600)
     assert done.returncode == 0, done.stderr
     return done.stdout
 

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import json
+import os
+import shutil
 import signal
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -27,7 +30,7 @@ def review(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
         *(["--suite", "write-pressure"] if "--resume" not in arguments else []),
         *arguments,
     ]
-    return subprocess.run(asked, cwd=folder, capture_output=True, text=True, check=False, timeout=120)
+    return subprocess.run(asked, cwd=folder, capture_output=True, text=True, check=False, timeout=600)
 
 
 def shown(done: subprocess.CompletedProcess[str]) -> dict[str, Any]:
@@ -78,46 +81,42 @@ def test_on_a_block_device_once_that_is_allowed(tmp_path: Path, loop: str) -> No
     judged(shown(review(tmp_path, loop, "--destroy", loop, "--output", "r", "--json", *QUICK)))
 
 
-def test_ctrl_c_keeps_what_was_complete(tmp_path: Path) -> None:
-    asked = [
-        sys.executable,
-        "-m",
-        "iogauge",
-        "review",
-        "drive.bin",
-        "--suite",
-        "write-pressure",
-        "--size",
-        "16m",
-        "--output",
-        "r",
-        *QUICK,
-    ]
+@contextmanager
+def after_two_steps(folder: Path, output: str) -> Iterator[subprocess.Popen[str]]:
+    """A review that has just completed the search and a step."""
+    command = [sys.executable, "-m", "iogauge", "review", "drive.bin", "--suite", "write-pressure"]
+    command += ["--size", "16m", "--output", output, *QUICK]
     with subprocess.Popen(
-        asked, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        command, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     ) as process:
         assert process.stderr is not None
-        assert process.stdout is not None
-        before = []
+        lines = []
         for line in process.stderr:
-            before.append(line)
-            if "[3/" in line:  # of the search and two steps
+            lines.append(line)
+            if "[3/" in line:
                 break
+        else:
+            pytest.fail("".join(lines))
+        yield process
+
+
+def test_ctrl_c_keeps_what_was_complete(tmp_path: Path) -> None:
+    with after_two_steps(tmp_path, "r") as process:
         process.send_signal(signal.SIGINT)
-        after = process.stderr.read()
-        assert process.stdout.read() == ""
-    assert process.returncode == 130, "".join(before) + after
-    assert "hint: iogauge review --resume r" in after
+        stdout, stderr = process.communicate()
+        assert stdout == ""
+    assert process.returncode == 130, stderr
+    assert "hint: iogauge review --resume r" in stderr
     assert len(Review.open(tmp_path / "r").completed()) == 2
     judged(shown(review(tmp_path, "--resume", "r", "--json")))
 
 
 @pytest.fixture
 def small_disk(tmp_path: Path) -> Iterator[Path]:
-    """A file system with room for a few steps, but not for all."""
+    """A file system with room for a whole review, and nothing else on it."""
     folder = tmp_path / "small"
     folder.mkdir()
-    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=280k", "none", str(folder)], check=True)
+    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=20m", "none", str(folder)], check=True)
     try:
         yield folder
     finally:
@@ -125,14 +124,21 @@ def small_disk(tmp_path: Path) -> Iterator[Path]:
 
 
 def test_a_full_disk_keeps_what_was_complete(tmp_path: Path, small_disk: Path) -> None:
-    done = review(tmp_path, "drive.bin", "--size", "16m", "--output", "small/r", *QUICK)
-    assert done.returncode == 1
-    assert "No space left on device" in done.stderr
-    assert "hint: free some space" in done.stderr
-    assert "go on with --resume" in done.stderr
+    filler = small_disk / "filler"
+    with after_two_steps(tmp_path, "small/r") as process:
+        process.send_signal(signal.SIGSTOP)
+        os.waitpid(process.pid, os.WUNTRACED)
+        filler.write_bytes(bytes(shutil.disk_usage(small_disk).free))
+        process.send_signal(signal.SIGCONT)
+        _, stderr = process.communicate()
+    assert process.returncode == 1, stderr
+    assert "No space left on device" in stderr
+    assert "hint: free some space" in stderr
+    assert "go on with --resume" in stderr
     saved = Review.open(small_disk / "r")
+    assert len(saved.completed()) >= 2
     for step_id in saved.completed():
         assert saved.record(step_id).result.stopped_by is None
         assert list(saved.intervals(step_id))
-    subprocess.run(["mount", "-o", "remount,size=20m", str(small_disk)], check=True)
+    filler.unlink()
     judged(shown(review(tmp_path, "--resume", "small/r", "--json")))

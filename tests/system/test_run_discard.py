@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import subprocess
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -16,19 +15,6 @@ from iogauge.target import open_target
 pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="needs root")
 
 MIB = 1 << 20
-
-
-@pytest.fixture
-def zram() -> Iterator[str]:
-    control = Path("/sys/class/zram-control")
-    if not control.exists():
-        pytest.skip("needs zram")
-    number = (control / "hot_add").read_text().strip()
-    folder = Path(f"/sys/block/zram{number}")
-    (folder / "disksize").write_text("16M")
-    yield f"/dev/zram{number}"
-    (folder / "reset").write_text("1")
-    (control / "hot_remove").write_text(number)
 
 
 def held_bytes(zram: str) -> int:

@@ -41,19 +41,6 @@ def loop(tmp_path: Path) -> Iterator[str]:
     subprocess.run(["losetup", "-d", device], check=True)
 
 
-@pytest.fixture
-def zram() -> Iterator[str]:
-    control = Path("/sys/class/zram-control")
-    if not control.exists():
-        pytest.skip("needs zram")
-    number = (control / "hot_add").read_text().strip()
-    folder = Path(f"/sys/block/zram{number}")
-    (folder / "disksize").write_text("16M")
-    yield f"/dev/zram{number}"
-    (folder / "reset").write_text("1")
-    (control / "hot_remove").write_text(number)
-
-
 def test_facts_of_a_loop_device(loop: str) -> None:
     with open_target(loop, write=False) as target:
         facts = target.facts

@@ -8,119 +8,23 @@ from __future__ import annotations
 import contextlib
 import os
 import shutil
-import struct
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from iogauge.target import Target, TargetRefused, open_target
+from iogauge.target import TargetRefused, open_target
 from iogauge.target.sysfs import BlockDevice, number_of
 from iogauge.target.usage import Usage
+from tests.refusals import IMAGE_BYTES, Attach, add_partition, allowed, refused, refused_always, sh
 
 pytestmark = [
     pytest.mark.skipif(os.geteuid() != 0, reason="needs root"),
     pytest.mark.skipif(shutil.which("losetup") is None, reason="needs losetup"),
     pytest.mark.skipif(not Path("/dev/loop-control").exists(), reason="needs loop devices"),
 ]
-
-IMAGE_BYTES = 32 << 20
-Attach = Callable[..., str]
-
-
-def sh(*command: str) -> str:
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, f"{' '.join(command)}: {done.stderr}"
-    return done.stdout.strip()
-
-
-@pytest.fixture
-def undo() -> Iterator[contextlib.ExitStack]:
-    with contextlib.ExitStack() as stack:
-        yield stack
-
-
-@pytest.fixture
-def image(tmp_path: Path) -> Path:
-    path = tmp_path / "disk.img"
-    with path.open("wb") as file:
-        file.truncate(IMAGE_BYTES)
-    return path
-
-
-@pytest.fixture
-def attach(undo: contextlib.ExitStack) -> Attach:
-    def attach_file(path: Path | str, *options: str) -> str:
-        device = sh("losetup", "--find", "--show", *options, str(path))
-        undo.callback(subprocess.run, ["losetup", "-d", device], capture_output=True, check=False)
-        return device
-
-    return attach_file
-
-
-@pytest.fixture
-def disk(image: Path, attach: Attach) -> str:
-    return attach(image, "-P")
-
-
-@pytest.fixture
-def mount(tmp_path: Path, undo: contextlib.ExitStack) -> Callable[..., Path]:
-    def mount_device(device: str, *options: str) -> Path:
-        point = tmp_path / f"mnt{len(list(tmp_path.iterdir()))}"
-        point.mkdir()
-        sh("mount", *options, device, str(point))
-        undo.callback(subprocess.run, ["umount", str(point)], capture_output=True, check=False)
-        return point
-
-    return mount_device
-
-
-@pytest.fixture
-def zram() -> Iterator[str]:
-    control = Path("/sys/class/zram-control/hot_add")
-    if not control.exists():
-        pytest.skip("needs zram")
-    number = control.read_text().strip()
-    folder = Path(f"/sys/block/zram{number}")
-    (folder / "disksize").write_text("32M")
-    yield f"/dev/zram{number}"
-    (folder / "reset").write_text("1")
-    Path("/sys/class/zram-control/hot_remove").write_text(number)
-
-
-def add_partition(disk: str, undo: contextlib.ExitStack, *, number: int = 1, start: int = 2048) -> str:
-    """Tell the kernel of a partition without a table: not every kernel reads tables."""
-    sh("addpart", disk, str(number), str(start), "20480")
-    undo.callback(subprocess.run, ["delpart", disk, str(number)], capture_output=True, check=False)
-    return f"{disk}p{number}"
-
-
-def refused(
-    path: str | Path, *, size_bytes: int | None = None, destroy: tuple[str, ...] = ()
-) -> TargetRefused:
-    with pytest.raises(TargetRefused) as caught:
-        open_target(str(path), write=True, size_bytes=size_bytes, destroy=destroy).close()
-    return caught.value
-
-
-def refused_always(path: str | Path, what: str) -> None:
-    """In use: refused, and --destroy changes nothing."""
-    error = refused(path)
-    assert "in use" in str(error)
-    assert what in str(error)
-    assert error.hint
-    assert "--destroy does not apply" in error.hint
-    assert what in str(refused(path, destroy=(str(path), os.path.realpath(path))))
-
-
-def allowed(path: str | Path, *, size_bytes: int | None = None, destroy: tuple[str, ...] = ()) -> Target:
-    with open_target(str(path), write=True, size_bytes=size_bytes, destroy=destroy) as target:
-        assert target.writable
-        assert os.pwrite(target.fd, bytes(4096), 0) == 4096
-    return target
-
 
 # --- What may be written, so that the refusals below mean something ------------------------------------------
 
@@ -365,95 +269,6 @@ def test_the_disk_that_this_system_runs_from() -> None:
     node = f"/dev/{root.disk.name}"
     if Path(node).exists():
         refused_always(node, "mounted at /")
-
-
-# --- Content: refused, unless --destroy names this very device ------------------------------------------------
-
-QUICK_KEY = ("--pbkdf", "pbkdf2", "--pbkdf-force-iterations", "1000")
-MAKERS = {
-    "ext2": ("mke2fs", "-q", "-t", "ext2"),
-    "ext3": ("mke2fs", "-q", "-t", "ext3"),
-    "ext4": ("mke2fs", "-q", "-t", "ext4"),
-    "swap": ("mkswap",),
-    "btrfs": ("mkfs.btrfs", "-q"),
-    "xfs": ("mkfs.xfs", "-q"),
-    "vfat": ("mkfs.vfat",),
-    "minix": ("mkfs.minix",),
-    "LUKS": ("cryptsetup", "-q", "luksFormat", *QUICK_KEY, "--key-file", "/etc/hostname"),
-    "f2fs": ("mkfs.f2fs",),
-    "ntfs": ("mkfs.ntfs", "-q", "-F"),
-}
-
-
-@pytest.mark.parametrize("kind", MAKERS)
-def test_a_filesystem_signature(kind: str, tmp_path: Path, attach: Attach) -> None:
-    if shutil.which(MAKERS[kind][0]) is None:
-        pytest.skip(f"needs {MAKERS[kind][0]}")
-    path = tmp_path / "filesystem.img"
-    with path.open("wb") as file:
-        file.truncate(320 << 20)
-    disk = attach(path)
-    sh(*MAKERS[kind], disk)
-    error = refused(disk)
-    assert f"it holds data: {kind}" in str(error)
-    assert error.hint
-    assert f"--destroy {disk}" in error.hint
-    messages: list[str] = []
-    with open_target(disk, write=True, destroy=(disk,), on_message=messages.append):
-        assert len(messages) == 1
-        assert messages[0].startswith(f"{disk}: overwriting {kind}")
-        assert messages[0].endswith(", as --destroy says")
-
-
-def test_a_partition_table(disk: str) -> None:
-    mbr = bytearray(512)
-    mbr[446:462] = struct.pack("<B3sB3sII", 0x80, b"\0\1\1", 0x83, b"\0\2\2", 2048, 4096)
-    mbr[510:] = b"\x55\xaa"
-    Path(disk).write_bytes(mbr)
-    assert "it holds data: MBR partition table" in str(refused(disk))
-    Path(disk).write_bytes(bytes(512) + b"EFI PART" + bytes(504))
-    assert "it holds data: GPT partition table" in str(refused(disk))
-    allowed(disk, destroy=(disk,))
-
-
-def test_the_backup_of_a_partition_table(disk: str) -> None:
-    with Path(disk).open("r+b") as file:
-        file.seek(IMAGE_BYTES - 512)
-        file.write(b"EFI PART" + bytes(504))
-    assert "it holds data: GPT partition table" in str(refused(disk))
-
-
-def test_partitions_that_only_the_kernel_knows(disk: str, undo: contextlib.ExitStack) -> None:
-    partition = add_partition(disk, undo)
-    assert f"it holds data: partition {Path(partition).name}" in str(refused(disk))
-    allowed(partition)
-
-
-def test_destroy_must_name_this_device(disk: str, tmp_path: Path) -> None:
-    sh("mkfs.ext4", "-q", disk)
-    link = tmp_path / "link"
-    link.symlink_to(disk)
-    for wrong in ("/dev/loop", "WRONG-SERIAL", f"{disk}p1", Path(disk).name, "", "/"):
-        error = refused(disk, destroy=(wrong,))
-        assert "--destroy names" in str(error)
-        assert "not this device" in str(error)
-    allowed(disk, destroy=("WRONG-SERIAL", disk))
-    sh("mkfs.ext4", "-q", disk)
-    allowed(link, destroy=(str(link),))
-    sh("mkfs.ext4", "-q", disk)
-    allowed(link, destroy=(disk,))
-
-
-def test_a_wrong_destroy_stops_even_a_blank_device(disk: str) -> None:
-    assert "--destroy names WRONG" in str(refused(disk, destroy=("WRONG",)))
-
-
-def test_a_read_only_device(image: Path, attach: Attach) -> None:
-    disk = attach(image, "-r")
-    error = refused(disk)
-    assert "read-only" in str(error)
-    with open_target(disk, write=False) as target:
-        assert target.size_bytes == IMAGE_BYTES
 
 
 # --- Files ---------------------------------------------------------------------------------------------------

@@ -45,6 +45,11 @@ def writing(path: Path, *options: str) -> RunRecord:
     )
 
 
+def achieved_iops(record: RunRecord) -> float:
+    (row,) = record.result.rows
+    return sum(tally.ios for tally in row.tallies.values()) * 1e9 / (row.end_ns - row.start_ns)
+
+
 def warned(record: RunRecord, code: Code) -> list[Warning]:
     return [one for one in record.warnings if one.code is code]
 
@@ -129,7 +134,12 @@ def test_the_generator_is_saturated() -> None:
         "--time_based",
         "--norandommap",
     )
-    record = run(*options, "--iodepth=32", ceiling=measure_ceiling())
+    # A busy machine may leave the run less than it left the probe: both have to be what the generator can do.
+    for _ in range(100):
+        ceiling = measure_ceiling()
+        record = run(*options, "--iodepth=32", ceiling=ceiling)
+        if achieved_iops(record) > 0.8 * ceiling.iops:
+            break
     assert warned(record, Code.GENERATOR_LIMITED)
 
 

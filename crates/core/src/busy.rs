@@ -51,6 +51,8 @@ pub struct Busy {
     pub depth_area: u64,
     /// What the integral covers.
     pub depth_time: Nanos,
+    /// Nothing was issued for so long because the request log had no room.
+    pub log_wait: Nanos,
 }
 
 impl Busy {

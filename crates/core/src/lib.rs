@@ -7,6 +7,7 @@
 
 pub mod busy;
 pub mod generate;
+pub mod log_code;
 pub mod log_record;
 pub mod plan;
 pub mod recorder;

@@ -3,7 +3,7 @@
 use crate::request::{Completion, Request};
 use crate::time::Nanos;
 
-/// One request as the log keeps it: 80 bytes, little-endian, no padding.
+/// One request as the log keeps it: 72 bytes, little-endian, no padding.
 #[derive(Clone, Copy, Debug, Default, bytemuck::Pod, bytemuck::Zeroable)]
 #[repr(C)]
 #[allow(missing_docs)]

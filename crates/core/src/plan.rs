@@ -1,4 +1,4 @@
-//! What a run is to do, fully resolved: the Rust twin of the plans in `python/iogauge/schema.py`, field by field.
+//! What a run is to do, fully resolved: the Rust twin of the plans in `python/iogauge/schema/plans.py`, field by field.
 //!
 //! Values are validated before they arrive; nothing here has a default.
 
@@ -200,10 +200,10 @@ pub struct EnginePlan {
     pub registerfiles: bool,
     pub sqthread_poll: bool,
     pub sqthread_poll_cpu: Option<u32>,
-    /// At most so many requests a submission; `None`: an eighth of the iodepth (the engine's `batch.rs` says why).
-    pub submit_batch: Option<u32>,
-    /// At most so many completions taken at a time; `None`: all that are there.
-    pub reap_batch: Option<u32>,
+    /// At most so many requests a submission, positive.
+    pub submit_batch: u32,
+    /// At most so many completions taken at a time, positive.
+    pub reap_batch: u32,
 }
 
 /// One thread: everything a worker, its engine and its recorder need to know.
@@ -259,6 +259,8 @@ pub struct WorkerPlan {
     pub thinktime_spin_ns: Nanos,
     /// See `thinktime_ns`; positive.
     pub thinktime_blocks: u64,
+    /// Threads of the kernel do requests of it, so that it is not pinned: see the engine's `probe::handed_over`.
+    pub handed_over: bool,
     /// CPUs it may run on, one where it is pinned; empty: the process's.
     pub cpus: Vec<u32>,
     /// Spin out the last stretch before a due time.
@@ -282,6 +284,16 @@ pub struct StagePlan {
     pub workers: Vec<WorkerPlan>,
 }
 
+/// What gives way when requests come faster than the log can be written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum LogOverflow {
+    /// The load: the worker issues nothing until there is room.
+    Wait,
+    /// The log: requests are dropped from it, and counted.
+    Drop,
+}
+
 /// One run: stages one after the other.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 pub struct RunPlan {
@@ -297,6 +309,8 @@ pub struct RunPlan {
     pub stages: Vec<StagePlan>,
     /// Keep every request.
     pub request_log: bool,
-    /// Requests that a worker's bounded queue holds.
+    /// Requests that a worker holds in memory until they are spilled.
     pub request_log_capacity: u32,
+    /// What a worker does when it holds as many.
+    pub log_overflow: LogOverflow,
 }

@@ -1,4 +1,4 @@
-//! What came back: the Rust twin of the results in `python/iogauge/schema.py`, field by field, ready to serialize.
+//! What came back: the Rust twin of the results in `python/iogauge/schema/results.py`, field by field, ready to serialize.
 
 use std::collections::BTreeMap;
 
@@ -170,6 +170,7 @@ pub struct WorkerResult {
     pub overdue: u64,
     pub late_handovers: u64,
     pub log_dropped: u64,
+    pub log_wait_ns: Nanos,
     pub error: Option<String>,
     pub stuck: bool,
 }
@@ -193,6 +194,7 @@ impl WorkerResult {
             reap_batch: busy.reap_batch.to_vec(),
             depth: busy.depth.to_vec(),
             depth_mean: busy.depth_mean(),
+            log_wait_ns: busy.log_wait,
             ..Self::default()
         }
     }

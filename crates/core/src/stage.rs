@@ -51,6 +51,8 @@ struct Member {
 #[derive(Clone, Debug)]
 pub struct Stage {
     members: Vec<Member>,
+    /// How many are still being prepared.
+    preparing: usize,
     start: Option<Nanos>,
     stopped: Option<Stop>,
 }
@@ -58,7 +60,7 @@ pub struct Stage {
 impl Stage {
     /// A stage whose workers are being prepared.
     pub fn new(plan: &StagePlan) -> Self {
-        let members = plan
+        let members: Vec<Member> = plan
             .workers
             .iter()
             .map(|worker| {
@@ -83,6 +85,7 @@ impl Stage {
             })
             .collect();
         Self {
+            preparing: members.len(),
             members,
             start: None,
             stopped: None,
@@ -93,10 +96,9 @@ impl Stage {
     pub fn ready(&mut self, worker: usize) -> bool {
         if self.members[worker].phase == Phase::Preparing {
             self.members[worker].phase = Phase::Ready;
+            self.preparing -= 1;
         }
-        self.members
-            .iter()
-            .all(|member| member.phase != Phase::Preparing)
+        self.preparing == 0
     }
 
     /// All begin at `now`, or `start_delay` after it.

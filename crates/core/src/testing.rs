@@ -51,8 +51,8 @@ pub fn plan(rw: Rw) -> WorkerPlan {
             registerfiles: false,
             sqthread_poll: false,
             sqthread_poll_cpu: None,
-            submit_batch: None,
-            reap_batch: None,
+            submit_batch: 1,
+            reap_batch: 1,
         },
         pattern: PatternPlan {
             rw,
@@ -89,6 +89,7 @@ pub fn plan(rw: Rw) -> WorkerPlan {
         thinktime_ns: 0,
         thinktime_spin_ns: 0,
         thinktime_blocks: 1,
+        handed_over: false,
         cpus: Vec::new(),
         spin: false,
         exitall: false,

@@ -54,6 +54,8 @@ pub struct Worker {
     think: Think,
     /// When the first write was intended that no sync came after; `Nanos::MAX` where there is none.
     unsynced: Nanos,
+    /// Since when nothing could be issued, and how many of the slots that were free then still wait for their request.
+    held_back: (Nanos, usize),
     /// When nobody looked for completions, the last time that this went on for long.
     away: (Nanos, Nanos),
     continue_on_read_error: bool,
@@ -105,6 +107,7 @@ impl Worker {
             trims_count: !matches!(rw, Rw::Trimwrite | Rw::Randtrimwrite),
             think: Think::new(plan),
             unsynced: Nanos::MAX,
+            held_back: (0, 0),
             away: (0, 0),
             continue_on_read_error: plan.continue_on_read_error,
             continue_on_write_error: plan.continue_on_write_error,
@@ -214,6 +217,9 @@ impl Worker {
         } else if let Some((_, until)) = self.think.until.take() {
             self.think.resumed = until;
             intended = until;
+        } else if self.held_back.1 > 0 {
+            intended = self.held_back.0.max(self.slots.usable_at());
+            self.held_back.1 -= 1;
         }
         self.count(&io);
         let wanted = self.wanted(io.kind, intended);
@@ -331,12 +337,19 @@ impl Worker {
     #[cold]
     fn catches_up(&self) -> bool {
         // Where all slots are taken, whether one is free in time shows when it is.
-        let free_at = self.slots.free_at().max(self.slots.drained_at);
+        let free_at = self.slots.usable_at();
         let resumes = self
             .think
             .until
             .map_or(self.think.resumed, |(_, until)| until);
         self.owes() && free_at.max(resumes) < self.end
+    }
+
+    /// From `since` until now the generator issued nothing, for a reason of its own. A request that is due at once was due
+    /// as soon as its slot was free, so that this time is its lateness.
+    pub fn held_back(&mut self, since: Nanos) {
+        let free = self.slots.depth() - self.slots.in_flight() as usize;
+        self.held_back = (since, free);
     }
 
     /// Nobody looked for completions between `from` and `to`. One that is seen then may have come at any instant between, and

@@ -16,7 +16,6 @@ use iogauge_core::{Completion, Errno, Kind, Nanos, Request};
 
 use crate::Engine;
 use crate::aio_context::{Context, Event, FDSYNC, FSYNC, Iocb, PREAD, PWRITE};
-use crate::batch;
 use crate::buffers::Buffers;
 use crate::clock::Clock;
 use crate::error::Error;
@@ -76,8 +75,8 @@ impl Aio {
             events: vec![Event::default(); depth].into(),
             in_flight: 0,
             finished: VecDeque::with_capacity(depth),
-            submit_limit: batch::submit_limit(plan),
-            reap_limit: batch::reap_limit(plan),
+            submit_limit: plan.engine.submit_batch as usize,
+            reap_limit: plan.engine.reap_batch as usize,
         })
     }
 

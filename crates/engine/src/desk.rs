@@ -13,7 +13,8 @@ use iogauge_core::recorder::{Handover, Recorder, Slice};
 use iogauge_core::{Nanos, Worker};
 
 use crate::barrier::Light;
-use crate::exchange::{LogQueue, Slices};
+use crate::exchange::Slices;
+use crate::spill::WorkerLog;
 
 /// Everything that one worker's thread changes.
 #[derive(Debug)]
@@ -25,12 +26,33 @@ pub struct Desk {
     /// How the loop was kept busy.
     pub busy: Busy,
     /// Where every request goes, if anywhere.
-    pub log: Option<LogQueue>,
+    pub log: Option<WorkerLog>,
 }
 
 impl Desk {
+    /// Whether `limit` requests may be issued at `now`: not while the log has no room for what would be in flight. Once it
+    /// has, that time is the generator's.
+    #[inline]
+    pub fn may_issue(&mut self, now: Nanos, limit: usize) -> bool {
+        let Some(log) = &mut self.log else {
+            return true;
+        };
+        if !log.has_room(limit + self.worker.in_flight() as usize) {
+            log.full(now);
+            return false;
+        }
+        if let Some(since) = log.room_again() {
+            self.busy.log_wait += now - since;
+            self.worker.held_back(since);
+        }
+        true
+    }
+
     /// Ends the recording at `now`.
     pub fn close(&mut self, now: Nanos) -> &Slice {
+        if let Some(log) = &mut self.log {
+            log.end();
+        }
         self.recorder.close(now)
     }
 }

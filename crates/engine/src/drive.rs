@@ -4,6 +4,7 @@ use std::sync::atomic::Ordering;
 
 use iogauge_core::busy::Busy;
 use iogauge_core::recorder::LONG_GAP;
+use iogauge_core::time::MILLISECOND;
 use iogauge_core::{Completion, Errno, Kind, Nanos, Request, Want};
 
 use crate::Engine;
@@ -11,6 +12,9 @@ use crate::desk::{Desk, Held, Place};
 use crate::error::Error;
 use crate::exchange::Signals;
 use crate::heartbeat::Heartbeat;
+
+/// How long until the next look at a log without room.
+const FULL_LOG: Nanos = MILLISECOND / 10;
 
 /// How the loop ended.
 #[derive(Debug)]
@@ -34,8 +38,8 @@ pub struct Loop<'a> {
     pub heartbeat: &'a Heartbeat,
     /// Places for requests in flight.
     pub iodepth: u32,
-    /// At most so many requests a submission; `None`: all that are ready, of which the engine takes its share.
-    pub submit_batch: Option<u32>,
+    /// At most so many requests a submission, positive.
+    pub submit_batch: u32,
     /// Look up from waiting this often, positive.
     pub tick: Nanos,
     /// The ramp's end: how the loop is kept busy is counted from here.
@@ -48,10 +52,7 @@ impl Loop<'_> {
     /// # Errors
     /// Where the engine itself fails; failed requests are completions.
     pub fn run<E: Engine>(&self, engine: &mut E, mut ramped: impl FnMut()) -> Result<End, Error> {
-        let limit = self
-            .submit_batch
-            .unwrap_or(self.iodepth)
-            .clamp(1, self.iodepth) as usize;
+        let limit = self.submit_batch.min(self.iodepth) as usize;
         let mut batch: Vec<Request> = Vec::with_capacity(limit);
         let mut done: Vec<Completion> = Vec::with_capacity(self.iodepth as usize);
         let Some(mut desk) = self.place.pick_up() else {
@@ -65,12 +66,20 @@ impl Loop<'_> {
                 desk.busy = Busy::default();
                 ramped();
             }
-            if self.signals.stop.load(Ordering::Relaxed) {
+            let stop = self.signals.stop.load(Ordering::Relaxed);
+            if stop {
                 desk.worker.stop(now);
             }
             desk.recorder.advance(now);
             batch.clear();
-            let want = desk.worker.fill(now, limit, &mut batch);
+            let want = if stop || desk.may_issue(now, limit) {
+                desk.worker.fill(now, limit, &mut batch)
+            } else {
+                Some(Want::Wait {
+                    completions: 1,
+                    until: Some(now + FULL_LOG),
+                })
+            };
             let (min, until) = match want {
                 Some(Want::Finished) if batch.is_empty() => return Ok(End::Finished(now)),
                 Some(Want::Spin { until }) if batch.is_empty() => {
@@ -204,3 +213,6 @@ fn spin<E: Engine>(engine: &E, until: Nanos) -> Nanos {
         std::hint::spin_loop();
     }
 }
+
+#[cfg(test)]
+mod tests;

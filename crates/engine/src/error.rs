@@ -116,6 +116,14 @@ pub enum Error {
         /// What happened.
         what: &'static str,
     },
+    /// The kernel makes no more threads.
+    #[error("the thread of {what} cannot be started: {cause}")]
+    NoThread {
+        /// Whose thread.
+        what: String,
+        /// What the kernel said.
+        cause: io::Error,
+    },
     /// A system call of the engine itself failed in the middle of a run.
     #[error("{call} failed: {cause}")]
     Call {
@@ -169,6 +177,9 @@ impl Error {
                 "name CPUs that are online and that this process may use (taskset -p $$ shows them)".into()
             }
             Error::Thread { .. } => "this is a fault of iogauge: please report it with the command that led to it".into(),
+            Error::NoThread { .. } => {
+                "raise the limit on processes and threads (ulimit -u, or pids.max of its cgroup), or lower numjobs".into()
+            }
             Error::Pattern { .. } | Error::Call { .. } => return None,
         };
         Some(text)

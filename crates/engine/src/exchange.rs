@@ -1,4 +1,4 @@
-//! What passes between a worker's thread and the one that collects: slices, requests for the log, signals.
+//! What passes between a worker's thread and the ones that collect: slices, pieces of the request log, signals.
 //!
 //! Every queue is bounded and made before the run; a thread on the I/O path never waits for the other side.
 
@@ -6,91 +6,78 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 
 use crossbeam_queue::ArrayQueue;
-use iogauge_core::log_record::{LogRecord, Logged};
 use iogauge_core::recorder::Slice;
-use iogauge_core::{Completion, Nanos, Request};
 
 /// Empty slices at hand beyond the one in use: how many intervals the collector may be behind.
 const SPARES: usize = 4;
 
-/// Full slices one way, empty ones back.
-#[derive(Clone, Debug)]
-pub struct Slices {
-    full: Arc<ArrayQueue<Box<Slice>>>,
-    empty: Arc<ArrayQueue<Box<Slice>>>,
+/// Full parts one way, empty ones back.
+#[derive(Debug)]
+pub struct Exchange<T> {
+    full: Arc<ArrayQueue<T>>,
+    empty: Arc<ArrayQueue<T>>,
 }
 
-impl Slices {
-    /// Queues with spare copies of `slice`.
-    pub fn new(slice: &Slice) -> Self {
-        let empty = ArrayQueue::new(SPARES);
-        for _ in 0..SPARES {
-            let _ = empty.push(Box::new(slice.touched()));
+impl<T> Clone for Exchange<T> {
+    fn clone(&self) -> Self {
+        Self {
+            full: self.full.clone(),
+            empty: self.empty.clone(),
+        }
+    }
+}
+
+impl<T> Exchange<T> {
+    /// Queues with these empty parts, beside the one in use.
+    pub fn new(parts: impl ExactSizeIterator<Item = T>) -> Self {
+        let count = parts.len();
+        let empty = ArrayQueue::new(count.max(1));
+        for part in parts {
+            let _ = empty.push(part);
         }
         Self {
-            full: Arc::new(ArrayQueue::new(SPARES + 1)),
+            full: Arc::new(ArrayQueue::new(count + 1)),
             empty: Arc::new(empty),
         }
     }
 
-    /// The worker's side: gives a full slice for an empty one, if there is one.
-    pub(crate) fn exchange(&self, slice: &mut Box<Slice>) -> bool {
+    /// The worker's side: gives a full part for an empty one, if there is one.
+    pub(crate) fn exchange(&self, part: &mut T) -> bool {
         let Some(empty) = self.empty.pop() else {
             return false;
         };
-        let full = std::mem::replace(slice, empty);
-        // `full` has room for every slice there is.
-        self.full.push(full).is_ok()
+        self.hand_over(std::mem::replace(part, empty));
+        true
     }
 
-    /// The collector's side: the next full slice.
-    pub fn pop(&self) -> Option<Box<Slice>> {
+    /// The worker's side: gives a part for none.
+    pub(crate) fn hand_over(&self, part: T) {
+        // `full` has room for every part there is.
+        let _ = self.full.push(part);
+    }
+
+    /// The worker's side: whether the next exchange will find an empty part.
+    pub(crate) fn has_empty(&self) -> bool {
+        !self.empty.is_empty()
+    }
+
+    /// The collector's side: the next full part.
+    pub fn pop(&self) -> Option<T> {
         self.full.pop()
     }
 
-    /// The collector's side: gives a slice back, emptied.
-    pub fn give_back(&self, mut slice: Box<Slice>) {
-        slice.clear();
-        let _ = self.empty.push(slice);
+    /// The collector's side: gives an emptied part back.
+    pub fn give_back(&self, part: T) {
+        let _ = self.empty.push(part);
     }
 }
 
-/// A worker's way to the log: drops and counts what does not fit.
-#[derive(Clone, Debug)]
-pub struct LogQueue {
-    queue: Arc<ArrayQueue<LogRecord>>,
-    dropped: u64,
-    logged: Logged,
-}
+/// Full slices one way, empty ones back.
+pub type Slices = Exchange<Box<Slice>>;
 
-impl LogQueue {
-    /// A worker's end of `queue`.
-    pub fn new(queue: Arc<ArrayQueue<LogRecord>>, logged: Logged) -> Self {
-        Self {
-            queue,
-            dropped: 0,
-            logged,
-        }
-    }
-
-    /// Instants are logged since `stage_start`.
-    pub fn begin(&mut self, stage_start: Nanos, ramp_end: Nanos) {
-        (self.logged.stage_start, self.logged.ramp_end) = (stage_start, ramp_end);
-    }
-
-    /// Keeps one request, if there is room.
-    #[inline]
-    pub fn push(&mut self, request: &Request, completion: &Completion) {
-        let record = LogRecord::new(&self.logged, request, completion);
-        if self.queue.push(record).is_err() {
-            self.dropped += 1;
-        }
-    }
-
-    /// How many did not fit.
-    pub fn dropped(&self) -> u64 {
-        self.dropped
-    }
+/// Queues with spare copies of `slice`.
+pub fn slices_like(slice: &Slice) -> Slices {
+    Slices::new((0..SPARES).map(|_| Box::new(slice.touched())))
 }
 
 /// What a worker's thread is told, and what it tells of itself while it runs.

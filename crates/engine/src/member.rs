@@ -5,10 +5,9 @@ use std::sync::atomic::Ordering;
 use std::sync::mpsc::Sender;
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 
-use crossbeam_queue::ArrayQueue;
 use iogauge_core::busy::Busy;
-use iogauge_core::log_record::{LogRecord, Logged};
-use iogauge_core::plan::WorkerPlan;
+use iogauge_core::log_record::Logged;
+use iogauge_core::plan::{RunPlan, WorkerPlan};
 use iogauge_core::recorder::{self, Cutter, Recorder, Slice};
 use iogauge_core::time::MILLISECOND;
 use iogauge_core::{Nanos, Worker};
@@ -19,10 +18,11 @@ use crate::clock::Clock;
 use crate::desk::{Desk, Place};
 use crate::drive::{End, Loop};
 use crate::error::Error;
-use crate::exchange::{LogQueue, Signals, Slices};
+use crate::exchange::{Signals, Slices, slices_like};
 use crate::files;
 use crate::heartbeat::Heartbeat;
 use crate::open::{UseEngine, open};
+use crate::spill::{Spill, WorkerLog};
 use crate::wait::Waiter;
 
 /// Where the threads of a stage wait for one another.
@@ -79,8 +79,8 @@ pub struct Member {
     pub stage: u32,
     /// The plan of it.
     pub plan: WorkerPlan,
-    /// Length of an interval.
-    pub interval: Nanos,
+    /// The run's plan.
+    pub run: Arc<RunPlan>,
     /// The run's clock.
     pub clock: Clock,
     /// Where it waits for the others.
@@ -90,7 +90,7 @@ pub struct Member {
     /// Whether the process stood still.
     pub heartbeat: Arc<Heartbeat>,
     /// Where its requests are logged, if they are.
-    pub log: Option<Arc<ArrayQueue<LogRecord>>>,
+    pub spill: Option<Spill>,
     /// Where it reports.
     pub reports: Sender<(usize, Report)>,
 }
@@ -134,15 +134,15 @@ impl Member {
         })?;
         let stamps_issue = recorder::stamps_issue(&self.plan);
         let first = Slice::new(recorder::kept(&self.plan, stamps_issue));
-        let slices = Slices::new(&first);
-        let log = self.log.as_ref().map(|queue| {
+        let slices = slices_like(&first);
+        let log = self.spill.as_ref().map(|spill| {
             let logged = Logged {
                 worker: self.run_worker as u32,
                 row: self.plan.row,
                 stage: self.stage as u16,
                 ..Logged::default()
             };
-            LogQueue::new(queue.clone(), logged)
+            WorkerLog::new(spill, &self.run, self.plan.iodepth, logged)
         });
         let recorder = Recorder::new(Box::new(first), slices.clone());
         Ok((
@@ -185,7 +185,7 @@ impl UseEngine for InThread<'_> {
         let start = stage_start + member.plan.start_delay_ns;
         self.wait_for(start);
 
-        let cutter = Cutter::of(&member.plan, member.interval);
+        let cutter = Cutter::of(&member.plan, member.run.interval_ns);
         if let Some(mut desk) = place.pick_up() {
             desk.worker
                 .begin(start, member.plan.ramp_ns, member.plan.runtime_ns);
@@ -202,7 +202,10 @@ impl UseEngine for InThread<'_> {
             heartbeat: &member.heartbeat,
             iodepth: member.plan.iodepth,
             submit_batch: member.plan.engine.submit_batch,
-            tick: member.interval.clamp(5 * MILLISECOND, 100 * MILLISECOND),
+            tick: member
+                .run
+                .interval_ns
+                .clamp(5 * MILLISECOND, 100 * MILLISECOND),
             ramp_end: start + member.plan.ramp_ns,
         };
         let end = looping.run(&mut engine, || before = affinity::thread_usage());

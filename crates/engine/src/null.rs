@@ -3,10 +3,9 @@
 //! It takes its stamps where a real engine would, and touches no file and no buffer.
 
 use iogauge_core::plan::WorkerPlan;
-use iogauge_core::{Completion, Kind, Nanos, Request};
+use iogauge_core::{Completion, Kind, Nanos, Request, recorder};
 
 use crate::Engine;
-use crate::batch;
 use crate::clock::Clock;
 use crate::error::Error;
 use crate::wait::Waiter;
@@ -18,6 +17,8 @@ pub struct Null {
     waiter: Waiter,
     reap_limit: usize,
     submit_limit: usize,
+    /// Whether submitting ends at an instant of its own: as in fio, only where there is a queue.
+    stamps_issue: bool,
     /// In flight, the oldest first; `done` is still to be stamped.
     taken: Vec<Completion>,
 }
@@ -28,11 +29,9 @@ impl Null {
         Null {
             clock,
             waiter,
-            reap_limit: batch::reap_limit(plan),
-            submit_limit: plan
-                .engine
-                .submit_batch
-                .map_or(usize::MAX, |batch| batch as usize),
+            reap_limit: plan.engine.reap_batch as usize,
+            submit_limit: plan.engine.submit_batch as usize,
+            stamps_issue: recorder::stamps_issue(plan),
             taken: Vec::with_capacity(plan.iodepth as usize),
         }
     }
@@ -57,7 +56,7 @@ impl Engine for Null {
     fn submit(&mut self, requests: &[Request]) -> Result<usize, Error> {
         let requests = &requests[..requests.len().min(self.submit_limit)];
         let start = self.clock.now();
-        let issued = Some(self.clock.now());
+        let issued = self.stamps_issue.then(|| self.clock.now());
         self.taken.extend(requests.iter().map(|request| {
             let moved = match request.kind {
                 Kind::Sync | Kind::DataSync => 0,

@@ -70,6 +70,37 @@ pub(crate) fn polls(plan: &WorkerPlan) -> Result<bool, Error> {
     Ok(plan.files.iter().all(can_poll))
 }
 
+/// Whether threads of the kernel (io-wq) do requests of `plan`, because io_uring cannot start them without blocking.
+///
+/// The kernel makes these threads as children of the one that submits, and they may run only where that one may: a
+/// worker that is pinned shares its CPU with all of them. A trial shows it of direct I/O. Buffered I/O goes to them
+/// wherever the page cache would block, syncs and holes punched into files always do.
+///
+/// # Errors
+/// Where a file cannot be opened as the plan has it.
+pub fn handed_over(plan: &WorkerPlan) -> Result<bool, Error> {
+    if plan.engine.kind != EngineKind::IoUring {
+        return Ok(false);
+    }
+    let directions = Directions::of(plan.pattern.rw);
+    let syncs = plan.pattern.fsync_every > 0 || plan.pattern.fdatasync_every > 0;
+    let punches = directions.trim && plan.files.iter().any(|file| !file.is_block_device);
+    if !plan.engine.direct || directions.write && syncs || punches {
+        return Ok(true);
+    }
+    Ok(blocking_file(plan)?.is_some())
+}
+
+/// The first file whose driver or filesystem takes no direct I/O without blocking.
+fn blocking_file(plan: &WorkerPlan) -> Result<Option<&FilePlan>, Error> {
+    for file in &plan.files {
+        if !File::open_to_probe(file)?.takes_nonblocking() {
+            return Ok(Some(file));
+        }
+    }
+    Ok(None)
+}
+
 /// `RLIMIT_MEMLOCK` of this process.
 pub(crate) fn lockable_bytes() -> u64 {
     let mut limit = libc::rlimit {
@@ -144,19 +175,14 @@ fn worker_note(plan: &WorkerPlan) -> Result<Option<Note>, Error> {
     if plan.engine.kind != EngineKind::IoUring || !plan.engine.direct {
         return Ok(None);
     }
-    for file in &plan.files {
-        if !File::open_to_probe(file)?.takes_nonblocking() {
-            return Ok(Some(Note {
-                code: "engine_fallback",
-                message: format!(
-                    "{}: its driver has no non-blocking I/O, so that io_uring hands every request to a kernel thread",
-                    file.path
-                ),
-                hint: "use ioengine=pvsync2 with more jobs to measure the device itself".into(),
-            }));
-        }
-    }
-    Ok(None)
+    Ok(blocking_file(plan)?.map(|file| Note {
+        code: "engine_fallback",
+        message: format!(
+            "{}: its driver has no non-blocking I/O, so that io_uring hands every request to a kernel thread",
+            file.path
+        ),
+        hint: "use ioengine=pvsync2 with more jobs to measure the device itself".into(),
+    }))
 }
 
 /// Compares sizes and places with what direct I/O on this file needs. Where nobody knows, nothing is refused.

@@ -61,7 +61,7 @@ impl Ring {
         let mut ring = Ring {
             fd: ring.as_raw_fd(),
             base_flags: 0,
-            submit_flags: if mode.handed_to_workers {
+            submit_flags: if mode.shares_cpu {
                 EnterFlags::empty()
             } else {
                 EnterFlags::GETEVENTS

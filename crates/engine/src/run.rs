@@ -4,13 +4,12 @@
 //! for the heartbeat, and looks for workers that the kernel does not give back. It never touches the target.
 
 use std::collections::VecDeque;
+use std::fs::File;
 use std::panic::AssertUnwindSafe;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::time::Duration;
 
-use crossbeam_queue::ArrayQueue;
-use iogauge_core::log_record::LogRecord;
 use iogauge_core::plan::RunPlan;
 use iogauge_core::results::{Interval, RunResult};
 use iogauge_core::stage::Stop;
@@ -18,6 +17,7 @@ use iogauge_core::stage::Stop;
 use crate::clock::{Clock, ClockFacts};
 use crate::error::Error;
 use crate::heartbeat::Heartbeat;
+use crate::spill::{Spill, Spilled};
 use crate::staging;
 
 /// Intervals that may wait for whoever polls; beyond that the collector leaves slices with their workers.
@@ -83,43 +83,38 @@ pub(crate) struct Asked {
 pub struct Run {
     events: Arc<Events>,
     asked: Arc<Asked>,
-    logs: Vec<Arc<ArrayQueue<LogRecord>>>,
+    spill: Option<Spill>,
 }
 
 impl Run {
-    /// Starts a plan.
+    /// Starts a plan. Where it wants every request to be logged, they are spilled behind all that `log` has.
     ///
     /// # Errors
-    /// Where the collecting thread cannot be started. Everything else comes as [`Event::Failed`].
-    pub fn start(plan: RunPlan) -> Result<Self, Error> {
+    /// Where a thread cannot be started. Everything else comes as [`Event::Failed`].
+    pub fn start(plan: RunPlan, log: Option<File>) -> Result<Self, Error> {
         let events = Arc::new(Events::default());
         let asked = Arc::new(Asked::default());
-        let workers: usize = plan.stages.iter().map(|stage| stage.workers.len()).sum();
-        let capacity = plan.request_log_capacity.max(1) as usize;
-        let logs: Vec<_> = match plan.request_log {
-            true => (0..workers)
-                .map(|_| Arc::new(ArrayQueue::new(capacity)))
-                .collect(),
-            false => Vec::new(),
-        };
+        let log = log.filter(|_| plan.request_log);
+        let spill = log.map(Spill::start).transpose()?;
         let run = Self {
             events: events.clone(),
             asked: asked.clone(),
-            logs: logs.clone(),
+            spill: spill.clone(),
         };
         std::thread::Builder::new()
             .name("iogauge-collect".into())
             .spawn(move || {
                 // Whoever polls must hear of the end, even of one that should never come.
-                let whole = AssertUnwindSafe(|| collect(&plan, &logs, &asked, &events));
+                let whole =
+                    AssertUnwindSafe(|| collect(&Arc::new(plan), spill.as_ref(), &asked, &events));
                 if std::panic::catch_unwind(whole).is_err() {
                     events.push(Event::Failed(Error::Thread {
                         what: "the collecting thread panicked",
                     }));
                 }
             })
-            .map_err(|cause| Error::Call {
-                call: "starting a thread",
+            .map_err(|cause| Error::NoThread {
+                what: "the collector".into(),
                 cause,
             })?;
         Ok(run)
@@ -141,26 +136,22 @@ impl Run {
         self.asked.give_up.store(true, Ordering::Relaxed);
     }
 
-    /// Appends at most `limit` logged requests to `records`; those of one worker are in order of completion.
-    pub fn requests(&self, limit: usize, records: &mut Vec<LogRecord>) {
-        for log in &self.logs {
-            while records.len() < limit {
-                match log.pop() {
-                    Some(record) => records.push(record),
-                    None => break,
-                }
-            }
-        }
+    /// What came of the log, once the run is over.
+    pub fn spilled(&self) -> Option<Spilled> {
+        self.spill.as_ref()?.spilled()
+    }
+}
+
+/// Waits until the log is written, unless an interrupt says not to wait.
+fn close(spill: Option<&Spill>, plan: &RunPlan, asked: &Asked) {
+    if let Some(spill) = spill {
+        let patience = Duration::from_nanos(plan.give_up_ns);
+        spill.close(patience, || !asked.give_up.load(Ordering::Relaxed));
     }
 }
 
 /// Runs the stages one after the other, and says how it went.
-fn collect(
-    plan: &RunPlan,
-    logs: &[Arc<ArrayQueue<LogRecord>>],
-    asked: &Arc<Asked>,
-    events: &Arc<Events>,
-) {
+fn collect(plan: &Arc<RunPlan>, spill: Option<&Spill>, asked: &Arc<Asked>, events: &Arc<Events>) {
     let clock = Clock::get();
     let started = clock.now();
     let heartbeat = Arc::new(Heartbeat::default());
@@ -183,7 +174,7 @@ fn collect(
             first_worker,
             clock,
             heartbeat: &heartbeat,
-            logs,
+            spill,
             asked,
             events,
         };
@@ -195,7 +186,10 @@ fn collect(
                 result.stopped_by = result.stopped_by.or(outcome.stopped_by);
                 result.error = result.error.or(outcome.error);
             }
-            Err(error) if result.workers.is_empty() => return events.push(Event::Failed(error)),
+            Err(error) if result.workers.is_empty() => {
+                close(spill, plan, asked);
+                return events.push(Event::Failed(error));
+            }
             // What earlier stages measured is kept.
             Err(error) => {
                 result.error = Some(match error.hint() {
@@ -213,5 +207,6 @@ fn collect(
     }
     result.clock = clock.facts();
     result.elapsed_ns = clock.now() - started;
+    close(spill, plan, asked);
     events.push(Event::Finished(Box::new(result)));
 }

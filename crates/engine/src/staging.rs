@@ -1,12 +1,11 @@
 //! One stage: its threads brought to the gate, let through together, watched, and collected.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
 use std::time::Duration;
 
-use crossbeam_queue::ArrayQueue;
-use iogauge_core::log_record::LogRecord;
 use iogauge_core::plan::{RunPlan, StagePlan, WorkerPlan};
 use iogauge_core::recorder::Cutter;
 use iogauge_core::results::{InFlight, MOST_OVERDUE, RowResult, WorkerResult};
@@ -23,6 +22,7 @@ use crate::exchange::{Signals, Slices};
 use crate::heartbeat::{BEAT, Heartbeat};
 use crate::member::{Ended, Gate, Member, Report};
 use crate::run::{Asked, Event, Events};
+use crate::spill::Spill;
 
 /// Between the gate's opening and the first request: time for every thread to wake.
 const LEAD: Nanos = 2 * MILLISECOND;
@@ -32,14 +32,14 @@ const NOTICE: Nanos = 500 * MILLISECOND;
 
 /// What a stage is run in.
 pub struct Context<'a> {
-    pub plan: &'a RunPlan,
+    pub plan: &'a Arc<RunPlan>,
     pub stage: &'a StagePlan,
     pub index: u32,
     /// Index in the run of the stage's first worker.
     pub first_worker: usize,
     pub clock: Clock,
     pub heartbeat: &'a Arc<Heartbeat>,
-    pub logs: &'a [Arc<ArrayQueue<LogRecord>>],
+    pub spill: Option<&'a Spill>,
     pub asked: &'a Asked,
     pub events: &'a Events,
 }
@@ -82,12 +82,12 @@ pub fn run(context: &Context<'_>) -> Result<Outcome, Error> {
             run_worker: context.first_worker + place,
             stage: context.index,
             plan: plan.clone(),
-            interval: context.plan.interval_ns,
+            run: context.plan.clone(),
             clock: context.clock,
             gate: gate.clone(),
             signals: signals.clone(),
             heartbeat: context.heartbeat.clone(),
-            log: context.logs.get(context.first_worker + place).cloned(),
+            spill: context.spill.cloned(),
             reports: sender.clone(),
         };
         watched.push(Watched {
@@ -105,8 +105,8 @@ pub fn run(context: &Context<'_>) -> Result<Outcome, Error> {
             .spawn(move || member.run());
         if let Err(cause) = spawned {
             gate.open(None);
-            return Err(Error::Call {
-                call: "starting a worker's thread",
+            return Err(Error::NoThread {
+                what: format!("worker {} of {}", place + 1, context.stage.workers.len()),
                 cause,
             });
         }
@@ -114,18 +114,30 @@ pub fn run(context: &Context<'_>) -> Result<Outcome, Error> {
     drop(sender);
 
     let mut stage = Stage::new(context.stage);
-    if let Err(error) = gather(&mut watched, &reports, &mut stage) {
-        gate.open(None);
-        return Err(error);
+    match gather(context, &mut watched, &reports, &mut stage) {
+        Ok(Gathered::All) => {}
+        Ok(Gathered::Interrupted) => {
+            gate.open(None);
+            return Ok(Outcome {
+                stopped_by: Some(Stop::Interrupt),
+                ..Outcome::default()
+            });
+        }
+        Err(error) => {
+            gate.open(None);
+            return Err(error);
+        }
     }
     let start = context.clock.now() + LEAD;
     context.heartbeat.begin(start);
     stage.begin(start);
     gate.open(Some(start));
+    let (rows, row_of) = rows(context);
     let mut running = Running {
         context,
         watched,
-        rows: rows(context),
+        rows,
+        row_of,
         stage,
         start,
         in_flight: Vec::new(),
@@ -134,22 +146,35 @@ pub fn run(context: &Context<'_>) -> Result<Outcome, Error> {
     Ok(running.outcome())
 }
 
-/// Waits until every worker is at the gate.
+/// How the wait at the gate ended.
+enum Gathered {
+    /// Every worker is there.
+    All,
+    /// An interrupt came first.
+    Interrupted,
+}
+
+/// Waits until every worker is at the gate, or until the run is to end.
 fn gather(
+    context: &Context<'_>,
     watched: &mut [Watched<'_>],
     reports: &Receiver<(usize, Report)>,
     stage: &mut Stage,
-) -> Result<(), Error> {
+) -> Result<Gathered, Error> {
     loop {
-        match reports.recv() {
+        if context.asked.stop.load(Ordering::Relaxed) {
+            return Ok(Gathered::Interrupted);
+        }
+        match reports.recv_timeout(Duration::from_nanos(BEAT)) {
             Ok((worker, Report::Ready(place, slices))) => {
                 (watched[worker].place, watched[worker].slices) = (Some(place), Some(slices));
                 if stage.ready(worker) {
-                    return Ok(());
+                    return Ok(Gathered::All);
                 }
             }
+            Err(RecvTimeoutError::Timeout) => {}
             Ok((_, Report::Ended(Err(error)))) => return Err(error),
-            Ok((_, Report::Ended(Ok(_)))) | Err(_) => {
+            Ok((_, Report::Ended(Ok(_)))) | Err(RecvTimeoutError::Disconnected) => {
                 return Err(Error::Thread {
                     what: "a worker ended before it began",
                 });
@@ -158,26 +183,26 @@ fn gather(
     }
 }
 
-/// The stage's rows, each with its workers.
-fn rows(context: &Context<'_>) -> Vec<Row> {
-    let mut rows: Vec<(u32, Row)> = Vec::new();
+/// The stage's rows, each with its workers; and for each worker, which of them is its own.
+fn rows(context: &Context<'_>) -> (Vec<Row>, Vec<usize>) {
+    let mut rows: Vec<Row> = Vec::new();
+    let mut places = BTreeMap::new();
+    let mut row_of = Vec::with_capacity(context.stage.workers.len());
     for (worker, plan) in context.stage.workers.iter().enumerate() {
         let interval = context.plan.interval_ns;
-        let place = rows
-            .iter()
-            .position(|&(row, _)| row == plan.row)
-            .unwrap_or_else(|| {
-                rows.push((
-                    plan.row,
-                    Row::new(context.index, plan.row, plan.name.clone(), interval),
-                ));
-                rows.len() - 1
-            });
-        rows[place]
-            .1
-            .join(worker, Cutter::of(plan, interval), plan.start_delay_ns);
+        let place = *places.entry(plan.row).or_insert_with(|| {
+            rows.push(Row::new(
+                context.index,
+                plan.row,
+                plan.name.clone(),
+                interval,
+            ));
+            rows.len() - 1
+        });
+        rows[place].join(worker, Cutter::of(plan, interval), plan.start_delay_ns);
+        row_of.push(place);
     }
-    rows.into_iter().map(|(_, row)| row).collect()
+    (rows, row_of)
 }
 
 /// A stage whose workers have begun.
@@ -185,6 +210,8 @@ struct Running<'a> {
     context: &'a Context<'a>,
     watched: Vec<Watched<'a>>,
     rows: Vec<Row>,
+    /// For each worker, which of `rows` is its own.
+    row_of: Vec<usize>,
     stage: Stage,
     start: Nanos,
     in_flight: Vec<InFlight>,
@@ -199,8 +226,10 @@ impl Running<'_> {
         }
         while !self.stage.done() {
             match reports.recv_timeout(Duration::from_nanos(beat)) {
-                Ok((worker, Report::Ended(ended))) => self.ended(worker, ended),
-                Ok((_, Report::Ready(..))) => {}
+                // All that have ended by now: each look below is at every worker.
+                Ok(first) => std::iter::once(first)
+                    .chain(reports.try_iter())
+                    .for_each(|(worker, report)| self.reported(worker, report)),
                 Err(RecvTimeoutError::Timeout) => {}
                 // Every thread reports its end, so this cannot leave a worker unfinished for ever: look, and go on.
                 Err(RecvTimeoutError::Disconnected) => {
@@ -218,6 +247,13 @@ impl Running<'_> {
             self.look_after(now);
         }
         self.collect(now);
+    }
+
+    fn reported(&mut self, worker: usize, report: Report) {
+        match report {
+            Report::Ended(ended) => self.ended(worker, ended),
+            Report::Ready(..) => {}
+        }
     }
 
     fn stop(&self, workers: impl IntoIterator<Item = usize>) {
@@ -247,17 +283,20 @@ impl Running<'_> {
         let Some(slices) = &self.watched[worker].slices else {
             return;
         };
-        let Some(row) = self.rows.iter_mut().find(|row| row.has(worker)) else {
-            return;
-        };
-        while let Some(slice) = slices.pop() {
+        let row = &mut self.rows[self.row_of[worker]];
+        while let Some(mut slice) = slices.pop() {
             row.add(worker, &slice);
+            slice.clear();
             slices.give_back(slice);
         }
     }
 
     /// Looks for workers that are too slow, and for those that the kernel does not give back.
     fn look_after(&mut self, now: Nanos) {
+        let patience = Duration::from_nanos(self.context.plan.give_up_ns);
+        if let Some(spill) = self.context.spill {
+            spill.stuck(patience);
+        }
         let at_once = self.context.asked.give_up.load(Ordering::Relaxed);
         for worker in 0..self.watched.len() {
             let watched = &mut self.watched[worker];
@@ -335,10 +374,9 @@ impl Running<'_> {
         let at = ended.at.max(self.start);
         let since_start = at - self.start;
         let late_handovers = desk.recorder.late_handovers();
-        if let Some(row) = self.rows.iter_mut().find(|row| row.has(worker)) {
-            row.add(worker, desk.close(at));
-            row.end(worker, since_start);
-        }
+        let row = &mut self.rows[self.row_of[worker]];
+        row.add(worker, desk.close(at));
+        row.end(worker, since_start);
         self.merge(worker);
         let watched = &mut self.watched[worker];
         let plan = watched.plan;

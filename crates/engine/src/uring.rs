@@ -20,7 +20,6 @@ use iogauge_core::plan::WorkerPlan;
 use iogauge_core::{Completion, Errno, Kind, Nanos, Request};
 
 use crate::Engine;
-use crate::batch;
 use crate::buffers::Buffers;
 use crate::clock::Clock;
 use crate::directions::Directions;
@@ -87,7 +86,8 @@ impl Uring {
         let mode = Mode {
             poll: probe::polls(plan)?,
             kernel_thread: engine.sqthread_poll,
-            handed_to_workers: engine.direct
+            shares_cpu: engine.direct
+                && plan.cpus.len() == 1
                 && plan.complete_min <= 1
                 && !nonblocking.iter().all(|&yes| yes),
         };
@@ -126,8 +126,8 @@ impl Uring {
             in_flight: 0,
             finished: VecDeque::with_capacity(plan.iodepth as usize),
             templates,
-            submit_limit: batch::submit_limit(plan),
-            reap_limit: batch::reap_limit(plan),
+            submit_limit: plan.engine.submit_batch as usize,
+            reap_limit: plan.engine.reap_batch as usize,
             buffers,
             files,
         })

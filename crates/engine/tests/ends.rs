@@ -3,6 +3,7 @@
 mod common;
 mod whole;
 
+use std::fs::OpenOptions;
 use std::os::fd::AsRawFd;
 
 use common::plan;
@@ -11,7 +12,9 @@ use iogauge_core::stage::Stop;
 use iogauge_core::testing::same;
 use iogauge_core::time::{MILLISECOND, SECOND};
 use iogauge_engine::Error;
-use whole::{PRIME, check, engines, execute, file, iops, ios, run_plan, steered, worker};
+use whole::{
+    PRIME, Whole, check, engines, execute, file, iops, ios, run_plan, spilled, steered, worker,
+};
 
 /// Goes on for ever, slowly enough for the log.
 fn endless(kind: EngineKind, scratch: &common::Scratch) -> WorkerPlan {
@@ -190,52 +193,86 @@ fn a_job_below_its_rate_min_is_ended() {
     assert_eq!(ios(whole.row(1)), 7_000, "3,500 of each direction");
 }
 
-/// A pipe that nobody writes to: a request that never comes back.
+/// Reads a pipe that nobody writes to, two requests at once: they never come back.
+fn stuck(pipe: &std::io::PipeReader, scratch: &common::Scratch) -> WorkerPlan {
+    let file = FilePlan {
+        path: "pipe".into(),
+        fd: pipe.as_raw_fd(),
+        writable: false,
+        ..scratch.plan()
+    };
+    WorkerPlan {
+        iodepth: 2,
+        iodepth_low: 2,
+        ..plan(EngineKind::IoUring, Rw::Read, vec![file])
+    }
+}
+
+/// Checks that both requests of the stuck worker are reported, and no other.
+fn check_stuck(whole: &Whole) {
+    assert_eq!(whole.result.in_flight.len(), 2);
+    for (request, offset) in whole.result.in_flight.iter().zip([0, 4096]) {
+        assert_eq!((request.worker, request.path.as_str()), (0, "pipe"));
+        assert_eq!((request.offset_bytes, request.length_bytes), (offset, 4096));
+        assert!(request.age_ns > 0 && request.age_ns <= whole.result.elapsed_ns);
+    }
+}
+
 #[test]
 fn a_request_that_never_comes_back_is_reported_with_its_age() {
     if !engines().contains(&EngineKind::IoUring) {
         return;
     }
     let scratch = file();
-    for give_up in [false, true] {
-        let (reader, _writer) = std::io::pipe().unwrap();
-        let pipe = FilePlan {
-            path: "pipe".into(),
-            fd: reader.as_raw_fd(),
-            writable: false,
-            ..scratch.plan()
-        };
-        let stuck = WorkerPlan {
-            iodepth: 2,
-            iodepth_low: 2,
-            ..plan(EngineKind::IoUring, Rw::Read, vec![pipe])
-        };
-        let other = WorkerPlan {
-            row: 1,
-            number_ios: PRIME,
-            ..worker(EngineKind::Null, &scratch)
-        };
-        let mut plan = run_plan(vec![stuck, other]);
-        plan.give_up_ns = if give_up {
-            3_600 * SECOND
-        } else {
-            300 * MILLISECOND
-        };
-        let whole = steered(plan, |run, intervals| {
-            if give_up && !intervals.is_empty() {
-                run.give_up();
-            }
-        })
-        .unwrap();
-        assert_eq!(whole.result.in_flight.len(), 2);
-        for (request, offset) in whole.result.in_flight.iter().zip([0, 4096]) {
-            assert_eq!((request.worker, request.path.as_str()), (0, "pipe"));
-            assert_eq!((request.offset_bytes, request.length_bytes), (offset, 4096));
-            assert!(request.age_ns > 0 && request.age_ns <= whole.result.elapsed_ns);
+    let (pipe, _writer) = std::io::pipe().unwrap();
+    let other = WorkerPlan {
+        row: 1,
+        number_ios: PRIME,
+        ..worker(EngineKind::Null, &scratch)
+    };
+    let mut plan = run_plan(vec![stuck(&pipe, &scratch), other]);
+    plan.give_up_ns = 3_600 * SECOND;
+    // Whoever gives up does not wait for the log either.
+    let log = common::Scratch::new(b"");
+    let spill = OpenOptions::new().append(true).open(&log.path).unwrap();
+    let whole = spilled(plan, spill, |run, intervals| {
+        let others = intervals.iter().filter(|interval| interval.row == 1);
+        let ios = others.flat_map(|interval| interval.tallies.values().map(|tally| tally.ios));
+        if ios.sum::<u64>() == PRIME {
+            run.give_up();
         }
-        assert_eq!((ios(whole.row(0)), ios(whole.row(1))), (0, PRIME));
-        assert_eq!(whole.result.stopped_by, give_up.then_some(Stop::Interrupt));
+    })
+    .unwrap();
+    check_stuck(&whole);
+    assert_eq!((ios(whole.row(0)), ios(whole.row(1))), (0, PRIME));
+    assert_eq!(whole.result.stopped_by, Some(Stop::Interrupt));
+    assert_eq!(whole.result.error, None);
+}
+
+/// A worker that waits for its start has nothing in flight, and is not taken for silent.
+#[test]
+fn a_worker_whose_requests_do_not_come_back_is_given_up_alone() {
+    if !engines().contains(&EngineKind::IoUring) {
+        return;
     }
+    let scratch = file();
+    let (pipe, _writer) = std::io::pipe().unwrap();
+    let stuck = WorkerPlan {
+        exitall: true,
+        ..stuck(&pipe, &scratch)
+    };
+    let waiting = WorkerPlan {
+        row: 1,
+        start_delay_ns: 3_600 * SECOND,
+        ..endless(EngineKind::Null, &scratch)
+    };
+    let mut plan = run_plan(vec![stuck, waiting]);
+    plan.give_up_ns = 300 * MILLISECOND;
+    let whole = execute(plan);
+    check_stuck(&whole);
+    assert_eq!(whole.result.stopped_by, Some(Stop::Error));
+    assert!(whole.result.workers[0].error.is_some());
+    assert_eq!(whole.result.workers[1].error, None);
 }
 
 #[test]

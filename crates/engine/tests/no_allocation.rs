@@ -8,7 +8,7 @@ use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use iogauge_core::plan::{EngineKind, WorkerPlan};
+use iogauge_core::plan::{EngineKind, LogOverflow, WorkerPlan};
 use iogauge_core::time::MILLISECOND;
 use whole::{engines, file, iops, ios, run_plan, steered, worker};
 
@@ -56,13 +56,14 @@ static ALLOCATOR: Counting = Counting;
 static ALONE: Mutex<()> = Mutex::new(());
 
 /// Runs until so many requests were done between two looks at the count; says what it was.
-fn asked_during(plan: WorkerPlan, requests: u64) -> u64 {
+fn asked_during(plan: WorkerPlan, overflow: LogOverflow, requests: u64) -> u64 {
     let _alone = ALONE
         .lock()
         .unwrap_or_else(std::sync::PoisonError::into_inner);
     let mut plan = run_plan(vec![plan]);
-    // A full log drops, and must not allocate either.
-    (plan.interval_ns, plan.request_log_capacity) = (20 * MILLISECOND, 1_000);
+    // Every request is logged, and a log that is full, as this one is soon, must not allocate either.
+    (plan.interval_ns, plan.request_log_capacity) = (20 * MILLISECOND, 1);
+    plan.log_overflow = overflow;
     let (mut first, mut last) = (None, None);
     let before = ASKED.load(Ordering::SeqCst);
     // Between the first interval and the order to stop the thread is at work, and nowhere else.
@@ -103,12 +104,15 @@ fn on_every_engine() {
         } else {
             10_007
         };
-        assert_eq!(
-            asked_during(worker(kind, &scratch), requests),
-            0,
-            "{kind:?}"
-        );
+        let asked = asked_during(worker(kind, &scratch), LogOverflow::Wait, requests);
+        assert_eq!(asked, 0, "{kind:?}");
     }
+}
+
+#[test]
+fn where_the_log_drops() {
+    let plan = worker(EngineKind::Null, &file());
+    assert_eq!(asked_during(plan, LogOverflow::Drop, 100_003), 0);
 }
 
 #[test]
@@ -123,5 +127,5 @@ fn at_a_rate_and_with_a_random_map() {
     plan.pattern.random_map = true;
     plan.pattern.sizes.read.maximum_bytes = 16384;
     plan.pattern.fsync_every = 97;
-    assert_eq!(asked_during(plan, 10_007), 0);
+    assert_eq!(asked_during(plan, LogOverflow::Wait, 10_007), 0);
 }

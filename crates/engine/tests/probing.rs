@@ -3,7 +3,7 @@
 mod common;
 
 use common::{Scenario, Scratch, plan, play};
-use iogauge_core::plan::{EngineKind, Rw};
+use iogauge_core::plan::{EngineKind, Rw, WorkerPlan};
 use iogauge_engine::{Engine, Error, probe};
 
 struct Nothing;
@@ -118,4 +118,41 @@ fn trims_that_hold_up_others_are_said() {
     assert_eq!(probe::check(&plan).unwrap()[0].code, "engine_fallback");
     plan.iodepth = 1;
     assert_eq!(probe::check(&plan).unwrap(), []);
+}
+
+/// Direct I/O is asked by a trial, whose answer depends on the filesystem; the rest goes to threads of the kernel wherever
+/// it is.
+#[test]
+fn what_io_uring_leaves_to_threads_of_the_kernel_is_known_beforehand() {
+    let scratch = Scratch::new(&[0; 4096]);
+    let handed_over = |kind, rw, change: &dyn Fn(&mut WorkerPlan)| {
+        let mut plan = plan(kind, rw, vec![scratch.plan()]);
+        plan.engine.direct = true;
+        change(&mut plan);
+        probe::handed_over(&plan)
+    };
+    let uring = EngineKind::IoUring;
+    assert!(handed_over(uring, Rw::Randread, &|plan| plan.engine.direct = false).unwrap());
+    assert!(handed_over(uring, Rw::Randwrite, &|plan| plan.pattern.fsync_every = 8).unwrap());
+    assert!(
+        handed_over(uring, Rw::Randwrite, &|plan| plan.pattern.fdatasync_every =
+            8)
+        .unwrap()
+    );
+    assert!(handed_over(uring, Rw::Randtrim, &|_| ()).unwrap());
+    for kind in [
+        EngineKind::Libaio,
+        EngineKind::Psync,
+        EngineKind::Pvsync2,
+        EngineKind::Null,
+    ] {
+        assert!(!handed_over(kind, Rw::Randread, &|plan| plan.engine.direct = false).unwrap());
+    }
+    let reads = handed_over(uring, Rw::Randread, &|_| ());
+    assert!(matches!(reads, Ok(_) | Err(Error::NoDirect { .. })));
+    if let Ok(reads) = reads {
+        // Nothing to sync, and the same file: the same answer.
+        let synced = handed_over(uring, Rw::Randread, &|plan| plan.pattern.fsync_every = 8);
+        assert_eq!(synced.unwrap(), reads);
+    }
 }

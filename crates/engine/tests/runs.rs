@@ -3,17 +3,16 @@
 mod common;
 mod whole;
 
-use iogauge_core::plan::{EngineKind, StagePlan, WorkerPlan};
+use iogauge_core::plan::{EngineKind, RunPlan, StagePlan, WorkerPlan};
 use iogauge_core::testing::same;
-use iogauge_core::time::MILLISECOND;
+use iogauge_core::time::{MILLISECOND, SECOND};
 use whole::{PRIME, check, engines, execute, file, histogram, iops, ios, run_plan, worker};
 
 #[test]
 fn a_prime_number_of_requests_is_done_and_agrees_with_its_log() {
     let scratch = file();
     for kind in engines() {
-        for (iodepth, submit_batch, reap_batch) in
-            [(1, None, None), (32, None, None), (7, Some(3), Some(2))]
+        for (iodepth, submit_batch, reap_batch) in [(1, 1, 1), (32, 1, 1), (32, 32, 32), (7, 3, 2)]
         {
             let mut plan = WorkerPlan {
                 number_ios: PRIME,
@@ -37,7 +36,7 @@ fn a_prime_number_of_requests_is_done_and_agrees_with_its_log() {
             check(&whole, &[plan]);
             let result = &whole.result.workers[0];
             assert!(result.depth_mean <= f64::from(iodepth) && result.submit_calls > 0);
-            assert_eq!((result.overdue, result.late_handovers), (0, 0));
+            assert_eq!(result.overdue, 0);
             assert!(whole.result.in_flight.is_empty() && !result.stuck);
         }
     }
@@ -87,9 +86,20 @@ fn workers_of_one_row_are_counted_together() {
             ..worker(EngineKind::Null, &scratch)
         })
         .collect();
-    let whole = execute(run_plan(plans.clone()));
+    // In one interval, so that nothing has to be collected in time.
+    let whole = execute(RunPlan {
+        interval_ns: 3_600 * SECOND,
+        ..run_plan(plans.clone())
+    });
     assert_eq!((ios(whole.row(0)), ios(whole.row(1))), (2 * 1009, 1009));
     assert_eq!(whole.result.workers.len(), 3);
+    assert!(
+        whole
+            .result
+            .workers
+            .iter()
+            .all(|worker| worker.late_handovers == 0)
+    );
     check(&whole, &plans);
 }
 
@@ -98,7 +108,7 @@ fn the_ramp_is_shown_and_not_counted() {
     let scratch = file();
     // The ramp ends within an interval.
     let plan = WorkerPlan {
-        ramp_ns: 70 * MILLISECOND,
+        ramp_ns: 370 * MILLISECOND,
         runtime_ns: 100 * MILLISECOND,
         time_based: true,
         schedule: same(iops(20_000)),
@@ -107,20 +117,20 @@ fn the_ramp_is_shown_and_not_counted() {
     let whole = execute(run_plan(vec![plan.clone()]));
     check(&whole, &[plan]);
     let row = whole.row(0);
-    assert_eq!(row.start_ns, 70 * MILLISECOND);
-    assert!(row.end_ns >= 170 * MILLISECOND - MILLISECOND);
+    assert_eq!(row.start_ns, 370 * MILLISECOND);
+    assert!(row.end_ns >= 470 * MILLISECOND - MILLISECOND);
     let before = whole
         .log
         .iter()
-        .filter(|record| record.done_ns < 70 * MILLISECOND)
+        .filter(|record| record.done_ns < 370 * MILLISECOND)
         .count() as u64;
     assert!(before > 0 && ios(row) == whole.log.len() as u64 - before);
     let ramps: Vec<_> = whole
         .intervals_of(0)
         .map(|part| (part.ramp, part.start_ns, part.end_ns))
         .collect();
-    assert!(ramps.contains(&(true, 50 * MILLISECOND, 70 * MILLISECOND)));
-    assert!(ramps.contains(&(false, 70 * MILLISECOND, 100 * MILLISECOND)));
+    assert!(ramps.contains(&(true, 350 * MILLISECOND, 370 * MILLISECOND)));
+    assert!(ramps.contains(&(false, 370 * MILLISECOND, 400 * MILLISECOND)));
 }
 
 #[test]

@@ -178,7 +178,6 @@ impl<'a> Thread<'a> {
         let cutter = Cutter::of(plan, place.interval);
         recorder.begin(cutter, place.stage_start, start);
         let depth = plan.iodepth;
-        let limit = plan.engine.submit_batch.unwrap_or(depth.div_ceil(8));
         let mut thread = Self {
             plan,
             worker,
@@ -198,8 +197,8 @@ impl<'a> Thread<'a> {
                 _ => place.stage_start + cutter.ramp_end,
             },
             index: place.index as u64,
-            limit: limit.clamp(1, depth) as usize,
-            most: plan.engine.reap_batch.unwrap_or(u32::MAX).max(1) as usize,
+            limit: plan.engine.submit_batch.min(depth) as usize,
+            most: plan.engine.reap_batch as usize,
             at: start,
             doing: Doing::Deciding,
             then: None,

@@ -155,6 +155,7 @@ fn overhead(listen: &Listen, hold: Nanos, spin: Duration) -> io::Result<Nanos> {
     let stop = AtomicBool::new(false);
     let mut reactor = Reactor {
         drive: Timely::new(Fixed(hold)),
+        queue: None,
         store: Box::new(MemoryStore::new(0)),
         export: Arc::new(Export {
             name: String::new(),

@@ -13,6 +13,7 @@ use iogauge_core::Nanos;
 use rustix::io::Errno;
 use rustix::net::{RecvFlags, SendFlags};
 
+use crate::line::Flight;
 use crate::protocol::wire::{self, Refusal};
 use crate::protocol::{Command, Export, MOST_OPTION, Request, Session, Step};
 use crate::store::Store;
@@ -32,8 +33,8 @@ struct Reply {
     left_bytes: u32,
 }
 
-/// See the module's text. One whose client is gone stays until the drive has returned what was asked of it: so
-/// nobody can have more in flight by coming again.
+/// See the module's text. One whose client is gone stays until the drive has returned what it was given: so nobody can
+/// have more in the drive by coming again. What the drive was not given yet goes with the client.
 #[derive(Debug)]
 pub(crate) struct Connection {
     socket: Option<OwnedFd>,
@@ -45,9 +46,11 @@ pub(crate) struct Connection {
     output: Vec<u8>,
     sent: usize,
     replies: VecDeque<Reply>,
-    /// Requests that the drive has, by their place, and since when.
-    flights: Vec<Option<(Nanos, Request)>>,
+    /// Requests that are not answered, by their place.
+    flights: Vec<Option<Flight>>,
     free: Vec<u32>,
+    /// Places of those that the drive was not given whole, in the order in which they came.
+    waiting: VecDeque<u32>,
     /// What went wrong with the data of the write that is arriving.
     spoiled: Option<Refusal>,
     /// What was received may hold requests for which there was no room.
@@ -71,6 +74,7 @@ impl Connection {
             replies: VecDeque::new(),
             flights: (0..depth).map(|_| None).collect(),
             free: (0..depth).rev().collect(),
+            waiting: VecDeque::new(),
             spoiled: None,
             behind: false,
             finishing: false,
@@ -89,8 +93,11 @@ impl Connection {
         self.socket.is_none() && self.free.len() == self.flights.len()
     }
 
-    /// Lets the client go.
+    /// Lets the client go, and drops what the drive was not given.
     pub(crate) fn close(&mut self) {
+        for place in std::mem::take(&mut self.waiting) {
+            self.free_if_outside(place);
+        }
         self.socket = None;
         self.input = Box::default();
         self.unread = 0..0;
@@ -186,20 +193,49 @@ impl Connection {
         }
     }
 
-    /// Remembers a request that the drive gets at `now`, and says where.
-    pub(crate) fn depart(&mut self, now: Nanos, request: Request) -> u32 {
+    /// Remembers a request that came at `now`, for the drive.
+    pub(crate) fn depart(&mut self, now: Nanos, request: Request) {
         // `next_request` gives one only while there is room.
         let place = self.free.pop().expect("there is room for it");
-        self.flights[place as usize] = Some((now, request));
-        place
+        self.flights[place as usize] = Some(Flight::new(now, request));
+        self.waiting.push_back(place);
     }
 
-    /// The drive is done with the request at a place: its answer may go. Says when the drive got it; `None` where the
-    /// client is gone.
+    /// The next piece for the drive, and the place of its request; `None`: nothing waits.
+    pub(crate) fn next_piece(&self) -> Option<(u32, Request)> {
+        let &place = self.waiting.front()?;
+        let flight = self.flights[place as usize].as_ref()?;
+        Some((place, flight.next_piece()))
+    }
+
+    /// The drive gets the piece that was next.
+    pub(crate) fn give_piece(&mut self) {
+        let Some(&place) = self.waiting.front() else {
+            return;
+        };
+        let flight = self.flights[place as usize].as_mut();
+        let flight = flight.expect("what waits is in flight");
+        flight.give();
+        if flight.is_given() {
+            self.waiting.pop_front();
+        }
+    }
+
+    /// The drive is done with a piece of the request at a place. Where that was the last, its answer may go: says when
+    /// the request came. `None`: there is more to come, or the client is gone.
     pub(crate) fn arrive(&mut self, place: u32) -> Option<Nanos> {
-        let (began, request) = self.flights[place as usize].take()?;
-        self.free.push(place);
-        self.socket.as_ref()?;
+        let flight = self.flights[place as usize].as_mut()?;
+        flight.take_back();
+        let Flight { came, request, .. } = *flight;
+        let answered = flight.is_given() && flight.is_outside();
+        if self.socket.is_none() {
+            self.free_if_outside(place);
+            return None;
+        }
+        if !answered {
+            return None;
+        }
+        self.free_if_outside(place);
         let read = request.command == Command::Read;
         self.replies.push_back(Reply {
             cookie: request.cookie,
@@ -208,7 +244,15 @@ impl Connection {
             offset_bytes: request.offset_bytes,
             left_bytes: if read { request.length_bytes } else { 0 },
         });
-        Some(began)
+        Some(came)
+    }
+
+    /// Makes room for another request at a place, where the drive has nothing of the one there.
+    fn free_if_outside(&mut self, place: u32) {
+        let flight = &mut self.flights[place as usize];
+        if flight.take_if(|flight| flight.is_outside()).is_some() {
+            self.free.push(place);
+        }
     }
 
     fn refuse(&mut self, cookie: u64, refusal: Refusal) {

@@ -17,6 +17,7 @@ mod bias;
 pub mod client;
 mod connection;
 mod error;
+mod line;
 mod listen;
 mod pace;
 pub mod protocol;

@@ -16,6 +16,7 @@ use rustix::io::Errno;
 
 use crate::connection::Connection;
 use crate::error::Error;
+use crate::line::Inside;
 use crate::listen::Listener;
 use crate::pace::{Pace, sharpen_timer, timespec};
 use crate::protocol::{Command, Export, Request};
@@ -52,6 +53,8 @@ impl Default for Limits {
 /// See the module's text.
 pub(crate) struct Reactor<D> {
     pub(crate) drive: Timely<D>,
+    /// Commands that the drive lets in at a time; `None`: more than any host has.
+    pub(crate) queue: Option<u32>,
     pub(crate) store: Box<dyn Store>,
     pub(crate) export: Arc<Export>,
     pub(crate) limits: Limits,
@@ -74,6 +77,8 @@ impl<D: Drive> Reactor<D> {
             connections: Vec::new(),
             returned: Vec::new(),
             ready: Vec::new(),
+            inside: Inside::new(self.queue),
+            turn_of: 0,
             lateness: Lateness::default(),
             accept_from: Instant::now(),
             summary: Summary::default(),
@@ -92,7 +97,7 @@ impl<D: Drive> Reactor<D> {
     }
 }
 
-/// The loop under way. A connection's index is the upper half of its tickets, the request's place the lower.
+/// The loop under way.
 struct Serving<'a, D> {
     reactor: &'a mut Reactor<D>,
     pace: Pace,
@@ -100,6 +105,9 @@ struct Serving<'a, D> {
     returned: Vec<Returned>,
     /// What the last sleep found ready; the listener, if any, comes last.
     ready: Vec<(usize, PollFlags)>,
+    inside: Inside,
+    /// The connection whose turn it is to give the drive a piece.
+    turn_of: usize,
     lateness: Lateness,
     accept_from: Instant,
     summary: Summary,
@@ -182,7 +190,7 @@ impl<D: Drive> Serving<'_, D> {
         for index in 0..self.connections.len() {
             self.work(index);
         }
-        self.settle();
+        self.feed();
     }
 
     /// Takes what the drive is done with by now, sends the replies, and says which instant that was.
@@ -199,23 +207,49 @@ impl<D: Drive> Serving<'_, D> {
         now
     }
 
-    /// The drive is done with a request: its reply goes, and is late by as much as it is.
+    /// The drive is done with a piece. After a request's last its reply goes, and is late by as much as it is.
     fn answer(&mut self, done: Returned) {
-        let (index, place) = ((done.ticket >> 32) as usize, done.ticket as u32);
-        let Some(connection) = &mut self.connections[index] else {
+        let owner = self.inside.leave(done.ticket);
+        let Some(connection) = &mut self.connections[owner.connection] else {
             return;
         };
-        let Some(began) = connection.arrive(place) else {
+        let Some(came) = connection.arrive(owner.place) else {
             return;
         };
         connection.send(&*self.reactor.store);
         let late = self.pace.since(done.at).as_nanos() as Nanos;
-        let expected = done.at.saturating_sub(began);
+        let expected = done.at.saturating_sub(came);
         let expected = expected.saturating_mul(self.reactor.dilate.into());
         self.lateness.record(late, expected);
     }
 
-    /// Takes a connection's requests to the drive, and its refusals back; forgets it where it is over.
+    /// Gives the drive what waits for it, a piece of each connection in turn, as far as it has room.
+    fn feed(&mut self) {
+        loop {
+            // A drive is asked for what it was done with before it is given more.
+            let now = self.settle();
+            let places = self.connections.len();
+            let mut turns = (0..places).map(|step| (self.turn_of + step) % places);
+            let next = turns.find_map(|index| {
+                let (place, piece) = self.connections[index].as_ref()?.next_piece()?;
+                Some((index, place, piece))
+            });
+            // Whose turn it is waits for room: where smaller pieces went first, a large one might wait for ever.
+            let next = next.filter(|(_, _, piece)| self.inside.has_room(piece));
+            let Some((index, place, piece)) = next else {
+                return;
+            };
+            self.turn_of = (index + 1) % places;
+            let ticket = self.inside.enter(index, place, &piece);
+            self.reactor.drive.submit(now, access(ticket, piece));
+            self.summary.given(piece);
+            if let Some(connection) = &mut self.connections[index] {
+                connection.give_piece();
+            }
+        }
+    }
+
+    /// Takes in a connection's requests, and its refusals back; forgets it where it is over.
     fn work(&mut self, index: usize) {
         let Some(connection) = &mut self.connections[index] else {
             return;
@@ -233,19 +267,18 @@ impl<D: Drive> Serving<'_, D> {
         }
     }
 
-    /// Takes a connection's next request to the drive, if it has one.
+    /// Takes in a connection's next request, if it has one.
     fn take_request(&mut self, index: usize) -> bool {
-        // A drive is asked for what it was done with before it is given more.
-        let now = self.settle();
+        let now = self.pace.now();
         let Some(connection) = &mut self.connections[index] else {
             return false;
         };
         let Some(request) = connection.next_request(&mut *self.reactor.store) else {
             return false;
         };
-        let ticket = (index as u64) << 32 | u64::from(connection.depart(now, request));
-        self.reactor.drive.submit(now, access(ticket, request));
-        self.summary.asked(request);
+        connection.depart(now, request);
+        self.summary.requests += 1;
+        self.feed();
         true
     }
 

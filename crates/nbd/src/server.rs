@@ -122,6 +122,7 @@ impl Server {
         let name = config.name.clone();
         let reactor = Reactor {
             drive: Timely::new(drive),
+            queue: spec.link.queue(),
             store,
             export: Arc::new(Export {
                 name,

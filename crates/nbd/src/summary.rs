@@ -13,11 +13,11 @@ pub struct Summary {
     pub connections: u64,
     /// Clients that found no place.
     pub turned_away: u64,
-    /// Requests that the drive was given.
+    /// Requests for the drive that came in.
     pub requests: u64,
-    /// Bytes of the reads among them.
+    /// Bytes of reads that the drive was given.
     pub read_bytes: u64,
-    /// Bytes of the writes among them; zeroes count where they take up space.
+    /// Bytes of writes that the drive was given; zeroes count where they take up space.
     pub written_bytes: u64,
     /// How late half of the replies were at most, real ns.
     pub late_p50_ns: Nanos,
@@ -32,11 +32,10 @@ pub struct Summary {
 }
 
 impl Summary {
-    /// Counts a request that the drive is given.
-    pub(crate) fn asked(&mut self, request: Request) {
-        let bytes = u64::from(request.length_bytes);
-        self.requests += 1;
-        match request.command {
+    /// Counts a piece of a request that the drive is given.
+    pub(crate) fn given(&mut self, piece: Request) {
+        let bytes = u64::from(piece.length_bytes);
+        match piece.command {
             Command::Read => self.read_bytes += bytes,
             Command::Write | Command::Zero { provision: true } => self.written_bytes += bytes,
             Command::Trim | Command::Zero { provision: false } | Command::Flush => {}

@@ -6,14 +6,16 @@ use std::num::NonZeroU32;
 use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
 use std::time::{Duration, Instant};
 
 use iogauge_nbd::client::Client;
+use iogauge_nbd::protocol::MOST_PAYLOAD;
 use iogauge_nbd::protocol::wire::{self, Refusal};
 use iogauge_nbd::{Config, Data, Error, Listen, Server};
 
 mod common;
-use common::{LATENCY, client, config, drive, served};
+use common::{LATENCY, client, config, drive, served, served_on, slow};
 
 #[test]
 fn data_is_kept_and_shared_by_all_connections() {
@@ -40,20 +42,40 @@ fn data_is_kept_and_shared_by_all_connections() {
     assert_eq!((summary.read_bytes, summary.written_bytes), (16_384, 8192));
 }
 
-/// Sends so many requests at once, and waits for as many replies without data.
-fn pipelined(socket: &Path, command: u16, requests: usize) -> Duration {
-    let mut stream = UnixStream::connect(socket).unwrap();
+/// Bytes of what a server says before its first reply.
+const GREETING: usize = 18 + 10;
+
+/// What a client says that sends so many requests at once.
+fn words(command: u16, requests: usize, length_bytes: u32) -> Vec<u8> {
     let mut bytes = (wire::FIXED_NEWSTYLE | wire::NO_ZEROES)
         .to_be_bytes()
         .to_vec();
     wire::option(&mut bytes, wire::OPT_EXPORT_NAME, b"drive");
     for _ in 0..requests {
-        wire::request(&mut bytes, 0, command, 7, 0, 0);
+        wire::request(&mut bytes, 0, command, 7, 0, length_bytes);
     }
-    let mut replies = vec![0; 18 + 10 + requests * 16];
+    bytes
+}
+
+/// Connects, and sends so many requests at once.
+fn asking(socket: &Path, command: u16, requests: usize, length_bytes: u32) -> UnixStream {
+    let mut stream = UnixStream::connect(socket).unwrap();
+    stream
+        .write_all(&words(command, requests, length_bytes))
+        .unwrap();
+    stream
+}
+
+/// Sends so many requests at once, and waits for as many replies without data.
+fn pipelined(socket: &Path, command: u16, requests: usize) -> Duration {
     let began = Instant::now();
-    stream.write_all(&bytes).unwrap();
-    stream.read_exact(&mut replies).unwrap();
+    let stream = UnixStream::connect(socket).unwrap();
+    let mut replies = vec![0; GREETING + requests * 16];
+    // A server does not read on while nobody takes its replies.
+    thread::scope(|scope| {
+        scope.spawn(|| (&stream).write_all(&words(command, requests, 0)).unwrap());
+        (&stream).read_exact(&mut replies).unwrap();
+    });
     began.elapsed()
 }
 
@@ -67,9 +89,47 @@ fn no_reply_comes_before_its_time_and_none_is_left_lying() {
         assert!(began.elapsed() >= 5 * LATENCY);
         // More than a connection may have unanswered, 64: so that there are eight rounds.
         assert!(pipelined(socket, wire::CMD_FLUSH, 500) >= 8 * 5 * LATENCY);
-        // Refused at once; were it looked at 64 of them only whenever the loop wakes, this would take two seconds.
-        assert!(pipelined(socket, 99, 2560) < Duration::from_secs(1));
+        // Refused at once; were it looked at 64 of them only whenever the loop wakes, this would take 20 seconds.
+        assert!(pipelined(socket, 99, 25_600) < Duration::from_secs(10));
     });
+}
+
+#[test]
+fn requests_of_a_closed_connection_are_dropped() {
+    let summary = served_on(
+        &slow(),
+        |_| (),
+        |socket| {
+            let mut gone = asking(socket, wire::CMD_READ, 60, MOST_PAYLOAD);
+            // Greeted, so that it is served; then it does not wait for its 1.9 GiB, which take forty seconds.
+            gone.read_exact(&mut [0; GREETING]).unwrap();
+            drop(gone);
+            client(socket).read(0, &mut [0; 512]).unwrap().unwrap();
+        },
+    );
+    assert!(summary.requests >= 1);
+    assert!(
+        summary.read_bytes < u64::from(MOST_PAYLOAD),
+        "{} bytes were still read",
+        summary.read_bytes
+    );
+}
+
+#[test]
+fn a_client_that_asks_for_much_leaves_others_their_turn() {
+    let summary = served_on(
+        &slow(),
+        |_| (),
+        |socket| {
+            let mut greedy = asking(socket, wire::CMD_READ, 8, MOST_PAYLOAD);
+            greedy.read_exact(&mut [0; GREETING]).unwrap();
+            let mut other = client(socket);
+            for _ in 0..3 {
+                other.read(0, &mut [0; 512]).unwrap().unwrap();
+            }
+        },
+    );
+    assert!(summary.read_bytes < 2 * u64::from(MOST_PAYLOAD));
 }
 
 #[test]

@@ -2,18 +2,16 @@
 
 mod modelled;
 mod serve;
+mod spill;
 
-use std::sync::Mutex;
 use std::time::Duration;
 
-use iogauge_core::log_record::{self, LogRecord};
 use iogauge_core::plan::RunPlan;
 use iogauge_engine::Error;
 use iogauge_engine::run::{Event, Run};
 use pyo3::create_exception;
 use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
-use pyo3::types::PyBytes;
 
 create_exception!(
     _core,
@@ -38,16 +36,16 @@ fn json(value: &impl serde::Serialize) -> PyResult<String> {
 #[pyclass(frozen, module = "iogauge._core")]
 struct RunHandle {
     run: Run,
-    records: Mutex<Vec<LogRecord>>,
 }
 
 #[pymethods]
 impl RunHandle {
+    /// `spill`: a descriptor open for appending, which every request of a plan that logs them is spilled to.
     #[new]
-    fn new(plan: &str) -> PyResult<Self> {
+    fn new(plan: &str, spill: Option<i32>) -> PyResult<Self> {
+        let spill = spill::opened(spill)?;
         Ok(Self {
-            run: Run::start(parsed(plan)?).map_err(|error| mapped(&error))?,
-            records: Mutex::new(Vec::new()),
+            run: Run::start(parsed(plan)?, spill).map_err(|error| mapped(&error))?,
         })
     }
 
@@ -75,21 +73,9 @@ impl RunHandle {
         self.run.give_up();
     }
 
-    /// At most `limit` logged requests, as the bytes of `LogRecord`s (see `iogauge.run.LOG_RECORD`).
-    fn requests<'py>(&self, py: Python<'py>, limit: usize) -> PyResult<Bound<'py, PyBytes>> {
-        // The buffer is kept between calls; it is taken out so that the lock is not held without the GIL.
-        let kept = self
-            .records
-            .lock()
-            .map(|mut kept| std::mem::take(&mut *kept));
-        let mut records = kept.map_err(|_| PyRuntimeError::new_err("a reader panicked"))?;
-        records.clear();
-        py.detach(|| self.run.requests(limit, &mut records));
-        let bytes = PyBytes::new(py, log_record::bytes_of(&records));
-        if let Ok(mut kept) = self.records.lock() {
-            *kept = records;
-        }
-        Ok(bytes)
+    /// What came of the log, as JSON, once the run is over; None where there is none.
+    fn spilled(&self) -> PyResult<Option<String>> {
+        self.run.spilled().as_ref().map(json).transpose()
     }
 }
 
@@ -106,6 +92,16 @@ fn probe(plan: &str) -> PyResult<Vec<(&'static str, String, String)>> {
         );
     }
     Ok(notes)
+}
+
+/// For each worker, in the order of the plan: whether threads of the kernel do requests of it.
+#[pyfunction]
+fn handed_over(plan: &str) -> PyResult<Vec<bool>> {
+    let plan = parsed(plan)?;
+    let workers = plan.stages.iter().flat_map(|stage| &stage.workers);
+    workers
+        .map(|worker| iogauge_engine::probe::handed_over(worker).map_err(|error| mapped(&error)))
+        .collect()
 }
 
 /// CPUs that this process may run on.
@@ -133,8 +129,10 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<RunHandle>()?;
     module.add_class::<modelled::ModelHandle>()?;
     module.add_class::<serve::Server>()?;
+    module.add_class::<spill::SpillReader>()?;
     module.add_function(wrap_pyfunction!(modelled::check_model, module)?)?;
     module.add_function(wrap_pyfunction!(probe, module)?)?;
+    module.add_function(wrap_pyfunction!(handed_over, module)?)?;
     module.add_function(wrap_pyfunction!(allowed_cpus, module)?)?;
     module.add_function(wrap_pyfunction!(clock_facts, module)?)?;
     module.add_function(wrap_pyfunction!(sleep_slack_ns, module)?)

@@ -3,26 +3,25 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, TrySendError, sync_channel};
-use std::sync::{Arc, Mutex};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
+use std::sync::{Arc, Mutex, OnceLock};
 use std::thread;
 use std::time::Duration;
 
-use iogauge_core::log_record::{self, LogRecord};
+use iogauge_core::log_record::LogRecord;
 use iogauge_core::plan::RunPlan;
 use iogauge_core::results::{Interval, RunResult};
 use iogauge_engine::ClockFacts;
+use iogauge_engine::spill::{FrameWriter, Spilled};
 use iogauge_model::{Device, DriveSpec, Machine, Told};
 use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
-use pyo3::types::PyBytes;
 use serde::de::DeserializeOwned;
 
 use crate::{CoreError, json, parsed};
 
-/// Records that are handed over at a time, and how many such batches may wait for a reader.
+/// Records that are spilled at a time.
 const BATCH: usize = 4096;
-const BATCHES: usize = 64;
 const INTERVALS: usize = 64;
 
 enum Event {
@@ -66,21 +65,24 @@ pub(crate) fn check_model(drive: &str, machine: &str) -> PyResult<()> {
 #[pyclass(frozen, module = "iogauge._core")]
 pub(crate) struct ModelHandle {
     events: Mutex<Receiver<Event>>,
-    records: Mutex<Receiver<Vec<LogRecord>>>,
+    spilled: Arc<OnceLock<Spilled>>,
     stop: Arc<AtomicBool>,
 }
 
 #[pymethods]
 impl ModelHandle {
-    /// `drives`: each drive's JSON, in the order in which the plan's files name them, and its seed.
+    /// `drives`: each drive's JSON, in the order in which the plan's files name them, and its seed. `spill`: as of
+    /// `RunHandle`; virtual time waits while it is written.
     #[new]
     fn new(
         py: Python<'_>,
         plan: &str,
         drives: Vec<(String, u64)>,
         machine: &str,
+        spill: Option<i32>,
     ) -> PyResult<Self> {
         let plan = parsed(plan)?;
+        let spill = crate::spill::opened(spill)?.filter(|_| plan.request_log);
         let machine = self::machine(machine)?;
         let device = |(spec, seed): &(String, u64)| {
             Device::new(&drive(spec)?, *seed).map_err(|cause| wrong("drive", cause))
@@ -93,12 +95,13 @@ impl ModelHandle {
             return Err(PyValueError::new_err("a file names no drive"));
         }
         let (told, events) = sync_channel(INTERVALS);
-        let (logged, records) = sync_channel(BATCHES);
+        let spilled = Arc::new(OnceLock::new());
         let stop = Arc::new(AtomicBool::new(false));
         let teller = Teller {
             told,
-            logged,
-            batch: Vec::new(),
+            spill: spill.map(FrameWriter::new).transpose()?,
+            spilled: spilled.clone(),
+            batch: Vec::with_capacity(BATCH),
             stop: stop.clone(),
         };
         thread::Builder::new()
@@ -118,7 +121,7 @@ impl ModelHandle {
             .map_err(|cause| CoreError::new_err((format!("no thread: {cause}"), None::<String>)))?;
         Ok(Self {
             events: Mutex::new(events),
-            records: Mutex::new(records),
+            spilled,
             stop,
         })
     }
@@ -152,18 +155,9 @@ impl ModelHandle {
         self.stop();
     }
 
-    /// At most about `limit` logged requests, as the bytes of `LogRecord`s (see `iogauge.run.LOG_RECORD`).
-    fn requests<'py>(&self, py: Python<'py>, limit: usize) -> PyResult<Bound<'py, PyBytes>> {
-        let mut taken: Vec<LogRecord> = Vec::new();
-        {
-            let records = self.records.lock().map_err(|_| gone())?;
-            while taken.len() < limit
-                && let Ok(batch) = records.try_recv()
-            {
-                taken.extend_from_slice(&batch);
-            }
-        }
-        Ok(PyBytes::new(py, log_record::bytes_of(&taken)))
+    /// What came of the log, as JSON, once the run is over; None where there is none.
+    fn spilled(&self) -> PyResult<Option<String>> {
+        self.spilled.get().map(json).transpose()
     }
 }
 
@@ -174,7 +168,8 @@ fn gone() -> PyErr {
 /// The thread of a run.
 struct Teller {
     told: SyncSender<Event>,
-    logged: SyncSender<Vec<LogRecord>>,
+    spill: Option<FrameWriter>,
+    spilled: Arc<OnceLock<Spilled>>,
     batch: Vec<LogRecord>,
     stop: Arc<AtomicBool>,
 }
@@ -194,6 +189,9 @@ impl Teller {
         let mut sink = |told| self.tell(told);
         let ended = iogauge_model::run(plan, machine, &mut devices, clock, &mut sink, &mut go_on);
         self.flush();
+        if let Some(spill) = &mut self.spill {
+            let _ = self.spilled.set(spill.end());
+        }
         let last = match ended {
             Ok(mut result) => {
                 let names = names(plan, devices.len());
@@ -226,18 +224,12 @@ impl Teller {
         }
     }
 
-    /// Hands logged requests over, and waits for room: virtual time has none to lose.
+    /// Spills what was logged.
     fn flush(&mut self) {
-        let mut batch = std::mem::take(&mut self.batch);
-        while !batch.is_empty() {
-            match self.logged.try_send(batch) {
-                Ok(()) => break,
-                Err(TrySendError::Disconnected(_)) => break,
-                Err(TrySendError::Full(back)) => batch = back,
-            }
-            thread::sleep(Duration::from_millis(1));
+        if let Some(spill) = &mut self.spill {
+            spill.add(&self.batch);
         }
-        self.batch = Vec::with_capacity(BATCH);
+        self.batch.clear();
     }
 }
 

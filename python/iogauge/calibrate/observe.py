@@ -16,7 +16,7 @@ from iogauge import models
 from iogauge.calibrate import loads
 from iogauge.calibrate.trial import Seen, Trial
 from iogauge.models.published import Point
-from iogauge.schema import Direction
+from iogauge.schema import Direction, State
 
 P4800X = "p4800x-375g"
 _SPECIFIED = (4, 32)
@@ -42,7 +42,7 @@ class Setting:
         return _UNITS.get(self.point.unit, 1.0)
 
     def load(
-        self, *, threads: int, depth: int, drive: str = "", state: str | None = None, ios: int = 0
+        self, *, threads: int, depth: int, drive: str = "", state: State = "as-is", ios: int = 0
     ) -> Seen:
         """Return what the row's own pattern sees at a depth; by default in as many I/Os as its quantile needs."""
         point = self.point
@@ -98,7 +98,7 @@ def _plain(setting: Setting) -> Seen:
     # What a maker specifies of sequential writes is meant of a drive that was written in order; for reads it does not
     # matter, and that state is the quickest to make.
     ordered = point.workload == "seq" or point.read_percent == 100
-    return setting.load(threads=threads, depth=depth, state="sequential" if ordered else None)
+    return setting.load(threads=threads, depth=depth, state="filled" if ordered else "as-is")
 
 
 def _iops(setting: Setting) -> float:
@@ -238,7 +238,7 @@ def _monotone(setting: Setting) -> float:
 
 def _sweep(setting: Setting, drive: str = "") -> dict[int, Seen]:
     # The sweeps of 4 KiB are of drives that have room; those of large reads find what was written at random before.
-    state = None if setting.point.workload == "seq" else "sequential"
+    state: State = "as-is" if setting.point.workload == "seq" else "filled"
     return {
         depth: setting.load(threads=1, depth=depth, drive=drive, state=state, ios=loads.SWEEP_IOS)
         for depth in loads.DEPTHS
@@ -265,7 +265,7 @@ def _saturation_depth(setting: Setting) -> float:
 def _most(setting: Setting) -> float:
     point = setting.point
     if point.depth is not None:
-        return setting.load(threads=1, depth=point.depth, state="sequential").rate_Bps / setting.scale
+        return setting.load(threads=1, depth=point.depth, state="filled").rate_Bps / setting.scale
     return max(seen.rate_Bps for seen in _sweep(setting).values()) / setting.scale
 
 
@@ -283,7 +283,7 @@ def _p99_saturated(setting: Setting) -> float:
 
 def _alone_against_p4800x(setting: Setting) -> float:
     own, theirs = (
-        setting.load(threads=1, depth=1, drive=name, state="sequential").lat.mean
+        setting.load(threads=1, depth=1, drive=name, state="filled").lat.mean
         for name in (setting.drive, P4800X)
     )
     return own / theirs
@@ -304,7 +304,7 @@ def _cache_full(setting: Setting) -> float:
 def _watts(rw: str) -> Figure:
     def figure(setting: Setting) -> float:
         jobs = loads.plain(rw, 131072, threads=1, depth=32, ios=40_000)
-        result = setting.trial.run(jobs, setting.drive, setting.machine, state="sequential")
+        result = setting.trial.run(jobs, setting.drive, setting.machine, state="filled")
         return result.drives[0].energy_J / (max(row.end_ns for row in result.rows) / 1e9)
 
     return figure

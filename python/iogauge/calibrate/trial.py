@@ -15,9 +15,10 @@ from typing import Any
 
 from iogauge import workload
 from iogauge.models import digest
+from iogauge.models.state import in_state
 from iogauge.run.interrupts import Interrupts
 from iogauge.run.modelled import simulate
-from iogauge.schema import Direction, Kind, RunResult
+from iogauge.schema import Direction, Kind, RunResult, State
 from iogauge.stats.histogram import Histogram
 
 Parameters = dict[str, Any]
@@ -80,19 +81,19 @@ class Trial:
     machines: Mapping[str, Parameters]
     interrupts: Interrupts
     known: Known = field(default_factory=Known)
+    state: State = "as-is"
+    """What flash begins in, whatever a load would have; ``as-is``: what the load would, or the drive's file."""
 
     def with_drive(self, name: str, parameters: Parameters) -> Trial:
         """Return another trial in which a drive has these parameters."""
         return replace(self, drives={**self.drives, name: parameters})
 
-    def run(self, jobs: str, drive: str, machine: str, *, state: str | None = None) -> RunResult:
+    def run(self, jobs: str, drive: str, machine: str, *, state: State = "as-is") -> RunResult:
         """Return what came of a job file on a drive behind a machine.
 
-        ``state``: what was written before, as ``initial`` of a flash drive; None: as the drive's file says.
+        ``state``: what flash begins in; ``as-is``: what the drive's file says. The trial's own goes before it.
         """
-        parameters = self.drives[drive]
-        if state is not None and parameters["media"]["family"] == "nand":
-            parameters = {**parameters, "media": {**parameters["media"], "initial": state}}
+        parameters = in_state(self.drives[drive], state if self.state == "as-is" else self.state)
         key = (jobs, digest(parameters, self.machines[machine]))
         found = self.known.get(key)
         if found is None:
@@ -114,7 +115,7 @@ class Trial:
         drive: str,
         machine: str,
         *,
-        state: str | None = None,
+        state: State = "as-is",
         row: str = "",
         direction: Direction | None = None,
         clat: bool = False,

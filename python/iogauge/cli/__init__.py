@@ -20,6 +20,7 @@ COMMANDS = {
     "compare": "Lay reviews side by side, and say what differs.",
     "query": "Ask saved reviews questions in SQL.",
     "export": "Write the figures of reviews as CSV or Parquet.",
+    "recover": "Make the logs of a run that was killed or interrupted.",
     "import": "Save results of fio or DiskSpd as a review.",
     "plan": "Say what a review would do, and how long it takes.",
     "model": "Drive and machine models: list, show, fit, serve, make one's own.",

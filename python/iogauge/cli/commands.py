@@ -14,6 +14,7 @@ import errno
 import importlib
 import keyword
 import os
+import re
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from typing import Annotated, Any
@@ -32,6 +33,9 @@ PLAIN: dict[str, Any] = {
     "context_settings": {"help_option_names": ["-h", "--help"], "max_content_width": 100},
 }
 """Help in plain text: loading what would colour it takes longer than all the rest."""
+
+
+_ONE_DASH = re.compile(r"-[A-Za-z_][A-Za-z0-9_-]+(=|$)")
 
 
 class Commands(TyperGroup):
@@ -54,7 +58,9 @@ class Command(TyperCommand):
     """A command whose errors of usage know which one they are of: those of an option without its value do not."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Take the arguments."""
+        """Take the arguments. Where options of fio's are among them, one dash does for two, as in fio."""
+        if ctx.ignore_unknown_options:
+            args = [f"-{arg}" if _ONE_DASH.match(arg) else arg for arg in args]
         try:
             return super().parse_args(ctx, args)
         except typer.TyperException as error:
@@ -156,6 +162,8 @@ def _unexpected(error: BaseException) -> IogaugeError:
         streams.drop_stdout()
         place = error.filename or "writing"
         return IogaugeError(f"{place}: {error.strerror}", hint="free some space, or write to another place")
+    if isinstance(error, MemoryError):
+        return IogaugeError("no memory left", hint="raise the limit (ulimit -v), or free some memory")
     return _defect(error)
 
 

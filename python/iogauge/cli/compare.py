@@ -28,6 +28,7 @@ from typing import Annotated
 import typer
 
 from iogauge.cli import process, status, streams
+from iogauge.cli.claimed import beside_reviews
 from iogauge.cli.judge_by import JudgeBy
 from iogauge.cli.report_made import write_page
 
@@ -64,17 +65,19 @@ def compare(
     """Print a table for each suite and pair, and a sentence for each finding."""
     from iogauge.report import compare_text
     from iogauge.report.compare_sides import compare_named
-    from iogauge.report.export import write_text
+    from iogauge.store.outputs import Existing
 
     process.begin()
+    claims = beside_reviews(reviews)
+    claimed = claims.file(output, existing=Existing.REPLACE) if output is not None else None
     if layout is Format.HTML:
         if as_json:
             raise status.UsageError("--json and --format html exclude each other", hint="ask for one of them")
-        page = output or Path("comparison.html")
+        page = claimed or claims.file(Path("comparison.html"), existing=Existing.OWN)
         write_page(
             reviews, page, suites=suite or (), margin=_fraction(margin), judge_by=judge_by, alone=False
         )
-        streams.show(f"{page}\n")
+        streams.show(f"{page.path}\n")
         return
     found = compare_named(reviews, suites=suite or (), margin=_fraction(margin))
     if as_json:
@@ -82,10 +85,10 @@ def compare(
     else:
         show = compare_text.markdown if layout is Format.MARKDOWN else compare_text.text
         text = show(found, every=every)
-    if output is None:
+    if claimed is None:
         streams.show(text)
     else:
-        write_text(text, output)
+        claimed.write(text.encode())
         streams.show(f"{output}\n")
 
 

@@ -18,6 +18,7 @@ from typing import Annotated
 import typer
 
 from iogauge.cli import process, status, streams
+from iogauge.cli.claimed import beside_reviews
 
 
 def export(
@@ -38,23 +39,27 @@ def export(
     from iogauge.report.figures_table import figures_table, moments_table
     from iogauge.report.published import parted
     from iogauge.report.tables_text import write_csv, write_parquet
-    from iogauge.store.durable import explained
+    from iogauge.store.outputs import Existing
 
     process.begin()
     if csv is None and parquet is None:
         raise status.UsageError("say what to write", hint="--csv DIRECTORY, --parquet FILE, or both")
+    claims = beside_reviews(reviews)
+    packed = claims.file(parquet, existing=Existing.OWN) if parquet is not None else None
+    directory = claims.directory(csv) if csv is not None else None
     paths, published = parted(reviews)
     figures = figures_table(paths, published=published)
-    if parquet is not None:
-        write_parquet(figures, parquet)
-        streams.show(f"{parquet}\n")
-    if csv is not None:
-        with explained("create", csv):
-            csv.mkdir(parents=True, exist_ok=True)
-        for key in figures["plan"].unique():
-            file = csv / f"{key}.csv"
-            write_csv(figures.filter(pc.equal(figures["plan"], key)), file)
-            streams.show(f"{file}\n")
-        if paths:
-            write_csv(moments_table(paths), csv / "intervals.csv")
-            streams.show(f"{csv / 'intervals.csv'}\n")
+    tables = {
+        f"{key}.csv": figures.filter(pc.equal(figures["plan"], key)) for key in figures["plan"].unique()
+    }
+    if directory is not None and paths:
+        tables["intervals.csv"] = moments_table(paths)
+    files = {
+        name: claims.file(directory / name, existing=Existing.OWN) for name in tables if directory is not None
+    }
+    if packed is not None:
+        write_parquet(figures, packed)
+        streams.show(f"{packed.path}\n")
+    for name, file in files.items():
+        write_csv(tables[name], file)
+        streams.show(f"{file.path}\n")

@@ -1,50 +1,83 @@
-"""Where a run's logs are written: off the drives that are measured if there is a choice, and said where they are not.
+"""Where a run's logs are written while it lasts: off the measured drives if there is a choice, and said where not.
 
-A log is I/O of its own. Knows drives by their numbers, partitions and what device-mapper or md lies on included;
-filesystems without a drive (tmpfs, network) by themselves. Does not look at how much room there is.
+A log is I/O of its own: windows of time are written, and requests spilled, while the jobs run. Knows drives by their
+numbers, partitions and what device-mapper or md lies on included; filesystems without a drive (tmpfs, network) by
+themselves. Does not look at how much room there is.
 """
 
 from __future__ import annotations
 
+import shlex
 import stat
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from iogauge.cli import streams
-from iogauge.errors import IogaugeError
 
 if TYPE_CHECKING:
-    from iogauge.schema import JobFile
+    from iogauge.run.spill import Spill
+    from iogauge.schema import JobFile, RunPlan
+    from iogauge.store.outputs import Output
     from iogauge.target.sysfs import BlockDevice
 
 
 @contextmanager
-def request_log(asked: Path | None, jobs: JobFile) -> Iterator[Path | None]:
-    """Say where every request is logged: as asked, or for a while where only the jobs' own logs need it."""
+def spill(wanted: Path | None, jobs: JobFile) -> Iterator[Spill | None]:
+    """Enter the spill of a run that logs every request: for the request log ``wanted``, or the jobs' own; else None.
+
+    It lies beside the logs that are made of it, or where TMPDIR or the current directory is: the first of these that is
+    not on a measured drive. If it has requests when it is left, it stays, and that is said. Raises IogaugeError where
+    none can be made.
+    """
     from iogauge.report import fio_logs
 
-    if asked is not None or not fio_logs.needs_requests(jobs):
-        _mention([*([asked] if asked else []), *_averaged(jobs)], jobs)
-        yield asked
+    if wanted is None and not fio_logs.needs_requests(jobs):
+        _mention(_averaged(jobs), jobs)
+        yield None
         return
     import tempfile
 
+    from iogauge.run.spill import Spill
+
+    measured = _targets(jobs)
+    places = [Path(tempfile.gettempdir()), Path()]
+    logs = [wanted] if wanted else _prefixes(jobs)
+    places[:0] = [log.absolute().parent for log in logs]
+    chosen = next((place for place in places if not _drives(place) & measured), places[0])
+    made = Spill.create(chosen, request_log=wanted)
     try:
-        usual = Path(tempfile.gettempdir())
-        measured = _targets(jobs)
-        chosen = next((each for each in (usual, Path()) if not _drives(each) & measured), usual)
-        folder = tempfile.TemporaryDirectory(prefix=".iogauge-", dir=chosen)
-    except OSError as error:
-        raise IogaugeError(
-            f"cannot log every request for a while: {error.strerror}",
-            hint="let TMPDIR name a directory that can be written, or set log_avg_msec",
-        ) from error
-    with folder as name:
-        path = Path(name) / "requests.parquet"
-        _mention([path, *_averaged(jobs)], jobs)
-        yield path
+        _mention([made.path, *_averaged(jobs)], jobs)
+        yield made
+    finally:
+        made.close()
+        if made.has_requests():
+            streams.say(
+                f"requests are kept in {made.path}: iogauge recover {shlex.quote(str(made.path))} makes their logs"
+            )
+        else:
+            made.remove()
+
+
+def convert(
+    made: Spill, *, jobs: JobFile, plan: RunPlan, parquet: Output | None, logs: Mapping[str, Output]
+) -> None:
+    """Make the logs of a spill, showing how far that is. Raises IogaugeError, and leaves no log behind then."""
+    from iogauge.cli.progress import Progress
+    from iogauge.report import request_logs
+
+    label = ", ".join(str(output.path) for output in filter(None, (parquet, *logs.values())))
+    with Progress(title="iogauge run") as progress:
+        progress.step(label, expected_s=None)
+        request_logs.convert(made, jobs=jobs, plan=plan, parquet=parquet, logs=logs, heard=progress.share)
+
+
+def _prefixes(jobs: JobFile) -> list[Path]:
+    """Return the prefixes of logs that have a line for every request."""
+    from iogauge.report import fio_logs
+
+    return [Path(fio_logs.name_of(name, job, 1)) for job in jobs.jobs for name in fio_logs.request_names(job)]
 
 
 def _averaged(jobs: JobFile) -> list[Path]:

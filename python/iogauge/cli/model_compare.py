@@ -5,18 +5,23 @@ what the row had to do with the model: fitted; predicted, as of every drive's ro
 given, where a parameter says it outright. A star marks what is further off than its limit; a bound either holds or does
 not. A file of your own takes the place of the shipped drive that it is named like. It takes some minutes.
 
+--state has the words of 'iogauge review'. With as-is flash begins as its file says, or as a row's source means it: a
+maker's figures in order on a drive that is filled, for instance. Any other holds for all rows.
+
 Exit status: 0 all within their limits; 3 some are not.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from iogauge.cli import process, status, streams
+from iogauge.cli.review import State
 from iogauge.errors import IogaugeError
 
 if TYPE_CHECKING:
@@ -41,6 +46,9 @@ def model_compare(
     output_format: Annotated[
         Format, typer.Option("--format", help="A table for the terminal, or for a document.")
     ] = Format.TEXT,
+    state: Annotated[
+        State, typer.Option("--state", help="What was written to flash before, as for 'iogauge review'.")
+    ] = State.AS_IS,
 ) -> None:
     """Run every load behind the figures, and print the table."""
     from iogauge import models
@@ -63,11 +71,12 @@ def model_compare(
         )
     with Interrupts() as interrupts, Progress(title="iogauge model compare") as progress:
         progress.step(f"{len(rows)} published figures", expected_s=None)
-        trial = shipped(interrupts)
+        trial = replace(shipped(interrupts), state=state.value)
         for name, drive in drives.items():
             trial = trial.with_drive(name, drive.parameters)
         found = verdicts(rows, trial, drives=every | drives, done=progress.counted)
-    streams.show(_markdown(found) if output_format is Format.MD else _text(found))
+    show = _markdown if output_format is Format.MD else _text
+    streams.show(show(found, begun=_begun(state)))
     if any(not each.holds for each in found):
         raise typer.Exit(status.VIOLATED)
 
@@ -116,22 +125,27 @@ def _by_drive(found: Sequence[Verdict]) -> dict[str, list[Verdict]]:
     return groups
 
 
-def _text(found: Sequence[Verdict]) -> str:
+def _begun(state: State) -> str:
+    """Say what flash begins in, where that is not what its file or a row says."""
+    return "" if state is State.AS_IS else f" All flash begins {state.value}."
+
+
+def _text(found: Sequence[Verdict], *, begun: str) -> str:
     from iogauge.report.grid import aligned
 
     parts = []
     for drive, group in _by_drive(found).items():
         parts += [drive, "-" * len(drive), *aligned([_HEAD, *map(_cells, group)], left=2), ""]
-    return "\n".join([*parts, _summary(found), *_reasons(found), ""])
+    return "\n".join([*parts, _summary(found) + begun, *_reasons(found), ""])
 
 
-def _markdown(found: Sequence[Verdict]) -> str:
+def _markdown(found: Sequence[Verdict], *, begun: str) -> str:
     lines = []
     for drive, group in _by_drive(found).items():
         lines += [f"**{drive}**", "", f"| {' | '.join(_HEAD)} |", "|---|---|---|---|---|---|"]
         lines += [f"| {' | '.join(cell.replace('|', '/') for cell in _cells(each))} |" for each in group]
         lines.append("")
-    return "\n".join([*lines, _summary(found), "", *_reasons(found), ""])
+    return "\n".join([*lines, _summary(found) + begun, "", *_reasons(found), ""])
 
 
 def _reasons(found: Sequence[Verdict]) -> list[str]:

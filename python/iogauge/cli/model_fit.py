@@ -21,8 +21,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from iogauge.cli import process, status, streams
-from iogauge.errors import IogaugeError
-from iogauge.store.durable import write_output
+from iogauge.cli.claimed import beside_reviews
 
 if TYPE_CHECKING:
     from iogauge.calibrate.fit import Fitted
@@ -30,6 +29,7 @@ if TYPE_CHECKING:
     from iogauge.calibrate.trial import Trial
     from iogauge.models import ModelFile
     from iogauge.store import Review
+    from iogauge.store.outputs import Output
 
 
 def model_fit(
@@ -79,6 +79,7 @@ def _fit_twin(directory: Path, begin_with: str, machine_name: str | None, output
     from iogauge import models
     from iogauge.run import check_model
     from iogauge.store import Review
+    from iogauge.store.outputs import Existing
 
     saved = Review.open(directory)
     drive = models.drive(begin_with)
@@ -88,18 +89,9 @@ def _fit_twin(directory: Path, begin_with: str, machine_name: str | None, output
         raise status.UsageError(
             f"--output {output}: a model's file ends in .toml", hint=f"write {output}.toml"
         )
-    # Made now, so that hours are not lost for want of a directory.
-    try:
-        output.touch(exist_ok=False)
-    except FileExistsError:
-        raise IogaugeError(f"{output}: exists", hint="name another by --output, or remove it") from None
-    except OSError as error:
-        raise IogaugeError(f"{output}: {error.strerror}", hint="name a place that can be written") from None
-    try:
-        write_output(output, _twin_text(saved, drive, machine_name, machine).encode())
-    except BaseException:
-        output.unlink(missing_ok=True)
-        raise
+    # Claimed now, so that hours are not lost for want of a directory.
+    claimed = beside_reviews([str(directory)]).file(output, existing=Existing.KEEP)
+    claimed.write(_twin_text(saved, drive, machine_name, machine).encode())
     streams.show(f"wrote {output}: try iogauge review model:{_place(output)}\n")
 
 
@@ -147,6 +139,7 @@ def _fit_published(names: list[str], output: Path) -> None:
     from iogauge.calibrate.published import begun, fit_stages, stages
     from iogauge.cli.progress import Progress
     from iogauge.run.interrupts import Interrupts
+    from iogauge.store.outputs import Claims, Existing
 
     every = stages()
     if unknown := set(names) - {stage.name for stage in every}:
@@ -155,11 +148,11 @@ def _fit_published(names: list[str], output: Path) -> None:
             hint=f"these are: {', '.join(dict.fromkeys(stage.name for stage in every))}",
         )
     wanted = [stage for stage in every if not names or stage.name in names]
-    for folder in ("drives", "machines"):
-        try:
-            (output / folder).mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise IogaugeError(f"{output / folder}: {error.strerror}", hint="name a directory") from None
+    claims = Claims(say=streams.say)
+    places = {
+        stage.name: claims.directory(output / f"{stage.what}s") / f"{stage.name}.toml" for stage in wanted
+    }
+    outputs = {name: claims.file(place, existing=Existing.REPLACE) for name, place in places.items()}
     with (
         Interrupts() as interrupts,
         Progress(title="fit to published figures", steps=len(wanted)) as progress,
@@ -170,14 +163,14 @@ def _fit_published(names: list[str], output: Path) -> None:
             wanted, trial, began=lambda name: progress.step(name, expected_s=None), told=progress.trial
         ):
             outcomes.append(outcome)
-            _write_fitted(output, outcome, outcome.trial, names)
+            _write_fitted(outputs[outcome.stage.name], outcome, outcome.trial, names)
             _show(outcome.stage.name, outcome.fitted)
         # A machine was fitted before the drive that it was measured with: how near both come is known only now.
         for outcome in outcomes[:-1]:
-            _write_fitted(output, outcome, outcomes[-1].trial, names)
+            _write_fitted(outputs[outcome.stage.name], outcome, outcomes[-1].trial, names)
 
 
-def _write_fitted(output: Path, outcome: Outcome, trial: Trial, names: list[str]) -> None:
+def _write_fitted(output: Output, outcome: Outcome, trial: Trial, names: list[str]) -> None:
     """Write a fitted model's file, with how near it comes in a trial."""
     from iogauge import models
     from iogauge.calibrate.fit import root_mean_square
@@ -199,8 +192,7 @@ def _write_fitted(output: Path, outcome: Outcome, trial: Trial, names: list[str]
         seed=SEED,
         residuals=lines,
     )
-    path = output / f"{stage.what}s" / f"{stage.name}.toml"
-    write_output(path, models.to_toml(model, on_base=True).encode())
+    output.write(models.to_toml(model, on_base=True).encode())
 
 
 def _show(name: str, fitted: Fitted) -> None:

@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from iogauge.cli import status, streams
-from iogauge.errors import IogaugeError
 
 if TYPE_CHECKING:
     from iogauge.models import ModelFile
@@ -35,6 +34,7 @@ def model_new(
     """Write the file and print its name."""
     from iogauge import models
     from iogauge.run import check_model
+    from iogauge.store.outputs import Claims, Existing
 
     name, machine_name = models.split(begin_with)
     if machine_name is not None:
@@ -50,13 +50,7 @@ def model_new(
     if path.suffix != ".toml":
         raise status.UsageError(f"--output {path}: a model's file ends in .toml", hint=f"write {path}.toml")
     own = replace(found, title=f"like {found.title}", version=1, also=(), published_as=(), base=None)
-    try:
-        with path.open("x", encoding="utf-8") as file:
-            file.write(_head(found, path) + models.to_toml(own))
-    except FileExistsError:
-        raise IogaugeError(f"{path}: exists", hint="name another by --output, or remove it") from None
-    except OSError as error:
-        raise IogaugeError(f"{path}: {error.strerror}", hint="name a place that can be written") from None
+    Claims().file(path, existing=Existing.KEEP).write((_head(found, path) + models.to_toml(own)).encode())
     streams.show(f"{path}\n")
 
 

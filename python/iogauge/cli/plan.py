@@ -158,7 +158,7 @@ def _manifest(
     facts = [
         _elsewhere(path, size_bytes=size_bytes)
         if _is_elsewhere(path, program)
-        else _facts(*anchored([path]), size_bytes=size_of_file)
+        else _facts(*anchored([path]), size_bytes=size_of_file, state=state)
         for path in targets
     ]
     anchored([each.path for each in facts])  # none twice
@@ -180,12 +180,14 @@ def _manifest(
     )
 
 
-def _facts(path: str, *, size_bytes: int) -> TargetFacts:
+def _facts(path: str, *, size_bytes: int, state: schema.State) -> TargetFacts:
     """Return what a target is, opened for reading; a file that is missing is what a review would make in its place."""
     from iogauge.schema import TargetFacts
     from iogauge.target import is_model, open_target
+    from iogauge.target.answering import await_answers
     from iogauge.target.facts import facts_of
 
+    await_answers((path,), say=streams.say)
     if not is_model(path) and not Path(path).exists():
         try:
             folder = os.open(Path(path).parent, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
@@ -195,7 +197,7 @@ def _facts(path: str, *, size_bytes: int) -> TargetFacts:
             return facts_of(folder, path, size_bytes=size_bytes)
         finally:
             os.close(folder)
-    with open_target(path, write=False) as opened:
+    with open_target(path, write=False, state=state) as opened:
         return opened.facts
 
 

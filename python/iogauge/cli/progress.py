@@ -34,7 +34,8 @@ _BAR = 24
 class Progress(AbstractContextManager["Progress"]):
     """Shows ``steps`` steps of ``title``, and how warm the drive is, where ``temperature_C`` says.
 
-    ``plain``: lines, whatever stderr is; None: as stderr is.
+    ``plain``: lines, whatever stderr is; None: as stderr is. ``quiet``: neither, and messages alone. ``every_s``: how
+    often the display is drawn, or a line comes at most; None: once a second, and every five seconds.
 
     ``virtual``: drive models are run, whose time is not ours. How much of it has passed is said too, and from that
     follows how long a step takes.
@@ -50,6 +51,8 @@ class Progress(AbstractContextManager["Progress"]):
         virtual: bool = False,
         temperature_C: Callable[[], float | None] = lambda: None,
         plain: bool | None = None,
+        quiet: bool = False,
+        every_s: float | None = None,
         stream: TextIO | None = None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
@@ -58,7 +61,9 @@ class Progress(AbstractContextManager["Progress"]):
         self._virtual = virtual
         self._temperature_C = temperature_C
         self._stream = sys.stderr if stream is None else stream
-        self._plain = not self._stream.isatty() if plain is None else plain
+        self._plain = quiet or (not self._stream.isatty() if plain is None else plain)
+        self._quiet = quiet
+        self._drawn_every_s, self._said_every_s = every_s or 1.0, every_s or EVERY_S
         self._clock = clock
         self._began = self._step_began = self._said = clock()
         self._done = 0
@@ -78,7 +83,10 @@ class Progress(AbstractContextManager["Progress"]):
             from rich.live import Live
 
             self._live = Live(
-                get_renderable=self._drawn, console=self._console(), refresh_per_second=1, transient=True
+                get_renderable=self._drawn,
+                console=self._console(),
+                refresh_per_second=1 / self._drawn_every_s,
+                transient=True,
             )
             self._live.start()
         return self
@@ -105,7 +113,7 @@ class Progress(AbstractContextManager["Progress"]):
         self._latest, self._names, self._passed_ns, self._noted, self._shown = {}, {}, {}, None, None
         if self._plain and self._alone:
             told = expected_s if not self._virtual else None
-            self._write(f"{label}, about {words.clock_time(told)}" if told else label)
+            self._line(f"{label}, about {words.clock_time(told)}" if told else label)
 
     def started(self, plan: RunPlan) -> None:
         """Learn the names of the rows that intervals will speak of."""
@@ -115,14 +123,13 @@ class Progress(AbstractContextManager["Progress"]):
 
     def interval(self, interval: Interval) -> None:
         """Take the latest interval of a row."""
-        self._latest[interval.stage, interval.row] = interval
         self._passed_ns[interval.stage] = max(self._passed_ns.get(interval.stage, 0), interval.end_ns)
-        # Rows of earlier stages are over.
-        for place in [place for place in self._latest if place[0] < interval.stage]:
-            del self._latest[place]
-        if self._plain and self._clock() - self._said >= EVERY_S:
+        if self._latest and next(iter(self._latest))[0] < interval.stage:
+            self._latest = {}  # rows of earlier stages are over
+        self._latest[interval.stage, interval.row] = interval
+        if self._plain and self._clock() - self._said >= self._said_every_s:
             self._said = self._clock()
-            self._write(f"{self._place()}{self._label}: {self._state()}; {'; '.join(self._rows())}")
+            self._line(f"{self._place()}{self._label}: {self._state()}; {'; '.join(self._rows())}")
 
     def ended(self, plan: SuitePlan, record: RunRecord) -> None:
         """Take the run that a step was, of which its end says what is judged."""
@@ -139,11 +146,15 @@ class Progress(AbstractContextManager["Progress"]):
         """Hear how many of a step's parts are done."""
         self._note(f"{done:,} of {of:,}")
 
+    def share(self, done: float) -> None:
+        """Hear which share of a step is done."""
+        self._note(f"{done:.0%}")
+
     def _note(self, text: str) -> None:
         self._noted = text
-        if self._plain and self._clock() - self._said >= EVERY_S:
+        if self._plain and self._clock() - self._said >= self._said_every_s:
             self._said = self._clock()
-            self._write(f"{self._place()}{self._label}: {self._state()}; {text}")
+            self._line(f"{self._place()}{self._label}: {self._state()}; {text}")
 
     def message(self, text: str) -> None:
         """Show a line that stays, above the display."""
@@ -164,8 +175,12 @@ class Progress(AbstractContextManager["Progress"]):
         if self._plain and not (whole and self._alone):
             ended = "done in" if whole else "stopped after"
             shown = f"; {self._shown}" if self._shown else ""
-            self._write(f"{place}{self._label}: {ended} {words.clock_time(took_s)}{shown}")
+            self._line(f"{place}{self._label}: {ended} {words.clock_time(took_s)}{shown}")
         self._label = None
+
+    def _line(self, line: str) -> None:
+        if not self._quiet:
+            self._write(line)
 
     def _write(self, line: str) -> None:
         with contextlib.suppress(OSError):  # nothing is lost by a line less

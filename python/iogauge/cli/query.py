@@ -25,6 +25,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from iogauge.cli import process, status, streams
+from iogauge.cli.claimed import beside_reviews
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -47,16 +48,18 @@ def query(
     from iogauge.report.published import parted
     from iogauge.report.query_functions import FUNCTIONS
     from iogauge.report.tables_text import aligned_table, csv_text, write_parquet
-    from iogauge.store import query as ask
+    from iogauge.store.outputs import Existing
+    from iogauge.store.query import query as ask
 
     process.begin()
     if as_csv + as_json + (parquet is not None) > 1:
         raise status.UsageError("--csv, --json and --parquet exclude each other", hint="ask for one of them")
+    output = beside_reviews(reviews).file(parquet, existing=Existing.OWN) if parquet is not None else None
     paths, published = parted(reviews)
     views = {"figures": partial(figures_table, published=published)}
     answer = ask(paths, sql, views=views, functions=FUNCTIONS)
-    if parquet is not None:
-        write_parquet(answer, parquet)
+    if output is not None:
+        write_parquet(answer, output)
         streams.show(f"{parquet}\n")
     elif as_csv:
         streams.show(csv_text(answer))

@@ -19,13 +19,17 @@ from __future__ import annotations
 
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from iogauge.cli import process, streams
+from iogauge.cli.claimed import beside_reviews
 from iogauge.cli.judge_by import JudgeBy
 from iogauge.cli.report_made import draw_page, read_report
+
+if TYPE_CHECKING:
+    from iogauge.store.outputs import Claims, Output
 
 
 class Format(StrEnum):
@@ -53,21 +57,32 @@ def report(
 ) -> None:
     """Write the page, and the pictures if asked for; print the names of the files written, one a line."""
     from iogauge.report import markdown
-    from iogauge.report.export import write_charts, write_text
-    from iogauge.report.published import is_published
+    from iogauge.report.export import claim_charts, write_charts
 
     process.begin()
+    claims = beside_reviews(reviews)
+    page = None if format_ is Format.MD and output is None else _claimed_page(claims, reviews, output)
     made = read_report(reviews, judge_by=judge_by)
-    if format_ is Format.MD and output is None:
+    pictures = claim_charts(made.charts, export, claims) if export is not None else {}
+    if page is None:
         streams.show(markdown.markdown(made))
     else:
-        saved = [name for name in reviews if not is_published(name)]
-        page = output or (Path(saved[0]) / "report.html" if len(saved) == 1 else Path("report.html"))
         if format_ is Format.HTML:
             draw_page(made, page)
         else:
-            write_text(markdown.markdown(made), page)
-        streams.show(f"{page}\n")
+            page.write(markdown.markdown(made).encode())
+        streams.show(f"{page.path}\n")
     if export is not None:
-        for path in write_charts(made.charts, export):
+        for path in write_charts(made.charts, pictures):
             streams.show(f"{path}\n")
+
+
+def _claimed_page(claims: Claims, reviews: list[str], output: Path | None) -> Output:
+    from iogauge.report.published import is_published
+    from iogauge.store.outputs import Existing
+
+    if output is not None:
+        return claims.file(output, existing=Existing.REPLACE)
+    saved = [name for name in reviews if not is_published(name)]
+    page = Path(saved[0]) / "report.html" if len(saved) == 1 else Path("report.html")
+    return claims.file(page, existing=Existing.OWN)

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from iogauge.schema import SuitePlan
     from iogauge.stats.shown import Shown
     from iogauge.store import Review
+    from iogauge.store.outputs import Output
 
 
 def read_report(
@@ -52,7 +53,7 @@ def read_report(
 
 def write_page(
     names: Sequence[str],
-    page: Path,
+    page: Output,
     *,
     suites: Sequence[str],
     margin: float,
@@ -68,14 +69,13 @@ def write_page(
     draw_page(made, page)
 
 
-def draw_page(made: Report, page: Path) -> None:
+def draw_page(made: Report, page: Output) -> None:
     """Write the page of a report. Raises IogaugeError where that cannot be."""
     from iogauge.report import html
-    from iogauge.report.export import write_text
 
     with shown("drawing") as progress:
         text = html.page(made, heard=progress)
-    write_text(text, page)
+    page.write(text.encode())
 
 
 class Heard:

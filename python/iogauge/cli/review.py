@@ -24,6 +24,7 @@ from collections import Counter
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from enum import StrEnum
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -54,6 +55,7 @@ class State(StrEnum):
 
     AS_IS = "as-is"
     FRESH = "fresh"
+    FILLED = "filled"
     PRECONDITIONED = "preconditioned"
 
 
@@ -81,7 +83,7 @@ def review(
         State | None,
         typer.Option(
             "--state",
-            help="Before everything: nothing, a purge, or a purge and writes until steady.",
+            help="Before everything: nothing, a purge, then all written in order, then at random until steady.",
             show_default="as-is",
         ),
     ] = None,
@@ -188,13 +190,20 @@ def _begun(
     from iogauge import run as runner
     from iogauge.machine.facts import machine_facts
     from iogauge.store import Review
+    from iogauge.store.outputs import Claims
+    from iogauge.store.review import refuse_occupied
     from iogauge.suites.begin import new_manifest
     from iogauge.target.layers import layers_of
     from iogauge.target.ledger import state_of
 
+    if output is not None:
+        Claims(targets=anchored(targets), say=streams.say).place(output)
+        refuse_occupied(output)
     # It is the largest that any of the suites wants of a file.
     size_of_file = size_bytes or max(suite.FILE_BYTES[pace] for suite in suites)
-    facts = [_facts(path, size_bytes=size_of_file, destroy=destroy) for path in anchored(targets)]
+    facts = [
+        _facts(path, size_bytes=size_of_file, destroy=destroy, state=state) for path in anchored(targets)
+    ]
     manifest = new_manifest(
         suites,
         facts,
@@ -238,13 +247,13 @@ def anchored(targets: Sequence[str]) -> list[str]:
     return paths
 
 
-def _facts(path: str, *, size_bytes: int | None, destroy: Sequence[str]) -> TargetFacts:
+def _facts(path: str, *, size_bytes: int | None, destroy: Sequence[str], state: schema.State) -> TargetFacts:
     """Open a target as the steps will, and return what it is."""
     from iogauge import run as runner
     from iogauge.target import ModelTarget, open_target
 
     with open_target(
-        path, write=True, size_bytes=size_bytes, destroy=destroy, on_message=streams.say
+        path, write=True, size_bytes=size_bytes, destroy=destroy, on_message=streams.say, state=state
     ) as opened:
         if isinstance(opened, ModelTarget):
             runner.check_model(opened.drive, opened.machine)
@@ -270,7 +279,8 @@ def _resumed(directory: Path, conditions: Sequence[Condition], *, destroy: Seque
     if remaining(saved, suite_of):
         for target in manifest.targets:
             used = most_used(manifest, target.path)
-            check_same_target(manifest, _facts(target.path, size_bytes=used, destroy=destroy))
+            facts = _facts(target.path, size_bytes=used, destroy=destroy, state=manifest.state)
+            check_same_target(manifest, facts)
         for text in () if _virtual(manifest) else differences(manifest, machine_facts()):
             streams.say(f"warning: {text}")
     return saved
@@ -305,7 +315,7 @@ def _measure(saved: Review, *, destroy: Sequence[str]) -> tuple[Failed, ...]:
                 virtual=_virtual(manifest),
                 temperature_C=lambda: warmest_C(devices),
             ) as progress:
-                run = layered(execute, manifest)
+                run = layered(partial(execute, state=manifest.state), manifest)
                 return conduct(
                     saved,
                     suite_of,

@@ -13,6 +13,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from iogauge.machine.warnings import warning
+from iogauge.models.state import MEANING
 from iogauge.report.fail_if import Violation
 from iogauge.report.grid import WIDTH, aligned
 from iogauge.report.surroundings import state_text
@@ -67,15 +68,21 @@ def tables(judged: Sequence[Judged], manifest: Manifest, *, variation: bool = Fa
     lines = [line for each in judged for line in [*_table(each, manifest, variation=variation), ""]]
     if any(re.search(r"~ \d", line) for line in lines):
         lines.append("~ fewer than ten samples lie beyond this quantile: run longer (--runtime, --pace full)")
-    if any("(95 %:" in line for line in lines) and any(
-        step.figures.mean and not step.figures.mean.dependence for step in _steps(judged)
-    ):
+    if any(re.search(r"\? \d", line) for line in lines):
+        lines.append(words.TOO_SHORT)
+    intervals = any(re.search(r"\(\S+( \S+)? to \S+( \S+)?\)", line) for line in lines)
+    if intervals:
+        lines.append("in brackets: the 95 % interval")
+    if intervals and any(step.figures.mean and not step.figures.mean.dependence for step in _steps(judged)):
         lines.append(
             f"intervals take requests as independent where steps have fewer than {FEWEST_BLOCKS} intervals of time: "
             "true ranges are wider there"
         )
     for target in manifest.targets:
-        if not target.modelled:
+        if target.modelled:
+            if state := target.modelled.begun_as:
+                lines.append(f"{target.path} begins every run {state}: {MEANING[state]}")
+        else:
             lines.append(f"{target.path} before: {state_text(manifest.found.get(target.path), target)}")
     if manifest.ceiling is not None:
         lines.append(
@@ -111,7 +118,7 @@ def _table(judged: Judged, manifest: Manifest, *, variation: bool) -> Iterator[s
     growth = judgement.growth if plan.pressure else None
     if growth is not None:
         grown = words.times(growth.value, growth.low, growth.high)
-        yield f"mean read latency under most pressure is {grown} that under least"
+        yield f"under most writes a read takes {grown} as long as under fewest (mean)"
     yield from judged.findings
     yield from (f"note: {note}" for note in plan.notes)
     if judgement.missing:
@@ -276,7 +283,7 @@ def _spread(value: float, low: float | None, high: float | None, shown: Callable
     >>> _spread(100.0, 98.0, 103.0, words.figure), _spread(100.0, None, None, words.figure)
     ('100.0 ±3.0 %', '100.0')
     >>> _spread(54_338.0, 16_000.0, 190_000.0, words.figure)
-    '54,338 (95 %: 16,000 to 190,000)'
+    '54,338 (16,000 to 190,000)'
     """
     if low is None or high is None or value <= 0:
         return shown(value)
@@ -324,6 +331,7 @@ def _estimate(estimate: Estimate | None) -> dict[str, Any] | None:
         "high": estimate.high,
         "supported": estimate.supported,
         "needed": estimate.needed,
+        "long_enough": estimate.long_enough,
     }
 
 

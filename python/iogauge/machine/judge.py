@@ -42,6 +42,7 @@ TAIL_SAMPLES = 10
 CEILING_SHARE = 0.5
 """Over half of what the generator can do with no drive at all, a good part of every latency is its own."""
 LATE_SHARE = 0.001
+LOG_WAIT_SHARE = 0.001
 LATENESS_NS = 100_000
 """p99 of lateness: 100 us is ten times a fast drive's read."""
 GAP_NS = 20_000
@@ -90,6 +91,8 @@ class RowFigures:
     """At best the 99th percentile."""
     late: int = 0
     """Scheduled requests that started over 1 ms late."""
+    log_wait_share: float = 0.0
+    """Share of its workers' time in which they issued nothing because the request log had no room."""
     loop_gap: Tail | None = None
     """At best the 99.9th percentile."""
     asked_iops: float | None = None
@@ -143,7 +146,7 @@ def judge(
         *polling(workers, machine, targets, observed),
         *observed.fallbacks,
         *placement(plan, result, machine),
-        *bookkeeping(result),
+        *bookkeeping(plan, result),
         *clock(result),
         *virtual(machine, workers),
     ]
@@ -193,6 +196,11 @@ def _generator(row: RowFigures, ceiling: Ceiling | None) -> Iterator[str]:
             yield f"lateness {row.lateness.name} is {_us(row.lateness.value_ns)}"
         if row.ios and row.late > row.ios * LATE_SHARE:
             yield f"{row.late / row.ios:.1%} of the requests started over 1 ms late"
+    if row.log_wait_share > LOG_WAIT_SHARE:
+        yield (
+            f"it waited for its request log for {row.log_wait_share:.1%} of the time (a faster disk for the log, or "
+            "--log-overflow=drop, holds nothing up)"
+        )
     gap = row.loop_gap
     if gap and row.lat_p50_ns and gap.value_ns > max(GAP_NS, GAP_SHARE * row.lat_p50_ns):
         yield f"the loop's {gap.name} gap is {_us(gap.value_ns)} beside a median latency of {_us(row.lat_p50_ns)}"
@@ -302,12 +310,21 @@ def polling(
 
 
 def placement(plan: RunPlan, result: RunResult, machine: MachineFacts) -> Iterator[Warning]:
-    """Workers that moved, or were never pinned."""
-    moved = sum(worker.migrations > 0 for worker in result.workers)
+    """Workers that moved, or were never pinned, unless that was the plan.
+
+    Not to be pinned is the plan where a job names several CPUs, and where threads of the kernel do its requests.
+    """
+    planned = [worker for stage in plan.stages for worker in stage.workers]
+    # A run that ended early has no results of its later stages.
+    pairs = zip(result.workers, planned, strict=False)
+    moved = sum(seen.migrations > 0 and not worker.handed_over for seen, worker in pairs)
     if moved:
         yield warning(Code.MIGRATION, workers=moved, total=len(result.workers))
-    # Workers whose job names CPUs were left to share them on purpose.
-    free = [stage.workers for stage in plan.stages if any(not worker.cpus for worker in stage.workers)]
+    free = [
+        stage.workers
+        for stage in plan.stages
+        if any(not worker.cpus and not worker.handed_over for worker in stage.workers)
+    ]
     if free and any(not worker.pinned for worker in result.workers):
         most = max(free, key=len)
         pollers = sum(worker.engine.sqthread_poll for worker in most)
@@ -322,9 +339,11 @@ def in_flight(result: RunResult) -> Iterator[Warning]:
         yield warning(Code.IN_FLIGHT, count=len(result.in_flight), age_s=oldest / 1e9)
 
 
-def bookkeeping(result: RunResult) -> Iterator[Warning]:
+def bookkeeping(plan: RunPlan, result: RunResult) -> Iterator[Warning]:
     """What the recording itself lost."""
-    if dropped := sum(worker.log_dropped for worker in result.workers):
+    dropped = sum(worker.log_dropped for worker in result.workers)
+    # A log that is waited for drops nothing until it fails, which is an error of the run.
+    if dropped and plan.log_overflow == "drop":
         yield warning(Code.LOG_DROPPED, count=dropped)
     if late := sum(worker.late_handovers for worker in result.workers):
         yield warning(Code.INTERVALS_MERGED, count=late)

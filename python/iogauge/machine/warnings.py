@@ -81,7 +81,7 @@ TEXTS: dict[Code, Text] = {
     ),
     Code.LOG_DROPPED: Text(
         "the request log is incomplete: {count} requests were dropped, rather than slow the run down",
-        "write the log to a faster place, or lower the load; histograms are complete",
+        "leave out --log-overflow=drop, so that the load waits for its log; histograms are complete",
     ),
     Code.RATE_MISSED: Text(
         "{row}: {what}",

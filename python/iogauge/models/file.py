@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import copy
-import math
-import tomllib
+import sys
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -12,6 +11,7 @@ from typing import Any, Literal
 
 from iogauge.errors import IogaugeError
 from iogauge.workload.suggest import closest
+from iogauge.workload.toml import load_toml
 
 KINDS = ("published", "fitted", "assumed")
 """Where a number comes from: a source says so; a fit to what sources say; nobody says, and it is plausible."""
@@ -31,6 +31,11 @@ _KIND_NAMES: tuple[tuple[Any, str], ...] = (
 
 def _is_text(value: object) -> bool:
     return isinstance(value, str)
+
+
+def _is_finite(value: object) -> bool:
+    """Tell whether a value is a boolean or a finite number: TOML's whole numbers have any length."""
+    return isinstance(value, int | float) and abs(value) <= sys.float_info.max
 
 
 def _is_texts(value: object) -> bool:
@@ -119,17 +124,7 @@ class ModelFile:
 
 def read(path: Path) -> ModelFile:
     """Read a file, without its base. Raises IogaugeError."""
-    try:
-        text = path.read_text(encoding="utf-8")
-        found = tomllib.loads(text)
-    except FileNotFoundError:
-        raise IogaugeError(f"{path}: no such file", hint="iogauge model list shows what there is") from None
-    except OSError as error:
-        raise IogaugeError(f"{path}: {error.strerror}", hint="name a file that can be read") from None
-    except RecursionError:
-        raise IogaugeError(f"{path}: not TOML: nested too deep", hint="mend it there") from None
-    except ValueError as error:  # of TOML, of UTF-8, or of a path that cannot be one
-        raise IogaugeError(f"{str(path)!r}: not TOML: {error}", hint="mend it there") from None
+    found = load_toml(path, missing="iogauge model list shows what there is")
     for key, value in found.items():
         if key not in _HEAD:
             near = closest(key, _HEAD)
@@ -190,14 +185,12 @@ def _entry(value: dict[str, Any], path: Path, place: str) -> Entry:
         )
     if value["kind"] not in KINDS:
         raise IogaugeError(f"{path}: {place}.kind is {value['kind']!r}", hint=f"kinds: {', '.join(KINDS)}")
-    if not isinstance(value["value"], float | int) or not math.isfinite(value["value"]):
+    if not _is_finite(value["value"]):
         raise IogaugeError(f"{path}: {place}.value is not a number", hint="words stand without a table")
     match value.get("range"), value.get("start"):
         case None, None:
             return Entry(**value)
-        case [float() | int() as low, float() | int() as high], float() | int() as start if (
-            low <= start <= high
-        ):
+        case [low, high], start if all(map(_is_finite, (low, high, start))) and low <= start <= high:
             return Entry(**value | {"range": (low, high)})
     raise IogaugeError(f"{path}: {place}.range does not hold its start", hint="write range = [low, high]")
 

@@ -5,12 +5,11 @@ Does not draw. Units end the columns' names; ``asked`` is in the unit of the sui
 
 from __future__ import annotations
 
-import csv
-import io
 import itertools
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
+from iogauge.report.csv_cells import csv_of
 from iogauge.report.html_reviews import Drive, Place, Step
 from iogauge.schema import StepPlan
 from iogauge.stats.figures import StepFigures, knee
@@ -92,12 +91,7 @@ class Table:
         >>> Table.of([{"drive": "a, b", "latency_us": 12.3456789, "supported": True}]).csv()
         'drive,latency_us,supported\\n"a, b",12.3457,true\\n'
         """
-        text = io.StringIO()
-        writer = csv.writer(text, lineterminator="\n")
-        writer.writerow(self.columns)
-        for row in self.rows:
-            writer.writerow([str(value).lower() if isinstance(value, bool) else value for value in row])
-        return text.getvalue()
+        return csv_of(self.columns, self.rows)
 
 
 def _rounded(value: Value, digits: int) -> Value:
@@ -171,6 +165,7 @@ class _Run:
                 "samples": figures.ios if figures else None,
                 "needed": estimate.needed if estimate else None,
                 "supported": bool(estimate and estimate.supported),
+                "long_enough": bool(estimate and estimate.long_enough),
                 **more,
             }
 

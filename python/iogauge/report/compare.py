@@ -43,6 +43,8 @@ METRICS = (IOPS, MEAN, *map(quantile_metric, (0.5, 0.99, 0.999)))
 OVERALL = (IOPS, MEAN, quantile_metric(0.99))
 """What a series is compared by as a whole."""
 ALL_STEPS = "all steps"
+SAME_PRESSURE = 0.99
+"""Share of the higher of two achieved pressures from which the lower counts as the same."""
 
 Repeats = dict[int, FigureRow]
 Met = tuple[Place, str, Repeats, Repeats, bool]
@@ -82,6 +84,10 @@ class Compared:
     comparison: Comparison | None
     """Over blocks; None: of one run each."""
     pressed: bool
+    pressures_Bps: tuple[float, float] = (0.0, 0.0)
+    """What pressed at A and at B, as it was achieved; with repeats, the medians."""
+    long_enough: bool = True
+    """Whether both runs are long enough for their dependence, or the intervals are those of repeats."""
     averaged: tuple[int, int] | None = None
     """Of a series as a whole: over how many of its steps, and how many it has."""
 
@@ -89,6 +95,11 @@ class Compared:
     def latency(self) -> bool:
         """Whether less is better."""
         return self.metric not in (IOPS, RATE)
+
+    @property
+    def pressed_alike(self) -> bool:
+        """Whether both sides were pressed with the same rate, as far as it was achieved."""
+        return min(self.pressures_Bps) >= SAME_PRESSURE * max(self.pressures_Bps)
 
     @property
     def clear(self) -> bool:
@@ -115,6 +126,13 @@ class SuiteCompared:
     blocks: int
     """Repeats that both sides have; a step may have fewer. 1: none were tested."""
     margin: float
+
+    @property
+    def loops_differ(self) -> bool:
+        """Whether DiskSpd measured a figure that is compared by one of its asynchronous loops on A, by another on B."""
+        before = {row.place: row.loop for row in self.before.rows if row.loop}
+        places = {each.place for each in self.figures} & before.keys()
+        return any(row.loop not in ("", before[row.place]) for row in self.after.rows if row.place in places)
 
     @property
     def tests(self) -> int:
@@ -236,6 +254,8 @@ def _interpolated(low: FigureRow, high: FigureRow, place: Place, share: float) -
         low=read(low.low, high.low),
         high=read(low.high, high.high),
         supported=low.supported and high.supported,
+        long_enough=low.long_enough and high.long_enough,
+        pressure_Bps=(1 - share) * low.pressure_Bps + share * high.pressure_Bps,
     )
 
 
@@ -341,7 +361,13 @@ def _compared(met: Met, tested: Mapping[str, Comparison]) -> Compared:
         between=between,
         comparison=comparison,
         pressed=a.pressed or b.pressed,
+        pressures_Bps=(_median_pressure(rows), _median_pressure(others)),
+        long_enough=comparison is not None or (a.long_enough and b.long_enough),
     )
+
+
+def _median_pressure(rows: Repeats) -> float:
+    return statistics.median(row.pressure_Bps for row in rows.values())
 
 
 def _left_out(ours: Figures, theirs: Figures, met: set[Place]) -> int:

@@ -1,8 +1,10 @@
-"""What a comparison says, in sentences: for each series the greatest difference that is established, or that none is.
+"""What a comparison says, in sentences: what differs along the steps of each series, or that nothing is established.
 
-A sentence names the step, how many times, the 95 % interval, and what that rests on: blocks and their corrected p
-value, or one run each. Where nothing is established it says which of the two it is: shown to be alike within the
-margin, or not decided. Of fewer blocks than any test needs it says what was seen, and that it is not tested.
+A sentence names the step with the greatest difference, how many times, the 95 % interval, and what that rests on:
+blocks and their corrected p value, or one run each. It goes on with the range over all steps that differ in that way,
+and with the steps where the order turns; those have a sentence of their own. Where the two sides were not pressed with
+the same rate, it says which each had. Where nothing is established it says which of the two it is: shown to be alike
+within the margin, or not decided. Of fewer blocks than any test needs it says what was seen, and that it is not tested.
 
 Computes nothing: see ``compare.py``.
 """
@@ -17,6 +19,7 @@ from iogauge.report.compare import ALL_STEPS, Compared, SuiteCompared
 from iogauge.report.figure_row import IOPS, MEAN, metric_text, quantile_metric
 from iogauge.stats import words
 from iogauge.stats.comparison import FEWEST_BLOCKS, Verdict
+from iogauge.workload.diskspd_versions import NOT_COMPARABLE
 
 PRESSED = (MEAN, quantile_metric(0.99))
 FREE = (IOPS, quantile_metric(0.99))
@@ -54,6 +57,8 @@ def grounds(found: SuiteCompared) -> tuple[str, ...]:
 
 
 def _grounds(found: SuiteCompared) -> Iterator[str]:
+    if found.loops_differ:
+        yield NOT_COMPARABLE
     if found.blocks < 2:
         yield "of one run each: intervals are those within a run, and say nothing of how runs differ"
     elif found.paired:
@@ -89,21 +94,22 @@ def _of(found: SuiteCompared, series: str, figures: Sequence[Compared]) -> Itera
     wholes = [each for each in found.overall if each.place.series == series]
     told = _told([each for each in wholes if each.metric == figures[0].metric])
     clear = _told(figures)
-    if told and clear:
-        (whole,), most = told, _greatest(clear)
-        if (whole.ratio.value < 1) == (most.ratio.value < 1):
-            # Said once where it is the same of both.
-            sure = _sure(found, whole) if _sure(found, whole) != _sure(found, most) else ""
-            said = _difference(found, whole, sure=sure)
-            said += f", and {_by(most)[0]} {_where(most)}{_sure(found, most)}"
-            yield Statement(said, (whole, most))
-        else:
-            yield from (Statement(_difference(found, each), (each,)) for each in (whole, most))
-    elif told or clear:
-        most = _greatest(told or clear)
-        yield Statement(_difference(found, most), (most,))
+    if told or clear:
+        whole = told[0] if told else None
+        ways = [[each for each in clear if _falls(each) is falls] for falls in (False, True)]
+        ways = sorted(filter(None, ways), key=_most, reverse=True)
+        if whole and not any(_falls(way[0]) is _falls(whole) for way in ways):
+            yield Statement(_difference(found, whole), (whole,))
+        for way in sorted(ways, key=lambda way: whole is not None and _falls(way[0]) is not _falls(whole)):
+            along = whole if whole and _falls(way[0]) is _falls(whole) else None
+            other = next((each for each in ways if each is not way), [])
+            yield _one_way(found, way, other, figures, whole=along)
     elif found.blocks > 1:
         yield Statement(_undecided(found, figures), (figures[0],))
+    elif not any(each.long_enough for each in figures):
+        what = metric_text(figures[0].metric)
+        said = f"no difference in {what} can be told: the runs are too short for how alike their seconds are"
+        yield Statement(said, (figures[0],))
     elif all(each.ratio.low is None or each.ratio.high is None for each in figures):
         most = _greatest(figures)
         yield Statement(_difference(found, most), (most,))
@@ -111,6 +117,71 @@ def _of(found: SuiteCompared, series: str, figures: Sequence[Compared]) -> Itera
         what = metric_text(figures[0].metric)
         said = f"no difference in {what} is clear of one run's own interval at any of {_steps(figures)}"
         yield Statement(said, (figures[0],))
+
+
+def _falls(each: Compared) -> bool:
+    """Return whether B has less than A."""
+    return each.ratio.value < 1
+
+
+def _most(way: Sequence[Compared]) -> float:
+    return max(map(_distance, way), default=0.0)
+
+
+def _one_way(
+    found: SuiteCompared,
+    way: Sequence[Compared],
+    other: Sequence[Compared],
+    figures: Sequence[Compared],
+    *,
+    whole: Compared | None,
+) -> Statement:
+    """Return the sentence about all steps in which one side is ahead: ``way``; the ``other`` side is in others.
+
+    ``whole`` is the series as a whole, where that side is ahead there too.
+    """
+    most = _greatest(way)
+    if whole is not None:
+        # Said once where it is the same of both.
+        sure = _sure(found, whole) if _sure(found, whole) != _sure(found, most) else ""
+        said = _difference(found, whole, sure=sure)
+        said += f", and {_by(most)[0]} {_where(found, most)}{_sure(found, most)}"
+    else:
+        said = _difference(found, most)
+    evidence = (most,) if whole is None else (whole, most)
+    if len(figures) > 1:
+        said += f"; {_range(way)} {_span(way, figures)}"
+    if other:
+        said += f"; the order turns {_span(other, figures)}"
+    return Statement(said, evidence)
+
+
+def _range(way: Sequence[Compared]) -> str:
+    """Return from how many times to how many times the larger side is the smaller."""
+    values = sorted(
+        max(each.ratio.value, 1 / each.ratio.value if each.ratio.value else math.inf) for each in way
+    )
+    least, most = (f"{words.short(value)}x" for value in (values[0], values[-1]))
+    return least if least == most else f"{least} to {most}"
+
+
+def _span(way: Sequence[Compared], figures: Sequence[Compared]) -> str:
+    """Return at which of a series' steps some figures are, and how many these are."""
+    order = sorted(figures, key=lambda each: each.place.at)
+    places = sorted(order.index(each) for each in way)
+    first, last = order[places[0]], order[places[-1]]
+    count = f"at {len(way)} of {_steps(figures)}"
+    if len(way) == 1:
+        return f"{count}, {place_text(first)}"
+    if len(way) == len(figures):
+        return f"at all {_steps(figures)}"
+    if places != list(range(places[0], places[-1] + 1)):
+        return f"{count} between {place_text(first)} and {place_text(last)}"
+    if places[-1] == len(order) - 1:
+        return f"{count}, from {place_text(first)} on"
+    if places[0] == 0:
+        return f"{count}, up to {place_text(last)}"
+    return f"{count}, from {place_text(first)} to {place_text(last)}"
 
 
 def _told(figures: Sequence[Compared]) -> list[Compared]:
@@ -149,7 +220,7 @@ def _difference(found: SuiteCompared, each: Compared, *, sure: str | None = None
         said = f"{metric_text(each.metric)} of {second} is {by} that of {first}"
     else:
         said = f"{second} reaches {by} the {metric_text(each.metric)} of {first}"
-    return f"{said} {_where(each)}{_sure(found, each) if sure is None else sure}"
+    return f"{said} {_where(found, each)}{_sure(found, each) if sure is None else sure}"
 
 
 def _by(each: Compared) -> tuple[str, bool]:
@@ -160,8 +231,25 @@ def _by(each: Compared) -> tuple[str, bool]:
     return words.times(1 / value if value else math.inf, high and 1 / high, low and 1 / low), True
 
 
-def _where(each: Compared) -> str:
-    return _place(each) + (", between its steps" if each.between else "")
+def _where(found: SuiteCompared, each: Compared) -> str:
+    return _place(each) + (", between its steps" if each.between else "") + _achieved(found, each)
+
+
+def _achieved(found: SuiteCompared, each: Compared) -> str:
+    """Return what pressed at each side, where that was not the same; the place is what was asked for."""
+    if not each.pressed:
+        return ""
+    if each.averaged is not None:
+        mine = [step for step in found.figures if step.place.series == each.place.series]
+        unlike = {step.place for step in mine if step.metric == each.metric and not step.pressed_alike}
+        return f" (at {len(unlike)} of them pressed with different rates)" if unlike else ""
+    if each.pressed_alike:
+        return ""
+    rates = (
+        f"{words.bandwidth(rate)} of {side.name}"
+        for rate, side in zip(each.pressures_Bps, (found.before, found.after), strict=True)
+    )
+    return f" as asked for ({' and '.join(rates)} achieved)"
 
 
 def _place(each: Compared) -> str:

@@ -97,7 +97,7 @@ def cells(found: SuiteCompared, each: Compared) -> list[str]:
         metric_text(each.metric),
         value_text(each.metric, each.before),
         value_text(each.metric, each.after),
-        ("" if each.supported else "~ ") + words.figure(each.ratio.value),
+        words.mark(each) + words.figure(each.ratio.value),
         "-" if low is None or high is None else f"{_by_t(each)}{words.figure(low)} to {words.figure(high)}",
         finding_text(found, each),
     ]
@@ -128,6 +128,8 @@ def notes(suites: Sequence[SuiteCompared]) -> Iterator[str]:
 def _marks(found: SuiteCompared) -> Iterator[str]:
     if any(not each.supported for each in found.figures):
         yield "~ fewer than ten samples lie beyond this quantile in a run of A or of B"
+    if any(not each.long_enough for each in found.figures):
+        yield words.TOO_SHORT
     if any(_by_t(each) for each in (*found.figures, *found.overall)):
         yield "t: fewer than six blocks; the interval is Student's, takes log ratios for normal, and decides nothing"
     if any(each.averaged and each.averaged[0] < each.averaged[1] for each in found.overall):
@@ -240,6 +242,8 @@ def _figure(each: Compared) -> dict[str, Any]:
         "b": each.after,
         "ratio": {"value": each.ratio.value, "low": each.ratio.low, "high": each.ratio.high},
         "supported": each.supported,
+        "long_enough": each.long_enough,
+        "pressures_Bps": each.pressures_Bps,
         "between_steps": each.between,
         "clear": each.clear,
         "averaged": each.averaged and {"steps": each.averaged[0], "of": each.averaged[1]},

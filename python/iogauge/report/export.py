@@ -1,61 +1,48 @@
-"""Reports and charts as files. Charts, for scripts and papers, as SVG, PNG and CSV, drawn without a browser."""
+"""Charts as files, for scripts and papers: as SVG, PNG and CSV, drawn without a browser."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
-import vl_convert
-
-from iogauge.report.charts import Chart, Spec
-from iogauge.store.durable import explained, write_output
-
-VEGA_LITE = "6.4"
-"""The version that Altair writes for and vl-convert carries."""
+from iogauge.report.charts import Chart
+from iogauge.report.drawing import png, svg
+from iogauge.store.outputs import Claims, Existing, Output
 
 PNG_SCALE = 2.0
 
 
-def svg(spec: Spec) -> str:
-    """Return a whole specification as SVG."""
-    drawn: str = vl_convert.vegalite_to_svg(spec, vl_version=VEGA_LITE)
-    return drawn
+def claim_charts(charts: Iterable[Chart], directory: Path, claims: Claims) -> dict[str, Output]:
+    """Claim the files of charts in a directory, which is made. Raises IogaugeError where one must not be written."""
+    claims.directory(directory)
+    return {
+        name: claims.file(directory / name, existing=Existing.OWN)
+        for chart in charts
+        for name in _names(chart)
+    }
 
 
-def png(drawn: str, *, scale: float = PNG_SCALE) -> bytes:
-    """Return a drawn chart as pixels, ``scale`` for each of its points."""
-    pixels: bytes = vl_convert.svg_to_png(drawn, scale=scale)
-    return pixels
-
-
-def write_text(text: str, path: Path) -> None:
-    """Write a report to ``path``, replacing what is there, or leaving it as it was where that fails.
-
-    Raises IogaugeError where that cannot be done.
-    """
-    write_output(path, text.encode())
-
-
-def write_charts(charts: Iterable[Chart], directory: Path) -> list[Path]:
+def write_charts(charts: Iterable[Chart], outputs: Mapping[str, Output]) -> list[Path]:
     """Write each chart's pictures, one for each choice that it offers, and its data; return the files, in order.
 
-    Raises IogaugeError where the directory or a file cannot be written.
+    ``outputs`` are what ``claim_charts`` returned for them. Raises IogaugeError where a file cannot be written.
     """
     written = []
-    with explained("create", directory):
-        directory.mkdir(parents=True, exist_ok=True)
     for chart in charts:
-        for name, content in _files(chart):
-            path = directory / name
-            write_output(path, content)
-            written.append(path)
+        for name, content in zip(_names(chart), _contents(chart), strict=True):
+            outputs[name].write(content)
+            written.append(outputs[name].path)
     return written
 
 
-def _files(chart: Chart) -> Iterator[tuple[str, bytes]]:
+def _names(chart: Chart) -> Sequence[str]:
+    stems = [f"{chart.name}-{choice}" for choice in chart.choices] if len(chart.choices) > 1 else [chart.name]
+    return [*(f"{stem}.{kind}" for stem in stems for kind in ("svg", "png")), f"{chart.name}.csv"]
+
+
+def _contents(chart: Chart) -> Iterator[bytes]:
     for choice in chart.choices:
-        name = f"{chart.name}-{choice}" if len(chart.choices) > 1 else chart.name
         picture = svg(chart.spec(choice))
-        yield f"{name}.svg", picture.encode()
-        yield f"{name}.png", png(picture)
-    yield f"{chart.name}.csv", chart.table.csv().encode()
+        yield picture.encode()
+        yield png(picture, scale=PNG_SCALE)
+    yield chart.table.csv().encode()

@@ -16,6 +16,8 @@ from iogauge.report.html_reviews import Drive, Step
 from iogauge.stats import words
 from iogauge.stats.figures import StepFigures
 from iogauge.stats.quantiles import Estimate
+from iogauge.workload import parse
+from iogauge.workload.diskspd_versions import loop_of
 
 IOPS = "iops"
 RATE = "rate_Bps"
@@ -92,17 +94,32 @@ class FigureRow:
     """The 95 % interval within one run; None: not known."""
     supported: bool = True
     """Whether the sample is large enough for a quantile; of a publication, that it says nothing else."""
+    long_enough: bool = True
+    """Whether the run is long enough for its dependence; where not, the interval is open and decides nothing."""
     count: int = 0
     """Samples behind a latency; 0: not told."""
     source: str
     """The review's directory, the file that was imported, or where it was published."""
     pressed: bool = False
     """Whether other jobs press at this one along the axis."""
+    pressure_Bps: float = 0.0
+    """What these jobs moved."""
+    loop: str = ""
+    """Of a figure that DiskSpd measured above depth 1: by which of its asynchronous loops."""
 
     @property
     def estimate(self) -> Estimate:
         """The same as ``stats`` has it, for its functions of two estimates."""
-        return Estimate(self.value, self.low, self.high, self.supported, 0, self.count, dependence=True)
+        return Estimate(
+            self.value,
+            self.low,
+            self.high,
+            self.supported,
+            0,
+            self.count,
+            dependence=True,
+            long_enough=self.long_enough,
+        )
 
 
 def rows_of(drive: Drive) -> tuple[FigureRow, ...]:
@@ -138,7 +155,17 @@ def metrics_of(figures: StepFigures) -> Iterator[tuple[str, Estimate]]:
             yield quantile_metric(q), estimate
 
 
+def _loop(drive: Drive, step: Step) -> str:
+    """Name the loop of DiskSpd that measured the judged job of a step; empty: none of several did."""
+    version = drive.manifest.versions.get("diskspd", "")
+    if not version:
+        return ""
+    jobs = parse(step.plan.job_file, source=step.plan.id).jobs
+    return loop_of(version, max((job.iodepth for job in jobs if job.name == drive.plan.reader), default=1))
+
+
 def _rows(drive: Drive, step: Step, figures: StepFigures) -> Iterator[FigureRow]:
+    loop = _loop(drive, step)
     for metric, estimate in metrics_of(figures):
         yield FigureRow(
             drive=drive.label,
@@ -150,7 +177,10 @@ def _rows(drive: Drive, step: Step, figures: StepFigures) -> Iterator[FigureRow]
             low=estimate.low,
             high=estimate.high,
             supported=estimate.supported,
+            long_enough=estimate.long_enough,
             count=estimate.count,
             source=str(drive.path),
+            loop=loop,
             pressed=drive.plan.pressure is not None,
+            pressure_Bps=figures.pressure_Bps,
         )

@@ -5,7 +5,7 @@
 
 Time in ms since the row's measured start, latencies in ns, bandwidth in KiB/s (per request in kB/s, as fio does).
 With ``log_avg_msec`` (and for histograms ``log_hist_msec``) lines come from the run's intervals while it runs;
-without it, one line a request from the request log, afterwards. Memory does not grow with the run either way.
+without it, one line a request, which ``request_logs`` writes afterwards. Memory does not grow with the run.
 
 Differences from fio, all deliberate: an engine that has no slat has no log of it; a window without I/O is a line with
 zeros (a latency log, where zero would be a lie, has no line for it); and a group that is reported as one row has one
@@ -17,21 +17,21 @@ Source: fio's HOWTO (log file formats), and the files of fio 3.33.
 
 from __future__ import annotations
 
+import io
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, TextIO
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import TextIO
 
 from iogauge.errors import IogaugeError
 from iogauge.report.fio_buckets import buckets
-from iogauge.report.rows import histogram_of
+from iogauge.report.rows import histogram_of, left_out
 from iogauge.schema import Direction, EngineKind, Interval, Job, JobFile, Kind, RunPlan
 from iogauge.stats.histogram import Histogram
+from iogauge.store.outputs import Claims, Existing, Output
+from iogauge.workload.clones import clones
 
 SHORTEST_NS = 10_000_000
 """No interval is shorter: handing out histograms must stay far from the time of an I/O."""
@@ -76,12 +76,12 @@ def require_interval(jobs: JobFile, *, interval_ns: int) -> None:
 
 def needs_requests(jobs: JobFile) -> bool:
     """Return whether some log wants a line for every request."""
-    return any(_prefixes(job) and not job.log_avg_ns for job in jobs.jobs)
+    return any(request_names(job) for job in jobs.jobs)
 
 
 def wanted(jobs: JobFile) -> bool:
-    """Return whether any job writes a log at all."""
-    return any(_prefixes(job) or job.write_hist_log is not None for job in jobs.jobs)
+    """Return whether any job has a log of intervals."""
+    return any(interval_names(job) for job in jobs.jobs)
 
 
 def _windows(jobs: JobFile) -> set[int]:
@@ -96,15 +96,66 @@ def _prefixes(job: Job) -> dict[str, str]:
     return {what: prefix or job.name for what, prefix in given.items() if prefix is not None}
 
 
-def _names(job: Job) -> list[str]:
+def request_names(job: Job) -> list[str]:
+    """Return which logs of a job have a line for every request."""
+    return [] if job.log_avg_ns else _value_names(job)
+
+
+def interval_names(job: Job) -> list[str]:
+    """Return which logs of a job have a line for every window of time."""
+    averaged = _value_names(job) if job.log_avg_ns else []
+    return [*averaged, *(["clat_hist"] if job.write_hist_log is not None else [])]
+
+
+def _all_names(job: Job) -> list[str]:
+    return [*request_names(job), *interval_names(job)]
+
+
+def _value_names(job: Job) -> list[str]:
     names = [name for what in _prefixes(job) for name in (_latencies(job) if what == "lat" else (what,))]
-    return [*map(str, names), *(["clat_hist"] if job.write_hist_log is not None else [])]
+    return [*map(str, names)]
 
 
 def _latencies(job: Job) -> tuple[Kind, ...]:
-    """The latencies that a job's engine can tell apart: only one that makes a call just to submit has a slat."""
+    """The latencies that a job's logs have: what its engine can tell apart, without what the job leaves out.
+
+    Only an engine that makes a call just to submit has a slat.
+    """
     at_once = job.ioengine in (EngineKind.PSYNC, EngineKind.PVSYNC2)
-    return _LATENCIES[:-1] if at_once or job.sqthread_poll else _LATENCIES
+    at_once = at_once or (job.ioengine is EngineKind.NULL and job.iodepth == 1)
+    kinds = _LATENCIES[:-1] if at_once or job.sqthread_poll else _LATENCIES
+    return tuple(kind for kind in kinds if not left_out(job, kind))
+
+
+def empty_names(job: Job) -> set[str]:
+    """Return which logs fio makes and writes nothing to, because what they are of is left out."""
+    untimed = job.disable_lat and job.disable_clat and job.disable_slat
+    return {
+        *(["bw"] if job.disable_bw_measurement else []),
+        *(["iops"] if job.disable_bw_measurement and untimed else []),
+        *(["clat_hist"] if job.disable_clat else []),
+    }
+
+
+def claim(
+    jobs: JobFile,
+    claims: Claims,
+    *,
+    names: Callable[[Job], list[str]] = _all_names,
+    directory: Path = Path(),
+) -> dict[str, Output]:
+    """Claim the logs of the jobs, by their names in ``directory``. Raises IogaugeError where one must not be written.
+
+    ``names``: which of a job's. As fio does, logs replace those of an earlier run.
+    """
+    outputs = {}
+    for number, clone in enumerate(clones(jobs), 1):
+        job = jobs.jobs[clone.job]
+        for name in names(job) if clone.first else ():
+            path = name_of(name, job, number)
+            if path not in outputs:  # which jobs without per_job_logs share
+                outputs[path] = claims.file(directory / path, existing=Existing.REPLACE)
+    return outputs
 
 
 def name_of(name: str, job: Job, number: int) -> str:
@@ -115,7 +166,7 @@ def name_of(name: str, job: Job, number: int) -> str:
     """
     given = {"bw": job.write_bw_log, "iops": job.write_iops_log, "clat_hist": job.write_hist_log}
     prefix = given.get(name, job.write_lat_log) or job.name
-    return f"{prefix}_{name}.{number}.log"
+    return f"{prefix}_{name}.{number}.log" if job.per_job_logs else f"{prefix}_{name}.log"
 
 
 @dataclass
@@ -166,36 +217,45 @@ class _RowLogs:
 
 
 class FioLogs:
-    """Writes the logs of a run: made when its plan is known, fed with its intervals, closed at its end.
+    """Writes the logs of a run's intervals: made when its plan is known, fed with its intervals, closed at its end.
 
     Trouble with a file never stops the run: it is kept, and raised by ``close`` as IogaugeError.
     """
 
-    def __init__(self, jobs: JobFile, plan: RunPlan, *, directory: Path = Path()) -> None:
-        self._trouble: OSError | None = None
+    def __init__(self, jobs: JobFile, plan: RunPlan, outputs: Mapping[str, Output]) -> None:
+        """``outputs`` are those that ``claim`` returned for the jobs."""
+        self._trouble: IogaugeError | OSError | None = None
         self._rows: dict[tuple[int, int], _RowLogs] = {}
         self._files = ExitStack()
+        self._open_files: dict[Output, TextIO] = {}
         number = 0
         for stage, each in enumerate(plan.stages):
             for worker in each.workers:
                 number += 1
                 if (stage, worker.row) not in self._rows:
                     job = jobs.jobs[worker.job]
+                    files = {
+                        name: self._open(outputs[name_of(name, job, number)]) for name in interval_names(job)
+                    }
                     self._rows[stage, worker.row] = _RowLogs(
                         job,
                         tuple(direction for direction in DDIR if direction in job.rw.directions),
-                        {name: self._open(directory / name_of(name, job, number)) for name in _names(job)},
+                        {name: file for name, file in files.items() if name not in empty_names(job)},
                     )
 
-    def _open(self, path: Path) -> TextIO:
+    def _open(self, output: Output) -> TextIO:
+        """Open a log, which jobs without per_job_logs share."""
+        if output in self._open_files:
+            return self._open_files[output]
         try:
-            return self._files.enter_context(path.open("w", encoding="ascii"))
-        except OSError as error:
+            file = self._files.enter_context(output.stream())
+        except IogaugeError:
             self._files.close()
-            raise IogaugeError(
-                f"{path}: cannot write the log: {error.strerror}",
-                hint="check the prefix of the job's write_*_log",
-            ) from error
+            raise
+        text = io.TextIOWrapper(file, encoding="ascii")
+        self._files.callback(text.detach)  # which writes what waits, and leaves the closing to the output
+        self._open_files[output] = text
+        return text
 
     def interval(self, interval: Interval) -> None:
         """Take one interval, or one part of one; the ramp is left out."""
@@ -208,7 +268,7 @@ class FioLogs:
             if row.job.log_avg_ns and _prefixes(row.job):
                 row.average = self._enter(row, row.average, interval, row.job.log_avg_ns, self._averages)
                 row.average.add(interval, _LATENCIES if row.job.write_lat_log is not None else ())
-            if row.job.log_hist_ns and row.job.write_hist_log is not None:
+            if row.job.log_hist_ns and "clat_hist" in row.files:
                 row.histogram = self._enter(
                     row, row.histogram, interval, row.job.log_hist_ns, self._histograms
                 )
@@ -259,44 +319,6 @@ class FioLogs:
                 f"{time_ms}, {DDIR[direction]}, {size}, {', '.join(map(str, counts))}\n"
             )
 
-    def requests(self, path: Path) -> None:
-        """Write the logs that have a line for every request, from the request log at ``path`` (Parquet)."""
-        try:
-            for batch in _batches(path):
-                self._request_lines(batch)
-        except OSError as error:
-            self._trouble = self._trouble or error
-
-    def _request_lines(self, batch: dict[str, NDArray[Any]]) -> None:
-        for place, row in self._rows.items():
-            if row.job.log_avg_ns or not _prefixes(row.job):
-                continue
-            mine = (
-                (batch["stage"] == place[0])
-                & (batch["row"] == place[1])
-                & ~batch["ramp"]
-                & (batch["result"] >= 0)
-            )
-            for request in zip(*(batch[name][mine].tolist() for name in _COLUMNS), strict=True):
-                start_ns, issued_ns, done_ns, length_bytes, direction = request
-                if direction not in DDIR:
-                    continue
-                if row.origin_ns is None:
-                    row.origin_ns = start_ns
-                clat_ns = done_ns - (start_ns if issued_ns is None else issued_ns)
-                tail = f"{DDIR[direction]}, {length_bytes}, 0\n"
-                time_ms = row.time_ms(done_ns)
-                values = {
-                    "bw": length_bytes * 10**6 // max(clat_ns, 1),
-                    "iops": 1,
-                    "lat": done_ns - start_ns,
-                    "clat": clat_ns,
-                    "slat": None if issued_ns is None else issued_ns - start_ns,
-                }
-                for name, file in row.files.items():
-                    if (value := values.get(name)) is not None:
-                        file.write(f"{time_ms}, {value}, {tail}")
-
     def close(self) -> None:
         """Write the windows that are still open and close the files.
 
@@ -309,25 +331,10 @@ class FioLogs:
                 if row.histogram and not self._trouble:
                     self._histograms(row, row.histogram)
             self._files.close()
-        except OSError as error:
+        except (IogaugeError, OSError) as error:
             self._trouble = self._trouble or error
-        if self._trouble:
+        if trouble := self._trouble:
+            reason = trouble.strerror if isinstance(trouble, OSError) else trouble
             raise IogaugeError(
-                f"the job's logs are not complete: {self._trouble.strerror}",
-                hint="free some space, or log elsewhere",
-            ) from self._trouble
-
-
-_COLUMNS = ("start_ns", "issued_ns", "done_ns", "length_bytes", "direction")
-
-
-def _batches(path: Path) -> Iterator[dict[str, NDArray[Any]]]:
-    """Yield a request log piece by piece, as arrays by column; an ``issued_ns`` that is not known is None."""
-    import pyarrow.parquet as parquet
-
-    with parquet.ParquetFile(path) as log:
-        for batch in log.iter_batches(columns=[*_COLUMNS, "stage", "row", "ramp", "result"]):
-            columns = {name: batch.column(name).to_numpy(zero_copy_only=False) for name in batch.schema.names}
-            columns["issued_ns"] = np.array(batch.column("issued_ns").to_pylist(), dtype=object)
-            columns["ramp"] = columns["ramp"].astype(bool)
-            yield columns
+                f"the job's logs are not complete: {reason}", hint="free some space, or log elsewhere"
+            ) from trouble

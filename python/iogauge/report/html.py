@@ -21,14 +21,13 @@ from pathlib import Path
 from typing import Any
 
 import jinja2
-import vl_convert
 from markupsafe import Markup
 
 from iogauge.report import compare_text, html_facts, html_steps, laid_text
 from iogauge.report.charts import DATASET, Chart
 from iogauge.report.charts_data import STATISTICS
 from iogauge.report.charts_theme import config
-from iogauge.report.export import VEGA_LITE, svg
+from iogauge.report.drawing import bundle, svg
 from iogauge.report.html_reviews import Heard, unheard, warnings
 from iogauge.report.sections import Report
 from iogauge.stats.quantiles import FEWEST_BLOCKS
@@ -122,7 +121,7 @@ def _payload(chart: Chart) -> dict[str, Any]:
 @cache
 def _bundle() -> str:
     """Return Vega, Vega-Lite and Vega-Embed as one script, in a scope of its own."""
-    code: str = vl_convert.javascript_bundle("window.vegaEmbed = vegaEmbed;", vl_version=VEGA_LITE)
+    code = bundle("window.vegaEmbed = vegaEmbed;")
     if "</script" in code.lower() or "<!--" in code:
         raise RuntimeError("the Vega bundle would end its own script element")
     return f"(() => {{{code}\n}})();"

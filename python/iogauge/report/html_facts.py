@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import shlex
 
+from iogauge.models.state import MEANING
 from iogauge.report.html_reviews import Drive
 from iogauge.report.html_text import latency
 from iogauge.report.surroundings import state_text
@@ -37,6 +38,7 @@ def _target(drive: Drive) -> Facts:
             ("Drive", f"{target.model}: {model.drive}, version {model.drive_version}"),
             ("Behind", f"{model.machine_title}: {model.machine}, version {model.machine_version}"),
             ("Size", size(target.size_bytes)),
+            *([("Begun", f"{model.begun_as}: {MEANING[model.begun_as]}")] if model.begun_as else []),
             ("Parameters", f"SHA-256 {model.sha256}"),
         ]
     return [

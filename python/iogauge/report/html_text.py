@@ -31,6 +31,8 @@ def cell(estimate: Estimate | None, *, ios: int = 0) -> Cell:
     if estimate is None:
         return Cell("–", unsupported="not told" if ios else "nothing completed")
     missing = "" if estimate.supported else f"needs {estimate.needed:,}"
+    if not estimate.long_enough:
+        missing = "; ".join(filter(None, [missing, "run too short"]))
     return Cell(latency(estimate.value), interval(estimate.low, estimate.high), missing)
 
 

@@ -127,7 +127,9 @@ def _judged(first: StepFigures, last: StepFigures) -> Iterator[Statistic]:
 
 
 def _changed(change: Ratio) -> str:
-    if change.low is not None and change.high is not None and change.low <= 1 <= change.high:
+    if change.low is None or change.high is None:
+        return "went, and nothing says how surely,"
+    if change.low <= 1 <= change.high:
         return "did not change measurably"
     return "grew" if change.value > 1 else "fell"
 

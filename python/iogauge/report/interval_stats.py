@@ -15,6 +15,7 @@ import math
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
+from iogauge.report.rows import DATA, MIXED, Stream
 from iogauge.schema import Direction, Interval
 
 _OPEN = 3
@@ -87,8 +88,8 @@ class _Slice:
 @dataclass
 class _RowStats:
     open: dict[int, _Slice] = field(default_factory=dict)
-    iops: dict[Direction, _Rate] = field(default_factory=lambda: {d: _Rate() for d in Direction})
-    bandwidth: dict[Direction, _Rate] = field(default_factory=lambda: {d: _Rate() for d in Direction})
+    iops: dict[Stream, _Rate] = field(default_factory=lambda: {d: _Rate() for d in (*Direction, MIXED)})
+    bandwidth: dict[Stream, _Rate] = field(default_factory=lambda: {d: _Rate() for d in (*Direction, MIXED)})
 
 
 class IntervalStats:
@@ -131,8 +132,9 @@ class IntervalStats:
         if length_ns <= 0:
             return
         whole = length_ns >= _WHOLE * self._interval_ns
-        for direction in Direction:
-            ios, moved = part.ios.get(direction, 0), part.bytes.get(direction, 0)
+        for direction in (*Direction, MIXED):
+            members = DATA if direction is MIXED else (direction,)
+            ios, moved = (sum(of.get(member, 0) for member in members) for of in (part.ios, part.bytes))
             row.iops[direction].add(ios, length_ns=length_ns, whole=whole)
             row.bandwidth[direction].add(moved, length_ns=length_ns, whole=whole)
 
@@ -142,10 +144,10 @@ class IntervalStats:
             self._close(stats, index)
         return stats
 
-    def iops(self, *, stage: int, row: int, direction: Direction) -> Spread:
+    def iops(self, *, stage: int, row: int, direction: Stream) -> Spread:
         """Return how a row's IOPS varied; all zero where no interval was measured."""
         return self._settled(stage, row).iops[direction].spread()
 
-    def bandwidth_Bps(self, *, stage: int, row: int, direction: Direction) -> Spread:
+    def bandwidth_Bps(self, *, stage: int, row: int, direction: Stream) -> Spread:
         """Return how a row's bandwidth varied, in bytes a second; all zero where no interval was measured."""
         return self._settled(stage, row).bandwidth[direction].spread()

@@ -22,12 +22,15 @@ from __future__ import annotations
 
 import json
 import math
+from collections import defaultdict
+from collections.abc import Iterable
 from datetime import UTC, datetime
+from itertools import accumulate
 from typing import Any
 
 from iogauge.report import fio_buckets
 from iogauge.report.interval_stats import IntervalStats, Spread
-from iogauge.report.rows import DATA, Row, fraction, rows, supported
+from iogauge.report.rows import DATA, MIXED, Row, Stream, fraction, left_out, rows, supported
 from iogauge.schema import DeviceStat, Direction, Job, JobFile, Kind, RunRecord
 from iogauge.stats.histogram import Histogram, needed
 
@@ -46,6 +49,7 @@ def document(record: RunRecord, stats: IntervalStats, *, plus: bool) -> Json:
     """Return a run in fio's schema; with ``plus``, every latency has its bins."""
     started = datetime.fromisoformat(record.started_at).astimezone(UTC)
     every = list(rows(record))
+    grouped = Groups(record.jobs, every)
     return {
         # fio's tools look for this key; what it says is who wrote the file.
         "fio version": f"iogauge-{_version()}",
@@ -53,7 +57,7 @@ def document(record: RunRecord, stats: IntervalStats, *, plus: bool) -> Json:
         "timestamp_ms": int(started.timestamp() * 1000),
         "time": started.strftime("%a %b %e %H:%M:%S %Y"),
         "global options": dict(record.jobs.global_options),
-        "jobs": [_job(row, every, stats, plus=plus) for row in every],
+        "jobs": [_job(row, grouped, stats, plus=plus) for row in every],
         "disk_util": [_disk(stat, record.result.elapsed_ns) for stat in record.device_stats],
         "iogauge": _beyond(record, every),
     }
@@ -75,32 +79,22 @@ def _version() -> str:
     return __version__
 
 
-def _job(row: Row, every: list[Row], stats: IntervalStats, *, plus: bool) -> Json:
+def _job(row: Row, grouped: Groups, stats: IntervalStats, *, plus: bool) -> Json:
     job, jobs = row.job, row.record.jobs
-    lat = Histogram.merge(row.lat(direction) for direction in DATA)
+    lat = Histogram.empty() if job.disable_clat else row.lat(MIXED)
     run_ns = sum(worker.end_ns - worker.start_ns for worker in row.workers)
     errors = [errno for direction in Direction for errno in row.tally(direction).errors]
     ended_early = any(worker.error for worker in row.workers)
     return {
         "jobname": row.name,
-        "groupid": groups(jobs)[row.job_index],
+        "groupid": grouped.of(row),
         "job_start": int(datetime.fromisoformat(row.record.started_at).timestamp() * 1000),
         "error": (errors[0] if errors else EIO) if ended_early else 0,
         "eta": 0,
         "elapsed": math.ceil(row.record.result.elapsed_ns / 1e9),
         "job options": _own_options(jobs, row.job_index),
-        **{direction.value: _direction(row, direction, every, stats, plus=plus) for direction in DATA},
-        "sync": {
-            "total_ios": row.tally(Direction.SYNC).ios,
-            "lat_ns": _latency(
-                row,
-                Direction.SYNC,
-                Kind.LAT,
-                percentiles=job.lat_percentiles or job.clat_percentiles,
-                plus=plus,
-                capped=True,
-            ),
-        },
+        **{stream.value: _direction(row, stream, grouped, stats, plus=plus) for stream in _streams(job)},
+        **({} if job.unified_rw_reporting == "mixed" else {"sync": _sync(row, plus=plus)}),
         "job_runtime": round(run_ns / 1e6),
         "usr_cpu": _share(sum(worker.user_ns for worker in row.workers), run_ns),
         "sys_cpu": _share(sum(worker.system_ns for worker in row.workers), run_ns),
@@ -126,7 +120,24 @@ def _job(row: Row, every: list[Row], stats: IntervalStats, *, plus: bool) -> Jso
     }
 
 
-def _direction(row: Row, direction: Direction, every: list[Row], stats: IntervalStats, *, plus: bool) -> Json:
+def _streams(job: Job) -> tuple[Stream, ...]:
+    """What has a section of its own, used or not."""
+    apart: tuple[Stream, ...] = () if job.unified_rw_reporting == "mixed" else DATA
+    return apart if job.unified_rw_reporting == "none" else (*apart, MIXED)
+
+
+def _sync(row: Row, *, plus: bool) -> Json:
+    job = row.job
+    found: Json = {"total_ios": row.tally(Direction.SYNC).ios, "lat_ns": _moments(Histogram.empty())}
+    # To fio a sync's latency is one of completion.
+    if not job.disable_clat:
+        lat = row.lat(Direction.SYNC)
+        percentiles = job.lat_percentiles or job.clat_percentiles
+        found["lat_ns"] = _moments(lat) | (_tail(lat, job, plus=plus, capped=True) if percentiles else {})
+    return found
+
+
+def _direction(row: Row, direction: Stream, grouped: Groups, stats: IntervalStats, *, plus: bool) -> Json:
     tally, job = row.tally(direction), row.job
     runtime_ms = round(row.seconds * 1000) if tally.ios else 0
     rate_Bps, iops = (row.bandwidth_Bps(direction), row.iops(direction)) if tally.ios else (0.0, 0.0)
@@ -135,9 +146,6 @@ def _direction(row: Row, direction: Direction, every: list[Row], stats: Interval
         stage, index = row.result.stage, row.result.row
         bw_spread = stats.bandwidth_Bps(stage=stage, row=index, direction=direction)
         iops_spread = stats.iops(stage=stage, row=index, direction=direction)
-    group = groups(row.record.jobs)
-    alongside = [other for other in every if group[other.job_index] == group[row.job_index]]
-    total_Bps = sum(other.bandwidth_Bps(direction) for other in alongside)
 
     def latency(kind: Kind, *, percentiles: bool = True, fios: bool = False) -> Json:
         return _latency(row, direction, kind, percentiles=percentiles, plus=plus, capped=fios)
@@ -160,7 +168,7 @@ def _direction(row: Row, direction: Direction, every: list[Row], stats: Interval
         "lateness_ns": latency(Kind.LATENESS),
         "bw_min": round(bw_spread.minimum / KIBI),
         "bw_max": round(bw_spread.maximum / KIBI),
-        "bw_agg": _share(rate_Bps, total_Bps),
+        "bw_agg": _share(rate_Bps, grouped.bandwidth_Bps(row, direction)),
         "bw_mean": _number(bw_spread.mean / KIBI),
         "bw_dev": _number(bw_spread.stddev / KIBI),
         "bw_samples": bw_spread.samples,
@@ -172,10 +180,9 @@ def _direction(row: Row, direction: Direction, every: list[Row], stats: Interval
     }
 
 
-def _latency(
-    row: Row, direction: Direction, kind: Kind, *, percentiles: bool, plus: bool, capped: bool
-) -> Json:
-    histogram = row.histogram(direction, kind) or Histogram.empty()
+def _latency(row: Row, direction: Stream, kind: Kind, *, percentiles: bool, plus: bool, capped: bool) -> Json:
+    recorded = None if left_out(row.job, kind) else row.histogram(direction, kind)
+    histogram = recorded or Histogram.empty()
     tail = _tail(histogram, row.job, plus=plus, capped=capped) if percentiles else {}
     return _moments(histogram) | tail
 
@@ -207,11 +214,28 @@ def _tail(histogram: Histogram, job: Job, *, plus: bool, capped: bool) -> Json:
 
 def groups(jobs: JobFile) -> list[int]:
     """Return fio's group number of every job: a new group begins where a job waits for the earlier ones, or asks."""
-    found: list[int] = []
-    for job in jobs.jobs:
-        begins = bool(found) and (job.stonewall or job.new_group)
-        found.append((found[-1] if found else 0) + begins)
-    return found
+    begins = (bool(index) and (job.stonewall or job.new_group) for index, job in enumerate(jobs.jobs))
+    return list(accumulate(map(int, begins)))
+
+
+class Groups:
+    """Which of fio's groups each row is in, and what the groups moved."""
+
+    def __init__(self, jobs: JobFile, every: Iterable[Row]) -> None:
+        self._numbers = groups(jobs)
+        self._bandwidth_Bps: dict[tuple[int, Stream], float] = defaultdict(float)
+        for row in every:
+            streams: tuple[Stream, ...] = (*row.directions, MIXED)
+            for direction in streams:
+                self._bandwidth_Bps[self.of(row), direction] += row.bandwidth_Bps(direction)
+
+    def of(self, row: Row) -> int:
+        """Return the number of a row's group."""
+        return self._numbers[row.job_index]
+
+    def bandwidth_Bps(self, row: Row, direction: Stream) -> float:
+        """Return what all rows of the group of ``row`` moved, bytes a second."""
+        return self._bandwidth_Bps[self.of(row), direction]
 
 
 def _own_options(jobs: JobFile, index: int) -> dict[str, str]:

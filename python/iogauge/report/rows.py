@@ -6,9 +6,11 @@ given its meaning again, in one place for the table, the JSON and the conditions
 
 from __future__ import annotations
 
+from collections import Counter, defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass
 from decimal import Decimal
+from enum import StrEnum
 from functools import cached_property
 
 import numpy as np
@@ -20,12 +22,27 @@ DATA = (Direction.READ, Direction.WRITE, Direction.TRIM)
 """The directions that move or discard data, in fio's order."""
 
 
+class Unified(StrEnum):
+    """fio's ``unified_rw_reporting``: what is read, written and trimmed, reported as one."""
+
+    MIXED = "mixed"
+
+
+MIXED = Unified.MIXED
+Stream = Direction | Unified
+"""What has figures of its own in a report."""
+
+
 @dataclass(frozen=True)
 class Row:
     """One row of ``record``. Histograms are decoded when first asked for, and kept."""
 
     record: RunRecord
     result: RowResult
+    plans: tuple[WorkerPlan, ...]
+    """The workers merged into this row, as planned."""
+    workers: tuple[WorkerResult, ...]
+    """The same workers, as they went."""
 
     @property
     def name(self) -> str:
@@ -36,19 +53,6 @@ class Row:
     def seconds(self) -> float:
         """How long it was measured."""
         return (self.result.end_ns - self.result.start_ns) / 1e9
-
-    @cached_property
-    def plans(self) -> tuple[WorkerPlan, ...]:
-        """The workers merged into this row, as planned."""
-        stages = self.record.plan.stages
-        workers = stages[self.result.stage].workers if self.result.stage < len(stages) else ()
-        return tuple(worker for worker in workers if worker.row == self.result.row)
-
-    @cached_property
-    def workers(self) -> tuple[WorkerResult, ...]:
-        """The same workers, as they went."""
-        place = (self.result.stage, self.result.row)
-        return tuple(worker for worker in self.record.result.workers if (worker.stage, worker.row) == place)
 
     @property
     def job_index(self) -> int:
@@ -72,36 +76,56 @@ class Row:
             direction for direction in Direction if (tally := self.tally(direction)).ios or tally.errors
         )
 
-    def tally(self, direction: Direction) -> Tally:
-        """Return the counts of one direction; zeros where it was not used."""
-        return self.result.tallies.get(direction, Tally())
+    @property
+    def streams(self) -> tuple[Stream, ...]:
+        """What of ``directions`` is reported, as the job's unified_rw_reporting has it."""
+        unified = self.job.unified_rw_reporting
+        data = tuple(direction for direction in self.directions if direction in DATA)
+        if unified == "none" or not data:
+            return self.directions
+        apart = data if unified == "both" else ()
+        return (*apart, MIXED, *(direction for direction in self.directions if direction not in DATA))
 
-    def scheduled(self, direction: Direction) -> bool:
+    def tally(self, direction: Stream) -> Tally:
+        """Return the counts of one direction; zeros where it was not used. Those of ``MIXED`` have no histograms."""
+        if direction is not MIXED:
+            return self.result.tallies.get(direction) or Tally()
+        parts = [self.tally(direction) for direction in DATA]
+        errors = sum((Counter(part.errors) for part in parts), Counter[int]())
+        counts = {
+            name: sum(getattr(part, name) for part in parts)
+            for name in ("ios", "bytes", "short", "flagged", "late")
+        }
+        return Tally(**counts, errors=dict(errors))
+
+    def scheduled(self, direction: Stream) -> bool:
         """Return whether requests of this direction were due at times of their own (a rate, or think time)."""
         if any(plan.thinktime_ns for plan in self.plans):
             return True
+        if direction is MIXED:
+            return any(self.scheduled(direction) for direction in DATA)
         if direction is Direction.SYNC:
             return False
         schedules = [getattr(plan.schedule, direction.value) for plan in self.plans]
         return any(schedule.rate_iops or schedule.rate_Bps for schedule in schedules)
 
-    def commits(self, direction: Direction) -> bool:
+    def commits(self, direction: Stream) -> bool:
         """Return whether these are syncs whose response was recorded, from the first write that each makes last."""
         return direction is Direction.SYNC and Kind.RESPONSE in self.tally(direction).histograms
 
-    def iops(self, direction: Direction) -> float:
+    def iops(self, direction: Stream) -> float:
         """Completed I/Os a second over the row's measured time."""
         return self.tally(direction).ios / self.seconds if self.seconds else 0.0
 
-    def bandwidth_Bps(self, direction: Direction) -> float:
+    def bandwidth_Bps(self, direction: Stream) -> float:
         """Bytes a second over the row's measured time."""
         return self.tally(direction).bytes / self.seconds if self.seconds else 0.0
 
     @cached_property
-    def _decoded(self) -> dict[tuple[Direction, Kind], Histogram | None]:
+    def _decoded(self) -> dict[tuple[Stream, Kind], Histogram | None]:
         return {}
 
-    def histogram(self, direction: Direction, kind: Kind) -> Histogram | None:
+    def histogram(self, direction: Stream, kind: Kind) -> Histogram | None:
         """Return the histogram of one kind of latency in nanoseconds; None where it is not known.
 
         Response and clat stand for lat where they did not differ; queued and lateness are then zeros. Only slat can
@@ -112,9 +136,12 @@ class Row:
             self._decoded[key] = self._decode(direction, kind)
         return self._decoded[key]
 
-    def _decode(self, direction: Direction, kind: Kind) -> Histogram | None:
+    def _decode(self, direction: Stream, kind: Kind) -> Histogram | None:
         if kind is Kind.LOOP_GAP:
             return self.loop_gap
+        if direction is MIXED:
+            parts = [part for each in DATA if (part := self.histogram(each, kind)) is not None]
+            return Histogram.merge(parts) if parts else None
         recorded = histogram_of(self.tally(direction), kind)
         if recorded is not None:
             return recorded
@@ -126,7 +153,7 @@ class Row:
             return _zeros(self.lat(direction).count)
         return None
 
-    def lat(self, direction: Direction) -> Histogram:
+    def lat(self, direction: Stream) -> Histogram:
         """Return the histogram of lat: empty where nothing was completed."""
         return self.histogram(direction, Kind.LAT) or Histogram.empty()
 
@@ -149,10 +176,28 @@ def _zeros(count: int) -> Histogram:
     return Histogram(zero, zero, np.array([count], dtype=np.int64))
 
 
+def left_out(job: Job, kind: Kind) -> bool:
+    """Return whether a job leaves a latency out of its reports (disable_lat, disable_clat, disable_slat).
+
+    >>> left_out(Job(name="a", disable_clat=True), Kind.CLAT), left_out(Job(name="a"), Kind.LAT)
+    (True, False)
+    """
+    return {Kind.LAT: job.disable_lat, Kind.CLAT: job.disable_clat, Kind.SLAT: job.disable_slat}.get(
+        kind, False
+    )
+
+
 def rows(record: RunRecord) -> Iterator[Row]:
     """Yield the rows of ``record`` in the order in which they are reported."""
+    plans, workers = defaultdict(list), defaultdict(list)
+    for stage, plan in enumerate(record.plan.stages):
+        for planned in plan.workers:
+            plans[stage, planned.row].append(planned)
+    for worker in record.result.workers:
+        workers[worker.stage, worker.row].append(worker)
     for result in record.result.rows:
-        yield Row(record, result)
+        place = (result.stage, result.row)
+        yield Row(record, result, plans=tuple(plans[place]), workers=tuple(workers[place]))
 
 
 def supported(histogram: Histogram, q: float) -> bool:

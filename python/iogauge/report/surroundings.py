@@ -184,7 +184,7 @@ def model_text(model: ModelFacts) -> str:
     """Return what a target was modelled by, in words."""
     return (
         f"{model.drive} (version {model.drive_version}) behind {model.machine} (version {model.machine_version}), "
-        f"in virtual time; parameters {model.sha256[:12]}"
+        f"in virtual time{f', begun {model.begun_as}' if model.begun_as else ''}; parameters {model.sha256[:12]}"
     )
 
 

@@ -16,8 +16,8 @@ import errno
 from iogauge.report import fio_buckets, surroundings
 from iogauge.report.grid import WIDTH, aligned, labelled
 from iogauge.report.interval_stats import IntervalStats
-from iogauge.report.rows import Row, fraction, rows, supported
-from iogauge.schema import BlockSize, Code, Direction, EngineKind, Job, Kind, RunRecord, WorkerResult
+from iogauge.report.rows import Row, Stream, fraction, left_out, rows, supported
+from iogauge.schema import BlockSize, Direction, EngineKind, Job, Kind, RunRecord, WorkerResult
 from iogauge.stats import words
 from iogauge.stats.histogram import Histogram
 
@@ -33,9 +33,9 @@ def render(record: RunRecord, stats: IntervalStats) -> str:
         lines += [*_row(row, stats), ""]
     lines += surroundings.lines(record)
     notes = []
-    if any(row.scheduled(direction) for row in rows(record) for direction in row.directions):
+    if any(row.scheduled(direction) for row in rows(record) for direction in row.streams):
         notes.append("response counts from when the schedule wanted a request: queued + lateness + lat")
-    if any(row.commits(direction) for row in rows(record) for direction in row.directions):
+    if any(row.commits(direction) for row in rows(record) for direction in row.streams):
         notes.append("a sync's response counts from the first write that it makes last: what a commit waits")
     if any("~ " in line for line in lines):
         notes.append("~ fewer than 10 samples are expected beyond this quantile: it may lie anywhere above")
@@ -48,7 +48,7 @@ def _row(row: Row, stats: IntervalStats) -> list[str]:
     lines = _heading(row)
     if not row.directions:
         lines.append("  nothing was completed")
-    for direction in row.directions:
+    for direction in row.streams:
         lines += _direction(row, direction, stats)
     return lines + _queue(row) + _cost(row) + _workers(row)
 
@@ -88,7 +88,7 @@ def _blocks(job: Job) -> str:
     return ", ".join(f"{name} {text}" for name, text in texts.items())
 
 
-def _direction(row: Row, direction: Direction, stats: IntervalStats) -> list[str]:
+def _direction(row: Row, direction: Stream, stats: IntervalStats) -> list[str]:
     tally = row.tally(direction)
     rates = (
         f"{row.iops(direction):,.0f} IOPS"
@@ -118,8 +118,8 @@ def _direction(row: Row, direction: Direction, stats: IntervalStats) -> list[str
     return lines + _latencies(row, direction) + _trouble(row, direction)
 
 
-def _kinds(row: Row, direction: Direction) -> list[Kind]:
-    """The latencies to show, side by side: lat always, what was asked for, and what a schedule adds."""
+def _kinds(row: Row, direction: Stream) -> list[Kind]:
+    """The latencies to show, side by side: lat, what was asked for, and what a schedule adds; none that is left out."""
     job = row.job
     kinds = [Kind.LAT]
     if direction is not Direction.SYNC:
@@ -129,13 +129,15 @@ def _kinds(row: Row, direction: Direction) -> list[Kind]:
         kinds += [Kind.RESPONSE, Kind.QUEUED, Kind.LATENESS]
     elif row.commits(direction):
         kinds += [Kind.RESPONSE]
-    return kinds
+    return [kind for kind in kinds if not left_out(job, kind)]
 
 
-def _latencies(row: Row, direction: Direction) -> list[str]:
+def _latencies(row: Row, direction: Stream) -> list[str]:
     if not row.lat(direction).count:
         return _told(row, direction)
     kinds = _kinds(row, direction)
+    if not kinds:
+        return labelled("latency", "left out, as the job asks", indent=" " * 4)
     columns = [row.histogram(direction, kind) or Histogram.empty() for kind in kinds]
     asked = row.job.percentile_list
     shown = asked
@@ -154,7 +156,7 @@ def _latencies(row: Row, direction: Direction) -> list[str]:
     return aligned(table, indent=" " * 4, gap=4)
 
 
-def _told(row: Row, direction: Direction) -> list[str]:
+def _told(row: Row, direction: Stream) -> list[str]:
     """What another program told of a latency without its samples, as far as the job asks for it."""
     lines = []
     for each in row.record.told:
@@ -185,7 +187,7 @@ def _cell(value_ns: float) -> str:
     return f"{number} {unit:>2}" if unit else number
 
 
-def _trouble(row: Row, direction: Direction) -> list[str]:
+def _trouble(row: Row, direction: Stream) -> list[str]:
     """Errors by name, and completions that mean less than they seem to; nothing where there were none."""
     tally = row.tally(direction)
     lines = []
@@ -263,21 +265,17 @@ def _cost(row: Row) -> list[str]:
 def _kernel_threads(row: Row) -> bool:
     """Whether threads of the kernel did part of the work: those that poll a ring, and those that block in its place."""
     rings = [plan for plan in row.plans if plan.engine.kind is EngineKind.IO_URING]
-    handed_over = any(
-        warning.code is Code.ENGINE_FALLBACK
-        and "kernel thread" in warning.message
-        and file.path in warning.message
-        for warning in row.record.warnings
-        for plan in rings
-        for file in plan.files
-    )
-    return handed_over or any(plan.engine.sqthread_poll for plan in rings)
+    return any(plan.handed_over or plan.engine.sqthread_poll for plan in rings)
 
 
 def _workers(row: Row) -> list[str]:
     table = [["worker", "on CPU", "usr", "sys", "switches", "forced", "migrations", "depth"]]
     table += [_worker(worker) for worker in row.workers]
     lines = aligned(table, indent="  ", left=2)
+    if any(plan.handed_over and not plan.cpus for plan in row.plans):
+        lines += labelled(
+            "not pinned", "the kernel's threads (io-wq) that do its requests would share its CPU"
+        )
     for worker in row.workers:
         if worker.error:
             lines += labelled("error", f"{worker.name}: {worker.error}")

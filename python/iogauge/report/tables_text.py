@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import csv
 import io
-from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from iogauge.report.csv_cells import csv_of
 from iogauge.report.grid import aligned
 from iogauge.stats import words
-from iogauge.store.durable import write_output
+from iogauge.store.outputs import Output
 
 LONGEST = 60
 """Characters of a cell in a terminal; the rest is cut, and marked."""
@@ -36,26 +35,19 @@ def csv_text(table: pa.Table) -> str:
     >>> csv_text(pa.table({"at": [1.5, None], "drive": ["a, b", "c"]}))
     'at,drive\\n1.5,"a, b"\\n,c\\n'
     """
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(table.column_names)
-    for row in table.to_pylist():
-        writer.writerow(
-            [_text(value) if isinstance(value, (bytes, bool)) else value for value in row.values()]
-        )
-    return text.getvalue()
+    return csv_of(table.column_names, (row.values() for row in table.to_pylist()))
 
 
-def write_csv(table: pa.Table, path: Path) -> None:
+def write_csv(table: pa.Table, output: Output) -> None:
     """Write a table as CSV. Raises IogaugeError where that cannot be."""
-    write_output(path, csv_text(table).encode())
+    output.write(csv_text(table).encode())
 
 
-def write_parquet(table: pa.Table, path: Path) -> None:
+def write_parquet(table: pa.Table, output: Output) -> None:
     """Write a table as Parquet. Raises IogaugeError where that cannot be."""
     packed = io.BytesIO()
     pq.write_table(table, packed)
-    write_output(path, packed.getvalue())
+    output.write(packed.getvalue())
 
 
 def _text(value: Any) -> str:

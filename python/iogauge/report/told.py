@@ -119,4 +119,5 @@ def _rows(each: Told, series: str, drive: str, review: str) -> Iterator[FigureRo
                 supported=supported.get(metric, True),
                 count=each.ios,
                 source=review,
+                loop=each.loop,
             )

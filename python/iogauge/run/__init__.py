@@ -11,7 +11,6 @@ import contextlib
 import os
 from collections.abc import Callable, Collection, Mapping, Sequence
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from iogauge import _core
@@ -19,13 +18,14 @@ from iogauge.errors import IogaugeError
 from iogauge.machine import Watch
 from iogauge.run.bookkeeping import Written, enter
 from iogauge.run.ceiling import measure_ceiling
-from iogauge.run.core import drive, probe, real
+from iogauge.run.core import clock, drive, handed_over, probe, real
 from iogauge.run.figures import OwnBytes, row_figures
 from iogauge.run.interrupts import Interrupts
 from iogauge.run.layered import layered
 from iogauge.run.modelled import CPUS, Virtual, check_model, refuse_mixture
-from iogauge.run.planning import Need, Opened, make_plan, needs
+from iogauge.run.planning import REPEATABLE_SEED, Need, Opened, make_plan, needs
 from iogauge.run.purge import purge
+from iogauge.run.readonly import refuse_writes
 from iogauge.schema import (
     Ceiling,
     Interval,
@@ -33,14 +33,16 @@ from iogauge.schema import (
     RunPlan,
     RunRecord,
     RunResult,
+    State,
     TargetFacts,
 )
 from iogauge.target import Target, is_model, open_target
+from iogauge.target.answering import await_answers
 
 if TYPE_CHECKING:
-    from iogauge.run.request_log import RequestLog
+    from iogauge.run.spill import Spill
 
-__all__ = ["check_model", "execute", "layered", "measure_ceiling", "purge"]
+__all__ = ["check_model", "clock", "execute", "layered", "measure_ceiling", "purge"]
 
 
 def execute(
@@ -50,37 +52,53 @@ def execute(
     seed: int | None = None,
     interval_ns: int = 10**9,
     give_up_ns: int = 120 * 10**9,
-    request_log: Path | None = None,
+    spill: Spill | None = None,
+    log_drops: bool = False,
     on_interval: Callable[[Interval], None] | None = None,
     on_message: Callable[[str], None] | None = None,
     on_start: Callable[[RunPlan, tuple[TargetFacts, ...]], None] | None = None,
     ceiling: Ceiling | None = None,
+    readonly: bool = False,
+    state: State = "as-is",
 ) -> RunRecord:
     """Run every stage of a job file and return what happened, intervals excepted: ``on_interval`` hears those.
 
-    ``destroy`` names targets whose content may be lost (``target.open_target``). ``seed`` is what every random choice
-    of jobs without randrepeat derives from; drawn and recorded where it is None. ``give_up_ns``: how long a worker may
-    have requests in flight with none coming back before they are reported as such.
+    ``destroy`` names targets whose content may be lost (``target.open_target``). Every random choice derives from
+    ``seed``, but those of jobs with a randseed. Where it is None, jobs with randrepeat take ``REPEATABLE_SEED``, and
+    one is drawn for others. ``give_up_ns``: how long a worker may have requests in flight with none coming back before
+    they are reported as such, and how long a target may take to answer the first look at it. ``readonly`` refuses every
+    write: a job's, before any target is looked at, and the layout of a file that a job would read. Every request goes
+    to ``spill``; where that cannot be written as fast, the load waits, or with ``log_drops`` requests are left out.
+    ``state``: what flash of drive models begins in; real targets are as they are.
 
     Raises IogaugeError where a target is refused, the plan is impossible or an engine cannot be opened. What goes wrong
     later is in the record. Ctrl-C ends the run and still returns the record, with ``stopped_by == "interrupt"``.
     """
+    if readonly:
+        refuse_writes(job_file)
     say = on_message or (lambda _: None)
-    seed = seed if seed is not None else int.from_bytes(os.urandom(7))
+    repeatable_seed = REPEATABLE_SEED if seed is None else seed
+    if seed is None:
+        drawn = any(not job.randrepeat and job.randseed is None for job in job_file.jobs)
+        seed = int.from_bytes(os.urandom(7)) if drawn else REPEATABLE_SEED
     wanted = needs(job_file)
     refuse_mixture(job_file, [need.path for need in wanted])
     with contextlib.ExitStack() as stack:
-        targets = _open(wanted, destroy=destroy, say=say, stack=stack)
+        await_answers((need.path for need in wanted), patience_s=give_up_ns / 1e9, say=say)
+        targets = _open(wanted, destroy=destroy, readonly=readonly, say=say, state=state, stack=stack)
         virtual = Virtual.of(targets)
         plan = make_plan(
             job_file,
             virtual.opened if virtual else {path: _opened(target) for path, target in targets.items()},
             seed=seed,
+            repeatable_seed=repeatable_seed,
             interval_ns=interval_ns,
             give_up_ns=give_up_ns,
-            request_log=request_log is not None,
+            request_log=spill is not None,
+            log_drops=log_drops,
             cpus=CPUS if virtual else _core.allowed_cpus(),
             spins=not virtual,
+            handed_over=None if virtual else handed_over,
             say=say,
         )
         facts = tuple(target.facts for target in targets.values())
@@ -101,17 +119,18 @@ def execute(
                 on_interval(interval)
 
         started_at = datetime.now(UTC).isoformat(timespec="milliseconds")
-        log = _log_to(request_log) if request_log else None
         result = drive(
             plan,
             start=virtual.start if virtual else real,
             interrupts=interrupts,
             on_interval=hear,
-            around=log.draining if log else None,
+            spill=spill.begin(job_file, plan) if spill else None,
+            on_spilled=spill.ended if spill else lambda _: None,
             on_message=say,
         )
-        if log and log.failure:
-            result = result.model_copy(update={"error": result.error or log.failure})
+        if spill and spill.failure:
+            cut = f"the log of requests ends after {spill.kept:,} of them: {spill.failure}"
+            result = result.model_copy(update={"error": result.error or cut})
         record = RunRecord(
             jobs=job_file,
             plan=plan,
@@ -141,18 +160,13 @@ def execute(
         return record
 
 
-def _log_to(path: Path) -> RequestLog:
-    # pyarrow takes longer to import than all of this package, and few runs log every request.
-    from iogauge.run.request_log import RequestLog
-
-    return RequestLog(path)
-
-
 def _open(
     wanted: Sequence[Need],
     *,
     destroy: Collection[str],
+    readonly: bool,
     say: Callable[[str], None],
+    state: State,
     stack: contextlib.ExitStack,
 ) -> dict[str, Target]:
     """Open every target once, however many names lead to it."""
@@ -171,7 +185,9 @@ def _open(
                 write=any(need.write for need in group),
                 size_bytes=max(sizes, default=None),
                 destroy=destroy,
+                readonly=readonly,
                 on_message=say,
+                state=state,
             )
         )
         for need in group:

@@ -5,13 +5,13 @@ Ctrl-C once: nothing more is issued and what is in flight is waited for. Twice: 
 
 from __future__ import annotations
 
-import contextlib
 from collections.abc import Callable
 
 from iogauge import _core
 from iogauge.errors import IogaugeError
 from iogauge.run.interrupts import Interrupts
 from iogauge.schema import (
+    ClockFacts,
     Code,
     Interval,
     RunPlan,
@@ -36,36 +36,55 @@ def probe(plan: RunPlan) -> tuple[Warning, ...]:
     return tuple(one for one in found if one.code is not Code.NO_POLLING)
 
 
+def clock() -> ClockFacts:
+    """Return what stamps requests in this process, without the check that only a run's end can make."""
+    return ClockFacts.model_validate_json(_core.clock_facts())
+
+
+def handed_over(plan: RunPlan) -> tuple[bool, ...]:
+    """Return for each worker of all stages whether threads of the kernel do requests of it.
+
+    Raises IogaugeError where one of its files cannot be opened as the plan has it.
+    """
+    try:
+        return tuple(_core.handed_over(plan.model_dump_json()))
+    except _core.CoreError as error:
+        raise _translated(error) from None
+
+
 Handle = _core.RunHandle | _core.ModelHandle
 
 
-def real(plan: RunPlan) -> Handle:
-    """Begin a run on real targets. Raises CoreError where it cannot be."""
-    return _core.RunHandle(plan.model_dump_json())
+def real(plan: RunPlan, spill: int | None) -> Handle:
+    """Begin a run on real targets; requests go to the descriptor ``spill``. Raises CoreError where it cannot be."""
+    return _core.RunHandle(plan.model_dump_json(), spill)
 
 
 def drive(
     plan: RunPlan,
     *,
-    start: Callable[[RunPlan], Handle] = real,
+    start: Callable[[RunPlan, int | None], Handle] = real,
+    spill: int | None = None,
+    on_spilled: Callable[[str | None], None] = lambda _: None,
     interrupts: Interrupts,
     on_interval: Callable[[Interval], None] | None = None,
-    around: Callable[[Handle], contextlib.AbstractContextManager[object]] | None = None,
     on_message: Callable[[str], None] | None = None,
 ) -> RunResult:
     """Run a plan to its end, once ``start`` has begun it, and return its result.
 
-    ``interrupts`` has been entered: one stops the run, another does not wait for what is in flight. ``on_interval``
-    hears every interval, in order for each row; ``around`` is entered with the handle before the first and left after
-    the last. Where ``on_interval`` raises, the run is stopped, its end is waited for, and the error raised then. Raises
-    IogaugeError where the run cannot be started.
+    ``interrupts`` has been entered: one stops the run, another does not wait for what is in flight. Every request is
+    appended to the descriptor ``spill``, and ``on_spilled`` hears at the end what came of it. ``on_interval`` hears
+    every interval, in order for each row. Where it raises, the run is stopped, its end is waited for, and the error
+    raised then. Raises IogaugeError where the run cannot be started.
     """
     try:
-        handle = start(plan)
+        handle = start(plan, spill)
     except _core.CoreError as error:
         raise _translated(error) from None
-    with around(handle) if around else contextlib.nullcontext():
+    try:
         return _follow(handle, interrupts, on_interval or (lambda _: None), on_message or (lambda _: None))
+    finally:
+        on_spilled(handle.spilled())
 
 
 def _follow(

@@ -5,8 +5,8 @@ Everything else about results is ``stats`` and ``report``. Pure functions of a r
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterable
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Sequence
 
 from iogauge.machine import RowFigures, Tail
 from iogauge.schema import (
@@ -19,6 +19,7 @@ from iogauge.schema import (
     Tally,
     TargetFacts,
     WorkerPlan,
+    WorkerResult,
 )
 from iogauge.stats.histogram import Histogram
 
@@ -26,14 +27,18 @@ from iogauge.stats.histogram import Histogram
 def row_figures(record: RunRecord) -> list[RowFigures]:
     """Return one entry for every row and direction that completed or failed anything."""
     figures = []
+    planned: dict[int, list[WorkerPlan]] = defaultdict(list)
+    for worker in (worker for stage in record.plan.stages for worker in stage.workers):
+        planned[worker.row].append(worker)
+    ended: dict[int, list[WorkerResult]] = defaultdict(list)
+    for result in record.result.workers:
+        ended[result.row].append(result)
     for row in record.result.rows:
-        workers = [
-            worker for stage in record.plan.stages for worker in stage.workers if worker.row == row.row
-        ]
+        workers = planned[row.row]
         jobs = [record.jobs.jobs[worker.job] for worker in workers]
         quantiles = tuple(sorted({percent / 100 for job in jobs for percent in job.percentile_list}))
         gap = _tail(Histogram.decode(row.loop_gap), 0.999, 0.99, 0.9, 0.5)
-        overdue = sum(worker.overdue for worker in record.result.workers if worker.row == row.row)
+        overdue = sum(worker.overdue for worker in ended[row.row])
         done: int | None = sum(tally.ios for tally in row.tallies.values())
         for direction, tally in row.tallies.items():
             if direction is Direction.SYNC or not (tally.ios or tally.errors):
@@ -54,6 +59,7 @@ def row_figures(record: RunRecord) -> list[RowFigures]:
                     scheduled=bool(lateness.count),
                     lateness=_tail(lateness, 0.99, 0.9, 0.5),
                     late=tally.late,
+                    log_wait_share=_log_wait_share(ended[row.row]),
                     loop_gap=gap,
                     asked_iops=_asked_iops(row, workers, direction, tally),
                     overdue=overdue,
@@ -66,6 +72,11 @@ def row_figures(record: RunRecord) -> list[RowFigures]:
             # direction speaks for the row.
             overdue, done = 0, None
     return figures
+
+
+def _log_wait_share(workers: Sequence[WorkerResult]) -> float:
+    lived_ns = sum(worker.end_ns - worker.start_ns for worker in workers)
+    return sum(worker.log_wait_ns for worker in workers) / max(lived_ns, 1)
 
 
 def _histogram(tally: Tally, kind: Kind) -> Histogram:

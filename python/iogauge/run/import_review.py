@@ -33,6 +33,7 @@ from iogauge.store import Review
 from iogauge.store.durable import remove_tree
 from iogauge.store.imported import ImportedStep
 from iogauge.store.told import Told, save_told
+from iogauge.workload.diskspd_versions import NOT_COMPARABLE, loop_of
 
 SUITE = "imported"
 """What the suite of an imported review is called: there is none that could conduct it."""
@@ -82,6 +83,8 @@ def save_imported(
         for job, run in runs.items():
             plan = _plan(job, step, _paths(step))
             judged.append((_step(job, step, run, f"{number:0{len(str(len(steps)))}d}"), plan, record, step))
+    if len({loop for step in steps if (loop := _loop(step))}) > 1:
+        said.append(NOT_COMPARABLE)
     plans = _plans(judged) or (
         _plan(steps[0].rows[0].name if steps[0].rows else SUITE, steps[0], _all(steps)),
     )
@@ -200,6 +203,7 @@ def _told(step: ImportedStep, runs: Mapping[str, Run]) -> Iterator[Told]:
                 target=", ".join(_paths(step)),
                 tool=step.tool,
                 source=step.source,
+                loop=_loop(step),
                 duration_s=row.duration_s,
                 ios=figures.ios,
                 iops=figures.iops,
@@ -208,6 +212,14 @@ def _told(step: ImportedStep, runs: Mapping[str, Run]) -> Iterator[Told]:
                 mean_ns=latency.mean_ns if latency else None,
                 quantiles_ns={each.q: each.value_ns for each in latency.quantiles} if latency else {},
             )
+
+
+def _loop(step: ImportedStep) -> str:
+    """Name the asynchronous loop of DiskSpd that a run was measured by; empty: of none that is known."""
+    jobs = step.jobs.jobs if step.jobs else ()
+    return (
+        loop_of(step.version, max((job.iodepth for job in jobs), default=1)) if step.tool == "diskspd" else ""
+    )
 
 
 def _paths(step: ImportedStep) -> tuple[str, ...]:

@@ -108,10 +108,10 @@ class Virtual:
         drives = {path: target.drive.parameters for path, target in modelled.items()}
         return cls(drives, first.machine.parameters)
 
-    def start(self, plan: RunPlan) -> _core.ModelHandle:
-        """Begin a run. Raises CoreError where it cannot be."""
+    def start(self, plan: RunPlan, spill: int | None = None) -> _core.ModelHandle:
+        """Begin a run; requests go to the descriptor ``spill``. Raises CoreError where it cannot be."""
         drives = [(each, seed_for(plan.seed, "drive", index)) for index, each in enumerate(self._drives)]
-        return _core.ModelHandle(plan.model_dump_json(), drives, self._machine)
+        return _core.ModelHandle(plan.model_dump_json(), drives, self._machine, spill)
 
     @staticmethod
     def judged(record: RunRecord) -> RunRecord:

@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from iogauge.errors import IogaugeError
-from iogauge.run.placement import Place, claims_of, places
+from iogauge.run.placement import Claim, Place, claims_of, places
 from iogauge.schema import (
     Amount,
     BlockSize,
@@ -27,15 +27,21 @@ from iogauge.schema import (
     PatternPlan,
     PerDirection,
     RunPlan,
+    Rw,
     SchedulePlan,
     SizesPlan,
     StagePlan,
     WorkerPlan,
 )
 from iogauge.workload import paths
+from iogauge.workload.clones import Clone, clones
+
+LOG_REQUESTS = 1 << 19
+"""Requests in memory that are not spilled yet: a tenth of a second at five million a second."""
+LEAST_LOG_REQUESTS = 1 << 13
 
 REPEATABLE_SEED = 0x89
-"""Base of the seeds of jobs with randrepeat: the same requests in every run."""
+"""Base of the seeds of jobs with randrepeat in a run without a seed: the same requests in every such run."""
 
 NULL_SIZE_BYTES = 1 << 30
 """What the null engine drives where the job gives no size: it has no file that could tell."""
@@ -155,44 +161,55 @@ def make_plan(
     opened: Mapping[str, Opened],
     *,
     seed: int,
+    repeatable_seed: int = REPEATABLE_SEED,
     interval_ns: int,
     give_up_ns: int,
     request_log: bool,
+    log_drops: bool = False,
     cpus: Sequence[int],
     spins: bool = True,
+    handed_over: Callable[[RunPlan], Sequence[bool]] | None = None,
     say: Callable[[str], None] = lambda _: None,
 ) -> RunPlan:
     """Settle everything. ``cpus`` are those that the process may use; ``say`` hears what was decided otherwise.
 
+    The random numbers of a job begin at its randseed; else, under randrepeat, at ``repeatable_seed``; else at ``seed``.
+
     ``spins``: where a worker has a CPU to itself, it may spin instead of being woken late. On a machine model nobody
-    does: how many CPUs that has is not said, and how late it wakes a thread is part of it.
+    does: how many CPUs that has is not said, and how late it wakes a thread is part of it. ``handed_over`` says of each
+    worker whether threads of the kernel do requests of it, which decides where it runs; without it, they do of none.
     """
     _tell_of_idle_windows(job_file, say)
+    for job in job_file.jobs:
+        _tell_of_shared_map(job, say)
     stages: list[list[WorkerPlan]] = []
-    rows: dict[object, int] = {}
-    group = 0
-    for index, job in enumerate(job_file.jobs):
-        if index and (job.stonewall or job.new_group):
-            group += 1
-        if not stages or job.stonewall:
+    for clone in clones(job_file):
+        if clone.stage == len(stages):
             stages.append([])
-        for clone in range(job.numjobs):
-            key = (len(stages), "group", group) if job.group_reporting else (index, clone)
-            row = rows.setdefault(key, len(rows))
-            files = _files(job, clone, opened)
-            stages[-1].append(
-                _worker(job, files, index=index, clone=clone, row=row, group=group, seed=seed, say=say)
-            )
-    return RunPlan(
+        job = job_file.jobs[clone.job]
+        files = _files(job, clone.number, opened)
+        base = repeatable_seed if job.randrepeat else seed
+        stages[-1].append(_worker(job, files, clone, seed=base, say=say))
+    plan = RunPlan(
         seed=seed,
         interval_ns=interval_ns,
         give_up_ns=give_up_ns,
-        stages=tuple(
-            StagePlan(workers=_placed(workers, places(claims, cpus), spins=spins))
-            for workers, claims in zip(stages, claims_of(job_file), strict=True)
-        ),
+        stages=tuple(StagePlan(workers=tuple(workers)) for workers in stages),
         request_log=request_log,
+        request_log_capacity=_log_capacity(max(map(len, stages), default=1)),
+        log_overflow="drop" if log_drops else "wait",
     )
+    claimed = claims_of(job_file, handed_over(plan) if handed_over else ())
+    placed = tuple(
+        StagePlan(workers=_placed(stage.workers, claims, places(claims, cpus), spins=spins))
+        for stage, claims in zip(plan.stages, claimed, strict=True)
+    )
+    return plan.model_copy(update={"stages": placed})
+
+
+def _log_capacity(workers: int) -> int:
+    """Return how many requests each of so many workers may hold in memory: 38 MB of them, or more above 64 workers."""
+    return max(LOG_REQUESTS // workers, LEAST_LOG_REQUESTS)
 
 
 def _tell_of_idle_windows(job_file: JobFile, say: Callable[[str], None]) -> None:
@@ -211,10 +228,19 @@ def _tell_of_idle_windows(job_file: JobFile, say: Callable[[str], None]) -> None
             say(f"{option} has no effect: no job writes such a log")
 
 
-def _placed(workers: Sequence[WorkerPlan], found: Sequence[Place], *, spins: bool) -> tuple[WorkerPlan, ...]:
+def _placed(
+    workers: Sequence[WorkerPlan], claims: Sequence[Claim], found: Sequence[Place], *, spins: bool
+) -> tuple[WorkerPlan, ...]:
     return tuple(
-        worker.model_copy(update={"cpus": place.cpus, "spin": place.spin and spins})
-        for worker, place in zip(workers, found, strict=True)
+        worker.model_copy(
+            update={
+                "handed_over": claim.handed_over,
+                "cpus": place.cpus,
+                "spin": place.spin and spins,
+                "engine": worker.engine.model_copy(update={"sqthread_poll_cpu": place.poller}),
+            }
+        )
+        for worker, claim, place in zip(workers, claims, found, strict=True)
     )
 
 
@@ -242,33 +268,41 @@ def _files(job: Job, clone: int, opened: Mapping[str, Opened]) -> tuple[FilePlan
     return tuple(plans)
 
 
+def _tell_of_shared_map(job: Job, say: Callable[[str], None]) -> None:
+    """A random map whose blocks are not the same to reads and writes: it is used up before all is covered."""
+    read, write = job.bs.read, job.bs.write
+    vary = any(size.minimum_bytes != size.maximum_bytes for size in (read, write))
+    if job.rw is Rw.RANDRW and not job.norandommap and vary and read.minimum_bytes != write.minimum_bytes:
+        say(
+            f"{job.name}: reads and writes share a random map in blocks of different sizes, as in fio, which ends "
+            "a pass before all is covered; norandommap=1 has no map"
+        )
+
+
 def _worker(
     job: Job,
     files: tuple[FilePlan, ...],
+    clone: Clone,
     *,
-    index: int,
-    clone: int,
-    row: int,
-    group: int,
     seed: int,
     say: Callable[[str], None],
 ) -> WorkerPlan:
     depth = job.iodepth
     if job.ioengine in (EngineKind.PSYNC, EngineKind.PVSYNC2) and depth > 1:
-        if clone == 0:
+        if clone.number == 0:
             say(f"{job.name}: {job.ioengine} does one request at a time: iodepth {depth} becomes 1")
         depth = 1
-    base = job.randseed if job.randseed is not None else REPEATABLE_SEED if job.randrepeat else seed
-    worker_seed = seed_for(base, "worker", index, clone)
+    base = seed if job.randseed is None else job.randseed
+    worker_seed = seed_for(base, "worker", clone.job, clone.number)
     low, high = job.startdelay_ns
     delay = low if low == high else low + seed_for(worker_seed, "delay") % (high - low + 1)
     whole = sum(file.region_bytes for file in files)
     forgiven = job.continue_on_error
     return WorkerPlan(
         name=job.name,
-        job=index,
-        clone=clone,
-        row=row,
+        job=clone.job,
+        clone=clone.number,
+        row=clone.row,
         seed=worker_seed,
         engine=_engine(job, depth),
         pattern=_pattern(job),
@@ -292,9 +326,9 @@ def _worker(
         loops=job.loops,
         replay_loops=job.randrepeat,
         schedule=PerDirection[SchedulePlan](
-            read=_schedule(job, "read", clone=clone),
-            write=_schedule(job, "write", clone=clone),
-            trim=_schedule(job, "trim", clone=clone),
+            read=_schedule(job, "read", clone=clone.number),
+            write=_schedule(job, "write", clone=clone.number),
+            trim=_schedule(job, "trim", clone=clone.number),
         ),
         poisson=job.rate_process == "poisson",
         thinktime_ns=job.thinktime_ns,
@@ -303,7 +337,7 @@ def _worker(
         cpus=(),
         spin=False,
         exitall=job.exitall,
-        group=group,
+        group=clone.group,
         invalidate=job.invalidate,
         continue_on_read_error=forgiven in (ContinueOnError.READ, ContinueOnError.IO, ContinueOnError.ALL),
         continue_on_write_error=forgiven in (ContinueOnError.WRITE, ContinueOnError.IO, ContinueOnError.ALL),
@@ -311,12 +345,7 @@ def _worker(
 
 
 def _engine(job: Job, depth: int) -> EnginePlan:
-    batch = job.iodepth_batch
-    submit = None if batch is None else min(batch or depth, depth)
-    least, most = job.iodepth_batch_complete_min, job.iodepth_batch_complete_max
-    # fio's rule: the maximum is at least the minimum, and 1 where neither is given.
-    asked = (batch, least, most) != (None, None, None)
-    reap = min(max(most or 0, least or 0, 1), depth) if asked else None
+    submit, reap = _batches(job, depth)
     return EnginePlan(
         kind=job.ioengine,
         direct=job.direct,
@@ -329,6 +358,21 @@ def _engine(job: Job, depth: int) -> EnginePlan:
         submit_batch=submit,
         reap_batch=reap,
     )
+
+
+def _batches(job: Job, depth: int) -> tuple[int, int]:
+    """The most requests of one submission, and the most completions taken at a time.
+
+    By default both are 1, as in fio: a slot that becomes free is filled at once, and all of ``depth`` stay in flight. A
+    completion that is taken while others are still to be submitted leaves its slot empty meanwhile. The null engine has
+    nothing in flight between two calls, so it takes all.
+    """
+    submit, least, most = job.iodepth_batch, job.iodepth_batch_complete_min, job.iodepth_batch_complete_max
+    if (submit, least, most) == (None, None, None) and job.ioengine is EngineKind.NULL:
+        return depth, depth
+    submit = 1 if submit is None else submit or depth
+    # fio's rule: the maximum is at least the minimum, and 1 where neither is given.
+    return min(submit, depth), min(max(most or 0, least or 0, 1), depth)
 
 
 def _pattern(job: Job) -> PatternPlan:

@@ -195,6 +195,26 @@ def knee(rates: Mapping[float, float]) -> float | None:
     return min(at for at, rate in found.items() if rate >= SATURATED * most)
 
 
+def ties(estimates: Mapping[float, Estimate], place: float) -> tuple[float, ...]:
+    """Return the places whose figure cannot be told from that at ``place``, itself among them, in order.
+
+    A figure whose interval is open is no tie: nothing is known of it.
+
+    >>> def figure(value):
+    ...     return Estimate(value, value - 5, value + 5, supported=True, needed=0, count=100, dependence=True)
+    >>> ties({1: figure(50), 2: figure(98), 4: figure(97), 8: figure(100)}, 8)
+    (2, 4, 8)
+    """
+    extreme = estimates[place]
+    found = [place]
+    for other, estimate in estimates.items():
+        if other != place and estimate.value > 0:
+            share = ratio(estimate, extreme)
+            if share.low is not None and share.high is not None and share.low <= 1 <= share.high:
+                found.append(other)
+    return tuple(sorted(found))
+
+
 @dataclass(frozen=True)
 class Ratio:
     """How many times one figure is another, with the 95 % interval; ``None`` where a bound is missing."""

@@ -27,7 +27,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import betainc, betaincinv, ndtri, stdtrit
 
-from iogauge.stats.dependence import block_length, long_run, stationary_weights
+from iogauge.stats.dependence import block_length, correlation_bound, long_run, stationary_weights
 from iogauge.stats.histogram import Histogram, needed
 from iogauge.stats.skewness import skewed, skewness, skewness_of_share, straightened
 
@@ -59,6 +59,8 @@ class Estimate:
     log_error: float | None = None
     """Standard error of the natural logarithm of ``value``; ``None`` where there is none. The interval is wider than
     1.96 of it, since it is itself known from few intervals."""
+    long_enough: bool = True
+    """Whether the run is long enough for its dependence: where it is not, both sides of the interval are open."""
 
 
 class Sample:
@@ -88,7 +90,9 @@ class Sample:
         half = -float(ndtri(TAIL)) * error
         low, high = value - half, value + half
         if self._course is not None and value > 0:
-            clustered, degrees = self._course.mean_error()
+            clustered, degrees, long_enough = self._course.mean_error()
+            if not long_enough:
+                return _open(value, needed=0, supported=True, count=count)
             # On the scale of logarithms: a run with few stalls has a low mean and a small variance, so the mean
             # that it was drawn from lies farther above than below.
             t = -float(stdtrit(degrees, TAIL))
@@ -109,7 +113,9 @@ class Sample:
         low, high = binomial_interval(self.whole, q)
         worth = float(count)
         if self._course is not None:
-            error, degrees = self._course.share_error(value)
+            error, degrees, long_enough = self._course.share_error(value)
+            if not long_enough:
+                return _open(float(value), needed=needed(q), supported=self.whole.supports(q), count=count)
             worth = _worth(count, q, error)
             t = -float(stdtrit(degrees, TAIL))
             bottom, top = _clustered_interval(
@@ -128,6 +134,11 @@ class Sample:
             self.dependence,
             _log_error(self.whole, q, worth=worth),
         )
+
+
+def _open(value: float, *, needed: int, supported: bool, count: int) -> Estimate:
+    """Return a figure of a run that is too short for its dependence."""
+    return Estimate(value, None, None, supported, needed, count, dependence=True, long_enough=False)
 
 
 def binomial_interval(histogram: Histogram, q: float) -> tuple[float | None, float | None]:
@@ -207,20 +218,18 @@ class _Course:
         self.sums = np.array([part.mean * part.count if part.count else 0.0 for part in intervals])
         self.seed = seed
 
-    def mean_error(self) -> tuple[float, int]:
-        """Return the mean's standard error in nanoseconds, and its degrees of freedom."""
-        found = long_run(self._from_mean)
-        return found.error / float(self.counts.sum()), found.degrees
+    def mean_error(self) -> tuple[float, int, bool]:
+        """Return the mean's standard error in nanoseconds, its degrees of freedom, and if the run is long enough."""
+        return self._error(self._from_mean, level=float(self.sums.mean()))
 
     def mean_skewness(self) -> float:
         """Return the skewness of resampled means."""
         weights = self._weights(self._from_mean)
         return skewness(_drawn(weights, self.sums) / _drawn(weights, self.counts))
 
-    def share_error(self, value: int) -> tuple[float, int]:
-        """Return the standard error of the share of requests up to ``value``, and its degrees of freedom."""
-        found = long_run(self._from_share(value))
-        return found.error / float(self.counts.sum()), found.degrees
+    def share_error(self, value: int) -> tuple[float, int, bool]:
+        """Return the same of the share of requests up to ``value``."""
+        return self._error(self._from_share(value))
 
     def quantile_bounds(self, q: float, value: int, *, t: float) -> tuple[float, float]:
         """Return the outer edges of the buckets that could hold the ``q``-quantile; ``value`` is the sample's own.
@@ -237,7 +246,7 @@ class _Course:
             up_to = self.cumulative[place]
             # Ranks are whole, and q times a count is not exact: the tolerance is between the two.
             off = (float(up_to.sum()) - q * total + 1e-6) / total
-            error, _ = self.share_error(int(self.values[place]))
+            error, *_ = self.share_error(int(self.values[place]))
             if not error:
                 return math.copysign(math.inf, off)
             resampled = skewness(_drawn(weights, up_to) / drawn)
@@ -248,6 +257,20 @@ class _Course:
         first = _first(0, own, lambda place: statistic(place) >= -t)
         last = _first(own, len(self.values) - 1, lambda place: statistic(place) > t)
         return float(self.lowest[first]), float(self.values[last])
+
+    def _error(self, series: NDArray[np.float64], *, level: float = 0.0) -> tuple[float, int, bool]:
+        long = long_run(series, level=level, correlation=self._correlation)
+        return long.error / float(self.counts.sum()), long.degrees, long.long_enough
+
+    @cached_property
+    def _correlation(self) -> float:
+        """How much neighbours may correlate in their mean, and in their share of requests up to the median."""
+        total = self.cumulative.sum(axis=1)
+        middle = int(self.values[np.searchsorted(total, total[-1] / 2)])
+        return max(
+            correlation_bound(self._from_mean, level=float(self.sums.mean())),
+            correlation_bound(self._from_share(middle)),
+        )
 
     @cached_property
     def _from_mean(self) -> NDArray[np.float64]:

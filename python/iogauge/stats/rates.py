@@ -34,7 +34,9 @@ def rate_estimate(value: float, per_interval: Sequence[float], *, count: int) ->
     series = np.asarray(per_interval, dtype=np.float64)
     if len(series) < FEWEST_BLOCKS or value <= 0:
         return Estimate(value, None, None, supported=True, needed=0, count=count, dependence=False)
-    long = long_run(series)
+    long = long_run(series, level=value)
+    if not long.long_enough:
+        return Estimate(value, None, None, True, 0, count, dependence=True, long_enough=False)
     error = long.error / len(series) / value
     reach = math.exp(-float(stdtrit(long.degrees, TAIL)) * error)
     return Estimate(

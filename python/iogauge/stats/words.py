@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import shlex
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -48,12 +48,35 @@ def duration(value_ns: float) -> str:
 
 
 def marked(latency: Estimate | None) -> str:
-    """Return an estimated latency, marked with a ~ where its sample does not support it.
+    """Return an estimated latency with its mark: ~ where its sample does not support it, ? where its run is too short.
 
     >>> marked(None)
     '-'
     """
-    return "-" if latency is None else ("" if latency.supported else "~ ") + duration(latency.value)
+    return "-" if latency is None else mark(latency) + duration(latency.value)
+
+
+class Marked(Protocol):
+    """What can need a mark: an estimate, or two figures compared."""
+
+    @property
+    def supported(self) -> bool:
+        """Whether enough samples lie beyond it."""
+        ...
+
+    @property
+    def long_enough(self) -> bool:
+        """Whether its run is long enough for its dependence."""
+        ...
+
+
+def mark(estimate: Marked) -> str:
+    """Return the mark of a figure that needs more samples, or a run that is longer for how alike its seconds are."""
+    return ("" if estimate.supported else "~ ") + ("" if estimate.long_enough else "? ")
+
+
+TOO_SHORT = "? seconds of the run are so alike that it is too short to tell how sure this is: run longer"
+"""What the mark stands for."""
 
 
 def clock_time(seconds: float) -> str:
@@ -131,27 +154,61 @@ def percent(share: float) -> str:
 
 
 def times(value: float, low: float | None, high: float | None) -> str:
-    """Return how many times one figure is another, with the 95 % interval where it is bounded.
+    """Return how many times one figure is another, with its 95 % interval and as many digits as that supports.
 
-    >>> times(4.123, 3.98, 4.3), times(887.44, 848.5, None)
-    ('4.123 times (95 %: 3.980 to 4.300)', '887.4 times')
+    >>> times(8.159, 6.568, 10.44), times(4.123, 3.98, 4.3), times(1.00213, 1.00151, 1.00272)
+    ('8.2x (6.6 to 10.4)', '4.12x (3.98 to 4.30)', '1.002x (1.002 to 1.003)')
+    >>> times(887.44, 848.5, None), times(3.14159, None, None)
+    ('887.4x (848.5 or more)', '3.142x (no interval)')
     """
-    between = "" if low is None or high is None else f" (95 %: {figure(low)} to {figure(high)})"
-    return f"{figure(value)} times{between}"
+    digits = _digits(value, low, high)
+
+    def shown(number: float) -> str:
+        return f"{number:,.{digits}f}"
+
+    if low is None or high is None:
+        return f"{shown(value)}x ({_one_sided(low, high, shown)})"
+    return f"{shown(value)}x ({shown(low)} to {shown(high)})"
+
+
+def short(value: float) -> str:
+    """Return a number with two significant digits, or as many as it has before the point.
+
+    >>> short(4.123), short(38.2), short(1234.5)
+    ('4.1', '38', '1,234')
+    """
+    return f"{value:,.{max(1 - _magnitude(value), 0)}f}"
+
+
+def _digits(value: float, low: float | None, high: float | None) -> int:
+    """Return how many decimals a figure is written with: two significant digits of its interval, four of its own."""
+    most = 3 - _magnitude(value)
+    width = high - low if low is not None and high is not None else 0.0
+    return min(max(min(most, 1 - _magnitude(width)) if width > 0 else most, 0), 6)
+
+
+def _magnitude(value: float) -> int:
+    return math.floor(math.log10(abs(value))) if value and math.isfinite(value) else 0
+
+
+def _one_sided(low: float | None, high: float | None, shown: Callable[[float], str]) -> str:
+    if low is not None:
+        return f"{shown(low)} or more"
+    return "no interval" if high is None else f"{shown(high)} or less"
 
 
 def ranged(value: float, low: float | None, high: float | None, shown: Callable[[float], str]) -> str:
-    """Return a figure as ``shown`` writes it, with its 95 % interval where that is bounded.
+    """Return a figure as ``shown`` writes it, with its 95 % interval, or that it has none.
 
     >>> ranged(0.83, 0.81, 0.85, percent), ranged(2.5e9, None, None, bandwidth)
-    ('83.0 % (95 %: 81.0 to 85.0 %)', '2,500 MB/s')
+    ('83.0 % (81.0 to 85.0 %)', '2,500 MB/s (no interval)')
     >>> ranged(990_000, 980_000, 1_010_000, duration)
-    '990.0 us (95 %: 980.0 us to 1.010 ms)'
+    '990.0 us (980.0 us to 1.010 ms)'
     """
     if low is None or high is None:
-        return shown(value)
+        return f"{shown(value)} ({_one_sided(low, high, shown)})"
     unit = shown(high).rpartition(" ")[2]
-    return f"{shown(value)} (95 %: {shown(low).removesuffix(f' {unit}')} to {shown(high)})"
+    return f"{shown(value)} ({shown(low).removesuffix(f' {unit}')} to {shown(high)})"
 
 
 def argument(path: object) -> str:

@@ -1,14 +1,25 @@
 """Reviews on disk: a manifest and Parquet, atomic, versioned, and open to SQL.
 
 ``Review`` creates, opens and locks a saved review, and writes and reads its steps; ``Reading`` is one that a command
-reads and does not change; ``query`` asks it questions with DuckDB. What is stored are the nouns of ``iogauge.schema``;
-this room adds none of its own.
+reads and does not change. They are imported when they are asked for: a run that saves no review needs this room's
+doors to the disk, and no Parquet. What is stored are the nouns of ``iogauge.schema``; this room adds none of its own.
 """
 
 from __future__ import annotations
 
-from iogauge.store.query import query
-from iogauge.store.reading import Reading
-from iogauge.store.review import Review, StepWriter
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
-__all__ = ["Reading", "Review", "StepWriter", "query"]
+if TYPE_CHECKING:
+    from iogauge.store.reading import Reading
+    from iogauge.store.review import Review, StepWriter
+
+__all__ = ["Reading", "Review", "StepWriter"]
+
+_MODULES = {"Reading": "reading", "Review": "review", "StepWriter": "review"}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _MODULES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(f"{__name__}.{_MODULES[name]}"), name)

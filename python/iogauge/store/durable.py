@@ -2,8 +2,8 @@
 
 Why: a review is trusted after a SIGKILL only if nothing half-written can be taken for a result. Two operations are
 enough for that: replace one file, and make one prepared directory visible. Both end in one ``rename(2)``, after
-everything beneath was synced, and sync the parent directory afterwards. What a user asked for by name, a page or a
-table, is replaced in the same way, among files that are not ours.
+everything beneath was synced, and sync the parent directory afterwards. What a user asked for by name is replaced in
+the same way; whether it may be is ``outputs``' to say.
 
 This module does not know what the files hold, and retries nothing: an error of the operating system becomes an
 ``IogaugeError`` that names the place and the remedy.
@@ -16,9 +16,11 @@ import os
 import secrets
 import shutil
 import stat
+import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import IO
 
 from iogauge.errors import IogaugeError
 
@@ -72,33 +74,31 @@ def replace_file(path: Path, data: bytes, *, then: str = "") -> None:
     Whoever does holds the review's lock. Raises IogaugeError where it cannot be written; for ``then`` see
     ``explained``.
     """
-    with explained("write", path, then=then):
-        _replace(path, path.with_name(f".{path.name}.tmp"), data, how=os.O_TRUNC)
+    temporary = path.with_name(f".{path.name}.tmp")
+    with explained("write", path, then=then), _taking_place(path, temporary, how=os.O_TRUNC) as file:
+        file.write(data)
 
 
-def write_output(path: Path, data: bytes) -> None:
-    """Write a file that a user has named: whole or not at all, or straight into what is no plain file (a pipe, a link).
+@contextmanager
+def replacing(path: Path) -> Iterator[IO[bytes]]:
+    """Enter a file that takes the place of ``path`` as the context is left, and vanishes on an error. Raises OSError.
 
-    Raises IogaugeError where it cannot be written.
+    Others may write into that directory too: the name of what is not finished is new, and cannot be foreseen.
     """
-    with explained("write", path):
-        if path.is_symlink() or (path.exists() and not path.is_file()):
-            path.write_bytes(data)
-            return
-        if path.exists() and not os.access(path, os.W_OK):
-            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
-        # Others may write into that directory too: the name is new, and cannot be foreseen.
-        _replace(path, path.with_name(f".iogauge-{secrets.token_hex(8)}"), data, how=os.O_EXCL)
+    temporary = path.with_name(f".iogauge-{secrets.token_hex(8)}")
+    with _taking_place(path, temporary, how=os.O_EXCL) as file:
+        yield file
 
 
-def _replace(path: Path, temporary: Path, data: bytes, *, how: int) -> None:
+@contextmanager
+def _taking_place(path: Path, temporary: Path, *, how: int) -> Iterator[IO[bytes]]:
     flags = os.O_WRONLY | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC | how
     descriptor = os.open(temporary, flags, 0o666)
     try:
         with os.fdopen(descriptor, "wb") as file:
             if path.exists():
                 os.fchmod(descriptor, stat.S_IMODE(path.stat().st_mode))
-            file.write(data)
+            yield file
             file.flush()
             os.fsync(descriptor)
         temporary.rename(path)
@@ -106,6 +106,27 @@ def _replace(path: Path, temporary: Path, data: bytes, *, how: int) -> None:
         temporary.unlink(missing_ok=True)
         raise
     sync_directory(path.parent)
+
+
+def create_file(path: Path) -> IO[bytes]:
+    """Open a new file of what is being prepared, and is published or removed as one. Raises OSError."""
+    return path.open("xb")
+
+
+def open_lock(path: Path) -> int:
+    """Open a file that is there to be locked, made where it is missing; return its descriptor. Raises OSError."""
+    return os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o644)
+
+
+def nameless(directory: Path) -> IO[bytes]:
+    """Open a file in a directory that no name leads to: it is gone once it is closed, or the process killed."""
+    return tempfile.TemporaryFile(dir=directory, prefix=".iogauge-")
+
+
+def new_file(directory: Path, *, prefix: str, suffix: str) -> tuple[Path, IO[bytes]]:
+    """Open a file of a new name, which stays if the process is killed; return its path too. Raises OSError."""
+    descriptor, name = tempfile.mkstemp(dir=directory, prefix=prefix, suffix=suffix)
+    return Path(name), os.fdopen(descriptor, "wb")
 
 
 def publish_directory(temporary: Path, final: Path) -> None:

@@ -12,7 +12,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from iogauge.errors import IogaugeError
-from iogauge.store.review import MANIFEST, Review
+from iogauge.store.names import MANIFEST
+from iogauge.store.review import Review
 from iogauge.store.told import Told, read_told
 
 DEPTH = 4

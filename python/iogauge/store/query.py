@@ -13,6 +13,7 @@ from __future__ import annotations
 import glob
 import re
 from collections.abc import Callable, Iterable, Mapping
+from concurrent.futures import ThreadPoolExecutor, wait
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
@@ -21,7 +22,8 @@ import pyarrow as pa
 
 from iogauge.errors import IogaugeError
 from iogauge.store import tables
-from iogauge.store.review import INTERVALS, TOTALS, Review
+from iogauge.store.names import INTERVALS, TOTALS
+from iogauge.store.review import Review
 from iogauge.store.seal import check_seal
 
 if TYPE_CHECKING:
@@ -96,8 +98,7 @@ def query(
             # The files that may be read could be written too. EXPLAIN ANALYZE runs what it explains.
             if any(each.type != duckdb.StatementType.SELECT for each in connection.extract_statements(sql)):
                 raise duckdb.PermissionException("a query asks, and changes nothing")
-            answer = connection.sql(sql)
-            table: pa.Table | None = answer.to_arrow_table() if answer is not None else None
+            table = _answer(connection, sql)
         except duckdb.PermissionException as error:
             raise IogaugeError(
                 f"query: {error}",
@@ -113,6 +114,25 @@ def query(
         if table is None:
             raise IogaugeError("query: this statement has no answer", hint="ask with SELECT or DESCRIBE")
         return table
+
+
+def _answer(connection: duckdb.DuckDBPyConnection, sql: str) -> pa.Table | None:
+    """Run a statement on another thread, since DuckDB keeps its own from looking for signals; an interrupt ends it."""
+
+    def run() -> pa.Table | None:
+        answer = connection.sql(sql)
+        table: pa.Table | None = answer.to_arrow_table() if answer is not None else None
+        return table
+
+    with ThreadPoolExecutor(max_workers=1) as pool:
+        running = pool.submit(run)
+        try:
+            return running.result()
+        except BaseException:
+            while not running.done():  # what comes before the statement begins is lost on it
+                connection.interrupt()
+                wait([running], timeout=0.05)
+            raise
 
 
 def _whole(steps: pa.Table) -> list[str]:

@@ -2,7 +2,7 @@
 
 Layout::
 
-    DIR/manifest.json                 what was planned, on which targets, with which seed
+    DIR/manifest.json                 what was planned, on which targets, with which seed; carries its own checksum
     DIR/steps/ID/record.json          the run of step ID, without its histograms
     DIR/steps/ID/totals.parquet       its totals, histograms included
     DIR/steps/ID/intervals.parquet    the same per interval
@@ -35,7 +35,8 @@ from iogauge.errors import IogaugeError
 from iogauge.schema import SCHEMA_VERSION, Interval, Manifest, Model, RunRecord
 from iogauge.store import durable
 from iogauge.store.durable import GOES_ON, explained
-from iogauge.store.seal import check_seal, damaged, seal
+from iogauge.store.names import INTERVALS, MANIFEST, RECORD, REQUESTS, TOTALS
+from iogauge.store.seal import check_object, check_seal, damaged, seal, sealed_object
 from iogauge.store.tables import (
     IntervalFile,
     check_version,
@@ -48,11 +49,6 @@ from iogauge.store.versions import upgraded
 T = TypeVar("T")
 M = TypeVar("M", bound=Model)
 
-MANIFEST = "manifest.json"
-RECORD = "record.json"
-TOTALS = "totals.parquet"
-INTERVALS = "intervals.parquet"
-REQUESTS = "requests.parquet"
 
 _STEP_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
 _LOCK = ".lock"
@@ -77,16 +73,9 @@ class Review:
             IogaugeError: there is something at ``path`` already, or it cannot be written.
         """
         path = Path(path)
+        refuse_occupied(path)
         with explained("create", path):
             path.mkdir(parents=True, exist_ok=True)
-            # What a create that was killed can leave behind is ours to use again.
-            strangers = {entry.name for entry in path.iterdir()} - {"steps", _LOCK, f".{MANIFEST}.tmp"}
-            if strangers or any(path.glob("steps/*")):
-                raise IogaugeError(
-                    f"{path}: there is something in this directory already",
-                    hint="choose another with --output; a review that was begun there goes on by iogauge review "
-                    f"--resume {shlex.quote(str(path))}",
-                )
             (path / "steps").mkdir(exist_ok=True)
             durable.sync_directory(path.absolute().parent)
         review = cls(path, manifest)
@@ -117,7 +106,7 @@ class Review:
         """
         path = self.path / _LOCK
         with explained("lock", path):
-            descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+            descriptor = durable.open_lock(path)
         try:
             with explained("lock", path):
                 try:
@@ -277,8 +266,9 @@ class StepWriter:
         rows = tuple(row.model_copy(update={"tallies": {}, "loop_gap": b""}) for row in record.result.rows)
         bare = record.model_copy(update={"result": record.result.model_copy(update={"rows": rows})})
         write_totals(self._temporary / TOTALS, record.result.rows)
-        with explained("write", self._temporary / RECORD, then=GOES_ON):
-            (self._temporary / RECORD).write_text(bare.model_dump_json() + "\n")
+        place = self._temporary / RECORD
+        with explained("write", place, then=GOES_ON), durable.create_file(place) as file:
+            file.write(bare.model_dump_json().encode() + b"\n")
         seal(self._temporary)
         durable.publish_directory(self._temporary, final)
 
@@ -286,6 +276,21 @@ class StepWriter:
         if self._intervals is None:
             raise RuntimeError("a StepWriter is used inside its with statement, and finished once")
         return self._intervals
+
+
+def refuse_occupied(path: Path) -> None:
+    """Raise IogaugeError where a new review cannot have this directory, because there is something in it or not one."""
+    with explained("create", path):
+        if not path.exists():
+            return
+        # What a create that was killed can leave behind is ours to use again.
+        strangers = {entry.name for entry in path.iterdir()} - {"steps", _LOCK, f".{MANIFEST}.tmp"}
+        if strangers or any(path.glob("steps/*")):
+            raise IogaugeError(
+                f"{path}: there is something in this directory already",
+                hint="choose another with --output; a review that was begun there goes on by iogauge review "
+                f"--resume {shlex.quote(str(path))}",
+            )
 
 
 def load_manifest(path: Path) -> Manifest:
@@ -299,7 +304,7 @@ def save_manifest(path: Path, manifest: Manifest, *, then: str = "") -> Manifest
     ``then`` says what to do once what hinders it is mended.
     """
     manifest = manifest.model_copy(update={"schema_version": SCHEMA_VERSION})
-    durable.replace_file(path, manifest.model_dump_json(indent=2).encode() + b"\n", then=then)
+    durable.replace_file(path, sealed_object(manifest.model_dump_json(indent=2)), then=then)
     return manifest
 
 
@@ -311,9 +316,10 @@ def _load(
         text = path.read_bytes()
     try:
         found: Any = json.loads(text)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise damaged(path, f"not JSON: {error}") from error
     check_version(path, found.get("schema_version") if isinstance(found, dict) else None)
+    found = check_object(path, text, found)
     # From JSON, where a tuple is a list: Python's own values would have to be what the fields say.
     return _understood(path, lambda: model.model_validate_json(json.dumps(upgrade(found))))
 

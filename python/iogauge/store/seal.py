@@ -1,7 +1,9 @@
-"""Checksums of a step's files, so that a changed byte is never taken for a measurement.
+"""Checksums of a review's files, so that a changed byte is never taken for a measurement.
 
 A sealed directory has a ``SHA256SUMS`` that ``sha256sum --check`` reads too. Parquet's own checks do not cover its
-footer, and its readers may fail in any way on a damaged one; so a file is compared before it is parsed.
+footer, and its readers may fail in any way on a damaged one; so a file is compared before it is parsed. What is
+replaced while a review grows, its manifest and its figures, is JSON that carries its own checksum: two files could not
+be replaced at one instant.
 
 This module does not protect against someone who means to deceive: the sums lie beside what they cover.
 """
@@ -10,18 +12,22 @@ from __future__ import annotations
 
 import hashlib
 from pathlib import Path
+from typing import Any
 
 from iogauge.errors import IogaugeError
-from iogauge.store.durable import explained
+from iogauge.store.durable import create_file, explained
 
 SUMS = "SHA256SUMS"
+_CHECKSUM = "sha256"
+_END = b"\n}"
 
 
 def seal(directory: Path) -> None:
     """Write the checksums of every file in a directory into it."""
     with explained("write", directory / SUMS):
         lines = [f"{_digest(file)}  {file.name}\n" for file in sorted(directory.iterdir())]
-        (directory / SUMS).write_text("".join(lines))
+        with create_file(directory / SUMS) as sums:
+            sums.write("".join(lines).encode())
 
 
 def check_seal(path: Path) -> None:
@@ -36,6 +42,33 @@ def check_seal(path: Path) -> None:
         sums = (path.parent / SUMS).read_bytes()
     if f"{found}  {path.name}\n".encode() not in sums.splitlines(keepends=True):
         raise damaged(path, f"it does not agree with the checksum in {SUMS}")
+
+
+def sealed_object(text: str) -> bytes:
+    r"""Return the JSON text of an object, as pydantic indents it, with its checksum as the last field.
+
+    >>> sealed_object('{\n  "seed": 1\n}').decode().splitlines()[:2]
+    ['{', '  "seed": 1,']
+    """
+    return text.encode().removesuffix(_END) + _last_field(hashlib.sha256(text.encode()).hexdigest())
+
+
+def check_object(path: Path, data: bytes, fields: dict[str, Any]) -> dict[str, Any]:
+    """Compare a JSON object's text with the checksum among its fields, and return the other fields.
+
+    One without a checksum was written by an older iogauge. Raises IogaugeError: they do not agree.
+    """
+    if _CHECKSUM not in fields:
+        return fields
+    last = _last_field(fields[_CHECKSUM])
+    text = data.removesuffix(last) + _END
+    if not data.endswith(last) or hashlib.sha256(text).hexdigest() != fields[_CHECKSUM]:
+        raise damaged(path, f"it does not agree with the checksum in its field {_CHECKSUM}")
+    return {name: value for name, value in fields.items() if name != _CHECKSUM}
+
+
+def _last_field(digest: object) -> bytes:
+    return f',\n  "{_CHECKSUM}": "{digest}"'.encode() + _END + b"\n"
 
 
 def damaged(path: Path, why: str) -> IogaugeError:

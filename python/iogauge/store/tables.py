@@ -22,7 +22,7 @@ import pyarrow.parquet as pq
 
 from iogauge.errors import IogaugeError
 from iogauge.schema import SCHEMA_VERSION, Direction, Exact, Interval, Kind, RowResult, Tally
-from iogauge.store.durable import GOES_ON, explained
+from iogauge.store.durable import GOES_ON, create_file, explained
 from iogauge.store.seal import check_seal, damaged
 
 ROW_GROUP_ROWS = 1024
@@ -69,7 +69,7 @@ class IntervalFile:
         self._waiting: list[dict[str, Any]] = []
         self._waiting_bytes = 0
         with explained("write", path, then=GOES_ON):
-            self._sink: IO[bytes] = path.open("xb")
+            self._sink: IO[bytes] = create_file(path)
             self._writer = _writer(self._sink, INTERVALS)
 
     def write(self, interval: Interval) -> None:
@@ -136,7 +136,7 @@ def read_intervals(path: Path) -> Iterator[Interval]:
 def write_totals(path: Path, rows: Iterable[RowResult]) -> None:
     """Write the totals of a run: per reported row its loop gap, then one row per direction."""
     table = pa.Table.from_pylist([each for row in rows for each in _total_rows(row)], schema=TOTALS)
-    with explained("write", path), path.open("xb") as sink, _writer(sink, TOTALS) as writer:
+    with explained("write", path), create_file(path) as sink, _writer(sink, TOTALS) as writer:
         writer.write_table(table)
 
 

@@ -7,17 +7,18 @@ histograms. A review of our own has no such file.
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
+from typing import Any
 
 import pydantic
 
 from iogauge.schema import SCHEMA_VERSION, Direction, Kind, Model
 from iogauge.store import durable
 from iogauge.store.durable import explained
-from iogauge.store.seal import damaged
+from iogauge.store.names import FIGURES
+from iogauge.store.seal import check_object, damaged, sealed_object
 from iogauge.store.tables import check_version
-
-FIGURES = "figures.json"
 
 
 class Told(Model):
@@ -33,6 +34,8 @@ class Told(Model):
     tool: str
     source: str
     """The file that it was read from."""
+    loop: str = ""
+    """DiskSpd above depth 1: which of its asynchronous loops it was measured by, ``workload.diskspd_versions``."""
     duration_s: float
     ios: int
     iops: float
@@ -56,7 +59,7 @@ class _File(Model):
 def save_told(directory: Path, figures: tuple[Told, ...]) -> None:
     """Save figures in a review's directory. Raises IogaugeError where that cannot be."""
     text = _File(schema_version=SCHEMA_VERSION, figures=figures).model_dump_json(indent=2)
-    durable.replace_file(directory / FIGURES, text.encode() + b"\n")
+    durable.replace_file(directory / FIGURES, sealed_object(text))
 
 
 def read_told(directory: Path) -> tuple[Told, ...]:
@@ -70,8 +73,13 @@ def read_told(directory: Path) -> tuple[Told, ...]:
     with explained("read", path):
         text = path.read_bytes()
     try:
-        found = _File.model_validate_json(text)
-    except pydantic.ValidationError as error:
+        fields: Any = json.loads(text)
+        if isinstance(fields, dict):
+            fields = check_object(path, text, fields)
+        found = _File.model_validate_json(json.dumps(fields))
+    except (ValueError, RecursionError) as error:
+        if not isinstance(error, pydantic.ValidationError):
+            raise damaged(path, f"not JSON: {error}") from error
         raise damaged(path, error.errors(include_url=False)[0]["msg"]) from error
     check_version(path, found.schema_version)
     return found.figures

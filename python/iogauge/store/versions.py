@@ -1,7 +1,7 @@
 """Reads manifests that an older iogauge wrote: brings what changed between versions of the schema to today's.
 
 Version 2 of a review has any number of suites, targets and repeats; version 1 had one of each. Which steps are rounds
-was told by their labels before each said it itself. Fields that were only added have defaults in ``schema.py`` and need
+was told by their labels before each said it itself. Fields that were only added have defaults in ``schema/`` and need
 nothing here. Checking values is the schema's.
 """
 

@@ -24,6 +24,7 @@ from typing import ClassVar
 
 from iogauge.schema import Axis, StepPlan, SuitePlan
 from iogauge.stats import words
+from iogauge.stats.course import Drift
 from iogauge.stats.moments import Moment
 from iogauge.stats.steady import steadiness
 from iogauge.suites.judgement import Judgement
@@ -80,10 +81,7 @@ def _said(moments: Sequence[Moment]) -> str:
     begin_s, end_s = moments[0].start_s, moments[-1].end_s
     first, *others = found.stretches
     if not others:
-        drifts = ""
-        if found.drift and found.drift.present:
-            way = "falls" if found.drift.change < 0 else "rises"
-            drifts = f", and it {way} by {words.percent(abs(found.drift.change))} from the first to the last"
+        drifts = f", and it {_drifts(found.drift)}" if found.drift and found.drifts else ""
         return f"no change of level in {end_s - begin_s:.3g} s: {first.rate_iops:,.0f} IOPS{drifts}"
     after, last = others[0], others[-1]
     changed_s, ended_s = (moments[stretch.start_s].start_s - begin_s for stretch in (after, last))
@@ -92,11 +90,16 @@ def _said(moments: Sequence[Moment]) -> str:
         f"from {first.rate_iops:,.0f} to {after.rate_iops:,.0f} IOPS"
     )
     if after is last:
-        return f"{then}, and stays there for the remaining {end_s - begin_s - changed_s:.3g} s"
+        stays = _drifts(found.drift) if found.drift and found.drifts else "stays there"
+        return f"{then}, and {stays} for the remaining {end_s - begin_s - changed_s:.3g} s"
     return (
         f"{then}; after {words.counted(len(others), 'change')} in all it ends at {last.rate_iops:,.0f} IOPS, "
         f"from {ended_s:.3g} s on"
     )
+
+
+def _drifts(drift: Drift) -> str:
+    return f"{'falls' if drift.change < 0 else 'rises'} gradually by {words.percent(abs(drift.change))}"
 
 
 def _steps(load: Common) -> Iterator[StepPlan]:

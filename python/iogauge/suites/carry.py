@@ -36,8 +36,9 @@ from iogauge.schema import (
     TargetFacts,
 )
 from iogauge.store import Review
-from iogauge.store.durable import explained
-from iogauge.store.review import MANIFEST, load_manifest, save_manifest
+from iogauge.store.names import MANIFEST
+from iogauge.store.outputs import Claims, Existing
+from iogauge.store.review import load_manifest, save_manifest
 from iogauge.suites.conduct import conduct
 from iogauge.suites.place import in_order
 from iogauge.suites.suite import Suite
@@ -95,7 +96,8 @@ def take(
     }
     manifest = manifest.model_copy(update=unknown)
     due = _due(directory, manifest, program, suites)
-    return _write(directory, manifest, program, due), _known_steps(manifest) - len(due)
+    written = _write(directory, manifest, program, due, existing=Existing.OWN)
+    return written, _known_steps(manifest) - len(due)
 
 
 def carried(directory: Path) -> tuple[Manifest, Program]:
@@ -149,7 +151,8 @@ def bring(directory: Path, output: Path, suites: Callable[[str], Suite]) -> Brou
             continue
         (depend if all(path.is_file() for path in paths) else missing).append(step.id)
     if missing:
-        _write(directory, review.manifest, program, due)
+        # Its plan says whose files they are, which may have been copied there and back.
+        _write(directory, review.manifest, program, due, existing=Existing.REPLACE)
     return Brought(
         review=review,
         program=program,
@@ -196,7 +199,12 @@ def _results_of(directory: Path, step: StepPlan, program: Program) -> tuple[Path
 
 
 def _write(
-    directory: Path, manifest: Manifest, program: Program, due: Sequence[tuple[SuitePlan, StepPlan]]
+    directory: Path,
+    manifest: Manifest,
+    program: Program,
+    due: Sequence[tuple[SuitePlan, StepPlan]],
+    *,
+    existing: Existing,
 ) -> Written:
     steps = [
         Step(
@@ -210,13 +218,11 @@ def _write(
         for plan, step in due
     ]
     written = (fio_files if program == "fio" else diskspd_script)(steps)
-    with explained("create", directory):
-        directory.mkdir(parents=True, exist_ok=True)
+    claims = Claims(targets=[target.path for target in manifest.targets])
+    claims.directory(directory)
+    outputs = {name: claims.file(directory / name, existing=existing) for name in written.files}
     for name, text in written.files.items():
-        path = directory / name
-        with explained("write", path):
-            path.write_text(text, encoding="utf-8", newline="")
-            path.chmod(0o755 if path.suffix == ".sh" else 0o644)
+        outputs[name].write(text.encode(), mode=0o755 if name.endswith(".sh") else 0o644)
     # Last: a directory with a plan has all that it takes.
     save_manifest(directory / PLAN, manifest)
     return written

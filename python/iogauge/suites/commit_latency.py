@@ -27,7 +27,8 @@ from typing import ClassVar
 
 from iogauge.schema import Axis, Direction, Kind, StepPlan, SuitePlan
 from iogauge.stats import words
-from iogauge.stats.figures import Ratio, StepFigures, ratio, step_figures
+from iogauge.stats.figures import Ratio, StepFigures, ratio, step_figures, ties
+from iogauge.stats.quantiles import Estimate
 from iogauge.stats.together import together
 from iogauge.suites.judgement import Judgement, StepJudgement
 from iogauge.suites.suite import Asked, Common, Pace, Suite
@@ -98,10 +99,24 @@ class CommitLatency(Suite):
                 said.append(_cost(ratio(lasting, plain), ratio(alone, plain) if alone else None))
         for series, steps in by_series.items():
             if len(steps) > 1:
-                most = max(steps, key=lambda step: step.figures.iops)
-                logs = words.counted(int(most.plan.at), "log")
-                said.append(f"{series}: {most.figures.iops:,.0f} commits a second at most, by {logs}")
+                said.append(
+                    f"{series}: {at_most({step.plan.at: step.figures.iops_estimate for step in steps})}"
+                )
         return tuple(said)
+
+
+def at_most(rates: Mapping[float, Estimate]) -> str:
+    """Return the most commits a second, and the fewest logs that commit as many as far as can be told."""
+    most = max(rates, key=lambda logs: rates[logs].value)
+    fewest = ties(rates, most)[0]
+    rate = rates[most]
+    said = words.ranged(rate.value, rate.low, rate.high, lambda value: f"{value:,.0f}")
+    at_most = f"{said} commits a second at most, by {words.counted(int(most), 'log')}"
+    if fewest == most:
+        return at_most
+    less = rates[fewest]
+    as_many = words.ranged(less.value, less.low, less.high, lambda value: f"{value:,.0f}")
+    return f"{at_most}; {words.counted(int(fewest), 'log')} cannot be told from that: {as_many}"
 
 
 def _alone(steps: Iterable[StepJudgement]) -> StepJudgement | None:

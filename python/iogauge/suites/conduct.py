@@ -35,7 +35,7 @@ from iogauge.schema import Warning as Caution
 from iogauge.stats import words
 from iogauge.store import Review
 from iogauge.suites.lengthen import kept, longer, shortfall
-from iogauge.suites.place import distinct, order, placed, with_plan
+from iogauge.suites.place import check_steps, order, placed, with_plan
 from iogauge.suites.resume import goes_on, look_again, restart_groups, under_way
 from iogauge.suites.suite import Asked, Suite
 
@@ -188,7 +188,7 @@ class _Run:
         manifest = self.review.manifest
         found = self.review.record(plan.search.id)
         refined = self.suites(plan.suite).refine(plan, found, asked_of(manifest, plan))
-        distinct(refined.steps)
+        check_steps(plan, refined.steps)
         steps = placed(refined.steps, key=plan.key, seed=manifest.seed, repeats=range(manifest.repeats))
         self._replace(refined.model_copy(update={"steps": steps}))
 
@@ -211,7 +211,7 @@ class _Run:
                 return
             new = placed(more, key=key, seed=self.review.manifest.seed, repeats=[repeat])
             follow = tuple(step.model_copy(update={"follows": True}) for step in new)
-            distinct((*plan.steps, *follow))
+            check_steps(plan, follow)
             self._replace(plan.model_copy(update={"steps": (*plan.steps, *follow)}))
 
     def _lengthen(self, key: str, step: StepPlan) -> None:

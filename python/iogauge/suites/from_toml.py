@@ -26,18 +26,19 @@ Does not know fio's options: the job files that come of it are parsed as any oth
 from __future__ import annotations
 
 import os
-import tomllib
 from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Annotated, Self
 
-from pydantic import Field, ValidationError, model_validator
+from pydantic import Field, FiniteFloat, ValidationError, model_validator
 
 from iogauge import workload
 from iogauge.errors import IogaugeError
 from iogauge.schema import Amount, Axis, Model, StepPlan, SuitePlan
+from iogauge.suites import toml_problems
 from iogauge.suites.own import checked_name
 from iogauge.suites.suite import Asked, Common, Suite
+from iogauge.workload.toml import load_toml
 
 Word = Annotated[str, Field(pattern=r"^[\w.-]*[A-Za-z0-9]$")]
 """The name of a job or an option."""
@@ -48,7 +49,7 @@ Options = dict[Word, bool | int | float | Annotated[str, Field(pattern=r"^[^\n\r
 class TomlStep(Model):
     """One step: ``options`` of its one job, ``jobs`` by their names, or the path of a job file."""
 
-    at: float
+    at: FiniteFloat
     label: str = ""
     series: str = ""
     options: Options = Field(default_factory=dict)
@@ -83,6 +84,14 @@ class TomlPlan(Model):
     options: Options = Field(default_factory=dict)
     """Of every step that is no job file."""
     step: Annotated[tuple[TomlStep, ...], Field(min_length=1)]
+
+
+_KEYS = {
+    "": tuple(TomlPlan.model_fields),
+    "step": tuple(TomlStep.model_fields),
+    "axis": tuple(Axis.model_fields),
+}
+"""What may stand in which table; empty: at the head of the file."""
 
 
 class TomlSuite(Suite):
@@ -184,15 +193,10 @@ def load(path: Path, *, taken: Collection[str]) -> TomlSuite:
 
 def _read(path: Path) -> TomlPlan:
     try:
-        return TomlPlan.model_validate(tomllib.loads(_text(path)))
-    except tomllib.TOMLDecodeError as error:
-        raise IogaugeError(f"{path}: not TOML: {error}", hint="see https://toml.io") from None
+        return TomlPlan.model_validate(load_toml(path))
     except ValidationError as error:
-        first = error.errors()[0]
-        where = ".".join(map(str, first["loc"])) or "the plan"
-        raise IogaugeError(
-            f"{path}: {where}: {first['msg']}", hint="examples/plan.toml shows what a plan may say"
-        ) from None
+        problem, hint = toml_problems.explained(error.errors(), _KEYS)
+        raise IogaugeError(f"{path}: {problem}", hint=hint) from None
 
 
 def _text(path: Path) -> str:

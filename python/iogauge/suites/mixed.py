@@ -13,9 +13,12 @@ Source: AnandTech's reviews of the P4800X (April 2017) and of Optane Memory.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from iogauge.schema import Axis, SuitePlan
 from iogauge.stats import words
-from iogauge.stats.figures import ratio
+from iogauge.stats.figures import ratio, ties
+from iogauge.stats.quantiles import Estimate
 from iogauge.suites.judgement import Judgement
 from iogauge.suites.suite import Asked, Common, Suite
 
@@ -51,18 +54,20 @@ class Mixed(Suite):
         return empty.model_copy(update={"steps": tuple(steps)})
 
     def findings(self, judgement: Judgement, /) -> tuple[str, ...]:
-        """Return where the rate is highest and lowest, and by how much.
-
-        Which two steps these are is chosen by what they show: an interval says how sure their rates are, not that no
-        other step is as high or as low.
-        """
+        """Return where the rate is highest and lowest, by how much, and which other steps cannot be told from these."""
         rates = {step.plan.at: step.figures.iops_estimate for step in judgement.steps if step.figures.ios}
         if len(rates) < 2:
             return ()
         most, least = (choose(rates, key=lambda at: rates[at].value) for choose in (max, min))
         share = ratio(rates[least], rates[most])
         return (
-            f"most at {most:g} % reads, {rates[most].value:,.0f} IOPS; least at {least:g} %, "
-            f"{rates[least].value:,.0f} IOPS: {words.ranged(share.value, share.low, share.high, words.percent)} "
-            "of it",
+            f"most at {most:g} % reads, {rates[most].value:,.0f} IOPS{_as_well(rates, most)}; least at {least:g} %, "
+            f"{rates[least].value:,.0f} IOPS{_as_well(rates, least)}: "
+            f"{words.ranged(share.value, share.low, share.high, words.percent)} of the most",
         )
+
+
+def _as_well(rates: Mapping[float, Estimate], extreme: float) -> str:
+    """Return the steps whose rate cannot be told from that at an extreme, in words; empty where there are none."""
+    others = [f"{at:g} %" for at in ties(rates, extreme) if at != extreme]
+    return f" (not to be told from {', '.join(others)})" if others else ""

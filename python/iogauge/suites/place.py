@@ -18,6 +18,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from iogauge.errors import IogaugeError
 from iogauge.schema import Manifest, StepPlan, SuitePlan
+from iogauge.suites.judgeable import check_judgeable
 
 
 def seed_of(seed: int, name: str) -> int:
@@ -50,10 +51,19 @@ def distinct(steps: Sequence[StepPlan]) -> None:
         )
 
 
+def check_steps(plan: SuitePlan, new: Sequence[StepPlan]) -> None:
+    """Refuse steps that come to those of a plan, before any of them runs.
+
+    Raises IogaugeError: two would be taken for one, or one could not be judged.
+    """
+    distinct((*plan.steps, *new))
+    check_judgeable(plan, new)
+
+
 def put(plan: SuitePlan, *, seed: int, repeats: int) -> SuitePlan:
     """Return a suite's plan as one of a review: its steps named by its key, with all its repeats."""
     search = plan.search and _placed(plan.search, key=plan.key, seed=seed, repeat=0)
-    distinct(plan.steps)
+    check_steps(plan.model_copy(update={"steps": ()}), plan.steps)
     steps = placed(plan.steps, key=plan.key, seed=seed, repeats=range(repeats))
     return plan.model_copy(update={"search": search, "steps": steps})
 

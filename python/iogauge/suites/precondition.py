@@ -1,7 +1,8 @@
-"""Bringing drives into a known state before other suites measure them: ``--state fresh`` and ``preconditioned``.
+"""Bringing drives into a known state before other suites measure them: ``--state fresh``, ``filled`` and the like.
 
-``fresh`` is a purge. ``preconditioned`` is a purge, then all of the target written twice in order, then 4 KiB at random
-round by round until the rate is steady by SNIA's two criteria, then a pause in which flash settles. That is for flash,
+``fresh`` is a purge. ``filled`` is a purge, then all of the target written twice in order, then a pause in which flash
+settles. ``preconditioned`` has between fill and pause 4 KiB at random, round by round until the rate is steady by
+SNIA's two criteria. That is for flash,
 whose answers depend on what was written to it. 3D XPoint has no such state, but it refreshes itself for hours after it
 was long without power; disks and memory have neither. Where it is not known what stores the data, it is treated as
 flash, which costs time and writes but spoils nothing.
@@ -22,9 +23,9 @@ from typing import ClassVar
 
 from iogauge.schema import RunRecord, StepPlan, SuitePlan
 from iogauge.store import Review
-from iogauge.suites.pts import PERCENTILES, Jobs, Procedure, pace_notes, state_notes
+from iogauge.suites.pts import PERCENTILES, Jobs, Procedure, fill_step, pace_notes, state_notes
 from iogauge.suites.pts_writes import writing_cells
-from iogauge.suites.suite import Ahead, Asked, Common, Pace, time_text
+from iogauge.suites.suite import Ahead, Asked, Common, Pace, begins, time_text
 from iogauge.target.media import media_of
 from iogauge.workload.numbers import SECOND
 
@@ -44,7 +45,7 @@ class Precondition(Procedure):
     GROUPS: ClassVar[Mapping[str, str]] = {_GROUP: ""}
 
     def plan(self, asked: Asked) -> SuitePlan:
-        """A purge; where the drive is to be preconditioned and can be, all that follows it."""
+        """A purge; where the drive has a state that writes bring about, what brings it about."""
         media = media_of(asked.target)
         if asked.target.modelled or (asked.state != "fresh" and media not in ("flash", None)):
             return self.empty(asked, notes=_left_out(asked)).model_copy(update={"prepares": True})
@@ -52,15 +53,19 @@ class Precondition(Procedure):
             empty = self.empty(asked, notes=state_notes(asked))
             steps: tuple[StepPlan, ...] = (_look(Common.of(empty), "purge", "purge", purge=True),)
             return empty.model_copy(update={"steps": steps, "prepares": True})
+        if asked.state == "filled":
+            empty = self.empty(asked, notes=self.notes(asked))
+            steps = (fill_step(Common.of(empty), _GROUP), *self.after(empty, (), asked))
+            return empty.model_copy(update={"steps": steps, "prepares": True})
         return super().plan(asked).model_copy(update={"prepares": True})
 
     def ahead(self, plan: SuitePlan, asked: Asked, /) -> Ahead | None:
         """Return what follows, where it is preconditioned."""
-        return super().ahead(plan, asked) if plan.steps and asked.state != "fresh" else Ahead()
+        return super().ahead(plan, asked) if plan.steps and asked.state == "preconditioned" else Ahead()
 
     def more(self, plan: SuitePlan, review: Review, /, *, repeat: int) -> tuple[StepPlan, ...]:
         """Return what follows, where it is preconditioned."""
-        if not plan.steps or review.manifest.state == "fresh":
+        if not plan.steps or review.manifest.state != "preconditioned":
             return ()
         return super().more(plan, review, repeat=repeat)
 
@@ -84,7 +89,8 @@ class Precondition(Procedure):
 
     def notes(self, asked: Asked) -> Iterator[str]:
         """Yield what is not as it was published, and what is not known."""
-        yield from pace_notes(asked, cell_ns=self.runtime_ns(asked))
+        if asked.state == "preconditioned":
+            yield from pace_notes(asked, cell_ns=self.runtime_ns(asked))
         yield from state_notes(asked)
         if media_of(asked.target) is None:
             yield "What stores the data is not known: it is treated as flash."
@@ -109,8 +115,13 @@ def _look(
 
 
 def _left_out(asked: Asked) -> Iterator[str]:
-    if asked.target.modelled:
-        yield "A drive model begins every run in the state that its file gives: there is nothing to prepare."
+    if model := asked.target.modelled:
+        state = (
+            f"{begins(model.begun_as)}. There"
+            if model.begun_as
+            else "What this model is of has no such state: there"
+        )
+        yield f"{state} is nothing to prepare."
         return
     media = media_of(asked.target)
     if media == "3D XPoint":

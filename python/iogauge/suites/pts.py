@@ -9,7 +9,8 @@ Steady is SNIA's: within the window the values lie no further apart than a fifth
 fit rises or falls by no more than a tenth of it.
 
 What is not done: the drive's own write cache is left as it is, and a purge is a discard, not a format (``run.purge``).
-A drive model begins every run in the state that its file gives, so it is neither purged nor preconditioned.
+A drive model begins every run in the state that its file or ``--state`` gives, so it is neither purged nor
+preconditioned.
 
 Source: SNIA PTS 2.0.2, for enterprise drives (PTS-E).
 """
@@ -30,7 +31,7 @@ from iogauge.store import Review
 from iogauge.suites.conduct import asked_of
 from iogauge.suites.judgement import Judgement
 from iogauge.suites.pts_window import CRITERIA, convergence, rounds_of, steady_text, window_of
-from iogauge.suites.suite import Ahead, Asked, Common, Pace, Suite
+from iogauge.suites.suite import Ahead, Asked, Common, Pace, Suite, begins
 from iogauge.target import is_model
 from iogauge.workload.numbers import KIB, SECOND, size_text
 
@@ -305,10 +306,9 @@ def range_notes(asked: Asked, size_bytes: int | None) -> Iterator[str]:
 def state_notes(asked: Asked) -> Iterator[str]:
     """Yield what a purge is on this kind of target."""
     if asked.target.modelled:
-        yield (
-            "A drive model begins every run in the state that its file gives: it is neither purged nor filled, and "
-            "its rounds differ by chance alone."
-        )
+        yield "A drive model is neither purged nor filled, and its rounds differ by chance alone."
+        if state := asked.target.modelled.begun_as:
+            yield f"{begins(state)}."
     elif asked.target.kind == "file":
         yield (
             "A file is purged by giving its blocks back to the file system; what the drive below holds is not touched."

@@ -5,7 +5,7 @@ more of the same load. Then for pauses of 5, 10, 15, 25 and 50 s: 360 times a pa
 of writes without a pause. Flash that collects in its pauses is faster after them.
 
 Caveats. ``standard`` and ``quick`` have fewer bursts and, ``quick``, shorter ones after shorter pauses. Each pause is a
-run of its own, so a drive model begins each of them in the state that its file gives.
+run of its own, so a drive model begins each of them in the same state.
 
 Source: SNIA PTS 2.0.2, the host idle recovery test.
 """

@@ -210,5 +210,5 @@ def _notes(asked: Asked, size_bytes: int | None) -> Iterator[str]:
         yield "Shortened: the specification writes until four times the range is written, or for a day (--pace full)."
     yield from range_notes(asked, size_bytes)
     yield from state_notes(asked)
-    if asked.target.modelled:
-        yield 'A model that begins fresh has initial = "fresh" in its file: iogauge model new makes one.'
+    if asked.target.modelled and asked.target.modelled.begun_as not in (None, "fresh"):
+        yield "A model that begins with nothing written to it shows how far it falls: --state fresh."

@@ -5,15 +5,17 @@ depth 1; beside it come threads that write 4 KiB at depth 1, each at 100 MB/s, u
 drive of low latency takes 2 GB/s so and reads five times as slowly then; flash takes less and reads ten times as
 slowly.
 
-**The stop rule.** A drive keeps up as long as the writers of a step get ``KEPT`` of what they ask for. Step follows
-upon step until ``MISSED`` in a row do not, and there it ends: one alone may have been disturbed, since 1 % of a short
-step is a matter of milliseconds. What it keeps up with is the last step before these in which it does. A search, one
-writer alone and then many that nothing limits, says only how much each asks for and how many come in at a time; where
-it said too little, there are up to ``BEYOND`` times as many writers as should have been too many, which the notes
-state.
+**The stop rule.** A drive keeps up as long as the writers of a step get ``KEPT`` of what they ask for. It is saturated
+where they do not, and it takes hardly more than with fewer writers. Step follows upon step until it is so in ``MISSED``
+in a row, and there it ends: one alone may have been disturbed, since 1 % of a short step is a matter of milliseconds.
+What it keeps up with is the last step before these in which it does. A search, one writer alone and then many that
+nothing limits, says only how much each asks for and how many come in at a time; where it said too little, there are up
+to ``BEYOND`` times as many writers as should have been too many, which the notes state.
 
-Caveats. 100 MB/s of 4 KiB at depth 1 is a write every 41 us: where the search shows that one writer cannot do that,
-or that the drive takes far less in all, each writes at a rounder, lower rate, and the notes say so. Every writer is a
+At full pace writers of 100 MB/s come in one by one, as published, whatever the drive. At the others each asks for less
+where one writer cannot do that, or the drive takes far less in all, and several come in at a time where it takes much.
+
+Caveats. 100 MB/s of 4 KiB at depth 1 is a write every 41 us, which a slower drive does not do. Every writer is a
 thread: with more writers than CPUs the generator is part of what is measured, and its warnings say when.
 
 Source: AnandTech's review of the P4800X (April 2017).
@@ -24,7 +26,6 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from itertools import takewhile
 
 from iogauge.schema import Axis, RunRecord, StepPlan, SuitePlan
 from iogauge.stats import words
@@ -46,7 +47,9 @@ KEPT = 0.99
 """A drive keeps up as long as writers get this share of what they ask for."""
 MISSED = 2
 """Steps in a row in which writers do not get that: there a drive's end is reached."""
-MOST_STEPS: dict[Pace, int] = {"quick": 8, "standard": 12, "full": 32}
+GAINED = 0.5
+"""A drive takes more than before where it takes so much of what the first writers got on top, for as many new ones."""
+MOST_STEPS: dict[Pace, int] = {"quick": 8, "standard": 12, "full": 64}
 """Steps, but for the first, after which there should be too many writers."""
 BEYOND = 2
 """Times as many writers as that are tried, where the drive keeps up with those."""
@@ -85,16 +88,13 @@ class ReaderUnderWriters(Suite):
         climb = _climb(found, asked.pace)
         load = Common.of(plan)
         steps = [_step(load, many, rate_Bps=climb.each_Bps) for many in (0, climb.stride)]
+        scaled = (
+            "" if climb.each_Bps == WRITER_Bps else ", scaled to this target; the published step is 100 MB/s"
+        )
         note = (
-            f"Each writer asks for {words.bandwidth(climb.each_Bps)}"
-            + (
-                ""
-                if climb.each_Bps == WRITER_Bps
-                else ", scaled to this target; the published step is 100 MB/s"
-            )
-            + f". A search of {SEARCH_RUNTIME_NS / 1e9:.0f} s with {SEARCHERS} writers wrote "
-            f"{words.bandwidth(climb.limit_Bps)}. Writers come in until they get less than {100 * KEPT:g} % of what "
-            f"they ask for in {MISSED} steps in a row, or there are {climb.most}."
+            f"Each writer asks for {words.bandwidth(climb.each_Bps)}{scaled}. A search of "
+            f"{SEARCH_RUNTIME_NS / 1e9:.0f} s with {SEARCHERS} writers wrote {words.bandwidth(climb.limit_Bps)}. "
+            f"Writers come in until the drive is saturated in {MISSED} steps in a row, or there are {climb.most}."
         )
         return plan.model_copy(update={"steps": tuple(steps), "notes": (*plan.notes, note)})
 
@@ -105,40 +105,50 @@ class ReaderUnderWriters(Suite):
         return Ahead(tuple(steps[:2]), tuple(steps))
 
     def more(self, plan: SuitePlan, review: Review, /, *, repeat: int) -> tuple[StepPlan, ...]:
-        """Return the steps with the next writers, until the drive has not kept up with those of ``MISSED`` steps.
+        """Return the steps with the next writers, until the drive was saturated in ``MISSED`` steps.
 
         As many as are needed to see that, so that where steps are carried to another machine rounds are few.
         """
         assert plan.search is not None
         climb = _climb(review.record(plan.search.id), review.manifest.pace)
         mine = sorted((step for step in plan.steps if step.repeat == repeat), key=lambda step: step.at)
-        latest = tuple(mine[-MISSED:])
-        found = judge_steps(review, plan.model_copy(update={"steps": latest}), quantiles=()).steps
-        missed = len(list(takewhile(lambda step: not kept(step), reversed(found))))
-        so_far = round(latest[-1].at * 1e6 / climb.each_Bps)
-        tried = [so_far + climb.stride * (place + 1) for place in range(MISSED - missed)]
+        _, *pressed = judge_steps(review, plan.model_copy(update={"steps": tuple(mine)}), quantiles=()).steps
+        so_far = round(mine[-1].at * 1e6 / climb.each_Bps)
+        missing = MISSED - len(end_of(pressed).saturated)
+        tried = [so_far + climb.stride * (place + 1) for place in range(missing)]
         load = Common.of(plan)
         return tuple(_step(load, many, rate_Bps=climb.each_Bps) for many in tried if many <= climb.most)
 
     def findings(self, judgement: Judgement, /) -> tuple[str, ...]:
-        """Return with how much the drive keeps up, and how much slower its reads are then."""
+        """Return with how much the drive keeps up, what it takes at most, and how much slower its reads are then."""
         measured = [step for step in judgement.steps if step.figures.mean is not None]
         if not measured or measured[0].asked_Bps:
             return ()
         alone, *pressed = measured
-        most = _most(pressed)
-        if most is None:
-            return ("it keeps up with none of the writers that were tried",) if pressed else ()
-        assert most.figures.mean is not None
-        assert alone.figures.mean is not None
-        slower = ratio(most.figures.mean, alone.figures.mean)
-        kept_up = (
-            f"it keeps up with {words.bandwidth(most.achieved_Bps)} of such writes, and a read then takes "
-            f"{words.times(slower.value, slower.low, slower.high)} as long as one alone"
-        )
-        if most is pressed[-1]:
-            return (kept_up, "it kept up to the last step: where that ends was not reached")
-        return (kept_up,)
+        end = end_of(pressed)
+        said = []
+        if end.most is not None:
+            kept_Bps = words.bandwidth(end.most.achieved_Bps)
+            said.append(f"it keeps up with {kept_Bps} of such writes, and {_slower(end.most, alone)}")
+        elif pressed:
+            said.append("it keeps up with none of the writers that were tried")
+        if len(end.saturated) == MISSED:
+            first = end.saturated[0]
+            said.append(
+                f"asked for {words.bandwidth(first.asked_Bps)} it is saturated: it takes "
+                f"{words.bandwidth(first.achieved_Bps)}, and {_slower(first, alone)}"
+            )
+        elif pressed:
+            said.append("it took more up to the last step: where that ends was not reached")
+        return tuple(said)
+
+
+def _slower(step: StepJudgement, alone: StepJudgement) -> str:
+    """Say how long a read takes in a step, beside one alone. Both have reads."""
+    assert step.figures.mean is not None
+    assert alone.figures.mean is not None
+    slower = ratio(step.figures.mean, alone.figures.mean)
+    return f"a read then takes {words.times(slower.value, slower.low, slower.high)} as long as one alone"
 
 
 def _step(load: Common, writers: int, *, rate_Bps: int) -> StepPlan:
@@ -163,19 +173,26 @@ class Climb:
     """How many there are at most."""
 
 
-def climb_for(limit_Bps: float, alone_Bps: float, *, steps: int) -> Climb:
+def climb_for(limit_Bps: float, alone_Bps: float, *, pace: Pace) -> Climb:
     """Return how writers come in where a search got ``limit_Bps`` of many, and ``alone_Bps`` of one.
 
-    After ``steps`` at most there are so many that even what counts as keeping up with them is more than ``limit_Bps``.
+    After as many steps as the pace has there are so many that even what counts as keeping up with them is more than
+    ``limit_Bps``, unless the drive takes more than so many writers of the published rate ask for.
 
-    >>> climb_for(620e6, 400e6, steps=32)
+    >>> climb_for(620e6, 400e6, pace="full")
     Climb(limit_Bps=620000000.0, each_Bps=100000000, stride=1, most=14)
-    >>> climb_for(2.03e9, 400e6, steps=8)
+    >>> climb_for(2.03e9, 400e6, pace="quick")
     Climb(limit_Bps=2030000000.0, each_Bps=100000000, stride=3, most=42)
-    >>> climb_for(30e6, 20e6, steps=8)
+    >>> climb_for(30e6, 20e6, pace="quick")
     Climb(limit_Bps=30000000.0, each_Bps=5000000, stride=1, most=14)
+    >>> climb_for(30e6, 20e6, pace="full")
+    Climb(limit_Bps=30000000.0, each_Bps=100000000, stride=1, most=4)
     """
-    each_Bps = WRITER_Bps
+    steps, each_Bps = MOST_STEPS[pace], WRITER_Bps
+    if pace == "full":
+        # A writer gets no more than it would alone, whatever it asks for.
+        enough = math.floor(limit_Bps / (KEPT * min(each_Bps, alone_Bps))) + 1
+        return Climb(limit_Bps, each_Bps, 1, BEYOND * min(enough, steps))
     if limit_Bps < FEWEST * each_Bps or alone_Bps * OF_ALONE < each_Bps:
         each_Bps = _round(min(limit_Bps / FEWEST, alone_Bps * OF_ALONE, each_Bps))
     enough = math.floor(limit_Bps / (KEPT * each_Bps)) + 1
@@ -189,7 +206,7 @@ def _climb(found: RunRecord, pace: Pace) -> Climb:
     alone_Bps = step_figures(found, (), reader=ALONE, pressure=None, quantiles=()).rate_Bps
     if min(limit_Bps, alone_Bps) <= 0:
         raise nothing_written(bs="4k")
-    return climb_for(limit_Bps, alone_Bps, steps=MOST_STEPS[pace])
+    return climb_for(limit_Bps, alone_Bps, pace=pace)
 
 
 def _round(value: float) -> int:
@@ -198,17 +215,33 @@ def _round(value: float) -> int:
     return max(step * power for step in (1, 2, 5) if step * power <= max(value, 1))
 
 
-def _most(pressed: Sequence[StepJudgement]) -> StepJudgement | None:
-    """Return the last step with which the drive kept up, before ``MISSED`` in a row with which it did not."""
-    most, missed = None, 0
+@dataclass(frozen=True)
+class End:
+    """Where steps with more and more writers have come to."""
+
+    most: StepJudgement | None
+    """The last step with which the drive kept up."""
+    saturated: tuple[StepJudgement, ...]
+    """Steps in a row, the last ones, in which it was saturated; ``MISSED`` of them end the climb."""
+
+
+def end_of(pressed: Sequence[StepJudgement]) -> End:
+    """Return what steps with writers show, from the fewest writers to the step that ends the climb."""
+    most: StepJudgement | None = None
+    saturated: list[StepJudgement] = []
+    highest_Bps = 0.0
     for step in pressed:
+        gained_Bps = step.achieved_Bps - highest_Bps
+        highest_Bps = max(highest_Bps, step.achieved_Bps)
         if kept(step):
-            most, missed = step, 0
+            most, saturated = step, []
+        elif gained_Bps > GAINED * pressed[0].achieved_Bps:
+            saturated = []
         else:
-            missed += 1
-        if missed == MISSED:
+            saturated.append(step)
+        if len(saturated) == MISSED:
             break
-    return most
+    return End(most, tuple(saturated))
 
 
 def kept(step: StepJudgement) -> bool:

@@ -4,8 +4,9 @@ The procedure of Intel's evaluation guide for the P4800X: DiskSpd with eight thr
 depth 1 for latencies, ten minutes a row. The guide prints eleven rows; those about latency come of the same runs as
 those about rates where the load is the same, so here are nine steps.
 
-DiskSpd's ``-h`` is no cache and write-through: here ``direct=1``, and ``sync=dsync`` where there are writes. Its
-warm-up of 5 s, which the guide leaves at its default, comes before each row at full pace.
+A thread keeps its requests in flight as ``run --diskspd`` does: one at a time by a call that waits, several by libaio,
+submitted one by one. DiskSpd's ``-h`` is no cache and write-through: here ``direct=1``, and ``sync=dsync`` where there
+are writes. Its warm-up of 5 s, which the guide leaves at its default, comes before each row at full pace.
 
 **Two rows are run twice.** The guide names its 64 KiB rows sequential, and its command lines say ``-r``, which is
 random. Both are here: as published, at random, and as named, in order, each of the eight threads in an eighth of its
@@ -20,21 +21,29 @@ Source: Intel's evaluation guide for the P4800X, tables 4 and 5.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
 from iogauge.models.published import Point, points
-from iogauge.schema import Axis, StepPlan, SuitePlan
+from iogauge.schema import Axis, EngineKind, StepPlan, SuitePlan
 from iogauge.stats import words
+from iogauge.stats.figures import ties
 from iogauge.stats.quantiles import Estimate
 from iogauge.suites.judgement import Judgement, StepJudgement
 from iogauge.suites.suite import Asked, Common, Pace, Suite
+from iogauge.workload.diskspd_jobs import queueing_of
 from iogauge.workload.numbers import SECOND
 
 JOB = "load"
 TABLE = "Intel evaluation guide Table 5"
 """How the published points name their source."""
+
+
+CONTENT = (
+    "Random data is written; DiskSpd, as the guide calls it, writes the bytes 0 to 255 over and over, which a drive "
+    "that compresses takes faster."
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -145,7 +154,7 @@ class Spec(Suite):
 
     def plan(self, asked: Asked) -> SuitePlan:
         """Nine loads, each a row or several of the published tables."""
-        empty = self.empty(asked)
+        empty = self.empty(asked, notes=(CONTENT,))
         whole_bytes = empty.size_bytes or asked.target.size_bytes
         load = Common.of(empty)
         steps = (_step(load, at, row, whole_bytes=whole_bytes) for at, row in enumerate(ROWS, 1))
@@ -177,10 +186,21 @@ class Spec(Suite):
         most = max(found, key=lambda step: step.figures.iops)
         widest = max(found, key=lambda step: step.figures.rate_Bps)
         return (
-            f"most requests: {_ranged(most.figures.iops_estimate, _iops)}, {most.plan.label}",
-            f"most data: {_ranged(widest.figures.rate_estimate, words.bandwidth)}, {widest.plan.label}",
+            f"most requests: {_ranged(most.figures.iops_estimate, _iops)}, "
+            + _labels(
+                found, ties({step.plan.at: step.figures.iops_estimate for step in found}, most.plan.at)
+            ),
+            f"most data: {_ranged(widest.figures.rate_estimate, words.bandwidth)}, "
+            + _labels(
+                found, ties({step.plan.at: step.figures.rate_estimate for step in found}, widest.plan.at)
+            ),
             *_alone(found),
         )
+
+
+def _labels(found: list[StepJudgement], rows: Sequence[float]) -> str:
+    """Return what rows are called whose rates cannot be told from each other."""
+    return " and ".join(step.plan.label for step in found if step.plan.at in rows)
 
 
 def _alone(found: list[StepJudgement]) -> Iterator[str]:
@@ -205,6 +225,8 @@ def _iops(value: float) -> str:
 
 def _step(load: Common, at: int, row: Row, *, whole_bytes: int) -> StepPlan:
     options: dict[str, object] = {"rw": row.rw, "numjobs": row.threads, "iodepth": row.depth}
+    for name, value in queueing_of(row.depth, unbuffered=True).items():
+        options[name] = value.value if isinstance(value, EngineKind) else value
     if row.read_percent not in (0, 100):
         options["rwmixread"] = row.read_percent
     if row.read_percent < 100:

@@ -91,12 +91,13 @@ def _more(after: Estimate, before: Estimate) -> str:
     """Return by how much one mean is above or below another, with the interval where it is bounded."""
     more = difference(after, before)
     if more.low is None or more.high is None:
-        return f"{words.duration(abs(more.value))} {'more' if more.value >= 0 else 'less'} than"
+        apart = f"{words.duration(abs(more.value))} {'more' if more.value >= 0 else 'less'}"
+        return f"{apart} (no interval: nothing says how sure that is) than"
     if more.low <= 0 <= more.high:
-        most = words.duration(max(-more.low, more.high))
-        return f"as long, as far as can be told (95 %: at most {most} apart), as"
+        most = words.duration(max(abs(more.low), abs(more.high)))
+        return f"as long, as far as can be told (at most {most} apart), as"
     low, high = sorted((abs(more.low), abs(more.high)))
-    between = f"(95 %: {words.duration(low)} to {words.duration(high)})"
+    between = f"({words.duration(low)} to {words.duration(high)})"
     return f"{words.duration(abs(more.value))} {between} {'more' if more.value > 0 else 'less'} than"
 
 

@@ -10,12 +10,15 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import ClassVar
 
 from iogauge.errors import IogaugeError
 from iogauge.models.published import Point
+from iogauge.models.state import MEANING
 from iogauge.schema import (
     Axis,
+    BegunAs,
     Direction,
     Kind,
     Pace,
@@ -107,8 +110,8 @@ class Suite(ABC):
     """Measured part of a step."""
     MODELLED_NS: ClassVar[int] = 5 * SECOND
     """The most that a step takes of a drive model, which begins in steady state and has no warm-up."""
-    RAMP_NS: ClassVar[Mapping[Pace, int]] = dict.fromkeys(("quick", "standard", "full"), SECOND // 2)
-    """What comes before it, no longer than it."""
+    RAMP_NS: ClassVar[Mapping[Pace, int]] = {"quick": SECOND // 2, "standard": SECOND // 2, "full": 0}
+    """What comes before it, no longer than it. At full pace only what the source has."""
 
     targets: tuple[str, ...] = ()
     """What it measures where the command names no target."""
@@ -210,6 +213,15 @@ def nothing_written(*, bs: str) -> IogaugeError:
     )
 
 
+def begins(state: BegunAs) -> str:
+    """Return in which state every run of a flash drive's model begins, in words.
+
+    >>> begins("fresh")
+    'Every run of the model begins fresh: nothing was written to it'
+    """
+    return f"Every run of the model begins {state}: {MEANING[state]}"
+
+
 def caveats(asked: Asked, *, own_state: bool) -> Iterator[str]:
     """Yield what every suite has to say of its targets."""
     kinds = {target.kind for target in asked.targets}
@@ -222,6 +234,8 @@ def caveats(asked: Asked, *, own_state: bool) -> Iterator[str]:
             yield "3D XPoint should have been powered for three hours; for how long it was is unknown here."
         if made_of := target.modelled:
             yield f"A drive model in virtual time, not a drive: {made_of.drive} behind {made_of.machine_title}."
+            if made_of.begun_as and not own_state:
+                yield f"{begins(made_of.begun_as)}."
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -232,6 +246,8 @@ class Common:
     size_bytes: int | None
     runtime_ns: int
     ramp_ns: int
+    grouped: bool = True
+    """Whether jobs of a group are reported as one; in a suite of one's own only where it says so."""
 
     @classmethod
     def of(cls, plan: SuitePlan) -> Common:
@@ -241,6 +257,7 @@ class Common:
             size_bytes=plan.size_bytes,
             runtime_ns=plan.runtime_ns,
             ramp_ns=plan.ramp_ns,
+            grouped=not Path(plan.suite).is_absolute(),
         )
 
     def step(
@@ -268,7 +285,7 @@ class Common:
             "direct": 1,
         }
         rest = {
-            "group_reporting": 1,
+            "group_reporting": 1 if self.grouped else None,
             "norandommap": 1,
             "randrepeat": 0,
             "refill_buffers": 1,
@@ -283,7 +300,8 @@ class Common:
             label=label,
             at=at,
             job_file=job_text(
-                global_={**target, **more, **{name: more.get(name, rest[name]) for name in rest}}, **jobs
+                global_={**target, **more, **{name: more.get(name, rest[name]) for name in rest}},
+                **jobs,
             ),
             seed=0,
             state_group=state_group or step_id,

@@ -82,7 +82,7 @@ class TransferSize(Suite):
     RAMP_NS: ClassVar[Mapping[Pace, int]] = {
         "quick": SECOND // 4,
         "standard": SECOND // 2,
-        "full": SECOND // 2,
+        "full": 0,
     }
 
     def plan(self, asked: Asked) -> SuitePlan:

@@ -19,9 +19,8 @@ as long as ``log_avg_msec`` says.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import replace
-from typing import ClassVar
 
 from iogauge.schema import Axis, RunRecord, StepPlan, SuitePlan
 from iogauge.stats.figures import step_figures
@@ -30,11 +29,9 @@ from iogauge.suites.suite import (
     Ahead,
     Asked,
     Common,
-    Pace,
     Suite,
     nothing_written,
 )
-from iogauge.workload.numbers import SECOND
 
 READER = "reader"
 WRITER = "pressure"
@@ -63,7 +60,6 @@ class WritePressure(Suite):
     READER = READER
     PRESSURE = WRITER
     QUANTILES = (0.5, 0.99, 0.999, 0.9999, 0.99999, 0.999999, 0.9999999, 0.99999999, 0.999999999)
-    RAMP_NS: ClassVar[Mapping[Pace, int]] = {"quick": SECOND // 2, "standard": SECOND // 2, "full": 0}
     # Nothing but the rate of the writers bounds what is simulated, and that is asked for.
     MODELLED_NS = PUBLISHED_RUNTIME_NS
 

@@ -19,6 +19,8 @@ import os
 import stat
 from collections.abc import Callable, Collection
 
+from iogauge.schema import State
+from iogauge.target.answering import PATIENCE_S, await_answers
 from iogauge.target.block import open_block
 from iogauge.target.file import create_file, open_file
 from iogauge.target.handle import Target
@@ -42,13 +44,18 @@ def open_target(
     write: bool,
     size_bytes: int | None = None,
     destroy: Collection[str] = (),
+    readonly: bool = False,
     on_message: Callable[[str], None] | None = None,
+    state: State = "as-is",
+    patience_s: float = PATIENCE_S,
 ) -> Target:
     """Open the block device or file at ``path``, for reading or, once cleared, for writing too; or load a model.
 
     A file that is missing is created with ``size_bytes`` of random data, whether it is to be read or written, and
     one of iogauge's own that is smaller is extended; for a device ``size_bytes`` means nothing. ``destroy`` holds
-    the serial numbers and paths whose content may be lost. ``on_message`` hears of long work and of what was let pass.
+    the serial numbers and paths whose content may be lost. ``readonly`` refuses to create or extend a file.
+    ``on_message`` hears of long work and of what was let pass. ``state`` is what a model's flash begins its runs in; a
+    real target is as it is. ``patience_s``: how long a target may take to answer the first look at it.
 
     One target is opened once: a second ``open_target`` of the same device for writing is refused like a stranger's.
 
@@ -62,12 +69,15 @@ def open_target(
     (1048576, True, 'file')
     """
     if is_model(path):
-        return open_model(path)
+        return open_model(path, state=state)
     say = on_message or (lambda _: None)
+    await_answers((path,), patience_s=patience_s, say=say)
     real_path = _resolve(path)
     try:
         node = os.open(real_path, os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC)
     except FileNotFoundError:
+        if readonly:
+            raise _not_laid_out(path, "there is no such file") from None
         return create_file(real_path, path, write=write, size_bytes=size_bytes, say=say)
     except OSError as error:
         raise refused_by_kernel(path, "opening it", error) from None
@@ -76,6 +86,8 @@ def open_target(
         if stat.S_ISBLK(mode):
             target = open_block(node, path, write=write, destroy=destroy)
         elif stat.S_ISREG(mode):
+            if readonly and (size_bytes or 0) > os.fstat(node).st_size:
+                raise _not_laid_out(path, f"the file is smaller than {size_bytes} bytes")
             target = open_file(
                 node, real_path, path, write=write, size_bytes=size_bytes, destroy=destroy, say=say
             )
@@ -91,10 +103,24 @@ def open_target(
     return target
 
 
+def _not_laid_out(path: str, reason: str) -> TargetRefused:
+    return TargetRefused(
+        f"{path}: {reason}, and --readonly keeps it from being laid out",
+        hint="run the job once without --readonly, or name a file that is large enough",
+    )
+
+
 def _resolve(path: str) -> str:
     """Follow symbolic links to the end; the last part may be missing."""
     if not path or "\0" in path:
         raise TargetRefused(f"{path!r}: not a path", hint="name a block device or a file")
+    try:
+        path.encode()
+    except UnicodeEncodeError:
+        raise TargetRefused(
+            f"{path!r}: its name is not UTF-8, which a result could not say",
+            hint="name it by a link in UTF-8",
+        ) from None
     try:
         return os.path.realpath(path)
     except OSError as error:

@@ -17,6 +17,8 @@ from collections.abc import Collection
 
 from iogauge.target.facts import facts_of, serials
 from iogauge.target.handle import Target
+from iogauge.target.locks import foreign_lock
+from iogauge.target.noise import foreign_content
 from iogauge.target.refusal import TargetRefused, refused_by_kernel
 from iogauge.target.signatures import blkid_signatures, reader_of, signatures
 from iogauge.target.sysfs import HOST, BlockDevice, Host, number_of
@@ -66,6 +68,13 @@ def _clear(fd: int, path: str, number: str, *, destroy: Collection[str], host: H
         )
     if uses := Usage(host).of_device(device):
         raise _in_use(path, uses)
+    parts = {device.number, device.disk.number, *(part.number for part in device.partitions)}
+    if writers := processes_with_open(parts, host, write=True):
+        raise TargetRefused(
+            f"{path}: it is in use: open for writing in {_listed(writers)}", hint=f"end that first; {_NEVER}"
+        )
+    if lock := foreign_lock(fd):
+        raise TargetRefused(f"{path}: it is in use: {lock}", hint=f"end that use first; {_NEVER}")
     if device.text("ro") == "1":
         # Linux opens such a device for writing all the same, and fails every write.
         raise _read_only(path)
@@ -116,16 +125,22 @@ def _content(fd: int, device: BlockDevice) -> list[str]:
     """What is recognised on the device, in words; the kernel's partitions count even where their table is gone."""
     size_bytes = os.lseek(fd, 0, os.SEEK_END)
     found = [f"partition {partition.name}" for partition in device.partitions]
+    read = reader_of(fd)
     try:
-        kinds = signatures(reader_of(fd), size_bytes)
+        kinds = signatures(read, size_bytes)
+        # blkid names the same things in other words; it is asked only for what is not known here.
+        found += kinds or blkid_signatures(fd)
+        if not found and (at := foreign_content(read, size_bytes)) is not None:
+            found.append(
+                f"content that no signature names, at byte {at}, which is neither zeros nor iogauge's"
+            )
     except OSError as error:
         return [*found, f"unknown content, since reading it failed ({os.strerror(error.errno or 0)})"]
     finally:
         # What was read for the check must not serve the measurement from memory.
         with contextlib.suppress(OSError):
             os.posix_fadvise(fd, 0, 0, os.POSIX_FADV_DONTNEED)
-    # blkid names the same things in other words; it is asked only for what is not known here.
-    return [*found, *(kinds or blkid_signatures(fd))]
+    return found
 
 
 def _unopened(path: str, error: OSError, number: str, *, write: bool, host: Host) -> TargetRefused:
@@ -146,7 +161,7 @@ def _unopened(path: str, error: OSError, number: str, *, write: bool, host: Host
 
 
 def _busy(path: str, device: BlockDevice, host: Host) -> TargetRefused:
-    programs = processes_with_open(device.number, host)
+    programs = processes_with_open({device.number}, host)
     who = f"open in {_listed(programs)}" if programs else "held by the kernel or by a program out of sight"
     return TargetRefused(
         f"{path}: it cannot be opened exclusively: {who}",

@@ -18,6 +18,7 @@ from pathlib import Path
 from iogauge.target.facts import facts_of
 from iogauge.target.handle import Target
 from iogauge.target.layout import Say, check_space, gib, lay_out
+from iogauge.target.locks import foreign_lock
 from iogauge.target.mark import put_mark, remove_sidecar, why_foreign
 from iogauge.target.refusal import TargetRefused, refused_by_kernel
 from iogauge.target.sysfs import HOST, Host
@@ -157,7 +158,15 @@ def _clear(
 
 
 def _lock(fd: int, path: str) -> None:
-    """Keep a second iogauge from writing the file meanwhile; where locks are not supported, go without."""
+    """Refuse a file that another program has locked, and keep a second iogauge from writing it meanwhile.
+
+    Where locks are not supported, go without.
+    """
+    if lock := foreign_lock(fd):
+        raise TargetRefused(
+            f"{path}: it is in use: {lock}",
+            hint="end that use first, or choose another file; --destroy does not apply to what is in use",
+        )
     try:
         fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:

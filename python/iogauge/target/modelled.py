@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from iogauge import models
 from iogauge.errors import IogaugeError
-from iogauge.schema import ModelFacts, TargetFacts
+from iogauge.models.state import begun_as, in_state
+from iogauge.schema import ModelFacts, State, TargetFacts
 from iogauge.target.handle import Target
 
 
@@ -26,8 +29,10 @@ def is_model(path: str) -> bool:
     return path.startswith(models.PREFIX)
 
 
-def open_model(path: str) -> ModelTarget:
+def open_model(path: str, *, state: State = "as-is") -> ModelTarget:
     """Load the drive and the machine that ``path`` names. Raises IogaugeError where there is no such model.
+
+    ``state``: what flash begins its runs in; ``as-is``: what the drive's file says.
 
     Whether its parameters are in their ranges is the core's to say: ``iogauge.run.check_model``.
 
@@ -35,6 +40,7 @@ def open_model(path: str) -> ModelTarget:
     'model'
     """
     drive, machine = models.pair(path)
+    drive = replace(drive, tree=in_state(drive.tree, state))
     parameters = (drive.parameters, machine.parameters)
     size_bytes = parameters[0].get("capacity_bytes")
     if type(size_bytes) is not int or size_bytes <= 0:
@@ -53,6 +59,7 @@ def open_model(path: str) -> ModelTarget:
             machine_version=machine.version,
             machine_title=machine.title,
             sha256=models.digest(*parameters),
+            begun_as=begun_as(parameters[0]),
         ),
     )
     return ModelTarget(facts, drive=drive, machine=machine)

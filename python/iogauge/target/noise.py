@@ -11,13 +11,19 @@ from __future__ import annotations
 
 import os
 from collections import Counter
+from collections.abc import Iterable
 
-from iogauge.target.signatures import reader_of, signatures
+from iogauge.target.signatures import Read, reader_of, signatures
+from iogauge.workload.numbers import MIB
 
 _CHUNK_BYTES = 4 << 20
 _BLOCK_BYTES = 4096
 _SECTOR_BYTES = 512
 _SAMPLES = 64
+_SPREAD = 256
+_COPIES = (8 * MIB, 64 * MIB, 128 * MIB)
+"""Where ext4 (of small and of usual blocks) and btrfs keep a copy of their superblock."""
+_ERASED = b"\xff" * _SECTOR_BYTES
 
 _FEWEST_BYTES = 32
 """Fewer bytes among zeros say nothing, and count as somebody else's."""
@@ -70,25 +76,49 @@ def may_be_ours(fd: int) -> bool:
     last = max(end - 1, 0) // _BLOCK_BYTES
     read = reader_of(fd)
     try:
-        if read(0, 8).startswith(_PACKED) or signatures(read, size_bytes):
+        if signatures(read, size_bytes):
             return False
         places = {last * index // (_SAMPLES - 1) * _BLOCK_BYTES for index in range(_SAMPLES)}
-        return all(_random_or_zero(read(at, min(_BLOCK_BYTES, end - at))) for at in sorted(places))
+        return foreign_at(read, ((at, min(_BLOCK_BYTES, end - at)) for at in sorted(places))) is None
     finally:
         # Left in the page cache, it would serve reads that are to be measured.
         os.posix_fadvise(fd, 0, 0, os.POSIX_FADV_DONTNEED)
 
 
-def _random_or_zero(block: bytes) -> bool:
-    return all(
-        _sector_is_random_or_zero(block[at : at + _SECTOR_BYTES])
-        for at in range(0, len(block), _SECTOR_BYTES)
-    )
+def foreign_content(read: Read, size_bytes: int) -> int | None:
+    """Return where samples of a device hold what iogauge does not write, in bytes; None: nowhere.
+
+    Looked at are its beginning and its end, places where filesystems keep copies of what their beginning holds, and
+    blocks spread evenly over it. A sector that is all ones is one that was erased. Raises OSError.
+    """
+    block, run = _BLOCK_BYTES, 16 * _BLOCK_BYTES
+    places = [(0, MIB), (max(0, size_bytes - MIB), MIB)]
+    places += [(copy, run) for copy in _COPIES]
+    # XFS divides a device into four, NTFS has its copy in the middle.
+    places += [(size_bytes * quarter // 4 // block * block - run // 2, run) for quarter in (1, 2, 3)]
+    places += [(size_bytes * index // _SPREAD // block * block, block) for index in range(_SPREAD)]
+    return foreign_at(read, ((at, length) for at, length in sorted(places) if 0 <= at < size_bytes))
+
+
+def foreign_at(read: Read, places: Iterable[tuple[int, int]]) -> int | None:
+    """Return where one of these places, offsets and lengths in bytes, holds what iogauge does not write; None: none."""
+    if read(0, 8).startswith(_PACKED):
+        return 0
+    for offset, length in places:
+        data = read(offset, length)
+        if not data.strip(b"\0"):
+            continue
+        for at in range(0, len(data), _SECTOR_BYTES):
+            if not _sector_is_random_or_zero(data[at : at + _SECTOR_BYTES]):
+                return offset + at
+    return None
 
 
 def _sector_is_random_or_zero(sector: bytes) -> bool:
     """A job's buffer may repeat from sector to sector, so each is looked at alone."""
     filled = sector.replace(b"\0", b"")
+    if sector == _ERASED:
+        return True
     if len(filled) < _FEWEST_BYTES:
         return not filled
     high, low = Counter[int](), Counter[int]()

@@ -43,5 +43,9 @@ def refused_by_kernel(path: str, doing: str, error: OSError) -> TargetRefused:
     'error: x.bin: opening it failed: No space left on device\\nhint: free some space, or ask for a smaller size'
     """
     number = error.errno
+    if number == errno.ENOENT and not os.path.lexists("/proc/self"):
+        return TargetRefused(
+            f"{path}: {doing} needs /proc, which is not mounted", hint="mount it: mount -t proc proc /proc"
+        )
     reason = os.strerror(number) if number else str(error)
     return TargetRefused(f"{path}: {doing} failed: {reason}", hint=_HINTS.get(number or 0))

@@ -23,7 +23,7 @@ Read = Callable[[int, int], bytes]
 _MAGICS: tuple[tuple[str, int, bytes], ...] = (
     ("xfs", 0, b"XFSB"),
     ("xfs log", 0, b"\xfe\xed\xba\xbe"),
-    ("btrfs", 64 * KIB + 64, b"_BHRfS_M"),
+    *(("btrfs", mirror + 64, b"_BHRfS_M") for mirror in (64 * KIB, 64 * MIB, 256 * KIB * MIB)),
     ("f2fs", 1024, b"\x10\x20\xf5\xf2"),
     ("f2fs", 4096 + 1024, b"\x10\x20\xf5\xf2"),
     ("exfat", 3, b"EXFAT   "),

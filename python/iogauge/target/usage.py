@@ -14,7 +14,7 @@ from __future__ import annotations
 import fcntl
 import os
 import struct
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -135,13 +135,26 @@ def mount_of_fd(fd: int, host: Host = HOST) -> Mount | None:
     return next((mount for mount in mounts_of(host) if ids and mount.id == int(ids[0])), None)
 
 
-def processes_with_open(number: str, host: Host = HOST) -> list[str]:
-    """Name the other processes that have a block device open, as ``name (pid 123)``; those we may look at."""
+def processes_with_open(numbers: Collection[str], host: Host = HOST, *, write: bool = False) -> list[str]:
+    """Name the other processes that have one of these block devices open, as ``name (pid 123)``; those we may look at.
+
+    ``write``: only those that can write to it.
+    """
     return [
         program_name(process, host)
         for process, descriptors in openers(host)
-        if any(host.device_number(path) == number for path in descriptors)
+        if any(
+            host.device_number(path) in numbers and (not write or _is_writable(path)) for path in descriptors
+        )
     ]
+
+
+def _is_writable(path: str) -> bool:
+    """Whether a descriptor in proc was opened for writing."""
+    folder, _, name = path.rpartition("/fd/")
+    info = read_text(Path(folder, "fdinfo", name)) or ""
+    flags = [line.split()[1] for line in info.splitlines() if line.startswith("flags:")]
+    return bool(flags) and int(flags[0], 8) & os.O_ACCMODE != os.O_RDONLY
 
 
 def program_name(process: str, host: Host = HOST) -> str:

@@ -4,10 +4,9 @@
 >>> job_file.jobs[0].rw, job_file.jobs[0].bs.read.minimum_bytes
 (<Rw.RANDREAD: 'randread'>, 8192)
 
-Meanings and defaults are those of fio's code, where it and its manual disagree. Where a job does
-not set iodepth_batch, more is submitted by one call than fio would (METHODOLOGY.md, "Different from fio"). An option
-that fio knows and iogauge does not is refused by name; no option is ever ignored. Every problem is an
-``IogaugeError`` with the place, the section, the option and a hint.
+Meanings and defaults are those of fio's code, where it and its manual disagree. An option that fio knows and iogauge
+does not is refused by name; no option is ever ignored. Every problem is an ``IogaugeError`` with the place, the
+section, the option and a hint.
 
 One table, ``OPTIONS``, defines every option: names, kind of value, default, help. What this package does not do: it
 opens no target, looks at no device, and runs nothing.
@@ -18,18 +17,29 @@ Source: fio 3.33's HOWTO and code.
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 
 from iogauge.schema import JobFile
 from iogauge.workload import arguments as _arguments
 from iogauge.workload import ini
+from iogauge.workload.arguments import job_files
 from iogauge.workload.jobfile import Builder
 from iogauge.workload.options import BY_NAME, OPTIONS
 from iogauge.workload.paths import paths
 from iogauge.workload.write import to_fio
 
-__all__ = ["BY_NAME", "OPTIONS", "from_arguments", "load", "parse", "paths", "to_fio"]
+__all__ = [
+    "BY_NAME",
+    "OPTIONS",
+    "from_arguments",
+    "job_files",
+    "load",
+    "parse",
+    "paths",
+    "to_command",
+    "to_fio",
+]
 
 
 def load(path: Path | str, *, environ: Mapping[str, str] = os.environ) -> JobFile:
@@ -50,11 +60,29 @@ def parse(
     return builder.finish()
 
 
-def from_arguments(arguments: Sequence[str], *, environ: Mapping[str, str] = os.environ) -> JobFile:
+def from_arguments(
+    arguments: Sequence[str], *, environ: Mapping[str, str] = os.environ, only: Collection[str] = ()
+) -> JobFile:
     """Read a command line: jobs as ``--name=x --rw=randread …``, and job files. Raises ``IogaugeError``.
+
+    ``only`` names the jobs to read, as fio's --section does; empty: all of them.
 
     >>> jobs = from_arguments(["--bs=8k", "--name=a", "--rw=write", "--name", "b", "--iodepth=4", "--ioengine=null"])
     >>> [(job.name, job.bs.read.minimum_bytes, job.iodepth) for job in jobs.jobs]
     [('a', 8192, 1), ('b', 8192, 4)]
     """
-    return _arguments.job_file(arguments, environ=environ)
+    return _arguments.job_file(arguments, environ=environ, only=only)
+
+
+def to_command(jobs: JobFile) -> list[str]:
+    """Return jobs as the options of a command line, for iogauge as for fio. Raises ``IogaugeError``.
+
+    >>> to_command(from_arguments(["--rw=randread", "--name=a", "--time_based", "--runtime=5"]))
+    ['--name=a', '--rw=randread', '--bs=4k', '--runtime=5s', '--time_based', '--ioengine=psync']
+    """
+    found = ini.sections(to_fio(jobs), source=jobs.source, base=None)
+    return [
+        f"--{text}"
+        for section in found
+        for text in (f"name={section.name}", *(line.text for line in section.lines))
+    ]

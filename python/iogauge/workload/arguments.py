@@ -10,7 +10,7 @@ Source: fio init.c (parse_cmd_line).
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from itertools import pairwise
 from pathlib import Path
 
@@ -27,18 +27,26 @@ SOURCE = "command line"
 """What a job file from a command line is called."""
 
 
-def job_file(arguments: Sequence[str], *, environ: Mapping[str, str]) -> JobFile:
-    """Return the jobs of a command line and of the job files it names. Raises ``IogaugeError``."""
+def job_file(arguments: Sequence[str], *, environ: Mapping[str, str], only: Collection[str] = ()) -> JobFile:
+    """Return the jobs of a command line and of the job files it names; only those called so, where ``only`` is given.
+
+    Raises ``IogaugeError``.
+    """
     if len(arguments) > _MOST or sum(map(len, arguments)) > LARGEST_BYTES:
         raise IogaugeError(f"{SOURCE}: there are too many arguments", hint="write a job file")
     options, paths = _sorted(arguments)
-    builder = Builder(source=SOURCE if options or len(paths) != 1 else paths[0])
+    builder = Builder(source=SOURCE if options or len(paths) != 1 else paths[0], only=only)
     _add_jobs(builder, options)
     for index, name in enumerate(paths):
         if index:
             builder.forget_defaults()
         builder.file(_sections(name), environ=environ, stonewall=index > 0)
     return builder.finish()
+
+
+def job_files(arguments: Sequence[str]) -> list[str]:
+    """Return the job files that a command line names. Raises ``IogaugeError``."""
+    return _sorted(arguments)[1]
 
 
 def _sections(name: str) -> list[Section]:

@@ -84,7 +84,6 @@ def _shared(command: Command) -> dict[str, Any]:
         "bs": PerDirection[BlockSize].same(size),
         "rwmix_read_percent": 100.0 - writes if 0 < writes < 100 else 50.0,
         "iodepth": depth,
-        "ioengine": _engine(command, depth),
         "runtime_ns": command.duration_s * SECOND_NS,
         "time_based": True,
         "ramp_time_ns": command.warmup_s * SECOND_NS,
@@ -98,9 +97,8 @@ def _shared(command: Command) -> dict[str, Any]:
         "randrepeat": command.seed is not None,
         "randseed": command.seed or None,
     }
-    if depth > 1:
-        values |= {"iodepth_batch": 1, "iodepth_batch_complete_max": min(TAKEN_AT_ONCE, depth)}
-    return values | _offsets(command) | _pace(command)
+    queueing = queueing_of(depth, unbuffered=command.unbuffered)
+    return values | queueing | _offsets(command) | _pace(command)
 
 
 def _rw(command: Command) -> Rw:
@@ -112,10 +110,19 @@ def _rw(command: Command) -> Rw:
     return Rw.RANDRW if random else Rw.READWRITE
 
 
-def _engine(command: Command, depth: int) -> EngineKind:
+def queueing_of(depth: int, *, unbuffered: bool) -> dict[str, Any]:
+    """Return how a thread of DiskSpd keeps so many requests in flight, as options of a job.
+
+    >>> queueing_of(1, unbuffered=True)["ioengine"].value, queueing_of(4, unbuffered=True)["iodepth_batch"]
+    ('psync', 1)
+    """
     if depth == 1:
-        return EngineKind.PSYNC
-    return EngineKind.LIBAIO if command.unbuffered else EngineKind.IO_URING
+        return {"ioengine": EngineKind.PSYNC}
+    return {
+        "ioengine": EngineKind.LIBAIO if unbuffered else EngineKind.IO_URING,
+        "iodepth_batch": 1,
+        "iodepth_batch_complete_max": min(TAKEN_AT_ONCE, depth),
+    }
 
 
 def _offsets(command: Command) -> dict[str, Any]:

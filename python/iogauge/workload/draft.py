@@ -75,16 +75,8 @@ class Draft:
                 values[index] = value
 
     def store_bs(self, given: Directions[int]) -> None:
-        """Set fixed block sizes. Raises ``BadValue`` where a range or a split makes them meaningless."""
-        for index, value in enumerate(given):
-            if value is None:
-                continue
-            if self.shaped[index] is not None:
-                raise BadValue(
-                    "has no effect in fio after bsrange or bssplit",
-                    hint="remove one of them, or give bs before them",
-                )
-            self.bs[index] = value
+        """Set fixed block sizes. As in fio, a range or a split wins over them, whichever comes first."""
+        self.bs = [old if new is None else new for old, new in zip(self.bs, given, strict=True)]
 
     def store_shape(self, given: Directions[BlockSize], *, split: bool) -> None:
         """Set ranges or splits. Raises ``BadValue`` for a range after a split, which fio mixes up."""

@@ -186,7 +186,7 @@ def whole_or_part(
     )
 
 
-def _never(_: Job) -> None:
+def never(_: Job) -> None:
     """Say nothing: another option says it."""
 
 
@@ -235,7 +235,7 @@ BLOCK_SIZES = (
         category=Category.PATTERN,
         kind=directions(count(1, patterns.LARGEST_BLOCK, unit="bytes")),
         default="4096",
-        help="Bytes moved by each I/O.",
+        help="Bytes moved by each I/O. A range or a split wins over it.",
         store=lambda draft, value: draft.store_bs(value),
         text=_fixed_text,
     ),
@@ -290,7 +290,7 @@ MIX = (
         default="50",
         help="Share of writes in a mixed pattern. Of rwmixread and rwmixwrite the last one given counts.",
         store=_store_mix(False),
-        text=_never,
+        text=never,
     ),
 )
 
@@ -323,7 +323,7 @@ NAME = Option(
     default="the section's name",
     help="The job's name. On a command line it begins a job; in [global] it is a label without effect.",
     store=lambda draft, value: draft.values.update(name=value),
-    text=_never,
+    text=never,
 )
 
 
@@ -338,7 +338,7 @@ KB_BASE = Option(
     default="1024",
     help="What k means in the lines that follow: with 1024, k is 1024 and kib is 1000; with 1000, the reverse.",
     store=_store_kb_base,
-    text=_never,
+    text=never,
     order=-1,
 )
 
@@ -349,7 +349,7 @@ BUFFERED = Option(
     default="1",
     help="The opposite of direct; of the two the last one given counts.",
     store=lambda draft, value: draft.values.update(direct=not value),
-    text=_never,
+    text=never,
 )
 
 CPUMASK = Option(
@@ -359,7 +359,7 @@ CPUMASK = Option(
     default="none",
     help="cpus_allowed as a bit mask; of the two the last one given counts.",
     store=lambda draft, value: draft.values.update(cpus_allowed=value),
-    text=_never,
+    text=never,
 )
 
 

@@ -5,7 +5,7 @@ Sections of a file and jobs of a command line come together here; ``Builder`` is
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -44,10 +44,15 @@ def take_apart(line: Line) -> Given:
 
 
 class Builder:
-    """Collects jobs in order, and the defaults that [global] sections build up for the ones after them."""
+    """Collects jobs in order, and the defaults that [global] sections build up for the ones after them.
 
-    def __init__(self, *, source: str) -> None:
+    ``only`` names the jobs to collect, where it names any: as in fio, others are passed over unread.
+    """
+
+    def __init__(self, *, source: str, only: Collection[str] = ()) -> None:
         self._source = source
+        self._only = frozenset(only)
+        self._names: list[str] = []
         self._defaults = Draft()
         self._jobs: list[Job] = []
         self._clones = 0
@@ -62,6 +67,8 @@ class Builder:
     ) -> None:
         """Add the sections of a file. ``stonewall`` makes its first job wait for all jobs before it."""
         for section in sections:
+            if not section.is_global and self._passes_over(section.name):
+                continue
             given = [take_apart(_replaced(line, environ)) for line in section.lines]
             if section.is_global:
                 self.defaults(given)
@@ -84,6 +91,8 @@ class Builder:
         from_file: bool = False,
     ) -> None:
         """Add a job. In a file its name is the section's, and names its files."""
+        if self._passes_over(name):
+            return
         draft = self._defaults.child()
         draft.options.pop("name", None)
         if stonewall:
@@ -104,8 +113,15 @@ class Builder:
         if self._clones > MOST_JOBS:
             raise place.error("", f"there are more than {MOST_JOBS} jobs", hint="lower numjobs")
 
+    def _passes_over(self, name: str) -> bool:
+        self._names.append(name)
+        return bool(self._only) and name not in self._only
+
     def finish(self) -> JobFile:
-        """Return everything added. Raises ``IogaugeError`` where there is no job."""
+        """Return everything added. Raises ``IogaugeError`` where there is no job, or none of a name asked for."""
+        for name in sorted(self._only.difference(self._names)):
+            jobs = ", ".join(f"'{shown(one)}'" for one in dict.fromkeys(self._names)) or "none"
+            raise IogaugeError(f"{self._source}: there is no job '{shown(name)}'", hint=f"its jobs: {jobs}")
         if not self._jobs:
             raise IogaugeError(f"{self._source}: there is no job", hint="add a section such as [job]")
         if any(job.exitall for job in self._jobs):

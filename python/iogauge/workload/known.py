@@ -28,11 +28,6 @@ AT_DEFAULT: Final[Mapping[str, frozenset[str]]] = {
         "create_only": "0",
         "create_serialize": "1",
         "dedupe_mode": "repeat",
-        "disable_bw": "0",
-        "disable_bw_measurement": "0",
-        "disable_clat": "0",
-        "disable_lat": "0",
-        "disable_slat": "0",
         "disk_util": "1",
         "do_verify": "0 1",
         "end_fsync": "0",
@@ -42,7 +37,6 @@ AT_DEFAULT: Final[Mapping[str, frozenset[str]]] = {
         "file_service_type": "roundrobin",
         "fill_device": "0",
         "fsync_on_close": "0",
-        "gtod_reduce": "0",
         "io_submit_mode": "inline",
         "iopsavgtime": "500",
         "log_hist_coarseness": "0",
@@ -52,16 +46,14 @@ AT_DEFAULT: Final[Mapping[str, frozenset[str]]] = {
         "nrfiles": "1",
         "openfiles": "1",
         "overwrite": "0",
-        "per_job_logs": "1",
         "pre_read": "0",
         "random_generator": "tausworthe tausworthe64",
         "rate_cycle": "1000",
         "rw_sequencer": "sequential",
         "serialize_overlap": "0",
-        "softrandommap": "0",
+        "softrandommap": "0 1",
         "stats": "1",
         "thinktime_blocks_type": "complete",
-        "unified_rw_reporting": "0 none",
         "unique_filename": "1",
         "unit_base": "0 8",
         "unlink": "0",
@@ -70,7 +62,8 @@ AT_DEFAULT: Final[Mapping[str, frozenset[str]]] = {
     }.items()
 }
 """Options accepted at the values given here, which are what fio does without them. ``do_verify`` decides nothing
-without ``verify``; which generator of fio's draws the random numbers is of no meaning for another's."""
+without ``verify``; ``softrandommap`` nothing where there is memory for the map; which generator of fio's draws the
+random numbers is of no meaning for another's."""
 
 HINTS: Final[Mapping[str, str]] = {
     "allow_mounted_write": "give iogauge --destroy with the serial number or path of what may be overwritten",
@@ -79,9 +72,6 @@ HINTS: Final[Mapping[str, str]] = {
     "buffer_pattern": "leave it out, or use zero_buffers",
     "clocksource": "leave it out: the fastest clock that passes its check is used",
     "create_on_open": "leave it out: files are laid out before the jobs begin",
-    "disable_clat": "leave it out: latencies are always measured, and cheaply",
-    "disable_lat": "leave it out: latencies are always measured, and cheaply",
-    "disable_slat": "leave it out: latencies are always measured, and cheaply",
     "end_fsync": "use fsync, fdatasync or sync",
     "exec_postrun": "run the command after iogauge",
     "exec_prerun": "run the command before iogauge",
@@ -91,7 +81,6 @@ HINTS: Final[Mapping[str, str]] = {
     "filesize": "give size",
     "fill_device": "give size, or size=100%",
     "fsync_on_close": "use fsync, fdatasync or sync",
-    "gtod_reduce": "leave it out: every I/O is timed, and cheaply",
     "io_submit_mode": "leave it out: a rate is kept to its schedule without draining the queue",
     "ioscheduler": "set it in /sys/block before the run",
     "latency_target": "sweep iodepth or rate_iops instead, one run each",
@@ -111,7 +100,6 @@ HINTS: Final[Mapping[str, str]] = {
     "steadystate": "set runtime, and read the intervals of the result",
     "thinkcycles": "use thinktime with thinktime_spin",
     "threads": "use thread or numjobs: fio knows this name from a built-in profile and ignores it in a job",
-    "unified_rw_reporting": "add up the directions in the result",
     "unlink": "remove the files after the run",
     "verify": "leave it out: iogauge measures and does not check data",
     "wait_for": "use stonewall",
@@ -124,13 +112,12 @@ ENGINES: Final = _words(
     cpuio dev-dax dfs dircreate dirdelete dirstat e4defrag exec external falloc filecreate filedelete filestat
     ftruncate gfapi gfapi_async http ime_aio ime_psync ime_psyncv io_uring_cmd libblkio libcufile libhdfs libhipfile
     libiscsi libpmem libzbc mmap mtd nbd net netsplice nfs page_fault posixaio pvsync rados rbd rdma sg solarisaio
-    splice sync vsync windowsaio xnvme
+    splice vsync windowsaio xnvme
     """
 )
 """Engines of fio that iogauge does not have."""
 
 ENGINE_HINTS: Final[Mapping[str, str]] = {
-    "sync": "use psync: the same without a seek before each I/O",
     "vsync": "use pvsync2",
     "pvsync": "use pvsync2",
     "posixaio": "use io_uring or libaio",
@@ -143,24 +130,24 @@ OPTIONS: Final = _words(
     allow_file_create allow_mounted_write atomic block_error_percentiles blocksize_unaligned bs_is_seq_rand
     bs_unaligned buffer_compress_chunk buffer_pattern bwavgtime cgroup cgroup_nodelete cgroup_weight clocksource comm
     create_fsync create_on_open create_only create_serialize data_placement dataplacement dedupe_global dedupe_mode
-    dedupe_working_set_percentage disable_bw disable_bw_measurement disable_clat disable_lat disable_slat disk_util
+    dedupe_working_set_percentage disk_util
     do_verify dp_scheme end_fsync end_syncfs error_dump exec_postrun exec_prerun exit_what exitall_on_error
     experimental_verify fadvise_hint fallocate fdp fdp_pli fdp_pli_select file_append file_service_type
     filename_format filesize filetype fill_device fill_fs flow flow_id flow_sleep flow_watermark fsync_on_close gid
-    gpu_dev_id gtod_cpu gtod_reduce hugepage-size ignore_error ignore_zone_limits io_submit_mode iomem iomem_align
+    gpu_dev_id gtod_cpu hugepage-size ignore_error ignore_zone_limits io_submit_mode iomem iomem_align
     iopsavgtime ioscheduler job_max_open_zones job_start_clock_id latency_percentile latency_run latency_target
     latency_window lockfile lockmem log_alternate_epoch log_alternate_epoch_clock_id log_compression
     log_compression_cpus log_entries log_hist_coarseness log_issue_time log_max_value log_offset log_prio
     log_store_compressed log_unix_epoch log_window_value max_latency max_open_zones mem mem_align
     merge_blktrace_file merge_blktrace_iters merge_blktrace_scalars nice nr_files nrfiles num_range numa_cpu_nodes
-    numa_mem_policy offset_align opendir openfiles overwrite per_job_logs percentage_sequential plid_select plids
+    numa_mem_policy offset_align opendir openfiles overwrite percentage_sequential plid_select plids
     pre_read prio prioclass priohint profile ramp_size random_generator random_sequence_stride rate_cycle
     rate_ignore_thinktime rate_iops_min ratecycle read_beyond_wp read_iolog read_iolog_chunked
     recover_zbd_write_error replay_align replay_no_stall replay_redirect replay_scale replay_skip replay_time_scale
     rw_sequencer rwmixcycle serialize_overlap significant_figures softrandommap spr_cs spr_num_regions spr_op
     sprandom ss ss_dur ss_interval ss_ramp stats steadystate steadystate_check_interval steadystate_duration
     steadystate_ramp_time sync_file_range thinkcycles thinktime_blocks_type thinktime_iotime trim_backlog
-    trim_backlog_batch trim_percentage trim_verify_zero uid unified_rw_reporting unique_filename unit_base unlink
+    trim_backlog_batch trim_percentage trim_verify_zero uid unique_filename unit_base unlink
     unlink_each_loop verify verify_async verify_async_cpus verify_backlog verify_backlog_batch verify_dump
     verify_fatal verify_header_seed verify_interval verify_offset verify_only verify_pattern verify_pattern_interval
     verify_policy verify_state_load verify_state_save verify_write_sequence verifysort verifysort_nr wait_for

@@ -2,8 +2,9 @@
 
 With the default ``kb_base=1024``, ``k`` and ``kb`` mean 1024 and ``kib`` means 1000: reversed, kept by fio for the
 sake of old job files. ``ki`` and ``mi`` are 1024 and 2**20, as fio's code has it (its manual says otherwise).
-fio reads the start of a malformed number and ignores the rest (``size=1.5g`` is one byte, ``runtime=10sec`` ten
-microseconds). Such values are refused here, with what to write instead.
+fio reads the start of a malformed number and ignores the rest. Where such a text has only one meaning it is taken
+as it is written: ``runtime=1m30s`` (fio: one microsecond), ``runtime=0.5s`` (fio: no limit), ``bs=2*1024`` (fio: two
+bytes). Others are refused (``size=1.5g``, one byte to fio; ``runtime=10sec``), with what to write instead.
 
 Source: fio 3.33's parse.c.
 """
@@ -11,6 +12,8 @@ Source: fio 3.33's parse.c.
 from __future__ import annotations
 
 import re
+from fractions import Fraction
+from itertools import pairwise
 from typing import Final
 
 from iogauge.workload.expression import Number, evaluate
@@ -26,6 +29,8 @@ MIB: Final = 1 << 20
 
 _LONGEST = 64
 _NUMBER = re.compile(r"([-+]?)(0[xX][0-9a-fA-F]+|[0-9]+)([a-zA-Z]*)", re.ASCII)
+_TIME = re.compile(r"(?:[0-9]+(?:\.[0-9]+)?[a-zA-Z]*)+", re.ASCII)
+_TIME_PART = re.compile(r"([0-9]+(?:\.[0-9]+)?)([a-zA-Z]*)", re.ASCII)
 _POWERS = "kmgtp"
 _TIME_UNITS = {
     "us": US,
@@ -63,11 +68,11 @@ def integer(
 ) -> int:
     """Read a whole number with fio's suffixes; ``unit`` only words the error. Raises ``BadValue``.
 
-    >>> integer("4k"), integer("1MiB"), integer("0x10"), integer("(2*4)k")
-    (4096, 1000000, 16, 8192)
+    >>> integer("4k"), integer("1MiB"), integer("0x10"), integer("(2*4)k"), integer("2*1024")
+    (4096, 1000000, 16, 8192, 2048)
     """
     suffixes = byte_suffixes(kb_base)
-    if text.startswith("("):
+    if _is_expression(text):
         value = _whole(evaluate(text, suffixes).value)
     else:
         sign, digits, suffix = _split(text)
@@ -82,10 +87,10 @@ def integer(
 def duration_ns(text: str, *, default_unit_ns: int, maximum_ns: int = LARGEST) -> int:
     """Read a time with fio's suffixes (us, ms, s, m for minutes, h, d) into nanoseconds. Raises ``BadValue``.
 
-    >>> duration_ns("1m", default_unit_ns=SECOND) // SECOND, duration_ns("5", default_unit_ns=US)
-    (60, 5000)
+    >>> duration_ns("1m30s", default_unit_ns=SECOND) // SECOND, duration_ns("5", default_unit_ns=US)
+    (90, 5000)
     """
-    if text.startswith("("):
+    if _is_expression(text):
         value, has_unit = evaluate(text, _TIME_UNITS)
         whole = _whole(value * (1 if has_unit else default_unit_ns))
         if whole % default_unit_ns:
@@ -93,15 +98,41 @@ def duration_ns(text: str, *, default_unit_ns: int, maximum_ns: int = LARGEST) -
                 "fio drops the fraction of a second in an expression", hint="write the time in ms or us"
             )
         return in_range(whole, minimum=0, maximum=maximum_ns, unit="ns")
-    sign, digits, suffix = _split(text)
-    if suffix and suffix not in _TIME_UNITS:
-        meant = _MEANT.get(suffix)
-        hint = f"write '{meant}'" if meant else "units: us, ms, s, m (minutes), h, d"
-        raise BadValue(f"'{suffix}' is not a unit of time", hint=hint)
-    if digits[:2].lower() == "0x":
+    value_ns = _time_ns(text, default_unit_ns=default_unit_ns)
+    return in_range(value_ns, minimum=0, maximum=maximum_ns, unit="ns")
+
+
+def _time_ns(text: str, *, default_unit_ns: int) -> int:
+    """Add up the parts of a time such as ``1m30s``: each with its unit, the largest unit first."""
+    if not text:
+        raise BadValue("needs a value", hint="write a time after '='")
+    if text[:2].lower() == "0x":
         raise BadValue("is a hexadecimal time", hint="write it in decimal")
-    value = sign * int(digits) * _TIME_UNITS.get(suffix, default_unit_ns)
-    return in_range(value, minimum=0, maximum=maximum_ns, unit="ns")
+    if len(text) > _LONGEST or not _TIME.fullmatch(text.removeprefix("+")):
+        raise BadValue("is not a time", hint="write for instance 90, 1m30s or 500ms")
+    parts = [(Fraction(number), unit.lower()) for number, unit in _TIME_PART.findall(text)]
+    units_ns = [_unit_ns(unit, default_unit_ns if len(parts) == 1 else None) for _, unit in parts]
+    if any(larger <= smaller for larger, smaller in pairwise(units_ns)):
+        raise BadValue("does not go from larger units to smaller ones", hint="write for instance 1m30s")
+    value_ns = sum(number * unit_ns for (number, _), unit_ns in zip(parts, units_ns, strict=True))
+    if value_ns % US:
+        raise BadValue("fio's times are whole microseconds", hint="round the time to microseconds")
+    return int(value_ns)
+
+
+def _unit_ns(unit: str, default_ns: int | None) -> int:
+    """Return how long a unit is, and ``default_ns`` where there is none."""
+    if not unit and default_ns is None:
+        raise BadValue("has a number without its unit", hint="write for instance 1m30s")
+    if unit and unit not in _TIME_UNITS:
+        meant = _MEANT.get(unit)
+        hint = f"write '{meant}'" if meant else "units: us, ms, s, m (minutes), h, d"
+        raise BadValue(f"'{unit}' is not a unit of time", hint=hint)
+    return _TIME_UNITS[unit] if unit else default_ns or 0
+
+
+def _is_expression(text: str) -> bool:
+    return text.startswith("(") or "*" in text
 
 
 def in_range(value: int, *, minimum: int, maximum: int, unit: str = "") -> int:

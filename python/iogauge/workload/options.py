@@ -16,19 +16,17 @@ from iogauge.workload.kinds import (
     CPUS,
     DELAY,
     FLAG,
-    LOG,
     ONE_WAY_FLAG,
     PERCENT,
-    PERCENTILE_LIST,
     SWITCH,
     TEXT,
     choice,
     count,
     duration,
-    milliseconds,
 )
 from iogauge.workload.numbers import LARGEST, SECOND, US
 from iogauge.workload.option import Category, Option
+from iogauge.workload.reporting import REPORT
 
 DEEPEST = 32_768
 """Entries of the largest ring that Linux makes."""
@@ -99,11 +97,16 @@ _PATTERN = (
         Category.PATTERN,
         SWITCH,
         "1",
-        "Use the same random numbers in every run.",
+        "Use the same random numbers in every run, or in every run with the same `--seed` where one is given; and in "
+        "every loop over a random map.",
         aliases=("allrandrepeat",),
     ),
     entry(
-        "randseed", Category.PATTERN, count(0, LARGEST), "chosen and recorded", "Seed of the random numbers."
+        "randseed",
+        Category.PATTERN,
+        count(0, LARGEST),
+        "chosen and recorded",
+        "Seed of the job's random numbers, whatever `--seed` says. Turns randrepeat off.",
     ),
 )
 
@@ -163,9 +166,13 @@ _DEPTH = (
     entry(
         "ioengine",
         Category.DEPTH,
-        choice({e.value: e for e in EngineKind} | dict.fromkeys(("aio", "linuxaio"), EngineKind.LIBAIO)),
+        choice(
+            {e.value: e for e in EngineKind}
+            | dict.fromkeys(("aio", "linuxaio"), EngineKind.LIBAIO)
+            | {"sync": EngineKind.PSYNC}
+        ),
         "psync",
-        "How I/Os reach the target.",
+        "How I/Os reach the target. `sync` is psync: fio's makes one more call, a seek, before an I/O elsewhere.",
         always=True,
     ),
     entry("iodepth", Category.DEPTH, count(1, DEEPEST), "1", "I/Os in flight at most."),
@@ -173,9 +180,8 @@ _DEPTH = (
         "iodepth_batch",
         Category.DEPTH,
         count(0, DEEPEST),
-        "an eighth of iodepth (fio: 1)",
-        "I/Os submitted by one call at most; 0 means iodepth. Where it is not set, up to an eighth of iodepth is. "
-        "This differs from fio.",
+        "1",
+        "I/Os submitted by one call at most; 0 means iodepth.",
         aliases=("iodepth_batch_submit",),
     ),
     entry(
@@ -190,8 +196,8 @@ _DEPTH = (
         "iodepth_batch_complete_max",
         Category.DEPTH,
         count(0, DEEPEST),
-        "all that there are (fio: the minimum)",
-        "Completions taken at a time at most. Once this, the minimum or iodepth_batch is set, its default is fio's.",
+        "the minimum, at least 1",
+        "Completions taken at a time at most.",
     ),
     entry(
         "iodepth_low",
@@ -318,72 +324,8 @@ _DURABILITY = (
     entry("fdatasync", Category.DURABILITY, count(), "0: never", "Writes between two calls of fdatasync."),
 )
 
-_REPORT = (
-    entry("group_reporting", Category.REPORT, FLAG, "0", "Report the jobs of a group as one."),
-    entry(
-        "percentile_list",
-        Category.REPORT,
-        PERCENTILE_LIST,
-        "1:5:10:20:…:90:95:99:99.5:99.9:99.95:99.99",
-        "Percentiles of latency to report, at most 20.",
-    ),
-    entry(
-        "clat_percentiles",
-        Category.REPORT,
-        SWITCH,
-        "1",
-        "Report percentiles of completion latency: in JSON, and as a column of the table.",
-    ),
-    entry(
-        "slat_percentiles",
-        Category.REPORT,
-        SWITCH,
-        "0",
-        "Report percentiles of submission latency, where the engine has one: in JSON, and as a column of the table.",
-    ),
-    entry(
-        "lat_percentiles",
-        Category.REPORT,
-        SWITCH,
-        "0",
-        "Report percentiles of latency from start to done in JSON. The table always has them.",
-    ),
-    entry("write_bw_log", Category.REPORT, LOG, "none", "Write a log of bandwidth."),
-    entry(
-        "write_lat_log",
-        Category.REPORT,
-        LOG,
-        "none",
-        "Write logs of latency: lat, clat, and slat where the engine has one.",
-    ),
-    entry("write_iops_log", Category.REPORT, LOG, "none", "Write a log of I/Os a second."),
-    entry(
-        "write_hist_log",
-        Category.REPORT,
-        LOG,
-        "none",
-        "Write a log of latency histograms. Needs log_hist_msec.",
-    ),
-    entry(
-        "log_avg_msec",
-        Category.REPORT,
-        milliseconds(),
-        "0: every I/O",
-        "Length of the entries of write_bw_log, write_lat_log and write_iops_log; without one of these, of nothing.",
-        field="log_avg_ns",
-    ),
-    entry(
-        "log_hist_msec",
-        Category.REPORT,
-        milliseconds(),
-        "0",
-        "Length of write_hist_log's entries; without it, of nothing.",
-        field="log_hist_ns",
-    ),
-)
-
 OPTIONS: tuple[Option, ...] = (
-    *_JOB, *_TARGET, *_PATTERN, *_SIZE, *_TIME, *_DEPTH, *_RATE, *_BUFFERS, *_CPU, *_DURABILITY, *_REPORT,
+    *_JOB, *_TARGET, *_PATTERN, *_SIZE, *_TIME, *_DEPTH, *_RATE, *_BUFFERS, *_CPU, *_DURABILITY, *REPORT,
 )  # fmt: skip
 """Every supported option, by chapter."""
 

@@ -59,9 +59,21 @@ def _read_rw(text: str, kb_base: int) -> tuple[Rw, int]:
     if not colon:
         return rw, 0
     if rw.random:
-        count = numbers.integer(sequence, minimum=1, maximum=2**32 - 1, kb_base=kb_base)
-        return rw, 0 if count == 1 else count
+        return _random_sequence(rw, sequence, kb_base)
     return rw, numbers.integer(sequence, minimum=-numbers.LARGEST, kb_base=kb_base, unit="bytes")
+
+
+def _random_sequence(rw: Rw, text: str, kb_base: int) -> tuple[Rw, int]:
+    """Return what ``randread:n`` issues: n I/Os in sequence from each offset that is drawn.
+
+    As in fio 3.33, which counts them down in 32 bits: with 0, or nothing, the count never ends and no offset is drawn;
+    below 0 it is 2**32 more.
+    """
+    count = numbers.integer(text or "0", minimum=-(2**31), maximum=2**32 - 1, kb_base=kb_base)
+    if count == 0:
+        in_order = rw.removeprefix("rand")
+        return Rw.READWRITE if in_order == "rw" else Rw(in_order), 0
+    return rw, 0 if count == 1 else count % 2**32
 
 
 def _write_rw(value: tuple[Rw, int]) -> str:

@@ -16,19 +16,22 @@ and defaults as fio's code has them. An option that fio knows and that is not li
 one gets a suggestion, and none is ever ignored.
 
 **Numbers** take `k`, `m`, `g`, `t`, `p` (also `kb`, `ki`): powers of 1024. `kib`, `mib`, … are powers of **1000**, as
-in fio; `kb_base=1000` reverses the two. **Times** take `us`, `ms`, `s`, `m` (minutes), `h`, `d`. Where a value takes
-`a,b,c`, these are for reads, writes and trims; `a,b` gives b to writes and trims, and an empty place leaves a direction
-as it was: `rate=,10m` limits writes and trims only. A value in parentheses is computed: `size=(8*16m)`.
+in fio; `kb_base=1000` reverses the two. **Times** take `us`, `ms`, `s`, `m` (minutes), `h`, `d`, alone or together
+(`1m30s`), and fractions (`0.5s`). Where a value takes `a,b,c`, these are for reads, writes and trims; `a,b` gives b to
+writes and trims, and an empty place leaves a direction as it was: `rate=,10m` limits writes and trims only. Products
+are computed (`size=8*16m`), and so is a value in parentheses.
 
 **Files**: `[global]` sections give defaults for the sections after them. `;` and `#` begin comments anywhere in a line.
 `include FILE` reads options from FILE. `${NAME}` is replaced from the environment; `$ncpus`, `$pagesize` and
 `$mb_memory` by what the machine has.
 
+**fio's own options** `--output-format`, `--minimal`, `--terse-version`, `--output`, `--status-interval`, `--section`,
+`--readonly`, `--eta`, `--eta-interval`, `--max-jobs`, `--parse-only` and `--showcmd` are those of `iogauge run --help`.
+
 **Different from fio, deliberately**: [the whole list](../METHODOLOGY.md#different-from-fio-deliberately) is in
-METHODOLOGY.md. Two that matter here: where `iodepth_batch` is not set, up to an eighth of the queue is submitted by one
-call, and all completions that are there are taken at once, instead of one by one. And values that fio reads only in
-part (`size=1.5g` is one byte in fio, `runtime=10sec` ten microseconds, `bs = 4k` four bytes) are errors, as are shares
-that do not add up, an unset variable, `time_based` without `runtime`, and `write_hist_log` without `log_hist_msec`.
+METHODOLOGY.md. One that matters here: values that fio reads only in part (`size=1.5g` is one byte in fio,
+`runtime=10sec` ten microseconds, `bs = 4k` four bytes) are errors, as are shares that do not add up, an unset
+variable, `time_based` without `runtime`, and `write_hist_log` without `log_hist_msec`.
 """
 
 

@@ -72,8 +72,8 @@ _SHORTEST_MS = 100
 def fio_files(steps: Iterable[Step]) -> Written:
     """Return the files with which fio runs the steps: a job file each, and ``run.sh``.
 
-    Percentiles of lat are asked for besides, which are what iogauge judges, and flags are written out. Raises
-    ``IogaugeError`` where fio can run no step at all, or an id cannot name a file.
+    A job file is the step's own, with flags written out. The script asks for percentiles of lat besides, which are what
+    iogauge judges. Raises ``IogaugeError`` where fio can run no step at all, or an id cannot name a file.
 
     >>> sorted(fio_files([Step("one", "[a]\\nfilename=t.dat\\nrw=read\\n")]).files)
     ['one.fio', 'run.sh']
@@ -89,9 +89,7 @@ def fio_files(steps: Iterable[Step]) -> Written:
                 hint="plan for a file or a device, or serve the model: iogauge model serve",
             )
             continue
-        files[f"{step.id}.fio"] = (
-            f"[global]\nlat_percentiles=1\n\n{_FLAG.sub(_said, step.job_file).rstrip()}\n"
-        )
+        files[f"{step.id}.fio"] = f"{_FLAG.sub(_said, step.job_file).rstrip()}\n"
         planned.append((step, jobs))
     some(files, unsaid)
     parts = {"TARGETS": _targets(planned), "STEPS": _runs(planned)}
@@ -276,7 +274,9 @@ attempt() {  # STEP INTERVAL [TARGET TO PURGE BEFORE]...
     for target; do
         purge "$target" || return
     done
-    fio --output-format=json+ --status-interval="$interval" --output="$step.json.part" "$step.fio" &&
+    # Percentiles of lat are asked for besides those of the job file.
+    fio --output-format=json+ --status-interval="$interval" --output="$step.json.part" \
+        --name=global --lat_percentiles=1 "$step.fio" &&
         mv -- "$step.json.part" "$step.json" && whole "$step"
 }
 

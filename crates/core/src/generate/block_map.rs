@@ -45,11 +45,6 @@ impl BlockMap {
         Some(map)
     }
 
-    /// How many blocks there are.
-    pub(super) const fn count(&self) -> u64 {
-        self.count
-    }
-
     /// Whether no block is free.
     pub(super) const fn is_full(&self) -> bool {
         self.used == self.count
@@ -67,12 +62,6 @@ impl BlockMap {
             }
             bits = level.len() as u64;
         }
-    }
-
-    /// Whether `block` is free.
-    #[inline]
-    pub(super) fn is_free(&self, block: u64) -> bool {
-        self.levels[0][(block / BITS) as usize] >> (block % BITS) & 1 == 0
     }
 
     /// The first free block at or after `block`, or from the beginning where there is none; `None` when full.
@@ -179,7 +168,6 @@ mod tests {
                         prop_assert_eq!(map.take(at, wanted), expected as u64);
                         let around = (0..count).map(|step| (at + step) % count);
                         prop_assert_eq!(map.next_free(at), around.into_iter().find(|at| !used[*at as usize]));
-                        prop_assert_eq!(map.is_free(at), !used[at as usize]);
                     }
                 }
                 prop_assert_eq!(map.is_full(), used.iter().all(|used| *used));

@@ -1,8 +1,9 @@
 //! From a plan to the shapes and regions that a pattern draws from: what is decided once, before the first request.
 //!
-//! Here lie the rules of the random map. As in fio there is none where positions are not uniform or not aligned to the
-//! smallest size. Directions with the same smallest size share one; others have one each, where fio's single map
-//! mixes their units.
+//! Here lie the rules of the random map, which are fio's. There is none where positions are not uniform, or not aligned
+//! to the smallest size. Where sizes vary, all directions share one map, and each counts in blocks of its own smallest
+//! size: block 3 of the reads and block 3 of the writes are the same bit, wherever they lie. Where all sizes are fixed,
+//! each size has an order of its own (fio has one map here too, and ends such a pass early).
 //!
 //! What it does not do: draw requests.
 
@@ -83,33 +84,43 @@ fn shape(plan: &PatternPlan, direction: Direction) -> Result<Shape, PatternError
 }
 
 /// One cover that regions need under a random map.
+#[derive(PartialEq)]
 struct CoverPlan {
     block_bytes: u64,
     fixed: bool,
 }
 
-/// Decides which directions go through a random map, and which of them share one.
+/// Decides which covers the regions have, and which directions go through which.
 fn plan_covers(plan: &PatternPlan, shapes: &mut Shapes) -> Vec<CoverPlan> {
-    let mut covers: Vec<CoverPlan> = Vec::new();
     if !plan.random_map || !plan.rw.random() {
-        return covers;
+        return Vec::new();
     }
-    for (shape, distribution) in shapes.iter_mut().zip(in_order(&plan.distribution)) {
-        let Some(shape) = shape else { continue };
-        let block_bytes = u64::from(shape.sizes.smallest());
-        if *distribution != Distribution::Random || shape.align != block_bytes {
-            continue;
+    let mut mapped: Vec<&mut Shape> = shapes
+        .iter_mut()
+        .zip(in_order(&plan.distribution))
+        .zip(in_order(&plan.sizes))
+        .filter_map(|((shape, distribution), sizes)| {
+            let uniform = *distribution == Distribution::Random;
+            shape
+                .as_mut()
+                .filter(|_| uniform && sizes.align_bytes == sizes.minimum_bytes)
+        })
+        .collect();
+    let fixed = mapped
+        .iter()
+        .all(|shape| shape.sizes.fixed().map(u64::from) == Some(shape.align));
+    let smallest = mapped.iter().map(|shape| shape.align).min().unwrap_or(0);
+    let mut covers = Vec::new();
+    for shape in &mut mapped {
+        let cover = CoverPlan {
+            block_bytes: if fixed { shape.align } else { smallest },
+            fixed,
+        };
+        let known = covers.iter().position(|other| *other == cover);
+        shape.cover = Some(known.unwrap_or(covers.len()));
+        if known.is_none() {
+            covers.push(cover);
         }
-        let fixed = shape.sizes.is_fixed();
-        let shared = covers
-            .iter()
-            .position(|cover| cover.block_bytes == block_bytes);
-        let index = shared.unwrap_or_else(|| {
-            covers.push(CoverPlan { block_bytes, fixed });
-            covers.len() - 1
-        });
-        covers[index].fixed &= fixed;
-        shape.cover = Some(index);
     }
     covers
 }

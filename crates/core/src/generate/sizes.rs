@@ -80,11 +80,6 @@ impl Sizes {
         }
     }
 
-    /// Whether every length is the same.
-    pub(super) const fn is_fixed(&self) -> bool {
-        matches!(self, Sizes::Fixed(_))
-    }
-
     /// The one length there is.
     pub(super) fn fixed(&self) -> Option<u32> {
         match self {

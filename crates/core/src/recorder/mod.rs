@@ -96,7 +96,9 @@ pub fn stamps_issue(plan: &WorkerPlan) -> bool {
     match plan.engine.kind {
         EngineKind::Psync | EngineKind::Pvsync2 => false,
         EngineKind::IoUring => !plan.engine.sqthread_poll,
-        EngineKind::Libaio | EngineKind::Null => true,
+        // As in fio, which takes a null engine without a queue for a synchronous one.
+        EngineKind::Null => plan.iodepth > 1,
+        EngineKind::Libaio => true,
     }
 }
 

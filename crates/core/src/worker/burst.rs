@@ -28,7 +28,8 @@ impl Worker {
     /// The short way for workers that have nothing to ask before each request: what holds for the first holds for all.
     #[inline(always)]
     fn burst(&mut self, now: Nanos, most: usize, batch: &mut Vec<Request>) {
-        let hindered = now >= self.end || now >= self.ramp_end || self.draining || self.blocked;
+        let over = now >= self.end || now >= self.ramp_end;
+        let hindered = over || self.draining || self.blocked || self.held_back.1 > 0;
         if hindered || !self.unhindered {
             return;
         }

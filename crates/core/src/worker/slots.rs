@@ -82,12 +82,13 @@ impl Slots {
         &self.slots[slot as usize].request
     }
 
-    /// When the slot that is taken next became free; zero where all are taken.
-    pub(super) fn free_at(&self) -> Nanos {
+    /// When the slot that is taken next became free to be used; where all are taken, when the queue was last drained.
+    pub(super) fn usable_at(&self) -> Nanos {
         if self.full() {
-            return 0;
+            return self.drained_at;
         }
-        self.slots[self.free[self.free_head] as usize].free_at
+        let next = self.free[self.free_head] as usize;
+        self.slots[next].free_at.max(self.drained_at)
     }
 
     /// Takes the slot that has been free longest, for what is due at `due`; there must be one.

@@ -1,14 +1,18 @@
 //! Whole runs for tests: a plan in, everything that came of it out.
 #![allow(dead_code)]
 
+use std::fs::{File, OpenOptions};
 use std::time::{Duration, Instant};
 
 use iogauge_core::Direction;
 use iogauge_core::log_record::LogRecord;
-use iogauge_core::plan::{EngineKind, FilePlan, RunPlan, Rw, SchedulePlan, StagePlan, WorkerPlan};
+use iogauge_core::plan::{
+    EngineKind, FilePlan, LogOverflow, RunPlan, Rw, SchedulePlan, StagePlan, WorkerPlan,
+};
 use iogauge_core::results::{Interval, RowResult, RunResult, Tally};
 use iogauge_core::time::{MILLISECOND, SECOND};
 use iogauge_engine::run::{Event, Run};
+use iogauge_engine::spill::{FrameReader, Spilled};
 use iogauge_engine::{ClockFacts, Error};
 
 use crate::common::{Scratch, plan};
@@ -20,13 +24,14 @@ pub const BLOCKS: u64 = 256;
 pub const PRIME: u64 = 10_007;
 
 /// Longer than any of these runs takes, unless it hangs.
-const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_secs(600);
 
 /// Everything that came of a run.
 #[derive(Debug)]
 pub struct Whole {
     pub intervals: Vec<Interval>,
     pub log: Vec<LogRecord>,
+    pub spilled: Option<Spilled>,
     pub result: RunResult<ClockFacts>,
 }
 
@@ -57,14 +62,36 @@ pub fn run_plan(workers: Vec<WorkerPlan>) -> RunPlan {
         stages: vec![StagePlan { workers }],
         request_log: true,
         request_log_capacity: 1 << 16,
+        log_overflow: LogOverflow::Wait,
     }
 }
 
 /// Runs a plan; `steer` is asked after everything that happens.
-pub fn steered(plan: RunPlan, mut steer: impl FnMut(&Run, &[Interval])) -> Result<Whole, Error> {
+pub fn steered(plan: RunPlan, steer: impl FnMut(&Run, &[Interval])) -> Result<Whole, Error> {
+    let scratch = Scratch::new(b"");
+    let spill = OpenOptions::new().append(true).open(&scratch.path).unwrap();
+    let mut whole = spilled(plan, spill, steer)?;
+    let file = File::open(&scratch.path).unwrap();
+    FrameReader::new(file, 0)
+        .and_then(|mut frames| frames.read(usize::MAX, &mut whole.log))
+        .expect("the spill can be read");
+    let outcome = whole.spilled.as_ref().expect("it was closed");
+    assert_eq!(
+        (outcome.kept, &outcome.failure),
+        (whole.log.len() as u64, &None)
+    );
+    Ok(whole)
+}
+
+/// Runs a plan whose log goes into `spill` and is not read.
+pub fn spilled(
+    plan: RunPlan,
+    spill: File,
+    mut steer: impl FnMut(&Run, &[Interval]),
+) -> Result<Whole, Error> {
     let begun = Instant::now();
-    let run = Run::start(plan)?;
-    let (mut intervals, mut log, mut ended) = (Vec::new(), Vec::new(), None);
+    let run = Run::start(plan, Some(spill))?;
+    let (mut intervals, mut ended) = (Vec::new(), None);
     while ended.is_none() {
         assert!(begun.elapsed() < PATIENCE, "the run does not end");
         for event in run.poll(Duration::from_millis(20)) {
@@ -74,13 +101,12 @@ pub fn steered(plan: RunPlan, mut steer: impl FnMut(&Run, &[Interval])) -> Resul
                 Event::Failed(error) => return Err(error),
             }
         }
-        run.requests(usize::MAX, &mut log);
         steer(&run, &intervals);
     }
-    run.requests(usize::MAX, &mut log);
     Ok(Whole {
         intervals,
-        log,
+        log: Vec::new(),
+        spilled: run.spilled(),
         result: *ended.expect("it ended"),
     })
 }

@@ -1,7 +1,7 @@
 //! Whole runs on small drives, against arithmetic.
 
 use iogauge_core::log_record::LogRecord;
-use iogauge_core::plan::{EnginePlan, FilePlan, RunPlan, Rw, StagePlan, WorkerPlan};
+use iogauge_core::plan::{EnginePlan, FilePlan, LogOverflow, RunPlan, Rw, StagePlan, WorkerPlan};
 use iogauge_core::results::{Interval, RunResult};
 use iogauge_core::stage::Stop;
 use iogauge_core::testing::{self, file, iops, same};
@@ -39,7 +39,7 @@ fn reader(iodepth: u32) -> WorkerPlan {
         time_based: true,
         runtime_ns: SECOND / 10,
         engine: EnginePlan {
-            submit_batch: Some(1),
+            submit_batch: 1,
             kind: iogauge_core::plan::EngineKind::Libaio,
             ..ordinary.engine
         },
@@ -71,6 +71,7 @@ fn plan(stages: Vec<Vec<WorkerPlan>>) -> RunPlan {
             .collect(),
         request_log: true,
         request_log_capacity: 1,
+        log_overflow: LogOverflow::Wait,
     }
 }
 

@@ -8,7 +8,7 @@ pub mod rich;
 
 use iogauge_core::Nanos;
 use iogauge_core::log_record::LogRecord;
-use iogauge_core::plan::{EngineKind, EnginePlan, RunPlan, Rw, SyncMode, WorkerPlan};
+use iogauge_core::plan::{EngineKind, EnginePlan, LogOverflow, RunPlan, Rw, SyncMode, WorkerPlan};
 use iogauge_core::results::{DriveResult, RunResult};
 use iogauge_core::testing::{self, BLOCK, file, same, stage};
 use iogauge_core::time::SECOND;
@@ -84,7 +84,7 @@ impl Load {
                 } else {
                     SyncMode::None
                 },
-                submit_batch: Some(self.submit_batch),
+                submit_batch: self.submit_batch,
                 ..plan.engine
             },
             files: vec![file(self.region_bytes / BLOCK)],
@@ -120,6 +120,7 @@ pub fn plan(stages: &[Vec<Load>], seed: u64) -> RunPlan {
         stages: stages.collect(),
         request_log: true,
         request_log_capacity: 1,
+        log_overflow: LogOverflow::Wait,
     }
 }
 

@@ -1,4 +1,4 @@
-//! A server for a test: memory that answers after 2 ms, or flash, on a socket of its own.
+//! A server for a test: memory that answers after 10 ms, or flash, on a socket of its own.
 #![allow(dead_code, missing_docs)]
 
 use std::os::unix::net::UnixStream;
@@ -10,8 +10,8 @@ use iogauge_model::DriveSpec;
 use iogauge_nbd::client::Client;
 use iogauge_nbd::{Config, Data, Limits, Listen, Server, Summary};
 
-/// What every request takes at least, by the model.
-pub const LATENCY: Duration = Duration::from_millis(2);
+/// What every request takes at least, by the model: long enough that a busy machine adds less than is refused.
+pub const LATENCY: Duration = Duration::from_millis(10);
 /// Bytes of the export.
 pub const SIZE: u64 = 1 << 40;
 
@@ -26,6 +26,15 @@ pub fn drive() -> DriveSpec {
         "media": {"family": "ram", "latency_ns": LATENCY.as_nanos() as f64},
         "power": {"idle_W": 0.0, "read_W": 0.0, "write_W": 0.0, "states": []},
         "thermal": null,
+    });
+    serde_json::from_value(spec).expect("a specification")
+}
+
+/// Memory behind a link that carries 50 MB/s.
+pub fn slow() -> DriveSpec {
+    let mut spec = serde_json::to_value(drive()).expect("a specification");
+    spec["link"] = serde_json::json!({
+        "kind": "pcie", "generation": 1, "lanes": 1, "efficiency": 0.2, "switch_ns": 0.0,
     });
     serde_json::from_value(spec).expect("a specification")
 }
@@ -105,7 +114,7 @@ pub fn client(socket: &Path) -> Client<UnixStream> {
     loop {
         match Client::new(UnixStream::connect(socket).unwrap(), "drive") {
             Ok(client) => return client,
-            Err(error) => assert!(begun.elapsed() < Duration::from_secs(20), "{error}"),
+            Err(error) => assert!(begun.elapsed() < Duration::from_secs(600), "{error}"),
         }
         std::thread::yield_now();
     }

@@ -18,7 +18,8 @@
     values.map((row) => Object.fromEntries(columns.map((name, place) => [name, row[place]])));
 
   const cell = (value) => {
-    const text = value === null ? "" : String(value);
+    const formula = typeof value === "string" && /^[=+\-@\t\r]/.test(value) && Number.isNaN(Number(value));
+    const text = value === null ? "" : `${formula ? "'" : ""}${value}`;
     return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
   };
   const csv = ({ columns, values }) => [columns, ...values].map((row) => row.map(cell).join(",") + "\n").join("");

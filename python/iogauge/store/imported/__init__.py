@@ -41,6 +41,11 @@ def read_foreign(path: Path) -> tuple[ImportedStep, ...]:
         return diskspd_text.read(text, path)
     if fio.recognised(text):
         return (fio.read(text, path),)
+    if diskspd_xml.is_profile(text):
+        raise IogaugeError(
+            f"{path}: is a profile of DiskSpd, which says what to run, and no result of it",
+            hint="run it: diskspd -Xprofile.xml -Rxml > result.xml",
+        )
     raise IogaugeError(
         f"{path}: is no result of fio or DiskSpd that iogauge knows",
         hint="fio: --output-format=json+; DiskSpd: -Rxml, or its text",

@@ -126,6 +126,15 @@ def _figures(
     return found
 
 
+def failed(source: str, message: str) -> IogaugeError:
+    """Return the error of a run that did not come to its measurements, in DiskSpd's own words."""
+    said = "".join(character for character in " ".join(message.split()) if character.isprintable())
+    return IogaugeError(
+        f"{source}: DiskSpd failed: {said[:200]}",
+        hint="see what DiskSpd printed beside its result, mend the cause, and run it again to its end",
+    )
+
+
 def jobs_of(words: Iterable[str]) -> tuple[JobFile | None, tuple[str, ...]]:
     """Return the jobs that stand for a command line here, or else why there are none."""
     try:

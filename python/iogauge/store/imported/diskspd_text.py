@@ -69,7 +69,10 @@ def _step(
 ) -> ImportedStep:
     time = re.search(r"^actual test time:\s*([0-9.]+)s$", span, re.MULTILINE)
     if time is None:
-        raise damaged(source, "has no 'actual test time', or was interrupted")
+        message = next((line.strip() for line in span.splitlines() if line.strip(" *\t")), "")
+        if message.endswith("."):
+            raise diskspd.failed(source, message)
+        raise damaged(source, "has no 'actual test time'")
     duration_s = number(time[1], source=source, what="actual test time")
     parts: dict[tuple[int, int], Part] = {}
     for direction, title in _SECTIONS:

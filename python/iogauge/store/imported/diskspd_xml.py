@@ -10,7 +10,6 @@ from collections.abc import Iterator
 from pathlib import Path
 from xml.etree import ElementTree
 
-from iogauge.errors import IogaugeError
 from iogauge.schema import Direction, Interval, JobFile, Tally
 from iogauge.store.imported import diskspd
 from iogauge.store.imported.diskspd import MS, Distribution, Part
@@ -18,6 +17,8 @@ from iogauge.store.imported.document import damaged, fraction, number, whole
 from iogauge.store.imported.steps import ImportedStep
 from iogauge.workload.diskspd import command_line
 
+_UNKNOWN = ('<PowerScheme Name="<unknown>"', '<PowerScheme Name="&lt;unknown&gt;"')
+"""What DiskSpd 2.2 writes where it cannot read the power scheme, which is not XML, and what is."""
 _BOTH = ((Direction.READ, "Read"), (Direction.WRITE, "Write"))
 
 
@@ -26,13 +27,24 @@ def recognised(text: str) -> bool:
     return re.match(r"\s*(?:<\?xml[^>]*>\s*)?<Results>", text) is not None
 
 
+def is_profile(text: str) -> bool:
+    """Tell whether a text is a profile of DiskSpd's, which says what to run and not what came of it."""
+    return re.match(r"\s*(?:<\?xml[^>]*>\s*)?<Profile>", text) is not None
+
+
 def read(text: str, path: Path) -> tuple[ImportedStep, ...]:
     """Return the time spans that a text holds. Raises ``IogaugeError`` where it is damaged."""
     source = str(path)
     if "<!DOCTYPE" in text or "<!ENTITY" in text:
         raise damaged(source, "defines entities, which DiskSpd's XML never does")
+    repaired = text.replace(*_UNKNOWN, 1)
+    said = (
+        ()
+        if repaired == text
+        else ('PowerScheme Name="<unknown>" is not XML, and was read as &lt;unknown&gt;',)
+    )
     try:
-        root = ElementTree.fromstring(text)
+        root = ElementTree.fromstring(repaired)
     except (ElementTree.ParseError, ValueError) as error:
         raise damaged(source, f"is not whole XML ({error})") from None
     spans = root.findall("TimeSpan")
@@ -44,7 +56,7 @@ def read(text: str, path: Path) -> tuple[ImportedStep, ...]:
     steps = []
     for place, span in enumerate(spans):
         if (error_text := span.findtext("Error")) is not None:
-            raise IogaugeError(f"{source}: {error_text[:200].strip()}", hint="let DiskSpd run to its end")
+            raise diskspd.failed(source, error_text.strip())
         steps.append(
             _step(
                 span,
@@ -53,6 +65,7 @@ def read(text: str, path: Path) -> tuple[ImportedStep, ...]:
                 version=version,
                 started=started,
                 source=source,
+                said=said,
             )
         )
     return tuple(steps)
@@ -66,6 +79,7 @@ def _step(
     version: str,
     started: str,
     source: str,
+    said: tuple[str, ...],
 ) -> ImportedStep:
     duration_s = number(span.findtext("TestTimeSeconds"), source=source, what="TestTimeSeconds")
     parts = list(_parts(span, source))
@@ -73,11 +87,11 @@ def _step(
         raise damaged(source, "holds no Thread with a Target")
     columns, together = _latencies(span, source)
     row, each = diskspd.rows(parts, columns, together, duration_s=duration_s)
-    warnings: tuple[str, ...] = ()
+    warnings = said
     if together.max_ns is None:
         warnings += ("latencies were not measured: DiskSpd does so with -L",)
     words = [] if profile is None else _words(profile)
-    jobs, said = diskspd.jobs_of(words) if words else (None, ("its load is described nowhere",))
+    jobs, unsaid = diskspd.jobs_of(words) if words else (None, ("its load is described nowhere",))
     interval = profile.findtext("IoBucketDuration") if profile is not None else None
     interval_ms = whole(interval or 1000, source=source, what="IoBucketDuration")
     return ImportedStep(
@@ -92,7 +106,7 @@ def _step(
         jobs=jobs,
         intervals=tuple(_series(span, interval_ms or 1000, jobs, source)),
         started_at=diskspd.started_at(started),
-        warnings=(*warnings, *said),
+        warnings=(*warnings, *unsaid),
     )
 
 

@@ -26,6 +26,8 @@ def damaged(source: str, reason: str) -> IogaugeError:
 def read_text(path: Path) -> str:
     """Return a file's text, by its byte order mark or else as UTF-8. Raises ``IogaugeError``."""
     try:
+        if path.exists() and not (path.is_file() or path.is_fifo()):
+            raise IogaugeError(f"{path}: is not a file", hint="name a result of fio or DiskSpd")
         if path.stat().st_size > LARGEST_BYTES:
             raise IogaugeError(
                 f"{path}: is larger than a result of fio or DiskSpd", hint="name the result itself"

@@ -3,6 +3,7 @@
 mod coverage;
 mod fio_facts;
 mod laws;
+mod mixes;
 pub(in crate::generate) mod statistics;
 
 use super::{Io, Pattern};

@@ -4,9 +4,10 @@
 use proptest::prelude::*;
 
 use super::sim::{START, Trace, World, run};
+use crate::Worker;
 use crate::plan::{Rw, WorkerPlan};
 use crate::recorder::LATE;
-use crate::request::Kind;
+use crate::request::{Completion, Kind, Request};
 use crate::testing::{iops, plan, same};
 use crate::time::{MILLISECOND, Nanos, SECOND};
 
@@ -197,4 +198,49 @@ proptest! {
         let latest = trace.served.iter().map(|served| served.lateness()).max().unwrap();
         prop_assert!(latest <= lost + 10 * MILLISECOND);
     }
+}
+
+/// What the generator did not issue for a while was ready when its slot was free, and what follows is ready at once.
+#[test]
+fn who_was_held_back_was_ready_before() {
+    let plan = WorkerPlan {
+        iodepth: 2,
+        iodepth_low: 2,
+        time_based: true,
+        ..plan(Rw::Randread)
+    };
+    let mut worker = Worker::new(&plan).unwrap();
+    worker.begin(START, 0, 0);
+    let mut issued = Vec::new();
+    let mut fill = |worker: &mut Worker, now| {
+        issued.clear();
+        worker.fill(now, 2, &mut issued);
+        issued.clone()
+    };
+    let complete = |worker: &mut Worker, slot, done| {
+        worker.complete(&Completion {
+            slot,
+            start: done - SERVICE,
+            issued: None,
+            done,
+            result: Ok(4096),
+        });
+    };
+    let first = fill(&mut worker, START);
+    let [early, late] = [START + SERVICE, START + 5 * SERVICE];
+    complete(&mut worker, first[0].slot, early);
+    complete(&mut worker, first[1].slot, late);
+    let (since, now) = (START + 2 * SERVICE, START + SECOND);
+    worker.held_back(since);
+    let readies = |requests: &[Request]| -> Vec<_> {
+        assert!(requests.iter().all(|one| one.intended == one.ready));
+        requests.iter().map(|request| request.ready).collect()
+    };
+    let held = fill(&mut worker, now);
+    assert_eq!(readies(&held), [since, late]);
+    for request in &held {
+        complete(&mut worker, request.slot, now + SERVICE);
+    }
+    let next = now + 2 * SERVICE;
+    assert_eq!(readies(&fill(&mut worker, next)), [next, next]);
 }

@@ -1,0 +1,173 @@
+//! How many requests the loop keeps in flight, on a device whose clock only its own calls move.
+
+use std::cell::Cell;
+use std::collections::VecDeque;
+
+use iogauge_core::Worker;
+use iogauge_core::plan::{Rw, WorkerPlan};
+use iogauge_core::recorder::{self, Cutter, Recorder, Slice};
+use iogauge_core::testing::plan;
+use iogauge_core::time::MILLISECOND;
+
+use super::*;
+use crate::exchange::slices_like;
+
+/// What a call costs, and a request in it.
+const CALL: Nanos = 400;
+const REQUEST: Nanos = 2_000;
+
+/// A device that completes one request after another, `service` apart, on a clock that only its own calls move.
+struct Device {
+    now: Cell<Nanos>,
+    service: Nanos,
+    submit_batch: usize,
+    reap_batch: usize,
+    /// Instants of completion, the earliest first.
+    queue: VecDeque<(u32, Nanos, Nanos)>,
+    free_at: Nanos,
+    /// In flight when each completion was taken, itself included.
+    seen: Vec<usize>,
+    /// Their sum.
+    latencies: Nanos,
+}
+
+impl Engine for Device {
+    const BLOCKS: bool = false;
+
+    fn now(&self) -> Nanos {
+        // Asking takes time, so that nothing waits for ever.
+        self.now.set(self.now.get() + 20);
+        self.now.get()
+    }
+
+    fn stamped(&self) -> Nanos {
+        self.now.get()
+    }
+
+    fn submit(&mut self, requests: &[Request]) -> Result<usize, Error> {
+        let start = self.now.get();
+        self.now.set(start + CALL);
+        let requests = &requests[..requests.len().min(self.submit_batch)];
+        for request in requests {
+            self.now.set(self.now.get() + REQUEST);
+            self.free_at = self.free_at.max(self.now.get()) + self.service;
+            self.queue.push_back((request.slot, start, self.free_at));
+        }
+        Ok(requests.len())
+    }
+
+    fn reap(
+        &mut self,
+        min: u32,
+        until: Option<Nanos>,
+        done: &mut Vec<Completion>,
+    ) -> Result<(), Error> {
+        let wanted = (min as usize).min(self.reap_batch).min(self.queue.len());
+        if let Some(last) = wanted.checked_sub(1) {
+            let there = self.queue[last].2.min(until.unwrap_or(Nanos::MAX));
+            self.now.set(self.now.get().max(there));
+        }
+        let stamp = self.now.get();
+        for _ in 0..self.reap_batch {
+            let Some(&(slot, start, _)) = self.queue.front().filter(|next| next.2 <= stamp) else {
+                break;
+            };
+            self.seen.push(self.queue.len());
+            self.queue.pop_front();
+            self.latencies += stamp - start;
+            done.push(Completion {
+                slot,
+                start,
+                issued: Some(start),
+                done: stamp,
+                result: Ok(4096),
+            });
+        }
+        Ok(())
+    }
+}
+
+const IOS: u64 = 5_000;
+
+/// Runs requests at `iodepth`, submitted and taken at most so many at a time. Returns the device, and which share of the
+/// depth was in flight by Little's law.
+fn driven(iodepth: u32, batches: (u32, u32), service: Nanos) -> (Device, f64) {
+    let mut plan = WorkerPlan {
+        iodepth,
+        iodepth_low: iodepth,
+        number_ios: IOS,
+        io_bytes: u64::MAX,
+        time_based: false,
+        ..plan(Rw::Randread)
+    };
+    (plan.engine.submit_batch, plan.engine.reap_batch) = batches;
+    let mut worker = Worker::new(&plan).unwrap();
+    worker.begin(0, 0, 0);
+    let first = Slice::new(recorder::kept(&plan, true));
+    let slices = slices_like(&first);
+    let mut recorder = Recorder::new(Box::new(first), slices);
+    recorder.begin(Cutter::of(&plan, 1_000 * MILLISECOND), 0, 0);
+    let place = Place::new(Desk {
+        worker,
+        recorder,
+        busy: Busy::default(),
+        log: None,
+    });
+    let (signals, heartbeat) = (Signals::default(), Heartbeat::default());
+    let looping = Loop {
+        place: &place,
+        signals: &signals,
+        heartbeat: &heartbeat,
+        iodepth,
+        submit_batch: batches.0,
+        tick: 100 * MILLISECOND,
+        ramp_end: 0,
+    };
+    let mut device = Device {
+        now: 0.into(),
+        service,
+        submit_batch: batches.0 as usize,
+        reap_batch: batches.1 as usize,
+        queue: VecDeque::new(),
+        free_at: 0,
+        seen: Vec::new(),
+        latencies: 0,
+    };
+    assert!(matches!(
+        looping.run(&mut device, || ()),
+        Ok(End::Finished(_))
+    ));
+    let held = device.latencies as f64 / device.now.get() as f64 / f64::from(iodepth);
+    (device, held)
+}
+
+/// Whether the device is the slower one or the thread.
+#[test]
+fn a_free_slot_is_filled_before_the_next_completion_is_taken() {
+    for iodepth in [8, 16, 32] {
+        for service in [500, 2_400, 10_000] {
+            let (device, held) = driven(iodepth, (1, 1), service);
+            let before_the_end = &device.seen[..IOS as usize - iodepth as usize];
+            assert!(before_the_end.iter().all(|&seen| seen == iodepth as usize));
+            assert!((0.98..=1.0).contains(&held), "{iodepth}, {service}: {held}");
+        }
+    }
+}
+
+/// What is taken waits for its turn to be submitted, and its slot is empty meanwhile.
+#[test]
+fn taking_more_than_one_submission_refills_leaves_slots_empty() {
+    let (device, held) = driven(32, (4, 32), 500);
+    assert!(held < 0.95, "{held}");
+    assert!(device.seen.iter().any(|&seen| seen < 16));
+}
+
+#[test]
+fn a_job_that_asks_for_batches_gets_them() {
+    let (device, _) = driven(16, (4, 4), 500);
+    let taken_together = device
+        .seen
+        .windows(4)
+        .filter(|seen| seen == &[16, 15, 14, 13]);
+    assert!(taken_together.count() > IOS as usize / 4 - 16);
+}

@@ -1,0 +1,188 @@
+//! The request log while its disk is slow, full or stuck: what gives way, and what is said of it.
+
+mod common;
+mod whole;
+
+use std::fs::{File, OpenOptions};
+use std::io::{PipeReader, Read, Write};
+use std::os::fd::OwnedFd;
+use std::thread;
+
+use common::Scratch;
+use iogauge_core::log_record::LogRecord;
+use iogauge_core::plan::{EngineKind, LogOverflow, RunPlan, WorkerPlan};
+use iogauge_core::results::Interval;
+use iogauge_core::time::{MILLISECOND, SECOND};
+use iogauge_engine::spill::FrameReader;
+use whole::{PRIME, Whole, file, ios, run_plan, spilled, worker};
+
+/// More than a pipe, two pieces and the spilling thread hold between them.
+const REQUESTS: u64 = 12 * PRIME;
+
+/// The null engine as fast as it goes, with as little room for its log as there can be.
+fn logged(overflow: LogOverflow) -> RunPlan {
+    let plan = WorkerPlan {
+        number_ios: REQUESTS,
+        ..worker(EngineKind::Null, &file())
+    };
+    RunPlan {
+        request_log_capacity: 1,
+        log_overflow: overflow,
+        ..run_plan(vec![plan])
+    }
+}
+
+fn completed(intervals: &[Interval]) -> u64 {
+    let tallies = intervals.iter().flat_map(|part| part.tallies.values());
+    tallies.map(|tally| tally.ios).sum()
+}
+
+fn pipe() -> (PipeReader, File) {
+    let (reader, writer) = std::io::pipe().unwrap();
+    (reader, File::from(OwnedFd::from(writer)))
+}
+
+/// Runs a plan whose spill takes nothing until `is_time` says so of the intervals so far; all that was spilled.
+fn taken_late(
+    plan: RunPlan,
+    mut is_time: impl FnMut(&[Interval]) -> bool,
+) -> (Whole, Vec<LogRecord>) {
+    let (reader, spill) = pipe();
+    let mut waiting = Some(reader);
+    let mut taking = None;
+    let whole = spilled(plan, spill, |_, intervals| {
+        if let Some(mut reader) = waiting.take_if(|_| is_time(intervals)) {
+            taking = Some(thread::spawn(move || {
+                let mut bytes = Vec::new();
+                reader.read_to_end(&mut bytes).unwrap();
+                bytes
+            }));
+        }
+    })
+    .unwrap();
+    let scratch = Scratch::new(&taking.expect("the time came").join().unwrap());
+    let mut log = Vec::new();
+    FrameReader::new(File::open(&scratch.path).unwrap(), 0)
+        .and_then(|mut frames| frames.read(usize::MAX, &mut log))
+        .unwrap();
+    (whole, log)
+}
+
+#[test]
+fn the_load_waits_for_a_slow_disk_and_the_wait_is_the_generators() {
+    // Nothing is taken until the load stands still: for a whole interval nothing completes.
+    let stands_still = |intervals: &[Interval]| {
+        completed(intervals) > 0
+            && intervals
+                .last()
+                .is_some_and(|last| last.tallies.values().all(|tally| tally.ios == 0))
+    };
+    let (whole, log) = taken_late(logged(LogOverflow::Wait), stands_still);
+    assert_eq!((log.len() as u64, ios(whole.row(0))), (REQUESTS, REQUESTS));
+    let waited = whole.result.workers[0].log_wait_ns;
+    assert!(waited >= 50 * MILLISECOND, "{waited} ns for an interval");
+    assert_eq!(whole.result.workers[0].log_dropped, 0);
+    // Whatever was issued after the wait was ready before it; the drive answered as ever.
+    let late = log
+        .iter()
+        .map(|record| record.start_ns - record.ready_ns)
+        .max();
+    assert!(late >= Some(50 * MILLISECOND), "{late:?}");
+    assert!(
+        log.iter()
+            .all(|record| record.intended_ns <= record.ready_ns)
+    );
+    assert_eq!(whole.spilled.unwrap().failure, None);
+}
+
+#[test]
+fn a_load_that_must_not_wait_drops_and_counts() {
+    let (whole, log) = taken_late(logged(LogOverflow::Drop), |intervals| {
+        completed(intervals) == REQUESTS
+    });
+    let result = &whole.result.workers[0];
+    assert_eq!(ios(whole.row(0)), REQUESTS);
+    assert_eq!(log.len() as u64 + result.log_dropped, REQUESTS);
+    assert!(result.log_dropped > 0 && !log.is_empty());
+    assert_eq!(result.log_wait_ns, 0);
+}
+
+#[test]
+fn a_full_disk_ends_the_log_and_not_the_run() {
+    let full = OpenOptions::new().append(true).open("/dev/full").unwrap();
+    let whole = spilled(logged(LogOverflow::Wait), full, |_, _| {}).unwrap();
+    assert_eq!((ios(whole.row(0)), whole.result.error), (REQUESTS, None));
+    let outcome = whole.spilled.unwrap();
+    assert_eq!(outcome.kept, 0);
+    assert_eq!(outcome.failure.as_deref(), Some("No space left on device"));
+}
+
+#[test]
+fn what_was_written_before_the_disk_failed_is_counted() {
+    let (mut reader, spill) = pipe();
+    let taking = thread::spawn(move || reader.read_exact(&mut vec![0; 300 << 10]));
+    let whole = spilled(logged(LogOverflow::Wait), spill, |_, _| {}).unwrap();
+    taking.join().unwrap().unwrap();
+    assert_eq!(ios(whole.row(0)), REQUESTS);
+    let outcome = whole.spilled.unwrap();
+    assert!((1..REQUESTS).contains(&outcome.kept), "{outcome:?}");
+    assert_eq!(outcome.failure.as_deref(), Some("Broken pipe"));
+}
+
+#[test]
+fn a_disk_that_never_answers_does_not_hold_the_run() {
+    let (_reader, spill) = pipe();
+    let plan = RunPlan {
+        give_up_ns: SECOND / 5,
+        ..logged(LogOverflow::Wait)
+    };
+    let whole = spilled(plan, spill, |_, _| {}).unwrap();
+    assert_eq!((ios(whole.row(0)), whole.result.error), (REQUESTS, None));
+    let outcome = whole.spilled.unwrap();
+    assert_eq!(
+        outcome.failure.as_deref(),
+        Some("nothing could be written for 200ms")
+    );
+}
+
+#[test]
+fn two_interrupts_end_the_wait_for_a_disk() {
+    let (_reader, spill) = pipe();
+    let whole = spilled(logged(LogOverflow::Wait), spill, |run, intervals| {
+        if completed(intervals) > 0 {
+            run.give_up();
+        }
+    })
+    .unwrap();
+    let outcome = whole.spilled.unwrap();
+    assert!(
+        outcome
+            .failure
+            .unwrap()
+            .starts_with("the run was ended before")
+    );
+}
+
+#[test]
+fn a_frame_that_was_cut_off_is_left_out_and_other_bytes_are_refused() {
+    let plan = WorkerPlan {
+        number_ios: PRIME,
+        ..worker(EngineKind::Null, &file())
+    };
+    let scratch = Scratch::new(b"before");
+    let spill = OpenOptions::new().append(true).open(&scratch.path).unwrap();
+    spilled(run_plan(vec![plan]), spill, |_, _| {}).unwrap();
+    let read = |bytes: &[u8]| {
+        let scratch = Scratch::new(bytes);
+        let mut log = Vec::new();
+        let mut frames = FrameReader::new(File::open(&scratch.path).unwrap(), 6).unwrap();
+        frames.read(usize::MAX, &mut log).map(|()| log.len() as u64)
+    };
+    let mut bytes = scratch.content();
+    assert_eq!(&bytes[..6], b"before");
+    assert_eq!(read(&bytes).unwrap(), PRIME);
+    let cut = read(&bytes[..bytes.len() - 1]).unwrap();
+    assert!((1..PRIME).contains(&cut), "{cut}");
+    bytes.write_all(b"something else, and more of it").unwrap();
+    assert!(read(&bytes).is_err());
+}

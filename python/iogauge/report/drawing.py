@@ -1,0 +1,100 @@
+"""Drawing by vl-convert, in a process of its own.
+
+V8, by which vl-convert draws, ends its process where it gets no memory. In a child process that is an error with a
+remedy. The child lives as long as this process, since it takes a second to start, and ends with it.
+"""
+
+from __future__ import annotations
+
+import atexit
+import signal
+import subprocess
+import sys
+from functools import cache
+from multiprocessing import Pipe
+from pathlib import Path
+from typing import Any
+
+from iogauge.errors import IogaugeError
+
+VEGA_LITE = "6.4"
+"""The version that Altair writes for and vl-convert carries."""
+
+_PROGRAM = Path(__file__).with_name("drawing_process.py")
+
+
+def svg(spec: dict[str, Any]) -> str:
+    """Return a whole Vega-Lite specification as SVG. Raises IogaugeError where it cannot be drawn."""
+    drawn: str = _draw("vegalite_to_svg", spec, vl_version=VEGA_LITE)
+    return drawn
+
+
+def png(drawn: str, *, scale: float) -> bytes:
+    """Return an SVG as pixels, ``scale`` for each of its points. Raises IogaugeError where it cannot be drawn."""
+    pixels: bytes = _draw("svg_to_png", drawn, scale=scale)
+    return pixels
+
+
+def bundle(script: str) -> str:
+    """Return ``script`` with Vega, Vega-Lite and Vega-Embed as one script. Raises IogaugeError as ``svg`` does."""
+    code: str = _draw("javascript_bundle", script, vl_version=VEGA_LITE)
+    return code
+
+
+def _draw(function: str, *arguments: object, **options: object) -> Any:
+    try:
+        return _drawer().ask(function, arguments, options)
+    except (OSError, EOFError) as error:
+        reason = _drawer().close() if _drawer.cache_info().currsize else str(error)
+        _drawer.cache_clear()
+        raise IogaugeError(
+            f"a chart cannot be drawn: {reason}",
+            hint="drawing reserves about 64 GB of address space, most of it never used: lift the limit on it "
+            "(ulimit -v unlimited), free some memory, or take --format md, which draws nothing",
+        ) from None
+    except KeyboardInterrupt:  # The answer would be taken for that of the next question.
+        _drawer().close()
+        _drawer.cache_clear()
+        raise
+
+
+class _Drawer:
+    """The child process. It is in a session of its own, so that Ctrl-C is this process's alone."""
+
+    def __init__(self) -> None:
+        self._connection, theirs = Pipe()
+        with theirs:
+            self._process = subprocess.Popen(
+                [sys.executable, "-P", str(_PROGRAM), str(theirs.fileno())],
+                pass_fds=[theirs.fileno()],
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.DEVNULL,
+                start_new_session=True,
+            )
+        atexit.register(self.close)
+
+    def ask(self, function: str, arguments: tuple[object, ...], options: dict[str, object]) -> Any:
+        """Return what a function of vl-convert returns. Raises OSError or EOFError where the process has ended."""
+        self._connection.send((function, arguments, options))
+        answer, failure = self._connection.recv()
+        if failure is not None:
+            raise RuntimeError(failure)
+        return answer
+
+    def close(self) -> str:
+        """End the process, unless it has ended, and say how it ended."""
+        self._connection.close()
+        self._process.kill()
+        status = self._process.wait()
+        atexit.unregister(self.close)
+        return (
+            f"its process was ended by {signal.Signals(-status).name}"
+            if status < 0
+            else f"its process ended with status {status}"
+        )
+
+
+@cache
+def _drawer() -> _Drawer:
+    return _Drawer()

@@ -1,0 +1,16 @@
+"""fio's ``--readonly``: jobs that write or trim are refused, before anything is opened or looked at."""
+
+from __future__ import annotations
+
+from iogauge.errors import IogaugeError
+from iogauge.schema import JobFile
+
+
+def refuse_writes(job_file: JobFile) -> None:
+    """Raise IogaugeError where a job writes or trims, whatever its target."""
+    for job in job_file.jobs:
+        if job.rw.writes:
+            raise IogaugeError(
+                f"{job.name}: rw={job.rw} writes or trims, which --readonly refuses",
+                hint="leave out --readonly, or run the jobs that read alone: --section=NAME",
+            )

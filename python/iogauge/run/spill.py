@@ -1,0 +1,163 @@
+"""Every request of a run, in a file that is there from the run's beginning until logs were made of it.
+
+The core appends requests to it while the run lasts (crates/engine/src/spill). The jobs and the plan stand before them,
+so that the file of a run that was killed has all that its logs need. The form is iogauge's own, to be small: only this
+version reads it. Does not choose where the file lies, nor make the logs.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterator
+from pathlib import Path
+from typing import IO
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import ValidationError
+
+from iogauge import _core
+from iogauge.errors import IogaugeError
+from iogauge.schema import SCHEMA_VERSION, JobFile, Model, RunPlan
+from iogauge.store.durable import explained, new_file
+
+LOG_RECORD = np.dtype(
+    [
+        ("intended_ns", "<u8"),
+        ("ready_ns", "<u8"),
+        ("start_ns", "<u8"),
+        ("issued_ns", "<u8"),
+        ("done_ns", "<u8"),
+        ("offset_bytes", "<u8"),
+        ("length_bytes", "<u4"),
+        ("result", "<i4"),
+        ("worker", "<u4"),
+        ("target", "<u4"),
+        ("row", "<u4"),
+        ("direction", "u1"),
+        ("ramp", "u1"),
+        ("stage", "<u2"),
+    ]
+)
+"""A request as the core hands it over: ``LogRecord`` in crates/core/src/log_record.rs. Times since the stage began."""
+
+NO_INSTANT = np.iinfo(np.uint64).max
+"""An ``issued_ns`` that is not known."""
+
+_MAGIC = b"iogauge spill\n\x00\x01"
+_READ = 1 << 17
+"""Requests that are in memory at a time, about 10 MB."""
+
+
+class Header(Model):
+    """What the requests in a spill belong to."""
+
+    schema_version: int = SCHEMA_VERSION
+    jobs: JobFile
+    plan: RunPlan
+    directory: str
+    """The run's own, which names of logs are relative to."""
+    request_log: str | None
+    """Where the user wants a Parquet file of them."""
+
+
+class Outcome(Model):
+    """What the core says at the end: ``Spilled`` in crates/engine/src/spill."""
+
+    kept: int
+    failure: str | None
+
+
+class Spill:
+    """The file ``path``, which ``create`` has made or a run has left behind."""
+
+    def __init__(self, path: Path, *, request_log: Path | None = None) -> None:
+        self.path = path
+        self.kept = 0
+        """Requests in it, once its run is over."""
+        self.failure: str | None = None
+        """Why that is not all of them, where they could not be written."""
+        self._request_log = request_log
+        self._file: IO[bytes] | None = None
+        self._position = 0
+
+    @classmethod
+    def create(cls, directory: Path, *, request_log: Path | None) -> Spill:
+        """Make an empty file of a new name; ``request_log`` is to be made of it. Raises IogaugeError."""
+        with explained("create a spill of requests", directory):
+            path, file = new_file(directory, prefix="iogauge-", suffix=".spill")
+        spill = cls(path, request_log=request_log)
+        spill._file = file
+        return spill
+
+    def begin(self, jobs: JobFile, plan: RunPlan) -> int:
+        """Say what the requests belong to, once. Returns the descriptor that the core is to append to."""
+        header = Header(
+            jobs=jobs,
+            plan=plan,
+            directory=str(Path.cwd()),
+            request_log=None if self._request_log is None else str(self._request_log),
+        )
+        text = header.model_dump_json().encode()
+        if self._file is None:
+            raise ValueError(f"{self.path} was not created here")
+        with explained("write", self.path):
+            self._file.write(_MAGIC + struct.pack("<I", len(text)) + text)
+            self._file.flush()
+        return self._file.fileno()
+
+    def ended(self, outcome: str | None) -> None:
+        """Take what the core says of it at the end of the run."""
+        found = Outcome.model_validate_json(outcome) if outcome else Outcome(kept=0, failure="the run failed")
+        self.kept, self.failure = found.kept, found.failure
+
+    def header(self) -> Header:
+        """Read what the requests belong to. Raises IogaugeError: this is no spill, or one of another version."""
+        try:
+            return Header.model_validate_json(self._header_text())
+        except ValidationError as error:
+            raise IogaugeError(
+                f"{self.path}: is no spill of requests that this version of iogauge can read",
+                hint="name an iogauge-*.spill that a run has left behind",
+            ) from error
+
+    def _header_text(self) -> bytes:
+        with explained("read", self.path), self.path.open("rb") as file:
+            magic, length = file.read(len(_MAGIC)), file.read(4)
+            return file.read(*struct.unpack("<I", length)) if magic == _MAGIC and len(length) == 4 else b""
+
+    def records(self) -> Iterator[NDArray[np.void]]:
+        """Yield all requests, piece by piece, as arrays of ``LOG_RECORD``; those of one worker are in order.
+
+        Raises IogaugeError where the file cannot be read, or is damaged.
+        """
+        with explained("read", self.path):
+            reader = _core.SpillReader(self.path, len(_MAGIC) + 4 + len(self._header_text()))
+        while True:
+            with explained("read", self.path):
+                data = reader.read(_READ)
+            if not data:
+                return
+            self._position = reader.position()
+            yield np.frombuffer(data, dtype=LOG_RECORD)
+
+    def has_requests(self) -> bool:
+        """Return whether there is anything to make logs of: not where it was removed, or its run never began."""
+        try:
+            return next(self.records(), None) is not None
+        except IogaugeError:
+            return False
+
+    def read_share(self) -> float:
+        """Return how much of the file ``records`` has read, in [0, 1]."""
+        return self._position / max(self.path.stat().st_size, 1)
+
+    def close(self) -> None:
+        """Let go of the file, which stays."""
+        if self._file is not None:
+            self._file.close()
+
+    def remove(self) -> None:
+        """Remove the file."""
+        self.close()
+        self.path.unlink(missing_ok=True)

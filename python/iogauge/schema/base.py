@@ -1,0 +1,51 @@
+"""What all of the vocabulary is made of: its version, its numbers, the directions of I/O, the base of its models."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Annotated, Generic, TypeVar
+
+from pydantic import BaseModel, ConfigDict, Field
+
+SCHEMA_VERSION = 2
+"""Raised when a stored field changes meaning. Every older version still loads."""
+
+T = TypeVar("T")
+
+NonNegative = Annotated[int, Field(ge=0)]
+Positive = Annotated[int, Field(gt=0)]
+Quantile = Annotated[float, Field(gt=0, lt=1)]
+Percent = Annotated[float, Field(ge=0, le=100)]
+Encoded = bytes  # a histogram as stored; named, since a field of ``Tally`` is called ``bytes``
+
+
+class Model(BaseModel):
+    """Immutable, and refuses fields it does not know: a typing error never passes as a default."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", ser_json_bytes="base64", val_json_bytes="base64")
+
+
+class Direction(StrEnum):
+    """What a request does to the target; ``sync`` covers fsync and fdatasync."""
+
+    READ = "read"
+    WRITE = "write"
+    TRIM = "trim"
+    SYNC = "sync"
+
+
+class PerDirection(Model, Generic[T]):
+    """One value each for reads, writes and trims: fio's ``a,b,c``."""
+
+    read: T
+    write: T
+    trim: T
+
+    @classmethod
+    def same(cls, value: T) -> PerDirection[T]:
+        """Return the same value for all three directions.
+
+        >>> PerDirection[int].same(4096).trim
+        4096
+        """
+        return cls(read=value, write=value, trim=value)

@@ -1,0 +1,279 @@
+"""Jobs: what a user asked for, in fio's words."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from iogauge.schema.base import Direction, Model, NonNegative, Percent, PerDirection, Positive
+
+
+class Rw(StrEnum):
+    """fio's ``rw``. ``rw`` is stored as ``readwrite``."""
+
+    READ = "read"
+    WRITE = "write"
+    TRIM = "trim"
+    RANDREAD = "randread"
+    RANDWRITE = "randwrite"
+    RANDTRIM = "randtrim"
+    READWRITE = "readwrite"
+    RANDRW = "randrw"
+    TRIMWRITE = "trimwrite"
+    RANDTRIMWRITE = "randtrimwrite"
+
+    @property
+    def random(self) -> bool:
+        """Whether offsets are drawn at random."""
+        return self.startswith("rand")
+
+    @property
+    def directions(self) -> frozenset[Direction]:
+        """The directions that this pattern issues.
+
+        >>> sorted(Rw.TRIMWRITE.directions)
+        [<Direction.TRIM: 'trim'>, <Direction.WRITE: 'write'>]
+        """
+        name = self.removeprefix("rand")
+        if name in ("readwrite", "rw"):
+            return frozenset({Direction.READ, Direction.WRITE})
+        if name == "trimwrite":
+            return frozenset({Direction.TRIM, Direction.WRITE})
+        return frozenset({Direction(name)})
+
+    @property
+    def writes(self) -> bool:
+        """Whether the target's contents change: any write or trim."""
+        return self.directions != {Direction.READ}
+
+
+class EngineKind(StrEnum):
+    """fio's ``ioengine``, as far as supported. ``sync`` is read as psync; ``pvsync`` is not: use pvsync2."""
+
+    IO_URING = "io_uring"
+    LIBAIO = "libaio"
+    PVSYNC2 = "pvsync2"
+    PSYNC = "psync"
+    NULL = "null"
+
+
+class SyncMode(StrEnum):
+    """fio's ``sync``: how a write is opened. ``sync`` is O_SYNC, ``dsync`` O_DSYNC."""
+
+    NONE = "none"
+    SYNC = "sync"
+    DSYNC = "dsync"
+
+
+class BlockSizeShare(Model):
+    """One entry of ``bssplit``: a block size and its share of the I/Os."""
+
+    size_bytes: Positive
+    percent: Percent
+
+
+class BlockSize(Model):
+    """Block sizes of one direction: fixed (``minimum == maximum``), a range, or a weighted split.
+
+    A range draws a multiple of ``minimum_bytes``, as fio does without bs_unaligned. ``split`` is empty unless
+    the job gave bssplit; its percentages then add up to 100.
+    """
+
+    minimum_bytes: Positive
+    maximum_bytes: Positive
+    split: tuple[BlockSizeShare, ...] = ()
+
+
+class Amount(Model):
+    """A size or an offset: bytes, or a percentage of the file (``percent`` set, ``size_bytes`` zero)."""
+
+    size_bytes: NonNegative = 0
+    percent: Percent | None = None
+
+    def of(self, whole_bytes: int) -> int:
+        """Return the amount in bytes where the whole is ``whole_bytes``.
+
+        >>> Amount(percent=25).of(4096)
+        1024
+        """
+        if self.percent is None:
+            return self.size_bytes
+        return int(whole_bytes * self.percent / 100)
+
+
+class UniformDistribution(Model):
+    """``random``: every block of the region is as likely as any other."""
+
+    kind: Literal["random"] = "random"
+
+
+class ZipfDistribution(Model):
+    """``zipf:theta[/center]``. ``center`` in [0, 1] rotates the hottest block there; else blocks are scattered."""
+
+    kind: Literal["zipf"] = "zipf"
+    theta: Annotated[float, Field(gt=0)]
+    center: Annotated[float, Field(ge=0, le=1)] | None = None
+
+
+class ParetoDistribution(Model):
+    """``pareto:h[/center]``, h in (0, 1)."""
+
+    kind: Literal["pareto"] = "pareto"
+    h: Annotated[float, Field(gt=0, lt=1)]
+    center: Annotated[float, Field(ge=0, le=1)] | None = None
+
+
+class NormalDistribution(Model):
+    """``normal:deviation[/center]``: deviation in percent of the region, centred on ``center`` or its middle."""
+
+    kind: Literal["normal"] = "normal"
+    deviation_percent: Percent
+    center: Annotated[float, Field(ge=0, le=1)] | None = None
+
+
+class Zone(Model):
+    """One zone of ``zoned``: ``access_percent`` of the I/Os go to the next ``size_percent`` of the region."""
+
+    access_percent: Percent
+    size_percent: Percent
+
+
+class ZonedDistribution(Model):
+    """``zoned:50/5:30/15:20/80``: both columns add up to 100."""
+
+    kind: Literal["zoned"] = "zoned"
+    zones: tuple[Zone, ...]
+
+
+Distribution = Annotated[
+    UniformDistribution | ZipfDistribution | ParetoDistribution | NormalDistribution | ZonedDistribution,
+    Field(discriminator="kind"),
+]
+
+
+class ContinueOnError(StrEnum):
+    """fio's ``continue_on_error``: which failing directions do not end the job."""
+
+    NONE = "none"
+    READ = "read"
+    WRITE = "write"
+    IO = "io"
+    VERIFY = "verify"
+    ALL = "all"
+
+
+class Job(Model):
+    """One section of a job file, after [global] and defaults: fio's option names, units made explicit.
+
+    Defaults are fio's, as its code has them. Where a field is ``None`` the user did not
+    say, and the documented default behaviour applies.
+    """
+
+    name: str
+    description: str = ""
+    filenames: tuple[str, ...] = ()
+    """Complete paths, ``directory`` already before them. Empty: see ``workload.paths``."""
+    directory: str = ""
+    """Where the job's files are; empty where ``filenames`` says."""
+    rw: Rw = Rw.READ
+    rw_sequence: int = 0
+    """The ``:n`` of rw. Random: I/Os in sequence from a drawn offset (0: one). Sequential: bytes skipped each time."""
+    bs: PerDirection[BlockSize] = PerDirection[BlockSize].same(
+        BlockSize(minimum_bytes=4096, maximum_bytes=4096)
+    )
+    ba: PerDirection[NonNegative] = PerDirection[int].same(0)
+    """Alignment of random offsets in bytes; 0 means the direction's smallest block size."""
+    iodepth: Positive = 1
+    iodepth_batch: NonNegative | None = None
+    """None: 1, as in fio. 0 means the iodepth, as in fio."""
+    iodepth_batch_complete_min: NonNegative | None = None
+    iodepth_batch_complete_max: NonNegative | None = None
+    iodepth_low: Positive | None = None
+    """Refill the queue only once it has drained to this; None means iodepth."""
+    numjobs: Positive = 1
+    thread: bool = False
+    size: Amount | None = None
+    io_size: Amount | None = None
+    offset: Amount = Amount()
+    offset_increment: Amount = Amount()
+    runtime_ns: NonNegative = 0
+    """0: no limit."""
+    time_based: bool = False
+    ramp_time_ns: NonNegative = 0
+    startdelay_ns: tuple[NonNegative, NonNegative] = (0, 0)
+    """A range; equal ends give a fixed delay."""
+    loops: Positive = 1
+    number_ios: NonNegative = 0
+    """0: no limit."""
+    stonewall: bool = False
+    group_reporting: bool = False
+    new_group: bool = False
+    exitall: bool = False
+    rwmix_read_percent: Percent = 50
+    random_distribution: PerDirection[Distribution] = PerDirection[Distribution].same(UniformDistribution())
+    percentage_random: PerDirection[Percent] = PerDirection[float].same(100.0)
+    norandommap: bool = False
+    randrepeat: bool = True
+    randseed: NonNegative | None = None
+    refill_buffers: bool = False
+    zero_buffers: bool = False
+    scramble_buffers: bool = True
+    buffer_compress_percent: Percent = 0
+    dedupe_percent: Percent = 0
+    cpus_allowed: tuple[NonNegative, ...] = ()
+    cpus_allowed_policy: Literal["shared", "split"] = "shared"
+    rate_Bps: PerDirection[NonNegative] = PerDirection[int].same(0)
+    rate_iops: PerDirection[NonNegative] = PerDirection[int].same(0)
+    rate_min_Bps: PerDirection[NonNegative] = PerDirection[int].same(0)
+    rate_process: Literal["linear", "poisson"] = "linear"
+    thinktime_ns: NonNegative = 0
+    thinktime_spin_ns: NonNegative = 0
+    thinktime_blocks: Positive = 1
+    percentile_list: tuple[Percent, ...] = (
+        1, 5, 10, 20, 30, 40, 50, 60, 70, 80, 90, 95, 99, 99.5, 99.9, 99.95, 99.99,
+    )  # fmt: skip
+    clat_percentiles: bool = True
+    slat_percentiles: bool = False
+    lat_percentiles: bool = False
+    disable_lat: bool = False
+    disable_clat: bool = False
+    disable_slat: bool = False
+    disable_bw_measurement: bool = False
+    unified_rw_reporting: Literal["none", "mixed", "both"] = "none"
+    write_bw_log: str | None = None
+    """Prefix of the log's file name; an empty string stands for the job's name. None: no log."""
+    write_lat_log: str | None = None
+    write_iops_log: str | None = None
+    write_hist_log: str | None = None
+    per_job_logs: bool = True
+    log_avg_ns: NonNegative = 0
+    log_hist_ns: NonNegative = 0
+    direct: bool = False
+    invalidate: bool = True
+    """Drop the target's cached pages before the stage begins, as fio does by default."""
+    sync: SyncMode = SyncMode.NONE
+    fsync: NonNegative = 0
+    """An fsync after this many writes; 0: none."""
+    fdatasync: NonNegative = 0
+    ioengine: EngineKind = EngineKind.PSYNC
+    hipri: bool = False
+    fixedbufs: bool = False
+    registerfiles: bool = False
+    sqthread_poll: bool = False
+    sqthread_poll_cpu: NonNegative | None = None
+    continue_on_error: ContinueOnError = ContinueOnError.NONE
+
+
+class JobFile(Model):
+    """The jobs of one job file, in order, and where they came from.
+
+    ``options`` keeps for every job the option lines as the user wrote them ([global] included, in effect order),
+    so that json+ and the report can show the job as fio would read it.
+    """
+
+    jobs: tuple[Job, ...]
+    source: str
+    options: tuple[dict[str, str], ...]
+    global_options: dict[str, str] = Field(default_factory=dict)

@@ -1,0 +1,184 @@
+"""Results: what came back from the Rust core. Their Rust twin is crates/core/src/results.rs."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Literal
+
+from pydantic import Field
+
+from iogauge.schema.base import Direction, Encoded, Model, NonNegative
+
+
+class Kind(StrEnum):
+    """The latencies of METHODOLOGY.md's table, in its order; ``loop_gap`` belongs to no direction."""
+
+    LAT = "lat"
+    CLAT = "clat"
+    SLAT = "slat"
+    RESPONSE = "response"
+    QUEUED = "queued"
+    LATENESS = "lateness"
+    LOOP_GAP = "loop_gap"
+
+
+class Exact(Model):
+    """What is known of a latency beside its buckets, nanoseconds."""
+
+    count: NonNegative
+    sum_ns: NonNegative
+    min_ns: NonNegative
+    max_ns: NonNegative
+
+
+class Tally(Model):
+    """What one direction of one row did, over one interval or a whole run.
+
+    ``histograms`` holds HdrHistogram V2 encodings (compressed, as ``hdrhistogram`` decodes after base64), values in
+    nanoseconds. A kind that is missing did not differ: response equals lat, queued and lateness are zero, slat is
+    not known (SQPOLL). A sync's response counts from when the first write was intended that it makes last.
+    """
+
+    ios: NonNegative = 0
+    """Completed without error."""
+    bytes: NonNegative = 0
+    errors: dict[int, int] = Field(default_factory=dict)
+    """Count by errno."""
+    short: NonNegative = 0
+    """Completed with fewer bytes than asked."""
+    flagged: NonNegative = 0
+    """Completed after a loop gap of over 1 ms and a tenth of their own latency, which may be the thread's."""
+    late: NonNegative = 0
+    """Scheduled requests that started over 1 ms after they were ready."""
+    histograms: dict[Kind, Encoded] = Field(default_factory=dict)
+    exact: dict[Kind, Exact] = Field(default_factory=dict)
+    """Beside each histogram: what its buckets cannot say."""
+
+
+class Interval(Model):
+    """A fixed slice of a run for one row, kept even when nothing completed in it.
+
+    ``index`` counts from the stage's start in units of the plan's ``interval_ns``. A slice cut by the end of the
+    ramp or of the job comes in parts with the same index; parts with equal (stage, row, index, ramp) add up.
+    """
+
+    stage: NonNegative
+    row: NonNegative
+    index: NonNegative
+    start_ns: NonNegative
+    end_ns: NonNegative
+    """Both since the start of the stage."""
+    ramp: bool
+    tallies: dict[Direction, Tally]
+    loop_gap: Encoded | None = None
+
+
+class InFlight(Model):
+    """A request that had not come back when the run gave up: a censored latency of at least ``age_ns``."""
+
+    worker: NonNegative
+    direction: Direction
+    path: str
+    offset_bytes: NonNegative
+    length_bytes: NonNegative
+    age_ns: NonNegative
+
+
+class WorkerResult(Model):
+    """What one thread cost and how it was kept busy."""
+
+    name: str
+    row: NonNegative
+    stage: NonNegative
+    cpus: tuple[int, ...]
+    """CPUs it was seen on."""
+    pinned: bool
+    start_ns: NonNegative
+    end_ns: NonNegative
+    """Measured part of its life, since the start of the stage, ramp excluded."""
+    user_ns: NonNegative
+    system_ns: NonNegative
+    voluntary_switches: NonNegative
+    involuntary_switches: NonNegative
+    migrations: NonNegative
+    major_faults: NonNegative = 0
+    minor_faults: NonNegative = 0
+    submit_calls: NonNegative
+    reap_calls: NonNegative
+    submit_batch: tuple[int, ...]
+    """Submissions by how many requests they took: entry n counts those in (2**(n-1), 2**n]."""
+    reap_batch: tuple[int, ...]
+    """Looks at the completions that found some, by how many, as ``submit_batch``."""
+    depth: tuple[int, ...]
+    """How many requests were in flight, seen at each submission: entry n counts [2**n, 2**(n+1))."""
+    depth_mean: float
+    """Time-weighted mean of requests in flight."""
+    overdue: NonNegative
+    """Scheduled requests that were due before the end and never issued: the target or the generator was too slow."""
+    late_handovers: NonNegative
+    """Intervals that could not be handed over in time and were merged with the next."""
+    log_dropped: NonNegative
+    log_wait_ns: NonNegative = 0
+    """How long it issued nothing because its log had no room, ramp excluded."""
+    error: str | None = None
+    """Why it ended early; None: it did not."""
+    stuck: bool = False
+    """True where the thread itself was still inside the kernel at the end."""
+
+
+class RowResult(Model):
+    """One reported row: a worker, or a group of them merged."""
+
+    row: NonNegative
+    stage: NonNegative
+    name: str
+    start_ns: NonNegative
+    end_ns: NonNegative
+    """From the first worker's measured start to the last one's end, since the start of the stage."""
+    tallies: dict[Direction, Tally]
+    loop_gap: Encoded
+
+
+class ClockFacts(Model):
+    """What stamped the requests."""
+
+    source: Literal["tsc", "clock_gettime", "virtual"]
+    reason: str = ""
+    """Why not the TSC, where it was not."""
+    tsc_hz: float = 0
+    read_cost_ns: float
+    check_ppm: float = 0
+    """Difference of the TSC's calibrated rate from the kernel's clock over the whole run, parts per million."""
+
+
+class DriveResult(Model):
+    """What a modelled drive did besides answering. A real one does not say."""
+
+    path: str
+    energy_J: float
+    low_power_ns: float
+    throttled_ns: float
+    temperature_C: float | None
+    """At the end; None where the model has no thermal node."""
+    hottest_C: float | None
+    write_amplification: float | None
+    """Pages programmed for each page that the host wrote; None where the media need no translation."""
+    erases_mean: float | None
+    erases_max: int | None
+    unwritten_reads: NonNegative
+    """Reads of what was never written: answered without looking at the media."""
+
+
+class RunResult(Model):
+    """All of a run but its intervals, which were handed out while it ran."""
+
+    rows: tuple[RowResult, ...]
+    workers: tuple[WorkerResult, ...]
+    in_flight: tuple[InFlight, ...]
+    drives: tuple[DriveResult, ...] = ()
+    """Of a modelled run; empty for a real one."""
+    clock: ClockFacts
+    stopped_by: str | None = None
+    """None: ran to its end. Otherwise ``interrupt``, ``rate_min``, ``error``."""
+    error: str | None = None
+    elapsed_ns: NonNegative

@@ -1,0 +1,10 @@
+"""The names of the files that a saved review is made of; ``store.review`` has the layout."""
+
+from __future__ import annotations
+
+MANIFEST = "manifest.json"
+RECORD = "record.json"
+TOTALS = "totals.parquet"
+INTERVALS = "intervals.parquet"
+REQUESTS = "requests.parquet"
+FIGURES = "figures.json"

@@ -1,0 +1,31 @@
+"""Locks that another program holds on a target: qemu and qemu-nbd lock the images that they serve.
+
+Both kinds count, those of an open file description (OFD) and those of a process (POSIX). They are advisory: to see one
+is all that keeps two programs from writing to the same image. Source: fcntl(2).
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import struct
+
+_F_OFD_GETLK = 36
+_FLOCK = struct.Struct("hhqqi4x")  # l_type, l_whence, l_start, l_len, l_pid
+
+
+def foreign_lock(fd: int) -> str | None:
+    """Say who holds a lock on any byte of the open file or device; None: nobody, or locks are not supported."""
+    asked = _FLOCK.pack(fcntl.F_WRLCK, os.SEEK_SET, 0, 0, 0)
+    try:
+        kind, _, _, _, process = _FLOCK.unpack(fcntl.fcntl(fd, _F_OFD_GETLK, asked))
+    except OSError:
+        return None
+    if kind == fcntl.F_UNLCK:
+        return None
+    # A lock of an open file description belongs to no process.
+    return (
+        f"locked by process {process}"
+        if process > 0
+        else "locked by another program, as qemu locks its images"
+    )

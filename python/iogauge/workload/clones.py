@@ -1,0 +1,49 @@
+"""Which clones the jobs of a file have, in the order of their numbers: their stages, groups and reported rows.
+
+Source: fio 3.33's stonewall, new_group, numjobs and group_reporting.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from iogauge.schema import JobFile
+
+
+@dataclass(frozen=True)
+class Clone:
+    """One worker to be."""
+
+    job: int
+    """Place of its job in the file."""
+    number: int
+    """Which of its job's clones it is, from 0."""
+    stage: int
+    group: int
+    row: int
+    """The reported row that it is a part of."""
+    first: bool
+    """Whether it is the first of its row, after which fio names the row's logs."""
+
+
+def clones(job_file: JobFile) -> Iterator[Clone]:
+    """Yield every clone of every job.
+
+    >>> from iogauge.workload import parse
+    >>> jobs = parse("[a]\\nnumjobs=2\\ngroup_reporting\\nsize=1m\\n[b]\\nstonewall\\nsize=1m\\n", source="example")
+    >>> [(clone.stage, clone.row, clone.first) for clone in clones(jobs)]
+    [(0, 0, True), (0, 0, False), (1, 1, True)]
+    """
+    rows: dict[object, int] = {}
+    stage, group = -1, 0
+    for index, job in enumerate(job_file.jobs):
+        if index and (job.stonewall or job.new_group):
+            group += 1
+        if stage < 0 or job.stonewall:
+            stage += 1
+        for number in range(job.numjobs):
+            key = (stage, "group", group) if job.group_reporting else (index, number)
+            first = key not in rows
+            row = rows.setdefault(key, len(rows))
+            yield Clone(job=index, number=number, stage=stage, group=group, row=row, first=first)

@@ -1,0 +1,263 @@
+"""Everything that reads what others wrote, as one function from bytes to nothing, and what must be true of the answer.
+
+A check returns where its reader gave a value that holds what it must, or an ``IogaugeError`` with a hint. Everything
+else is raised. Knows no fuzzer.
+"""
+
+from __future__ import annotations
+
+import atexit
+import shutil
+import tempfile
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache
+from itertools import pairwise
+from pathlib import Path
+
+from iogauge import models, workload
+from iogauge.errors import IogaugeError
+from iogauge.run.imported import run_record
+from iogauge.run.modelled import check_model
+from iogauge.schema import Direction, Interval, JobFile, Manifest, RunRecord, SuitePlan
+from iogauge.stats.encoding import decode
+from iogauge.store import Review
+from iogauge.store.imported import ImportedStep, fio_logs, read_foreign
+from iogauge.store.review import load_manifest, save_manifest
+from iogauge.suites import Asked, from_toml
+from tests import builders
+
+ROOT = Path(__file__).resolve().parents[2]
+IMPORTS = ROOT / "tests" / "fast" / "imports"
+SAVED = ROOT / "tests" / "fast" / "saved_reviews"
+MODELS = ROOT / "python" / "iogauge" / "models"
+CORPUS = Path(__file__).with_name("corpus")
+ENVIRON = {"HOME": "/home", "A": "1", "TARGET": "/dev/nvme0n1"}
+
+
+@dataclass(frozen=True)
+class Reader:
+    """One target: what is given to it at first, and what is done with an input."""
+
+    check: Callable[[bytes], None]
+    seeds: tuple[Path, ...]
+    """Files of the tree; ``corpus/NAME`` is added to them."""
+    words: tuple[str, ...] = ()
+    """What an input is likely to need and is unlikely to be hit upon by chance."""
+    longest_bytes: int = 4 << 10
+    """Of an input; longer seeds are left out. What takes longer to read gets fewer tries in an hour."""
+    text: bool = True
+
+
+def inputs(name: str) -> list[Path]:
+    """Return the files that a target's inputs are made from."""
+    reader = READERS[name]
+    files = [*reader.seeds, *sorted((CORPUS / name).glob("*"))]
+    return [file for file in files if file.stat().st_size <= reader.longest_bytes]
+
+
+def _job_file(data: bytes) -> None:
+    text = data.decode("utf-8", errors="replace")
+    jobs = workload.parse(text, source="job.fio", environ=ENVIRON)
+    assert isinstance(jobs, JobFile)
+    try:
+        written = workload.to_fio(jobs)
+    except IogaugeError as error:  # some jobs have no words in fio's language; the error says which
+        helps(error)
+        return
+    assert workload.parse(written, source="written.fio", environ={}).jobs == jobs.jobs
+
+
+def _foreign(name: str) -> Callable[[bytes], None]:
+    def check(data: bytes) -> None:
+        path = scratch() / name
+        path.write_bytes(data)
+        for step in read_foreign(path):
+            _imported(step)
+
+    return check
+
+
+def _imported(step: ImportedStep) -> None:
+    for row in (*step.rows, *step.parts):
+        for figures in row.figures.values():
+            assert figures.ios >= 0
+            assert figures.bytes >= 0
+            for latency in figures.latencies.values():
+                ranks = [quantile.q for quantile in latency.quantiles]
+                assert ranks == sorted(ranks)
+                assert all(one.low_ns <= one.value_ns <= one.high_ns for one in latency.quantiles)
+                if latency.histogram is not None:
+                    counts = decode(latency.histogram)[2]
+                    assert counts.sum() == latency.count or any(
+                        "its bins hold" in said for said in step.warnings
+                    )
+    try:
+        record = run_record(step)
+    except IogaugeError as error:  # not every result tells enough to be judged
+        helps(error)
+        return
+    assert RunRecord.model_validate_json(record.model_dump_json()) == record
+
+
+LOGS = ("x_iops.1.log", "x_bw.1.log", "x_clat_hist.1.log", "x_lat.1.log", "x_clat.1.log", "x_slat.1.log")
+WRITES_LOGS = {
+    "x_iops.1.log": {"write_iops_log": "x", "log_avg_msec": "500"},
+    "x_bw.1.log": {"write_bw_log": "x", "log_avg_msec": "1000"},
+    "x_clat_hist.1.log": {"write_hist_log": "x", "log_hist_msec": "1000"},
+}
+
+
+def _fio_logs(data: bytes) -> None:
+    """The first byte says which log the others are."""
+    name = LOGS[data[0] % len(LOGS)] if data else LOGS[0]
+    folder = scratch()
+    for log in LOGS:
+        (folder / log).unlink(missing_ok=True)
+    (folder / name).write_bytes(data[1:])
+    options = WRITES_LOGS.get(name, {"write_lat_log": "x"})
+    intervals = fio_logs.beside(
+        folder / "fio.json",
+        ["reads"],
+        [options],
+        [0],
+        [dict.fromkeys((Direction.READ, Direction.WRITE), 4096)],
+    )
+    for before, after in pairwise(intervals):
+        assert (before.end_ns, before.index + 1) == (after.start_ns, after.index)
+    for interval in intervals:
+        assert Interval.model_validate_json(interval.model_dump_json()) == interval
+
+
+def _model(data: bytes) -> None:
+    path = scratch() / "mine.toml"
+    path.write_bytes(data)
+    model = models.load(str(path))
+    again = scratch() / "again.toml"
+    again.write_text(models.to_toml(model))
+    assert models.read(again).parameters == model.parameters
+    check_model(model, models.machine("ideal"))
+
+
+def _plan(data: bytes) -> None:
+    path = scratch() / "plan.toml"
+    path.write_bytes(data)
+    shutil.copy(ROOT / "examples" / "plan-deep.fio", path.parent)  # the example names it
+    suite = from_toml.load(path, taken=())
+    target = builders.target("/dev/nvme0n1", kind="block", size_bytes=400 << 30)
+    plan = suite.plan(Asked(targets=(target,), pace="quick"))
+    assert SuitePlan.model_validate_json(plan.model_dump_json()) == plan
+    for step in plan.steps:
+        workload.parse(step.job_file, source=step.id)
+
+
+def _manifest(data: bytes) -> None:
+    path = scratch() / "manifest.json"
+    path.write_bytes(data)
+    manifest = load_manifest(path)
+    assert isinstance(manifest, Manifest)
+    saved = save_manifest(path, manifest)
+    assert load_manifest(path) == saved
+
+
+@cache
+def _saved_step() -> tuple[Path, str, dict[str, bytes], tuple[RunRecord, list[Interval]]]:
+    folder = scratch() / "review"
+    shutil.copytree(SAVED / "v2", folder)
+    review = Review.open(folder)
+    step_id = review.completed()[0]
+    files = {path.name: path.read_bytes() for path in sorted(review.step_path(step_id).iterdir())}
+    return folder, step_id, files, (review.record(step_id), list(review.intervals(step_id)))
+
+
+def _step(data: bytes) -> None:
+    """Damage one file: which, from where on (two bytes), how much is cut out (one), and what stands there instead."""
+    folder, step_id, files, saved = _saved_step()
+    if len(data) < 4:
+        return
+    name = sorted(files)[data[0] % len(files)]
+    at = int.from_bytes(data[1:3]) % (len(files[name]) + 1)
+    path = folder / "steps" / step_id / name
+    path.write_bytes(files[name][:at] + data[4:] + files[name][at + data[3] :])
+    try:
+        review = Review.open(folder)
+        assert (review.record(step_id), list(review.intervals(step_id))) == saved
+    finally:
+        path.write_bytes(files[name])
+
+
+@cache
+def scratch() -> Path:
+    """Return a directory of this process's own, in memory where there is one, removed at its end."""
+    memory = Path("/dev/shm")
+    folder = tempfile.mkdtemp(prefix="iogauge-fuzz-", dir=memory if memory.is_dir() else None)
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    return Path(folder)
+
+
+def helps(error: IogaugeError) -> None:
+    """Assert that an error is one that a person can use."""
+    assert error.hint, f"no hint in: {error}"
+    assert len(str(error)) < 2_000
+
+
+def give(name: str, data: bytes) -> None:
+    """Give an input to a target's reader. Raises whatever is not an answer."""
+    try:
+        READERS[name].check(data)
+    except IogaugeError as error:
+        helps(error)
+
+
+OPTIONS = tuple(f"{name}=" for name in sorted(workload.BY_NAME))
+
+READERS: dict[str, Reader] = {
+    "job-file": Reader(
+        _job_file,
+        tuple(sorted((ROOT / "examples").glob("*.fio"))),
+        (*OPTIONS, "[global]", "[x]", "${A}", "${", "$ncpus"),
+    ),
+    "fio-json": Reader(
+        _foreign("fio.json"),
+        tuple(sorted(IMPORTS.glob("*.json"))),
+        (
+            '"fio version"',
+            '"jobs"',
+            '"client_stats"',
+            '"bins"',
+            '"percentile"',
+            '"job options"',
+            "1e308",
+            "null",
+            "-1",
+        ),
+    ),
+    "fio-logs": Reader(_fio_logs, (), (", ", "1000, 400, 0, 0, 0\n", "0x", "-1")),
+    "diskspd-xml": Reader(_foreign("diskspd.xml"), tuple(sorted(IMPORTS.glob("*.xml")))),
+    "diskspd-text": Reader(
+        _foreign("diskspd.txt"), tuple(sorted(IMPORTS.glob("*.txt"))), longest_bytes=6 << 10
+    ),
+    "model": Reader(
+        _model,
+        (*sorted((MODELS / "drives").glob("*.toml")), *sorted((MODELS / "machines").glob("*.toml"))),
+        ('kind = "assumed"', "value = ", "source = ", "base = ", "range = [", "[parameters]", "inf", "nan"),
+    ),
+    "plan": Reader(
+        _plan,
+        (ROOT / "examples" / "plan.toml",),
+        (
+            "[[step]]",
+            "[options]",
+            "at = ",
+            "jobs.",
+            "job_file = ",
+            "[step.options]",
+            "axis = {",
+            "purge = true",
+        ),
+    ),
+    "manifest": Reader(
+        _manifest, tuple(sorted(SAVED.glob("*/manifest.json"))), ("null", "1e308", "[]", "{}")
+    ),
+    "step": Reader(_step, (), longest_bytes=64, text=False),
+}

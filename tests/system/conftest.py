@@ -1,0 +1,67 @@
+"""Devices that several tests make for themselves."""
+
+from __future__ import annotations
+
+import contextlib
+import subprocess
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.refusals import IMAGE_BYTES, Attach, sh
+
+
+@pytest.fixture
+def zram() -> Iterator[str]:
+    """A device of 16 MiB in memory, whose driver has no non-blocking I/O."""
+    control = Path("/sys/class/zram-control")
+    if not control.exists():
+        pytest.skip("needs zram")
+    number = (control / "hot_add").read_text().strip()
+    folder = Path(f"/sys/block/zram{number}")
+    (folder / "disksize").write_text("16M")
+    yield f"/dev/zram{number}"
+    (folder / "reset").write_text("1")
+    (control / "hot_remove").write_text(number)
+
+
+@pytest.fixture
+def undo() -> Iterator[contextlib.ExitStack]:
+    with contextlib.ExitStack() as stack:
+        yield stack
+
+
+@pytest.fixture
+def image(tmp_path: Path) -> Path:
+    path = tmp_path / "disk.img"
+    with path.open("wb") as file:
+        file.truncate(IMAGE_BYTES)
+    return path
+
+
+@pytest.fixture
+def attach(undo: contextlib.ExitStack) -> Attach:
+    def attach_file(path: Path | str, *options: str) -> str:
+        device = sh("losetup", "--find", "--show", *options, str(path))
+        undo.callback(subprocess.run, ["losetup", "-d", device], capture_output=True, check=False)
+        return device
+
+    return attach_file
+
+
+@pytest.fixture
+def disk(image: Path, attach: Attach) -> str:
+    return attach(image, "-P")
+
+
+@pytest.fixture
+def mount(tmp_path: Path, undo: contextlib.ExitStack) -> Callable[..., Path]:
+    def mount_device(device: str, *options: str) -> Path:
+        point = tmp_path / f"mnt{len(list(tmp_path.iterdir()))}"
+        point.mkdir()
+        sh("mount", *options, device, str(point))
+        undo.callback(subprocess.run, ["umount", str(point)], capture_output=True, check=False)
+        return point
+
+    return mount_device

@@ -1,0 +1,62 @@
+"""A target that hangs while it is looked at before a run: the run says what it waits for, and can be ended."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from unreliable import GETATTR, LOOKUP, OPEN, Unreliable, unreliable
+
+IOGAUGE = Path(sys.executable).with_name("iogauge")
+
+
+def started(drive: Unreliable, *options: str) -> subprocess.Popen[str]:
+    command = [
+        str(IOGAUGE), "run", "--no-ceiling", "--name=r", f"--filename={drive.path}", "--rw=randread", "--size=1m",
+        "--number_ios=10", *options,
+    ]  # fmt: skip
+    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+
+def said_while_waiting(process: subprocess.Popen[str]) -> str:
+    assert process.stderr
+    return next(line for line in process.stderr if "waiting for" in line)
+
+
+@pytest.mark.parametrize("request_kind", [LOOKUP, GETATTR, OPEN])
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_an_interrupt_ends_the_wait(tmp_path: Path, request_kind: int, number: signal.Signals) -> None:
+    with unreliable(tmp_path) as drive:
+        drive.unanswered = {request_kind}
+        process = started(drive)
+        assert str(drive.path) in said_while_waiting(process)
+        process.send_signal(number)
+        # The file system still hangs: the child that looked is left behind, and holds no pipe open.
+        output, errors = process.communicate(timeout=60)
+        assert drive.hung
+    assert (process.returncode, output) == (128 + number, "")
+    assert "Traceback" not in errors
+
+
+def test_giving_up_ends_the_wait(tmp_path: Path) -> None:
+    with unreliable(tmp_path) as drive:
+        drive.unanswered = {OPEN}
+        process = started(drive, "--give-up=3s", "--output", str(tmp_path / "result.json"))
+        _, errors = process.communicate(timeout=60)
+    assert process.returncode == 1
+    assert f"{drive.path}: it does not answer; gave up after 3 s" in errors
+    assert "hint:" in errors
+
+
+def test_a_target_that_answers_late_is_run(tmp_path: Path) -> None:
+    with unreliable(tmp_path) as drive:
+        drive.unanswered = {OPEN}
+        process = started(drive)
+        said_while_waiting(process)
+        drive.answer()
+        _, errors = process.communicate(timeout=60)
+    assert process.returncode == 0, errors
