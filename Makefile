@@ -73,7 +73,8 @@ test-system: setup
 	@missing=; for tool in $(SYSTEM_TOOLS); do command -v $$tool >/dev/null || missing="$$missing $$tool"; done; \
 	[ -z "$$missing" ] || { echo "make test-system lacks:$$missing" >&2; \
 	echo "hint: on Debian, apt-get install $$(sed -n 's/^PACKAGES=//p' .ci/run | tr -d '()')" >&2; exit 1; }
-	@$(BIN)/python -m pytest tests/system
+	@$(PYTEST) --dist loadfile -m "not alone" tests/system
+	@$(BIN)/python -m pytest -m alone tests/system
 
 # Which targets and how many inputs: make fuzz FUZZ="--runs 20000 plan model"
 fuzz: setup

@@ -25,19 +25,23 @@ class Settings:
         """Return a run's length in whole seconds, at least one."""
         return max(1, round(thorough * self.scale))
 
-    def compare(self, name: str, ours: Runner, peer: Runner, job: Job) -> tuple[list[Outcome], list[Outcome]]:
+    def compare(
+        self, name: str, ours: Runner, peer: Runner, job: Job, *, times: int = 1
+    ) -> tuple[list[Outcome], list[Outcome]]:
         """Run ``job`` by both in interleaved pairs, after one short run each that warms up.
 
-        Returns the outcomes of both, pair by pair. Writes a line per pair to stderr.
+        Where a target differs much from second to second, short runs and ``times`` as many pairs tell more than long
+        runs: each pair sees the same seconds. Returns the outcomes of both, pair by pair. Writes a line per pair to
+        stderr.
         """
         for runner in (ours, peer):
             runner({**job, "runtime": 1})
         mine: list[Outcome] = []
         theirs: list[Outcome] = []
-        for us, them in interleave(lambda: ours(job), lambda: peer(job), pairs=self.pairs):
+        for us, them in interleave(lambda: ours(job), lambda: peer(job), pairs=times * self.pairs):
             mine.append(us)
             theirs.append(them)
-            note(f"{name} {len(mine)}/{self.pairs}: {us.iops:,.0f} IOPS, fio {them.iops:,.0f}")
+            note(f"{name} {len(mine)}/{times * self.pairs}: {us.iops:,.0f} IOPS, fio {them.iops:,.0f}")
         return mine, theirs
 
 

@@ -210,7 +210,12 @@ def record(
     given: dict[str, object] = {
         "jobs": job_file,
         "plan": RunPlan(
-            seed=seed, interval_ns=SECOND_NS, give_up_ns=30 * SECOND_NS, stages=(), request_log=False
+            seed=seed,
+            interval_ns=SECOND_NS,
+            give_up_ns=30 * SECOND_NS,
+            stages=(),
+            request_log=False,
+            request_log_capacity=1,
         ),
         "result": RunResult(
             rows=tuple(rows),

@@ -122,4 +122,5 @@ def plan(*workers: WorkerPlan) -> RunPlan:
         give_up_ns=30 * SECOND_NS,
         stages=(StagePlan(workers=workers),),
         request_log=False,
+        request_log_capacity=1,
     )

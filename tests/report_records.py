@@ -118,6 +118,7 @@ def plan(jobs: Sequence[Job], *, interval_ns: int = SECOND_NS) -> RunPlan:
         give_up_ns=30 * SECOND_NS,
         stages=(StagePlan(workers=workers),),
         request_log=False,
+        request_log_capacity=1,
     )
 
 

@@ -9,11 +9,14 @@ from typing import Any
 
 import pytest
 
+from iogauge import workload
 from iogauge.cli import main
-from iogauge.schema import Interval, RunPlan, RunRecord, SuitePlan
+from iogauge.schema import Interval, Job, RunPlan, RunRecord, StepPlan, SuitePlan, TargetFacts
 from iogauge.store import Review
 from iogauge.suites import (
     SUITES,
+    Asked,
+    Pace,
     mixed,
     queue_depth,
     reader_under_writers,
@@ -22,6 +25,7 @@ from iogauge.suites import (
     write_pressure,
 )
 from iogauge.suites.conduct import asked_of, expected_s
+from tests import builders
 
 MILLISECOND = 10**6
 RUNTIME = "60ms"
@@ -110,3 +114,16 @@ def assert_whole(plan: dict[str, Any]) -> None:
         assert step["ios"] > 0, step["id"]
         assert step["mean_ns"]["value"] > 0
         assert step["errors"] == 0
+
+
+BLOCK = builders.target("/dev/nvme0n1", kind="block", size_bytes=400 << 30)
+
+
+def planned(suite: str, pace: Pace = "full", *targets: TargetFacts, **options: Any) -> SuitePlan:
+    """Plan a suite, for a drive of 400 GiB unless targets are named."""
+    return SUITES[suite].plan(Asked(targets=targets or (BLOCK,), pace=pace, **options))
+
+
+def jobs_of(step: StepPlan) -> list[Job]:
+    """Return the jobs of a step."""
+    return list(workload.parse(step.job_file, source=step.id).jobs)

@@ -27,7 +27,8 @@ from iogauge.stats.quantiles import TAIL, Sample
 from iogauge.stats.repeats import repeated
 
 TRIALS = 1000
-SECONDS = (60, 600)
+SECONDS = (20, 60, 600)
+"""Intervals of a second: as many as a quick step has, a minute, ten minutes."""
 QUANTILES = (0.5, 0.99, 0.999)
 RUNS = (3, 5, 10)
 RUN_S = 60

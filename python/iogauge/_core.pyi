@@ -48,7 +48,10 @@ class SpillReader:
         """Begin at the byte ``position``. Raise OSError."""
 
     def read(self, most: int) -> bytes:
-        """Return about ``most`` requests, ``LOG_RECORD`` each; none at the end. Raise OSError."""
+        """Return about ``most`` requests, ``LOG_RECORD`` each; none at the end.
+
+        Raise OSError, and ValueError where other bytes follow the requests that were returned.
+        """
 
     def position(self) -> int:
         """Return how far into the file it has read."""
@@ -56,8 +59,11 @@ class SpillReader:
 class Server:
     """A drive model that is being served by NBD, by a thread of its own. Let go of, it ends."""
 
-    def __init__(self, drive: str, seed: int, config: str) -> None:
-        """Both as JSON, ``config`` of crates/nbd's ``Config``. Raise CoreError where it cannot be served."""
+    def __init__(self, drive: str, seed: int, config: str, store: int | None) -> None:
+        """``drive`` and ``config``, of crates/nbd's ``Config``, as JSON. ``store``: a descriptor of the data's file.
+
+        Raise CoreError where it cannot be served.
+        """
 
     def bias(self) -> str:
         """Return what programs will see beside the model, as JSON."""

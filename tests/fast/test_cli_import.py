@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from iogauge.cli import main
+from iogauge.schema import SCHEMA_VERSION
 from iogauge.store import Review
 from iogauge.store.names import FIGURES
 from iogauge.store.told import read_told
@@ -177,10 +178,23 @@ def test_a_report_has_what_was_told_without_samples(
 
 
 def test_a_damaged_file_of_figures_is_told(saved: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    (saved / FIGURES).write_text('{"schema_version": 1}')
-    for command in ("show", "list"):
-        main([command, str(saved)])
-        assert f"{saved / FIGURES}: damaged" in capsys.readouterr().err
+    whole = (saved / FIGURES).read_text()
+    unsealed = {name: value for name, value in json.loads(whole).items() if name != "sha256"}
+    for content, why in (
+        ('{"schema_version": 1}', "figures: Field required"),
+        ("[]", "its schema version is None"),
+        ("not JSON", "not JSON"),
+        (whole.replace("1", "2", 1), "does not agree"),
+        (json.dumps(unsealed), "is missing"),
+    ):
+        (saved / FIGURES).write_text(content)
+        for command in ("show", "list"):
+            main([command, str(saved)])
+            assert f"{saved / FIGURES}: damaged: " in (said := capsys.readouterr().err)
+            assert why in said
+    (saved / FIGURES).write_text(json.dumps({"schema_version": SCHEMA_VERSION + 1, "unheard_of": 1}))
+    main(["show", str(saved)])
+    assert "a newer one" in capsys.readouterr().err
 
 
 def test_what_is_no_result_is_refused_and_nothing_saved(
@@ -194,8 +208,8 @@ def test_what_is_no_result_is_refused_and_nothing_saved(
     (tmp_path / "full" / "file").touch()
     assert main(["import", str(SAMPLES / "fio.json"), f"--output={tmp_path}/full"]) == 1
     said = capsys.readouterr().err
-    assert "there is something in this directory already" in said
-    assert "a review that was begun there goes on by iogauge review --resume" in said
+    assert "the directory is not empty" in said
+    assert "continue a review that was started there: iogauge review --resume" in said
     assert [path.name for path in (tmp_path / "full").iterdir()] == ["file"]
 
 
@@ -253,3 +267,10 @@ def test_results_of_two_loops_of_diskspd_are_flagged(
     both = [f"{tmp_path}/{name}.xml" for name in ("new", "old")]
     assert main(["import", *both, f"--output={tmp_path}/both"]) == 0
     assert (said in capsys.readouterr().err) is flagged
+
+
+def test_a_directory_whose_name_is_not_utf8_is_refused_first(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["import", "missing.json", f"--output={tmp_path}/bad\udcff"]) == 1
+    assert "bad\\xff: its name is not UTF-8" in capsys.readouterr().err

@@ -9,7 +9,10 @@ import pytest
 
 from iogauge.cli import log_place
 from iogauge.errors import IogaugeError
+from iogauge.report import fio_logs
 from iogauge.schema import EngineKind, Job, JobFile
+from iogauge.store.outputs import Claims, Existing, Output
+from tests import report_records
 
 SAID = "on a drive that is measured"
 
@@ -39,8 +42,12 @@ def job(tmp_path: Path, **fields: object) -> JobFile:
     return JobFile(source="test", jobs=(Job(**job),), options=({},))
 
 
-def spilled(jobs: JobFile, wanted: Path | None = None) -> Path | None:
-    with log_place.spill(wanted, jobs) as spill:
+def claimed(log: Path) -> Output:
+    return Claims().file(log, existing=Existing.OWN)
+
+
+def spilled(jobs: JobFile, log: Path | None = None) -> Path | None:
+    with log_place.spill(claimed(log) if log else None, fio_logs.claim(jobs, Claims()), jobs) as spill:
         assert spill is None or spill.path.exists()
         return spill and spill.path
 
@@ -95,8 +102,37 @@ def test_logs_written_meanwhile_are_mentioned(
 
 
 def test_nowhere_to_spill_to(drives: dict[str, str], tmp_path: Path) -> None:
-    with pytest.raises(IogaugeError, match="cannot create a spill of requests: No such file"):
-        spilled(job(tmp_path), tmp_path / "elsewhere/missing/log.parquet")
+    output = claimed(tmp_path / "elsewhere/log.parquet")
+    (tmp_path / "elsewhere").rmdir()
+    with (
+        pytest.raises(IogaugeError, match="cannot create a spill of requests: No such file"),
+        log_place.spill(output, {}, job(tmp_path)),
+    ):
+        pass
+
+
+def test_a_spill_lies_where_its_log_does_whatever_leads_there(drives: dict[str, str], tmp_path: Path) -> None:
+    (tmp_path / "here/link").symlink_to(tmp_path / "elsewhere/log.parquet")
+    path = spilled(job(tmp_path), Path("link"))
+    assert path
+    assert path.parent == tmp_path / "elsewhere"
+    path = spilled(job(tmp_path), Path("/dev/null"))
+    assert path
+    assert path.parent == tmp_path / "temporary", "/dev is memory"
+
+
+@pytest.mark.parametrize(("added", "kept"), [(b"", False), (b"no frame", True)])
+def test_a_spill_is_kept_unless_it_is_known_to_be_empty(
+    drives: dict[str, str], tmp_path: Path, capsys, added: bytes, kept: bool
+) -> None:
+    jobs = job(tmp_path)
+    with log_place.spill(claimed(tmp_path / "elsewhere/log.parquet"), {}, jobs) as spill:
+        assert spill
+        spill.begin(jobs, report_records.plan(jobs.jobs))
+        with spill.path.open("ab") as file:
+            file.write(added)
+    assert spill.path.exists() == kept
+    assert ("the logged requests are in" in capsys.readouterr().err) == kept
 
 
 def test_a_missing_file_is_on_its_directorys_drive(tmp_path: Path) -> None:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import re
+import resource
 import signal
 import subprocess
 import sys
@@ -113,6 +115,15 @@ def test_results_that_stdout_does_not_take_go_to_stderr() -> None:
     assert "error: stdout: No space left on device\nhint: send the output to another place\n" in done.stderr
 
 
+def test_reports_that_stdout_does_not_take_stop_and_the_run_goes_on() -> None:
+    job = ["--name=x", "--filename=model:ram@ideal", "--rate_iops=100", "--runtime=3", "--time_based"]
+    done = command(">/dev/full", "run", *job, "--status-interval=1", "--output-format=json")
+    assert done.returncode == 1
+    assert done.stderr.count("no more results until the end: stdout: No space left on device\n") == 1
+    assert [int(ios) for ios in re.findall(r'"total_ios": ([1-9]\d*)', done.stderr)] == [100, 300]
+    assert "error: stdout: No space left on device\nhint: " in done.stderr
+
+
 def test_a_stderr_that_takes_nothing_disturbs_nothing() -> None:
     done = command("2>/dev/full", "run", *NULL, "--runtime=50ms")
     assert done.returncode == 0
@@ -185,3 +196,13 @@ def test_outside_of_a_process_of_its_own_signals_are_left_alone() -> None:
     before = [signal.getsignal(number) for number in process.ENDING]
     process.begin()
     assert [signal.getsignal(number) for number in process.ENDING] == before
+
+
+def test_as_many_files_may_be_opened_as_the_limit_allows() -> None:
+    before = resource.getrlimit(resource.RLIMIT_NOFILE)
+    try:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (min(256, before[1]), before[1]))
+        process._open_many()
+        assert resource.getrlimit(resource.RLIMIT_NOFILE) == (before[1], before[1])
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, before)

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import io
+import os
+import sys
+from pathlib import Path
 
 import pytest
 
@@ -181,3 +184,16 @@ def test_the_expected_time_is_known_where_every_worker_has_a_limit() -> None:
         expected_s(plan.model_copy(update={"stages": (stage.model_copy(update={"workers": (endless,)}),)}))
         is None
     )
+
+
+def test_what_goes_into_a_file_is_no_part_of_a_display(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    results = tmp_path / "results"
+    master, terminal = os.openpty()
+    with os.fdopen(terminal, "w") as stderr, results.open("w") as stdout:
+        monkeypatch.setattr(sys, "stdout", stdout)
+        with Progress(title="run", stream=stderr):
+            print("the results so far")
+    os.close(master)
+    assert results.read_text() == "the results so far\n"

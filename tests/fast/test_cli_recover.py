@@ -15,6 +15,9 @@ import pytest
 from iogauge import cli
 from iogauge.cli import status
 from iogauge.report import request_logs
+from iogauge.run.spill import Spill
+from iogauge.schema import Job, JobFile
+from tests import report_records
 
 RUN = (
     "run",
@@ -53,7 +56,7 @@ def test_logs_are_whole_and_the_spill_is_gone(folder: Path, capsys: pytest.Captu
     for name in ("lat", "clat", "slat"):
         assert len((folder / f"out_{name}.1.log").read_text().splitlines()) == REQUESTS
     assert spills(folder) == []
-    assert "log.parquet, out_lat.1.log" in capsys.readouterr().err
+    assert "log.parquet, out_lat.1.log, out_clat.1.log and 1 more\n" in capsys.readouterr().err
 
 
 def test_an_interrupt_while_logs_are_made_keeps_the_spill(
@@ -69,7 +72,7 @@ def test_an_interrupt_while_logs_are_made_keeps_the_spill(
     assert list(folder.iterdir()) == [spill], "no log is half written"
     said = capsys.readouterr()
     assert '"total_ios"' in said.out, "results come first"
-    assert f"requests are kept in {spill}: iogauge recover {spill} makes their logs" in said.err
+    assert f"the logged requests are in {spill}; to write their logs: iogauge recover {spill}" in said.err
 
     assert cli.main(["recover", str(spill)]) == status.OK
     assert rows(folder / "log.parquet") == REQUESTS
@@ -100,6 +103,26 @@ def test_a_killed_run_leaves_a_spill_that_becomes_logs(folder: Path) -> None:
     assert [path.name for path in folder.iterdir()] == ["other.parquet"]
 
 
+def test_a_damaged_spill_becomes_logs_up_to_the_damage(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def interrupted(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched:
+        patched.setattr(request_logs, "convert", interrupted)
+        run("--request-log=log.parquet")
+    (spill,) = spills(folder)
+    end = spill.stat().st_size
+    with spill.open("ab") as file:
+        file.write(bytes(4096))  # as after a power loss
+    assert cli.main(["recover", str(spill)]) == status.OK
+    assert rows(folder / "log.parquet") == REQUESTS
+    said = capsys.readouterr().err
+    assert f"what follows byte {end} was not written by iogauge; the logs have the requests before it" in said
+    assert spills(folder) == [spill], "what could not be read is kept"
+
+
 def test_recovering_leaves_logs_of_windows_alone(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def full(*_: object, **__: object) -> None:
         raise KeyboardInterrupt
@@ -128,7 +151,7 @@ def test_only_a_spill_can_be_recovered(folder: Path, capsys: pytest.CaptureFixtu
 def test_what_gives_way_is_wait_or_drop(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run("--request-log=log.parquet", "--log-overflow=drop") == status.OK
     assert run("--log-overflow=both") == status.USAGE
-    assert "write wait or drop" in capsys.readouterr().err
+    assert "use wait or drop" in capsys.readouterr().err
 
 
 def test_a_terminated_run_makes_its_logs(folder: Path) -> None:
@@ -145,3 +168,43 @@ def test_a_terminated_run_makes_its_logs(folder: Path) -> None:
     assert child.returncode == 143
     assert rows(folder / "log.parquet") > 0
     assert spills(folder) == []
+
+
+def made(jobs: JobFile) -> Spill:
+    """A spill without requests."""
+    spill = Spill.create(Path(), request_log=None)
+    spill.begin(jobs, report_records.plan(jobs.jobs))
+    spill.close()
+    return spill
+
+
+def test_a_log_does_not_reach_a_target_of_the_run(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (folder / "out_lat.1.log").write_bytes(b"content")
+    job = Job(name="x", ioengine="psync", filenames=("out_lat.1.log",), write_lat_log="out")
+    spill = made(report_records.job_file(job))
+    monkeypatch.chdir("/")
+    assert cli.main(["recover", str(folder / spill.path.name)]) == status.ERROR
+    assert "is the target" in capsys.readouterr().err
+    assert (folder / "out_lat.1.log").read_bytes() == b"content"
+
+
+def test_a_spill_of_another_version_is_said(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    spill = made(report_records.job_file(Job(name="x")))
+    content = spill.path.read_bytes()
+    spill.path.write_bytes(content.replace(b'"code_version":1', b'"code_version":0'))
+    assert cli.main(["recover", str(spill.path)]) == status.ERROR
+    assert "is a spill of requests of another version of iogauge\nhint: " in capsys.readouterr().err
+
+
+def test_a_directory_whose_name_is_not_utf8_is_refused_before_the_run(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    bad = folder / os.fsdecode(b"bad\xff")
+    bad.mkdir()
+    monkeypatch.chdir(bad)
+    assert run("--request-log=log.parquet") == status.ERROR
+    said = capsys.readouterr()
+    assert "bad\\xff: its name is not UTF-8" in said.err
+    assert said.out == ""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import shutil
 import sys
 from pathlib import Path
 
@@ -11,6 +12,7 @@ import pytest
 from iogauge.cli import main
 from iogauge.report import html
 from iogauge.report.sections import Report
+from iogauge.store import outputs
 from tests import reviews
 
 SHORT = {"seconds": 12, "reads_a_second": 200}
@@ -97,10 +99,10 @@ def test_every_part_of_the_making_is_heard(saved: Path) -> None:
     def hear(done: int, whole: int) -> None:
         heard.append((done, whole))
 
-    made = Report.of([saved / "fast", saved / "flash"], heard=hear)
+    made = Report.of([saved / "fast", saved / "flash"], on_progress=hear)
     assert heard == [(1, 2), (2, 2)]
     heard.clear()
-    html.page(made, heard=hear)
+    html.page(made, on_progress=hear)
     assert heard == [(place, len(made.charts)) for place in range(1, len(made.charts) + 1)]
 
 
@@ -120,3 +122,24 @@ def test_on_a_terminal_stderr_shows_how_far_it_is(
     assert "report: reading and judging" in terminal.getvalue()
     assert "report: drawing" in terminal.getvalue()
     assert capsys.readouterr().out == f"{tmp_path}/r.html\n"
+
+
+@pytest.mark.parametrize("command", [["report", "--format=md"], ["compare"], ["compare", "--format=md"]])
+def test_what_is_only_printed_looks_at_no_target(
+    saved: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], command: list[str]
+) -> None:
+    monkeypatch.setattr(outputs, "Claims", None)
+    assert main([*command, f"{saved}/fast", f"{saved}/flash"]) == 0
+    assert capsys.readouterr().out
+
+
+def test_a_page_in_its_review_is_replaced_where_files_have_no_attributes(
+    saved: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    review = tmp_path / "review"
+    shutil.copytree(saved / "fast", review)
+    (review / "report.html").write_text("a page that was copied with the review")
+    monkeypatch.setattr(html, "page", lambda *_, **__: "the new page")
+    assert main(["report", str(review)]) == 0
+    assert "report.html: exists and was not written by iogauge" in capsys.readouterr().err
+    assert (review / "report.html").read_text() == "the new page"

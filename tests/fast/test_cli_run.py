@@ -16,6 +16,7 @@ from iogauge.cli import status
 from iogauge.cli.times import time_ns
 from iogauge.schema import Direction
 from iogauge.schema import Warning as Caution
+from iogauge.store import outputs
 from tests import builders, report_records
 
 READ = Direction.READ
@@ -149,11 +150,12 @@ def test_nothing_to_run_is_a_usage_error(runner: Runner, capsys) -> None:
             "--output-format: 'xml' is not a format",
             "use one of terse, json, json+, normal",
         ),
-        (["--interval=soon"], "--interval: 'soon' is not a time", "write for instance 500ms, 1s or 2m"),
+        (["--interval=soon"], "--interval soon: is not a time", "write for instance 90, 1m30s or 500ms"),
         (["--interval=1ms"], "--interval: '1ms' is shorter than 10 ms", "use 10ms or more"),
-        (["--give-up=0"], "--give-up: '0' is not a time", "write for instance 500ms, 1s or 2m"),
+        (["--give-up=0"], "--give-up 0: must be longer than 0", "write for instance 90, 1m30s or 500ms"),
         (["--destory=x"], "--destory is not an option", "did you mean --destroy?"),
         (["--fail_if=iops > 1"], "--fail_if is not an option", "did you mean --fail-if?"),
+        (["--disksdp=-b4k"], "--disksdp is not an option", "did you mean --diskspd?"),
     ],
 )
 def test_wrong_usage_is_said_before_anything_runs(runner: Runner, capsys, arguments, message, hint) -> None:
@@ -248,10 +250,26 @@ def test_logs_of_every_request_are_made_of_a_spill(runner: Runner, tmp_path: Pat
 
 
 @pytest.mark.parametrize(
-    ("text", "expected"), [("500ms", 5 * 10**8), ("1", 10**9), ("1.5s", 15 * 10**8), ("2m", 120 * 10**9)]
+    ("text", "expected"),
+    [
+        ("500ms", 5 * 10**8),
+        ("1", 10**9),
+        ("1.5s", 15 * 10**8),
+        ("2m", 120 * 10**9),
+        ("1m30s", 90 * 10**9),
+        ("1d", 86_400 * 10**9),
+    ],
 )
 def test_times(text: str, expected: int) -> None:
     assert time_ns(text, option="--x") == expected
+
+
+@pytest.mark.parametrize("text", ["1_000", "1e3", "inf", "10sec", " 1", ""])
+def test_times_are_those_of_job_files(text: str) -> None:
+    with pytest.raises(status.UsageError) as caught:
+        time_ns(text, option="--x")
+    assert str(caught.value).startswith(f"--x {text}: ")
+    assert caught.value.hint
 
 
 def test_options_are_listed_and_searched(capsys) -> None:
@@ -260,3 +278,12 @@ def test_options_are_listed_and_searched(capsys) -> None:
     assert cli.main(["options", "poisson"]) == status.OK
     assert "rate_process=" in capsys.readouterr().out
     assert cli.main(["options", "xyzzy"]) == status.USAGE
+
+
+def test_jobs_that_are_only_shown_are_not_looked_at(
+    runner: Runner, monkeypatch: pytest.MonkeyPatch, capsys
+) -> None:
+    monkeypatch.setattr(outputs, "Claims", None)
+    for option in ("--parse-only", "--showcmd"):
+        assert run(*JOB, option) == status.OK
+        assert "reader" in capsys.readouterr().out

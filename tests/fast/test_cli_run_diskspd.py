@@ -57,6 +57,7 @@ def test_its_interval_is_that_of_the_run(capsys) -> None:
     ("arguments", "code", "message"),
     [
         (["--diskspd", LINE, "job.fio"], status.USAGE, "runs that command line alone"),
+        (["--diskspd", LINE, "--section=x"], status.USAGE, "--section=x names a job of a job file"),
         (["--diskspd", "-b4k 'x"], status.USAGE, "--diskspd: no closing quotation"),
         (["--diskspd", "-D1 t.dat"], status.USAGE, "shorter than 10 ms"),
         (["--diskspd", ""], status.ERROR, "names no target"),

@@ -46,9 +46,28 @@ def test_formats_come_in_fios_order_and_json_plus_holds_json(runner: Runner, cap
     assert out.index('"fio version"') < out.index("reader: randread")
 
 
-def test_two_ways_to_say_the_format_are_wrong_usage(runner: Runner, capsys) -> None:  # noqa: F811
-    assert run(*JOB, "--minimal", "--output-format=json") == status.USAGE
-    assert "hint: name every format: --output-format=terse,json" in capsys.readouterr().err
+@pytest.mark.parametrize("name", ["minimal", "csv", "terse,csv"])
+def test_terse_has_fios_other_names(name: str, runner: Runner, capsys) -> None:  # noqa: F811
+    assert run(*JOB, f"--output-format={name}") == status.OK
+    assert capsys.readouterr().out.startswith("3;iogauge-")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "begins"),
+    [
+        (["--minimal", "--output-format=json"], "{"),
+        (["--output-format=json", "--minimal"], "3;iogauge-"),
+        (["--output-format", "json", "--seed=1", "--minimal"], "3;iogauge-"),
+    ],
+)
+def test_the_last_word_on_the_format_counts(
+    arguments: list[str],
+    begins: str,
+    runner: Runner,  # noqa: F811
+    capsys,
+) -> None:
+    assert run(*JOB, *arguments) == status.OK
+    assert capsys.readouterr().out.startswith(begins)
 
 
 def test_a_section_is_run_alone(runner: Runner, job_file: str) -> None:  # noqa: F811
@@ -61,7 +80,8 @@ def test_a_section_is_run_alone(runner: Runner, job_file: str) -> None:  # noqa:
 
 
 def test_a_section_that_is_passed_over_is_not_read(runner: Runner, tmp_path: Path) -> None:  # noqa: F811
-    (tmp_path / "two.fio").write_text(TWO + "[unreadable]\nrw=sideways\nfilename=${NOT_SET}\n")
+    unreadable = "[unreadable]\nrw=sideways\nfilename=${NOT_SET}\ninclude no/such\n"
+    (tmp_path / "two.fio").write_text(TWO + unreadable)
     assert run("two.fio", "--section=reader") == status.OK
 
 
@@ -115,6 +135,15 @@ def test_the_command_of_a_job_file_means_the_same(runner: Runner, tmp_path: Path
     assert not vars(runner.asked)
 
 
+def test_a_command_says_what_no_job_file_can(runner: Runner, capsys) -> None:  # noqa: F811
+    words = ["--name=[x]", "--ioengine=null", "--size=1m", "--description=a;b #c $d", "--write_bw_log=x#y"]
+    assert run(*words, "--showcmd") == status.OK
+    shown = shlex.split(capsys.readouterr().out)[2:]
+    assert from_arguments(shown).jobs == from_arguments(words).jobs
+    assert run(*words, "--parse-only") == status.ERROR
+    assert "[[x]] description: a job file cannot hold this text" in capsys.readouterr().err
+
+
 def test_progress_is_left_out_and_messages_stay(runner: Runner, capsys) -> None:  # noqa: F811
     assert run(*JOB, "--eta=never") == status.OK
     assert capsys.readouterr().err == "the drive is a file\n"
@@ -140,12 +169,48 @@ def test_one_dash_does_for_two(runner: Runner) -> None:  # noqa: F811
 
 
 @pytest.mark.parametrize(
+    ("arguments", "file"),
+    [
+        (["-oresult"], "result"),
+        (["-offset=4k", "-output", "-bs"], "-bs"),
+        (["-o", "-result=x"], "-result=x"),
+    ],
+)
+def test_values_are_no_options(arguments: list[str], file: str, runner: Runner) -> None:  # noqa: F811
+    assert run(*JOB, *arguments) == status.OK
+    assert Path(file).read_text().startswith("reader: randread")
+
+
+def test_what_follows_two_dashes_is_a_file(runner: Runner) -> None:  # noqa: F811
+    Path("-bs").write_text(TWO)
+    assert run("--", "-bs") == status.OK
+    assert [job.name for job in runner.asked.job_file.jobs] == ["reader", "writer"]
+
+
+@pytest.mark.parametrize(
+    ("argument", "message"),
+    [
+        ("-overwrite=1", "overwrite is known to fio"),
+        ("-nodepth=4", "is not an option"),
+    ],
+)
+def test_options_behind_one_dash_are_refused_by_name(
+    argument: str,
+    message: str,
+    runner: Runner,  # noqa: F811
+    capsys,
+) -> None:
+    assert run(*JOB, argument) == status.ERROR
+    assert message in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
     ("argument", "message"),
     [
         ("--eta=maybe", "'maybe' is not one of"),
         ("--eta-interval=100ms", "'100ms' is shorter than 250 ms"),
-        ("--status-interval=5ms", "'5ms' is no multiple of 10 ms"),
-        ("--status-interval=soon", "'soon' is not a time"),
+        ("--status-interval=5ms", "'5ms' is shorter than 10 ms"),
+        ("--status-interval=soon", "--status-interval soon: is not a time"),
         ("--terse-version=6", "--terse-version"),
         ("--max-jobs=many", "--max-jobs"),
         ("--sections=x", "--sections is not an option"),

@@ -135,6 +135,7 @@ def test_only_run_imports_the_rust_core() -> None:
 OPENS = {
     "store/durable.py",  # files of reviews, and outputs once outputs.py has claimed them
     "store/outputs.py",
+    "store/kept.py",  # what a served drive is written to, once outputs.py has claimed it
     "target/file.py",  # targets themselves
     "target/block.py",
     "target/mark.py",  # what is kept beside targets
@@ -175,6 +176,29 @@ def test_only_the_doors_open_files_for_writing() -> None:
         if isinstance(node, ast.Call) and opens_for_writing(node)
     ]
     assert offenders == []
+
+
+HANDLES_PATHS = {
+    "engine/src/files.rs": {"O_RDWR"},  # descriptors, opened anew
+    "py/src/descriptor.rs": {"OpenOptions"},  # the same
+    "py/src/spill.rs": {"PathBuf"},  # which is read
+    "nbd/src/listen.rs": {"PathBuf"},  # the socket that a server listens on
+}
+"""Where the core has to do with paths, or with opening files for writing."""
+
+
+def test_the_core_is_given_no_path_to_write() -> None:
+    """Python says what may be written, and hands out descriptors."""
+    handles = (
+        r"\b(PathBuf|OpenOptions|O_RDWR|O_WRONLY|O_CREAT|File::options|File::create\w*|create_new"
+        r"|fs::(?:write|rename|copy|hard_link))\b"
+    )
+    uses = {
+        str(path.relative_to(CRATES)): set(re.findall(handles, rust_code(path, tests=False)))
+        for crate in ALLOWED
+        for path in rust_files(crate.removeprefix("iogauge-"))
+    }
+    assert {path: names for path, names in uses.items() if names} == HANDLES_PATHS
 
 
 def test_only_the_command_line_prints() -> None:

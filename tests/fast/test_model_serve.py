@@ -83,11 +83,14 @@ def test_a_program_that_would_see_too_much_is_told_how_far_to_dilate(
 
 def test_what_lies_in_the_way_is_left_alone(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     dear = tmp_path / "dear"
-    dear.write_text("dear")
+    dear.write_text("dear".ljust(512))
     assert refused(capsys, "p4800x", "--socket", dear)[0] == 1
-    at = tmp_path / "socket"
-    assert refused(capsys, "p4800x", "--dilate=1000", "--socket", at, "--size=1m", "--store", dear)[0] == 1
-    assert dear.read_text() == "dear"
+    options = ("p4800x", "--dilate=1000", "--socket", tmp_path / "socket", "--store")
+    for size in ("1m", "512"):
+        assert refused(capsys, *options, dear, f"--size={size}")[0] == 1
+    assert dear.read_text() == "dear".ljust(512)
+    # A file that was made for a server that does not begin goes with it.
+    assert refused(capsys, *options, tmp_path / "store", "--size=1000")[0] == 1
     assert list(tmp_path.iterdir()) == [dear]
 
 

@@ -310,7 +310,7 @@ def test_pressures_that_were_not_achieved_alike_are_said() -> None:
     ours = [replace(row(600, 100, pressed=True), pressure_Bps=600e6)]
     theirs = [replace(row(600, 300, pressed=True), pressure_Bps=457e6)]
     (sentence,) = findings(sides(ours, theirs))
-    assert "at a pressure of 600 MB/s as asked for (600.0 MB/s of A and 457.0 MB/s of B achieved)" in sentence
+    assert "at a pressure of 600 MB/s (requested; 600.0 MB/s of A and 457.0 MB/s of B achieved)" in sentence
     theirs = [replace(row(600, 300, pressed=True), pressure_Bps=598e6)]
     (sentence,) = findings(sides(ours, theirs))
     assert "achieved" not in sentence
@@ -327,7 +327,7 @@ def test_a_mean_over_steps_of_unlike_pressures_says_so() -> None:
         pressed(repeated((1, 2), 2.0, blocks=6, noise=0.001), 0.7),
     )
     (sentence,) = findings(found)
-    assert "over all steps (at 2 of them pressed with different rates)" in sentence
+    assert "over all steps (the two sides achieved different rates at 2 of them)" in sentence
 
 
 def test_an_interval_that_is_open_decides_nothing() -> None:
@@ -337,7 +337,7 @@ def test_an_interval_that_is_open_decides_nothing() -> None:
     found = sides([open_row(100)], [open_row(400)])
     assert not at(found, 1).clear
     assert findings(found) == (
-        "no difference in mean can be told: the runs are too short for how alike their seconds are",
+        "no difference in mean is established: the runs are too short for how much their seconds correlate",
     )
     shown = compare_text.text(Differences((found,)))
     assert "? 4" in shown

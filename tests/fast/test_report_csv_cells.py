@@ -14,7 +14,18 @@ from iogauge.report.charts_data import Table
 from iogauge.report.csv_cells import csv_of
 from iogauge.report.tables_text import csv_text
 
-FORMULAS = ["=1+1", "+cmd|' /C calc'!A0", "-2+3", "@SUM(A1)", "\t=1", "\r=1", "=", "-", "+1x"]
+FORMULAS = [
+    "=1+1",
+    "+cmd|' /C calc'!A0",
+    "-2+3",
+    "@SUM(A1)",
+    "\t=1",
+    "\r=1",
+    "=",
+    "-",
+    "+1x",
+    "-" + "1" * 10**5 + "x",
+]
 
 
 @pytest.mark.parametrize("text", FORMULAS)

@@ -13,6 +13,7 @@ from iogauge.report import fio_buckets, jsonplus
 from iogauge.report.interval_stats import IntervalStats
 from iogauge.schema import Direction, Job, Kind, RunRecord
 from iogauge.stats.histogram import Histogram
+from iogauge.workload.clones import clones
 from tests import builders, report_records
 
 READ, WRITE, SYNC = Direction.READ, Direction.WRITE, Direction.SYNC
@@ -149,7 +150,7 @@ def test_groups_begin_where_fios_do() -> None:
         ("e", {}),
     ]
     file = report_records.job_file(*(Job(name=name, **fields) for name, fields in names))
-    assert jsonplus.groups(file) == [0, 0, 1, 2, 2]
+    assert [clone.group for clone in clones(file)] == [0, 0, 1, 2, 2]
     assert [job["groupid"] for job in document()["jobs"]] == [0, 1]
 
 

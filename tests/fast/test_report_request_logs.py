@@ -90,9 +90,19 @@ def test_jobs_without_logs_of_their_own_share_one(tmp_path: Path) -> None:
     assert logs == {"all_iops.log": ["0, 1, 0, 4096, 0", "1, 1, 0, 4096, 0"]}
 
 
-def test_what_a_job_leaves_out_is_empty(tmp_path: Path) -> None:
-    left_out = job(write_bw_log="out", disable_bw_measurement=True)
-    assert convert(tmp_path, Pieces([{"done_ns": 1}]), left_out) == {"out_bw.1.log": []}
+@pytest.mark.parametrize(
+    ("left_out", "empty"),
+    [
+        (["bw_measurement"], ["bw"]),
+        (["bw_measurement", "lat", "clat"], ["bw"]),
+        (["lat", "clat", "slat"], []),
+        (["bw_measurement", "clat", "slat"], ["bw", "iops"]),
+    ],
+)
+def test_what_a_job_leaves_out_is_empty(tmp_path: Path, left_out: list[str], empty: list[str]) -> None:
+    asked = job(write_bw_log="out", write_iops_log="out", **{f"disable_{name}": True for name in left_out})
+    logs = convert(tmp_path, Pieces([{"done_ns": 1}]), asked)
+    assert [name for name in ("bw", "iops") if not logs[f"out_{name}.1.log"]] == empty
 
 
 def test_rows_have_their_own_files_and_windows_none(tmp_path: Path) -> None:
@@ -112,3 +122,13 @@ def test_trouble_leaves_no_log(tmp_path: Path) -> None:
     with pytest.raises(IogaugeError, match="damaged"):
         convert(tmp_path, Damaged([{"done_ns": 1}]), job(write_iops_log="out"))
     assert list(tmp_path.iterdir()) == []
+
+
+def test_requests_are_parted_by_stage_and_row_and_keep_their_order() -> None:
+    places = [(1, 0), (0, 7), (1, 0), (0, 2), (0, 7)]
+    records = np.zeros(len(places), dtype=LOG_RECORD)
+    records["stage"], records["row"] = zip(*places, strict=True)
+    records["done_ns"] = range(len(places))
+    parts = {place: part["done_ns"].tolist() for place, part in request_logs._by_row(records)}
+    assert parts == {(0, 2): [3], (0, 7): [1, 4], (1, 0): [0, 2]}
+    assert list(request_logs._by_row(records[:0])) == []

@@ -9,8 +9,9 @@ from iogauge.report import jsonplus, table
 from iogauge.report.interval_stats import IntervalStats
 from iogauge.report.rows import rows
 from iogauge.report.so_far import SoFar
-from iogauge.schema import ClockFacts, Direction, Job, Kind, RunRecord
+from iogauge.schema import ClockFacts, Direction, Interval, Job, Kind, RunRecord
 from tests import builders, report_records
+from tests.fast.test_run_many_jobs import calls
 
 READ, WRITE = Direction.READ, Direction.WRITE
 CLOCK = ClockFacts(source="tsc", read_cost_ns=20.0)
@@ -79,3 +80,31 @@ def test_a_report_comes_when_all_rows_are_there(
     places: list[tuple[int, int]], every_s: int, expected: list[int]
 ) -> None:
     assert shown(*places, every_ns=every_s * 10**9) == expected
+
+
+def test_a_snapshot_is_asked_and_intervals_go_on() -> None:
+    asked, unasked = IntervalStats(interval_ns=10**9), IntervalStats(interval_ns=10**9)
+    for index in range(6):
+        for part in range(2):  # of a group, whose workers hand theirs out one after the other
+            interval = builders.interval(index, {READ: builders.tally({5: index + part})})
+            asked.add(interval)
+            unasked.add(interval)
+            snapshot = asked.snapshot().iops(stage=0, row=0, direction=READ)
+            assert snapshot.samples == index + 1
+            assert snapshot.maximum == (2 * index + 1 if part else max(index, 2 * index - 1))
+    row = {"stage": 0, "row": 0, "direction": READ}
+    assert asked.iops(**row) == unasked.iops(**row)
+    assert asked.bandwidth_Bps(**row) == unasked.bandwidth_Bps(**row)
+
+
+def test_what_an_interval_costs_does_not_grow_with_the_number_of_rows() -> None:
+    class Nothing:
+        def add(self, interval: Interval) -> None: ...
+
+    def calls_for(count: int) -> int:
+        plan = report_records.plan([Job(name=f"j{number}") for number in range(count)])
+        reports = StatusReports(plan, Nothing(), every_ns=3600 * 10**9, show=lambda _: None)
+        intervals = [builders.interval(0, {}, row=row) for row in range(count)]
+        return calls(lambda: [reports.interval(interval) for interval in intervals])
+
+    assert calls_for(200) < 2.2 * calls_for(100)

@@ -76,7 +76,7 @@ def test_percentiles_are_of_lat_then_of_clat_then_none() -> None:
     assert fields_of(measured())[start] == "1.000000%=40"
     assert fields_of(measured(clat_percentiles=False))[start : start + 20] == ["0%=0"] * 20
     without = measured(disable_clat=True)
-    assert fields_of(without)[start] == "1.000000%=0"
+    assert fields_of(without)[start] == "0%=0"
     assert fields_of(without)[GENERAL + 8 : GENERAL + 12] == ["0", "0", "0.000000", "0.000000"]
 
 

@@ -115,6 +115,21 @@ def test_trouble_with_an_interval_stops_the_run_and_is_raised_at_its_end(
     assert handle.polls == []
 
 
+def test_trouble_with_the_last_intervals_loses_no_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Quick(Handle):
+        def poll(self, timeout_s: float) -> list[tuple[str, str]]:
+            self.polls.pop()()
+            return [
+                ("interval", builders.interval(0).model_dump_json()),
+                ("finished", RESULT.model_dump_json()),
+            ]
+
+    handle = Quick(nothing)
+    monkeypatch.setattr(core._core, "RunHandle", handle)
+    with Interrupts() as interrupts, pytest.raises(ZeroDivisionError):
+        core.drive(report_records.plan([]), interrupts=interrupts, on_interval=lambda _: 1 // 0)
+
+
 def test_handlers_are_called_and_given_back() -> None:
     calls = []
 

@@ -30,7 +30,7 @@ def test_listeners_do_not_grow(tmp_path: Path) -> None:
     job = job.model_copy(update={"log_hist_ns": 3600 * 10**9})
     plan = report_records.plan([job], interval_ns=SHORT_NS)
     file = report_records.job_file(job)
-    logs = FioLogs(file, plan, claim(file, Claims()))
+    logs = FioLogs(file, claim(file, Claims()))
     stats = IntervalStats(interval_ns=SHORT_NS)
     own = OwnBytes(plan, [builders.target("/tmp/drive.bin", device="sda")])
     tally = builders.tally({1_000: 50, 2_000: 50, 900_000: 1})

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from iogauge.errors import IogaugeError
-from iogauge.run.placement import Claim, Place, claims_of, places
+from iogauge.run.placement import Place, WorkerRequest, places, worker_requests
 from iogauge.schema import EngineKind, Job
 from tests import report_records
 
@@ -18,12 +18,12 @@ def job(name: str = "j", **fields: object) -> Job:
 
 def placed(*jobs: Job, cpus: tuple[int, ...] = (0, 1)) -> list[tuple[tuple[int, ...], bool]]:
     """Return CPUs and leave to spin of every worker of the first stage."""
-    (stage, *_) = claims_of(report_records.job_file(*jobs))
+    (stage, *_) = worker_requests(report_records.job_file(*jobs))
     return [(place.cpus, place.spin) for place in places(stage, cpus)]
 
 
 def pollers(*jobs: Job, cpus: tuple[int, ...] = (0, 1)) -> list[int | None]:
-    (stage, *_) = claims_of(report_records.job_file(*jobs))
+    (stage, *_) = worker_requests(report_records.job_file(*jobs))
     return [place.poller for place in places(stage, cpus)]
 
 
@@ -31,7 +31,7 @@ def handed_over(
     *jobs: Job, of: tuple[bool, ...], cpus: tuple[int, ...]
 ) -> list[tuple[tuple[int, ...], bool]]:
     """As ``placed``, where threads of the kernel do requests of some workers."""
-    (stage, *_) = claims_of(report_records.job_file(*jobs), of)
+    (stage, *_) = worker_requests(report_records.job_file(*jobs), of)
     return [(place.cpus, place.spin) for place in places(stage, cpus)]
 
 
@@ -54,7 +54,7 @@ def test_more_workers_than_cpus_neither_spin_nor_are_pinned() -> None:
 def test_split_counts_the_workers_of_the_whole_run() -> None:
     assert placed(split(), split()) == [((0,), True), ((1,), True)]
     assert placed(job(numjobs=3), split(), cpus=(0, 1, 2, 3, 4))[3] == ((1,), True)
-    first, second = claims_of(report_records.job_file(split(), split(stonewall=True)))
+    first, second = worker_requests(report_records.job_file(split(), split(stonewall=True)))
     assert (places(first, (0, 1)), places(second, (0, 1))) == (
         [Place(cpus=(0,), spin=True)],
         [Place(cpus=(1,), spin=True)],
@@ -144,7 +144,7 @@ def test_a_spinning_worker_leaves_room_for_all_that_could_run_beside_it(
     asked: list[tuple[tuple[int, ...], str]],
 ) -> None:
     stage = [
-        Claim(job=job(cpus_allowed=cpus, cpus_allowed_policy=policy), number=number)
+        WorkerRequest(job=job(cpus_allowed=cpus, cpus_allowed_policy=policy), number=number)
         for number, (cpus, policy) in enumerate(asked)
     ]
     found = places(stage, (0, 1, 2, 3))

@@ -12,12 +12,12 @@ from iogauge.stats.course import Drift, course
 
 
 def test_several_changes_are_found_in_order() -> None:
-    assert course(noisy((60, 1e5), (80, 7e4), (100, 9e4), spread=0.01)).begins == (60, 140)
+    assert course(noisy((60, 1e5), (80, 7e4), (100, 9e4), spread=0.01)).level_starts_s == (60, 140)
 
 
 def test_what_matters_to_nobody_is_no_change() -> None:
-    assert course(noisy((100, 1e5), (100, 0.97e5), spread=0.001)).begins == ()
-    assert course(noisy((100, 1e5), (100, 0.93e5), spread=0.001)).begins == (100,)
+    assert course(noisy((100, 1e5), (100, 0.97e5), spread=0.001)).level_starts_s == ()
+    assert course(noisy((100, 1e5), (100, 0.93e5), spread=0.001)).level_starts_s == (100,)
 
 
 @pytest.mark.parametrize(
@@ -74,7 +74,7 @@ def test_the_size_and_the_time_of_a_drift_are_told() -> None:
 def test_a_drift_that_follows_on_a_jump_is_told_beside_it() -> None:
     shape = np.concatenate([np.ones(40), np.linspace(0.6, 0.45, 80)])
     found = course(noisy((120, 1e5), spread=0.01) * shape)
-    assert found.begins == (40,)
+    assert found.level_starts_s == (40,)
     assert found.drift is not None
     assert (found.drift.start_s, found.drift.end_s) == (40, 120)
     assert found.drift.change == pytest.approx(-0.25, abs=0.04)
@@ -86,10 +86,20 @@ def _settling(seconds: int) -> NDArray[np.float64]:
 
 def test_a_rate_that_settles_drifts_and_does_not_jump() -> None:
     found = course(noisy((600, 1e5), spread=0.01, correlation=0.0) * _settling(600))
-    assert found.begins == ()
+    assert found.level_starts_s == ()
     assert found.drift is not None
     assert found.drift.change == pytest.approx(-0.4, abs=0.03)
 
 
 def test_a_rate_that_rises_drifts_upwards() -> None:
-    assert course(np.geomspace(50.0, 100.0, 60)).drift == Drift(1.0, 0, 60)
+    drift = course(np.geomspace(50.0, 100.0, 60)).drift
+    assert drift is not None
+    assert (drift.change, drift.start_s, drift.end_s) == (pytest.approx(1.0), 0, 60)
+
+
+def test_a_rate_that_falls_to_next_to_nothing_is_told() -> None:
+    drift = course(np.geomspace(1e6, 0.5, 60)).drift
+    assert drift is not None
+    assert drift.present
+    assert drift.log_change == pytest.approx(np.log(0.5e-6), rel=0.01)
+    assert not Drift(np.log(1.05), 0, 60).present

@@ -151,6 +151,29 @@ def test_a_row_shared_with_another_reader_is_refused() -> None:
         figures(record, [], pressure=None)
 
 
+def test_sections_of_one_name_are_one_job_with_all_their_directions() -> None:
+    both = JobFile(
+        jobs=(Job(name="reader", rw=Rw.RANDREAD), Job(name="reader", rw=Rw.RANDWRITE)),
+        source="test",
+        options=({}, {}),
+    )
+    rows = [
+        builders.row("reader", {READ: builders.tally([1000])}, index=0),
+        builders.row("reader", {WRITE: builders.tally([3000])}, index=1),
+    ]
+    assert figures(builders.record(rows, jobs=both), [], pressure=None).ios == 2
+
+
+def test_the_interval_of_the_pressure_is_that_of_its_course() -> None:
+    written = Tally(ios=3, bytes=3 * MEGABYTE)
+    record = pressed(rows([1000], 3 * MEGABYTE))
+    intervals = [builders.interval(second, {WRITE: written}, row=1) for second in range(20)]
+    steady = figures(record, intervals).pressure_estimate
+    assert steady.value == MEGABYTE
+    assert steady.low == pytest.approx(MEGABYTE)
+    assert figures(record, intervals[:5]).pressure_estimate.low is None
+
+
 def test_a_job_that_is_not_there_is_named() -> None:
     with pytest.raises(IogaugeError, match="no job named 'nobody'"):
         figures(pressed(rows([1], 1)), [], reader="nobody")

@@ -33,6 +33,13 @@ def test_one_run_is_itself() -> None:
     assert variations([alone]) == {}
 
 
+def test_the_pressure_of_runs_has_the_interval_of_how_they_differ() -> None:
+    runs = [replace(run(80_000), pressure_Bps=rate) for rate in (100.0, 110.0, 121.0)]
+    pressure = together(runs).pressure_estimate
+    assert (pressure.low, pressure.value, pressure.high) == pytest.approx((86.81, 110, 139.39), abs=0.01)
+    assert together([replace(each, pressure_Bps=0.0) for each in runs]).pressure_estimate.low is None
+
+
 def test_figures_of_runs_are_those_of_their_logarithms() -> None:
     latencies = [80_000, 84_000, 79_000, 90_000]
     runs = [run(latency, ios=20_000 + 500 * place) for place, latency in enumerate(latencies)]

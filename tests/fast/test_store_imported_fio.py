@@ -132,11 +132,13 @@ def test_what_fio_prints_around_its_json_is_left_out(tmp_path: Path) -> None:
     text = (SAMPLES / "fio.json").read_text()
     first = document("fio.json")
     first["jobs"][0]["jobname"] = "earlier"
-    # One document for every --status-interval; the last one is of the whole run.
-    given = f"fio: job startup hung? exiting.\n{json.dumps(first)}\n{text}"
+    # One document for every --status-interval; the last one is of the whole run. Messages come where they happen.
+    before, between = "fio: job startup hung? exiting.", "fio: error calculating latency percentiles"
+    given = f"{before}\n{json.dumps(first)}\n{between}\n{json.dumps(first)}\n{between}\n{text}\nfio: done\n"
     found = step(written(tmp_path, given))
     assert [row.name for row in found.rows] == ["reader", "writer"]
-    assert "what fio printed before its JSON was left out" in found.warnings
+    said = f"what fio printed beside its JSON was left out: {before}; {between}; fio: done"
+    assert said in found.warnings
 
 
 def test_an_entry_that_fio_left_empty_is_told_of(tmp_path: Path) -> None:

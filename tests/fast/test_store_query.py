@@ -125,3 +125,9 @@ def test_an_interrupt_ends_a_query_that_would_take_hours(tmp_path: Path) -> None
             "range(1000000) b WHERE a.range * b.range % 7 = t.ios",
             functions={"interrupted": (interrupted, ("BIGINT",), "BIGINT")},
         )
+
+
+def test_a_query_writes_no_file_however_much_it_sorts(tmp_path: Path) -> None:
+    path = saved(tmp_path / "r", run=()).path
+    (answer,) = query(path, "SELECT current_setting('temp_directory') AS place").to_pylist()
+    assert answer == {"place": ""}

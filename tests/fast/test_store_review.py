@@ -144,11 +144,11 @@ def test_an_incomplete_step_is_named_with_the_way_to_complete_it(review: Review)
 
 
 def test_create_refuses_a_directory_in_use(review: Review, tmp_path: Path) -> None:
-    with pytest.raises(IogaugeError, match="something in this directory") as caught:
+    with pytest.raises(IogaugeError, match="the directory is not empty") as caught:
         Review.create(review.path, review.manifest)
     assert "--resume" in str(caught.value.hint)
     (tmp_path / "notes.txt").write_text("mine")
-    with pytest.raises(IogaugeError, match="something in this directory"):
+    with pytest.raises(IogaugeError, match="the directory is not empty"):
         Review.create(tmp_path, review.manifest)
     with pytest.raises(IogaugeError, match="cannot create"):
         Review.create(tmp_path / "notes.txt" / "review", review.manifest)
@@ -201,12 +201,18 @@ def test_no_changed_digit_of_a_manifest_is_read(review: Review) -> None:
     assert Review.open(review.path).manifest == review.manifest
 
 
-def test_a_manifest_without_a_checksum_is_an_older_one(review: Review) -> None:
+def test_a_manifest_without_its_checksum_is_damaged_unless_an_older_iogauge_wrote_it(review: Review) -> None:
     path = review.path / "manifest.json"
     fields = json.loads(path.read_text())
     del fields["sha256"]
+    path.write_text(json.dumps(fields | {"schema_version": 2}))
+    assert Review.open(review.path).manifest.plans == review.manifest.plans
     path.write_text(json.dumps(fields))
-    assert Review.open(review.path).manifest == review.manifest
+    with pytest.raises(
+        IogaugeError, match=r"manifest\.json: damaged: its field sha256, .* is missing"
+    ) as caught:
+        Review.open(review.path)
+    assert caught.value.hint
 
 
 READERS = {

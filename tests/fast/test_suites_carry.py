@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import json
+import os
 import re
 from pathlib import Path
 
@@ -392,6 +393,39 @@ def test_what_has_no_result_is_missing_and_comes_later(
     first.unlink()  # was imported before
     assert main(["import", str(jobs), f"--output={tmp_path}/saved"]) == 0
     assert "imported, all that there are" in capsys.readouterr().err
+
+
+def test_a_file_that_was_edited_is_replaced_and_said(
+    jobs: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    steps = load_manifest(jobs / PLAN).steps
+    (jobs / f"{steps[-1].id}.json").unlink()
+    job = jobs / f"{steps[-1].id}.fio"
+    text = job.read_text()
+    job.write_text(f"{text}# mine\n")
+    os.removexattr(
+        jobs / f"{steps[0].id}.fio", "user.iogauge.output"
+    )  # as of one that was copied there and back
+    capsys.readouterr()
+    assert main(["import", str(jobs), f"--output={tmp_path}/saved"]) == 0
+    said = [line for line in capsys.readouterr().err.splitlines() if "replaced" in line]
+    assert said == [
+        f"{job}: exists and was not written by iogauge, or was changed since: it will be replaced"
+    ]
+    assert job.read_text() == text
+
+
+def test_a_plan_is_claimed_like_any_output(jobs: Path, tmp_path: Path) -> None:
+    drive = tmp_path / "drive.bin"
+    manifest = load_manifest(jobs / PLAN)
+    target = manifest.targets[0].model_copy(update={"path": str(drive)})
+    drive.write_bytes(b"content")
+    other = tmp_path / "other"
+    other.mkdir()
+    (other / PLAN).symlink_to(drive)
+    drive.rename(tmp_path / "moved")  # it is not there when the plan is looked for
+    with pytest.raises(IogaugeError, match=r"plan.json: is the target"):
+        take(other, manifest.model_copy(update={"targets": (target,)}), "fio", suite_of)
 
 
 @pytest.mark.parametrize(

@@ -6,38 +6,22 @@ import json
 import re
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
-from iogauge import models, workload
+from iogauge import models
 from iogauge.cli import main
 from iogauge.errors import IogaugeError
-from iogauge.schema import Direction, Job, Kind, StepPlan, SuitePlan, SyncMode, TargetFacts
+from iogauge.schema import Direction, Kind, SyncMode, TargetFacts
 from iogauge.stats import words
 from iogauge.stats.figures import Ratio, difference, step_figures
 from iogauge.stats.quantiles import Estimate
 from iogauge.store import Review
-from iogauge.suites import SUITES, Asked, Pace
+from iogauge.suites import SUITES, Pace
 from iogauge.suites.commit_latency import _cost
-from iogauge.suites.many_drives import rates_Bps
-from iogauge.suites.tenants import BEYOND, FIRST, LIMIT_Q, next_number
 from iogauge.target import layers
 from iogauge.target.layers import Layer, layers_of, layers_over
-from tests import builders
-from tests.suite_runs import cut_down, reviewed
-
-BLOCK = builders.target("/dev/nvme0n1", kind="block", size_bytes=400 << 30)
-
-
-def planned(suite: str, pace: Pace = "full", *targets: TargetFacts, **asked: Any) -> SuitePlan:
-    return SUITES[suite].plan(Asked(targets=targets or (BLOCK,), pace=pace, **asked))
-
-
-def jobs(step: StepPlan) -> list[Job]:
-    return list(workload.parse(step.job_file, source=step.id).jobs)
+from tests.suite_runs import BLOCK, cut_down, jobs_of, planned, reviewed
 
 
 @pytest.fixture(autouse=True)
@@ -67,7 +51,7 @@ def test_rows_are_the_guide_s() -> None:
             job.runtime_ns // 10**9,
         )
         for step in steps
-        for job in jobs(step)
+        for job in jobs_of(step)
     ]
     none, dsync = SyncMode.NONE, SyncMode.DSYNC
     assert found == [
@@ -81,9 +65,9 @@ def test_rows_are_the_guide_s() -> None:
         ("randread", 4096, 1, 1, none, 600),
         ("randwrite", 4096, 1, 1, dsync, 600),
     ]
-    assert jobs(steps[2])[0].rwmix_read_percent == 70
+    assert jobs_of(steps[2])[0].rwmix_read_percent == 70
     for step in (steps[4], steps[6]):
-        (job,) = jobs(step)
+        (job,) = jobs_of(step)
         assert job.size is not None
         assert job.offset_increment == job.size
         assert 8 * job.size.size_bytes <= BLOCK.size_bytes
@@ -134,7 +118,7 @@ def test_a_commit_is_a_write_and_a_sync_or_one_durable_write() -> None:
     steps = planned("commit-latency").steps
     assert [step.at for step in steps] == [1, 2, 4, 8, 16] * 2
     for step in steps:
-        (job,) = jobs(step)
+        (job,) = jobs_of(step)
         synced = step.direction is Direction.SYNC
         assert (job.fdatasync, job.sync) == ((1, SyncMode.NONE) if synced else (0, SyncMode.DSYNC))
         assert job.numjobs == step.at
@@ -211,135 +195,6 @@ def test_a_commit_is_judged_whole_and_its_parts_are_said(
     assert figures.mean.value < first["mean_ns"]["value"]
 
 
-# --- Tenants
-
-
-@given(st.integers(0, 80))
-def test_the_search_for_how_many_fit_ends_at_the_truth(truth: int) -> None:
-    fits = {many: many <= truth for many in FIRST}
-    tried = 0
-    while (many := next_number(fits)) is not None:
-        assert many not in fits
-        fits[many] = many <= truth
-        tried += 1
-    assert tried <= 10
-    assert max(many for many, fit in fits.items() if fit) == min(truth, max(BEYOND))
-
-
-@pytest.mark.parametrize("bad", ["tenants.clones-4", "tenants.boots-4"])
-def test_booting_starts_again_with_the_cloning_before_it(
-    bad: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    reviewed("tenants", ["model:960evo-250g"], tmp_path / "r", capsys)
-    review = Review.open(tmp_path / "r")
-    whole = {step: review.record(step).started_at for step in review.completed()}
-    review.discard(bad)
-    assert main(["review", "--resume", str(tmp_path / "r")]) == 0
-    again = Review.open(tmp_path / "r")
-    anew = {step for step in again.completed() if again.record(step).started_at != whole.get(step)}
-    assert anew == {"tenants.clones-4", "tenants.boots-4"}
-
-
-def test_nothing_is_tried_where_the_tenant_was_not_alone_first() -> None:
-    assert next_number({}) is None
-
-
-def test_tenants_have_parts_of_their_own() -> None:
-    suite = SUITES["tenants"]
-    plan = planned("tenants", size_bytes=16 << 20)
-    assert plan.search is not None
-    assert plan.kind is Kind.RESPONSE
-    with pytest.raises(IogaugeError, match="divides its target among 65 tenants"):
-        suite.plan(Asked(targets=(BLOCK,), pace="quick", size_bytes=15 << 20))
-
-
-def test_a_response_counts_what_a_request_waited_before_it_could_start(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    plan = reviewed("tenants", ["model:960evo-250g"], tmp_path / "r", capsys)
-    review = Review.open(tmp_path / "r")
-    (saved,) = review.manifest.plans
-    assert saved.kind is Kind.RESPONSE
-    for step in saved.steps:
-        tenant = next(job for job in jobs(step) if job.name == "tenant")
-        assert tenant.rate_process == "poisson"
-        others = [job for job in jobs(step) if job.name == "others"]
-        for other in others:
-            assert other.size is not None
-            assert tenant.size is not None
-            assert tenant.size.size_bytes <= other.offset.size_bytes
-            end = other.offset.size_bytes + 64 * other.size.size_bytes
-            assert end <= review.manifest.targets[0].size_bytes
-    # They boot right after they cloned, and the second goes with the first.
-    assert len(saved.steps) > 10
-    for first, second in zip(saved.steps[::2], saved.steps[1::2], strict=True):
-        assert first.at == second.at
-        assert ("clone" in first.series, "boot" in second.series) == (True, True)
-        assert (first.state_group == second.state_group) == (first.at > 0)
-    crowded = max(plan["steps"], key=lambda step: step["mean_ns"]["value"])
-    (mean,) = (
-        step_figures(review.record(crowded["id"]), (), reader="tenant", pressure=None, kind=Kind.LAT).mean,
-    )
-    assert mean is not None
-    assert crowded["mean_ns"]["value"] > mean.value
-    alone = {step["series"]: step for step in plan["steps"] if step["at"] == 0}
-    assert len(alone) == 2
-    limit = {
-        series: max(1e6, 2 * step["quantiles_ns"][f"{LIMIT_Q:g}"]["value"]) for series, step in alone.items()
-    }
-    for finding, kind in zip(plan["findings"], ("clones of images", "booting machines"), strict=True):
-        series = next(series for series in limit if kind.split()[0][:4] in series)
-        fit = [
-            step["at"]
-            for step in plan["steps"]
-            if step["series"] == series and step["quantiles_ns"]["0.999"]["value"] < limit[series]
-        ]
-        assert finding.startswith((f"{max(fit):g} {kind} fit", f"all {max(fit):g}", f"no {kind} fit"))
-
-
-# --- Many drives
-
-
-def test_drives_are_measured_alone_and_together() -> None:
-    other = builders.target("/dev/nvme1n1", kind="block")
-    plan = planned("many-drives", "quick", BLOCK, other)
-    assert [step.at for step in plan.steps] == [1, 1, 2] * 4
-    together = plan.steps[2]
-    assert [(job.name, job.filenames) for job in jobs(together)] == [
-        ("load", ("/dev/nvme0n1",)),
-        ("load", ("/dev/nvme1n1",)),
-    ]
-
-
-def test_shares_of_repeats_have_intervals(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    asked = ["review", "model:p4800x", "model:p4800x-750g@anandtech-linux", "--suite=many-drives"]
-    assert main([*asked, "--repeats=3", "--runtime=10ms", "--seed=1", f"--output={tmp_path}/r"]) == 0
-    out = capsys.readouterr().out
-    shares = re.findall(r"together, ([\d.]+) % \(([\d.]+) to ([\d.]+) %\) of what the drives give", out)
-    assert len(shares) == 4
-    assert all(float(low) <= float(value) <= float(high) for value, low, high in shares)
-    assert len(re.findall(r"keeps least, [\d.]+ % \([\d.]+ to [\d.]+ %\) of its own", out)) == 4
-
-
-def test_drives_behind_one_machine_add_up(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    targets = ["model:p4800x", "model:p4800x-750g@anandtech-linux"]
-    plan = reviewed("many-drives", targets, tmp_path / "r", capsys)
-    sums = [finding for finding in plan["findings"] if "of what the drives give alone" in finding]
-    assert len(sums) == 4
-    assert "99." in sums[1] or "100.0 %" in sums[1]
-    assert any("of CPU time together" in finding for finding in plan["findings"])
-    record = Review.open(tmp_path / "r").record("many-drives.read-128k-together")
-    assert set(rates_Bps(record)) == set(targets)
-    whole = next(step for step in plan["steps"] if step["id"] == "many-drives.read-128k-together")
-    assert sum(rates_Bps(record).values()) == pytest.approx(whole["rate_Bps"])
-
-
-def test_one_drive_is_too_few(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["review", "model:ram", "--suite=many-drives", f"--output={tmp_path}/r"]) == 1
-    assert "many-drives takes 2 targets at least, together\nhint: " in capsys.readouterr().err
-    assert not (tmp_path / "r").exists()
-
-
 # --- Stack overhead
 
 
@@ -347,7 +202,7 @@ def test_layers_stand_in_their_order() -> None:
     plan = planned("stack-overhead", layers=layers_over(BLOCK.path))
     ram, loop = layers_over(BLOCK.path)
     assert [
-        (step.label, jobs(step)[0].ioengine.value, jobs(step)[0].filenames) for step in plan.steps[:4]
+        (step.label, jobs_of(step)[0].ioengine.value, jobs_of(step)[0].filenames) for step in plan.steps[:4]
     ] == [
         ("the generator alone", "null", (BLOCK.path,)),
         ("a device in memory", "libaio", (ram.path,)),
@@ -355,7 +210,7 @@ def test_layers_stand_in_their_order() -> None:
         ("a loop device over the target", "libaio", (loop.path,)),
     ]
     assert set(plan.beside) == {ram.path, loop.path}
-    assert [jobs(step)[0].iodepth for step in plan.steps] == [1] * 4 + [32] * 4
+    assert [jobs_of(step)[0].iodepth for step in plan.steps] == [1] * 4 + [32] * 4
 
 
 def test_a_layer_that_is_missing_is_a_note() -> None:
@@ -383,7 +238,7 @@ def test_a_model_stands_beside_one_that_costs_nothing() -> None:
     assert layers_of(target) == ()
     plan = planned("stack-overhead", "full", target)
     assert plan.beside == ("model:ram@linux-stock",)
-    assert {jobs(step)[0].filenames[0] for step in plan.steps} == {target.path, "model:ram@linux-stock"}
+    assert {jobs_of(step)[0].filenames[0] for step in plan.steps} == {target.path, "model:ram@linux-stock"}
     itself = planned("stack-overhead", "full", modelled("model:ram@linux-stock"))
     assert itself.beside == ()
     assert len(itself.steps) == 2
@@ -415,9 +270,9 @@ def test_a_difference_has_an_interval_where_both_figures_have() -> None:
 @pytest.mark.parametrize(("pace", "seconds"), [("quick", 60), ("standard", 600), ("full", 3600)])
 def test_a_load_lasts_as_long_as_a_credit_may(pace: Pace, seconds: int) -> None:
     plan = planned("burst-credit", pace)
-    assert [jobs(step)[0].runtime_ns // 10**9 for step in plan.steps] == [seconds] * 2
-    assert {jobs(step)[0].log_avg_ns for step in plan.steps} == {10**9}
-    assert all(not job.rw.writes for step in plan.steps for job in jobs(step))
+    assert [jobs_of(step)[0].runtime_ns // 10**9 for step in plan.steps] == [seconds] * 2
+    assert {jobs_of(step)[0].log_avg_ns for step in plan.steps} == {10**9}
+    assert all(not job.rw.writes for step in plan.steps for job in jobs_of(step))
 
 
 def test_a_fall_is_said_with_its_second(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -428,14 +283,21 @@ def test_a_fall_is_said_with_its_second(tmp_path: Path, capsys: pytest.CaptureFi
     assert all("no change of level in 1" in finding for finding in suite.findings(judgement))
     step = judgement.steps[0]
 
-    def with_rates(*levels: tuple[int, int]) -> str:
-        rates = [rate + place % 3 for rate, seconds in levels for place in range(seconds)]
+    def of_rates(*rates: float, length_s: float = 1.0) -> str:
         moments = tuple(
-            replace(step.figures.moments[0], start_s=5.0 + at, end_s=6.0 + at, ios=rate)
-            for at, rate in enumerate(rates)
+            replace(
+                step.figures.moments[0],
+                start_s=5.0 + length_s * place,
+                end_s=5.0 + length_s * (place + 1),
+                ios=round(length_s * rate),
+            )
+            for place, rate in enumerate(rates)
         )
         changed = replace(step, runs=(replace(step.figures, moments=moments),))
         return suite.findings(replace(judgement, steps=(changed,)))[0].partition(": ")[2]
+
+    def with_rates(*levels: tuple[int, int]) -> str:
+        return of_rates(*(rate + place % 3 for rate, seconds in levels for place in range(seconds)))
 
     assert with_rates((3000, 300), (100, 300)) == (
         "after 300 s the rate falls from 3,001 to 101 IOPS, and stays there for the remaining 300 s"
@@ -445,6 +307,21 @@ def test_a_fall_is_said_with_its_second(tmp_path: Path, capsys: pytest.CaptureFi
         "after 40 s the rate falls from 3,001 to 1,001 IOPS; after 2 changes in all it ends at 2,001 IOPS, from 80 s on"
     )
     assert with_rates((3000, 5)) == "5 intervals are too few to see a change in"
+    falling = [3e5] * 40 + [3e5 * 0.98**place for place in range(40)] + [3e5 * 0.98**39] * 40
+    assert re.fullmatch(
+        r"no change of level in 60 s: [\d,]+ IOPS, and it falls gradually by 5\d\.\d % between seconds 20 and 40",
+        of_rates(*falling, length_s=0.5),
+    )
+    drifts = [3e5] * 40 + [1e5] * 40 + [2e5 * 0.99**place for place in range(40)]
+    assert re.fullmatch(
+        r"after 40 s the rate falls from 300,000 to 100,000 IOPS; after 2 changes in all it ends at [\d,]+ IOPS, "
+        r"and falls gradually by 32\.\d % from second 80 on",
+        of_rates(*drifts),
+    )
+    assert re.fullmatch(
+        r"after 40 s the rate falls from 100,000 to [\d,]+ IOPS, and falls gradually by 32\.\d % from second 40 on",
+        of_rates(*([1e5] * 40 + [5e4 * 0.99**place for place in range(40)])),
+    )
 
 
 @pytest.mark.slow

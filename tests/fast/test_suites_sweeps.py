@@ -14,7 +14,7 @@ from iogauge.cli import main
 from iogauge.report import html
 from iogauge.report.sections import Report
 from iogauge.schema import Job, JobFile, RunRecord, StepPlan, SuitePlan
-from iogauge.stats.figures import knee
+from iogauge.stats.extremes import knee
 from iogauge.stats.shown import Shown
 from iogauge.store import Review
 from iogauge.suites import SUITES, Asked, Pace
@@ -155,7 +155,7 @@ def climbed(
         (620e6, 250e6, 400, "it keeps up with 200.0 MB/s"),
         # It takes more than the search saw.
         (620e6, 950e6, 1100, "it keeps up with 900.0 MB/s"),
-        (620e6, 9e9, 1400, "it took more up to the last step: where that ends was not reached"),
+        (620e6, 9e9, 1400, "its rate still rose at the last step: it was not saturated"),
         (620e6, 90e6, 300, "it keeps up with none of the writers that were tried"),
     ],
 )
@@ -170,10 +170,10 @@ def test_writers_come_in_until_the_drive_does_not_keep_up(
 @pytest.mark.parametrize(
     ("takes_Bps", "alone_Bps", "last", "keeps_up", "saturated"),
     [
-        (2.5e9, 900e6, 2700, "2,500 MB/s", "asked for 2,600 MB/s it is saturated: it takes 2,500 MB/s"),
-        (30e6, 20e6, 300, "none", "asked for 200.0 MB/s it is saturated: it takes 30.00 MB/s"),
+        (2.5e9, 900e6, 2700, "2,500 MB/s", "it is saturated when asked for 2,600 MB/s: it takes 2,500 MB/s"),
+        (30e6, 20e6, 300, "none", "it is saturated when asked for 200.0 MB/s: it takes 30.00 MB/s"),
         # No writer gets what it asks for, and yet the drive takes more of more writers.
-        (300e6, 60e6, 700, "none", "asked for 600.0 MB/s it is saturated: it takes 300.0 MB/s"),
+        (300e6, 60e6, 700, "none", "it is saturated when asked for 600.0 MB/s: it takes 300.0 MB/s"),
     ],
 )
 def test_at_full_pace_writers_of_100_MBps_come_in_whatever_the_drive(
@@ -214,6 +214,16 @@ def test_a_step_that_was_disturbed_ends_nothing(tmp_path: Path) -> None:
     tried, found = climbed(tmp_path / "r", searched_Bps=620e6, takes_Bps=620e6, disturbed_MBps=300)
     assert tried == [100 * step for step in range(9)]
     assert found[0].startswith("it keeps up with 600.0 MB/s")
+
+
+def test_a_drive_that_is_saturated_in_the_last_step_alone_is_said_to_be(tmp_path: Path) -> None:
+    # At full pace 14 writers are the last that are tried, and the drive takes as much as 13 ask for.
+    _, found = climbed(tmp_path / "r", searched_Bps=620e6, takes_Bps=1.3e9, pace="full")
+    assert found[0].startswith("it keeps up with 1,300 MB/s")
+    assert found[1] == (
+        "it is saturated in the last step alone, asked for 1,400 MB/s: it takes 1,300 MB/s (no interval); whether that "
+        "is its end was not seen"
+    )
 
 
 def test_no_ramp_is_longer_than_what_it_comes_before() -> None:
@@ -307,9 +317,9 @@ def test_queue_depth_finds_the_published_knees(reviews: Path, capsys: pytest.Cap
 
 def test_mixed_finds_the_bathtub(reviews: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (finding,) = shown(reviews / "mixed-p4800x", capsys)["findings"]  # type: ignore[misc]
-    assert finding.startswith("most at 100 % reads")
-    assert finding.endswith(" of the most")
-    assert "least at 40 %" in finding or "least at 50 %" in finding
+    assert finding.startswith("highest at 100 % reads")
+    assert finding.endswith(" of the highest")
+    assert "lowest at 40 %" in finding or "lowest at 50 %" in finding
 
 
 def test_a_reader_under_writers_finds_where_the_drive_stops_keeping_up(

@@ -218,6 +218,66 @@ def test_a_swap_file_behind_a_loop_device(machine: Machine) -> None:
     assert machine.uses(loop) == ["its backing file is used as swap"]
 
 
+MIB = 1 << 20
+"""The size of a made-up loop device."""
+
+
+@pytest.mark.parametrize("leads_to", ["nothing", "another file"])
+def test_a_loop_device_that_cannot_be_asked_may_be_over_any_file_of_that_name(
+    machine: Machine, leads_to: str
+) -> None:
+    if leads_to == "another file":
+        machine.file("/inside/disk.img", inode=1)
+    machine.loop("loop9001", "7:9001", "/inside/disk.img (deleted)")
+
+    def uses(path: str, size_bytes: int) -> list[str]:
+        return [use.what for use in machine.usage().of_file((5, 77), path=path, size_bytes=size_bytes)]
+
+    for size_bytes in (MIB, 2 * MIB):  # a file may have grown since
+        (what,) = uses("/srv/disk.img", size_bytes)
+        assert what.startswith("loop device loop9001 may be attached to it")
+    assert uses("/srv/disk.img", MIB - 1) == []
+    assert uses("/srv/other.img", MIB) == []
+
+
+def test_a_device_without_a_node_is_known_by_its_name(machine: Machine) -> None:
+    disk = machine.disk("sda", "8:0")
+    del machine.known["/dev/sda"]
+    machine.loop("loop9001", "7:9001", "/dev/sda")
+    assert machine.uses(disk) == ["loop device loop9001 is attached to it"]
+
+
+LAYERS = "rw,lowerdir=/lower:/lowest,upperdir=/upper,workdir=/work"
+
+
+@pytest.mark.parametrize("layer", ["/upper", "/lowest"])
+@pytest.mark.parametrize("process", ["self", "18"])
+def test_a_file_of_an_overlay_is_the_same_in_its_layer(machine: Machine, layer: str, process: str) -> None:
+    machine.mount("0:50", "/merged", "overlay", "overlay", LAYERS)
+    if process != "self":
+        # Mounted in another namespace only.
+        for name, namespace in (("self", "mnt:[1]"), (process, "mnt:[2]")):
+            (machine.root / "proc" / name / "ns").mkdir(parents=True)
+            (machine.root / "proc" / name / "ns" / "mnt").symlink_to(namespace)
+        (machine.root / "proc" / process / "mountinfo").write_text(machine.mounts.pop())
+    machine.file("/merged/a.img", inode=7, device=50)
+    machine.file(f"{layer}/a.img", inode=9)
+    machine.file("/lowest/a.img", inode=9)
+    loop = machine.loop("loop9001", "7:9001", "/merged/a.img")
+    assert [use.what for use in machine.usage().of_file((5, 9))] == ["loop device loop9001 is attached to it"]
+    (loop / "loop/backing_file").write_text(f"{layer}/a.img")
+    merged = machine.usage().of_file((50, 7), path="/merged/a.img")
+    assert [use.what for use in merged] == ["loop device loop9001 is attached to it"]
+    machine.file("/merged/b.img", inode=8, device=50)
+    assert machine.usage().of_file((50, 8), path="/merged/b.img") == []
+
+
+def test_an_overlay_over_its_own_layer_is_looked_through_once(machine: Machine) -> None:
+    machine.mount("0:50", "/upper", "overlay", "overlay", LAYERS)
+    machine.file("/upper/a.img", inode=7, device=50)
+    assert machine.usage().of_file((50, 7), path="/upper/a.img") == []
+
+
 def test_loop_devices_behind_each_other(machine: Machine) -> None:
     """The search ends even where a machine describes a circle."""
     one = machine.loop("loop9001", "7:9001", "/dev/loop9002")

@@ -7,13 +7,14 @@ from typing import Any
 
 import pytest
 
-from iogauge.report import fio_logs, jsonplus, table
+from iogauge.report import fio_logs, jsonplus, request_logs, table
 from iogauge.report.interval_stats import IntervalStats
 from iogauge.run.planning import Opened, make_plan, needs
 from iogauge.schema import Direction, JobFile, Kind, RunPlan
 from iogauge.store.outputs import Claims
 from iogauge.workload import OPTIONS, parse
 from tests import builders
+from tests.fast.test_report_request_logs import Pieces
 
 NULL = "ioengine=null size=1m"
 RING = "ioengine=io_uring filename=/drive"
@@ -117,7 +118,7 @@ LOGS: dict[str, tuple[str, str]] = {
     "write_iops_log": (NULL, "write_iops_log"),
     "write_hist_log": (f"{NULL} log_hist_msec=100", "write_hist_log"),
     "per_job_logs": (f"{NULL} write_bw_log", "per_job_logs=0"),
-    "disable_bw_measurement": (f"{NULL} write_bw_log=x log_avg_msec=100", "disable_bw_measurement=1"),
+    "disable_bw_measurement": (f"{NULL} write_bw_log=x", "disable_bw_measurement=1"),
     "log_avg_msec": (f"{NULL} write_bw_log", "log_avg_msec=100"),
     "log_hist_msec": (f"{NULL} write_hist_log log_hist_msec=100", "log_hist_msec=200"),
 }
@@ -164,14 +165,14 @@ def logged(job_file: JobFile, directory: Path) -> dict[str, str]:
     """The logs of a second in which the second job completed something, by name."""
     directory.mkdir()
     claimed = fio_logs.claim(job_file, Claims(), directory=directory)
-    logs = fio_logs.FioLogs(job_file, planned(job_file), claimed)
+    logs = fio_logs.FioLogs(job_file, claimed)
     for index in range(10):
         tallies = {Direction.READ: builders.tally({50_000: 5})}
         logs.interval(builders.interval(index, tallies, row=1, interval_ns=10**8))
     logs.close()
-    # Those that have a line for every request are written once a run is over.
-    written = {path.name: path.read_text() for path in directory.iterdir()}
-    return dict.fromkeys(claimed, "") | written
+    spill = Pieces([{"row": 1, "start_ns": 0, "done_ns": 50_000}])
+    request_logs.convert(spill, jobs=job_file, plan=planned(job_file), parquet=None, logs=claimed)
+    return {path.name: path.read_text() for path in directory.iterdir()}
 
 
 @pytest.mark.parametrize("name", PLAN)

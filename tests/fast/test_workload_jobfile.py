@@ -239,9 +239,14 @@ def test_reducing_time_stamps_leaves_out_all_latencies() -> None:
         name for name, value in job("") if value is True
     }
     assert left_out == {"disable_lat", "disable_clat", "disable_slat", "disable_bw_measurement"}
-    assert not reduced.clat_percentiles
+    before = job("lat_percentiles=1\nslat_percentiles=1\ngtod_reduce=1")
+    assert not any((before.lat_percentiles, before.clat_percentiles, before.slat_percentiles))
     assert job("gtod_reduce=1\nclat_percentiles=1\ndisable_lat=0").disable_lat is False
-    assert job("gtod_reduce=1\ngtod_reduce=0") == job("")
+
+
+def test_time_stamps_that_are_not_reduced_leave_other_options_alone() -> None:
+    for lines in ("", "gtod_reduce=1", "disable_clat=1", "clat_percentiles=0", "lat_percentiles=1"):
+        assert job(f"{lines}\ngtod_reduce=0") == job(lines)
 
 
 def test_sync_is_read_as_psync() -> None:

@@ -95,6 +95,9 @@ def test_malformed_numbers_are_refused_with_a_hint(text: str) -> None:
         "1y",
         "(1500ms)",
         "9" * 40,
+        "1" * 40 + "!",
+        "1a" * 31 + "!",
+        "1.1" * 21 + "!",
     ],
 )
 def test_malformed_times_are_refused_with_a_hint(text: str) -> None:

@@ -94,10 +94,10 @@ def test_every_field_of_a_job_can_be_set() -> None:
         thinktime_spin=2
         thinktime_blocks=2
         percentile_list=50
+        gtod_reduce=1
         clat_percentiles=0
         slat_percentiles=1
         lat_percentiles=1
-        gtod_reduce=1
         unified_rw_reporting=mixed
         per_job_logs=0
         write_bw_log

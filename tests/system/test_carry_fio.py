@@ -56,7 +56,9 @@ def carried(jobs: Path, saved: Path, capsys: pytest.CaptureFixture[str]) -> list
         run(jobs)
         capsys.readouterr()
         assert main(["import", str(jobs), f"--output={saved}"]) == 0
-        said.append(capsys.readouterr().err)
+        # ``run`` has edited the files of the plan, which the import says as it replaces them.
+        lines = capsys.readouterr().err.splitlines(keepends=True)
+        said.append("".join(line for line in lines if not line.endswith(": it will be replaced\n")))
         if "to run: run" not in said[-1]:
             return said
     raise AssertionError("it goes on and on")

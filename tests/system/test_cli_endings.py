@@ -64,11 +64,11 @@ def test_a_log_that_fills_the_disk_costs_no_result(small: Path, tmp_path: Path, 
     done = iogauge(small, "run", *NULL, "--output-format=json", log)
     assert done.returncode == 1
     (kept,) = re.findall(
-        r"the log of requests ends after ([\d,]+) of them: No space left on device", done.stderr
+        r"the request log ends after ([\d,]+) requests: No space left on device", done.stderr
     )
     assert json.loads(done.stdout)["jobs"][0]["read"]["total_ios"] > int(kept.replace(",", "")) > 0
     (spill,) = small.iterdir()
-    assert f"requests are kept in {spill}: iogauge recover {spill} makes their logs" in done.stderr
+    assert f"the logged requests are in {spill}; to write their logs: iogauge recover {spill}" in done.stderr
     # There is room elsewhere for those of a request log.
     parts = ("recover", str(spill), f"--request-log={tmp_path / 'log.parquet'}")
     if log.startswith("--request-log"):

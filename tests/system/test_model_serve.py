@@ -13,6 +13,8 @@ import pytest
 
 from tests.served import Served, served
 
+pytestmark = pytest.mark.alone
+
 MIB = 1 << 20
 DILATION = 100
 

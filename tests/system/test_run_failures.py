@@ -94,6 +94,24 @@ def test_a_file_that_is_cut_short_is_no_fast_file(tmp_path: Path, engine: str) -
     assert "Traceback" not in ended.stderr
 
 
+def _wait_for_reads(process: subprocess.Popen[str], device: str) -> None:
+    """Wait until the worker of a run has read something, and not only those who look at the device before it."""
+
+    def reads() -> int:
+        return int(Path("/sys/block", Path(device).name, "stat").read_text().split()[0])
+
+    def works() -> bool:
+        return any(
+            task.read_text() == "iogauge-0\n" for task in Path(f"/proc/{process.pid}/task").glob("*/comm")
+        )
+
+    while process.poll() is None and not works():
+        time.sleep(0.01)
+    before = reads()
+    while process.poll() is None and reads() < before + 100:
+        time.sleep(0.01)
+
+
 def test_a_device_that_vanishes_is_an_error_of_its_requests(tmp_path: Path) -> None:
     backing = tmp_path / "backing"
     backing.write_bytes(os.urandom(16 << 20))
@@ -103,7 +121,7 @@ def test_a_device_that_vanishes_is_an_error_of_its_requests(tmp_path: Path) -> N
     try:
         command = [str(IOGAUGE), "run", "--no-ceiling", "--output-format=json", *job(Path(device), "psync")]
         process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-        time.sleep(2)
+        _wait_for_reads(process, device)
         os.truncate(backing, 0)
         out, error = process.communicate(timeout=600)
     finally:

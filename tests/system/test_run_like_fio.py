@@ -63,6 +63,8 @@ TERSE = {
     "unified": ["--rw=randrw", "--unified_rw_reporting=1"],
     "both": ["--rw=randrw", "--unified_rw_reporting=both"],
     "no latencies": ["--rw=randrw", "--gtod_reduce=1"],
+    "no clat": ["--rw=randrw", "--disable_clat=1"],
+    "no lat": ["--rw=randrw", "--disable_lat=1", "--lat_percentiles=1", "--percentile_list=50"],
     "errors": ["--rw=randrw", "--continue_on_error=all", "--description=some text"],
     "group": ["--rw=randrw", "--numjobs=3", "--group_reporting"],
 }
@@ -93,7 +95,7 @@ def test_what_a_job_moves_is_the_same_number(tmp_path: Path) -> None:
         assert theirs[place] == ours[place]
 
 
-FORMATS = ["terse,json+", "json,json+", "normal,terse,json"]
+FORMATS = ["terse,json+", "json,json+", "normal,terse,json", "csv", "minimal,json"]
 
 
 @pytest.mark.parametrize("formats", FORMATS)
@@ -139,7 +141,9 @@ LEFT_OUT = [
     ["--disable_lat=1", "--disable_clat=1", "--disable_slat=1"], ["--disable_bw_measurement=1"],
     ["--unified_rw_reporting=1"], ["--unified_rw_reporting=both"],
     ["--unified_rw_reporting=mixed", "--lat_percentiles=1"],
-    ["--gtod_reduce=1", "--clat_percentiles=1"], ["--iodepth=1"], ["--ioengine=null", "--iodepth=1", "--disable_lat=1"],
+    ["--gtod_reduce=1", "--clat_percentiles=1"], ["--gtod_reduce=1", "--disable_slat=0", "--disable_clat=0"],
+    ["--disable_clat=1", "--gtod_reduce=0"], ["--clat_percentiles=0", "--gtod_reduce=0"], ["--iodepth=1"],
+    ["--ioengine=null", "--iodepth=1", "--disable_lat=1"],
 ]  # fmt: skip
 
 
@@ -164,6 +168,28 @@ def test_json_has_samples_percentiles_and_bins_where_fio_has_them(options: list[
     assert bool(sum(sum(theirs[name].values()) for name in classes)) == bool(
         sum(sum(ours[name].values()) for name in classes)
     )
+
+
+LOGS_LEFT_OUT = [
+    [], ["--gtod_reduce=1"], ["--gtod_reduce=1", "--disable_slat=0"], ["--gtod_reduce=1", "--disable_clat=0"],
+    ["--disable_bw_measurement=1"], ["--disable_lat=1", "--disable_clat=1", "--disable_slat=1"],
+    ["--disable_bw_measurement=1", "--disable_clat=1", "--disable_slat=1"],
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("window", [[], ["--log_avg_msec=100"]], ids=["requests", "averages"])
+@pytest.mark.parametrize("options", LOGS_LEFT_OUT, ids=" ".join)
+def test_logs_are_empty_where_fios_are(options: list[str], window: list[str], tmp_path: Path) -> None:
+    job = [*NULL, "--rw=randread", "--rate_iops=1000", "--runtime=400ms", "--time_based", *options, *window]
+    for name, program in {"fio": ["fio"], "iogauge": IOGAUGE}.items():
+        (tmp_path / name).mkdir()
+        logs = ["--write_bw_log=x", "--write_iops_log=x", "--write_lat_log=x"]
+        call(program, *job, *logs, cwd=tmp_path / name)
+    theirs, ours = (
+        {path.name: path.stat().st_size > 0 for path in (tmp_path / name).iterdir()}
+        for name in ("fio", "iogauge")
+    )
+    assert theirs == ours
 
 
 def test_percentiles_are_those_of_the_log_of_every_request(tmp_path: Path) -> None:
@@ -198,7 +224,9 @@ def test_the_command_shown_is_a_command_of_fios(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("options", [["--section=a"], ["--section=b", "--section=a"]])
 def test_sections_are_those_that_fio_runs(options: list[str], tmp_path: Path) -> None:
-    (tmp_path / "a.fio").write_text("[global]\nioengine=null\nsize=1m\n[a]\n[c]\n[b]\nrw=write\n")
+    (tmp_path / "a.fio").write_text(
+        "[global]\nioengine=null\nsize=1m\n[a]\n[c]\ninclude no/such\n[b]\nrw=write\n"
+    )
     theirs, ours = both("a.fio", *options, "--minimal", cwd=tmp_path)
     assert [line.split(";")[2] for line in theirs.splitlines()] == [
         line.split(";")[2] for line in ours.splitlines()

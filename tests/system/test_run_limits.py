@@ -52,3 +52,22 @@ def test_no_more_threads(threads: int) -> None:
     assert "cannot be started: Resource temporarily unavailable" in ended.stderr
     assert "ulimit -u" in ended.stderr
     assert "defect" not in ended.stderr
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        "--numjobs=4096 --iodepth=64 --bs=16m --ioengine=libaio",
+        "--numjobs=2 --iodepth=32768 --bs=64m --ioengine=io_uring",
+    ],
+)
+def test_more_memory_than_there_is(options: str, tmp_path: Path) -> None:
+    target = tmp_path / "data.bin"
+    job = f"--name=a --filename={target} --rw=randread --size=64m --direct=0 {options}"
+    ended = subprocess.run(
+        [str(IOGAUGE), "run", "--no-ceiling", *job.split()],
+        capture_output=True, text=True, timeout=300, check=False,
+    )  # fmt: skip
+    assert ended.returncode == 1, ended.stderr
+    assert "GiB can be had" in ended.stderr
+    assert "hint: lower iodepth, bs or numjobs" in ended.stderr

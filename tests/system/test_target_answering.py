@@ -9,14 +9,18 @@ from pathlib import Path
 
 import pytest
 
+from iogauge.errors import IogaugeError
+from iogauge.store.outputs import Claims, Existing
 from unreliable import GETATTR, LOOKUP, OPEN, Unreliable, unreliable
 
 IOGAUGE = Path(sys.executable).with_name("iogauge")
 
 
-def started(drive: Unreliable, *options: str) -> subprocess.Popen[str]:
+def started(
+    drive: Unreliable, *options: str, path: Path | str = "", rw: str = "randread"
+) -> subprocess.Popen[str]:
     command = [
-        str(IOGAUGE), "run", "--no-ceiling", "--name=r", f"--filename={drive.path}", "--rw=randread", "--size=1m",
+        str(IOGAUGE), "run", "--no-ceiling", "--name=r", f"--filename={path or drive.path}", f"--rw={rw}", "--size=1m",
         "--number_ios=10", *options,
     ]  # fmt: skip
     return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
@@ -59,4 +63,34 @@ def test_a_target_that_answers_late_is_run(tmp_path: Path) -> None:
         said_while_waiting(process)
         drive.answer()
         _, errors = process.communicate(timeout=60)
+    assert process.returncode == 0, errors
+
+
+def test_a_saved_target_that_hangs_is_known_by_its_name_and_holds_nobody_up(tmp_path: Path) -> None:
+    with unreliable(tmp_path) as drive:
+        drive.unanswered = {LOOKUP, GETATTR}
+        claims = Claims(saved_targets=[str(drive.path)])
+        with pytest.raises(IogaugeError, match="is the target"):
+            claims.file(drive.path, existing=Existing.REPLACE)
+        claims.file(tmp_path / "page", existing=Existing.REPLACE).write(b"page")
+        assert drive.hung
+    assert (tmp_path / "page").read_bytes() == b"page"
+
+
+def test_a_file_that_another_program_has_open_there_holds_up_no_run_elsewhere(
+    tmp_path: Path, disk: str
+) -> None:
+    """To look at that program's descriptor would be to wait for the file system."""
+    code = "import sys; file = open(sys.argv[1]); print(flush=True); sys.stdin.read()"
+    with unreliable(tmp_path) as drive:
+        command = [sys.executable, "-c", code, str(drive.path)]
+        with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as holder:
+            assert holder.stdin
+            assert holder.stdout
+            holder.stdout.readline()
+            drive.unanswered = {GETATTR}
+            process = started(drive, path=disk, rw="randwrite")
+            _, errors = process.communicate(timeout=60)
+            holder.stdin.close()
+            drive.answer()
     assert process.returncode == 0, errors

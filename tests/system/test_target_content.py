@@ -170,6 +170,23 @@ def test_what_another_program_has_locked(
     refused_always(path, "locked by another program")
 
 
+@pytest.mark.parametrize("use", ["lock", "writer"])
+def test_a_loop_device_over_a_file_that_another_program_uses(
+    use: str, disk: str, image: Path, undo: contextlib.ExitStack
+) -> None:
+    allowed(disk)
+    if use == "lock":
+        lock = "struct.pack('hhqqi4x', fcntl.F_RDLCK, os.SEEK_SET, 100, 1, 0)"
+        holding(str(image), f"file = os.open(sys.argv[1], os.O_RDONLY); fcntl.fcntl(file, 37, {lock})", undo)
+        why = f"its backing file {image} is locked by another program"
+    else:
+        holder = holding(str(image), "os.open(sys.argv[1], os.O_RDWR)", undo)
+        why = f"its backing file {image} is open for writing in python"
+        assert f"(pid {holder.pid})" in str(refused(disk))
+    refused_always(disk, why)
+    refused_always(add_partition(disk, undo), why)
+
+
 def test_destroy_must_name_this_device(disk: str, tmp_path: Path) -> None:
     sh("mkfs.ext4", "-q", disk)
     link = tmp_path / "link"

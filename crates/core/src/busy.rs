@@ -51,7 +51,7 @@ pub struct Busy {
     pub depth_area: u64,
     /// What the integral covers.
     pub depth_time: Nanos,
-    /// Nothing was issued for so long because the request log had no room.
+    /// Time in which nothing was issued because the request log was full.
     pub log_wait: Nanos,
 }
 

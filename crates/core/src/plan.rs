@@ -2,6 +2,8 @@
 //!
 //! Values are validated before they arrive; nothing here has a default.
 
+use std::num::NonZeroU32;
+
 use serde::Deserialize;
 
 use crate::time::Nanos;
@@ -200,8 +202,8 @@ pub struct EnginePlan {
     pub registerfiles: bool,
     pub sqthread_poll: bool,
     pub sqthread_poll_cpu: Option<u32>,
-    /// At most so many requests a submission, positive.
-    pub submit_batch: u32,
+    /// At most so many requests a submission.
+    pub submit_batch: NonZeroU32,
     /// At most so many completions taken at a time, positive.
     pub reap_batch: u32,
 }
@@ -259,7 +261,7 @@ pub struct WorkerPlan {
     pub thinktime_spin_ns: Nanos,
     /// See `thinktime_ns`; positive.
     pub thinktime_blocks: u64,
-    /// Threads of the kernel do requests of it, so that it is not pinned: see the engine's `probe::handed_over`.
+    /// io-wq threads execute some of its requests, so that it is not pinned: see the engine's `probe::handed_over`.
     pub handed_over: bool,
     /// CPUs it may run on, one where it is pinned; empty: the process's.
     pub cpus: Vec<u32>,
@@ -313,4 +315,23 @@ pub struct RunPlan {
     pub request_log_capacity: u32,
     /// What a worker does when it holds as many.
     pub log_overflow: LogOverflow,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_submission_of_nothing_is_no_plan() {
+        let engine = |submit_batch: u32| {
+            let text = format!(
+                r#"{{"kind": "null", "direct": false, "sync": "none", "hipri": false, "fixedbufs": false,
+                "registerfiles": false, "sqthread_poll": false, "sqthread_poll_cpu": null,
+                "submit_batch": {submit_batch}, "reap_batch": 1}}"#
+            );
+            serde_json::from_str::<EnginePlan>(&text)
+        };
+        assert!(engine(1).is_ok());
+        assert!(engine(0).is_err());
+    }
 }

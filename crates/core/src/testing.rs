@@ -1,9 +1,12 @@
 //! Plans for tests: small, and ordinary unless a test says otherwise.
 
+use std::num::NonZeroU32;
+
 use crate::plan::{
-    BufferPlan, Distribution, EngineKind, EnginePlan, FilePlan, PatternPlan, PerDirection, Rw,
-    SchedulePlan, SizesPlan, StagePlan, SyncMode, WorkerPlan,
+    BufferPlan, Distribution, EngineKind, EnginePlan, FilePlan, LogOverflow, PatternPlan,
+    PerDirection, RunPlan, Rw, SchedulePlan, SizesPlan, StagePlan, SyncMode, WorkerPlan,
 };
+use crate::time::{MILLISECOND, SECOND};
 
 /// Bytes of a request, unless a test says otherwise.
 pub const BLOCK: u64 = 4096;
@@ -24,6 +27,20 @@ pub fn iops(rate_iops: u64) -> SchedulePlan {
         rate_Bps: 0,
         rate_min_Bps: 0,
         first_ns: 0,
+    }
+}
+
+/// One stage of these workers, in short intervals, every request logged.
+pub fn run_plan(workers: Vec<WorkerPlan>) -> RunPlan {
+    RunPlan {
+        schema_version: 1,
+        seed: 1,
+        interval_ns: 50 * MILLISECOND,
+        give_up_ns: 30 * SECOND,
+        stages: vec![StagePlan { workers }],
+        request_log: true,
+        request_log_capacity: 1 << 16,
+        log_overflow: LogOverflow::Wait,
     }
 }
 
@@ -51,7 +68,7 @@ pub fn plan(rw: Rw) -> WorkerPlan {
             registerfiles: false,
             sqthread_poll: false,
             sqthread_poll_cpu: None,
-            submit_batch: 1,
+            submit_batch: NonZeroU32::MIN,
             reap_batch: 1,
         },
         pattern: PatternPlan {

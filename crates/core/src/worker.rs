@@ -20,6 +20,14 @@ use crate::time::Nanos;
 use limits::{Counted, Limits, Think};
 use slots::Slots;
 
+/// Requests that a generator in time would have issued, while this one issued nothing for a reason of its own.
+#[derive(Clone, Copy, Debug, Default)]
+struct Held {
+    since: Nanos,
+    /// How many may still follow, since there were slots for them; none once the worker waits for something else.
+    requests: usize,
+}
+
 /// See the module's text.
 #[derive(Debug)]
 pub struct Worker {
@@ -54,8 +62,7 @@ pub struct Worker {
     think: Think,
     /// When the first write was intended that no sync came after; `Nanos::MAX` where there is none.
     unsynced: Nanos,
-    /// Since when nothing could be issued, and how many of the slots that were free then still wait for their request.
-    held_back: (Nanos, usize),
+    held: Held,
     /// When nobody looked for completions, the last time that this went on for long.
     away: (Nanos, Nanos),
     continue_on_read_error: bool,
@@ -107,7 +114,7 @@ impl Worker {
             trims_count: !matches!(rw, Rw::Trimwrite | Rw::Randtrimwrite),
             think: Think::new(plan),
             unsynced: Nanos::MAX,
-            held_back: (0, 0),
+            held: Held::default(),
             away: (0, 0),
             continue_on_read_error: plan.continue_on_read_error,
             continue_on_write_error: plan.continue_on_write_error,
@@ -132,6 +139,15 @@ impl Worker {
     /// What the worker wants at `now`. `now` never goes back.
     #[inline(always)] // A request that is returned in memory costs more to copy than to make.
     pub fn next(&mut self, now: Nanos) -> Want {
+        let want = self.decide(now);
+        if !matches!(want, Want::Issue(_)) {
+            self.held.requests = 0;
+        }
+        want
+    }
+
+    #[inline(always)]
+    fn decide(&mut self, now: Nanos) -> Want {
         if now >= self.ramp_end {
             self.end_ramp();
         }
@@ -143,17 +159,10 @@ impl Worker {
                     until: None,
                 };
             }
-            self.draining = true;
+            return self.drain();
         }
         if self.draining {
-            // One at a time: who waits for all of them sees the first as late as the last.
-            return match self.slots.in_flight() {
-                0 => Want::Finished,
-                _ => Want::Wait {
-                    completions: 1,
-                    until: None,
-                },
-            };
+            return self.drain();
         }
         if self.slots.full() {
             self.blocked = true;
@@ -188,10 +197,22 @@ impl Worker {
         let Some(io) = self.pending.take().or_else(|| self.draw(now)) else {
             // All is done, so nothing is due any more.
             self.schedules = [None, None, None];
-            self.draining = true;
-            return self.next(now);
+            return self.drain();
         };
         self.place(io, now)
+    }
+
+    /// Waits for what is in flight, one at a time: waiting for all would see the first completion as late as the last.
+    #[inline]
+    fn drain(&mut self) -> Want {
+        self.draining = true;
+        match self.slots.in_flight() {
+            0 => Want::Finished,
+            _ => Want::Wait {
+                completions: 1,
+                until: None,
+            },
+        }
     }
 
     /// Issues `io` if it is due, and waits for its time otherwise.
@@ -204,8 +225,7 @@ impl Worker {
             if intended > now || intended >= self.end {
                 self.pending = Some(io);
                 if now >= self.end {
-                    self.draining = true;
-                    return self.next(now);
+                    return self.drain();
                 }
                 return self.wait_until(intended);
             }
@@ -217,10 +237,11 @@ impl Worker {
         } else if let Some((_, until)) = self.think.until.take() {
             self.think.resumed = until;
             intended = until;
-        } else if self.held_back.1 > 0 {
-            intended = self.held_back.0.max(self.slots.usable_at());
-            self.held_back.1 -= 1;
+        } else if self.held.requests > 0 {
+            let usable_at = self.slots.usable_at();
+            intended = self.held.since.max(usable_at).max(self.think.resumed);
         }
+        self.held.requests = self.held.requests.saturating_sub(1);
         self.count(&io);
         let wanted = self.wanted(io.kind, intended);
         Want::Issue(self.slots.take(&io, wanted, intended))
@@ -347,9 +368,31 @@ impl Worker {
 
     /// From `since` until now the generator issued nothing, for a reason of its own. A request that is due at once was due
     /// as soon as its slot was free, so that this time is its lateness.
-    pub fn held_back(&mut self, since: Nanos) {
-        let free = self.slots.depth() - self.slots.in_flight() as usize;
-        self.held_back = (since, free);
+    pub fn issuing_resumed(&mut self, since: Nanos) {
+        let requests = self.slots.depth() - self.slots.in_flight() as usize;
+        self.held = Held { since, requests };
+    }
+
+    /// Whether it will issue nothing more, however much room there is for it.
+    #[cold]
+    pub fn is_over(&mut self, now: Nanos) -> bool {
+        if self.draining {
+            return true;
+        }
+        if now >= self.end {
+            // One in flight may yet turn out to have been free in time.
+            let may_owe = self.slots.in_flight() > 0 && self.owes();
+            return !may_owe && !self.catches_up();
+        }
+        if now >= self.ramp_end {
+            self.end_ramp();
+        }
+        // What is drawn is what `next` issues.
+        if self.limits.is_some() && self.pending.is_none() {
+            self.pending = self.draw(now);
+            return self.pending.is_none();
+        }
+        false
     }
 
     /// Nobody looked for completions between `from` and `to`. One that is seen then may have come at any instant between, and

@@ -75,7 +75,7 @@ impl Aio {
             events: vec![Event::default(); depth].into(),
             in_flight: 0,
             finished: VecDeque::with_capacity(depth),
-            submit_limit: plan.engine.submit_batch as usize,
+            submit_limit: plan.engine.submit_batch.get() as usize,
             reap_limit: plan.engine.reap_batch as usize,
         })
     }

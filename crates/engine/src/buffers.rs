@@ -20,6 +20,35 @@ const HUGE_PAGE: usize = 2 << 20;
 /// The kernel registers at most 1 GiB as one fixed buffer.
 const LARGEST_FIXED: usize = 1 << 30;
 
+/// How one worker's buffers lie in its mapping.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Layout {
+    pub(crate) mapped_bytes: usize,
+    stride: usize,
+    read_places: usize,
+    places: usize,
+}
+
+impl Layout {
+    pub(crate) fn of(plan: &WorkerPlan) -> Self {
+        let directions = Directions::of(plan.pattern.rw);
+        let depth = plan.iodepth as usize;
+        let mixed = directions.read && directions.write;
+        let stride = directions
+            .largest_bytes(&plan.pattern)
+            .next_multiple_of(PAGE);
+        let places = if mixed { 2 * depth } else { depth };
+        let bytes = stride * places;
+        let page = if bytes >= HUGE_PAGE { HUGE_PAGE } else { PAGE };
+        Self {
+            mapped_bytes: bytes.next_multiple_of(page),
+            stride,
+            read_places: if mixed { depth } else { 0 },
+            places,
+        }
+    }
+}
+
 /// One worker's buffers.
 #[derive(Debug)]
 pub(crate) struct Buffers {
@@ -40,27 +69,24 @@ unsafe impl Send for Buffers {}
 impl Buffers {
     /// Maps, touches and fills the buffers for `plan`.
     pub(crate) fn new(plan: &WorkerPlan) -> Result<Buffers, Error> {
-        let directions = Directions::of(plan.pattern.rw);
-        let depth = plan.iodepth as usize;
-        let mixed = directions.read && directions.write;
-        let stride = directions
-            .largest_bytes(&plan.pattern)
-            .next_multiple_of(PAGE);
-        let places = if mixed { 2 * depth } else { depth };
-        let bytes = stride * places;
-        let mapped_bytes =
-            bytes.next_multiple_of(if bytes >= HUGE_PAGE { HUGE_PAGE } else { PAGE });
+        let Layout {
+            mapped_bytes,
+            stride,
+            read_places,
+            places,
+        } = Layout::of(plan);
         let mut buffers = Buffers {
             base: map(mapped_bytes)?,
             mapped_bytes,
             stride,
-            read_places: if mixed { depth } else { 0 },
+            read_places,
             places,
             places_per_fixed: (LARGEST_FIXED / stride).max(1),
             content: Content::new(&plan.buffers, plan.seed),
         };
+        let writes = Directions::of(plan.pattern.rw).write;
         for place in 0..places {
-            let written = directions.write && place >= buffers.read_places;
+            let written = writes && place >= buffers.read_places;
             let (content, buffer) = buffers.parts(place, stride);
             if written {
                 content.fill(buffer);

@@ -13,7 +13,7 @@ use crate::error::Error;
 use crate::exchange::Signals;
 use crate::heartbeat::Heartbeat;
 
-/// How long until the next look at a log without room.
+/// While the log is full, check again after this long.
 const FULL_LOG: Nanos = MILLISECOND / 10;
 
 /// How the loop ended.
@@ -66,13 +66,14 @@ impl Loop<'_> {
                 desk.busy = Busy::default();
                 ramped();
             }
-            let stop = self.signals.stop.load(Ordering::Relaxed);
+            let stop = self.signals.stopped();
             if stop {
                 desk.worker.stop(now);
             }
             desk.recorder.advance(now);
             batch.clear();
-            let want = if stop || desk.may_issue(now, limit) {
+            // A worker that has nothing more to issue does not wait for the log.
+            let want = if stop || desk.may_issue(now, limit) || desk.worker.is_over(now) {
                 desk.worker.fill(now, limit, &mut batch)
             } else {
                 Some(Want::Wait {

@@ -84,6 +84,17 @@ pub enum Error {
         /// What the kernel said.
         cause: io::Error,
     },
+    /// The workers would be killed for want of memory.
+    #[error(
+        "the workers' buffers and histograms take {:.1} GiB of memory, of which {:.1} GiB can be had",
+        gib(*needed_bytes), gib(*available_bytes)
+    )]
+    TooLittleMemory {
+        /// Of the stage with the most.
+        needed_bytes: u64,
+        /// Of the machine and of this process's cgroups.
+        available_bytes: u64,
+    },
     /// The machine's limit on libaio requests leaves too few.
     #[error("libaio: {needed} requests wanted, {used} of the machine's {limit} are taken")]
     AioExhausted {
@@ -169,7 +180,7 @@ impl Error {
                 "raise the limit (ulimit -l, or LimitMEMLOCK= of a service), lower iodepth or bs, or leave fixedbufs out"
                     .into()
             }
-            Error::Memory { .. } => "lower iodepth, bs or numjobs".into(),
+            Error::Memory { .. } | Error::TooLittleMemory { .. } => "lower iodepth, bs or numjobs".into(),
             Error::AioExhausted { needed, used, .. } => {
                 format!("sysctl fs.aio-max-nr={} (as root), or lower iodepth", (needed + used).next_power_of_two())
             }
@@ -184,6 +195,11 @@ impl Error {
         };
         Some(text)
     }
+}
+
+/// Bytes in GiB, for people.
+fn gib(bytes: u64) -> f64 {
+    bytes as f64 / f64::from(1 << 30)
 }
 
 /// The error of the system call that has just failed on this thread.

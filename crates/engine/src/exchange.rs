@@ -1,6 +1,6 @@
 //! What passes between a worker's thread and the ones that collect: slices, pieces of the request log, signals.
 //!
-//! Every queue is bounded and made before the run; a thread on the I/O path never waits for the other side.
+//! Every queue is bounded and made before the run; a thread on the I/O path never blocks.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
@@ -9,7 +9,7 @@ use crossbeam_queue::ArrayQueue;
 use iogauge_core::recorder::Slice;
 
 /// Empty slices at hand beyond the one in use: how many intervals the collector may be behind.
-const SPARES: usize = 4;
+pub(crate) const SPARES: usize = 4;
 
 /// Full parts one way, empty ones back.
 #[derive(Debug)]
@@ -85,6 +85,9 @@ pub fn slices_like(slice: &Slice) -> Slices {
 pub struct Signals {
     /// Issue nothing more.
     pub stop: AtomicBool,
+    /// The same for all workers of the run. A worker looks for itself, because thousands of busy threads can keep the
+    /// collecting thread, which would tell it, from the CPU for minutes.
+    pub stop_run: Arc<AtomicBool>,
     /// Leave requests in flight behind.
     pub give_up: AtomicBool,
     /// Completions seen so far.
@@ -96,6 +99,12 @@ pub struct Signals {
 }
 
 impl Signals {
+    /// Whether nothing more is to be issued.
+    #[inline]
+    pub fn stopped(&self) -> bool {
+        self.stop.load(Ordering::Relaxed) || self.stop_run.load(Ordering::Relaxed)
+    }
+
     /// Adds to a counter that only its own thread changes.
     #[inline]
     pub fn add(counter: &AtomicU64, value: u64) {

@@ -18,6 +18,7 @@ pub mod exchange;
 mod files;
 mod heartbeat;
 mod member;
+pub mod memory;
 mod null;
 mod open;
 pub mod probe;

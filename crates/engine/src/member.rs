@@ -1,7 +1,6 @@
 //! One worker's thread, from its preparation to its end.
 
 use std::panic::AssertUnwindSafe;
-use std::sync::atomic::Ordering;
 use std::sync::mpsc::Sender;
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 
@@ -201,7 +200,7 @@ impl UseEngine for InThread<'_> {
             signals: &member.signals,
             heartbeat: &member.heartbeat,
             iodepth: member.plan.iodepth,
-            submit_batch: member.plan.engine.submit_batch,
+            submit_batch: member.plan.engine.submit_batch.get(),
             tick: member
                 .run
                 .interval_ns
@@ -239,10 +238,9 @@ impl UseEngine for InThread<'_> {
 impl InThread<'_> {
     /// Waits for the worker's own start, as long as nobody calls it off.
     fn wait_for(&self, start: Nanos) {
-        let stop = || self.member.signals.stop.load(Ordering::Relaxed);
         loop {
             let now = self.member.clock.now();
-            if now >= start || stop() {
+            if now >= start || self.member.signals.stopped() {
                 return;
             }
             self.waiter.sleep_until(start.min(now + 100 * MILLISECOND));

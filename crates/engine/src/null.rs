@@ -30,7 +30,7 @@ impl Null {
             clock,
             waiter,
             reap_limit: plan.engine.reap_batch as usize,
-            submit_limit: plan.engine.submit_batch as usize,
+            submit_limit: plan.engine.submit_batch.get() as usize,
             stamps_issue: recorder::stamps_issue(plan),
             taken: Vec::with_capacity(plan.iodepth as usize),
         }

@@ -70,7 +70,7 @@ pub(crate) fn polls(plan: &WorkerPlan) -> Result<bool, Error> {
     Ok(plan.files.iter().all(can_poll))
 }
 
-/// Whether threads of the kernel (io-wq) do requests of `plan`, because io_uring cannot start them without blocking.
+/// Whether io-wq threads execute some requests of `plan`, because io_uring cannot start them without blocking.
 ///
 /// The kernel makes these threads as children of the one that submits, and they may run only where that one may: a
 /// worker that is pinned shares its CPU with all of them. A trial shows it of direct I/O. Buffered I/O goes to them

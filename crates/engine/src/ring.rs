@@ -27,7 +27,6 @@ pub(crate) struct Ring {
     /// The descriptor passed to the kernel, or its index where it is registered.
     fd: i32,
     base_flags: u32,
-    submit_flags: EnterFlags,
     pub(crate) mode: Mode,
 }
 
@@ -61,11 +60,6 @@ impl Ring {
         let mut ring = Ring {
             fd: ring.as_raw_fd(),
             base_flags: 0,
-            submit_flags: if mode.shares_cpu {
-                EnterFlags::empty()
-            } else {
-                EnterFlags::GETEVENTS
-            },
             mode,
             ring,
         };
@@ -197,7 +191,7 @@ impl Ring {
     /// many the kernel took, or its errno.
     #[inline(always)]
     pub(crate) fn submit(&self, count: u32) -> Result<u32, i32> {
-        self.enter(count, 0, self.submit_flags)
+        self.enter(count, 0, EnterFlags::GETEVENTS)
     }
 
     /// Waits until `min` completions are there (zero: collects those that are due), a signal, or for `timeout`.

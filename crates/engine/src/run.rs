@@ -74,7 +74,7 @@ impl Events {
 /// What the outside may ask of a run.
 #[derive(Debug, Default)]
 pub(crate) struct Asked {
-    pub(crate) stop: AtomicBool,
+    pub(crate) stop: Arc<AtomicBool>,
     pub(crate) give_up: AtomicBool,
 }
 
@@ -101,23 +101,23 @@ impl Run {
             asked: asked.clone(),
             spill: spill.clone(),
         };
-        std::thread::Builder::new()
+        let collecting = std::thread::Builder::new()
             .name("iogauge-collect".into())
             .spawn(move || {
-                // Whoever polls must hear of the end, even of one that should never come.
-                let whole =
-                    AssertUnwindSafe(|| collect(&Arc::new(plan), spill.as_ref(), &asked, &events));
-                if std::panic::catch_unwind(whole).is_err() {
-                    events.push(Event::Failed(Error::Thread {
-                        what: "the collecting thread panicked",
-                    }));
-                }
-            })
-            .map_err(|cause| Error::NoThread {
-                what: "the collector".into(),
-                cause,
-            })?;
-        Ok(run)
+                let plan = Arc::new(plan);
+                let whole = || collect(&plan, spill.as_ref(), &asked, &events);
+                survived(spill.as_ref(), &events, whole);
+            });
+        match collecting {
+            Ok(_) => Ok(run),
+            Err(cause) => {
+                abandon(run.spill.as_ref());
+                Err(Error::NoThread {
+                    what: "the collector".into(),
+                    cause,
+                })
+            }
+        }
     }
 
     /// What has happened, waiting for something to happen for `timeout` at most.
@@ -139,6 +139,23 @@ impl Run {
     /// What came of the log, once the run is over.
     pub fn spilled(&self) -> Option<Spilled> {
         self.spill.as_ref()?.spilled()
+    }
+}
+
+/// Does what the collecting thread does. Whoever polls hears of a panic, and the log is closed.
+fn survived(spill: Option<&Spill>, events: &Events, whole: impl FnOnce()) {
+    if std::panic::catch_unwind(AssertUnwindSafe(whole)).is_err() {
+        abandon(spill);
+        events.push(Event::Failed(Error::Thread {
+            what: "the collecting thread panicked",
+        }));
+    }
+}
+
+/// Closes the log of a run that nobody collects, and waits for nothing.
+fn abandon(spill: Option<&Spill>) {
+    if let Some(spill) = spill {
+        spill.close(Duration::ZERO, || false);
     }
 }
 
@@ -209,4 +226,28 @@ fn collect(plan: &Arc<RunPlan>, spill: Option<&Spill>, asked: &Arc<Asked>, event
     result.elapsed_ns = clock.now() - started;
     close(spill, plan, asked);
     events.push(Event::Finished(Box::new(result)));
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Instant;
+
+    use super::*;
+
+    #[test]
+    fn a_collector_that_panics_ends_the_run_and_its_log() {
+        let (_reader, writer) = std::io::pipe().unwrap();
+        let file = File::from(std::os::fd::OwnedFd::from(writer));
+        let spill = Spill::start(file).unwrap();
+        let events = Events::default();
+        survived(Some(&spill), &events, || panic!("as a bug would"));
+        let heard = events.take(Duration::ZERO);
+        assert!(matches!(heard[..], [Event::Failed(Error::Thread { .. })]));
+        assert!(spill.spilled().unwrap().failure.is_some());
+        let begun = Instant::now();
+        while spill.has_thread() {
+            assert!(begun.elapsed() < Duration::from_secs(60));
+            std::thread::yield_now();
+        }
+    }
 }

@@ -76,7 +76,10 @@ pub fn run(context: &Context<'_>) -> Result<Outcome, Error> {
     let (sender, reports) = mpsc::channel();
     let mut watched = Vec::new();
     for (place, plan) in context.stage.workers.iter().enumerate() {
-        let signals = Arc::new(Signals::default());
+        let signals = Arc::new(Signals {
+            stop_run: context.asked.stop.clone(),
+            ..Signals::default()
+        });
         let member = Member {
             worker: place,
             run_worker: context.first_worker + place,
@@ -226,7 +229,7 @@ impl Running<'_> {
         }
         while !self.stage.done() {
             match reports.recv_timeout(Duration::from_nanos(beat)) {
-                // All that have ended by now: each look below is at every worker.
+                // Take all reports that are there: the checks below visit every worker.
                 Ok(first) => std::iter::once(first)
                     .chain(reports.try_iter())
                     .for_each(|(worker, report)| self.reported(worker, report)),
@@ -238,9 +241,7 @@ impl Running<'_> {
             }
             now = self.context.clock.now();
             self.context.heartbeat.beat(now);
-            if self.context.asked.stop.load(Ordering::Relaxed) && self.stage.interrupt() {
-                self.stop(0..self.watched.len());
-            }
+            self.heed_interrupt();
             if !self.context.events.full() {
                 self.collect(now);
             }
@@ -249,7 +250,15 @@ impl Running<'_> {
         self.collect(now);
     }
 
+    fn heed_interrupt(&mut self) {
+        if self.context.asked.stop.load(Ordering::Relaxed) && self.stage.interrupt() {
+            self.stop(0..self.watched.len());
+        }
+    }
+
     fn reported(&mut self, worker: usize, report: Report) {
+        // Workers look for an interrupt themselves: their ends may come before this thread has seen it.
+        self.heed_interrupt();
         match report {
             Report::Ended(ended) => self.ended(worker, ended),
             Report::Ready(..) => {}
@@ -295,7 +304,7 @@ impl Running<'_> {
     fn look_after(&mut self, now: Nanos) {
         let patience = Duration::from_nanos(self.context.plan.give_up_ns);
         if let Some(spill) = self.context.spill {
-            spill.stuck(patience);
+            spill.watch(patience);
         }
         let at_once = self.context.asked.give_up.load(Ordering::Relaxed);
         for worker in 0..self.watched.len() {

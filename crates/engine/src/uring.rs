@@ -82,14 +82,9 @@ impl Uring {
     pub fn new(plan: &WorkerPlan, clock: Clock, waiter: Waiter) -> Result<Uring, Error> {
         let engine = &plan.engine;
         let files = files::open_all(plan)?;
-        let nonblocking: Vec<bool> = files.iter().map(File::takes_nonblocking).collect();
         let mode = Mode {
             poll: probe::polls(plan)?,
             kernel_thread: engine.sqthread_poll,
-            shares_cpu: engine.direct
-                && plan.cpus.len() == 1
-                && plan.complete_min <= 1
-                && !nonblocking.iter().all(|&yes| yes),
         };
         let mut ring = Ring::new(plan.iodepth, mode, engine)?;
         let buffers = Buffers::new(plan)?;
@@ -108,7 +103,7 @@ impl Uring {
             let access = Access {
                 registered,
                 fixed_buffers: engine.fixedbufs,
-                nonblocking: nonblocking[index],
+                nonblocking: file.takes_nonblocking(),
             };
             let mut template = Template::new(fd, access);
             if trims {
@@ -126,7 +121,7 @@ impl Uring {
             in_flight: 0,
             finished: VecDeque::with_capacity(plan.iodepth as usize),
             templates,
-            submit_limit: plan.engine.submit_batch as usize,
+            submit_limit: plan.engine.submit_batch.get() as usize,
             reap_limit: plan.engine.reap_batch as usize,
             buffers,
             files,

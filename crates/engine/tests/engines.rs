@@ -372,7 +372,7 @@ fn batches_stay_within_the_plan() {
     let mut plans = variants(Rw::Randread, &scratch);
     plans.push(plan(EngineKind::Null, Rw::Randread, vec![scratch.plan()]));
     for mut plan in plans {
-        plan.engine.submit_batch = 3;
+        plan.engine.submit_batch = 3.try_into().unwrap();
         plan.engine.reap_batch = 2;
         play(&plan, &mut Batches).unwrap();
     }
@@ -402,7 +402,7 @@ fn a_call_is_stamped_once() {
     let mut plans = variants(Rw::Randread, &scratch);
     plans.push(plan(EngineKind::Null, Rw::Randread, vec![scratch.plan()]));
     for mut plan in plans {
-        plan.engine.submit_batch = BLOCKS as u32;
+        plan.engine.submit_batch = (BLOCKS as u32).try_into().unwrap();
         play(&plan, &mut Stamps).unwrap();
     }
 }

@@ -20,7 +20,8 @@ fn a_prime_number_of_requests_is_done_and_agrees_with_its_log() {
                 iodepth_low: iodepth,
                 ..worker(kind, &scratch)
             };
-            (plan.engine.submit_batch, plan.engine.reap_batch) = (submit_batch, reap_batch);
+            plan.engine.submit_batch = u32::try_into(submit_batch).unwrap();
+            plan.engine.reap_batch = reap_batch;
             plan.pattern.fdatasync_every = if kind == EngineKind::Null { 50 } else { 0 };
             let whole = execute(run_plan(vec![plan.clone()]));
             assert_eq!(

@@ -111,6 +111,7 @@ fn a_load_that_must_not_wait_drops_and_counts() {
 fn a_full_disk_ends_the_log_and_not_the_run() {
     let full = OpenOptions::new().append(true).open("/dev/full").unwrap();
     let whole = spilled(logged(LogOverflow::Wait), full, |_, _| {}).unwrap();
+    assert!(whole.result.workers[0].log_dropped > 0);
     assert_eq!((ios(whole.row(0)), whole.result.error), (REQUESTS, None));
     let outcome = whole.spilled.unwrap();
     assert_eq!(outcome.kept, 0);
@@ -145,6 +146,66 @@ fn a_disk_that_never_answers_does_not_hold_the_run() {
     );
 }
 
+/// A load without an end, whose log is given up after a second without a write.
+fn endless() -> RunPlan {
+    RunPlan {
+        request_log_capacity: 1,
+        give_up_ns: SECOND,
+        ..run_plan(vec![worker(EngineKind::Null, &file())])
+    }
+}
+
+#[test]
+fn a_log_that_was_given_up_stays_given_up_when_its_disk_answers() {
+    let (reader, spill) = pipe();
+    let mut waiting = Some(reader);
+    let mut taking = None;
+    let mut taken_at = 0;
+    let whole = spilled(endless(), spill, |run, intervals| {
+        let stood_still = intervals
+            .iter()
+            .filter(|part| completed(std::slice::from_ref(part)) == 0);
+        let goes_on = intervals
+            .last()
+            .is_some_and(|last| completed(std::slice::from_ref(last)) > 0);
+        // The load waits no longer: the log was given up.
+        if stood_still.count() > 10
+            && goes_on
+            && let Some(mut reader) = waiting.take()
+        {
+            taken_at = intervals.len();
+            taking = Some(thread::spawn(move || reader.read_to_end(&mut Vec::new())));
+        }
+        if waiting.is_none() && intervals.len() > taken_at + 2 {
+            run.stop();
+        }
+    })
+    .unwrap();
+    taking
+        .expect("the log was given up")
+        .join()
+        .unwrap()
+        .unwrap();
+    let requests = ios(whole.row(0));
+    let outcome = whole.spilled.unwrap();
+    assert!(outcome.kept < requests && whole.result.workers[0].log_dropped > 0);
+    assert_eq!(
+        outcome.failure.as_deref(),
+        Some("nothing could be written for 1s")
+    );
+}
+
+#[test]
+fn a_worker_whose_time_is_over_does_not_wait_for_the_log() {
+    let (_reader, spill) = pipe();
+    let mut plan = endless();
+    plan.stages[0].workers[0].runtime_ns = SECOND / 10;
+    let give_up_ns = plan.give_up_ns;
+    let whole = spilled(plan, spill, |_, _| {}).unwrap();
+    assert!(whole.row(0).end_ns < give_up_ns, "{}", whole.row(0).end_ns);
+    assert!(whole.result.workers[0].log_wait_ns > 0);
+}
+
 #[test]
 fn two_interrupts_end_the_wait_for_a_disk() {
     let (_reader, spill) = pipe();
@@ -164,7 +225,7 @@ fn two_interrupts_end_the_wait_for_a_disk() {
 }
 
 #[test]
-fn a_frame_that_was_cut_off_is_left_out_and_other_bytes_are_refused() {
+fn a_damaged_end_is_told_after_all_that_is_good() {
     let plan = WorkerPlan {
         number_ios: PRIME,
         ..worker(EngineKind::Null, &file())
@@ -172,17 +233,42 @@ fn a_frame_that_was_cut_off_is_left_out_and_other_bytes_are_refused() {
     let scratch = Scratch::new(b"before");
     let spill = OpenOptions::new().append(true).open(&scratch.path).unwrap();
     spilled(run_plan(vec![plan]), spill, |_, _| {}).unwrap();
-    let read = |bytes: &[u8]| {
+    let reading = |bytes: &[u8]| {
         let scratch = Scratch::new(bytes);
-        let mut log = Vec::new();
-        let mut frames = FrameReader::new(File::open(&scratch.path).unwrap(), 6).unwrap();
-        frames.read(usize::MAX, &mut log).map(|()| log.len() as u64)
+        FrameReader::new(File::open(&scratch.path).unwrap(), 6).unwrap()
     };
-    let mut bytes = scratch.content();
-    assert_eq!(&bytes[..6], b"before");
-    assert_eq!(read(&bytes).unwrap(), PRIME);
-    let cut = read(&bytes[..bytes.len() - 1]).unwrap();
-    assert!((1..PRIME).contains(&cut), "{cut}");
-    bytes.write_all(b"something else, and more of it").unwrap();
-    assert!(read(&bytes).is_err());
+    let whole = scratch.content();
+    assert_eq!(&whole[..6], b"before");
+    // What a kill cuts off is left out.
+    let (mut cut, mut log) = (reading(&whole[..whole.len() - 1]), Vec::new());
+    cut.read(usize::MAX, &mut log).unwrap();
+    assert!((1..PRIME).contains(&(log.len() as u64)), "{}", log.len());
+    // Other bytes, zeros, and frames that say what cannot be: shorter or longer than their records, and too many.
+    let other: [&[u8]; 5] = [
+        b"something else, and more of it",
+        &[0; 4096],
+        &frame(3, 2),
+        &frame(143, 1),
+        &frame(1 << 18, 1 << 17),
+    ];
+    for other in other {
+        let mut bytes = whole.clone();
+        bytes.write_all(other).unwrap();
+        let (mut frames, mut log) = (reading(&bytes), Vec::new());
+        frames.read(usize::MAX, &mut log).unwrap();
+        assert_eq!(log.len() as u64, PRIME);
+        assert_eq!(frames.position(), whole.len() as u64);
+        for _ in 0..2 {
+            let error = frames.read(usize::MAX, &mut log).unwrap_err();
+            assert_eq!(error.kind(), std::io::ErrorKind::InvalidData);
+            assert!(error.to_string().contains(&whole.len().to_string()));
+            assert_eq!(log.len() as u64, PRIME);
+        }
+    }
+}
+
+/// A frame of zeros that says so.
+fn frame(length: u32, count: u32) -> Vec<u8> {
+    let head = [length.to_le_bytes(), count.to_le_bytes()].concat();
+    [head, vec![0; length as usize]].concat()
 }

@@ -3,6 +3,8 @@
 //! What comes of it has the shape of a real run's results. The clock begins at zero and goes on from stage to stage; so
 //! does the state of the drive.
 
+use std::collections::BTreeMap;
+
 use iogauge_core::Nanos;
 use iogauge_core::generate::child_seed;
 use iogauge_core::log_record::{LogRecord, Logged};
@@ -76,7 +78,9 @@ struct Running<'a> {
     due: Vec<Nanos>,
     results: Vec<Option<WorkerResult>>,
     errors: Vec<Option<String>>,
-    rows: Vec<(u32, Row)>,
+    rows: Vec<Row>,
+    /// For each thread, which of `rows` is its own.
+    row_of: Vec<usize>,
     start: Nanos,
     now: Nanos,
     interval: Nanos,
@@ -93,7 +97,9 @@ impl<'a> Running<'a> {
         start: Nanos,
     ) -> Result<Self, String> {
         let stage = &plan.stages[index];
-        let mut rows: Vec<(u32, Row)> = Vec::new();
+        let mut rows: Vec<Row> = Vec::new();
+        let mut places = BTreeMap::new();
+        let mut row_of = Vec::with_capacity(stage.workers.len());
         let mut threads = Vec::new();
         let mut state = Stage::new(stage);
         for (place, worker) in stage.workers.iter().enumerate() {
@@ -114,15 +120,14 @@ impl<'a> Running<'a> {
                     logged: plan.request_log.then_some(logged),
                 },
             )?);
-            if rows.iter().all(|(row, _)| *row != worker.row) {
+            let row = *places.entry(worker.row).or_insert_with(|| {
                 let name = worker.name.clone();
-                let row = Row::new(index as u32, worker.row, name, plan.interval_ns);
-                rows.push((worker.row, row));
-            }
+                rows.push(Row::new(index as u32, worker.row, name, plan.interval_ns));
+                rows.len() - 1
+            });
             let cutter = Cutter::of(worker, plan.interval_ns);
-            for (_, row) in rows.iter_mut().filter(|(row, _)| *row == worker.row) {
-                row.join(place, cutter, worker.start_delay_ns);
-            }
+            rows[row].join(place, cutter, worker.start_delay_ns);
+            row_of.push(row);
             state.ready(place);
         }
         state.begin(start);
@@ -134,6 +139,7 @@ impl<'a> Running<'a> {
             due: threads.iter().map(Thread::due).collect(),
             threads,
             rows,
+            row_of,
             start,
             now: start,
             interval: plan.interval_ns,
@@ -216,36 +222,36 @@ impl<'a> Running<'a> {
     }
 
     fn tell(&mut self, sink: &mut impl FnMut(Told)) {
-        for (index, thread) in self.threads.iter().enumerate() {
-            while let Some(slice) = thread.slices.pop() {
-                for (_, row) in self.rows.iter_mut().filter(|(_, row)| row.has(index)) {
-                    row.add(index, &slice);
-                }
-                thread.slices.give_back(slice);
-            }
+        for index in 0..self.threads.len() {
+            self.drain(index);
         }
-        for (_, row) in &mut self.rows {
+        for row in &mut self.rows {
             for interval in row.ready(self.now - self.start) {
                 sink(Told::Interval(Box::new(interval)));
             }
         }
     }
 
+    /// Merges what a thread has handed over.
+    fn drain(&mut self, index: usize) {
+        let slices = &self.threads[index].slices;
+        while let Some(slice) = slices.pop() {
+            self.rows[self.row_of[index]].add(index, &slice);
+            slices.give_back(slice);
+        }
+    }
+
     /// A worker has nothing more to do.
     fn finish(&mut self, index: usize) {
         let since_start = self.now - self.start;
-        let thread = &mut self.threads[index];
-        for (_, row) in self.rows.iter_mut().filter(|(_, row)| row.has(index)) {
-            while let Some(slice) = thread.slices.pop() {
-                row.add(index, &slice);
-                thread.slices.give_back(slice);
-            }
-            row.add(index, thread.recorder.close(self.now));
-            while let Some(slice) = thread.slices.pop() {
-                row.add(index, &slice);
-            }
-            row.end(index, since_start);
-        }
+        self.drain(index);
+        let row = self.row_of[index];
+        let last = self.threads[index].recorder.close(self.now);
+        self.rows[row].add(index, last);
+        // Closing may hand over the slices before the last.
+        self.drain(index);
+        self.rows[row].end(index, since_start);
+        let thread = &self.threads[index];
         self.results[index] = Some(WorkerResult {
             user_ns: thread.cpu_ns,
             overdue: thread.worker.overdue(MOST_OVERDUE),
@@ -258,9 +264,7 @@ impl<'a> Running<'a> {
     }
 
     fn end<Clock>(self, result: &mut RunResult<Clock>) {
-        result
-            .rows
-            .extend(self.rows.iter().map(|(_, row)| row.result()));
+        result.rows.extend(self.rows.iter().map(Row::result));
         let workers = self.results.into_iter().flatten();
         result.workers.extend(workers);
         let mut errors = result

@@ -197,7 +197,7 @@ impl<'a> Thread<'a> {
                 _ => place.stage_start + cutter.ramp_end,
             },
             index: place.index as u64,
-            limit: plan.engine.submit_batch.min(depth) as usize,
+            limit: plan.engine.submit_batch.get().min(depth) as usize,
             most: plan.engine.reap_batch as usize,
             at: start,
             doing: Doing::Deciding,

@@ -13,7 +13,7 @@ use iogauge_core::Nanos;
 use rustix::io::Errno;
 use rustix::net::{RecvFlags, SendFlags};
 
-use crate::line::Flight;
+use crate::line::Pending;
 use crate::protocol::wire::{self, Refusal};
 use crate::protocol::{Command, Export, MOST_OPTION, Request, Session, Step};
 use crate::store::Store;
@@ -33,8 +33,8 @@ struct Reply {
     left_bytes: u32,
 }
 
-/// See the module's text. One whose client is gone stays until the drive has returned what it was given: so nobody can
-/// have more in the drive by coming again. What the drive was not given yet goes with the client.
+/// See the module's text. One whose client is gone stays until the drive has returned what was submitted to it: so nobody
+/// can have more in the drive by coming again. What was not submitted yet goes with the client.
 #[derive(Debug)]
 pub(crate) struct Connection {
     socket: Option<OwnedFd>,
@@ -47,9 +47,9 @@ pub(crate) struct Connection {
     sent: usize,
     replies: VecDeque<Reply>,
     /// Requests that are not answered, by their place.
-    flights: Vec<Option<Flight>>,
+    pending: Vec<Option<Pending>>,
     free: Vec<u32>,
-    /// Places of those that the drive was not given whole, in the order in which they came.
+    /// Places of those that are not wholly submitted to the drive, in the order in which they were received.
     waiting: VecDeque<u32>,
     /// What went wrong with the data of the write that is arriving.
     spoiled: Option<Refusal>,
@@ -72,7 +72,7 @@ impl Connection {
             output,
             sent: 0,
             replies: VecDeque::new(),
-            flights: (0..depth).map(|_| None).collect(),
+            pending: (0..depth).map(|_| None).collect(),
             free: (0..depth).rev().collect(),
             waiting: VecDeque::new(),
             spoiled: None,
@@ -90,10 +90,10 @@ impl Connection {
 
     /// Whether nothing is left of it.
     pub(crate) fn is_gone(&self) -> bool {
-        self.socket.is_none() && self.free.len() == self.flights.len()
+        self.socket.is_none() && self.free.len() == self.pending.len()
     }
 
-    /// Lets the client go, and drops what the drive was not given.
+    /// Lets the client go, and drops what was not submitted to the drive.
     pub(crate) fn close(&mut self) {
         for place in std::mem::take(&mut self.waiting) {
             self.free_if_outside(place);
@@ -193,41 +193,45 @@ impl Connection {
         }
     }
 
-    /// Remembers a request that came at `now`, for the drive.
-    pub(crate) fn depart(&mut self, now: Nanos, request: Request) {
+    /// Queues a request that was received at `now`, for the drive.
+    pub(crate) fn enqueue(&mut self, now: Nanos, request: Request) {
         // `next_request` gives one only while there is room.
         let place = self.free.pop().expect("there is room for it");
-        self.flights[place as usize] = Some(Flight::new(now, request));
+        self.pending[place as usize] = Some(Pending::new(now, request));
         self.waiting.push_back(place);
     }
 
     /// The next piece for the drive, and the place of its request; `None`: nothing waits.
     pub(crate) fn next_piece(&self) -> Option<(u32, Request)> {
         let &place = self.waiting.front()?;
-        let flight = self.flights[place as usize].as_ref()?;
-        Some((place, flight.next_piece()))
+        let pending = self.pending[place as usize].as_ref()?;
+        Some((place, pending.next_piece()))
     }
 
-    /// The drive gets the piece that was next.
-    pub(crate) fn give_piece(&mut self) {
+    /// The piece that was next is submitted to the drive.
+    pub(crate) fn submit_piece(&mut self) {
         let Some(&place) = self.waiting.front() else {
             return;
         };
-        let flight = self.flights[place as usize].as_mut();
-        let flight = flight.expect("what waits is in flight");
-        flight.give();
-        if flight.is_given() {
+        let pending = self.pending[place as usize].as_mut();
+        let pending = pending.expect("what waits is in flight");
+        pending.submit();
+        if pending.is_submitted() {
             self.waiting.pop_front();
         }
     }
 
-    /// The drive is done with a piece of the request at a place. Where that was the last, its answer may go: says when
-    /// the request came. `None`: there is more to come, or the client is gone.
-    pub(crate) fn arrive(&mut self, place: u32) -> Option<Nanos> {
-        let flight = self.flights[place as usize].as_mut()?;
-        flight.take_back();
-        let Flight { came, request, .. } = *flight;
-        let answered = flight.is_given() && flight.is_outside();
+    /// The drive is done with a piece of the request at a place. Where that was the last, queues the reply and returns when
+    /// the request was received. `None`: there is more to come, or the client is gone.
+    pub(crate) fn piece_done(&mut self, place: u32) -> Option<Nanos> {
+        let pending = self.pending[place as usize].as_mut()?;
+        pending.complete_piece();
+        let Pending {
+            received_at,
+            request,
+            ..
+        } = *pending;
+        let answered = pending.is_submitted() && pending.is_outside();
         if self.socket.is_none() {
             self.free_if_outside(place);
             return None;
@@ -244,13 +248,13 @@ impl Connection {
             offset_bytes: request.offset_bytes,
             left_bytes: if read { request.length_bytes } else { 0 },
         });
-        Some(came)
+        Some(received_at)
     }
 
     /// Makes room for another request at a place, where the drive has nothing of the one there.
     fn free_if_outside(&mut self, place: u32) {
-        let flight = &mut self.flights[place as usize];
-        if flight.take_if(|flight| flight.is_outside()).is_some() {
+        let pending = &mut self.pending[place as usize];
+        if pending.take_if(|pending| pending.is_outside()).is_some() {
             self.free.push(place);
         }
     }
@@ -273,7 +277,7 @@ impl Connection {
             self.close();
         }
         self.flush();
-        let idle = self.free.len() == self.flights.len();
+        let idle = self.free.len() == self.pending.len();
         if self.finishing && idle && !self.wants_output() {
             self.close();
         }

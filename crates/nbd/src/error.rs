@@ -59,19 +59,17 @@ pub enum Error {
         /// Its length.
         length: usize,
     },
-    /// Something lies where the data is to be.
-    #[error("{path}: is there already, and not a file of {size_bytes} bytes")]
-    Occupied {
-        /// Where.
-        path: String,
-        /// The size of the export.
+    /// The file for the data has another size.
+    #[error("the data's file has {file_bytes} bytes, and the export {size_bytes}")]
+    DataSize {
+        /// The file's.
+        file_bytes: u64,
+        /// The export's.
         size_bytes: u64,
     },
     /// The file for the data cannot be had.
-    #[error("{path}: cannot hold the data: {cause}")]
+    #[error("the data's file: {cause}")]
     Data {
-        /// The file.
-        path: String,
         /// What the kernel said.
         cause: io::Error,
     },
@@ -122,11 +120,9 @@ impl Error {
             }
             Error::Size { capacity_bytes, .. } => format!("--size={capacity_bytes} or less, in whole sectors of 512 bytes"),
             Error::Name { .. } => "use a name of at most 255 bytes".into(),
-            Error::Occupied { .. } => "name a new file, or one that held the data of an export of this size".into(),
-            Error::Data { cause, .. } => match cause.kind() {
+            Error::DataSize { .. } => "name a new file, or one that held the data of an export of this size".into(),
+            Error::Data { cause } => match cause.kind() {
                 io::ErrorKind::WouldBlock => "another server uses it: stop that, or name another file".into(),
-                io::ErrorKind::PermissionDenied => "choose a place that you may write to".into(),
-                io::ErrorKind::NotFound => "make the directory first; a read-only export needs a file that is there".into(),
                 _ => "name another file".into(),
             },
             Error::TooBiased { enough, .. } => {

@@ -31,5 +31,5 @@ pub use bias::{Bias, MOST_BIAS};
 pub use error::Error;
 pub use listen::Listen;
 pub use reactor::Limits;
-pub use server::{Config, Data, Server};
+pub use server::{Config, Server};
 pub use summary::Summary;

@@ -16,7 +16,7 @@ use rustix::io::Errno;
 
 use crate::connection::Connection;
 use crate::error::Error;
-use crate::line::Inside;
+use crate::line::InDrive;
 use crate::listen::Listener;
 use crate::pace::{Pace, sharpen_timer, timespec};
 use crate::protocol::{Command, Export, Request};
@@ -77,7 +77,7 @@ impl<D: Drive> Reactor<D> {
             connections: Vec::new(),
             returned: Vec::new(),
             ready: Vec::new(),
-            inside: Inside::new(self.queue),
+            in_drive: InDrive::new(self.queue),
             turn_of: 0,
             lateness: Lateness::default(),
             accept_from: Instant::now(),
@@ -105,7 +105,7 @@ struct Serving<'a, D> {
     returned: Vec<Returned>,
     /// What the last sleep found ready; the listener, if any, comes last.
     ready: Vec<(usize, PollFlags)>,
-    inside: Inside,
+    in_drive: InDrive,
     /// The connection whose turn it is to give the drive a piece.
     turn_of: usize,
     lateness: Lateness,
@@ -148,6 +148,7 @@ impl<D: Drive> Serving<'_, D> {
                     cause: cause.into(),
                 });
             }
+            Ok(0) => self.summary.idle_sleeps += 1,
             Ok(_) => {}
         }
         let found = indices
@@ -209,16 +210,16 @@ impl<D: Drive> Serving<'_, D> {
 
     /// The drive is done with a piece. After a request's last its reply goes, and is late by as much as it is.
     fn answer(&mut self, done: Returned) {
-        let owner = self.inside.leave(done.ticket);
+        let owner = self.in_drive.complete(done.ticket);
         let Some(connection) = &mut self.connections[owner.connection] else {
             return;
         };
-        let Some(came) = connection.arrive(owner.place) else {
+        let Some(received_at) = connection.piece_done(owner.place) else {
             return;
         };
         connection.send(&*self.reactor.store);
         let late = self.pace.since(done.at).as_nanos() as Nanos;
-        let expected = done.at.saturating_sub(came);
+        let expected = done.at.saturating_sub(received_at);
         let expected = expected.saturating_mul(self.reactor.dilate.into());
         self.lateness.record(late, expected);
     }
@@ -235,16 +236,16 @@ impl<D: Drive> Serving<'_, D> {
                 Some((index, place, piece))
             });
             // Whose turn it is waits for room: where smaller pieces went first, a large one might wait for ever.
-            let next = next.filter(|(_, _, piece)| self.inside.has_room(piece));
+            let next = next.filter(|(_, _, piece)| self.in_drive.has_room(piece));
             let Some((index, place, piece)) = next else {
                 return;
             };
             self.turn_of = (index + 1) % places;
-            let ticket = self.inside.enter(index, place, &piece);
+            let ticket = self.in_drive.submit(index, place, &piece);
             self.reactor.drive.submit(now, access(ticket, piece));
-            self.summary.given(piece);
+            self.summary.submitted(piece);
             if let Some(connection) = &mut self.connections[index] {
-                connection.give_piece();
+                connection.submit_piece();
             }
         }
     }
@@ -276,7 +277,7 @@ impl<D: Drive> Serving<'_, D> {
         let Some(request) = connection.next_request(&mut *self.reactor.store) else {
             return false;
         };
-        connection.depart(now, request);
+        connection.enqueue(now, request);
         self.summary.requests += 1;
         self.feed();
         true

@@ -1,8 +1,8 @@
 //! A drive model, ready to be served.
 
+use std::fs::File;
 use std::net::SocketAddr;
 use std::num::NonZeroU32;
-use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
@@ -23,19 +23,6 @@ use crate::timely::Timely;
 /// Most bytes of an export's name.
 const LONGEST_NAME: usize = 255;
 
-/// Where the data is kept.
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Data {
-    /// In memory, at most so many bytes; writes beyond find no room.
-    Memory {
-        /// Bytes of data, in pages of 4 KiB.
-        limit_bytes: u64,
-    },
-    /// In a sparse file, which is made, or is there from before with the export's size.
-    File(PathBuf),
-}
-
 /// How a model is served.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -46,8 +33,8 @@ pub struct Config {
     pub name: String,
     /// Bytes of the export, whole sectors of 512; `None`: the drive's capacity.
     pub size_bytes: Option<u64>,
-    /// Where the data is kept.
-    pub data: Data,
+    /// Most bytes of data in memory, in pages of 4 KiB, where no file keeps it; writes beyond find no room.
+    pub memory_bytes: u64,
     /// So many real nanoseconds are one of the drive's.
     pub dilate: NonZeroU32,
     /// Nothing may be written or trimmed.
@@ -64,9 +51,7 @@ impl Config {
             listen,
             name: name.into(),
             size_bytes: None,
-            data: Data::Memory {
-                limit_bytes: 1 << 30,
-            },
+            memory_bytes: 1 << 30,
             dilate: NonZeroU32::new(100).expect("a hundred is not zero"),
             read_only: false,
             limits: Limits::default(),
@@ -83,11 +68,17 @@ pub struct Server {
 
 impl Server {
     /// Makes everything ready, and measures what programs will see beside the model; that takes up to half a second.
-    /// The drive is made twice: one is served, the other asked how long a read takes.
+    /// The drive is made twice: one is served, the other asked how long a read takes. `file` keeps the data, see
+    /// [`FileStore::new`]; without one, memory does.
     ///
     /// # Errors
     /// Where there is no such drive, socket or data cannot be had, or the bias is too large.
-    pub fn bind(config: &Config, spec: &DriveSpec, seed: u64) -> Result<Self, Error> {
+    pub fn bind(
+        config: &Config,
+        spec: &DriveSpec,
+        seed: u64,
+        file: Option<File>,
+    ) -> Result<Self, Error> {
         let make = || Device::new(spec, seed).map_err(|cause| Error::Model { cause });
         let drive = make()?;
         let capacity_bytes = drive.capacity_bytes();
@@ -115,9 +106,9 @@ impl Server {
                 enough: bias.enough(MOST_BIAS),
             });
         }
-        let store: Box<dyn Store> = match &config.data {
-            Data::Memory { limit_bytes } => Box::new(MemoryStore::new(*limit_bytes)),
-            Data::File(path) => Box::new(FileStore::open(path, size_bytes, config.read_only)?),
+        let store: Box<dyn Store> = match file {
+            None => Box::new(MemoryStore::new(config.memory_bytes)),
+            Some(file) => Box::new(FileStore::new(file, size_bytes, config.read_only)?),
         };
         let name = config.name.clone();
         let reactor = Reactor {

@@ -13,11 +13,14 @@ pub struct Summary {
     pub connections: u64,
     /// Clients that found no place.
     pub turned_away: u64,
+    /// Sleeps of the loop that nothing ended before their time; for tests.
+    #[serde(skip)]
+    pub idle_sleeps: u64,
     /// Requests for the drive that came in.
     pub requests: u64,
-    /// Bytes of reads that the drive was given.
+    /// Bytes of reads that were submitted to the drive.
     pub read_bytes: u64,
-    /// Bytes of writes that the drive was given; zeroes count where they take up space.
+    /// Bytes of writes that were submitted to the drive; zeroes count where they take up space.
     pub written_bytes: u64,
     /// How late half of the replies were at most, real ns.
     pub late_p50_ns: Nanos,
@@ -32,8 +35,8 @@ pub struct Summary {
 }
 
 impl Summary {
-    /// Counts a piece of a request that the drive is given.
-    pub(crate) fn given(&mut self, piece: Request) {
+    /// Counts a piece of a request that is submitted to the drive.
+    pub(crate) fn submitted(&mut self, piece: Request) {
         let bytes = u64::from(piece.length_bytes);
         match piece.command {
             Command::Read => self.read_bytes += bytes,

@@ -1,11 +1,13 @@
 //! The Rust core as the private Python module `iogauge._core`: converts, releases the GIL, maps errors.
 
+mod descriptor;
 mod modelled;
 mod serve;
 mod spill;
 
 use std::time::Duration;
 
+use descriptor::Access;
 use iogauge_core::plan::RunPlan;
 use iogauge_engine::Error;
 use iogauge_engine::run::{Event, Run};
@@ -43,7 +45,7 @@ impl RunHandle {
     /// `spill`: a descriptor open for appending, which every request of a plan that logs them is spilled to.
     #[new]
     fn new(plan: &str, spill: Option<i32>) -> PyResult<Self> {
-        let spill = spill::opened(spill)?;
+        let spill = descriptor::opened(spill, Access::Append)?;
         Ok(Self {
             run: Run::start(parsed(plan)?, spill).map_err(|error| mapped(&error))?,
         })
@@ -82,8 +84,10 @@ impl RunHandle {
 /// Looks, before a run, at what its engines can do here. Returns what they will do differently: (code, message, hint).
 #[pyfunction]
 fn probe(plan: &str) -> PyResult<Vec<(&'static str, String, String)>> {
+    let plan = parsed(plan)?;
+    iogauge_engine::memory::check(&plan).map_err(|error| mapped(&error))?;
     let mut notes = Vec::new();
-    for worker in parsed(plan)?.stages.iter().flat_map(|stage| &stage.workers) {
+    for worker in plan.stages.iter().flat_map(|stage| &stage.workers) {
         let found = iogauge_engine::probe::check(worker).map_err(|error| mapped(&error))?;
         notes.extend(
             found

@@ -18,6 +18,7 @@ use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use serde::de::DeserializeOwned;
 
+use crate::descriptor::{self, Access};
 use crate::{CoreError, json, parsed};
 
 /// Records that are spilled at a time.
@@ -82,7 +83,7 @@ impl ModelHandle {
         spill: Option<i32>,
     ) -> PyResult<Self> {
         let plan = parsed(plan)?;
-        let spill = crate::spill::opened(spill)?.filter(|_| plan.request_log);
+        let spill = descriptor::opened(spill, Access::Append)?.filter(|_| plan.request_log);
         let machine = self::machine(machine)?;
         let device = |(spec, seed): &(String, u64)| {
             Device::new(&drive(spec)?, *seed).map_err(|cause| wrong("drive", cause))

@@ -13,6 +13,7 @@ use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 use serde::de::DeserializeOwned;
 
+use crate::descriptor::{self, Access};
 use crate::{CoreError, json};
 
 /// See the module's text.
@@ -28,12 +29,25 @@ pub(crate) struct Server {
 
 #[pymethods]
 impl Server {
-    /// Binds and measures, which takes up to a second, and serves from then on.
+    /// Binds and measures, which takes up to a second, and serves from then on. `store`: a descriptor of the file that
+    /// keeps the data, open for writing unless the export is read-only; None: memory does.
     #[new]
-    fn new(py: Python<'_>, drive: &str, seed: u64, config: &str) -> PyResult<Self> {
+    fn new(
+        py: Python<'_>,
+        drive: &str,
+        seed: u64,
+        config: &str,
+        store: Option<i32>,
+    ) -> PyResult<Self> {
         let drive: DriveSpec = read("drive", drive)?;
         let config: Config = read("config", config)?;
-        let server = py.detach(|| iogauge_nbd::Server::bind(&config, &drive, seed));
+        let access = if config.read_only {
+            Access::Read
+        } else {
+            Access::Write
+        };
+        let file = descriptor::opened(store, access)?;
+        let server = py.detach(|| iogauge_nbd::Server::bind(&config, &drive, seed, file));
         let server = server.map_err(|error| mapped(&error))?;
         let (bias, address) = (server.bias(), server.address());
         let size_bytes = server.export().size_bytes;

@@ -1,4 +1,7 @@
-"""Claiming outputs of commands that read saved reviews: none of them may be a target that a review measured."""
+"""Claiming outputs of commands that read saved reviews: none of them may be a target that a review measured.
+
+Targets are looked at where an output is named alone: whoever only prints wakes no drive and waits for none.
+"""
 
 from __future__ import annotations
 
@@ -20,4 +23,4 @@ def beside_reviews(names: Sequence[str]) -> Claims:
 
     reviews = [Review.open(Path(name)) for name in names if not is_published(name)]
     targets = [target.path for review in reviews for target in review.manifest.targets]
-    return Claims(targets=targets, say=streams.say)
+    return Claims(saved_targets=targets, say=streams.say)

@@ -14,7 +14,6 @@ import errno
 import importlib
 import keyword
 import os
-import re
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from typing import Annotated, Any
@@ -23,7 +22,7 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 from typer.main import get_command, get_group
 
-from iogauge.cli import COMMANDS, process, status, streams
+from iogauge.cli import COMMANDS, one_dash, process, status, streams
 from iogauge.errors import IogaugeError
 
 PLAIN: dict[str, Any] = {
@@ -33,9 +32,6 @@ PLAIN: dict[str, Any] = {
     "context_settings": {"help_option_names": ["-h", "--help"], "max_content_width": 100},
 }
 """Help in plain text: loading what would colour it takes longer than all the rest."""
-
-
-_ONE_DASH = re.compile(r"-[A-Za-z_][A-Za-z0-9_-]+(=|$)")
 
 
 class Commands(TyperGroup):
@@ -60,7 +56,9 @@ class Command(TyperCommand):
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Take the arguments. Where options of fio's are among them, one dash does for two, as in fio."""
         if ctx.ignore_unknown_options:
-            args = [f"-{arg}" if _ONE_DASH.match(arg) else arg for arg in args]
+            options = [param for param in self.get_params(ctx) if param.param_type_name == "option"]
+            own = {name: not getattr(param, "is_flag", False) for param in options for name in param.opts}
+            args = list(one_dash.two_dashes(args, own))
         try:
             return super().parse_args(ctx, args)
         except typer.TyperException as error:

@@ -68,12 +68,11 @@ def compare(
     from iogauge.store.outputs import Existing
 
     process.begin()
-    claims = beside_reviews(reviews)
-    claimed = claims.file(output, existing=Existing.REPLACE) if output is not None else None
+    if layout is Format.HTML and as_json:
+        raise status.UsageError("--json and --format html exclude each other", hint="ask for one of them")
+    claimed = beside_reviews(reviews).file(output, existing=Existing.REPLACE) if output is not None else None
     if layout is Format.HTML:
-        if as_json:
-            raise status.UsageError("--json and --format html exclude each other", hint="ask for one of them")
-        page = claimed or claims.file(Path("comparison.html"), existing=Existing.OWN)
+        page = claimed or beside_reviews(reviews).file(Path("comparison.html"), existing=Existing.OWN)
         write_page(
             reviews, page, suites=suite or (), margin=_fraction(margin), judge_by=judge_by, alone=False
         )

@@ -46,7 +46,7 @@ def export(
         raise status.UsageError("say what to write", hint="--csv DIRECTORY, --parquet FILE, or both")
     claims = beside_reviews(reviews)
     packed = claims.file(parquet, existing=Existing.OWN) if parquet is not None else None
-    directory = claims.directory(csv) if csv is not None else None
+    directory = claims.make_directory(csv) if csv is not None else None
     paths, published = parted(reviews)
     figures = figures_table(paths, published=published)
     tables = {

@@ -36,8 +36,10 @@ def import_(
     """Save the review and print its directory."""
     from iogauge.run.import_review import save_imported
     from iogauge.store.imported import read_foreign
+    from iogauge.store.outputs import Claims
 
     process.begin()
+    Claims(inputs=files).new_directory(output)
     if any(file.is_dir() for file in files):
         if len(files) > 1:
             raise status.UsageError(
@@ -59,7 +61,7 @@ def _bring(directory: Path, output: Path) -> None:
     from iogauge.suites import suite_of
     from iogauge.suites.carry import SCRIPTS, bring, reasons
 
-    brought = bring(directory, output, suite_of)
+    brought = bring(directory, output, suite_of, say=streams.say)
     streams.show(f"{output}\n")
     for text in brought.said:
         streams.say(f"warning: {text}")

@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 
 
 @contextmanager
-def spill(wanted: Path | None, jobs: JobFile) -> Iterator[Spill | None]:
-    """Enter the spill of a run that logs every request: for the request log ``wanted``, or the jobs' own; else None.
+def spill(request_log: Output | None, logs: Mapping[str, Output], jobs: JobFile) -> Iterator[Spill | None]:
+    """Enter the spill of a run that logs every request: for the request log, or the jobs' own ``logs``; else None.
 
     It lies beside the logs that are made of it, or where TMPDIR or the current directory is: the first of these that is
     not on a measured drive. If it has requests when it is left, it stays, and that is said. Raises IogaugeError where
@@ -33,7 +33,7 @@ def spill(wanted: Path | None, jobs: JobFile) -> Iterator[Spill | None]:
     """
     from iogauge.report import fio_logs
 
-    if wanted is None and not fio_logs.needs_requests(jobs):
+    if request_log is None and not fio_logs.needs_requests(jobs):
         _mention(_averaged(jobs), jobs)
         yield None
         return
@@ -43,10 +43,11 @@ def spill(wanted: Path | None, jobs: JobFile) -> Iterator[Spill | None]:
 
     measured = _targets(jobs)
     places = [Path(tempfile.gettempdir()), Path()]
-    logs = [wanted] if wanted else _prefixes(jobs)
-    places[:0] = [log.absolute().parent for log in logs]
+    names = fio_logs.names_of(jobs, fio_logs.request_names)
+    outputs = [request_log] if request_log else [logs[name] for name in names]
+    places[:0] = [output.folder for output in outputs if output.folder]
     chosen = next((place for place in places if not _drives(place) & measured), places[0])
-    made = Spill.create(chosen, request_log=wanted)
+    made = Spill.create(chosen, request_log=request_log.path if request_log else None)
     try:
         _mention([made.path, *_averaged(jobs)], jobs)
         yield made
@@ -54,7 +55,8 @@ def spill(wanted: Path | None, jobs: JobFile) -> Iterator[Spill | None]:
         made.close()
         if made.has_requests():
             streams.say(
-                f"requests are kept in {made.path}: iogauge recover {shlex.quote(str(made.path))} makes their logs"
+                f"the logged requests are in {made.path}; to write their logs: "
+                f"iogauge recover {shlex.quote(str(made.path))}"
             )
         else:
             made.remove()
@@ -63,21 +65,20 @@ def spill(wanted: Path | None, jobs: JobFile) -> Iterator[Spill | None]:
 def convert(
     made: Spill, *, jobs: JobFile, plan: RunPlan, parquet: Output | None, logs: Mapping[str, Output]
 ) -> None:
-    """Make the logs of a spill, showing how far that is. Raises IogaugeError, and leaves no log behind then."""
+    """Make the logs of a spill, showing how far that is; of a damaged one, as far as it is good, and say so.
+
+    Raises IogaugeError, and leaves no log behind then.
+    """
     from iogauge.cli.progress import Progress
     from iogauge.report import request_logs
 
-    label = ", ".join(str(output.path) for output in filter(None, (parquet, *logs.values())))
+    names = [str(output.path) for output in filter(None, (parquet, *logs.values()))]
+    label = ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
     with Progress(title="iogauge run") as progress:
         progress.step(label, expected_s=None)
         request_logs.convert(made, jobs=jobs, plan=plan, parquet=parquet, logs=logs, heard=progress.share)
-
-
-def _prefixes(jobs: JobFile) -> list[Path]:
-    """Return the prefixes of logs that have a line for every request."""
-    from iogauge.report import fio_logs
-
-    return [Path(fio_logs.name_of(name, job, 1)) for job in jobs.jobs for name in fio_logs.request_names(job)]
+    if made.damage:
+        streams.say(f"{made.path}: {made.damage}; the logs have the requests before it")
 
 
 def _averaged(jobs: JobFile) -> list[Path]:
@@ -106,13 +107,10 @@ def _mention(logs: list[Path], jobs: JobFile) -> None:
 
 
 def _targets(jobs: JobFile) -> frozenset[str]:
-    from iogauge.schema import EngineKind
     from iogauge.target import is_model
-    from iogauge.workload import paths
+    from iogauge.workload import driven_paths
 
-    driven = [job for job in jobs.jobs if job.ioengine is not EngineKind.NULL]
-    names = {name for job in driven for clone in range(job.numjobs) for name in paths(job, clone)}
-    return frozenset[str]().union(*(_drives(Path(name)) for name in names if not is_model(name)))
+    return frozenset[str]().union(*(_drives(Path(name)) for name in driven_paths(jobs) if not is_model(name)))
 
 
 def _drives(path: Path) -> frozenset[str]:

@@ -47,7 +47,7 @@ def model_compare(
         Format, typer.Option("--format", help="A table for the terminal, or for a document.")
     ] = Format.TEXT,
     state: Annotated[
-        State, typer.Option("--state", help="What was written to flash before, as for 'iogauge review'.")
+        State, typer.Option("--state", help="State in which modelled flash starts, as for 'iogauge review'.")
     ] = State.AS_IS,
 ) -> None:
     """Run every load behind the figures, and print the table."""
@@ -127,7 +127,7 @@ def _by_drive(found: Sequence[Verdict]) -> dict[str, list[Verdict]]:
 
 def _begun(state: State) -> str:
     """Say what flash begins in, where that is not what its file or a row says."""
-    return "" if state is State.AS_IS else f" All flash begins {state.value}."
+    return "" if state is State.AS_IS else f" All modelled flash starts {state.value}."
 
 
 def _text(found: Sequence[Verdict], *, begun: str) -> str:

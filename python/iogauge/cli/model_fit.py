@@ -150,7 +150,8 @@ def _fit_published(names: list[str], output: Path) -> None:
     wanted = [stage for stage in every if not names or stage.name in names]
     claims = Claims(say=streams.say)
     places = {
-        stage.name: claims.directory(output / f"{stage.what}s") / f"{stage.name}.toml" for stage in wanted
+        stage.name: claims.make_directory(output / f"{stage.what}s") / f"{stage.name}.toml"
+        for stage in wanted
     }
     outputs = {name: claims.file(place, existing=Existing.REPLACE) for name, place in places.items()}
     with (

@@ -1,7 +1,8 @@
 """``iogauge model serve``: a drive model as a network block device, for fio, qemu, nbdcopy or a kernel.
 
 Serve a drive model by NBD until Ctrl-C (or SIGTERM): the data is real and the time is the model's. NAME is a shipped
-model or the path of a TOML file. Where --store names no file, what is written is kept in memory.
+model or the path of a TOML file. Where --store names no file, what is written is kept in memory. A file that --store
+names is made; one that is there is written only where an earlier --store made it.
 
 Programs need tens of microseconds to sleep and to wake, longer than a fast drive takes. So the model is slowed down
 by --dilate, and what a program measures is to be divided by it. What it waits beyond that is measured first; where it
@@ -79,6 +80,8 @@ def model_serve(
     size_bytes = _bytes(size, option="--size") if size else None
     memory_bytes = _bytes(memory or "1g", option="--memory")
     from iogauge.run.serve import ServePlan, serve
+    from iogauge.store.kept import read_kept
+    from iogauge.store.outputs import Claims
 
     target = _model(name)
     plan = ServePlan(
@@ -87,16 +90,24 @@ def model_serve(
         allow_remote=allow_remote,
         dilate=dilate,
         size_bytes=size_bytes,
-        store=store,
         memory_bytes=memory_bytes,
         read_only=read_only,
     )
 
-    def started(serving: Serving) -> None:
-        streams.show(_opening(target, plan, serving, seed))
-
     process.begin()
-    served = serve(target, plan, seed=seed, on_start=started)
+    kept = None
+    if store is not None:
+        kept_bytes = target.size_bytes if size_bytes is None else size_bytes
+        if read_only:
+            kept = read_kept(store, size_bytes=kept_bytes)
+        else:
+            claims = Claims(targets=[target.facts.path], say=streams.say)
+            kept = claims.kept(store, size_bytes=kept_bytes)
+
+    def started(serving: Serving) -> None:
+        streams.show(_opening(target, plan, store, serving, seed))
+
+    served = serve(target, plan, seed=seed, store=kept, on_start=started)
     with process.results_first():
         streams.show(_closing(served))
 
@@ -160,14 +171,14 @@ def uri(plan: ServePlan, serving: Serving) -> str:
     return f"nbd://{serving.address}/{name}"
 
 
-def _opening(target: ModelTarget, plan: ServePlan, serving: Serving, seed: int) -> str:
+def _opening(target: ModelTarget, plan: ServePlan, store: Path | None, serving: Serving, seed: int) -> str:
     """What is served, where, how to come to it, and how far it can be believed."""
     from iogauge.stats.words import duration, percent, size
 
     facts, modelled, bias = target.facts, target.facts.modelled, serving.bias
     version = f"{modelled.drive} version {modelled.drive_version}, " if modelled else ""
-    kept = f"in {plan.store}" if plan.store else f"in memory, at most {size(plan.memory_bytes)}"
-    if plan.store is None and plan.read_only:
+    kept = f"in {store}" if store else f"in memory, at most {size(plan.memory_bytes)}"
+    if store is None and plan.read_only:
         kept = "nothing but zeroes"
     address = uri(plan, serving)
     slower = f"{plan.dilate} times slower than the model: divide times by {plan.dilate}, multiply rates"

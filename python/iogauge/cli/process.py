@@ -15,6 +15,7 @@ from __future__ import annotations
 import contextlib
 import gc
 import os
+import resource
 import signal
 import sys
 from collections.abc import Callable, Iterator
@@ -48,6 +49,7 @@ def start() -> None:
     """Make the process ready for anything, before anything heavy is imported."""
     _take(_leave)
     streams.open_all()
+    _open_many()
     # numpy's BLAS would start a thread for each CPU; nothing here multiplies matrices, and what is measured on this
     # machine should not share it with threads of ours.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
@@ -99,6 +101,13 @@ def interrupted() -> int:
     """Say that the process was interrupted, and return its exit status."""
     streams.say(word())
     return status()
+
+
+def _open_many() -> None:
+    """Let the process open as many files as it may: a run of hundreds of jobs writes three logs for each."""
+    _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    with contextlib.suppress(OSError, ValueError):
+        resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
 
 
 def _take(handler: Callable[[int, FrameType | None], None]) -> None:

@@ -87,6 +87,8 @@ class Progress(AbstractContextManager["Progress"]):
                 console=self._console(),
                 refresh_per_second=1 / self._drawn_every_s,
                 transient=True,
+                # Results that go into a file are no part of the display.
+                redirect_stdout=sys.stdout.isatty(),
             )
             self._live.start()
         return self
@@ -117,9 +119,9 @@ class Progress(AbstractContextManager["Progress"]):
 
     def started(self, plan: RunPlan) -> None:
         """Learn the names of the rows that intervals will speak of."""
-        for stage, each in enumerate(plan.stages):
-            for worker in each.workers:
-                self._names.setdefault((stage, worker.row), worker.name)
+        for number, stage in enumerate(plan.stages):
+            for worker in stage.workers:
+                self._names.setdefault((number, worker.row), worker.name)
 
     def interval(self, interval: Interval) -> None:
         """Take the latest interval of a row."""

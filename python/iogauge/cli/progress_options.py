@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any
 
 from iogauge.cli import status
 from iogauge.cli.times import time_ns
@@ -21,9 +20,17 @@ class Eta(StrEnum):
     AUTO = "auto"
 
 
-def chosen(eta: Eta, *, every: str | None) -> Mapping[str, Any]:
-    """Return the arguments of ``Progress``. Raises UsageError for a time that is none, or too short."""
+@dataclass(frozen=True)
+class ProgressOptions:
+    """How ``Progress`` is shown."""
+
+    quiet: bool
+    every_s: float | None
+
+
+def chosen(eta: Eta, *, every: str | None) -> ProgressOptions:
+    """Return what the options say. Raises UsageError for a time that is none, or too short."""
     every_ns = None if every is None else time_ns(every, option="--eta-interval")
     if every_ns is not None and every_ns < SHORTEST_NS:
         raise status.UsageError(f"--eta-interval: {every!r} is shorter than 250 ms", hint="use 250ms or more")
-    return {"quiet": eta is Eta.NEVER, "every_s": every_ns and every_ns / 1e9}
+    return ProgressOptions(quiet=eta is Eta.NEVER, every_s=every_ns / 1e9 if every_ns else None)

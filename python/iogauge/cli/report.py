@@ -60,10 +60,11 @@ def report(
     from iogauge.report.export import claim_charts, write_charts
 
     process.begin()
-    claims = beside_reviews(reviews)
-    page = None if format_ is Format.MD and output is None else _claimed_page(claims, reviews, output)
+    writes_page = format_ is Format.HTML or output is not None
+    claims = beside_reviews(reviews) if writes_page or export is not None else None
+    page = _claimed_page(claims, reviews, output) if claims and writes_page else None
     made = read_report(reviews, judge_by=judge_by)
-    pictures = claim_charts(made.charts, export, claims) if export is not None else {}
+    pictures = claim_charts(made.charts, export, claims) if claims and export is not None else {}
     if page is None:
         streams.show(markdown.markdown(made))
     else:
@@ -84,5 +85,7 @@ def _claimed_page(claims: Claims, reviews: list[str], output: Path | None) -> Ou
     if output is not None:
         return claims.file(output, existing=Existing.REPLACE)
     saved = [name for name in reviews if not is_published(name)]
-    page = Path(saved[0]) / "report.html" if len(saved) == 1 else Path("report.html")
-    return claims.file(page, existing=Existing.OWN)
+    if len(saved) == 1:
+        # In a review's own directory the name is the page's, also where a copy or the file system lost our mark on it.
+        return claims.file(Path(saved[0]) / "report.html", existing=Existing.REPLACE)
+    return claims.file(Path("report.html"), existing=Existing.OWN)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import sys
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -41,7 +41,7 @@ def read_report(
             conclude=partial(_conclude, absolute(judge_by)),
             suites=suites,
             margin=MARGIN if margin is None else margin,
-            heard=progress,
+            on_progress=progress,
         )
     for drive in made.drives:
         if drive.missing:
@@ -74,31 +74,19 @@ def draw_page(made: Report, page: Output) -> None:
     from iogauge.report import html
 
     with shown("drawing") as progress:
-        text = html.page(made, heard=progress)
+        text = html.page(made, on_progress=progress)
     page.write(text.encode())
 
 
-class Heard:
-    """Hears how many parts of a whole are done, and shows it."""
-
-    def __init__(self, progress: Progress | None) -> None:
-        self._progress = progress
-
-    def __call__(self, done: int, of: int) -> None:
-        """``done`` of ``of`` parts are done."""
-        if self._progress is not None:
-            self._progress.counted(done, of)
-
-
 @contextlib.contextmanager
-def shown(what: str) -> Iterator[Heard]:
+def shown(what: str) -> Iterator[Callable[[int, int], None]]:
     """Show a part of making a report while it lasts; nothing where stderr is no terminal."""
     if not sys.stderr.isatty():
-        yield Heard(None)
+        yield lambda _done, _of: None
         return
     with Progress(title=f"report: {what}") as progress:
         progress.step("", expected_s=None)
-        yield Heard(progress)
+        yield progress.counted
 
 
 def _conclude(trusted: Collection[str], review: Review, plan: SuitePlan) -> Shown:

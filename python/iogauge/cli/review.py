@@ -83,7 +83,8 @@ def review(
         State | None,
         typer.Option(
             "--state",
-            help="Before everything: nothing, a purge, then all written in order, then at random until steady.",
+            help="Prepare targets first. fresh: a purge; filled: then write all in order; preconditioned: then write "
+            "at random until steady.",
             show_default="as-is",
         ),
     ] = None,
@@ -197,7 +198,7 @@ def _begun(
     from iogauge.target.ledger import state_of
 
     if output is not None:
-        Claims(targets=anchored(targets), say=streams.say).place(output)
+        Claims(targets=anchored(targets), say=streams.say).new_directory(output)
         refuse_occupied(output)
     # It is the largest that any of the suites wants of a file.
     size_of_file = size_bytes or max(suite.FILE_BYTES[pace] for suite in suites)
@@ -251,7 +252,9 @@ def _facts(path: str, *, size_bytes: int | None, destroy: Sequence[str], state: 
     """Open a target as the steps will, and return what it is."""
     from iogauge import run as runner
     from iogauge.target import ModelTarget, open_target
+    from iogauge.target.answering import await_answers
 
+    await_answers((path,), say=streams.say)
     with open_target(
         path, write=True, size_bytes=size_bytes, destroy=destroy, on_message=streams.say, state=state
     ) as opened:

@@ -118,7 +118,7 @@ def _table(judged: Judged, manifest: Manifest, *, variation: bool) -> Iterator[s
     growth = judgement.growth if plan.pressure else None
     if growth is not None:
         grown = words.times(growth.value, growth.low, growth.high)
-        yield f"under most writes a read takes {grown} as long as under fewest (mean)"
+        yield f"reads take {grown} as long under the most writes as under the fewest (mean)"
     yield from judged.findings
     yield from (f"note: {note}" for note in plan.notes)
     if judgement.missing:

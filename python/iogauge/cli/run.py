@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import difflib
 import errno
-import math
+import itertools
 import shlex
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -30,20 +30,24 @@ from iogauge.errors import IogaugeError
 
 if TYPE_CHECKING:
     from iogauge.cli.progress import Progress
+    from iogauge.cli.progress_options import ProgressOptions
     from iogauge.cli.run_formats import Formats
+    from iogauge.cli.run_printed import Printed
     from iogauge.cli.status_reports import StatusReports
     from iogauge.report.diskspd_rates import DiskspdRates
     from iogauge.report.fail_if import Condition
     from iogauge.report.fio_logs import FioLogs
     from iogauge.report.interval_stats import IntervalStats
+    from iogauge.report.so_far import SoFar
     from iogauge.run.spill import Spill
     from iogauge.schema import Ceiling, Interval, JobFile, RunPlan, RunRecord, TargetFacts
-    from iogauge.store.outputs import Claims, Output
+    from iogauge.store.outputs import Claims, Existing, Output
 
 CONTEXT: dict[str, Any] = {"ignore_unknown_options": True}
 
 
 def run(
+    context: typer.Context,
     jobs: Annotated[
         list[str] | None,
         typer.Argument(
@@ -62,11 +66,12 @@ def run(
         str | None,
         typer.Option(
             metavar="normal|terse|json|json+",
-            help="What to print; several, separated by commas. 'normal' is a table of iogauge's own.  "
-            "[default: normal]",
+            help="Output formats, separated by commas. 'normal' is iogauge's own table.  [default: normal]",
         ),
     ] = None,
-    minimal: Annotated[bool, typer.Option("--minimal", help="The same as --output-format=terse.")] = False,
+    minimal: Annotated[
+        bool, typer.Option("--minimal", help="The same as --output-format=terse; the last of the two counts.")
+    ] = False,
     terse_version: Annotated[
         int, typer.Option(min=2, max=5, metavar="2|3|4|5", help="fio's version of terse.")
     ] = 3,
@@ -82,7 +87,9 @@ def run(
     ] = None,
     readonly: Annotated[
         bool,
-        typer.Option("--readonly", help="Refuse every job that writes or trims, and the layout of files."),
+        typer.Option(
+            "--readonly", help="Refuse jobs that write or trim, or whose files would have to be laid out."
+        ),
     ] = False,
     destroy: Annotated[
         list[str] | None,
@@ -95,8 +102,8 @@ def run(
         typer.Option(
             min=0,
             metavar="NUMBER",
-            help="Seed of everything random but jobs with randseed.  [default: one that repeats; "
-            "drawn for jobs with randrepeat=0]",
+            help="Seed of all random choices, except in jobs with randseed.  [default: the same in every run; "
+            "a random one if a job has randrepeat=0]",
         ),
     ] = None,
     interval: Annotated[
@@ -109,7 +116,7 @@ def run(
         str,
         typer.Option(
             metavar="wait|drop",
-            help="When the log's disk is slower than the load: the load waits, or requests are not logged.",
+            help="If the log's disk is slower than the load: make the load wait, or drop requests from the log.",
         ),
     ] = "wait",
     fail_if: Annotated[
@@ -120,8 +127,8 @@ def run(
         str,
         typer.Option(
             metavar="TIME",
-            help="How long requests may be in flight and none come back, before they are reported as they are; and how "
-            "long a target may take to answer before the run.",
+            help="When no request completes for this long, stop waiting and report those in flight as they are. Also "
+            "how long to wait for a target to answer before the run.",
         ),
     ] = "120s",
     no_ceiling: Annotated[
@@ -129,13 +136,13 @@ def run(
     ] = False,
     eta: Annotated[
         progress_options.Eta,
-        typer.Option(help="Whether to show progress; 'never' leaves messages and warnings."),
+        typer.Option(help="Show progress; with 'never', messages and warnings are still printed."),
     ] = progress_options.Eta.AUTO,
     eta_interval: Annotated[
-        str | None, typer.Option(metavar="TIME", help="How often to show it, at least 250ms.")
+        str | None, typer.Option(metavar="TIME", help="Time between progress updates, at least 250ms.")
     ] = None,
     max_jobs: Annotated[
-        int | None, typer.Option(metavar="NUMBER", help="Accepted, and as in fio without effect.")
+        int | None, typer.Option(metavar="NUMBER", help="Accepted for compatibility; no effect, as in fio.")
     ] = None,
     parse_only: Annotated[
         bool,
@@ -147,8 +154,10 @@ def run(
 ) -> None:
     """Run what was asked for; raises what ``cli.main`` turns into an exit status."""
     del max_jobs  # fio has long ignored it
-    formats = run_formats.chosen(output_format, minimal=minimal, terse_version=terse_version, diskspd=diskspd)
-    shown_as = progress_options.chosen(eta, every=eta_interval)
+    if minimal and (output_format is None or _last(context, "output_format", "minimal") == "minimal"):
+        output_format = "terse"
+    formats = run_formats.chosen(output_format or "normal", terse_version=terse_version, diskspd=diskspd)
+    progress = progress_options.chosen(eta, every=eta_interval)
     if diskspd is None and not jobs:
         raise status.UsageError(
             "no job to run",
@@ -158,11 +167,13 @@ def run(
     from iogauge.report.fail_if import parse
 
     conditions = [parse(text) for text in fail_if or ()]
-    _refuse_typing_errors(jobs or (), known=workload.BY_NAME)
+    _refuse_typing_errors(jobs or (), own=_option_names(context), known=workload.BY_NAME)
     if diskspd is None:
         job_file = workload.from_arguments(jobs or (), only=section or ())
     else:
-        job_file, interval = run_diskspd.understood(diskspd, jobs or (), interval=interval)
+        job_file, interval = run_diskspd.understood(
+            diskspd, jobs or (), sections=section or (), interval=interval
+        )
     if readonly:
         from iogauge.run.readonly import refuse_writes
 
@@ -170,7 +181,7 @@ def run(
     for condition in conditions:
         condition.require(job_file)
     every_ns = None if status_interval is None else status_ns(status_interval)
-    asked = Asked(
+    options = RunOptions(
         jobs=job_file,
         conditions=conditions,
         formats=formats,
@@ -185,24 +196,19 @@ def run(
         files=() if diskspd else tuple(workload.job_files(jobs or ())),
         readonly=readonly,
         status_ns=every_ns,
-        progress=shown_as,
+        progress=progress,
     )
     if showcmd:
-        _emit(
-            f"{shlex.join(['iogauge', 'run', *workload.to_command(job_file)])}\n",
-            _claimed_output(_claims(asked), output),
-        )
-        return
-    if parse_only:
+        _emit_jobs(shlex.join(["iogauge", "run", *workload.to_command(job_file)]), options)
+    elif parse_only:
         plain = formats.names == ("normal",)
-        text = workload.to_fio(job_file) if plain else job_file.model_dump_json(indent=2)
-        _emit(f"{text.rstrip()}\n", _claimed_output(_claims(asked), output))
-        return
-    _measure(asked)
+        _emit_jobs(workload.to_fio(job_file) if plain else job_file.model_dump_json(indent=2), options)
+    else:
+        _measure(options)
 
 
 @dataclass(frozen=True)
-class Asked:
+class RunOptions:
     """The command line, understood."""
 
     jobs: JobFile
@@ -221,8 +227,7 @@ class Asked:
     readonly: bool
     status_ns: int | None
     """How often the results so far are printed."""
-    progress: Mapping[str, Any]
-    """How ``Progress`` is shown."""
+    progress: ProgressOptions
 
 
 @dataclass
@@ -233,7 +238,7 @@ class Listeners:
     stats: IntervalStats
     rates: DiskspdRates
     logs: FioLogs | None = None
-    make_logs: Callable[[RunPlan], FioLogs] | None = None
+    make_logs: Callable[[], FioLogs] | None = None
     make_reports: Callable[[RunPlan, tuple[TargetFacts, ...]], StatusReports] | None = None
     reports: StatusReports | None = None
     targets: tuple[TargetFacts, ...] = field(default=())
@@ -243,7 +248,7 @@ class Listeners:
         from iogauge.cli.progress import expected_s
 
         self.targets = targets
-        self.logs = self.make_logs(plan) if self.make_logs else None
+        self.logs = self.make_logs() if self.make_logs else None
         self.reports = self.make_reports(plan, targets) if self.make_reports else None
         where = ", ".join(dict.fromkeys(facts.path for facts in targets)) or "null"
         self.progress.step(where, expected_s=expected_s(plan))
@@ -260,89 +265,97 @@ class Listeners:
             self.reports.interval(interval)
 
 
-def _measure(asked: Asked) -> None:
+def _emit_jobs(text: str, options: RunOptions) -> None:
+    """Print the jobs. Their targets are looked at only where they are written to a file, which must be none of them."""
+    from iogauge.cli.run_printed import emit
+    from iogauge.store.outputs import Existing
+
+    path = options.output
+    output = _claims(options).file(path, existing=Existing.REPLACE) if path else None
+    emit(f"{text.rstrip()}\n", output)
+
+
+def _measure(options: RunOptions) -> None:
     # All that will be needed, and only then is there anything that an interrupt could cost.
     import iogauge.report.diskspd_table
     import iogauge.report.jsonplus
     import iogauge.report.table
     import iogauge.report.terse
     import iogauge.run  # noqa: F401
+    from iogauge.cli.run_printed import Printed
     from iogauge.report import fio_logs
+    from iogauge.store.outputs import Existing
 
     process.begin()
-    claims = _claims(asked)
-    output = _claimed_output(claims, asked.output)
-    logs = fio_logs.claim(asked.jobs, claims)
-    requests = _claimed_log(claims, asked.request_log)
-    with log_place.spill(asked.request_log, asked.jobs) as spill:
-        _measure_logging(asked, output=output, logs=logs, requests=requests, spill=spill)
+    claims = _claims(options)
+    output = _claimed(claims, options.output, existing=Existing.REPLACE)
+    logs = fio_logs.claim(options.jobs, claims)
+    requests = _claimed(claims, options.request_log, existing=Existing.OWN)
+    with (
+        log_place.spill(requests, logs, options.jobs) as spill,
+        Printed(options.formats, output) as printed,
+    ):
+        _measure_logging(options, printed=printed, logs=logs, requests=requests, spill=spill)
 
 
-def _claims(asked: Asked) -> Claims:
+def _claims(options: RunOptions) -> Claims:
     """Return the claims of a run, whose outputs are none of its targets and none of its job files."""
-    from iogauge.schema import EngineKind
     from iogauge.store.outputs import Claims
-    from iogauge.workload import paths
+    from iogauge.workload import driven_paths
 
-    driven = [job for job in asked.jobs.jobs if job.ioengine is not EngineKind.NULL]
-    targets = {name: None for job in driven for clone in range(job.numjobs) for name in paths(job, clone)}
-    return Claims(targets=targets, inputs=asked.files, patience_s=asked.give_up_ns / 1e9, say=streams.say)
-
-
-def _claimed_output(claims: Claims, path: Path | None) -> Output | None:
-    from iogauge.store.outputs import Existing
-
-    return claims.file(path, existing=Existing.REPLACE) if path else None
+    targets = driven_paths(options.jobs)
+    return Claims(targets=targets, inputs=options.files, patience_s=options.give_up_ns / 1e9, say=streams.say)
 
 
-def _claimed_log(claims: Claims, path: Path | None) -> Output | None:
-    from iogauge.store.outputs import Existing
-
-    return claims.file(path, existing=Existing.OWN) if path else None
+def _claimed(claims: Claims, path: Path | None, *, existing: Existing) -> Output | None:
+    return claims.file(path, existing=existing) if path else None
 
 
 def _measure_logging(
-    asked: Asked,
+    options: RunOptions,
     *,
-    output: Output | None,
+    printed: Printed,
     logs: Mapping[str, Output],
     requests: Output | None,
     spill: Spill | None,
 ) -> None:
     from iogauge import run as runner
     from iogauge.cli.progress import Progress
-    from iogauge.cli.run_printed import Printed
+    from iogauge.cli.status_reports import StatusReports
     from iogauge.report import fio_logs
     from iogauge.report.diskspd_rates import DiskspdRates
     from iogauge.report.interval_stats import IntervalStats
 
-    virtual = _modelled(asked.jobs)
-    printed = Printed(
-        asked.formats, emit=lambda text: _emit(text, output), whole=output is not None and output.is_file
-    )
-    with Progress(title="iogauge run", virtual=virtual, **asked.progress) as progress:
-        stats = IntervalStats(interval_ns=asked.interval_ns)
-        listeners = Listeners(progress, stats, DiskspdRates(interval_ns=asked.interval_ns))
-        if fio_logs.wanted(asked.jobs):
-            listeners.make_logs = lambda plan: fio_logs.FioLogs(asked.jobs, plan, logs)
-        ceiling = runner.measure_ceiling(asked.jobs) if asked.ceiling and not virtual else None
-        if asked.status_ns:
-            listeners.make_reports = lambda plan, targets: _status_reports(
-                asked, plan, targets, ceiling, lambda record: printed.so_far(record, listeners)
-            )
+    virtual, shown = _modelled(options.jobs), options.progress
+    with Progress(title="iogauge run", virtual=virtual, quiet=shown.quiet, every_s=shown.every_s) as progress:
+        stats = IntervalStats(interval_ns=options.interval_ns)
+        listeners = Listeners(progress, stats, DiskspdRates(interval_ns=options.interval_ns))
+        if fio_logs.wanted(options.jobs):
+            listeners.make_logs = lambda: fio_logs.FioLogs(options.jobs, logs)
+        ceiling = runner.measure_ceiling(options.jobs) if options.ceiling and not virtual else None
+        if every_ns := options.status_ns:
+
+            def make_reports(plan: RunPlan, targets: tuple[TargetFacts, ...]) -> StatusReports:
+                printed.open()
+                so_far = _so_far(options.jobs, plan, targets, ceiling)
+                return StatusReports(
+                    plan, so_far, every_ns=every_ns, show=lambda record: printed.so_far(record, listeners)
+                )
+
+            listeners.make_reports = make_reports
         record = runner.execute(
-            asked.jobs,
-            destroy=asked.destroy,
-            seed=asked.seed,
-            interval_ns=asked.interval_ns,
-            give_up_ns=asked.give_up_ns,
+            options.jobs,
+            destroy=options.destroy,
+            seed=options.seed,
+            interval_ns=options.interval_ns,
+            give_up_ns=options.give_up_ns,
             spill=spill,
-            log_drops=asked.log_drops,
+            log_drops=options.log_drops,
             on_interval=listeners.interval,
             on_message=progress.message,
             on_start=listeners.started,
             ceiling=ceiling,
-            readonly=asked.readonly,
+            readonly=options.readonly,
         )
     with process.results_first():
         printed.results(record, listeners)
@@ -350,9 +363,9 @@ def _measure_logging(
         listeners.logs.close()
     # One that is not complete may be on a full disk, and is made into logs once there is room.
     if spill and not spill.failure:
-        log_place.convert(spill, jobs=asked.jobs, plan=record.plan, parquet=requests, logs=logs)
+        log_place.convert(spill, jobs=options.jobs, plan=record.plan, parquet=requests, logs=logs)
         spill.remove()
-    _conclude(record, asked.conditions)
+    _conclude(record, options.conditions)
 
 
 def _modelled(jobs: JobFile) -> bool:
@@ -362,33 +375,25 @@ def _modelled(jobs: JobFile) -> bool:
     return any(is_model(name) for job in jobs.jobs for name in job.filenames)
 
 
-def _status_reports(
-    asked: Asked,
-    plan: RunPlan,
-    targets: tuple[TargetFacts, ...],
-    ceiling: Ceiling | None,
-    show: Callable[[RunRecord], None],
-) -> StatusReports:
+def _so_far(jobs: JobFile, plan: RunPlan, targets: tuple[TargetFacts, ...], ceiling: Ceiling | None) -> SoFar:
     from iogauge import run as runner
-    from iogauge.cli.status_reports import StatusReports
     from iogauge.report.so_far import SoFar
 
     clock = runner.clock()
-    if _modelled(asked.jobs):
+    if _modelled(jobs):
         clock = clock.model_copy(update={"source": "virtual", "tsc_hz": 0.0})
-    so_far = SoFar(asked.jobs, plan, targets, clock=clock, ceiling=ceiling)
-    return StatusReports(plan, so_far, every_ns=asked.status_ns or 0, show=show)
+    return SoFar(jobs, plan, targets, clock=clock, ceiling=ceiling)
 
 
 def _conclude(record: RunRecord, conditions: list[Condition]) -> None:
     """Choose the exit status: interrupted, failed, violated, in this order."""
     result = record.result
-    findings = [found for condition in conditions for found in condition.check(record)]
-    for found in findings:
-        kind = "error" if found.unknown else "failed"
-        streams.say(f"{kind}: {found.message}")
-        if found.hint:
-            streams.say(f"hint: {found.hint}")
+    violations = [violation for condition in conditions for violation in condition.check(record)]
+    for violation in violations:
+        kind = "error" if violation.unknown else "failed"
+        streams.say(f"{kind}: {violation.message}")
+        if violation.hint:
+            streams.say(f"hint: {violation.hint}")
     if result.stopped_by == "interrupt":
         streams.say(f"{process.word()}: what was measured until then is reported")
         raise typer.Exit(process.status())
@@ -400,63 +405,53 @@ def _conclude(record: RunRecord, conditions: list[Condition]) -> None:
         )
         past = "; continue_on_error=io goes on past I/O errors" if medium else ""
         raise IogaugeError(reason, hint=f"what was measured until then is reported above{past}")
-    if any(not found.unknown for found in findings):
+    if any(not violation.unknown for violation in violations):
         raise typer.Exit(status.VIOLATED)
-    if findings:
+    if violations:
         raise typer.Exit(status.ERROR)
 
 
-def _refuse_typing_errors(arguments: Sequence[str], *, known: Collection[str]) -> None:
+def _last(context: typer.Context, *names: str) -> str:
+    """Return which of these parameters, all of them given, stands last on the command line."""
+    return max(names, key=[*context.params].index)  # where they are in the order in which they were given
+
+
+def _option_names(context: typer.Context) -> list[str]:
+    """Return the names of the command's options, without their dashes."""
+    names = (name for param in context.command.params for name in param.opts)
+    return [name.removeprefix("--") for name in names if name.startswith("--")]
+
+
+def _refuse_typing_errors(arguments: Sequence[str], *, own: Sequence[str], known: Collection[str]) -> None:
     """Find what was meant as an option of ours before it is taken for one of fio's that does not exist."""
-    own = (
-        *(
-            "output-format",
-            "output",
-            "destroy",
-            "seed",
-            "interval",
-            "request-log",
-            "log-overflow",
-            "fail-if",
-            "give-up",
-        ),
-        *(
-            "minimal",
-            "terse-version",
-            "status-interval",
-            "section",
-            "readonly",
-            "eta",
-            "eta-interval",
-            "max-jobs",
-        ),
-    )
-    for argument in arguments:
+    for argument in itertools.takewhile(lambda argument: argument != "--", arguments):
         name = argument.removeprefix("--").partition("=")[0]
         if name == argument or name in known:
             continue
-        meant = difflib.get_close_matches(
-            name, (*own, "no-ceiling", "parse-only", "showcmd"), n=1, cutoff=0.8
-        )
-        if meant:
+        if meant := difflib.get_close_matches(name, own, n=1, cutoff=0.8):
             raise status.UsageError(f"--{name} is not an option", hint=f"did you mean --{meant[0]}?")
 
 
 def _log_drops(overflow: str) -> bool:
     if overflow not in ("wait", "drop"):
-        raise status.UsageError(f"--log-overflow: {overflow!r}", hint="write wait or drop")
+        raise status.UsageError(f"--log-overflow: {overflow!r} is not wait or drop", hint="use wait or drop")
     return overflow == "drop"
 
 
 def _interval_ns(jobs: JobFile, text: str | None, *, status_ns: int | None) -> int:
-    """The interval asked for, or the one that the jobs' logs and --status-interval need."""
+    """The interval asked for; or the longest, up to a second, that the jobs' logs and --status-interval allow."""
     from iogauge.report import fio_logs
 
     if text is None:
-        return fio_logs.interval_ns_for(jobs, otherwise_ns=math.gcd(fio_logs.DEFAULT_NS, status_ns or 0))
+        longest_ns = fio_logs.interval_ns_for(jobs)
+        # Parts of one that fits the logs' windows fit them too.
+        parts = range(1, longest_ns // fio_logs.SHORTEST_NS + 1)
+        fitting_ns = [longest_ns // count for count in parts if longest_ns % count == 0]
+        # Reports come with the end of an interval.
+        wanted_ns = status_ns or longest_ns
+        return next((length_ns for length_ns in fitting_ns if length_ns <= wanted_ns), fitting_ns[-1])
     chosen_ns = time_ns(text, option="--interval")
-    if chosen_ns < fio_logs.SHORTEST_NS:
-        raise status.UsageError(f"--interval: {text!r} is shorter than 10 ms", hint="use 10ms or more")
+    _refuse_shorter(chosen_ns, text, option="--interval")
     if chosen_ns > fio_logs.LONGEST_NS:
         raise status.UsageError(f"--interval: {text!r} is longer than a minute", hint="use 1s")
     fio_logs.require_interval(jobs, interval_ns=chosen_ns)
@@ -466,20 +461,12 @@ def _interval_ns(jobs: JobFile, text: str | None, *, status_ns: int | None) -> i
 def status_ns(text: str) -> int:
     """Return the time of --status-interval in ns. Raises UsageError."""
     every_ns = time_ns(text, option="--status-interval")
-    if every_ns % 10**7:
-        raise status.UsageError(
-            f"--status-interval: {text!r} is no multiple of 10 ms",
-            hint="use 10ms or more, for instance 500ms",
-        )
+    _refuse_shorter(every_ns, text, option="--status-interval")
     return every_ns
 
 
-def _emit(text: str, output: Output | None) -> None:
-    if output is None:
-        streams.show(text)
-        return
-    try:
-        output.write(text.encode("utf-8", "surrogateescape"))
-    except IogaugeError as error:
-        streams.show(text)
-        raise IogaugeError(str(error), hint="the result was printed instead; save it from there") from error
+def _refuse_shorter(chosen_ns: int, text: str, *, option: str) -> None:
+    from iogauge.report import fio_logs
+
+    if chosen_ns < fio_logs.SHORTEST_NS:
+        raise status.UsageError(f"{option}: {text!r} is shorter than 10 ms", hint="use 10ms or more")

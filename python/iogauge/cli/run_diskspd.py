@@ -12,10 +12,12 @@ if TYPE_CHECKING:
     from iogauge.schema import JobFile
 
 
-def understood(text: str, jobs: Sequence[str], *, interval: str | None) -> tuple[JobFile, str | None]:
+def understood(
+    text: str, jobs: Sequence[str], *, sections: Sequence[str], interval: str | None
+) -> tuple[JobFile, str | None]:
     """Return the jobs of a DiskSpd command line, and the interval that was asked for: ours, or else that of its -D.
 
-    Raises UsageError where jobs stand beside it, and IogaugeError where it cannot be run.
+    Raises UsageError where jobs or ``sections`` stand beside it, and IogaugeError where it cannot be run.
     """
     from iogauge.workload import diskspd, diskspd_jobs
 
@@ -23,6 +25,11 @@ def understood(text: str, jobs: Sequence[str], *, interval: str | None) -> tuple
         raise status.UsageError(
             f"--diskspd runs that command line alone, and there is also {jobs[0]}",
             hint="write targets and options of DiskSpd between the quotes: --diskspd '-b4k -r -d10 target.dat'",
+        )
+    if sections:
+        raise status.UsageError(
+            f"--section={sections[0]} names a job of a job file, and --diskspd has none",
+            hint="leave --section out",
         )
     try:
         words = shlex.split(text)

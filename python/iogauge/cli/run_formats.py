@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 NAMES = ("terse", "json", "json+", "normal")
 """In the order in which they are printed."""
+ALIASES = {"minimal": "terse", "csv": "terse"}
+"""fio's other names of them."""
 
 
 @dataclass(frozen=True)
@@ -44,14 +46,9 @@ class Formats:
         return "\n".join(filter(None, texts))
 
 
-def chosen(text: str | None, *, minimal: bool, terse_version: int, diskspd: str | None) -> Formats:
-    """Return the formats of --output-format, --minimal and --terse-version. Raises UsageError."""
-    if minimal and text is not None:
-        raise status.UsageError(
-            "--minimal and --output-format both say what to print",
-            hint="name every format: --output-format=terse,json",
-        )
-    names = {part.strip() for part in (text or ("terse" if minimal else "normal")).split(",")}
+def chosen(text: str, *, terse_version: int, diskspd: str | None) -> Formats:
+    """Return the formats that --output-format names. Raises UsageError."""
+    names = {ALIASES.get(name, name) for name in map(str.strip, text.split(","))}
     for name in sorted(names.difference(NAMES)):
         raise status.UsageError(
             f"--output-format: {name!r} is not a format", hint=f"use one of {', '.join(NAMES)}"

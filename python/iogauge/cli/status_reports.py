@@ -1,7 +1,7 @@
 """``--status-interval``: the results so far, printed while a run lasts, each time for all of it up to then.
 
-A report is due when a stage has lasted a multiple of the time. It comes once every row has handed out its intervals
-up to that instant, or a later one has arrived, since a row that ended early hands out no more.
+A report is due when a stage has lasted a multiple of the time. It comes with the first end of an interval from then on
+that every row has reached, or once a later interval has arrived, since a row that ended early hands out no more.
 """
 
 from __future__ import annotations
@@ -24,22 +24,29 @@ class StatusReports:
         self._so_far = so_far
         self._every_ns = every_ns
         self._show = show
-        self._stage = 0
-        self._due_ns = every_ns
-        self._reached_ns: dict[int, int] = {}
+        self._begin(stage=0)
 
     def interval(self, interval: Interval) -> None:
         """Take one interval of one row, and show what is due before or with it."""
         if interval.stage != self._stage:
-            self._stage, self._due_ns, self._reached_ns = interval.stage, self._every_ns, {}
+            self._begin(interval.stage)
         if interval.start_ns >= self._due_ns:
             self._report(interval.start_ns)
         self._so_far.add(interval)
         self._reached_ns[interval.row] = interval.end_ns
-        slowest_ns = min(self._reached_ns.get(row, 0) for row in self._rows[interval.stage])
-        if slowest_ns >= self._due_ns:
-            self._report(slowest_ns)
+        if interval.end_ns >= self._due_ns:
+            self._behind.discard(interval.row)
+            if not self._behind:
+                self._report(min(self._reached_ns.values()))
+
+    def _begin(self, stage: int) -> None:
+        self._stage = stage
+        self._due_ns = self._every_ns
+        self._reached_ns = dict.fromkeys(self._rows[stage], 0)
+        # The rows that have not reached the due instant.
+        self._behind = set(self._reached_ns)
 
     def _report(self, now_ns: int) -> None:
         self._due_ns = (now_ns // self._every_ns + 1) * self._every_ns
+        self._behind = {row for row, reached_ns in self._reached_ns.items() if reached_ns < self._due_ns}
         self._show(self._so_far.record())

@@ -1,18 +1,8 @@
-"""Times on the command line of ``iogauge run``."""
+"""Times on the command line of ``iogauge run``, as in fio's job files."""
 
 from __future__ import annotations
 
 from iogauge.cli import status
-
-_UNITS_NS = {
-    "us": 10**3,
-    "ms": 10**6,
-    "s": 10**9,
-    "m": 60 * 10**9,
-    "min": 60 * 10**9,
-    "h": 3600 * 10**9,
-    "": 10**9,
-}
 
 
 def time_ns(text: str, *, option: str) -> int:
@@ -21,14 +11,15 @@ def time_ns(text: str, *, option: str) -> int:
     >>> time_ns("500ms", option="--interval")
     500000000
     """
-    number = text.strip().rstrip("abcdefghijklmnopqrstuvwxyz")
-    unit = text.strip()[len(number) :]
+    from iogauge.workload.numbers import SECOND, duration_ns
+    from iogauge.workload.problem import BadValue
+
     try:
-        value_ns = round(float(number) * _UNITS_NS[unit])
-    except (ValueError, KeyError, OverflowError):
-        value_ns = 0
-    if value_ns <= 0:
+        value_ns = duration_ns(text, default_unit_ns=SECOND)
+    except BadValue as error:
+        raise status.UsageError(f"{option} {text}: {error}", hint=error.hint) from None
+    if not value_ns:
         raise status.UsageError(
-            f"{option}: {text!r} is not a time", hint="write for instance 500ms, 1s or 2m"
+            f"{option} {text}: must be longer than 0", hint="write for instance 90, 1m30s or 500ms"
         )
     return value_ns

@@ -11,8 +11,8 @@ from collections.abc import Collection
 from os import stat_result
 
 from iogauge.schema import DeviceStat, TargetFacts
-from iogauge.target.sysfs import HOST, Host
-from iogauge.target.usage import openers, program_name
+from iogauge.target.openers import open_files, program_name
+from iogauge.target.sysfs import HOST, Host, number_of
 
 _SLACK_BYTES = 1 << 20
 """Readahead, superblocks, a partition scan."""
@@ -23,22 +23,21 @@ _SLACK_SHARE = 0.05
 def other_processes(targets: Collection[TargetFacts], host: Host = HOST) -> dict[str, list[str]]:
     """Return, by target path, the other processes that have the target open, as ``name (pid 123)``."""
     wanted: dict[tuple[str, int, int], str] = {}
+    answered: set[str] = set()
     for facts in targets:
         try:
-            wanted[_identity(host.stat(facts.path))] = facts.path
+            status = host.stat(facts.path)
         except OSError:
             continue
+        wanted[_identity(status)] = facts.path
+        answered.add(number_of(status.st_dev))
     found: dict[str, list[str]] = {}
-    for process, descriptors in openers(host) if wanted else ():
-        for descriptor in descriptors:
-            try:
-                path = wanted.get(_identity(host.stat(descriptor)))
-            except OSError:
-                continue
-            if path is not None:
-                name = program_name(process, host)
-                if name not in found.setdefault(path, []):
-                    found[path].append(name)
+    for file in open_files(host, answered=answered) if wanted else ():
+        path = wanted.get(_identity(file.status))
+        if path is not None:
+            name = program_name(file.process, host)
+            if name not in found.setdefault(path, []):
+                found[path].append(name)
     return found
 
 

@@ -198,8 +198,8 @@ def _generator(row: RowFigures, ceiling: Ceiling | None) -> Iterator[str]:
             yield f"{row.late / row.ios:.1%} of the requests started over 1 ms late"
     if row.log_wait_share > LOG_WAIT_SHARE:
         yield (
-            f"it waited for its request log for {row.log_wait_share:.1%} of the time (a faster disk for the log, or "
-            "--log-overflow=drop, holds nothing up)"
+            f"it waited for its request log for {row.log_wait_share:.1%} of the time (put the log on a faster "
+            "disk, or use --log-overflow=drop)"
         )
     gap = row.loop_gap
     if gap and row.lat_p50_ns and gap.value_ns > max(GAP_NS, GAP_SHARE * row.lat_p50_ns):

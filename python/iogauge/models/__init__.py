@@ -69,7 +69,7 @@ def anchored(target: str) -> str:
     ('model:p4800x@linux-stock', 'model:/etc/mine.toml@ideal')
     """
     parts = [
-        str(Path(part).absolute()) if _is_path(part) else part for part in split(target) if part is not None
+        str(Path(part).absolute()) if is_path(part) else part for part in split(target) if part is not None
     ]
     return PREFIX + "@".join(parts)
 
@@ -140,17 +140,18 @@ def _resolved(path: Path, seen: tuple[Path, ...]) -> ModelFile:
         raise IogaugeError(f"{path}: is its own base", hint="a base leads to a file without one")
     if found.base is None:
         return found
-    base = path.parent / found.base if _is_path(found.base) else _path(found.base)
+    base = path.parent / found.base if is_path(found.base) else _path(found.base)
     return found.on(_resolved(base, (*seen, path.resolve())))
 
 
-def _is_path(reference: str) -> bool:
+def is_path(reference: str) -> bool:
+    """Tell whether a reference is the path of a model's file, and not the name of one that iogauge brings."""
     return reference.endswith(".toml") or "/" in reference
 
 
 def _path(reference: str, what: What | None = None) -> Path:
     """Where a model's file lies."""
-    if _is_path(reference):
+    if is_path(reference):
         return Path(reference)
     names = {path.stem: path for path in sorted(_HERE.glob("*s/*.toml"))}
     if reference in names:

@@ -12,7 +12,8 @@ from dataclasses import dataclass
 from iogauge.report.csv_cells import csv_of
 from iogauge.report.html_reviews import Drive, Place, Step
 from iogauge.schema import StepPlan
-from iogauge.stats.figures import StepFigures, knee
+from iogauge.stats.extremes import knee
+from iogauge.stats.figures import StepFigures
 from iogauge.stats.moments import Moment
 from iogauge.stats.quantiles import Estimate
 

@@ -108,7 +108,7 @@ def _of(found: SuiteCompared, series: str, figures: Sequence[Compared]) -> Itera
         yield Statement(_undecided(found, figures), (figures[0],))
     elif not any(each.long_enough for each in figures):
         what = metric_text(figures[0].metric)
-        said = f"no difference in {what} can be told: the runs are too short for how alike their seconds are"
+        said = f"no difference in {what} is established: the runs are too short for how much their seconds correlate"
         yield Statement(said, (figures[0],))
     elif all(each.ratio.low is None or each.ratio.high is None for each in figures):
         most = _greatest(figures)
@@ -242,14 +242,14 @@ def _achieved(found: SuiteCompared, each: Compared) -> str:
     if each.averaged is not None:
         mine = [step for step in found.figures if step.place.series == each.place.series]
         unlike = {step.place for step in mine if step.metric == each.metric and not step.pressed_alike}
-        return f" (at {len(unlike)} of them pressed with different rates)" if unlike else ""
+        return f" (the two sides achieved different rates at {len(unlike)} of them)" if unlike else ""
     if each.pressed_alike:
         return ""
     rates = (
         f"{words.bandwidth(rate)} of {side.name}"
         for rate, side in zip(each.pressures_Bps, (found.before, found.after), strict=True)
     )
-    return f" as asked for ({' and '.join(rates)} achieved)"
+    return f" (requested; {' and '.join(rates)} achieved)"
 
 
 def _place(each: Compared) -> str:

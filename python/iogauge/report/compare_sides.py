@@ -17,7 +17,7 @@ from pathlib import Path
 from iogauge.errors import IogaugeError
 from iogauge.report.compare import Side, SuiteCompared, compare_sides
 from iogauge.report.figure_row import FigureRow, rows_of
-from iogauge.report.html_reviews import Conclude, Drive, Heard, load, nothing, unheard
+from iogauge.report.html_reviews import Conclude, Drive, OnProgress, load, no_progress, nothing
 from iogauge.report.laid import LaidDrive, lay
 from iogauge.report.published import named_drives, parted
 from iogauge.report.told import told_rows
@@ -59,7 +59,7 @@ def loaded(
     *,
     suites: Sequence[str] = (),
     conclude: Conclude = nothing,
-    heard: Heard = unheard,
+    on_progress: OnProgress = no_progress,
 ) -> tuple[Drive, ...]:
     """Return what the saved reviews among ``names`` tested, of all suites or of some, as ``load`` does.
 
@@ -77,7 +77,7 @@ def loaded(
             f"{again[0]}: this review is named more than once",
             hint="name each review once; one of several targets, named alone, is compared target by target",
         )
-    return load(directories, suites=suites, conclude=conclude, heard=heard)
+    return load(directories, suites=suites, conclude=conclude, on_progress=on_progress)
 
 
 def refuse_nothing(found: Differences, names: Sequence[str]) -> None:

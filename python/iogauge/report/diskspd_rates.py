@@ -8,6 +8,7 @@ Source: DiskSpd 2.2 (ResultParser.cpp, IoBucketizer.cpp).
 
 from __future__ import annotations
 
+import copy
 import math
 
 from iogauge.report.interval_stats import IntervalStats, Spread
@@ -36,6 +37,13 @@ class DiskspdRates:
             )
             apart.add(summed)
             self._together[which].add(summed.model_copy(update={"stage": 0, "row": 0}))
+
+    def snapshot(self) -> DiskspdRates:
+        """Return the rates of the intervals so far, apart from those to come."""
+        copied = copy.copy(self)
+        copied._apart = {which: stats.snapshot() for which, stats in self._apart.items()}
+        copied._together = {which: stats.snapshot() for which, stats in self._together.items()}
+        return copied
 
     def of_row(self, *, stage: int, row: int, directions: Directions) -> float:
         """Return the standard deviation of a row's IOPS, I/Os a second; 0 where no interval was measured."""

@@ -49,8 +49,8 @@ def _draw(function: str, *arguments: object, **options: object) -> Any:
         _drawer.cache_clear()
         raise IogaugeError(
             f"a chart cannot be drawn: {reason}",
-            hint="drawing reserves about 64 GB of address space, most of it never used: lift the limit on it "
-            "(ulimit -v unlimited), free some memory, or take --format md, which draws nothing",
+            hint="drawing reserves about 64 GB of address space, most of it unused: raise that limit "
+            "(ulimit -v unlimited), free some memory, or use --format md, which draws no charts",
         ) from None
     except KeyboardInterrupt:  # The answer would be taken for that of the next question.
         _drawer().close()

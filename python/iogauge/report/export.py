@@ -14,7 +14,7 @@ PNG_SCALE = 2.0
 
 def claim_charts(charts: Iterable[Chart], directory: Path, claims: Claims) -> dict[str, Output]:
     """Claim the files of charts in a directory, which is made. Raises IogaugeError where one must not be written."""
-    claims.directory(directory)
+    claims.make_directory(directory)
     return {
         name: claims.file(directory / name, existing=Existing.OWN)
         for chart in charts

@@ -12,7 +12,8 @@ zeros (a latency log, where zero would be a lie, has no line for it); and a grou
 file, numbered as its first worker.
 As in fio, what is left at the end and shorter than half a window has a line for its latencies, but none for rates.
 
-Source: fio's HOWTO (log file formats), and the files of fio 3.33.
+Source: fio's HOWTO (log file formats); io_u.c (account_io_completion), stat.c (calc_log_samples) and the files of fio
+3.33.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ from typing import TextIO
 from iogauge.errors import IogaugeError
 from iogauge.report.fio_buckets import buckets
 from iogauge.report.rows import histogram_of, left_out
-from iogauge.schema import Direction, EngineKind, Interval, Job, JobFile, Kind, RunPlan
+from iogauge.schema import Direction, EngineKind, Interval, Job, JobFile, Kind
 from iogauge.stats.histogram import Histogram
 from iogauge.store.outputs import Claims, Existing, Output
 from iogauge.workload.clones import clones
@@ -50,7 +51,7 @@ _LATENCIES = (Kind.LAT, Kind.CLAT, Kind.SLAT)
 
 
 def interval_ns_for(jobs: JobFile, *, otherwise_ns: int = DEFAULT_NS) -> int:
-    """Return the interval that divides every log's window, and ``otherwise_ns`` where there are logs or not.
+    """Return the longest interval that divides every log's window and ``otherwise_ns``.
 
     Raises IogaugeError where that would be shorter than 10 ms.
     """
@@ -128,13 +129,14 @@ def _latencies(job: Job) -> tuple[Kind, ...]:
 
 
 def empty_names(job: Job) -> set[str]:
-    """Return which logs fio makes and writes nothing to, because what they are of is left out."""
-    untimed = job.disable_lat and job.disable_clat and job.disable_slat
-    return {
-        *(["bw"] if job.disable_bw_measurement else []),
-        *(["iops"] if job.disable_bw_measurement and untimed else []),
-        *(["clat_hist"] if job.disable_clat else []),
-    }
+    """Return which logs fio makes and writes nothing to, because what they are of is left out.
+
+    Averages of rates come from a timer of fio's, which does not look at what is left out.
+    """
+    names = {"clat_hist"} if job.disable_clat else set()
+    if job.disable_bw_measurement and not job.log_avg_ns:
+        names |= {"bw", "iops"} if job.disable_clat and job.disable_slat else {"bw"}
+    return names
 
 
 def claim(
@@ -148,14 +150,19 @@ def claim(
 
     ``names``: which of a job's. As fio does, logs replace those of an earlier run.
     """
-    outputs = {}
-    for number, clone in enumerate(clones(jobs), 1):
-        job = jobs.jobs[clone.job]
-        for name in names(job) if clone.first else ():
-            path = name_of(name, job, number)
-            if path not in outputs:  # which jobs without per_job_logs share
-                outputs[path] = claims.file(directory / path, existing=Existing.REPLACE)
-    return outputs
+    return {name: claims.file(directory / name, existing=Existing.REPLACE) for name in names_of(jobs, names)}
+
+
+def names_of(jobs: JobFile, names: Callable[[Job], list[str]]) -> list[str]:
+    """Return the names of the jobs' logs, each once, since jobs may share them. ``names``: which of a job's."""
+    return list(
+        dict.fromkeys(
+            name_of(name, jobs.jobs[clone.job], number)
+            for number, clone in enumerate(clones(jobs), 1)
+            if clone.first
+            for name in names(jobs.jobs[clone.job])
+        )
+    )
 
 
 def name_of(name: str, job: Job, number: int) -> str:
@@ -200,7 +207,7 @@ class _Window:
 
 
 @dataclass
-class _RowLogs:
+class _WindowLogs:
     """The open files of one row. ``origin_ns`` is the row's measured start, since that of its stage."""
 
     job: Job
@@ -217,31 +224,28 @@ class _RowLogs:
 
 
 class FioLogs:
-    """Writes the logs of a run's intervals: made when its plan is known, fed with its intervals, closed at its end.
+    """Writes the logs of a run's intervals: made as the run begins, fed with its intervals, closed at its end.
 
     Trouble with a file never stops the run: it is kept, and raised by ``close`` as IogaugeError.
     """
 
-    def __init__(self, jobs: JobFile, plan: RunPlan, outputs: Mapping[str, Output]) -> None:
+    def __init__(self, jobs: JobFile, outputs: Mapping[str, Output]) -> None:
         """``outputs`` are those that ``claim`` returned for the jobs."""
-        self._trouble: IogaugeError | OSError | None = None
-        self._rows: dict[tuple[int, int], _RowLogs] = {}
+        self._trouble: IogaugeError | None = None
+        self._rows: dict[tuple[int, int], _WindowLogs] = {}
         self._files = ExitStack()
         self._open_files: dict[Output, TextIO] = {}
-        number = 0
-        for stage, each in enumerate(plan.stages):
-            for worker in each.workers:
-                number += 1
-                if (stage, worker.row) not in self._rows:
-                    job = jobs.jobs[worker.job]
-                    files = {
-                        name: self._open(outputs[name_of(name, job, number)]) for name in interval_names(job)
-                    }
-                    self._rows[stage, worker.row] = _RowLogs(
-                        job,
-                        tuple(direction for direction in DDIR if direction in job.rw.directions),
-                        {name: file for name, file in files.items() if name not in empty_names(job)},
-                    )
+        for number, clone in enumerate(clones(jobs), 1):
+            if clone.first:
+                job = jobs.jobs[clone.job]
+                files = {
+                    name: self._open(outputs[name_of(name, job, number)]) for name in interval_names(job)
+                }
+                self._rows[clone.stage, clone.row] = _WindowLogs(
+                    job,
+                    tuple(direction for direction in DDIR if direction in job.rw.directions),
+                    {name: file for name, file in files.items() if name not in empty_names(job)},
+                )
 
     def _open(self, output: Output) -> TextIO:
         """Open a log, which jobs without per_job_logs share."""
@@ -273,16 +277,16 @@ class FioLogs:
                     row, row.histogram, interval, row.job.log_hist_ns, self._histograms
                 )
                 row.histogram.add(interval, (Kind.CLAT,))
-        except OSError as error:
+        except IogaugeError as error:
             self._trouble = error
 
     def _enter(
         self,
-        row: _RowLogs,
+        row: _WindowLogs,
         window: _Window | None,
         interval: Interval,
         window_ns: int,
-        write: Callable[[_RowLogs, _Window], None],
+        write: Callable[[_WindowLogs, _Window], None],
     ) -> _Window:
         """Return the window that ``interval`` belongs to, having written the one before if that is over."""
         number = interval.start_ns // window_ns
@@ -291,7 +295,7 @@ class FioLogs:
             window = None
         return window or _Window(number)
 
-    def _averages(self, row: _RowLogs, window: _Window) -> None:
+    def _averages(self, row: _WindowLogs, window: _Window) -> None:
         time_ms = row.time_ms(window.end_ns)
         length_ns = max(window.end_ns - (window.start_ns or 0), 1)
         # The rest of a run is too short to stand for a rate, unless it is all there is; its latencies are samples.
@@ -310,7 +314,7 @@ class FioLogs:
                 if name in row.files:
                     row.files[name].write(f"{time_ms}, {value}, {DDIR[direction]}, 0, 0\n")
 
-    def _histograms(self, row: _RowLogs, window: _Window) -> None:
+    def _histograms(self, row: _WindowLogs, window: _Window) -> None:
         time_ms = row.time_ms(window.end_ns)
         for direction in row.directions:
             counts = buckets(Histogram.merge(window.latencies.get((direction, Kind.CLAT), ())))
@@ -331,10 +335,9 @@ class FioLogs:
                 if row.histogram and not self._trouble:
                     self._histograms(row, row.histogram)
             self._files.close()
-        except (IogaugeError, OSError) as error:
+        except IogaugeError as error:
             self._trouble = self._trouble or error
         if trouble := self._trouble:
-            reason = trouble.strerror if isinstance(trouble, OSError) else trouble
             raise IogaugeError(
-                f"the job's logs are not complete: {reason}", hint="free some space, or log elsewhere"
+                f"the job's logs are not complete: {trouble}", hint="free some space, or log elsewhere"
             ) from trouble

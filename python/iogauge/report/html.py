@@ -28,7 +28,7 @@ from iogauge.report.charts import DATASET, Chart
 from iogauge.report.charts_data import STATISTICS
 from iogauge.report.charts_theme import config
 from iogauge.report.drawing import bundle, svg
-from iogauge.report.html_reviews import Heard, unheard, warnings
+from iogauge.report.html_reviews import OnProgress, no_progress, warnings
 from iogauge.report.sections import Report
 from iogauge.stats.quantiles import FEWEST_BLOCKS
 
@@ -40,13 +40,13 @@ FEW_CHOICES = 6
 """More are offered in a list, not side by side."""
 
 
-def page(report: Report, *, heard: Heard = unheard) -> str:
-    """Return the page of a report; ``heard`` hears of how many charts are made."""
+def page(report: Report, *, on_progress: OnProgress = no_progress) -> str:
+    """Return the page of a report; ``on_progress`` is told how many charts are made."""
     charts = report.charts
     drawn = {}
     for number, chart in enumerate(charts, 1):
         drawn[chart.name] = Markup(_drawn(chart))
-        heard(number, len(charts))
+        on_progress(number, len(charts))
     scripts = [Markup(_bundle()), Markup((TEMPLATES / "report.js").read_text("utf-8"))]
     return _environment().get_template("report.html.j2").render(
         sections=report.sections,

@@ -178,12 +178,12 @@ def _steps(suites: dict[str, list[str]]) -> str:
     return "; ".join(found)
 
 
-Heard = Callable[[int, int], None]
-"""Hears of a long piece of work how many of its parts are done, and of how many."""
+OnProgress = Callable[[int, int], None]
+"""Takes how many parts of a long piece of work are done, and of how many."""
 
 
-def unheard(_done: int, _whole: int) -> None:
-    """Hear nothing."""
+def no_progress(_done: int, _whole: int) -> None:
+    """Show nothing."""
 
 
 Conclude = Callable[[Review, SuitePlan], Shown]
@@ -200,11 +200,11 @@ def load(
     *,
     suites: Sequence[str] = (),
     conclude: Conclude = nothing,
-    heard: Heard = unheard,
+    on_progress: OnProgress = no_progress,
 ) -> tuple[Drive, ...]:
     """Return what the reviews in ``directories`` tested, suite by suite, in the order in which they have them.
 
-    ``suites`` are the names of those to load; none: all. ``heard`` hears of how many suites on drives are loaded.
+    ``suites`` are the names of those to load; none: all. ``on_progress`` is told how many suites on drives are loaded.
 
     Raises IogaugeError where one is not a review, is damaged or newer, where none has one of the suites, or where the
     units of a suite differ.
@@ -236,7 +236,7 @@ def load(
         for number, (review, plan) in enumerate((pair for pair in tested if pair[1].suite == suite), 1):
             label = " + ".join(labels[review.path, path] for path in plan.targets)
             drives.append(_drive(review, plan, label, f"{suite}-{number}", conclude))
-            heard(len(drives), len(tested))
+            on_progress(len(drives), len(tested))
     return tuple(drives)
 
 

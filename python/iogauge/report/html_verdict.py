@@ -128,7 +128,7 @@ def _judged(first: StepFigures, last: StepFigures) -> Iterator[Statistic]:
 
 def _changed(change: Ratio) -> str:
     if change.low is None or change.high is None:
-        return "went, and nothing says how surely,"
+        return "went (no interval)"
     if change.low <= 1 <= change.high:
         return "did not change measurably"
     return "grew" if change.value > 1 else "fell"

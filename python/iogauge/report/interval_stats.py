@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from iogauge.report.rows import DATA, MIXED, Stream
 from iogauge.schema import Direction, Interval
@@ -67,6 +67,9 @@ class _Rate:
         self.spent_ns += length_ns
         (self.whole if whole else self.parts).add(amount * 1e9 / length_ns)
 
+    def copy(self) -> _Rate:
+        return replace(self, whole=replace(self.whole), parts=replace(self.parts))
+
     def spread(self) -> Spread:
         seen = self.whole if self.whole.samples else self.parts
         if not seen.samples:
@@ -91,9 +94,18 @@ class _RowStats:
     iops: dict[Stream, _Rate] = field(default_factory=lambda: {d: _Rate() for d in (*Direction, MIXED)})
     bandwidth: dict[Stream, _Rate] = field(default_factory=lambda: {d: _Rate() for d in (*Direction, MIXED)})
 
+    def copy(self) -> _RowStats:
+        """Return a copy to be asked: it shares the open slices, which asking closes and does not change."""
+        iops, bandwidth = (
+            {d: rate.copy() for d, rate in rates.items()} for rates in (self.iops, self.bandwidth)
+        )
+        return _RowStats(dict(self.open), iops, bandwidth)
+
 
 class IntervalStats:
     """Fed with every interval of a run, in the order in which they are handed out; asked once it is over.
+
+    Asking closes slices, of which parts may still come while a run lasts: then a ``snapshot`` is asked.
 
     Memory is bounded: a few open slices and a dozen numbers a row. Slices of the ramp are left out.
     """
@@ -125,6 +137,12 @@ class IntervalStats:
             part.bytes[direction] = part.bytes.get(direction, 0) + tally.bytes
         while len(row.open) > _OPEN:
             self._close(row, min(row.open))
+
+    def snapshot(self) -> IntervalStats:
+        """Return the statistics of the intervals so far, apart from those to come."""
+        copied = IntervalStats(interval_ns=self._interval_ns)
+        copied._rows = {place: row.copy() for place, row in self._rows.items()}
+        return copied
 
     def _close(self, row: _RowStats, index: int) -> None:
         part = row.open.pop(index)

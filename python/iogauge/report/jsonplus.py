@@ -25,7 +25,6 @@ import math
 from collections import defaultdict
 from collections.abc import Iterable
 from datetime import UTC, datetime
-from itertools import accumulate
 from typing import Any
 
 from iogauge.report import fio_buckets
@@ -33,6 +32,7 @@ from iogauge.report.interval_stats import IntervalStats, Spread
 from iogauge.report.rows import DATA, MIXED, Row, Stream, fraction, left_out, rows, supported
 from iogauge.schema import DeviceStat, Direction, Job, JobFile, Kind, RunRecord
 from iogauge.stats.histogram import Histogram, needed
+from iogauge.workload.clones import clones
 
 EIO = 5
 KIBI = 1024
@@ -128,13 +128,11 @@ def _streams(job: Job) -> tuple[Stream, ...]:
 
 def _sync(row: Row, *, plus: bool) -> Json:
     job = row.job
-    found: Json = {"total_ios": row.tally(Direction.SYNC).ios, "lat_ns": _moments(Histogram.empty())}
     # To fio a sync's latency is one of completion.
-    if not job.disable_clat:
-        lat = row.lat(Direction.SYNC)
-        percentiles = job.lat_percentiles or job.clat_percentiles
-        found["lat_ns"] = _moments(lat) | (_tail(lat, job, plus=plus, capped=True) if percentiles else {})
-    return found
+    lat = Histogram.empty() if job.disable_clat else row.lat(Direction.SYNC)
+    percentiles = job.lat_percentiles or job.clat_percentiles
+    tail = _tail(lat, job, plus=plus, capped=True) if percentiles else {}
+    return {"total_ios": row.tally(Direction.SYNC).ios, "lat_ns": _moments(lat) | tail}
 
 
 def _direction(row: Row, direction: Stream, grouped: Groups, stats: IntervalStats, *, plus: bool) -> Json:
@@ -201,28 +199,19 @@ def _tail(histogram: Histogram, job: Job, *, plus: bool, capped: bool) -> Json:
     """Percentiles and bins: absent, as in fio, where there is no sample."""
     if not histogram.count:
         return {}
-    found: Json = {
-        "percentile": {
-            percentile_key(percentile): histogram.quantile(fraction(percentile))
-            for percentile in job.percentile_list
-        }
+    percentiles = {
+        percentile_key(percentile): histogram.quantile(fraction(percentile))
+        for percentile in job.percentile_list
     }
-    if plus:
-        found["bins"] = fio_buckets.bins(histogram, capped=capped)
-    return found
-
-
-def groups(jobs: JobFile) -> list[int]:
-    """Return fio's group number of every job: a new group begins where a job waits for the earlier ones, or asks."""
-    begins = (bool(index) and (job.stonewall or job.new_group) for index, job in enumerate(jobs.jobs))
-    return list(accumulate(map(int, begins)))
+    bins = {"bins": fio_buckets.bins(histogram, capped=capped)} if plus else {}
+    return {"percentile": percentiles, **bins}
 
 
 class Groups:
     """Which of fio's groups each row is in, and what the groups moved."""
 
     def __init__(self, jobs: JobFile, every: Iterable[Row]) -> None:
-        self._numbers = groups(jobs)
+        self._numbers = {clone.job: clone.group for clone in clones(jobs)}
         self._bandwidth_Bps: dict[tuple[int, Stream], float] = defaultdict(float)
         for row in every:
             streams: tuple[Stream, ...] = (*row.directions, MIXED)
@@ -272,16 +261,16 @@ def _beyond(record: RunRecord, every: list[Row]) -> Json:
         "drives": [drive.model_dump(mode="json") for drive in record.result.drives],
         "in_flight": [request.model_dump(mode="json") for request in record.result.in_flight],
         "warnings": [warning.model_dump(mode="json") for warning in record.warnings],
-        "unsupported_percentiles": [found for row in every for found in _unsupported(row)],
+        "unsupported_percentiles": [percentile for row in every for percentile in _unsupported(row)],
     }
 
 
 def _unsupported(row: Row) -> list[Json]:
-    found = []
+    unsupported = []
     for direction in row.directions:
         lat = row.lat(direction)
         missing = [p for p in row.job.percentile_list if lat.count and not supported(lat, fraction(p))]
-        found += [
+        unsupported += [
             {
                 "jobname": row.name,
                 "direction": direction.value,
@@ -291,7 +280,7 @@ def _unsupported(row: Row) -> list[Json]:
             }
             for percentile in missing
         ]
-    return found
+    return unsupported
 
 
 def _continues(job: Job) -> bool:

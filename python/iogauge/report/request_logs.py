@@ -44,12 +44,30 @@ def convert(
     then.
     """
     with ExitStack() as stack:
-        sinks = [stack.enter_context(request_log(parquet))] if parquet else []
-        sinks += [row.add for row in _rows(jobs, plan, logs, stack)]
+        log = stack.enter_context(request_log(parquet)) if parquet else None
+        rows = {(row.stage, row.row): row for row in _rows(jobs, plan, logs, stack)}
         for records in spill.records():
-            for sink in sinks:
-                sink(records)
+            if log:
+                log(records)
+            for place, requests in _by_row(records) if rows else ():
+                if place in rows:
+                    rows[place].add(requests)
             heard(spill.read_share())
+
+
+def _by_row(records: Requests) -> Iterator[tuple[tuple[int, int], Requests]]:
+    """Yield the requests that have lines in fio's logs, for each stage and row those that are its, in order.
+
+    These are the requests that succeeded, after the ramp, syncs left out. All rows are parted at once, since there may
+    be thousands.
+    """
+    logged = records[(records["ramp"] == 0) & (records["result"] >= 0) & (records["direction"] != _SYNC)]
+    places = logged["stage"].astype(np.int64) << 32 | logged["row"]
+    order = np.argsort(places, kind="stable")
+    ends = np.flatnonzero(np.diff(places[order])) + 1
+    for requests in np.split(logged[order], ends):
+        if len(requests):
+            yield (int(requests["stage"][0]), int(requests["row"][0])), requests
 
 
 def _rows(jobs: JobFile, plan: RunPlan, logs: Mapping[str, Output], stack: ExitStack) -> Iterator[_RowLogs]:
@@ -87,15 +105,8 @@ class _RowLogs:
     origin_ns: int
     files: dict[str, IO[bytes]]
 
-    def add(self, records: Requests) -> None:
-        """Write the lines of the row's requests: those that succeeded, after the ramp, syncs left out."""
-        mine = records[
-            (records["stage"] == self.stage)
-            & (records["row"] == self.row)
-            & (records["ramp"] == 0)
-            & (records["result"] >= 0)
-            & (records["direction"] != _SYNC)
-        ]
+    def add(self, mine: Requests) -> None:
+        """Write the lines of the row's requests."""
         start, done = mine["start_ns"].astype(np.int64), mine["done_ns"].astype(np.int64)
         known = mine["issued_ns"] != NO_INSTANT
         issued = np.where(known, mine["issued_ns"], mine["start_ns"]).astype(np.int64)

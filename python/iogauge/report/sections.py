@@ -21,7 +21,7 @@ from iogauge.report.charts_sweep import sweep_charts
 from iogauge.report.charts_time import time_chart
 from iogauge.report.compare_sides import Differences, differences, loaded
 from iogauge.report.html_compare import Over, Pair, PairPart, around, over, pairs
-from iogauge.report.html_reviews import Conclude, Drive, Heard, nothing, unheard
+from iogauge.report.html_reviews import Conclude, Drive, OnProgress, no_progress, nothing
 from iogauge.report.html_verdict import Verdict, verdict
 from iogauge.report.told import told_table
 from iogauge.schema import SuitePlan
@@ -133,17 +133,17 @@ class Report:
         conclude: Conclude = nothing,
         suites: Sequence[str] = (),
         margin: float = MARGIN,
-        heard: Heard = unheard,
+        on_progress: OnProgress = no_progress,
     ) -> Report:
         """Read the reviews of these names, directories or ``published``, and compare their drives.
 
-        ``suites`` are the names of those to report; none: all. ``margin`` is what counts as no difference. ``heard``
-        hears of how many suites on drives are judged and read.
+        ``suites`` are the names of those to report; none: all. ``margin`` is what counts as no difference.
+        ``on_progress`` is told how many suites on drives are judged and read.
 
         Raises IogaugeError where one is not a review, is damaged or newer, or where a suite's axes differ.
         """
         named = [str(name) for name in names]
-        drives = loaded(named, suites=suites, conclude=conclude, heard=heard)
+        drives = loaded(named, suites=suites, conclude=conclude, on_progress=on_progress)
         found = differences(drives, named, margin=margin)
         compared = pairs(found, drives)
         parts = [part for pair in compared for part in pair.parts]

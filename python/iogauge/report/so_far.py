@@ -24,11 +24,11 @@ from iogauge.schema import (
     RunResult,
     Tally,
     TargetFacts,
-    WorkerPlan,
     WorkerResult,
 )
 from iogauge.stats.histogram import Histogram
 from iogauge.store.imported.histograms import encoded
+from iogauge.workload.clones import Clone, clones
 
 _COUNTS = ("ios", "bytes", "short", "flagged", "late")
 
@@ -95,12 +95,7 @@ class SoFar:
 
     def record(self) -> RunRecord:
         """Return the run as far as it got; a row that has not begun has zeros."""
-        workers = [
-            (number, worker) for number, stage in enumerate(self._plan.stages) for worker in stage.workers
-        ]
-        names: dict[tuple[int, int], str] = {}
-        for stage, worker in workers:
-            names.setdefault((stage, worker.row), worker.name)
+        workers = list(clones(self._jobs))
         ends_ns = Counter[int]()
         for (stage, _), row in self._rows.items():
             ends_ns[stage] = max(ends_ns[stage], row.end_ns)
@@ -108,8 +103,8 @@ class SoFar:
             jobs=self._jobs,
             plan=self._plan,
             result=RunResult(
-                rows=tuple(self._row(place, name) for place, name in names.items()),
-                workers=tuple(self._worker(stage, worker) for stage, worker in workers),
+                rows=tuple(self._row(worker) for worker in workers if worker.first),
+                workers=tuple(map(self._worker, workers)),
                 in_flight=(),
                 clock=self._clock,
                 elapsed_ns=ends_ns.total(),
@@ -121,42 +116,26 @@ class SoFar:
             started_at=self._started_at,
         )
 
-    def _row(self, place: tuple[int, int], name: str) -> RowResult:
-        row = self._rows.get(place) or _Row(0)
+    def _row(self, worker: Clone) -> RowResult:
+        row = self._rows.get((worker.stage, worker.row)) or _Row(0)
         return RowResult(
-            stage=place[0],
-            row=place[1],
-            name=name,
+            stage=worker.stage,
+            row=worker.row,
+            name=self._jobs.jobs[worker.job].name,
             start_ns=row.start_ns,
             end_ns=row.end_ns,
             tallies={direction: parts.tally() for direction, parts in row.sums.items()},
             loop_gap=_encoded(row.loop_gap) if row.loop_gap.count else b"",
         )
 
-    def _worker(self, stage: int, worker: WorkerPlan) -> WorkerResult:
-        row = self._rows.get((stage, worker.row)) or _Row(0)
-        return WorkerResult(
-            name=worker.name,
+    def _worker(self, worker: Clone) -> WorkerResult:
+        row = self._rows.get((worker.stage, worker.row)) or _Row(0)
+        return WorkerResult.unmeasured(
+            name=self._jobs.jobs[worker.job].name,
             row=worker.row,
-            stage=stage,
-            cpus=(),
-            pinned=False,
+            stage=worker.stage,
             start_ns=row.start_ns,
             end_ns=row.end_ns,
-            user_ns=0,
-            system_ns=0,
-            voluntary_switches=0,
-            involuntary_switches=0,
-            migrations=0,
-            submit_calls=0,
-            reap_calls=0,
-            submit_batch=(),
-            reap_batch=(),
-            depth=(),
-            depth_mean=0.0,
-            overdue=0,
-            late_handovers=0,
-            log_dropped=0,
         )
 
 

@@ -273,9 +273,7 @@ def _workers(row: Row) -> list[str]:
     table += [_worker(worker) for worker in row.workers]
     lines = aligned(table, indent="  ", left=2)
     if any(plan.handed_over and not plan.cpus for plan in row.plans):
-        lines += labelled(
-            "not pinned", "the kernel's threads (io-wq) that do its requests would share its CPU"
-        )
+        lines += labelled("not pinned", "kernel threads (io-wq) do its requests and would share its CPU")
     for worker in row.workers:
         if worker.error:
             lines += labelled("error", f"{worker.name}: {worker.error}")

@@ -31,51 +31,51 @@ def render(record: RunRecord, stats: IntervalStats, *, version: int = 3) -> str:
     """Return a run as fio's terse lines of ``version``, each with its line feed."""
     document = jsonplus.document(record, stats, plus=False)
     lines = []
-    for row, found in zip(rows(record), document["jobs"], strict=True):
+    for row, job_json in zip(rows(record), document["jobs"], strict=True):
         disks = document["disk_util"] if version >= 3 else ()
         ending = [row.job.description] if row.job.description else []
-        fields = [*_fields(row.job, found, disks, document["fio version"], version=version)]
+        fields = [*_fields(row.job, job_json, disks, document["fio version"], version=version)]
         # Version 2 has the description on a line of its own.
         glue = "\n;" if version == 2 and ending else ";"
         lines.append(glue.join([";".join(fields), *ending]) + "\n")
     return "".join(lines)
 
 
-def _fields(job: Job, found: Json, disks: Any, program: str, *, version: int) -> Iterator[str]:
+def _fields(job: Job, job_json: Json, disks: Any, program: str, *, version: int) -> Iterator[str]:
     yield from (str(version), program) if version > 2 else ("2",)
-    yield from (found["jobname"], str(found["groupid"]), str(found["error"]))
+    yield from (job_json["jobname"], str(job_json["groupid"]), str(job_json["error"]))
     for name in _MEMBERS:
-        if name in found and (name != "trim" or version != 3):
-            yield from _stream(job, found[name], version=version)
-    yield from (f"{found['usr_cpu']:.6f}%", f"{found['sys_cpu']:.6f}%")
-    yield from (str(found[name]) for name in ("ctx", "majf", "minf"))
-    yield from (f"{share:.1f}%" for share in found["iodepth_level"].values())
-    below_us = dict(found["latency_us"])
+        if name in job_json and (name != "trim" or version != 3):
+            yield from _stream(job, job_json[name], version=version)
+    yield from (f"{job_json['usr_cpu']:.6f}%", f"{job_json['sys_cpu']:.6f}%")
+    yield from (str(job_json[name]) for name in ("ctx", "majf", "minf"))
+    yield from (f"{share:.1f}%" for share in job_json["iodepth_level"].values())
+    below_us = dict(job_json["latency_us"])
     # There is no class for less than a microsecond.
-    below_us["2"] += sum(found["latency_ns"].values())
-    yield from (f"{share:.2f}%" for share in (*below_us.values(), *found["latency_ms"].values()))
+    below_us["2"] += sum(job_json["latency_ns"].values())
+    yield from (f"{share:.2f}%" for share in (*below_us.values(), *job_json["latency_ms"].values()))
     for disk in disks:
         yield disk["name"]
         yield from (
             str(disk[f"{way}_{what}"]) for what in ("ios", "merges", "ticks") for way in ("read", "write")
         )
         yield from (str(disk["in_queue"]), f"{disk['util']:.2f}%")
-    if "total_err" in found:
-        yield from (str(found["total_err"]), str(found["first_error"]))
+    if "total_err" in job_json:
+        yield from (str(job_json["total_err"]), str(job_json["first_error"]))
 
 
-def _stream(job: Job, found: Json, *, version: int) -> Iterator[str]:
+def _stream(job: Job, stream: Json, *, version: int) -> Iterator[str]:
     """The fields of reads, writes, trims, or all of them."""
-    yield from (str(int(found[name])) for name in ("io_kbytes", "bw", "iops", "runtime"))
-    yield from _microseconds(found["slat_ns"])
-    yield from _microseconds(found["clat_ns"])
-    yield from _percentiles(job, found["lat_ns" if job.lat_percentiles else "clat_ns"])
-    yield from _microseconds(found["lat_ns"])
-    yield from (str(found["bw_min"]), str(found["bw_max"]), f"{found['bw_agg']:.6f}%")
-    yield from (f"{found['bw_mean']:.6f}", f"{found['bw_dev']:.6f}")
+    yield from (str(int(stream[name])) for name in ("io_kbytes", "bw", "iops", "runtime"))
+    yield from _microseconds(stream["slat_ns"])
+    yield from _microseconds(stream["clat_ns"])
+    yield from _percentiles(job, stream)
+    yield from _microseconds(stream["lat_ns"])
+    yield from (str(stream["bw_min"]), str(stream["bw_max"]), f"{stream['bw_agg']:.6f}%")
+    yield from (f"{stream['bw_mean']:.6f}", f"{stream['bw_dev']:.6f}")
     if version == 5:
-        yield from (str(found[name]) for name in ("bw_samples", "iops_min", "iops_max"))
-        yield from (f"{found['iops_mean']:.6f}", f"{found['iops_stddev']:.6f}", str(found["iops_samples"]))
+        yield from (str(stream[name]) for name in ("bw_samples", "iops_min", "iops_max"))
+        yield from (f"{stream['iops_mean']:.6f}", f"{stream['iops_stddev']:.6f}", str(stream["iops_samples"]))
 
 
 def _microseconds(latency: Json) -> Iterator[str]:
@@ -83,10 +83,12 @@ def _microseconds(latency: Json) -> Iterator[str]:
     yield from (f"{latency[name] / 1000:.6f}" for name in ("mean", "stddev"))
 
 
-def _percentiles(job: Job, latency: Json) -> Iterator[str]:
-    asked = job.percentile_list if job.lat_percentiles or job.clat_percentiles else ()
-    values = latency.get("percentile", {})
-    for percentile in asked:
+def _percentiles(job: Job, stream: Json) -> Iterator[str]:
+    of_lat = job.lat_percentiles and not job.disable_lat
+    of_clat = job.clat_percentiles and not job.disable_clat
+    percentiles = job.percentile_list if of_lat or of_clat else ()
+    values = stream["lat_ns" if of_lat else "clat_ns"].get("percentile", {})
+    for percentile in percentiles:
         key = jsonplus.percentile_key(percentile)
         yield f"{key}%={values.get(key, 0) // 1000}"
-    yield from ["0%=0"] * (_PERCENTILES - len(asked))
+    yield from ["0%=0"] * (_PERCENTILES - len(percentiles))

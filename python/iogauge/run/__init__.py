@@ -129,7 +129,7 @@ def execute(
             on_message=say,
         )
         if spill and spill.failure:
-            cut = f"the log of requests ends after {spill.kept:,} of them: {spill.failure}"
+            cut = f"the request log ends after {spill.kept:,} requests: {spill.failure}"
             result = result.model_copy(update={"error": result.error or cut})
         record = RunRecord(
             jobs=job_file,

@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from iogauge import _core
 from iogauge.run.core import drive
 from iogauge.run.interrupts import Interrupts
-from iogauge.run.placement import claims_of, places
+from iogauge.run.placement import places, worker_requests
 from iogauge.run.planning import make_plan
 from iogauge.schema import (
     BlockSize,
@@ -61,7 +61,7 @@ def measure_ceiling(job_file: JobFile | None = None) -> Ceiling:
 
 def _cpus(job_file: JobFile | None) -> Sequence[int]:
     allowed = _core.allowed_cpus()
-    return places(claims_of(job_file)[0], allowed)[0].cpus or allowed if job_file else allowed
+    return places(worker_requests(job_file)[0], allowed)[0].cpus or allowed if job_file else allowed
 
 
 def _probe(*, cpus: Sequence[int]) -> tuple[Found, Found]:

@@ -25,7 +25,7 @@ _POLL_S = 0.2
 def probe(plan: RunPlan) -> tuple[Warning, ...]:
     """Return what the plan's engines will do differently on this kernel and device, each once.
 
-    Raises IogaugeError where a run could only fail: no io_uring, sizes that direct I/O refuses.
+    Raises IogaugeError where a run could only fail: no io_uring, too little memory, sizes that direct I/O refuses.
     """
     try:
         notes = dict.fromkeys(_core.probe(plan.model_dump_json()))
@@ -101,11 +101,10 @@ def _follow(
             events = handle.poll(_POLL_S)
         except _core.CoreError as error:
             raise _translated(error) from None
+        finished = next((text for what, text in events if what == "finished"), None)
         try:
             for what, text in events:
-                if what == "finished":
-                    finished = text
-                elif failure is None:
+                if what != "finished" and failure is None:
                     on_interval(Interval.model_validate_json(text))
             if interrupts.count > obeyed:
                 handle.stop() if obeyed == 0 else handle.give_up()

@@ -33,6 +33,7 @@ from iogauge.schema import (
     WorkerResult,
 )
 from iogauge.store.imported import ImportedFigures, ImportedLatency, ImportedRow, ImportedStep
+from iogauge.workload.clones import clones
 
 INTERVAL_NS = 10**9
 
@@ -56,7 +57,7 @@ def run_record(step: ImportedStep) -> RunRecord:
                     hint="run fio with --output-format=json+ and lat_percentiles=1",
                 )
     plan = _plan(step.jobs, step.rows, step.intervals, seed=REPEATABLE_SEED)
-    places = _places(plan, step.rows)
+    places = _places(step.jobs, step.rows)
     return _record(step.jobs, plan, step.rows, places, version=step.version, started_at=step.started_at)
 
 
@@ -84,11 +85,11 @@ def planned_record(
     Raises IogaugeError where the rows are not those that the jobs make.
     """
     plan = _plan(jobs, rows, intervals, seed=seed)
-    names = _names(plan)
-    made, given = [first for first, *_ in names.values()], [row.name for row in rows]
-    if made != given:
+    names = _names(jobs)
+    planned, reported = [first for first, *_ in names.values()], [row.name for row in rows]
+    if planned != reported:
         raise IogaugeError(
-            f"{source}: reports {', '.join(given) or 'nothing'}, where the step's rows are {', '.join(made)}",
+            f"{source}: reports {', '.join(reported) or 'nothing'}, where the step's rows are {', '.join(planned)}",
             hint="it is of another job file than the step's: remove it, and run the step again",
         )
     places = list(names)
@@ -102,11 +103,10 @@ def planned_record(
 
 def jobs_of_rows(jobs: JobFile) -> tuple[tuple[int, ...], ...]:
     """Return the places of the jobs that each row of their plan is of, in the plan's order."""
-    found: dict[int, dict[int, None]] = {}
-    for stage in _plan(jobs, (), (), seed=0).stages:
-        for worker in stage.workers:
-            found.setdefault(worker.row, {})[worker.job] = None
-    return tuple(tuple(places) for places in found.values())
+    rows: dict[int, dict[int, None]] = {}
+    for clone in clones(jobs):
+        rows.setdefault(clone.row, {})[clone.job] = None
+    return tuple(map(tuple, rows.values()))
 
 
 def _record(
@@ -118,7 +118,7 @@ def _record(
     version: str,
     started_at: str | None,
 ) -> RunRecord:
-    placed, names = list(zip(rows, places, strict=True)), _names(plan)
+    placed, names = list(zip(rows, places, strict=True)), _names(jobs)
     return RunRecord(
         jobs=jobs,
         plan=plan,
@@ -142,13 +142,12 @@ def _record(
     )
 
 
-def _names(plan: RunPlan) -> dict[tuple[int, int], tuple[str, ...]]:
-    """Return the names of the jobs that each row of the plan is of, in the plan's order."""
-    found: dict[tuple[int, int], dict[str, None]] = {}
-    for stage, each in enumerate(plan.stages):
-        for worker in each.workers:
-            found.setdefault((stage, worker.row), {})[worker.name] = None
-    return {place: tuple(names) for place, names in found.items()}
+def _names(jobs: JobFile) -> dict[tuple[int, int], tuple[str, ...]]:
+    """Return the names of the jobs that each row of their plan is of, by stage and row, in the plan's order."""
+    rows: dict[tuple[int, int], dict[str, None]] = {}
+    for clone in clones(jobs):
+        rows.setdefault((clone.stage, clone.row), {})[jobs.jobs[clone.job].name] = None
+    return {place: tuple(names) for place, names in rows.items()}
 
 
 def _told(row: ImportedRow, place: tuple[int, int]) -> Iterator[ToldLatency]:
@@ -204,24 +203,22 @@ def _plan(jobs: JobFile, rows: Iterable[ImportedRow], intervals: Iterable[Interv
     )
 
 
-def _places(plan: RunPlan, rows: Iterable[ImportedRow]) -> list[tuple[int, int]]:
-    """Return (stage, row) in the plan of each of fio's rows: the first of its job's that is not taken."""
-    free: dict[int, list[tuple[int, int]]] = {}
-    for stage, each in enumerate(plan.stages):
-        for worker in each.workers:
-            places = free.setdefault(worker.job, [])
-            if (stage, worker.row) not in places:
-                places.append((stage, worker.row))
-    found = []
+def _places(jobs: JobFile, rows: Iterable[ImportedRow]) -> list[tuple[int, int]]:
+    """Return (stage, row) in the jobs' plan of each of fio's rows: the first of its job's that is not taken."""
+    free: dict[int, dict[tuple[int, int], None]] = {}
+    for clone in clones(jobs):
+        free.setdefault(clone.job, {})[clone.stage, clone.row] = None
+    places = []
     for row in rows:
-        places = free.get(row.section, [])
-        if not places:
+        place = next(iter(free.get(row.section, ())), None)
+        if place is None:
             raise IogaugeError(
                 f"fio reported {row.name} in more rows than its options make",
                 hint="its figures can be compared as they are",
             )
-        found.append(places.pop(0))
-    return found
+        del free[row.section][place]
+        places.append(place)
+    return places
 
 
 def _row(row: ImportedRow, place: tuple[int, int]) -> RowResult:
@@ -250,31 +247,17 @@ def _tally(figures: ImportedFigures) -> Tally:
 
 
 def _worker(row: ImportedRow, place: tuple[int, int], name: str, *, first: bool) -> WorkerResult:
-    """Return what stands for all workers of a job in a row; the time of their CPUs is the row's, and told once."""
+    """Return what stands for all workers of a job in a row. Its first job alone has the time of its CPUs."""
     duration_ns = _duration_ns(row)
-    cpu_ns = duration_ns if first else 0
-    return WorkerResult(
-        name=name,
-        stage=place[0],
-        row=place[1],
-        cpus=(),
-        pinned=False,
-        start_ns=0,
-        end_ns=duration_ns,
-        user_ns=round(cpu_ns * (row.user_percent or 0) / 100),
-        system_ns=round(cpu_ns * (row.system_percent or 0) / 100),
-        voluntary_switches=(row.context_switches or 0) if first else 0,
-        involuntary_switches=0,
-        migrations=0,
-        submit_calls=0,
-        reap_calls=0,
-        submit_batch=(),
-        reap_batch=(),
-        depth=(),
-        depth_mean=0.0,
-        overdue=0,
-        late_handovers=0,
-        log_dropped=0,
+    worker = WorkerResult.unmeasured(name=name, stage=place[0], row=place[1], start_ns=0, end_ns=duration_ns)
+    if not first:
+        return worker
+    return worker.model_copy(
+        update={
+            "user_ns": round(duration_ns * (row.user_percent or 0) / 100),
+            "system_ns": round(duration_ns * (row.system_percent or 0) / 100),
+            "voluntary_switches": row.context_switches or 0,
+        }
     )
 
 

@@ -1,11 +1,11 @@
 """Which CPUs every worker of a stage gets, and which of them may spin.
 
-Jobs that name their CPUs are seated first, the others on what those leave. A worker spins only where no thread that
+Jobs that name their CPUs get these, the others what those leave. A worker spins only where no thread that
 could run on its CPUs would have to wait for it. Knows jobs and CPU numbers; pins nothing itself.
 
 Threads of the kernel that work for a ring are children of the worker's thread, and may run only where that one may:
 
-- one that polls (``sqthread_poll``) takes a CPU as well, and is seated like a worker;
+- one that polls (``sqthread_poll``) takes a CPU as well, as a worker does;
 - those that do requests which io_uring cannot start without blocking (io-wq) are as many as the requests in flight. A
   worker that has them is not pinned, because one CPU would have to do for all of them.
 
@@ -21,12 +21,13 @@ from dataclasses import dataclass
 
 from iogauge.errors import IogaugeError
 from iogauge.schema import EngineKind, Job, JobFile
+from iogauge.workload.clones import clones
 
 Cpus = frozenset[int]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Claim:
+class WorkerRequest:
     """One worker that wants a place."""
 
     job: Job
@@ -47,78 +48,78 @@ class Place:
     """The CPU of the thread that polls for its ring; None: any of the worker's."""
 
 
-def claims_of(job_file: JobFile, handed_over: Sequence[bool] = ()) -> list[list[Claim]]:
-    """Return the workers of every stage: a job that waits for the earlier ones begins a new one.
+def worker_requests(job_file: JobFile, handed_over: Sequence[bool] = ()) -> list[list[WorkerRequest]]:
+    """Return the workers of every stage.
 
     ``handed_over``: of each worker, whether threads of the kernel do requests of it; empty: of none.
     """
-    stages: list[list[Claim]] = []
-    number = 0
-    for job in job_file.jobs:
-        if not stages or job.stonewall:
+    stages: list[list[WorkerRequest]] = []
+    for number, clone in enumerate(clones(job_file)):
+        if clone.stage == len(stages):
             stages.append([])
-        for _ in range(job.numjobs):
-            stages[-1].append(
-                Claim(job=job, number=number, handed_over=bool(handed_over) and handed_over[number])
-            )
-            number += 1
+        by_kernel = bool(handed_over) and handed_over[number]
+        stages[-1].append(WorkerRequest(job=job_file.jobs[clone.job], number=number, handed_over=by_kernel))
     return stages
 
 
-def places(stage: Sequence[Claim], cpus: Sequence[int]) -> list[Place]:
-    """Seat the workers of one stage on ``cpus``, those that the process may use.
+def places(stage: Sequence[WorkerRequest], allowed_cpus: Sequence[int]) -> list[Place]:
+    """Assign the workers of one stage to ``allowed_cpus``, those that the process may use.
 
     Unless told otherwise the last CPUs are taken first: the first ones serve more of the machine's interrupts. Raises
     IogaugeError where a job names a CPU that the process may not use.
     """
-    asked = [_asked(claim, cpus) for claim in stage]
-    named: Cpus = frozenset().union(*asked, *(_named_poller(claim.job) for claim in stage))
-    spare = [cpu for cpu in cpus if cpu not in named]
-    unseated = [claim for claim, own in zip(stage, asked, strict=True) if not own]
-    enough = len(spare) >= len(unseated) + sum(_seats_poller(claim.job) for claim in unseated)
+    named_cpus = [_named_cpus(worker, allowed_cpus) for worker in stage]
+    taken: Cpus = frozenset().union(*named_cpus, *(_named_poller(worker.job) for worker in stage))
+    spare = [cpu for cpu in allowed_cpus if cpu not in taken]
+    unassigned = [worker for worker, named in zip(stage, named_cpus, strict=True) if not named]
+    enough = len(spare) >= len(unassigned) + sum(_needs_poller_cpu(worker.job) for worker in unassigned)
 
-    anywhere = frozenset(cpus)
-    seats = iter(reversed(spare))
-    pinned = [enough and not own and not claim.handed_over for claim, own in zip(stage, asked, strict=True)]
-    workers = [
-        frozenset({next(seats)}) if pin else own or anywhere for own, pin in zip(asked, pinned, strict=True)
+    anywhere = frozenset(allowed_cpus)
+    free = iter(reversed(spare))
+    pinned = [
+        enough and not named and not worker.handed_over
+        for worker, named in zip(stage, named_cpus, strict=True)
+    ]
+    worker_cpus = [
+        frozenset({next(free)}) if is_pinned else named or anywhere
+        for named, is_pinned in zip(named_cpus, pinned, strict=True)
     ]
     pollers = [
-        next(seats) if pin and _seats_poller(claim.job) else claim.job.sqthread_poll_cpu
-        for claim, pin in zip(stage, pinned, strict=True)
+        next(free) if is_pinned and _needs_poller_cpu(worker.job) else worker.job.sqthread_poll_cpu
+        for worker, is_pinned in zip(stage, pinned, strict=True)
     ]
 
     # How many threads could run on the same CPUs: there are far fewer sets of CPUs than workers.
-    threads = Counter(workers)
-    for claim, one, poller in zip(stage, workers, pollers, strict=True):
-        if _polls(claim.job):
-            threads[one if poller is None else frozenset({poller})] += 1
-        if claim.handed_over:
-            threads[one] += claim.job.iodepth
-    beside = {one: [other for other in threads if one & other] for one in threads}
-    roomy = {one: len(one) >= sum(threads[other] for other in beside[one]) for one in threads}
-    undisturbed = {one: all(roomy[other] for other in beside[one]) for one in threads}
+    threads = Counter(worker_cpus)
+    for worker, cpus, poller in zip(stage, worker_cpus, pollers, strict=True):
+        if _polls(worker.job):
+            threads[cpus if poller is None else frozenset({poller})] += 1
+        if worker.handed_over:
+            threads[cpus] += worker.job.iodepth
+    beside = {cpus: [other for other in threads if cpus & other] for cpus in threads}
+    uncrowded = {cpus: len(cpus) >= sum(threads[other] for other in beside[cpus]) for cpus in threads}
+    undisturbed = {cpus: all(uncrowded[other] for other in beside[cpus]) for cpus in threads}
 
     return [
         Place(
-            cpus=tuple(sorted(one)) if own or pin else (),
-            spin=bool(own or enough) and undisturbed[one],
+            cpus=tuple(sorted(cpus)) if named or is_pinned else (),
+            spin=bool(named or enough) and undisturbed[cpus],
             poller=poller,
         )
-        for one, own, pin, poller in zip(workers, asked, pinned, pollers, strict=True)
+        for cpus, named, is_pinned, poller in zip(worker_cpus, named_cpus, pinned, pollers, strict=True)
     ]
 
 
-def _asked(claim: Claim, cpus: Sequence[int]) -> Cpus:
+def _named_cpus(worker: WorkerRequest, allowed_cpus: Sequence[int]) -> Cpus:
     """The CPUs that a worker's job names; empty where it names none."""
-    job = claim.job
-    if missing := sorted(set(job.cpus_allowed) - set(cpus)):
+    job = worker.job
+    if missing := sorted(set(job.cpus_allowed) - set(allowed_cpus)):
         raise IogaugeError(
             f"{job.name}: CPU {missing[0]} of cpus_allowed is not one that this process may use",
-            hint=f"these are: {', '.join(map(str, cpus))}",
+            hint=f"these are: {', '.join(map(str, allowed_cpus))}",
         )
     if job.cpus_allowed and job.cpus_allowed_policy == "split":
-        return frozenset({job.cpus_allowed[claim.number % len(job.cpus_allowed)]})
+        return frozenset({job.cpus_allowed[worker.number % len(job.cpus_allowed)]})
     return frozenset(job.cpus_allowed)
 
 
@@ -130,6 +131,6 @@ def _named_poller(job: Job) -> Cpus:
     return frozenset({job.sqthread_poll_cpu} if _polls(job) and job.sqthread_poll_cpu is not None else ())
 
 
-def _seats_poller(job: Job) -> bool:
+def _needs_poller_cpu(job: Job) -> bool:
     """Whether the thread that polls for the job's ring needs a CPU that the job does not name."""
     return _polls(job) and job.sqthread_poll_cpu is None

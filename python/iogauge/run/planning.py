@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from iogauge.errors import IogaugeError
-from iogauge.run.placement import Claim, Place, claims_of, places
+from iogauge.run.placement import Place, WorkerRequest, places, worker_requests
 from iogauge.schema import (
     Amount,
     BlockSize,
@@ -70,7 +70,7 @@ class Opened:
 
 def needs(job_file: JobFile) -> tuple[Need, ...]:
     """Return every target once, with all that any job wants of it, in the order in which jobs name them."""
-    found: dict[str, Need] = {}
+    needed: dict[str, Need] = {}
     for job in job_file.jobs:
         if job.ioengine is EngineKind.NULL:
             continue
@@ -78,7 +78,7 @@ def needs(job_file: JobFile) -> tuple[Need, ...]:
             names = paths(job, clone)
             for name in names:
                 size = _wanted_bytes(job, clone, len(names))
-                known = found.get(name)
+                known = needed.get(name)
                 need = Need(path=name, write=job.rw.writes, direct=job.direct, size_bytes=size)
                 if known:
                     sizes = [n for n in (known.size_bytes, size) if n is not None]
@@ -88,8 +88,8 @@ def needs(job_file: JobFile) -> tuple[Need, ...]:
                         direct=known.direct or need.direct,
                         size_bytes=max(sizes) if sizes else None,
                     )
-                found[name] = need
-    return tuple(found.values())
+                needed[name] = need
+    return tuple(needed.values())
 
 
 def _wanted_bytes(job: Job, clone: int, files: int) -> int | None:
@@ -199,10 +199,10 @@ def make_plan(
         request_log_capacity=_log_capacity(max(map(len, stages), default=1)),
         log_overflow="drop" if log_drops else "wait",
     )
-    claimed = claims_of(job_file, handed_over(plan) if handed_over else ())
+    requests = worker_requests(job_file, handed_over(plan) if handed_over else ())
     placed = tuple(
-        StagePlan(workers=_placed(stage.workers, claims, places(claims, cpus), spins=spins))
-        for stage, claims in zip(plan.stages, claimed, strict=True)
+        StagePlan(workers=_placed(stage.workers, of_stage, places(of_stage, cpus), spins=spins))
+        for stage, of_stage in zip(plan.stages, requests, strict=True)
     )
     return plan.model_copy(update={"stages": placed})
 
@@ -229,18 +229,22 @@ def _tell_of_idle_windows(job_file: JobFile, say: Callable[[str], None]) -> None
 
 
 def _placed(
-    workers: Sequence[WorkerPlan], claims: Sequence[Claim], found: Sequence[Place], *, spins: bool
+    workers: Sequence[WorkerPlan],
+    requests: Sequence[WorkerRequest],
+    assigned: Sequence[Place],
+    *,
+    spins: bool,
 ) -> tuple[WorkerPlan, ...]:
     return tuple(
         worker.model_copy(
             update={
-                "handed_over": claim.handed_over,
+                "handed_over": request.handed_over,
                 "cpus": place.cpus,
                 "spin": place.spin and spins,
                 "engine": worker.engine.model_copy(update={"sqthread_poll_cpu": place.poller}),
             }
         )
-        for worker, claim, place in zip(workers, claims, found, strict=True)
+        for worker, request, place in zip(workers, requests, assigned, strict=True)
     )
 
 
@@ -269,13 +273,13 @@ def _files(job: Job, clone: int, opened: Mapping[str, Opened]) -> tuple[FilePlan
 
 
 def _tell_of_shared_map(job: Job, say: Callable[[str], None]) -> None:
-    """A random map whose blocks are not the same to reads and writes: it is used up before all is covered."""
+    """Warn that reads and writes of different sizes share one random map and end a pass early."""
     read, write = job.bs.read, job.bs.write
     vary = any(size.minimum_bytes != size.maximum_bytes for size in (read, write))
     if job.rw is Rw.RANDRW and not job.norandommap and vary and read.minimum_bytes != write.minimum_bytes:
         say(
-            f"{job.name}: reads and writes share a random map in blocks of different sizes, as in fio, which ends "
-            "a pass before all is covered; norandommap=1 has no map"
+            f"{job.name}: reads and writes share a random map in blocks of different sizes, so that a pass ends "
+            "before it has covered everything, as in fio; norandommap=1 turns the map off"
         )
 
 

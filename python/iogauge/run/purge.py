@@ -26,6 +26,7 @@ from iogauge.run.bookkeeping import enter
 from iogauge.schema import LedgerEntry
 from iogauge.stats import words
 from iogauge.target import Target, is_model, open_target
+from iogauge.target.answering import await_answers
 from iogauge.target.refusal import refused_by_kernel
 
 _BLKDISCARD = 0x1277
@@ -53,6 +54,7 @@ def purge(
     say = on_message or (lambda _: None)
     if is_model(path):
         return
+    await_answers((path,), say=say)
     with open_target(path, write=True, destroy=destroy, on_message=on_message) as target:
         block = target.facts.kind == "block"
         try:

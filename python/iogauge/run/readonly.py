@@ -12,5 +12,5 @@ def refuse_writes(job_file: JobFile) -> None:
         if job.rw.writes:
             raise IogaugeError(
                 f"{job.name}: rw={job.rw} writes or trims, which --readonly refuses",
-                hint="leave out --readonly, or run the jobs that read alone: --section=NAME",
+                hint="leave out --readonly, or run only the jobs that read: --section=NAME",
             )

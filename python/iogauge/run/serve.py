@@ -15,6 +15,7 @@ from iogauge import _core
 from iogauge.errors import IogaugeError
 from iogauge.run.interrupts import Interrupts
 from iogauge.schema import Model
+from iogauge.store.kept import KeptFile
 from iogauge.target import ModelTarget
 
 _WAIT_S = 0.2
@@ -33,10 +34,8 @@ class ServePlan(Model):
     """So many real ns are one of the drive's; in [1, 2^32)."""
     size_bytes: int | None = None
     """Of the export: a positive multiple of 512, up to the drive's capacity, which it is where this is None."""
-    store: Path | None = None
-    """The sparse file that holds the data; None: memory does."""
     memory_bytes: int = 1 << 30
-    """Most bytes of data in memory; writes beyond fail, for want of space."""
+    """Most bytes of data in memory, where no file keeps it; writes beyond fail, for want of space."""
     read_only: bool = False
     """Nothing may be written or trimmed."""
 
@@ -80,16 +79,22 @@ class Serving(Model):
 
 
 def serve(
-    target: ModelTarget, plan: ServePlan, *, seed: int, on_start: Callable[[Serving], None] | None = None
+    target: ModelTarget,
+    plan: ServePlan,
+    *,
+    seed: int,
+    store: KeptFile | None = None,
+    on_start: Callable[[Serving], None] | None = None,
 ) -> Served:
     """Serve until SIGINT or SIGTERM, where the program takes them as KeyboardInterrupt, and return what was served.
 
-    ``on_start`` is told once clients may come. Raises IogaugeError where it cannot be served: the socket or the data
-    cannot be had, or programs would see over 20 % more than the model says.
+    ``store`` keeps the data, and is closed; without one, memory does. ``on_start`` is told once clients may come.
+    Raises IogaugeError where it cannot be served: the socket or the data cannot be had, or programs would see over 20 %
+    more than the model says.
     """
     with Interrupts() as interrupts:
         try:
-            server = _core.Server(json.dumps(target.drive.parameters), seed, json.dumps(_config(plan)))
+            server = _server(target, plan, seed, store)
             if on_start:
                 bias = Bias.model_validate_json(server.bias())
                 on_start(Serving(size_bytes=server.size_bytes(), address=server.address(), bias=bias))
@@ -102,6 +107,24 @@ def serve(
     return Served.model_validate_json(served)
 
 
+def _server(target: ModelTarget, plan: ServePlan, seed: int, store: KeptFile | None) -> _core.Server:
+    """Make the server; failing that, remove the file that was made for it."""
+    try:
+        return _core.Server(
+            json.dumps(target.drive.parameters),
+            seed,
+            json.dumps(_config(plan)),
+            store.descriptor if store else None,
+        )
+    except BaseException:
+        if store:
+            store.withdraw()
+        raise
+    finally:
+        if store:
+            store.close()
+
+
 def _config(plan: ServePlan) -> dict[str, Any]:
     """Return what the core takes."""
     listen: dict[str, Any]
@@ -111,12 +134,11 @@ def _config(plan: ServePlan) -> dict[str, Any]:
         case (host, port):
             address = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
             listen = {"tcp": {"address": address, "allow_remote": plan.allow_remote}}
-    data = {"file": str(plan.store)} if plan.store else {"memory": {"limit_bytes": plan.memory_bytes}}
     return {
         "listen": listen,
         "name": plan.name,
         "size_bytes": plan.size_bytes,
-        "data": data,
+        "memory_bytes": plan.memory_bytes,
         "dilate": plan.dilate,
         "read_only": plan.read_only,
     }

@@ -1,12 +1,13 @@
 """Every request of a run, in a file that is there from the run's beginning until logs were made of it.
 
 The core appends requests to it while the run lasts (crates/engine/src/spill). The jobs and the plan stand before them,
-so that the file of a run that was killed has all that its logs need. The form is iogauge's own, to be small: only this
-version reads it. Does not choose where the file lies, nor make the logs.
+so that the file of a run that was killed has all that its logs need. The form is iogauge's own, to be small: a version
+with another form does not read it. Does not choose where the file lies, nor make the logs.
 """
 
 from __future__ import annotations
 
+import json
 import struct
 from collections.abc import Iterator
 from pathlib import Path
@@ -14,12 +15,12 @@ from typing import IO
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import ValidationError
 
 from iogauge import _core
 from iogauge.errors import IogaugeError
 from iogauge.schema import SCHEMA_VERSION, JobFile, Model, RunPlan
 from iogauge.store.durable import explained, new_file
+from iogauge.store.outputs import refuse_name
 
 LOG_RECORD = np.dtype(
     [
@@ -44,6 +45,9 @@ LOG_RECORD = np.dtype(
 NO_INSTANT = np.iinfo(np.uint64).max
 """An ``issued_ns`` that is not known."""
 
+CODE_VERSION = 1
+"""Of how the core encodes requests (crates/core/src/log_code.rs): raised whenever that changes."""
+
 _MAGIC = b"iogauge spill\n\x00\x01"
 _READ = 1 << 17
 """Requests that are in memory at a time, about 10 MB."""
@@ -53,6 +57,7 @@ class Header(Model):
     """What the requests in a spill belong to."""
 
     schema_version: int = SCHEMA_VERSION
+    code_version: int = CODE_VERSION
     jobs: JobFile
     plan: RunPlan
     directory: str
@@ -71,22 +76,31 @@ class Outcome(Model):
 class Spill:
     """The file ``path``, which ``create`` has made or a run has left behind."""
 
-    def __init__(self, path: Path, *, request_log: Path | None = None) -> None:
+    def __init__(self, path: Path, *, request_log: Path | None = None, directory: Path = Path()) -> None:
         self.path = path
         self.kept = 0
         """Requests in it, once its run is over."""
         self.failure: str | None = None
         """Why that is not all of them, where they could not be written."""
+        self.damage: str | None = None
+        """What ``records`` met in place of requests, where it ended before the file did."""
         self._request_log = request_log
+        self._directory = directory
         self._file: IO[bytes] | None = None
         self._position = 0
 
     @classmethod
     def create(cls, directory: Path, *, request_log: Path | None) -> Spill:
-        """Make an empty file of a new name; ``request_log`` is to be made of it. Raises IogaugeError."""
+        """Make an empty file of a new name; ``request_log`` is to be made of it. Raises IogaugeError.
+
+        What is relative is relative to the current directory, whose name therefore has to be UTF-8.
+        """
+        with explained("read", Path()):
+            here = Path.cwd()
+        refuse_name(here)
         with explained("create a spill of requests", directory):
             path, file = new_file(directory, prefix="iogauge-", suffix=".spill")
-        spill = cls(path, request_log=request_log)
+        spill = cls(path, request_log=request_log, directory=here)
         spill._file = file
         return spill
 
@@ -95,7 +109,7 @@ class Spill:
         header = Header(
             jobs=jobs,
             plan=plan,
-            directory=str(Path.cwd()),
+            directory=str(self._directory),
             request_log=None if self._request_log is None else str(self._request_log),
         )
         text = header.model_dump_json().encode()
@@ -113,11 +127,19 @@ class Spill:
 
     def header(self) -> Header:
         """Read what the requests belong to. Raises IogaugeError: this is no spill, or one of another version."""
+        text = self._header_text()
         try:
-            return Header.model_validate_json(self._header_text())
-        except ValidationError as error:
+            fields = json.loads(text)
+            versions = [fields.get(name) for name in ("schema_version", "code_version")]
+            if versions != [SCHEMA_VERSION, CODE_VERSION]:
+                raise IogaugeError(
+                    f"{self.path}: is a spill of requests of another version of iogauge",
+                    hint="make its logs with the version that ran it: iogauge recover",
+                )
+            return Header.model_validate_json(text)
+        except (ValueError, AttributeError, RecursionError) as error:
             raise IogaugeError(
-                f"{self.path}: is no spill of requests that this version of iogauge can read",
+                f"{self.path}: is no spill of requests",
                 hint="name an iogauge-*.spill that a run has left behind",
             ) from error
 
@@ -126,27 +148,37 @@ class Spill:
             magic, length = file.read(len(_MAGIC)), file.read(4)
             return file.read(*struct.unpack("<I", length)) if magic == _MAGIC and len(length) == 4 else b""
 
+    def _begin_bytes(self) -> int:
+        """Return where the requests begin."""
+        return len(_MAGIC) + 4 + len(self._header_text())
+
     def records(self) -> Iterator[NDArray[np.void]]:
         """Yield all requests, piece by piece, as arrays of ``LOG_RECORD``; those of one worker are in order.
 
-        Raises IogaugeError where the file cannot be read, or is damaged.
+        They end where the file is damaged, and ``damage`` says so then. Raises IogaugeError where it cannot be read.
         """
         with explained("read", self.path):
-            reader = _core.SpillReader(self.path, len(_MAGIC) + 4 + len(self._header_text()))
+            reader = _core.SpillReader(self.path, self._begin_bytes())
         while True:
-            with explained("read", self.path):
-                data = reader.read(_READ)
+            try:
+                with explained("read", self.path):
+                    data = reader.read(_READ)
+            except ValueError as damage:
+                self.damage = str(damage)
+                return
             if not data:
                 return
             self._position = reader.position()
             yield np.frombuffer(data, dtype=LOG_RECORD)
 
     def has_requests(self) -> bool:
-        """Return whether there is anything to make logs of: not where it was removed, or its run never began."""
+        """Return whether there may be anything to make logs of: not where it was removed, or its run never began."""
         try:
-            return next(self.records(), None) is not None
-        except IogaugeError:
+            return self.path.stat().st_size > self._begin_bytes()
+        except FileNotFoundError:
             return False
+        except (IogaugeError, OSError):
+            return True  # It cannot be looked at now, and may be the only copy of the log.
 
     def read_share(self) -> float:
         """Return how much of the file ``records`` has read, in [0, 1]."""

@@ -149,6 +149,6 @@ class RunPlan(Model):
     """How long to wait, once everything else is done, for requests that do not come back."""
     stages: tuple[StagePlan, ...]
     request_log: bool
-    request_log_capacity: Positive = 1 << 18
+    request_log_capacity: Positive
     log_overflow: Literal["wait", "drop"] = "wait"
     """Of a run that logs every request: how many a worker holds until they are spilled, and what it does then."""

@@ -125,6 +125,33 @@ class WorkerResult(Model):
     stuck: bool = False
     """True where the thread itself was still inside the kernel at the end."""
 
+    @classmethod
+    def unmeasured(cls, *, name: str, row: int, stage: int, start_ns: int, end_ns: int) -> WorkerResult:
+        """Return a worker whose threads nobody watched: zeros stand for what it cost."""
+        return cls(
+            name=name,
+            row=row,
+            stage=stage,
+            cpus=(),
+            pinned=False,
+            start_ns=start_ns,
+            end_ns=end_ns,
+            user_ns=0,
+            system_ns=0,
+            voluntary_switches=0,
+            involuntary_switches=0,
+            migrations=0,
+            submit_calls=0,
+            reap_calls=0,
+            submit_batch=(),
+            reap_batch=(),
+            depth=(),
+            depth_mean=0.0,
+            overdue=0,
+            late_handovers=0,
+            log_dropped=0,
+        )
+
 
 class RowResult(Model):
     """One reported row: a worker, or a group of them merged."""

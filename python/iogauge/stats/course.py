@@ -67,26 +67,28 @@ _TIME_CONSTANTS = (0.1, 0.2, 0.5)
 
 @dataclass(frozen=True)
 class Drift:
-    """A gradual change of the rate from ``start_s`` to ``end_s``: by ``change``, as a fraction of what it was.
+    """A gradual change of the rate from ``start_s`` to ``end_s``; ``log_change`` is that of its natural logarithm."""
 
-    -0.12 stands for a rate that ends 12 % below where it began.
-    """
-
-    change: float
+    log_change: float
     start_s: int
     end_s: int
 
     @property
+    def change(self) -> float:
+        """By how much the rate changed, as a fraction of what it was: -0.12 stands for an end 12 % below the start."""
+        return math.expm1(self.log_change)
+
+    @property
     def present(self) -> bool:
         """Whether it is large enough to matter."""
-        return abs(math.log1p(self.change)) >= math.log1p(LEAST_DRIFT)
+        return abs(self.log_change) >= math.log1p(LEAST_DRIFT)
 
 
 @dataclass(frozen=True)
 class Course:
-    """``begins`` are the seconds at which a new level begins, ascending, none of them 0; ``drift`` is of the last."""
+    """``level_starts_s`` are the seconds at which levels after the first begin, ascending; ``drift`` is of the last."""
 
-    begins: tuple[int, ...] = ()
+    level_starts_s: tuple[int, ...] = ()
     drift: Drift | None = None
 
 
@@ -94,14 +96,15 @@ def course(rates_iops: NDArray[np.float64]) -> Course:
     """Return the course of a rate, given I/Os per second for each of its seconds.
 
     >>> course(np.repeat([100.0, 103.0, 60.0], 20))
-    Course(begins=(40,), drift=None)
-    >>> course(np.geomspace(100.0, 80.0, 60)).drift
-    Drift(change=-0.2, start_s=0, end_s=60)
+    Course(level_starts_s=(40,), drift=None)
+    >>> drift = course(np.geomspace(100.0, 80.0, 60)).drift
+    >>> round(drift.change, 6), drift.start_s, drift.end_s
+    (-0.2, 0, 60)
     """
     if len(rates_iops) < 2 * (_REACH + 1):
         return Course()
     logs = _without_outliers(_logarithms(rates_iops))
-    flat = _Model(Course(), _unexplained((logs - logs.mean())[None, :])[0])
+    flat = _Model(Course(), _whitened_cost((logs - logs.mean())[None, :])[0])
     models = [flat, *_drifts(logs), *_levels(logs)]
     return min(models, key=lambda model: model.cost).course
 
@@ -123,31 +126,30 @@ def _drifts(logs: NDArray[np.float64]) -> Iterator[_Model]:
     """Yield a line, and the curve that explains most, over the whole series."""
     count = len(logs)
     shapes, spans = _shapes(count)
-    slopes, unexplained = _fitted(logs, shapes)
-    curve = 1 + int(np.argmin(unexplained[1:]))
+    slopes, costs = _fitted(logs, shapes)
+    curve = 1 + int(np.argmin(costs[1:]))
     for place, price in ((0, _PRICE_OF_SLOPE), (curve, _PRICE_OF_PLACE)):
-        change = round(math.expm1(float(slopes[place] * np.ptp(shapes[place]))), 6)
-        drift = Drift(change, *spans[place])
-        yield _Model(Course(drift=drift), float(unexplained[place]) + price * _unit(count))
+        drift = Drift(float(slopes[place] * np.ptp(shapes[place])), *spans[place])
+        yield _Model(Course(drift=drift), float(costs[place]) + price * _unit(count))
 
 
 def _levels(logs: NDArray[np.float64]) -> Iterator[_Model]:
     """Yield levels, the last of them with and without a slope."""
     count = len(logs)
-    for begins in _places(logs):
-        before = np.concatenate([part - part.mean() for part in np.split(logs[: begins[-1]], begins[:-1])])
-        last = logs[begins[-1] :]
-        price = _PRICE_OF_PLACE * len(begins)
+    for starts in _candidate_starts(logs):
+        before = np.concatenate([part - part.mean() for part in np.split(logs[: starts[-1]], starts[:-1])])
+        last = logs[starts[-1] :]
+        price = _PRICE_OF_PLACE * len(starts)
         flat = np.concatenate([before, last - last.mean()])
-        yield _Model(Course(begins), _unexplained(flat[None, :])[0] + price * _unit(count))
+        yield _Model(Course(starts), _whitened_cost(flat[None, :])[0] + price * _unit(count))
         if len(last) >= _SHORTEST_DRIFT_S:
             line = np.arange(len(last), dtype=np.float64)[None, :] - (len(last) - 1) / 2
-            (slope,), (unexplained,) = _fitted(last, line, before=before)
-            drift = Drift(round(math.expm1(slope * (len(last) - 1)), 6), begins[-1], count)
-            yield _Model(Course(begins, drift), unexplained + (price + _PRICE_OF_SLOPE) * _unit(count))
+            (slope,), (cost,) = _fitted(last, line, before=before)
+            drift = Drift(float(slope * (len(last) - 1)), starts[-1], count)
+            yield _Model(Course(starts, drift), cost + (price + _PRICE_OF_SLOPE) * _unit(count))
 
 
-def _places(logs: NDArray[np.float64]) -> list[tuple[int, ...]]:
+def _candidate_starts(logs: NDArray[np.float64]) -> list[tuple[int, ...]]:
     """Return where levels may begin: PELT's answers, and these without their last changes."""
     # Importing it takes a second, which nothing else should wait for.
     from ruptures import KernelCPD  # type: ignore[import-untyped]
@@ -155,14 +157,14 @@ def _places(logs: NDArray[np.float64]) -> list[tuple[int, ...]]:
     # With a linear kernel this is PELT for changes of the mean, in C.
     search = KernelCPD(kernel="linear", min_size=_REACH).fit(logs)
     most = max(len(logs) * float(np.var(logs)), _LEAST_NOISE**2)
-    found: dict[tuple[int, ...], None] = {}
+    candidates: dict[tuple[int, ...], None] = {}
     for halved in range(_HALVINGS):
         answer = [int(place) for place in search.predict(pen=most / 2**halved)[:-1]]
         if len(answer) > _MOST_CHANGES:
             break
         for taken in range(1, len(answer) + 1):
-            found[_that_matter(logs, answer[:taken])] = None
-    return [begins for begins in found if begins]
+            candidates[_that_matter(logs, answer[:taken])] = None
+    return [starts for starts in candidates if starts]
 
 
 @lru_cache(maxsize=16)
@@ -196,7 +198,7 @@ def _shapes(count: int) -> tuple[NDArray[np.float64], tuple[tuple[int, int], ...
 def _fitted(
     logs: NDArray[np.float64], shapes: NDArray[np.float64], *, before: NDArray[np.float64] | None = None
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return the slope of each shape that fits best, and what it leaves unexplained.
+    """Return the slope of each shape that fits best, and the whitened cost of what it leaves.
 
     ``before`` is what seconds before these have left.
     """
@@ -205,20 +207,18 @@ def _fitted(
     rest = deviations - slopes[:, None] * shapes
     if before is not None:
         rest = np.concatenate([np.broadcast_to(before, (len(rest), len(before))), rest], axis=1)
-    return slopes, _unexplained(rest)
+    return slopes, _whitened_cost(rest)
 
 
-def _unexplained(rest: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return of each row n log of the squares that remain once each second's likeness to the last is taken out."""
+def _whitened_cost(rest: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return n log of the squares of each row, once each second's correlation with the last is taken out of it."""
     count = rest.shape[1]
     squares = np.einsum("ij,ij->i", rest[:, :-1], rest[:, :-1])
-    alike = np.einsum("ij,ij->i", rest[:, 1:], rest[:, :-1])
-    correlation = np.clip(alike / np.maximum(squares, 1e-300), 0.0, _HIGHEST_CORRELATION)
+    lag_product = np.einsum("ij,ij->i", rest[:, 1:], rest[:, :-1])
+    correlation = np.clip(lag_product / np.maximum(squares, 1e-300), 0.0, _HIGHEST_CORRELATION)
     own = rest[:, 1:] - correlation[:, None] * rest[:, :-1]
-    unexplained: NDArray[np.float64] = count * np.log(
-        np.einsum("ij,ij->i", own, own) + count * _LEAST_NOISE**2
-    )
-    return unexplained
+    cost: NDArray[np.float64] = count * np.log(np.einsum("ij,ij->i", own, own) + count * _LEAST_NOISE**2)
+    return cost
 
 
 def _logarithms(rates: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -8,8 +8,8 @@ percentile knows nothing of degrees of freedom. So the variance is estimated fro
 which have a t distribution with as many degrees of freedom as there are frequencies, and the bootstrap says what they
 cannot: how skewed the error is. The lowest frequencies of a minute are not low where one second is much like the next;
 an autoregression of the series, whose correlation is taken at the top of its interval where one is shown at all, says
-by how much the variance is higher at frequency zero. Where that is so much that it would say nearly all, the series is
-too short for an answer.
+by how much the variance is higher at frequency zero. Where that raises the error at these frequencies more than
+threefold (root mean square), the interval is left open.
 
 Does not know histograms or requests: a series is one number for each interval, equally spaced. The ``arch`` package has
 the bootstrap too; importing it takes longer than all the arithmetic of a review, so it is what the tests compare with.
@@ -45,8 +45,9 @@ SHOWN_ERRORS = 1.645
 """Standard errors by which neighbours must correlate before anything is made of it: of independent series, 5 % at most
 do by chance. A bound alone would be high wherever there are few intervals, whatever they show."""
 CORRELATION_ERRORS = 1.28
-"""Standard errors by which the correlation of neighbours may be higher than a series shows: 90 %, one-sided. Intervals
-of 60 independent numbers become 1 % wider by that, of 60 that correlate by 0.7 a sixth."""
+"""Standard errors by which the correlation of neighbours, and the share of a series that lasts, may be higher than the
+series shows: 90 %, one-sided. Intervals of 60 independent numbers become 1 % wider by that of the correlation, of 60
+that correlate by 0.7 a sixth."""
 HIGHEST_CORRELATION = 0.999
 """Of neighbours; a random walk would have 1, and no mean."""
 LEAST_NOISE = 1e-3
@@ -152,12 +153,13 @@ def long_run(series: NDArray[np.float64], *, level: float = 0.0, correlation: fl
     """
     count = len(series)
     degrees = max(FEWEST_FREQUENCIES, round(FREQUENCIES * count ** (2 / 3)))
-    fall = _fall_of_spectrum(series, degrees, level, max(correlation, correlation_bound(series, level=level)))
-    squares = fall * (_cosines(count, degrees) @ series) ** 2
+    bound = max(correlation, correlation_bound(series, level=level))
+    spectrum_ratio = _spectrum_ratio(series, degrees, level, bound)
+    squares = spectrum_ratio * (_cosines(count, degrees) @ series) ** 2
     return LongRun(
         math.sqrt(float(np.mean(squares)) * count),
         degrees,
-        long_enough=math.sqrt(float(np.mean(fall))) <= MOST_RAISED,
+        long_enough=math.sqrt(float(np.mean(spectrum_ratio))) <= MOST_RAISED,
     )
 
 
@@ -199,27 +201,28 @@ def _shown_autocorrelations(series: NDArray[np.float64], lags: int, level: float
     return np.array([float(deviations[lag:] @ deviations[:-lag]) for lag in range(1, lags + 1)]) / squares
 
 
-def _fall_of_spectrum(
+def _spectrum_ratio(
     series: NDArray[np.float64], degrees: int, level: float, correlation: float
 ) -> NDArray[np.float64]:
     """Return how many times higher a series' spectrum is at zero than at each of its lowest cosines.
 
     The series is taken for an autoregressive one of ``correlation`` with white noise on top. How much of its variance
-    is not noise is what its first autocorrelations show.
+    is not noise is what its first autocorrelations show, at the top of its interval: beside a correlation that is
+    itself an upper bound, they would show too little.
     """
     count = len(series)
     if not correlation > 0:
         return np.ones(degrees)
     lags = max(1, min(MOST_LAGS, count // 10))
     expected = correlation ** np.arange(1, lags + 1)
-    share = min(
-        max(float(_autocorrelations(series, lags, level) @ expected / (expected @ expected)), 0.0), 1.0
-    )
+    shown = float(_autocorrelations(series, lags, level) @ expected / (expected @ expected))
+    error = 1 / math.sqrt(count * float(expected @ expected))
+    share = min(max(shown + CORRELATION_ERRORS * error, 0.0), 1.0)
     frequency = np.pi * np.arange(degrees + 1) / count
     spectrum = (1 - correlation**2) / (1 - 2 * correlation * np.cos(frequency) + correlation**2)
     mixed = share * spectrum + 1 - share
-    fall: NDArray[np.float64] = mixed[0] / mixed[1:]
-    return fall
+    spectrum_ratio: NDArray[np.float64] = mixed[0] / mixed[1:]
+    return spectrum_ratio
 
 
 @lru_cache(maxsize=16)

@@ -11,7 +11,7 @@ Does not know a suite, an axis or a drive. Source: Intel's note on write pressur
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -58,6 +58,9 @@ class StepFigures:
     iops_low: float | None = None
     iops_high: float | None = None
     """95 % interval of ``iops`` by how it differs from run to run; ``None`` for a single run."""
+    pressure_low_Bps: float | None = None
+    pressure_high_Bps: float | None = None
+    """The same of ``pressure_Bps``."""
 
     def only(self, quantiles: Sequence[float]) -> StepFigures:
         """Return the same with some of its quantiles, in the order in which they are asked for."""
@@ -69,16 +72,15 @@ class StepFigures:
     def iops_estimate(self) -> Estimate:
         """``iops`` with its interval: of several runs by how they differ, of one by how it went over time."""
         if self.runs > 1:
-            return Estimate(
-                self.iops,
-                self.iops_low,
-                self.iops_high,
-                supported=True,
-                needed=0,
-                count=self.ios,
-                dependence=True,
-            )
+            return _rate_of_runs(self.iops, self.iops_low, self.iops_high, count=self.ios)
         return rate_estimate(self.iops, [moment.iops for moment in self.moments], count=self.ios)
+
+    @cached_property
+    def pressure_estimate(self) -> Estimate:
+        """``pressure_Bps`` with its interval, as ``iops_estimate`` has it; its requests are not counted."""
+        if self.runs > 1:
+            return _rate_of_runs(self.pressure_Bps, self.pressure_low_Bps, self.pressure_high_Bps, count=0)
+        return rate_estimate(self.pressure_Bps, [moment.pressure_Bps for moment in self.moments], count=0)
 
     @property
     def rate_estimate(self) -> Estimate:
@@ -143,6 +145,11 @@ def step_figures(
     )
 
 
+def _rate_of_runs(value: float, low: float | None, high: float | None, *, count: int) -> Estimate:
+    """Return a rate of several runs, whose interval says how they differ."""
+    return Estimate(value, low, high, supported=True, needed=0, count=count, dependence=True)
+
+
 def _told(record: RunRecord, read: Selection, kind: Kind) -> ToldLatency | None:
     """Return what another program told of the reader's latency; ``None`` where that is not of one row alone.
 
@@ -176,43 +183,6 @@ def _rate(row: RowResult, amount: int) -> float:
 def _device_mean(record: RunRecord) -> float | None:
     ios = sum(stat.read_ios for stat in record.device_stats)
     return sum(stat.read_ns for stat in record.device_stats) / ios if ios else None
-
-
-SATURATED = 0.95
-"""A place on an axis is enough where its rate has this share of the most."""
-
-
-def knee(rates: Mapping[float, float]) -> float | None:
-    """Return the least place whose rate has ``SATURATED`` of the most; ``None`` where fewer than two have any.
-
-    >>> knee({1: 100.0, 2: 190.0, 4: 240.0, 8: 250.0}), knee({1: 100.0})
-    (4, None)
-    """
-    found = {at: rate for at, rate in rates.items() if rate > 0}
-    if len(found) < 2:
-        return None
-    most = max(found.values())
-    return min(at for at, rate in found.items() if rate >= SATURATED * most)
-
-
-def ties(estimates: Mapping[float, Estimate], place: float) -> tuple[float, ...]:
-    """Return the places whose figure cannot be told from that at ``place``, itself among them, in order.
-
-    A figure whose interval is open is no tie: nothing is known of it.
-
-    >>> def figure(value):
-    ...     return Estimate(value, value - 5, value + 5, supported=True, needed=0, count=100, dependence=True)
-    >>> ties({1: figure(50), 2: figure(98), 4: figure(97), 8: figure(100)}, 8)
-    (2, 4, 8)
-    """
-    extreme = estimates[place]
-    found = [place]
-    for other, estimate in estimates.items():
-        if other != place and estimate.value > 0:
-            share = ratio(estimate, extreme)
-            if share.low is not None and share.high is not None and share.low <= 1 <= share.high:
-                found.append(other)
-    return tuple(sorted(found))
 
 
 @dataclass(frozen=True)
@@ -278,3 +248,36 @@ def difference(after: Estimate, before: Estimate) -> Difference:
     down = distance((after.value, after.low), (before.value, before.high))
     up = distance((after.value, after.high), (before.value, before.low))
     return Difference(value, None if down is None else value - down, None if up is None else value + up)
+
+
+def total(estimates: Sequence[Estimate]) -> Estimate:
+    """Return the sum of figures of independent samples, with an interval by MOVER, as ``ratio`` has it.
+
+    >>> def figure(low, value, high):
+    ...     return Estimate(value, low, high, supported=True, needed=0, count=100, dependence=True)
+    >>> both = total([figure(97, 100, 104), figure(56, 60, 63)])
+    >>> both.low, both.value, both.high
+    (155.0, 160, 165.0)
+    """
+
+    def reach(bounds: Sequence[float | None]) -> float | None:
+        distances = [
+            abs(bound - estimate.value)
+            for bound, estimate in zip(bounds, estimates, strict=True)
+            if bound is not None
+        ]
+        return math.hypot(*distances) if len(distances) == len(estimates) else None
+
+    value = sum(estimate.value for estimate in estimates)
+    down = reach([estimate.low for estimate in estimates])
+    up = reach([estimate.high for estimate in estimates])
+    return Estimate(
+        value,
+        None if down is None else value - down,
+        None if up is None else value + up,
+        supported=all(estimate.supported for estimate in estimates),
+        needed=max(estimate.needed for estimate in estimates),
+        count=sum(estimate.count for estimate in estimates),
+        dependence=any(estimate.dependence for estimate in estimates),
+        long_enough=all(estimate.long_enough for estimate in estimates),
+    )

@@ -20,14 +20,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import betainc, betaincinv, ndtri, stdtrit
 
-from iogauge.stats.dependence import block_length, correlation_bound, long_run, stationary_weights
+from iogauge.stats.dependence import LongRun, block_length, correlation_bound, long_run, stationary_weights
 from iogauge.stats.histogram import Histogram, needed
 from iogauge.stats.skewness import skewed, skewness, skewness_of_share, straightened
 
@@ -90,16 +90,16 @@ class Sample:
         half = -float(ndtri(TAIL)) * error
         low, high = value - half, value + half
         if self._course is not None and value > 0:
-            clustered, degrees, long_enough = self._course.mean_error()
-            if not long_enough:
-                return _open(value, needed=0, supported=True, count=count)
+            long = self._course.mean_error()
+            if not long.long_enough:
+                return open_estimate(value, count=count)
             # On the scale of logarithms: a run with few stalls has a low mean and a small variance, so the mean
             # that it was drawn from lies farther above than below.
-            t = -float(stdtrit(degrees, TAIL))
-            reach, skew = t * clustered / value, self._course.mean_skewness()
-            low = min(low, value * math.exp(-reach), value - clustered * skewed(t, skew))
-            high = max(high, value * math.exp(reach), value - clustered * skewed(-t, skew))
-            error = max(error, clustered)
+            t = -float(stdtrit(long.degrees, TAIL))
+            reach, skew = t * long.error / value, self._course.mean_skewness()
+            low = min(low, value * math.exp(-reach), value - long.error * skewed(t, skew))
+            high = max(high, value * math.exp(reach), value - long.error * skewed(-t, skew))
+            error = max(error, long.error)
         return Estimate(
             value, max(low, 0.0), high, True, 0, count, self.dependence, error / value if value else None
         )
@@ -113,13 +113,15 @@ class Sample:
         low, high = binomial_interval(self.whole, q)
         worth = float(count)
         if self._course is not None:
-            error, degrees, long_enough = self._course.share_error(value)
-            if not long_enough:
-                return _open(float(value), needed=needed(q), supported=self.whole.supports(q), count=count)
-            worth = _worth(count, q, error)
-            t = -float(stdtrit(degrees, TAIL))
+            long = self._course.share_error(value)
+            if not long.long_enough:
+                return open_estimate(
+                    float(value), count=count, needed=needed(q), supported=self.whole.supports(q)
+                )
+            worth = _worth(count, q, long.error)
+            t = -float(stdtrit(long.degrees, TAIL))
             bottom, top = _clustered_interval(
-                self.whole, q, worth=_worth(count, q, error * t / -float(ndtri(TAIL)))
+                self.whole, q, worth=_worth(count, q, long.error * t / -float(ndtri(TAIL)))
             )
             first, last = self._course.quantile_bounds(q, value, t=t)
             low = None if low is None or bottom is None else min(low, bottom, first)
@@ -136,8 +138,8 @@ class Sample:
         )
 
 
-def _open(value: float, *, needed: int, supported: bool, count: int) -> Estimate:
-    """Return a figure of a run that is too short for its dependence."""
+def open_estimate(value: float, *, count: int, needed: int = 0, supported: bool = True) -> Estimate:
+    """Return a figure of a run that is too short for its dependence: both sides of its interval are open."""
     return Estimate(value, None, None, supported, needed, count, dependence=True, long_enough=False)
 
 
@@ -218,8 +220,8 @@ class _Course:
         self.sums = np.array([part.mean * part.count if part.count else 0.0 for part in intervals])
         self.seed = seed
 
-    def mean_error(self) -> tuple[float, int, bool]:
-        """Return the mean's standard error in nanoseconds, its degrees of freedom, and if the run is long enough."""
+    def mean_error(self) -> LongRun:
+        """Return the standard error of the mean, in nanoseconds."""
         return self._error(self._from_mean, level=float(self.sums.mean()))
 
     def mean_skewness(self) -> float:
@@ -227,8 +229,8 @@ class _Course:
         weights = self._weights(self._from_mean)
         return skewness(_drawn(weights, self.sums) / _drawn(weights, self.counts))
 
-    def share_error(self, value: int) -> tuple[float, int, bool]:
-        """Return the same of the share of requests up to ``value``."""
+    def share_error(self, value: int) -> LongRun:
+        """Return the standard error of the share of requests at or below ``value``."""
         return self._error(self._from_share(value))
 
     def quantile_bounds(self, q: float, value: int, *, t: float) -> tuple[float, float]:
@@ -246,7 +248,7 @@ class _Course:
             up_to = self.cumulative[place]
             # Ranks are whole, and q times a count is not exact: the tolerance is between the two.
             off = (float(up_to.sum()) - q * total + 1e-6) / total
-            error, *_ = self.share_error(int(self.values[place]))
+            error = self.share_error(int(self.values[place])).error
             if not error:
                 return math.copysign(math.inf, off)
             resampled = skewness(_drawn(weights, up_to) / drawn)
@@ -258,9 +260,10 @@ class _Course:
         last = _first(own, len(self.values) - 1, lambda place: statistic(place) > t)
         return float(self.lowest[first]), float(self.values[last])
 
-    def _error(self, series: NDArray[np.float64], *, level: float = 0.0) -> tuple[float, int, bool]:
+    def _error(self, series: NDArray[np.float64], *, level: float = 0.0) -> LongRun:
+        """Return the standard error of a series' sum, per request of the run."""
         long = long_run(series, level=level, correlation=self._correlation)
-        return long.error / float(self.counts.sum()), long.degrees, long.long_enough
+        return replace(long, error=long.error / float(self.counts.sum()))
 
     @cached_property
     def _correlation(self) -> float:

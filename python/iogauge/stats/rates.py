@@ -16,7 +16,7 @@ import numpy as np
 from scipy.special import stdtrit
 
 from iogauge.stats.dependence import long_run
-from iogauge.stats.quantiles import FEWEST_BLOCKS, TAIL, Estimate
+from iogauge.stats.quantiles import FEWEST_BLOCKS, TAIL, Estimate, open_estimate
 
 
 def rate_estimate(value: float, per_interval: Sequence[float], *, count: int) -> Estimate:
@@ -36,7 +36,7 @@ def rate_estimate(value: float, per_interval: Sequence[float], *, count: int) ->
         return Estimate(value, None, None, supported=True, needed=0, count=count, dependence=False)
     long = long_run(series, level=value)
     if not long.long_enough:
-        return Estimate(value, None, None, True, 0, count, dependence=True, long_enough=False)
+        return open_estimate(value, count=count)
     error = long.error / len(series) / value
     reach = math.exp(-float(stdtrit(long.degrees, TAIL)) * error)
     return Estimate(

@@ -5,11 +5,11 @@ A group can report several jobs in one row; they stay apart as long as each dire
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from iogauge.errors import IogaugeError
-from iogauge.schema import Direction, Interval, Kind, RowResult, RunRecord, Tally
+from iogauge.schema import Direction, Interval, Job, Kind, RowResult, RunRecord, Tally
 from iogauge.stats.histogram import Histogram
 
 
@@ -26,25 +26,22 @@ class Selection:
 
         Raises IogaugeError where the run has no such job, or reports it in one row with others of its direction.
         """
-        issues = {job.name: job.rw.directions for job in record.jobs.jobs}
-        directions = issues.get(name, frozenset())
-        if direction and directions:
-            directions = frozenset({direction})
+        issued = directions_issued(record.jobs.jobs)
+        directions = counted(issued, name, direction=direction)
         rows = frozenset(
             (worker.stage, worker.row) for worker in record.result.workers if worker.name == name
         )
         if not rows or not directions:
             raise IogaugeError(
-                f"the run has no job named {name!r}, only {', '.join(map(repr, sorted(issues)))}",
+                f"the run has no job named {name!r}, only {', '.join(map(repr, sorted(issued)))}",
                 hint="the saved review is damaged, or its plan names another job than its job files",
             )
-        for worker in record.result.workers:
-            others = issues.get(worker.name, frozenset())
-            if worker.name != name and (worker.stage, worker.row) in rows and others & directions:
-                raise IogaugeError(
-                    f"job {name!r} is reported in one row with {worker.name!r}, and both issue the same direction",
-                    hint="give them groups of their own in the job file: new_group, or no group_reporting",
-                )
+        in_rows = (worker.name for worker in record.result.workers if (worker.stage, worker.row) in rows)
+        if other := mixed_with(issued, name, in_rows, direction=direction):
+            raise IogaugeError(
+                f"job {name!r} is reported in one row with {other!r}, and both issue the same direction",
+                hint="give them groups of their own in the job file: new_group, or no group_reporting",
+            )
         return cls(rows, directions)
 
     def tallies(self, holders: Iterable[RowResult | Interval]) -> list[Tally]:
@@ -56,6 +53,38 @@ class Selection:
             for direction, tally in holder.tallies.items()
             if direction in self.directions
         ]
+
+
+def directions_issued(jobs: Iterable[Job]) -> dict[str, frozenset[Direction]]:
+    """Return what the jobs of each name issue, all sections of that name together."""
+    issued: dict[str, frozenset[Direction]] = {}
+    for job in jobs:
+        issued[job.name] = issued.get(job.name, frozenset()) | job.rw.directions
+    return issued
+
+
+def counted(
+    issued: Mapping[str, frozenset[Direction]], name: str, *, direction: Direction | None
+) -> frozenset[Direction]:
+    """Return which directions of a job count: all that it issues, or one, which may be its syncs; none of no job."""
+    directions = issued.get(name, frozenset())
+    return frozenset({direction}) if direction and directions else directions
+
+
+def mixed_with(
+    issued: Mapping[str, frozenset[Direction]],
+    name: str,
+    in_rows: Iterable[str],
+    *,
+    direction: Direction | None,
+) -> str | None:
+    """Return a job that cannot be told from job ``name`` in its rows: it issues a direction that counts there.
+
+    ``in_rows`` are the names of all jobs that are reported in these rows.
+    """
+    directions = counted(issued, name, direction=direction)
+    others = dict.fromkeys(other for other in in_rows if other != name)
+    return next((other for other in others if directions & issued.get(other, frozenset())), None)
 
 
 def latencies(tallies: Iterable[Tally], kind: Kind) -> Histogram:

@@ -62,8 +62,8 @@ class Rounds:
 def last_rounds(values: Sequence[float]) -> Rounds | None:
     """Return SNIA's verdict on the last five of ``values``; ``None`` where there are fewer, or where their mean is 0.
 
-    >>> found = last_rounds([900, 400, 104, 100, 102, 98, 96])
-    >>> found.steady, found.range_share, round(found.slope_share, 3), round(found.slope, 3)
+    >>> rounds = last_rounds([900, 400, 104, 100, 102, 98, 96])
+    >>> rounds.steady, rounds.range_share, round(rounds.slope_share, 3), round(rounds.slope, 3)
     (True, 0.08, 0.072, -1.8)
     """
     if len(values) < ROUNDS:
@@ -108,17 +108,6 @@ class Steadiness:
     stalled_s: int
 
     @property
-    def steady(self) -> bool:
-        """Whether the step held one level from its start to its end."""
-        return self.stable_from_s == 0
-
-    @property
-    def stable_from_s(self) -> int | None:
-        """The second from which on the rate was stable to the end; ``None`` where it was not even there."""
-        stable = self.rounds is not None and self.rounds.steady and not self.drifts
-        return self.stretches[-1].start_s if stable else None
-
-    @property
     def left(self) -> tuple[Stretch, Stretch] | None:
         """The level that the step left last, and the one it left it for; ``None`` where it had one only."""
         return (self.stretches[-2], self.stretches[-1]) if len(self.stretches) > 1 else None
@@ -139,10 +128,9 @@ class Steadiness:
             )
         if self.drift is not None and self.drifts:
             way = "fell" if self.drift.change < 0 else "rose"
-            said.append(
-                f"its rate {way} gradually by {percent(abs(self.drift.change))}{self._span(self.drift)}"
-            )
-        elif self.stable_from_s is None:
+            span = drift_span(self.drift.start_s, self.drift.end_s, last.end_s)
+            said.append(f"its rate {way} gradually by {percent(abs(self.drift.change))}{span}")
+        elif self.rounds is None or not self.rounds.steady:
             said.append("its rate does not meet SNIA's steady state")
         if not said:
             said.append(f"steady at {figure(last.rate_iops)} IOPS")
@@ -150,11 +138,16 @@ class Steadiness:
             said.append(f"nothing completed in {self.stalled_s} of {last.end_s} seconds")
         return "; ".join(said)
 
-    def _span(self, drift: Drift) -> str:
-        """Return from when to when a drift lasted, as far as that is not the whole step."""
-        if drift.end_s < self.stretches[-1].end_s:
-            return f" between seconds {drift.start_s} and {drift.end_s}"
-        return f" from second {drift.start_s} on" if drift.start_s else ""
+
+def drift_span(start_s: float, end_s: float, step_s: float) -> str:
+    """Return from when to when a drift lasted, as far as that is not the whole step of ``step_s`` seconds.
+
+    >>> drift_span(20, 40, 60), drift_span(20, 60, 60), drift_span(0, 60, 60)
+    (' between seconds 20 and 40', ' from second 20 on', '')
+    """
+    if end_s < step_s:
+        return f" between seconds {start_s:g} and {end_s:g}"
+    return f" from second {start_s:g} on" if start_s else ""
 
 
 def steadiness(rates_iops: Sequence[float]) -> Steadiness | None:
@@ -174,15 +167,15 @@ def steadiness(rates_iops: Sequence[float]) -> Steadiness | None:
         raise ValueError("a rate is not negative")
     if len(rates) < FEWEST_SECONDS or not rates.any():
         return None
-    found = course(rates)
-    starts = [0, *found.begins]
+    rate_course = course(rates)
+    starts = [0, *rate_course.level_starts_s]
     stretches = tuple(
         Stretch(start, end, float(rates[start:end].mean()))
         for start, end in zip(starts, [*starts[1:], len(rates)], strict=True)
     )
     last = rates[starts[-1] :]
     rounds = last_rounds([float(part.mean()) for part in np.array_split(last, ROUNDS)])
-    return Steadiness(stretches, found.drift, rounds, int(np.sum(rates == 0)))
+    return Steadiness(stretches, rate_course.drift, rounds, int(np.sum(rates == 0)))
 
 
 def left_level(moments: Sequence[Moment]) -> Steadiness | None:
@@ -193,5 +186,5 @@ def left_level(moments: Sequence[Moment]) -> Steadiness | None:
     seconds = [moment.iops for moment in moments if 0.99 < moment.end_s - moment.start_s < 1.01]
     if len(seconds) < LONG_ENOUGH_S:
         return None
-    found = steadiness(seconds)
-    return found if found and (found.left or found.drifts) else None
+    held = steadiness(seconds)
+    return held if held and (held.left or held.drifts) else None

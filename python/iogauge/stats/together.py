@@ -29,8 +29,10 @@ def together(runs: Sequence[StepFigures]) -> StepFigures:
     wholes = [run.whole for run in runs]
     whole = Histogram.merge(wholes)
     rest = all_but_one(wholes) if all(each.count for each in wholes) else []
-    rates = [run.iops for run in runs]
-    spread = repeated(rates) if all(value > 0 for value in rates) else None
+    rates, pressures = [run.iops for run in runs], [run.pressure_Bps for run in runs]
+    spread, pressure_spread = (
+        repeated(values) if all(value > 0 for value in values) else None for values in (rates, pressures)
+    )
     return replace(
         first,
         duration_s=sum(run.duration_s for run in runs),
@@ -39,7 +41,9 @@ def together(runs: Sequence[StepFigures]) -> StepFigures:
         iops_low=spread.low if spread else None,
         iops_high=spread.high if spread else None,
         rate_Bps=_rate([run.rate_Bps for run in runs]),
-        pressure_Bps=_rate([run.pressure_Bps for run in runs]),
+        pressure_Bps=_rate(pressures),
+        pressure_low_Bps=pressure_spread.low if pressure_spread else None,
+        pressure_high_Bps=pressure_spread.high if pressure_spread else None,
         whole=whole,
         mean=_estimate([run.mean for run in runs], merged=whole.mean) if whole.count else _mean_told(runs),
         quantiles={

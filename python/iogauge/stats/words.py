@@ -11,7 +11,7 @@ import shlex
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from iogauge.stats.quantiles import Estimate
 
@@ -75,8 +75,32 @@ def mark(estimate: Marked) -> str:
     return ("" if estimate.supported else "~ ") + ("" if estimate.long_enough else "? ")
 
 
-TOO_SHORT = "? seconds of the run are so alike that it is too short to tell how sure this is: run longer"
+TOO_SHORT = "? neighbouring seconds are strongly correlated: run longer for an interval"
 """What the mark stands for."""
+
+CANNOT_BE_TOLD = "cannot be told: the runs are too short for their dependence"
+"""What a finding says of figures whose intervals are open for that reason."""
+
+
+def left_out(figure_of: str, places: Sequence[str]) -> str:
+    """Return a clause about the places whose figure decides nothing; empty where there are none.
+
+    >>> left_out("the rate of", ["2 logs", "8 logs"])
+    '; the rate of 2 logs and 8 logs cannot be told: the runs are too short for their dependence'
+    >>> left_out("the rate of", [])
+    ''
+    """
+    return f"; {figure_of} {listed(places)} {CANNOT_BE_TOLD}" if places else ""
+
+
+def listed(words: Sequence[str]) -> str:
+    """Return words as a list in a sentence; there is one at least.
+
+    >>> listed(["2"]), listed(["2", "4"]), listed(["2", "4", "8"])
+    ('2', '2 and 4', '2, 4 and 8')
+    """
+    *first, last = words
+    return f"{', '.join(first)} and {last}" if first else last
 
 
 def clock_time(seconds: float) -> str:
@@ -209,6 +233,11 @@ def ranged(value: float, low: float | None, high: float | None, shown: Callable[
         return f"{shown(value)} ({_one_sided(low, high, shown)})"
     unit = shown(high).rpartition(" ")[2]
     return f"{shown(value)} ({shown(low).removesuffix(f' {unit}')} to {shown(high)})"
+
+
+def estimated(estimate: Estimate, shown: Callable[[float], str]) -> str:
+    """Return an estimate as ``shown`` writes it, with its mark and its 95 % interval, or that it has none."""
+    return mark(estimate) + ranged(estimate.value, estimate.low, estimate.high, shown)
 
 
 def argument(path: object) -> str:

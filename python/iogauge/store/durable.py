@@ -11,18 +11,27 @@ This module does not know what the files hold, and retries nothing: an error of 
 
 from __future__ import annotations
 
+import contextlib
 import errno
+import io
 import os
 import secrets
 import shutil
 import stat
 import tempfile
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+from functools import partial
 from pathlib import Path
-from typing import IO
+from typing import IO, TYPE_CHECKING
 
 from iogauge.errors import IogaugeError
+
+if TYPE_CHECKING:
+    from _typeshed import ReadableBuffer
+
+Explain = Callable[[], AbstractContextManager[None]]
+"""``explained`` of one file."""
 
 _HINTS = {
     errno.ENOSPC: "free some space, or choose another place",
@@ -75,37 +84,64 @@ def replace_file(path: Path, data: bytes, *, then: str = "") -> None:
     ``explained``.
     """
     temporary = path.with_name(f".{path.name}.tmp")
-    with explained("write", path, then=then), _taking_place(path, temporary, how=os.O_TRUNC) as file:
+    explain = partial(explained, "write", path, then=then)
+    with _taking_place(path, temporary, how=os.O_TRUNC, explain=explain) as file:
         file.write(data)
 
 
 @contextmanager
-def replacing(path: Path) -> Iterator[IO[bytes]]:
-    """Enter a file that takes the place of ``path`` as the context is left, and vanishes on an error. Raises OSError.
+def replacing(path: Path, *, explain: Explain) -> Iterator[IO[bytes]]:
+    """Enter a file that takes the place of ``path`` as the context is left, and vanishes on an error.
 
-    Others may write into that directory too: the name of what is not finished is new, and cannot be foreseen.
+    Others may write into that directory too: the name of what is not finished is new, and cannot be foreseen. Raises
+    what ``explain`` makes of an error of this file; errors of the caller's own pass through.
     """
     temporary = path.with_name(f".iogauge-{secrets.token_hex(8)}")
-    with _taking_place(path, temporary, how=os.O_EXCL) as file:
+    with _taking_place(path, temporary, how=os.O_EXCL, explain=explain) as file:
         yield file
 
 
+def explained_file(descriptor: int, explain: Explain) -> IO[bytes]:
+    """Return a file that writes to a descriptor and closes it; its errors are explained, whoever writes to it."""
+    return io.BufferedWriter(_ExplainedFile(descriptor, explain))
+
+
+class _ExplainedFile(io.FileIO):
+    def __init__(self, descriptor: int, explain: Explain) -> None:
+        self._explain = explain
+        super().__init__(descriptor, "wb")
+
+    def write(self, data: ReadableBuffer, /) -> int:
+        with self._explain():
+            return super().write(data)
+
+    def close(self) -> None:
+        with self._explain():
+            super().close()
+
+
 @contextmanager
-def _taking_place(path: Path, temporary: Path, *, how: int) -> Iterator[IO[bytes]]:
+def _taking_place(path: Path, temporary: Path, *, how: int, explain: Explain) -> Iterator[IO[bytes]]:
     flags = os.O_WRONLY | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC | how
-    descriptor = os.open(temporary, flags, 0o666)
+    with explain():
+        descriptor = os.open(temporary, flags, 0o666)
     try:
-        with os.fdopen(descriptor, "wb") as file:
-            if path.exists():
-                os.fchmod(descriptor, stat.S_IMODE(path.stat().st_mode))
+        with explained_file(descriptor, explain) as file:
+            with explain():
+                if path.exists():
+                    os.fchmod(descriptor, stat.S_IMODE(path.stat().st_mode))
             yield file
             file.flush()
-            os.fsync(descriptor)
-        temporary.rename(path)
+            with explain():
+                os.fsync(descriptor)
+        with explain():
+            temporary.rename(path)
     except BaseException:  # Ctrl-C too
-        temporary.unlink(missing_ok=True)
+        with contextlib.suppress(OSError):
+            temporary.unlink()
         raise
-    sync_directory(path.parent)
+    with explain():
+        sync_directory(path.parent)
 
 
 def create_file(path: Path) -> IO[bytes]:
@@ -116,11 +152,6 @@ def create_file(path: Path) -> IO[bytes]:
 def open_lock(path: Path) -> int:
     """Open a file that is there to be locked, made where it is missing; return its descriptor. Raises OSError."""
     return os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o644)
-
-
-def nameless(directory: Path) -> IO[bytes]:
-    """Open a file in a directory that no name leads to: it is gone once it is closed, or the process killed."""
-    return tempfile.TemporaryFile(dir=directory, prefix=".iogauge-")
 
 
 def new_file(directory: Path, *, prefix: str, suffix: str) -> tuple[Path, IO[bytes]]:

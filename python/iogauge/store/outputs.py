@@ -7,7 +7,10 @@ A command claims every output before anything runs, and writes it through its cl
 - a target of the run, a file that the command reads and another of its outputs, whichever path, symbolic link or hard
   link leads there: files are compared by device and inode;
 - a file that is swapped to or is behind a loop device, and a file of a saved review;
+- what lies below /proc and /sys, and files that would be made in /dev;
 - a file that iogauge did not write, unless the option's convention is to replace it (``Existing``).
+
+A run may take hours, so what lies at the place is checked again before it is overwritten.
 
 Pipes, terminals, /dev/null and the process's own descriptors (/dev/stdout, /dev/fd/3) are written straight. A symbolic
 link stays one: the file that it leads to is replaced.
@@ -19,12 +22,15 @@ somebody else's. Guards against mistakes, not against forgery.
 from __future__ import annotations
 
 import contextlib
+import errno
+import fcntl
 import os
 import re
 import stat
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from enum import Enum
+from functools import partial
 from pathlib import Path
 from typing import IO
 
@@ -32,9 +38,10 @@ from iogauge import models
 from iogauge.errors import IogaugeError
 from iogauge.store import durable
 from iogauge.store.durable import explained
+from iogauge.store.kept import KeptFile, open_kept
 from iogauge.store.names import FIGURES, MANIFEST
 from iogauge.target import is_model
-from iogauge.target.answering import PATIENCE_S, await_answers
+from iogauge.target.answering import PATIENCE_S, await_answers, unanswered
 from iogauge.target.usage import Usage
 
 Identity = tuple[str | int, ...]
@@ -44,6 +51,8 @@ _ATTRIBUTE = "user.iogauge.output"
 _DESCRIPTOR = re.compile(r"(?:/dev/fd|/proc/self/fd)/(\d{1,9})")
 _STANDARD = {"/dev/stdout": 1, "/dev/stderr": 2}
 _NULL = os.makedev(1, 3)
+_SAVED_PATIENCE_S = 2.0
+"""How long the targets of saved reviews may take, all together: a command that reads reviews does not need them."""
 
 
 class Existing(Enum):
@@ -55,82 +64,112 @@ class Existing(Enum):
 
 
 class Claims:
-    """The outputs of one command. Each is checked when it is claimed; nothing is created until it is written."""
+    """The outputs of one command. Each is checked when it is claimed, and no file is created until it is written."""
 
     def __init__(
         self,
         *,
         targets: Iterable[str] = (),
+        saved_targets: Iterable[str] = (),
         inputs: Iterable[Path | str] = (),
         patience_s: float = PATIENCE_S,
         say: Callable[[str], None] = lambda _: None,
     ) -> None:
-        """``targets`` are those that the command drives, ``inputs`` files that it reads; ``say`` hears what is lost.
+        """Claim nothing yet. What must not be written:
 
-        Targets are waited for, each ``patience_s`` at most. Raises IogaugeError where one does not answer.
+        - ``targets``, which the command drives. Each is waited for, ``patience_s`` at most;
+        - ``saved_targets``, of saved reviews and plans. They are not read, and one that does not answer in 2 s is known
+          by its name alone;
+        - ``inputs``, files that the command reads.
+
+        ``say`` hears what is lost. Raises IogaugeError where a target does not answer or an input cannot be read.
         """
         self._say = say
-        targets = tuple(targets)
-        await_answers(targets, patience_s=patience_s, say=say)
         self._taken: dict[Identity, str] = {}
-        for target in targets:
+        driven, saved = tuple(targets), tuple(saved_targets)
+        await_answers(driven, patience_s=patience_s, say=say)
+        silent = unanswered(saved, patience_s=_SAVED_PATIENCE_S)
+        files = list(inputs)
+        for target in (*driven, *saved):
             if is_model(target):
-                inputs = [*inputs, *(part for part in models.split(target) if part and _is_path(part))]
+                files += [part for part in models.split(target) if part and models.is_path(part)]
             else:
-                self._taken[identity(target)] = f"is the target {target}, which would be overwritten"
-        for path in inputs:
-            self._taken[identity(path)] = f"is read by this command, as {path}"
+                known = _by_name(target) if target in silent else _identity_of_target(target)
+                self._taken[known] = f"is the target {target}, which would be overwritten"
+        for path in files:
+            with explained("read", Path(path)):
+                self._taken[identity(path)] = f"is an input of this command: {path}"
 
     def file(self, path: Path, *, existing: Existing) -> Output:
         """Claim a file. Raises IogaugeError where it must not, or cannot, be written."""
-        _refuse_name(path)
+        refuse_name(path)
+        self._refuse_taken(path, _by_name(path))
         with explained("write", path):
-            descriptor = _descriptor(path)
-            place = os.fstat(descriptor) if descriptor is not None else _stat(path)
-            known = _known(place) if place else identity(path)
-            if known in self._taken:
-                raise _refused(path, self._taken[known])
-            if place:
-                _refuse_kind(path, place)
-            if descriptor is not None or (place and not stat.S_ISREG(place.st_mode)):
-                return Output(path, real=None, descriptor=descriptor, existing=existing, taken={})
+            descriptor = _own_descriptor(path)
+            if descriptor is not None:
+                return self._descriptor(path, descriptor, existing)
+            status = _status(path)
+            known = _identity_of(status) if status else identity(path)
+            self._refuse_taken(path, known)
+            if status:
+                _refuse_kind(path, status)
+                if not stat.S_ISREG(status.st_mode):
+                    return Output(path, existing=existing, status=status)
             real = Path(os.path.realpath(path))
+            self._refuse_taken(path, _by_name(real))
             _refuse_place(path, real)
-            if place and (place.st_size or existing is Existing.KEEP):
-                self._refuse_content(path, real, place, existing)
+            if status:
+                _refuse_content(path, real, status, existing, self._say)
             taken = dict(self._taken)
             self._taken[known] = f"is another output of this command: {path}"
-            return Output(path, real=real, descriptor=None, existing=existing, taken=taken)
+            return Output(path, existing=existing, status=status, real=real, taken=taken, say=self._say)
 
-    def place(self, path: Path) -> None:
-        """Claim a place for a directory that is made later. Raises IogaugeError where a target is, or is to be."""
-        _refuse_name(path)
+    def new_directory(self, path: Path) -> None:
+        """Claim a directory that is made later. Raises IogaugeError where a target is, or is to be."""
+        refuse_name(path)
+        self._refuse_taken(path, _by_name(path))
         with explained("create", path):
-            if (known := identity(path)) in self._taken:
-                raise _refused(path, self._taken[known])
+            self._refuse_taken(path, identity(path))
 
-    def directory(self, path: Path) -> Path:
-        """Claim a directory for outputs, which is made with those above it where it is missing; return it."""
-        self.place(path)
+    def make_directory(self, path: Path) -> Path:
+        """Claim a directory for outputs, and make it now, with those above it, where it is missing; return it."""
+        self.new_directory(path)
         with explained("create", path):
             path.mkdir(parents=True, exist_ok=True)
         return path
 
-    def _refuse_content(self, path: Path, real: Path, place: os.stat_result, existing: Existing) -> None:
-        if existing is Existing.KEEP:
-            raise IogaugeError(f"{path}: exists", hint="name another by --output, or remove it")
-        if uses := Usage().of_file((place.st_dev, place.st_ino)):
-            raise IogaugeError(
-                f"{path}: it is in use: {uses[0].what}", hint=f"name another file, or {uses[0].remedy} first"
-            )
-        if _is_ours(real, place):
-            return
-        if existing is Existing.OWN:
-            raise IogaugeError(
-                f"{path}: exists, and iogauge did not write it as it is",
-                hint="name another file, or remove it",
-            )
-        self._say(f"{path}: exists, and iogauge did not write it: it will be replaced")
+    def kept(self, path: Path, *, size_bytes: int) -> KeptFile:
+        """Claim the file that keeps the data of a served drive, and open it; it is made where it is missing.
+
+        Raises IogaugeError where it must not, or cannot, be written.
+        """
+        refuse_name(path)
+        self._refuse_taken(path, _by_name(path))
+        with explained("write", path):
+            known = identity(path)
+            self._refuse_taken(path, known)
+            if status := _status(path):
+                _refuse_kind(path, status)
+            real = Path(os.path.realpath(path))
+            _refuse_place(path, real)
+            self._taken[known] = f"keeps the data of the served drive, as {path}"
+            return open_kept(path, real, size_bytes=size_bytes, say=self._say)
+
+    def _descriptor(self, path: Path, descriptor: int, existing: Existing) -> Output:
+        """Claim a descriptor of this process."""
+        status = os.fstat(descriptor)
+        known = _identity_of(status)
+        self._refuse_taken(path, known)
+        _refuse_kind(path, status, descriptor)
+        if fcntl.fcntl(descriptor, fcntl.F_GETFL) & os.O_ACCMODE == os.O_RDONLY:
+            raise _refused(path, "is open for reading only")
+        if stat.S_ISREG(status.st_mode):
+            self._taken[known] = f"is another output of this command: {path}"
+        return Output(path, existing=existing, status=status, descriptor=descriptor)
+
+    def _refuse_taken(self, path: Path, known: Identity) -> None:
+        if known in self._taken:
+            raise _refused(path, self._taken[known])
 
 
 class Output:
@@ -140,139 +179,198 @@ class Output:
         self,
         path: Path,
         *,
-        real: Path | None,
-        descriptor: int | None,
         existing: Existing,
-        taken: Mapping[Identity, str],
+        status: os.stat_result | None,
+        real: Path | None = None,
+        descriptor: int | None = None,
+        taken: Mapping[Identity, str] | None = None,
+        say: Callable[[str], None] = lambda _: None,
     ) -> None:
+        """``status``: of what is there; ``real``: where a file lies; ``taken``: what it must not be."""
         self.path = path
         """As the user named it."""
         self._real = real
         self._descriptor = descriptor
         self._existing = existing
-        self._taken = taken
+        self._taken = taken or {}
+        self._say = say
+        self._version = _version(status) if status else None
+        """What was there when it was claimed, or written last."""
+        self._explained = partial(explained, "write", path)
 
     @property
     def is_file(self) -> bool:
         """Whether what is written can be read again."""
         return self._real is not None
 
+    @property
+    def folder(self) -> Path | None:
+        """The directory that a file lies in, all symbolic links followed; None for what is written straight."""
+        return self._real.parent if self._real else None
+
     def write(self, data: bytes, *, mode: int | None = None) -> None:
         """Write the output whole or not at all. ``mode``: its permissions, where they are not the usual ones."""
         with self.whole() as file:
             file.write(data)
             if mode is not None and self._real is not None:
-                os.fchmod(file.fileno(), mode)
+                with self._explained():
+                    os.fchmod(file.fileno(), mode)
 
     @contextmanager
     def whole(self) -> Iterator[IO[bytes]]:
         """Enter a file to be written, which takes its place as the context is left, and leaves no trace on an error.
 
-        Raises IogaugeError where it cannot be written.
+        Raises IogaugeError where it cannot be written; errors of the caller's own pass through.
         """
         if self._real is None or not os.access(self._real.parent, os.W_OK):
             with self.stream() as file:
                 yield file
             return
-        with explained("write", self.path):
-            self._check_again()
-            with durable.replacing(self._real) as file:
-                yield file
-                _mark(file)
+        with self._explained():
+            self._refuse_stranger(_status(self._real))
+        with durable.replacing(self._real, explain=self._explained) as file:
+            yield file
+            self._finish(file)
 
     @contextmanager
     def stream(self) -> Iterator[IO[bytes]]:
         """Enter a file that is emptied, and written in its place as it comes.
 
-        Raises IogaugeError where it cannot be written.
+        Raises IogaugeError where it cannot be written; errors of the caller's own pass through.
         """
-        with explained("write", self.path):
-            self._check_again()
-            with os.fdopen(self._open(), "wb") as file:
-                yield file
-                if self._real is not None:
-                    _mark(file)
-
-    def spill(self) -> IO[bytes]:
-        """Open a file without a name in the output's directory, for what has to wait on a disk; closed, it is gone."""
-        with explained("write", self.path):
-            return durable.nameless(self._real.parent if self._real else Path("/tmp"))
+        with self._explained():
+            descriptor = self._open()
+        with durable.explained_file(descriptor, self._explained) as file:
+            yield file
+            if self._real is not None:
+                self._finish(file)
 
     def _open(self) -> int:
         if self._descriptor is not None:
             return os.dup(self._descriptor)
         if self._real is None:
-            return os.open(self.path, os.O_WRONLY | os.O_CLOEXEC)
-        flags = os.O_WRONLY | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
-        descriptor = os.open(self._real, flags, 0o666)
-        os.ftruncate(descriptor, 0)
+            return self._open_checked(self.path, self._refuse_other)
+        status = _status(self._real)
+        if status is None:
+            return os.open(self._real, _FLAGS | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o666)
+        self._refuse_stranger(status)
+        descriptor = self._open_checked(self._real, self._refuse_stranger)
+        try:
+            os.ftruncate(descriptor, 0)
+        except OSError:
+            os.close(descriptor)
+            raise
         return descriptor
 
-    def _check_again(self) -> None:
-        """A run takes time, and something else may have come to the place that was claimed."""
-        place = _stat(self._real) if self._real else None
-        if place is None:
+    def _open_checked(self, path: Path, check: Callable[[os.stat_result], None]) -> int:
+        """Open what is there, and check what that was: the name may have been given to something else just now."""
+        descriptor = os.open(path, _FLAGS | (os.O_NOFOLLOW if self._real else 0))
+        try:
+            check(os.fstat(descriptor))
+        except BaseException:
+            os.close(descriptor)
+            raise
+        return descriptor
+
+    def _refuse_other(self, status: os.stat_result) -> None:
+        """Refuse what is not the pipe, terminal or null device that was claimed."""
+        if stat.S_ISREG(status.st_mode) or stat.S_ISBLK(status.st_mode):
+            raise _refused(self.path, "is something else by now")
+
+    def _refuse_stranger(self, status: os.stat_result | None) -> None:
+        """Refuse what came to a file's place since it was claimed, as it would have been refused then."""
+        if status is None or _version(status) == self._version:
             return
-        if not stat.S_ISREG(place.st_mode) or _known(place) in self._taken:
-            raise _refused(self.path, self._taken.get(_known(place), "is no plain file any more"))
-        if self._existing is Existing.KEEP:
-            raise IogaugeError(f"{self.path}: exists by now", hint="name another by --output, or remove it")
+        known = _identity_of(status)
+        if not stat.S_ISREG(status.st_mode) or known in self._taken:
+            raise _refused(self.path, self._taken.get(known, "is no longer a regular file"))
+        assert self._real is not None
+        _refuse_content(self.path, self._real, status, self._existing, self._say)
+
+    def _finish(self, file: IO[bytes]) -> None:
+        """Note on a finished file that it is an output. Where there are no attributes it stays a stranger's."""
+        file.flush()
+        with self._explained():
+            status = os.fstat(file.fileno())
+        with contextlib.suppress(OSError):
+            os.setxattr(file.fileno(), _ATTRIBUTE, _mark_of(status))
+        self._version = _version(status)
+
+
+_FLAGS = os.O_WRONLY | os.O_CLOEXEC | os.O_NOCTTY
 
 
 def identity(path: Path | str) -> Identity:
     """Return which file or device a path leads to. Raises OSError, as ``stat`` does, unless there is none."""
-    if place := _stat(path):
-        return _known(place)
+    if status := _status(path):
+        return _identity_of(status)
     real = Path(os.path.realpath(path))
-    folder = _stat(real.parent)
+    folder = _status(real.parent)
     # A directory may be mounted at two places.
-    return ("name", *(_known(folder) if folder else (str(real.parent),)), real.name)
+    return ("name", *(_identity_of(folder) if folder else (str(real.parent),)), real.name)
 
 
-def _stat(path: Path | str) -> os.stat_result | None:
+def _identity_of_target(target: str) -> Identity:
+    """Return which file or device a target is; where it cannot be looked at, its name. ``target`` says why."""
+    try:
+        return identity(target)
+    except OSError:
+        return _by_name(os.path.realpath(target))
+    except ValueError:  # It has a null byte.
+        return _by_name(target)
+
+
+def _by_name(path: Path | str) -> Identity:
+    """Return what a path is known by where it must not, or cannot, be looked at."""
+    return ("path", os.path.abspath(path))  # noqa: PTH100 (of a name that may end in '..')
+
+
+def _status(path: Path | str) -> os.stat_result | None:
     try:
         return os.stat(path)  # noqa: PTH116 (of a name as it was given)
     except FileNotFoundError:
         return None
 
 
-def _known(place: os.stat_result) -> Identity:
-    if stat.S_ISBLK(place.st_mode):
-        return ("device", place.st_rdev)
-    return ("file", place.st_dev, place.st_ino)
+def _identity_of(status: os.stat_result) -> Identity:
+    if stat.S_ISBLK(status.st_mode):
+        return ("device", status.st_rdev)
+    return ("file", status.st_dev, status.st_ino)
 
 
-def _is_path(reference: str) -> bool:
-    return reference.endswith(".toml") or "/" in reference
+def _version(status: os.stat_result) -> tuple[int, ...]:
+    return (status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns)
 
 
-def _descriptor(path: Path) -> int | None:
+def _own_descriptor(path: Path) -> int | None:
     """Return the number of the process's own descriptor that a path means."""
     match = _DESCRIPTOR.fullmatch(str(path))
     return int(match[1]) if match else _STANDARD.get(str(path))
 
 
-def _refuse_name(path: Path) -> None:
+def refuse_name(path: Path) -> None:
+    """Raise IogaugeError where a path is not UTF-8."""
     try:
         str(path).encode()
     except UnicodeEncodeError:
         shown = os.fsencode(path).decode("utf-8", "backslashreplace")
         raise IogaugeError(
-            f"{shown}: its name is not UTF-8, which neither a result nor a terminal could show",
-            hint="give it a name in UTF-8",
+            f"{shown}: its name is not UTF-8, so results and terminals cannot show it",
+            hint="use a UTF-8 name",
         ) from None
 
 
-def _refuse_kind(path: Path, place: os.stat_result) -> None:
-    mode = place.st_mode
+def _refuse_kind(path: Path, status: os.stat_result, descriptor: int | None = None) -> None:
+    mode = status.st_mode
     if stat.S_ISBLK(mode):
         raise _refused(path, "is a block device, whose content would be lost")
     if stat.S_ISDIR(mode):
         raise _refused(path, "is a directory")
     if stat.S_ISSOCK(mode):
         raise _refused(path, "is a socket")
-    if stat.S_ISCHR(mode) and place.st_rdev != _NULL and not _is_terminal(path):
-        raise _refused(path, "is a character device, and neither /dev/null nor a terminal")
+    terminal = _is_terminal(path) if descriptor is None else os.isatty(descriptor)
+    if stat.S_ISCHR(mode) and status.st_rdev != _NULL and not terminal:
+        raise _refused(path, "is a character device other than /dev/null or a terminal")
 
 
 def _is_terminal(path: Path) -> bool:
@@ -286,8 +384,10 @@ def _refuse_place(path: Path, real: Path) -> None:
         raise IogaugeError(f"{path}: there is no directory {folder}", hint=f"create it: mkdir -p {folder}")
     if real.is_relative_to("/dev") and not real.is_relative_to("/dev/shm"):
         raise IogaugeError(
-            f"{path}: no such device", hint="a file in /dev would be one in memory: name another"
+            f"{path}: no such device", hint="files in /dev are kept in memory: name a file elsewhere"
         )
+    if real.is_relative_to("/proc") or real.is_relative_to("/sys"):
+        raise _refused(path, "belongs to the kernel")
     if not os.access(real if real.exists() else folder, os.W_OK):
         raise IogaugeError(f"{path}: cannot be written", hint="name a file that can be written")
     for review in real.parents:
@@ -296,24 +396,39 @@ def _refuse_place(path: Path, real: Path) -> None:
             raise _refused(path, f"is a part of the review saved in {review}")
 
 
+def _refuse_content(
+    path: Path, real: Path, status: os.stat_result, existing: Existing, say: Callable[[str], None]
+) -> None:
+    """Refuse to replace a file that holds something of others, or say that it will be."""
+    if existing is Existing.KEEP:
+        raise IogaugeError(f"{path}: exists", hint="name another by --output, or remove it")
+    if not status.st_size:
+        return
+    if uses := Usage().of_file((status.st_dev, status.st_ino), path=str(real), size_bytes=status.st_size):
+        raise IogaugeError(
+            f"{path}: it is in use: {uses[0].what}", hint=f"name another file, or {uses[0].remedy} first"
+        )
+    if (stranger := _why_stranger(real, status)) is None:
+        return
+    if existing is Existing.OWN:
+        raise IogaugeError(f"{path}: {stranger}", hint="name another file, or remove it")
+    say(f"{path}: {stranger}: it will be replaced")
+
+
+def _why_stranger(real: Path, status: os.stat_result) -> str | None:
+    """Return None where iogauge wrote just this; otherwise what speaks against it."""
+    try:
+        if os.getxattr(real, _ATTRIBUTE) == _mark_of(status):
+            return None
+    except OSError as error:
+        if error.errno == errno.EOPNOTSUPP:
+            return "exists, and its file system cannot tell whether iogauge wrote it"
+    return "exists and was not written by iogauge, or was changed since"
+
+
+def _mark_of(status: os.stat_result) -> bytes:
+    return f"{status.st_size} {status.st_mtime_ns}".encode()
+
+
 def _refused(path: Path, why: str) -> IogaugeError:
     return IogaugeError(f"{path}: {why}", hint="name another file")
-
-
-def _mark(file: IO[bytes]) -> None:
-    """Note on a finished output that it is one. Where the filesystem has no attributes it stays a stranger's."""
-    file.flush()
-    place = os.fstat(file.fileno())
-    with contextlib.suppress(OSError):
-        os.setxattr(file.fileno(), _ATTRIBUTE, _seen(place))
-
-
-def _is_ours(real: Path, place: os.stat_result) -> bool:
-    try:
-        return os.getxattr(real, _ATTRIBUTE) == _seen(place)
-    except OSError:
-        return False
-
-
-def _seen(place: os.stat_result) -> bytes:
-    return f"{place.st_size} {place.st_mtime_ns}".encode()

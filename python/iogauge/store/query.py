@@ -13,8 +13,9 @@ from __future__ import annotations
 import glob
 import re
 from collections.abc import Callable, Iterable, Mapping
-from concurrent.futures import ThreadPoolExecutor, wait
+from concurrent.futures import Future
 from pathlib import Path
+from threading import Event, Thread
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
@@ -81,7 +82,8 @@ def query(
     steps = pa.Table.from_pylist(
         [row for each in paths for row in _step_rows(Review.open(each))], schema=_STEPS
     )
-    with duckdb.connect() as connection:
+    # It would spill what it sorts into the current directory, which may be on a drive that is measured.
+    with duckdb.connect(config={"temp_directory": ""}) as connection:
         connection.register("steps", steps)
         _view(connection, "intervals", INTERVALS, tables.INTERVALS, steps)
         _view(connection, "totals", TOTALS, tables.TOTALS, steps)
@@ -105,6 +107,10 @@ def query(
                 hint="ask with SELECT or DESCRIBE: a query reads the views of the named reviews, and no other file; "
                 "--parquet and --csv keep its answer",
             ) from error
+        except duckdb.OutOfMemoryException as error:
+            raise IogaugeError(
+                f"query: {error}", hint="ask for less at a time: fewer reviews, or sums instead of rows"
+            ) from error
         except duckdb.Error as error:
             raise IogaugeError(
                 f"query: {error}",
@@ -118,21 +124,32 @@ def query(
 
 def _answer(connection: duckdb.DuckDBPyConnection, sql: str) -> pa.Table | None:
     """Run a statement on another thread, since DuckDB keeps its own from looking for signals; an interrupt ends it."""
+    answer: Future[pa.Table | None] = Future()
+    begun, ended = Event(), Event()
 
-    def run() -> pa.Table | None:
-        answer = connection.sql(sql)
-        table: pa.Table | None = answer.to_arrow_table() if answer is not None else None
-        return table
-
-    with ThreadPoolExecutor(max_workers=1) as pool:
-        running = pool.submit(run)
+    def run() -> None:
+        begun.set()
         try:
-            return running.result()
-        except BaseException:
-            while not running.done():  # what comes before the statement begins is lost on it
+            relation = connection.sql(sql)
+            answer.set_result(relation.to_arrow_table() if relation is not None else None)
+        except BaseException as error:
+            answer.set_exception(error)
+        finally:
+            ended.set()
+
+    try:
+        Thread(target=run).start()
+        # A wait without end would miss a signal that comes just before it.
+        while not ended.wait(0.1):
+            pass
+    except BaseException:
+        # The interrupt may have come while the thread was started: only the thread knows whether it runs. DuckDB
+        # ignores an interrupt that arrives before the statement starts, so repeat it.
+        if begun.wait(1):
+            while not ended.wait(0.05):
                 connection.interrupt()
-                wait([running], timeout=0.05)
-            raise
+        raise
+    return answer.result()
 
 
 def _whole(steps: pa.Table) -> list[str]:

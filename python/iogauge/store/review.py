@@ -19,7 +19,6 @@ This module does not run anything, judge anything, or know one suite from anothe
 from __future__ import annotations
 
 import fcntl
-import json
 import os
 import re
 import shlex
@@ -27,28 +26,19 @@ from collections.abc import Callable, Hashable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self, TypeVar
-
-import pydantic
+from typing import Self, TypeVar
 
 from iogauge.errors import IogaugeError
-from iogauge.schema import SCHEMA_VERSION, Interval, Manifest, Model, RunRecord
+from iogauge.schema import SCHEMA_VERSION, Interval, Manifest, RunRecord
 from iogauge.store import durable
 from iogauge.store.durable import GOES_ON, explained
 from iogauge.store.names import INTERVALS, MANIFEST, RECORD, REQUESTS, TOTALS
-from iogauge.store.seal import check_object, check_seal, damaged, seal, sealed_object
-from iogauge.store.tables import (
-    IntervalFile,
-    check_version,
-    read_intervals,
-    read_totals,
-    write_totals,
-)
+from iogauge.store.objects import read_object, read_sealed, understood
+from iogauge.store.seal import check_seal, seal, sealed_object
+from iogauge.store.tables import IntervalFile, read_intervals, read_totals, write_totals
 from iogauge.store.versions import upgraded
 
 T = TypeVar("T")
-M = TypeVar("M", bound=Model)
-
 
 _STEP_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
 _LOCK = ".lock"
@@ -122,7 +112,8 @@ class Review:
 
     def save_manifest(self, manifest: Manifest) -> None:
         """Replace the manifest, atomically. What is written is of this version, whichever was read."""
-        self.manifest = save_manifest(self.path / MANIFEST, manifest, then=GOES_ON)
+        self.manifest = manifest.model_copy(update={"schema_version": SCHEMA_VERSION})
+        durable.replace_file(self.path / MANIFEST, manifest_bytes(self.manifest), then=GOES_ON)
 
     def completed(self) -> tuple[str, ...]:
         """Return the ids of the steps that are whole on disk, plan by plan."""
@@ -166,8 +157,8 @@ class Review:
         """
         folder = self._whole(step_id)
         check_seal(folder / RECORD)
-        record = _load(folder / RECORD, RunRecord)
-        rows = _understood(folder / TOTALS, lambda: read_totals(folder / TOTALS))
+        record = read_object(folder / RECORD, RunRecord)
+        rows = understood(folder / TOTALS, lambda: read_totals(folder / TOTALS))
         return record.model_copy(update={"result": record.result.model_copy(update={"rows": rows})})
 
     def intervals(self, step_id: str) -> Iterator[Interval]:
@@ -178,7 +169,7 @@ class Review:
         """
         path = self._whole(step_id) / INTERVALS
         intervals = read_intervals(path)
-        while (interval := _understood(path, lambda: next(intervals, None))) is not None:
+        while (interval := understood(path, lambda: next(intervals, None))) is not None:
             yield interval
 
     def once(self, key: Hashable, make: Callable[[], T], enough: Callable[[T], bool]) -> T:
@@ -287,48 +278,18 @@ def refuse_occupied(path: Path) -> None:
         strangers = {entry.name for entry in path.iterdir()} - {"steps", _LOCK, f".{MANIFEST}.tmp"}
         if strangers or any(path.glob("steps/*")):
             raise IogaugeError(
-                f"{path}: there is something in this directory already",
-                hint="choose another with --output; a review that was begun there goes on by iogauge review "
+                f"{path}: the directory is not empty",
+                hint="choose another with --output, or continue a review that was started there: iogauge review "
                 f"--resume {shlex.quote(str(path))}",
             )
 
 
 def load_manifest(path: Path) -> Manifest:
     """Return a manifest, whichever version wrote it. Raises IogaugeError: it is damaged, or a newer one wrote it."""
-    return _load(path, Manifest, upgraded)
+    return read_sealed(path, Manifest, upgraded)
 
 
-def save_manifest(path: Path, manifest: Manifest, *, then: str = "") -> Manifest:
-    """Replace a file by a manifest, atomically, and return it as it was written: of this version.
-
-    ``then`` says what to do once what hinders it is mended.
-    """
+def manifest_bytes(manifest: Manifest) -> bytes:
+    """Return the content of the file of a manifest, which is of this version whichever was read."""
     manifest = manifest.model_copy(update={"schema_version": SCHEMA_VERSION})
-    durable.replace_file(path, sealed_object(manifest.model_dump_json(indent=2)), then=then)
-    return manifest
-
-
-def _load(
-    path: Path, model: type[M], upgrade: Callable[[dict[str, Any]], dict[str, Any]] = lambda found: found
-) -> M:
-    """Read a JSON file of ours, checking its version before its fields."""
-    with explained("read", path):
-        text = path.read_bytes()
-    try:
-        found: Any = json.loads(text)
-    except (ValueError, RecursionError) as error:
-        raise damaged(path, f"not JSON: {error}") from error
-    check_version(path, found.get("schema_version") if isinstance(found, dict) else None)
-    found = check_object(path, text, found)
-    # From JSON, where a tuple is a list: Python's own values would have to be what the fields say.
-    return _understood(path, lambda: model.model_validate_json(json.dumps(upgrade(found))))
-
-
-def _understood(path: Path, read: Callable[[], T]) -> T:
-    """Return what ``read`` returns; a value that the schema refuses means that the file is damaged."""
-    try:
-        return read()
-    except pydantic.ValidationError as error:
-        first = error.errors(include_url=False)[0]
-        where = ".".join(str(part) for part in first["loc"])
-        raise damaged(path, f"{where}: {first['msg']}" if where else first["msg"]) from error
+    return sealed_object(manifest.model_dump_json(indent=2))

@@ -53,12 +53,14 @@ def sealed_object(text: str) -> bytes:
     return text.encode().removesuffix(_END) + _last_field(hashlib.sha256(text.encode()).hexdigest())
 
 
-def check_object(path: Path, data: bytes, fields: dict[str, Any]) -> dict[str, Any]:
+def check_object(path: Path, data: bytes, fields: dict[str, Any], *, required: bool) -> dict[str, Any]:
     """Compare a JSON object's text with the checksum among its fields, and return the other fields.
 
-    One without a checksum was written by an older iogauge. Raises IogaugeError: they do not agree.
+    Raises IogaugeError: they do not agree, or there is none where one is required.
     """
     if _CHECKSUM not in fields:
+        if required:
+            raise damaged(path, f"its field {_CHECKSUM}, the checksum of all others, is missing")
         return fields
     last = _last_field(fields[_CHECKSUM])
     text = data.removesuffix(last) + _END

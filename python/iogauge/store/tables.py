@@ -20,10 +20,10 @@ from typing import IO, Any, Self
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from iogauge.errors import IogaugeError
 from iogauge.schema import SCHEMA_VERSION, Direction, Exact, Interval, Kind, RowResult, Tally
 from iogauge.store.durable import GOES_ON, create_file, explained
 from iogauge.store.seal import check_seal, damaged
+from iogauge.store.versions import check_version
 
 ROW_GROUP_ROWS = 1024
 ROW_GROUP_BYTES = 4 << 20
@@ -244,15 +244,4 @@ def _check_columns(path: Path, found: pa.Schema, wanted: pa.Schema) -> None:
         missing = sorted(set(wanted.names) - set(found.names))
         raise damaged(
             path, f"columns missing: {', '.join(missing)}" if missing else "its columns are not ours"
-        )
-
-
-def check_version(path: Path, version: object) -> None:
-    """Refuse what a newer iogauge wrote; every older version is read."""
-    if not isinstance(version, int) or isinstance(version, bool) or version < 1:
-        raise damaged(path, f"its schema version is {version!r}")
-    if version > SCHEMA_VERSION:
-        raise IogaugeError(
-            f"{path}: written in version {version} of the schema; this iogauge reads up to {SCHEMA_VERSION}",
-            hint="read it with the iogauge that wrote it, or a newer one",
         )

@@ -7,18 +7,13 @@ histograms. A review of our own has no such file.
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
-from typing import Any
 
 import pydantic
 
 from iogauge.schema import SCHEMA_VERSION, Direction, Kind, Model
-from iogauge.store import durable
-from iogauge.store.durable import explained
 from iogauge.store.names import FIGURES
-from iogauge.store.seal import check_object, damaged, sealed_object
-from iogauge.store.tables import check_version
+from iogauge.store.objects import read_sealed, write_sealed
 
 
 class Told(Model):
@@ -58,8 +53,7 @@ class _File(Model):
 
 def save_told(directory: Path, figures: tuple[Told, ...]) -> None:
     """Save figures in a review's directory. Raises IogaugeError where that cannot be."""
-    text = _File(schema_version=SCHEMA_VERSION, figures=figures).model_dump_json(indent=2)
-    durable.replace_file(directory / FIGURES, sealed_object(text))
+    write_sealed(directory / FIGURES, _File(schema_version=SCHEMA_VERSION, figures=figures))
 
 
 def read_told(directory: Path) -> tuple[Told, ...]:
@@ -68,18 +62,4 @@ def read_told(directory: Path) -> tuple[Told, ...]:
     Raises IogaugeError where the file is damaged, or a newer iogauge wrote it.
     """
     path = directory / FIGURES
-    if not path.is_file():
-        return ()
-    with explained("read", path):
-        text = path.read_bytes()
-    try:
-        fields: Any = json.loads(text)
-        if isinstance(fields, dict):
-            fields = check_object(path, text, fields)
-        found = _File.model_validate_json(json.dumps(fields))
-    except (ValueError, RecursionError) as error:
-        if not isinstance(error, pydantic.ValidationError):
-            raise damaged(path, f"not JSON: {error}") from error
-        raise damaged(path, error.errors(include_url=False)[0]["msg"]) from error
-    check_version(path, found.schema_version)
-    return found.figures
+    return read_sealed(path, _File).figures if path.is_file() else ()

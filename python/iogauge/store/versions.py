@@ -1,13 +1,29 @@
-"""Reads manifests that an older iogauge wrote: brings what changed between versions of the schema to today's.
+"""Versions of the schema: refuses what a newer iogauge wrote, and brings an older one's manifests to today's.
 
-Version 2 of a review has any number of suites, targets and repeats; version 1 had one of each. Which steps are rounds
-was told by their labels before each said it itself. Fields that were only added have defaults in ``schema/`` and need
-nothing here. Checking values is the schema's.
+Version 3 of a sealed file has a checksum, always. Version 2 of a review has any number of suites, targets and repeats;
+version 1 had one of each. Which steps are rounds was told by their labels before each said it itself. Fields that were
+only added have defaults in ``schema/`` and need nothing here. Checking values is the schema's.
 """
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
+
+from iogauge.errors import IogaugeError
+from iogauge.schema import SCHEMA_VERSION
+from iogauge.store.seal import damaged
+
+
+def check_version(path: Path, version: object) -> None:
+    """Refuse what a newer iogauge wrote; every older version is read."""
+    if not isinstance(version, int) or isinstance(version, bool) or version < 1:
+        raise damaged(path, f"its schema version is {version!r}")
+    if version > SCHEMA_VERSION:
+        raise IogaugeError(
+            f"{path}: written in version {version} of the schema; this iogauge reads up to {SCHEMA_VERSION}",
+            hint="read it with the iogauge that wrote it, or a newer one",
+        )
 
 
 def upgraded(manifest: dict[str, Any]) -> dict[str, Any]:

@@ -24,9 +24,8 @@ from typing import ClassVar
 
 from iogauge.schema import Axis, StepPlan, SuitePlan
 from iogauge.stats import words
-from iogauge.stats.course import Drift
 from iogauge.stats.moments import Moment
-from iogauge.stats.steady import steadiness
+from iogauge.stats.steady import Steadiness, drift_span, steadiness
 from iogauge.suites.judgement import Judgement
 from iogauge.suites.suite import Asked, Common, Pace, Suite
 from iogauge.workload.numbers import SECOND
@@ -61,45 +60,60 @@ class BurstCredit(Suite):
 
     def findings(self, judgement: Judgement, /) -> tuple[str, ...]:
         """Return when each load's rate changed for good, or that it did not."""
-        return tuple(
-            f"{step.plan.series}{_again(repeat)}: {_said(run.moments)}"
-            for repeat in range(max((len(step.runs) for step in judgement.steps), default=0))
+        courses = [
+            (repeat, f"{step.plan.series}{_again(repeat)}: {_course(run.moments)}")
             for step in judgement.steps
-            for run in step.runs[repeat : repeat + 1]
-        )
+            for repeat, run in zip(step.repeats, step.runs, strict=True)
+        ]
+        return tuple(sentence for _, sentence in sorted(courses, key=lambda course: course[0]))
 
 
 def _again(repeat: int) -> str:
     return f" (repeat {repeat + 1})" if repeat else ""
 
 
-def _said(moments: Sequence[Moment]) -> str:
+def _course(moments: Sequence[Moment]) -> str:
     """Return how a load's rate went in one run, in words."""
-    found = steadiness([moment.iops for moment in moments])
-    if found is None:
+    held = steadiness([moment.iops for moment in moments])
+    if held is None:
         return f"{words.counted(len(moments), 'interval')} are too few to see a change in"
-    begin_s, end_s = moments[0].start_s, moments[-1].end_s
-    first, *others = found.stretches
+    length_s = moments[-1].end_s - moments[0].start_s
+    first, *others = held.stretches
+    drift = _drift(held, moments)
     if not others:
-        drifts = f", and it {_drifts(found.drift)}" if found.drift and found.drifts else ""
-        return f"no change of level in {end_s - begin_s:.3g} s: {first.rate_iops:,.0f} IOPS{drifts}"
+        drifts = f", and it {drift}" if drift else ""
+        return f"no change of level in {length_s:.3g} s: {first.rate_iops:,.0f} IOPS{drifts}"
     after, last = others[0], others[-1]
-    changed_s, ended_s = (moments[stretch.start_s].start_s - begin_s for stretch in (after, last))
+    changed_s, ended_s = (_since_start_s(moments, stretch.start_s) for stretch in (after, last))
     then = (
         f"after {changed_s:.3g} s the rate {'falls' if after.rate_iops < first.rate_iops else 'rises'} "
         f"from {first.rate_iops:,.0f} to {after.rate_iops:,.0f} IOPS"
     )
     if after is last:
-        stays = _drifts(found.drift) if found.drift and found.drifts else "stays there"
-        return f"{then}, and {stays} for the remaining {end_s - begin_s - changed_s:.3g} s"
+        return f"{then}, and {drift or f'stays there for the remaining {length_s - changed_s:.3g} s'}"
     return (
         f"{then}; after {words.counted(len(others), 'change')} in all it ends at {last.rate_iops:,.0f} IOPS, "
-        f"from {ended_s:.3g} s on"
+        + (f"and {drift}" if drift else f"from {ended_s:.3g} s on")
     )
 
 
-def _drifts(drift: Drift) -> str:
-    return f"{'falls' if drift.change < 0 else 'rises'} gradually by {words.percent(abs(drift.change))}"
+def _drift(held: Steadiness, moments: Sequence[Moment]) -> str:
+    """Return by how much the last level drifts, and from when to when; empty where it does not."""
+    if held.drift is None or not held.drifts:
+        return ""
+    start_s, end_s, length_s = (
+        round(_since_start_s(moments, place), 3)
+        for place in (held.drift.start_s, held.drift.end_s, len(moments))
+    )
+    way = "falls" if held.drift.change < 0 else "rises"
+    share = words.percent(abs(held.drift.change))
+    return f"{way} gradually by {share}{drift_span(start_s, end_s, length_s)}"
+
+
+def _since_start_s(moments: Sequence[Moment], place: int) -> float:
+    """Return when a moment begins, or the last one ends, in seconds since the load began."""
+    at_s = moments[place].start_s if place < len(moments) else moments[-1].end_s
+    return at_s - moments[0].start_s
 
 
 def _steps(load: Common) -> Iterator[StepPlan]:

@@ -36,9 +36,10 @@ from iogauge.schema import (
     TargetFacts,
 )
 from iogauge.store import Review
+from iogauge.store.durable import explained
 from iogauge.store.names import MANIFEST
 from iogauge.store.outputs import Claims, Existing
-from iogauge.store.review import load_manifest, save_manifest
+from iogauge.store.review import load_manifest, manifest_bytes
 from iogauge.suites.conduct import conduct
 from iogauge.suites.place import in_order
 from iogauge.suites.suite import Suite
@@ -117,11 +118,17 @@ def carried(directory: Path) -> tuple[Manifest, Program]:
     return manifest, found[0]
 
 
-def bring(directory: Path, output: Path, suites: Callable[[str], Suite]) -> Brought:
+def bring(
+    directory: Path,
+    output: Path,
+    suites: Callable[[str], Suite],
+    *,
+    say: Callable[[str], None] = lambda _: None,
+) -> Brought:
     """Save what a directory has results of as a review, and write what follows from them into the directory.
 
     ``output`` is made, or holds an earlier import of the same plan, which goes on. ``suites`` gives a suite by its
-    name.
+    name. ``say`` hears which files that somebody changed are replaced.
 
     Raises IogaugeError where the directory holds no plan, ``output`` something else, or a search found nothing that
     its suite can go on with.
@@ -152,7 +159,7 @@ def bring(directory: Path, output: Path, suites: Callable[[str], Suite]) -> Brou
         (depend if all(path.is_file() for path in paths) else missing).append(step.id)
     if missing:
         # Its plan says whose files they are, which may have been copied there and back.
-        _write(directory, review.manifest, program, due, existing=Existing.REPLACE)
+        _write(directory, review.manifest, program, due, existing=Existing.REPLACE, say=say)
     return Brought(
         review=review,
         program=program,
@@ -205,6 +212,7 @@ def _write(
     due: Sequence[tuple[SuitePlan, StepPlan]],
     *,
     existing: Existing,
+    say: Callable[[str], None] = lambda _: None,
 ) -> Written:
     steps = [
         Step(
@@ -218,14 +226,24 @@ def _write(
         for plan, step in due
     ]
     written = (fio_files if program == "fio" else diskspd_script)(steps)
-    claims = Claims(targets=[target.path for target in manifest.targets])
-    claims.directory(directory)
-    outputs = {name: claims.file(directory / name, existing=existing) for name in written.files}
-    for name, text in written.files.items():
-        outputs[name].write(text.encode(), mode=0o755 if name.endswith(".sh") else 0o644)
-    # Last: a directory with a plan has all that it takes.
-    save_manifest(directory / PLAN, manifest)
+    claims = Claims(saved_targets=[target.path for target in manifest.targets], say=say)
+    claims.make_directory(directory)
+    # The plan last: a directory with a plan has all that it takes.
+    files = {name: text.encode() for name, text in written.files.items()} | {PLAN: manifest_bytes(manifest)}
+    outputs = {
+        name: claims.file(directory / name, existing=existing)
+        for name, content in files.items()
+        if not _holds(directory / name, content)
+    }
+    for name, output in outputs.items():
+        output.write(files[name], mode=0o755 if name.endswith(".sh") else 0o644)
     return written
+
+
+def _holds(path: Path, content: bytes) -> bool:
+    """Whether a file has this content already: what was copied there and back is no stranger's, though it looks so."""
+    with explained("read", path):
+        return path.is_file() and path.read_bytes() == content
 
 
 def _known(target: TargetFacts) -> TargetFacts:

@@ -27,7 +27,8 @@ from typing import ClassVar
 
 from iogauge.schema import Axis, Direction, Kind, StepPlan, SuitePlan
 from iogauge.stats import words
-from iogauge.stats.figures import Ratio, StepFigures, ratio, step_figures, ties
+from iogauge.stats.extremes import SATURATED, saturation, undecided
+from iogauge.stats.figures import Ratio, StepFigures, ratio, step_figures
 from iogauge.stats.quantiles import Estimate
 from iogauge.stats.together import together
 from iogauge.suites.judgement import Judgement, StepJudgement
@@ -81,22 +82,26 @@ class CommitLatency(Suite):
             synced and _part(synced, direction) for direction in (Direction.WRITE, Direction.SYNC)
         )
         if synced and synced.figures.mean and written and written.mean and sync and sync.mean:
-            parts = written.mean.value, sync.mean.value
             # Where an older iogauge measured, what was judged is the sync alone.
-            whole = judgement.plan.kind is Kind.RESPONSE
-            commit = synced.figures.mean.value if whole else sum(parts)
+            judged_whole = judgement.plan.kind is Kind.RESPONSE
+            commit = (
+                _time(synced.figures.mean)
+                if judged_whole
+                else words.duration(written.mean.value + sync.mean.value)
+            )
             said.append(
-                f"{SYNCED}: one log's commit takes {words.duration(commit)} on average, the write "
-                f"{words.duration(parts[0])} and the sync {words.duration(parts[1])}"
+                f"{SYNCED}: one log's commit takes {commit} on average, the write {_time(written.mean)} and the sync "
+                f"{_time(sync.mean)}"
             )
         if durable and durable.figures.mean:
-            said.append(
-                f"{DURABLE}: one log's commit takes {words.duration(durable.figures.mean.value)} on average"
-            )
-            plain, lasting = (found and found.quantiles[MEDIAN] for found in (written, durable.figures))
+            said.append(f"{DURABLE}: one log's commit takes {_time(durable.figures.mean)} on average")
+            plain, lasting = (figures and figures.quantiles[MEDIAN] for figures in (written, durable.figures))
             if plain and lasting:
                 alone = sync and sync.quantiles[MEDIAN]
-                said.append(_cost(ratio(lasting, plain), ratio(alone, plain) if alone else None))
+                if all(median.long_enough for median in (plain, lasting, alone) if median):
+                    said.append(_cost(ratio(lasting, plain), ratio(alone, plain) if alone else None))
+                else:
+                    said.append(f"what a durable write costs {words.CANNOT_BE_TOLD}")
         for series, steps in by_series.items():
             if len(steps) > 1:
                 said.append(
@@ -106,17 +111,25 @@ class CommitLatency(Suite):
 
 
 def at_most(rates: Mapping[float, Estimate]) -> str:
-    """Return the most commits a second, and the fewest logs that commit as many as far as can be told."""
-    most = max(rates, key=lambda logs: rates[logs].value)
-    fewest = ties(rates, most)[0]
-    rate = rates[most]
-    said = words.ranged(rate.value, rate.low, rate.high, lambda value: f"{value:,.0f}")
-    at_most = f"{said} commits a second at most, by {words.counted(int(most), 'log')}"
-    if fewest == most:
-        return at_most
-    less = rates[fewest]
-    as_many = words.ranged(less.value, less.low, less.high, lambda value: f"{value:,.0f}")
-    return f"{at_most}; {words.counted(int(fewest), 'log')} cannot be told from that: {as_many}"
+    """Return the most commits a second, and the fewest logs that reach nearly as many; ``rates`` are by logs."""
+    end = saturation(rates)
+    if end is None:
+        return f"the most commits a second {words.CANNOT_BE_TOLD}"
+    share = words.ranged(end.share.value, end.share.low, end.share.high, words.percent)
+    fewest = f"; the fewest that reach {100 * SATURATED:g} % of that: {_logs(end.least_at)}, {share}"
+    return (
+        f"{words.estimated(end.most, lambda value: f'{value:,.0f} commits/s')} at most, by {_logs(end.most_at)}"
+        + (fewest if end.least_at != end.most_at else "")
+        + words.left_out("the rate of", [_logs(logs) for logs in undecided(rates)])
+    )
+
+
+def _logs(count: float) -> str:
+    return words.counted(int(count), "log")
+
+
+def _time(latency: Estimate) -> str:
+    return words.estimated(latency, words.duration)
 
 
 def _alone(steps: Iterable[StepJudgement]) -> StepJudgement | None:
@@ -127,7 +140,10 @@ def _alone(steps: Iterable[StepJudgement]) -> StepJudgement | None:
 def _part(step: StepJudgement, direction: Direction) -> StepFigures:
     """Return the figures of a step's writes, or of its syncs, by themselves."""
     return together(
-        [step_figures(record, (), reader=JOB, pressure=None, direction=direction) for record in step.records]
+        [
+            step_figures(record, intervals(), reader=JOB, pressure=None, direction=direction)
+            for record, intervals in zip(step.records, step.intervals, strict=True)
+        ]
     )
 
 

@@ -10,22 +10,27 @@ from collections.abc import Iterable
 
 from iogauge import workload
 from iogauge.errors import IogaugeError
-from iogauge.schema import Job, StepPlan, SuitePlan
+from iogauge.schema import Direction, JobFile, StepPlan
+from iogauge.stats.selection import directions_issued, mixed_with
+from iogauge.workload.clones import clones
 
 
-def check_judgeable(plan: SuitePlan, steps: Iterable[StepPlan]) -> None:
-    """Raise IogaugeError where a step has no job that is judged, or reports it in one row with another's requests."""
+def check_judgeable(steps: Iterable[StepPlan], *, reader: str, pressure: str | None) -> None:
+    """Refuse steps without the job that is judged, or whose figures would be mixed with another job's.
+
+    ``reader`` is the job that is judged, ``pressure`` the jobs that press on it. Raises IogaugeError.
+    """
     for step in steps:
         if not step.judged:
             continue
-        jobs = workload.parse(step.job_file, source=step.id).jobs
-        if plan.reader not in {job.name for job in jobs}:
+        job_file = workload.parse(step.job_file, source=step.id)
+        if reader not in {job.name for job in job_file.jobs}:
             raise IogaugeError(
-                f"step {step.id} has no job {plan.reader!r}, whose latency is to be judged",
+                f"step {step.id} has no job {reader!r}, whose latency is to be judged",
                 hint="give one of its jobs that name, or let the suite judge another",
             )
-        for name in filter(None, (plan.reader, plan.pressure)):
-            if other := _merged_with(name, jobs):
+        for name, direction in ((reader, step.direction), (pressure, None)):
+            if name and (other := _mixed_with(name, job_file, direction)):
                 raise IogaugeError(
                     f"step {step.id}: job {name!r} would be reported in one row with {other!r}, and both issue the "
                     "same direction",
@@ -33,16 +38,10 @@ def check_judgeable(plan: SuitePlan, steps: Iterable[StepPlan]) -> None:
                 )
 
 
-def _merged_with(name: str, jobs: Iterable[Job]) -> str | None:
-    """Return another job that is reported in a row with the jobs of this name, and issues a direction of theirs."""
-    rows: dict[object, list[Job]] = {}
-    group = 0
-    for place, job in enumerate(jobs):
-        group += bool(place) and (job.stonewall or job.new_group)
-        rows.setdefault(("group", group) if job.group_reporting else place, []).append(job)
-    for row in rows.values():
-        directions = {way for job in row if job.name == name for way in job.rw.directions}
-        others = [job.name for job in row if job.name != name and job.rw.directions & directions]
-        if others:
-            return others[0]
-    return None
+def _mixed_with(name: str, job_file: JobFile, direction: Direction | None) -> str | None:
+    """Return a job that could not be told from job ``name`` in the rows in which a run would report it."""
+    rows: dict[int, dict[str, None]] = {}
+    for clone in clones(job_file):
+        rows.setdefault(clone.row, {})[job_file.jobs[clone.job].name] = None
+    in_rows = (other for row in rows.values() if name in row for other in row)
+    return mixed_with(directions_issued(job_file.jobs), name, in_rows, direction=direction)

@@ -6,11 +6,12 @@ steps together is plain data (``stats.shown``) that a terminal prints and a repo
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 from iogauge.machine.warnings import of_step
-from iogauge.schema import RunRecord, StepPlan, SuitePlan
+from iogauge.schema import Interval, RunRecord, StepPlan, SuitePlan
 from iogauge.schema import Warning as Caution
 from iogauge.stats.figures import Ratio, StepFigures, ratio
 from iogauge.stats.saved import saved_figures
@@ -37,6 +38,10 @@ class StepJudgement:
     """All that each repeat measured but its course over time."""
     runs: tuple[StepFigures, ...]
     """Of each repeat."""
+    repeats: tuple[int, ...]
+    """The number of each repeat, from 0: one that failed leaves a gap."""
+    intervals: tuple[Callable[[], Iterable[Interval]], ...]
+    """Reads the course of each repeat over time from the review."""
 
     @property
     def achieved_Bps(self) -> float:
@@ -112,6 +117,8 @@ def _place(repeats: Sequence[StepJudgement]) -> StepJudgement:
         warnings=tuple(warnings),
         records=tuple(record for each in repeats for record in each.records),
         runs=runs,
+        repeats=tuple(number for each in repeats for number in each.repeats),
+        intervals=tuple(read for each in repeats for read in each.intervals),
     )
 
 
@@ -125,6 +132,8 @@ def _step(review: Review, step: StepPlan, plan: SuitePlan, *, quantiles: tuple[f
         warnings=of_step(record.warnings, step, left=left_level(figures.moments)),
         records=(record,),
         runs=(figures,),
+        repeats=(step.repeat,),
+        intervals=(partial(review.intervals, step.id),),
     )
 
 

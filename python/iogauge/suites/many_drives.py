@@ -5,7 +5,9 @@ one after the other, and then all at once, under four loads: 4 KiB random reads 
 depth 8, and the same as writes. Every drive has one thread of its own, alone and together.
 
 **What is found.** What all give together, as a share of the sum of what each gave alone; the drive that keeps the
-smallest share of its own; and the CPU time that a request costs, alone and together, where the machine accounts for it.
+smallest share of its own, where its interval lies below the next; and the CPU time that a request costs together,
+beside what the same requests cost alone, where the machine accounts for it. Each repeat's drives are compared with
+themselves: the interval is that of the repeats, and of one repeat that of its rates over time.
 
 Overhead and caveats. Nothing is published of the procedure; the evaluation guide only says that two drives exceed a
 million requests a second. With more drives than CPUs the threads share them, and what does not add up may be the
@@ -18,13 +20,18 @@ Source: Intel's evaluation guide (two drives, more than a million requests a sec
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from statistics import fmean
 from typing import ClassVar
 
-from iogauge.schema import Axis, RunRecord, StepPlan, SuitePlan
+from iogauge.schema import Axis, Interval, Kind, RunRecord, StepPlan, SuitePlan
 from iogauge.stats import words
+from iogauge.stats.figures import Ratio, ratio, total
+from iogauge.stats.moments import moments
+from iogauge.stats.quantiles import Estimate
+from iogauge.stats.rates import rate_estimate
 from iogauge.stats.repeats import repeated
 from iogauge.stats.selection import Selection
 from iogauge.suites.judgement import Judgement, StepJudgement
@@ -82,90 +89,153 @@ class ManyDrives(Suite):
     def findings(self, judgement: Judgement, /) -> tuple[str, ...]:
         """Return of each load whether the drives add up, and what a request costs the machine."""
         return tuple(
-            said
+            sentence
             for series, steps in judgement.by_series().items()
-            for said in _said(series, steps, judgement.plan)
+            for sentence in _sentences(series, blocks_of(steps, judgement.plan.targets))
         )
 
 
-Rates = Mapping[str, float]
-"""What each drive gave, by its path, bytes a second."""
+@dataclass(frozen=True)
+class DriveRun:
+    """What one drive gave in one run, in bytes a second, and the CPU time that its thread took."""
+
+    rate_Bps: Estimate
+    ios: int
+    cpu_ns: int
 
 
-def _said(series: str, steps: tuple[StepJudgement, ...], plan: SuitePlan) -> Iterator[str]:
-    """Yield how the drives add up under one load; with repeats, by the means over these."""
-    alone = [step for step in steps if step.plan.at == 1]
-    together = [step for step in steps if step.plan.at > 1]
-    before, after = _means(alone), _means(together)
-    if set(before) != set(plan.targets) or set(after) != set(plan.targets) or not all(before.values()):
-        return
-    whole = sum(after.values())
-    shares = {path: after[path] / before[path] for path in plan.targets}
-    worst = min(shares, key=shares.__getitem__)
-    each = [(_rates(alone, repeat), _rates(together, repeat)) for repeat in range(_repeats(steps))]
-    kept = _over(each, lambda own, all_: sum(all_.values()) / sum(own.values()))
-    least = _over(each, lambda own, all_: all_[worst] / own[worst])
-    yield (
-        f"{series}: {words.bandwidth(whole)} together, {kept or words.percent(whole / sum(before.values()))} of what "
-        f"the drives give alone; {worst} keeps least, {least or words.percent(shares[worst])} of its own"
-    )
-    costs = [_cpu_ns(step) for step in alone]
-    if (cost := fmean(map(_cpu_ns, together))) > 0:
-        yield (
-            f"{series}: a request costs {words.duration(cost)} of CPU time together, "
-            f"{words.duration(min(costs))} to {words.duration(max(costs))} alone"
+@dataclass(frozen=True)
+class Block:
+    """One repeat of one load: every drive's run alone, and its part of the run of all together, by path."""
+
+    alone: Mapping[str, DriveRun]
+    together: Mapping[str, DriveRun]
+    together_Bps: Estimate
+    """Of all drives."""
+
+    @property
+    def share(self) -> Ratio:
+        """What all give together, of the sum of what each gives alone."""
+        return ratio(self.together_Bps, total([run.rate_Bps for run in self.alone.values()]))
+
+    def share_of(self, path: str) -> Ratio:
+        """What a drive gives beside the others, of what it gives alone."""
+        return ratio(self.together[path].rate_Bps, self.alone[path].rate_Bps)
+
+    @property
+    def cpu_ns(self) -> float:
+        """The CPU time of a request of the run of all together; 0 where none was accounted."""
+        return sum(run.cpu_ns for run in self.together.values()) / self._ios
+
+    @property
+    def cpu_alone_ns(self) -> float:
+        """The CPU time that these requests, drive by drive, take alone."""
+        alone_ns = (
+            run.ios * self.alone[path].cpu_ns / self.alone[path].ios for path, run in self.together.items()
         )
+        return sum(alone_ns) / self._ios
+
+    @property
+    def _ios(self) -> int:
+        return max(sum(run.ios for run in self.together.values()), 1)
 
 
-def _means(steps: list[StepJudgement]) -> dict[str, float]:
-    """Return what each drive gave, bytes a second, the mean of all steps in which it took part."""
-    found: dict[str, list[float]] = {}
+def blocks_of(steps: Sequence[StepJudgement], targets: Sequence[str]) -> list[Block]:
+    """Return the repeats of a load in which every drive was measured together, and gave something alone."""
+    alone: dict[int, dict[str, DriveRun]] = defaultdict(dict)
+    together: dict[int, tuple[dict[str, DriveRun], Estimate]] = {}
     for step in steps:
-        for record in step.records:
-            for path, rate_Bps in rates_Bps(record).items():
-                found.setdefault(path, []).append(rate_Bps)
-    return {path: fmean(rates) for path, rates in found.items()}
+        for repeat, record, intervals, run in zip(
+            step.repeats, step.records, step.intervals, step.runs, strict=True
+        ):
+            drives = drive_runs(record, list(intervals()))
+            if step.plan.at == 1:
+                alone[repeat] |= drives
+            else:
+                together[repeat] = drives, run.rate_estimate
+    return [
+        Block(alone[repeat], drives, rate_Bps)
+        for repeat, (drives, rate_Bps) in sorted(together.items())
+        if set(drives) == set(alone[repeat]) == set(targets)
+        and all(run.rate_Bps.value > 0 for run in alone[repeat].values())
+    ]
 
 
-def _repeats(steps: Sequence[StepJudgement]) -> int:
-    """Return how often all the steps were run; 1 where one lost a repeat, so that they cannot be paired."""
-    counts = {len(step.records) for step in steps}
-    return counts.pop() if len(counts) == 1 else 1
-
-
-def _rates(steps: Sequence[StepJudgement], repeat: int) -> Rates:
-    """Return what each drive gave in one repeat, bytes a second."""
-    return {path: rate for step in steps for path, rate in rates_Bps(step.records[repeat]).items()}
-
-
-def _over(each: Sequence[tuple[Rates, Rates]], share: Callable[[Rates, Rates], float]) -> str:
-    """Return a share over the repeats with its interval, each repeat's drives against themselves.
-
-    Empty for one repeat, and where a drive stood still in one.
-    """
-    if len(each) < 2 or not all(rate > 0 for sides in each for side in sides for rate in side.values()):
-        return ""
-    found = repeated([share(own, all_) for own, all_ in each])
-    return words.ranged(found.value, found.low, found.high, words.percent)
-
-
-def rates_Bps(record: RunRecord) -> dict[str, float]:
-    """Return what each drive gave in a run, by its path, bytes a second."""
+def drive_runs(record: RunRecord, intervals: Sequence[Interval]) -> dict[str, DriveRun]:
+    """Return what each drive gave in a run, by its path."""
     selected = Selection.of(record, JOB)
     rows = {(row.stage, row.row): row for row in record.result.rows}
-    found: dict[str, float] = {}
-    for stage, each in enumerate(record.plan.stages):
-        for worker in each.workers:
-            row = rows[stage, worker.row]
-            moved = sum(tally.bytes for tally in selected.tallies([row]))
-            found[worker.files[0].path] = moved * 1e9 / max(row.end_ns - row.start_ns, 1)
-    return found
+    cpu_ns: dict[tuple[int, int], int] = defaultdict(int)
+    for measured in record.result.workers:
+        cpu_ns[measured.stage, measured.row] += measured.user_ns + measured.system_ns
+    drives: dict[str, DriveRun] = {}
+    for stage, planned in enumerate(record.plan.stages):
+        for worker in planned.workers:
+            place = (stage, worker.row)
+            row, selection = rows[place], replace(selected, rows=frozenset({place}))
+            tallies = selection.tallies([row])
+            ios, moved = sum(tally.ios for tally in tallies), sum(tally.bytes for tally in tallies)
+            course, _ = moments(
+                intervals,
+                reader=selection,
+                pressure=Selection(),
+                kind=Kind.LAT,
+                interval_ns=record.plan.interval_ns,
+            )
+            rate = rate_estimate(
+                moved * 1e9 / max(row.end_ns - row.start_ns, 1),
+                [moment.iops * moved / max(ios, 1) for moment in course],
+                count=ios,
+            )
+            drives[worker.files[0].path] = DriveRun(rate, ios, cpu_ns[place])
+    return drives
 
 
-def _cpu_ns(step: StepJudgement) -> float:
-    """Return the CPU time of all threads for each request; 0 where none was accounted."""
-    workers = [worker for record in step.records for worker in record.result.workers]
-    return sum(worker.user_ns + worker.system_ns for worker in workers) / max(step.figures.ios, 1)
+def _sentences(series: str, blocks: Sequence[Block]) -> Iterator[str]:
+    """Yield how the drives add up under one load, and what a request costs the machine."""
+    if not blocks:
+        return
+    rate = words.bandwidth(fmean(block.together_Bps.value for block in blocks))
+    share = _over_repeats([block.share for block in blocks])
+    shares = {path: _over_repeats([block.share_of(path) for block in blocks]) for path in blocks[0].alone}
+    yield (
+        f"{series}: {rate} together, {_percent(share)} of what the drives give alone; {least_kept(shares)}"
+    )
+    if all(block.cpu_ns > 0 and block.cpu_alone_ns > 0 for block in blocks):
+        cost = words.duration(fmean(block.cpu_ns for block in blocks))
+        more = _over_repeats([Ratio(block.cpu_ns / block.cpu_alone_ns, None, None) for block in blocks])
+        yield (
+            f"{series}: a request costs {cost} of CPU time together, {words.times(more.value, more.low, more.high)} "
+            "what it costs alone"
+        )
+
+
+def least_kept(shares: Mapping[str, Ratio]) -> str:
+    """Return which drive keeps the least of its own rate, if that can be told; ``shares`` are by path, two or more."""
+    ascending = sorted(shares, key=lambda path: shares[path].value)
+    worst, second, best = ascending[0], ascending[1], ascending[-1]
+    high, low = shares[worst].high, shares[second].low
+    if high is not None and low is not None and high < low:
+        return f"{worst} keeps least, {_percent(shares[worst])} of its own"
+    return f"which drive keeps least cannot be told: {_percent(shares[worst])} to {_percent(shares[best])} of their own"
+
+
+def _over_repeats(ratios: Sequence[Ratio]) -> Ratio:
+    """Return a ratio over repeats, with its interval by how they differ; of one repeat, its own.
+
+    There is no interval where a drive stood still in one.
+    """
+    if len(ratios) == 1:
+        return ratios[0]
+    values = [share.value for share in ratios]
+    if not all(value > 0 for value in values):
+        return Ratio(fmean(values), None, None)
+    over = repeated(values)
+    return Ratio(over.value, over.low, over.high)
+
+
+def _percent(share: Ratio) -> str:
+    return words.ranged(share.value, share.low, share.high, words.percent)
 
 
 def _steps(common: Common, paths: list[str]) -> Iterator[StepPlan]:

@@ -17,7 +17,8 @@ from collections.abc import Mapping
 
 from iogauge.schema import Axis, SuitePlan
 from iogauge.stats import words
-from iogauge.stats.figures import ratio, ties
+from iogauge.stats.extremes import all_tied, decided, ties, undecided
+from iogauge.stats.figures import ratio
 from iogauge.stats.quantiles import Estimate
 from iogauge.suites.judgement import Judgement
 from iogauge.suites.suite import Asked, Common, Suite
@@ -56,18 +57,34 @@ class Mixed(Suite):
     def findings(self, judgement: Judgement, /) -> tuple[str, ...]:
         """Return where the rate is highest and lowest, by how much, and which other steps cannot be told from these."""
         rates = {step.plan.at: step.figures.iops_estimate for step in judgement.steps if step.figures.ios}
-        if len(rates) < 2:
-            return ()
-        most, least = (choose(rates, key=lambda at: rates[at].value) for choose in (max, min))
-        share = ratio(rates[least], rates[most])
+        return (extremes_of(rates),) if len(rates) > 1 else ()
+
+
+def extremes_of(rates: Mapping[float, Estimate]) -> str:
+    """Return a sentence about the mixes with the most and the least IOPS; ``rates`` are by share of reads, percent."""
+    known = decided(rates)
+    if len(known) < 2:
+        return f"which mix gives the most {words.CANNOT_BE_TOLD}"
+    left_out = words.left_out("the rate at", [f"{at:g} %" for at in undecided(rates)])
+    most, least = (choose(known, key=lambda at: known[at].value) for choose in (max, min))
+    if all_tied(known):
         return (
-            f"most at {most:g} % reads, {rates[most].value:,.0f} IOPS{_as_well(rates, most)}; least at {least:g} %, "
-            f"{rates[least].value:,.0f} IOPS{_as_well(rates, least)}: "
-            f"{words.ranged(share.value, share.low, share.high, words.percent)} of the most",
+            "as far as these runs can tell, the rate does not depend on the mix: "
+            f"{_rate(known[least])} at {least:g} % reads to {_rate(known[most])} at {most:g} %{left_out}"
         )
+    share = ratio(known[least], known[most])
+    return (
+        f"highest at {most:g} % reads, {known[most].value:,.0f} IOPS{_ties(known, most)}; lowest at {least:g} %, "
+        f"{known[least].value:,.0f} IOPS{_ties(known, least)}: "
+        f"{words.ranged(share.value, share.low, share.high, words.percent)} of the highest{left_out}"
+    )
 
 
-def _as_well(rates: Mapping[float, Estimate], extreme: float) -> str:
+def _rate(estimate: Estimate) -> str:
+    return words.estimated(estimate, lambda value: f"{value:,.0f} IOPS")
+
+
+def _ties(rates: Mapping[float, Estimate], extreme: float) -> str:
     """Return the steps whose rate cannot be told from that at an extreme, in words; empty where there are none."""
     others = [f"{at:g} %" for at in ties(rates, extreme) if at != extreme]
-    return f" (not to be told from {', '.join(others)})" if others else ""
+    return f" (no clear difference from {', '.join(others)})" if others else ""

@@ -57,7 +57,7 @@ def check_steps(plan: SuitePlan, new: Sequence[StepPlan]) -> None:
     Raises IogaugeError: two would be taken for one, or one could not be judged.
     """
     distinct((*plan.steps, *new))
-    check_judgeable(plan, new)
+    check_judgeable(new, reader=plan.reader, pressure=plan.pressure)
 
 
 def put(plan: SuitePlan, *, seed: int, repeats: int) -> SuitePlan:

@@ -2,10 +2,9 @@
 
 ``fresh`` is a purge. ``filled`` is a purge, then all of the target written twice in order, then a pause in which flash
 settles. ``preconditioned`` has between fill and pause 4 KiB at random, round by round until the rate is steady by
-SNIA's two criteria. That is for flash,
-whose answers depend on what was written to it. 3D XPoint has no such state, but it refreshes itself for hours after it
-was long without power; disks and memory have neither. Where it is not known what stores the data, it is treated as
-flash, which costs time and writes but spoils nothing.
+SNIA's two criteria. That is for flash, whose answers depend on what was written to it. 3D XPoint has no such state, but
+it refreshes itself for hours after it was long without power; disks and memory have neither. Where it is not known what
+stores the data, it is treated as flash, which costs time and writes but spoils nothing.
 
 A review of several blocks does all of it before each, where the block before wrote: SNIA begins each test with a purge.
 
@@ -119,7 +118,7 @@ def _left_out(asked: Asked) -> Iterator[str]:
         state = (
             f"{begins(model.begun_as)}. There"
             if model.begun_as
-            else "What this model is of has no such state: there"
+            else "The modelled drive has no such state: there"
         )
         yield f"{state} is nothing to prepare."
         return

@@ -211,4 +211,4 @@ def _notes(asked: Asked, size_bytes: int | None) -> Iterator[str]:
     yield from range_notes(asked, size_bytes)
     yield from state_notes(asked)
     if asked.target.modelled and asked.target.modelled.begun_as not in (None, "fresh"):
-        yield "A model that begins with nothing written to it shows how far it falls: --state fresh."
+        yield "To see how far the rate falls, start the model with nothing written to it: --state fresh."

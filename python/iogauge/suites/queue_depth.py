@@ -22,7 +22,8 @@ from typing import ClassVar
 
 from iogauge.schema import Axis, StepPlan, SuitePlan
 from iogauge.stats import words
-from iogauge.stats.figures import SATURATED, knee, ratio
+from iogauge.stats.extremes import SATURATED, saturation, undecided
+from iogauge.stats.quantiles import Estimate
 from iogauge.suites.judgement import Judgement
 from iogauge.suites.suite import Asked, Common, Pace, Suite
 from iogauge.workload.numbers import SECOND
@@ -77,19 +78,25 @@ class QueueDepth(Suite):
 
     def findings(self, judgement: Judgement, /) -> tuple[str, ...]:
         """Return where each sweep's rate stops growing."""
-        said = []
-        for series, steps in judgement.by_series().items():
-            rates = {step.plan.at: step.figures.rate_estimate for step in steps}
-            if (enough := knee({at: rate.value for at, rate in rates.items()})) is not None:
-                most = max(rates.values(), key=lambda rate: rate.value)
-                share = ratio(rates[enough], most)
-                at_most = words.ranged(most.value, most.low, most.high, words.bandwidth)
-                reached = words.ranged(share.value, share.low, share.high, words.percent)
-                said.append(
-                    f"{series}: {at_most} at most; depth {enough:g} is the least that reaches "
-                    f"{100 * SATURATED:g} % of it" + (f", {reached}" if rates[enough] is not most else "")
-                )
-        return tuple(said)
+        sentences = {
+            series: at_most({step.plan.at: step.figures.rate_estimate for step in steps})
+            for series, steps in judgement.by_series().items()
+        }
+        return tuple(f"{series}: {sentence}" for series, sentence in sentences.items() if sentence)
+
+
+def at_most(rates: Mapping[float, Estimate]) -> str:
+    """Return the most that a sweep reaches, and the least depth that reaches nearly as much; empty for one depth."""
+    end = saturation(rates)
+    if end is None:
+        return f"the most {words.CANNOT_BE_TOLD}" if len(rates) > 1 and undecided(rates) else ""
+    share = words.ranged(end.share.value, end.share.low, end.share.high, words.percent)
+    return (
+        f"{words.estimated(end.most, words.bandwidth)} at most; depth {end.least_at:g} is the least that reaches "
+        f"{100 * SATURATED:g} % of it"
+        + (f", {share}" if end.least_at != end.most_at else "")
+        + words.left_out("the rate at", [f"depth {depth:g}" for depth in undecided(rates)])
+    )
 
 
 def _steps(load: Common, depths: tuple[int, ...]) -> Iterator[StepPlan]:

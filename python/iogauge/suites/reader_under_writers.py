@@ -92,9 +92,9 @@ class ReaderUnderWriters(Suite):
             "" if climb.each_Bps == WRITER_Bps else ", scaled to this target; the published step is 100 MB/s"
         )
         note = (
-            f"Each writer asks for {words.bandwidth(climb.each_Bps)}{scaled}. A search of "
-            f"{SEARCH_RUNTIME_NS / 1e9:.0f} s with {SEARCHERS} writers wrote {words.bandwidth(climb.limit_Bps)}. "
-            f"Writers come in until the drive is saturated in {MISSED} steps in a row, or there are {climb.most}."
+            f"Each writer asks for {words.bandwidth(climb.each_Bps)}{scaled}. In a search of "
+            f"{SEARCH_RUNTIME_NS / 1e9:.0f} s, {SEARCHERS} writers reached {words.bandwidth(climb.limit_Bps)}. "
+            f"Writers are added until the drive is saturated in {MISSED} steps in a row, or there are {climb.most}."
         )
         return plan.model_copy(update={"steps": tuple(steps), "notes": (*plan.notes, note)})
 
@@ -114,7 +114,7 @@ class ReaderUnderWriters(Suite):
         mine = sorted((step for step in plan.steps if step.repeat == repeat), key=lambda step: step.at)
         _, *pressed = judge_steps(review, plan.model_copy(update={"steps": tuple(mine)}), quantiles=()).steps
         so_far = round(mine[-1].at * 1e6 / climb.each_Bps)
-        missing = MISSED - len(end_of(pressed).saturated)
+        missing = MISSED - len(saturation_of(pressed).saturated)
         tried = [so_far + climb.stride * (place + 1) for place in range(missing)]
         load = Common.of(plan)
         return tuple(_step(load, many, rate_Bps=climb.each_Bps) for many in tried if many <= climb.most)
@@ -125,22 +125,33 @@ class ReaderUnderWriters(Suite):
         if not measured or measured[0].asked_Bps:
             return ()
         alone, *pressed = measured
-        end = end_of(pressed)
+        end = saturation_of(pressed)
         said = []
         if end.most is not None:
-            kept_Bps = words.bandwidth(end.most.achieved_Bps)
-            said.append(f"it keeps up with {kept_Bps} of such writes, and {_slower(end.most, alone)}")
+            said.append(
+                f"it keeps up with {_achieved(end.most)} of such writes, and {_slower(end.most, alone)}"
+            )
         elif pressed:
             said.append("it keeps up with none of the writers that were tried")
         if len(end.saturated) == MISSED:
             first = end.saturated[0]
             said.append(
-                f"asked for {words.bandwidth(first.asked_Bps)} it is saturated: it takes "
-                f"{words.bandwidth(first.achieved_Bps)}, and {_slower(first, alone)}"
+                f"it is saturated when asked for {words.bandwidth(first.asked_Bps)}: it takes {_achieved(first)}, and "
+                f"{_slower(first, alone)}"
+            )
+        elif end.saturated:
+            (last,) = end.saturated
+            said.append(
+                f"it is saturated in the last step alone, asked for {words.bandwidth(last.asked_Bps)}: it takes "
+                f"{_achieved(last)}; whether that is its end was not seen"
             )
         elif pressed:
-            said.append("it took more up to the last step: where that ends was not reached")
+            said.append("its rate still rose at the last step: it was not saturated")
         return tuple(said)
+
+
+def _achieved(step: StepJudgement) -> str:
+    return words.estimated(step.figures.pressure_estimate, words.bandwidth)
 
 
 def _slower(step: StepJudgement, alone: StepJudgement) -> str:
@@ -148,7 +159,9 @@ def _slower(step: StepJudgement, alone: StepJudgement) -> str:
     assert step.figures.mean is not None
     assert alone.figures.mean is not None
     slower = ratio(step.figures.mean, alone.figures.mean)
-    return f"a read then takes {words.times(slower.value, slower.low, slower.high)} as long as one alone"
+    return (
+        f"a read then takes {words.times(slower.value, slower.low, slower.high)} as long as without writers"
+    )
 
 
 def _step(load: Common, writers: int, *, rate_Bps: int) -> StepPlan:
@@ -216,7 +229,7 @@ def _round(value: float) -> int:
 
 
 @dataclass(frozen=True)
-class End:
+class Saturation:
     """Where steps with more and more writers have come to."""
 
     most: StepJudgement | None
@@ -225,7 +238,7 @@ class End:
     """Steps in a row, the last ones, in which it was saturated; ``MISSED`` of them end the climb."""
 
 
-def end_of(pressed: Sequence[StepJudgement]) -> End:
+def saturation_of(pressed: Sequence[StepJudgement]) -> Saturation:
     """Return what steps with writers show, from the fewest writers to the step that ends the climb."""
     most: StepJudgement | None = None
     saturated: list[StepJudgement] = []
@@ -241,7 +254,7 @@ def end_of(pressed: Sequence[StepJudgement]) -> End:
             saturated.append(step)
         if len(saturated) == MISSED:
             break
-    return End(most, tuple(saturated))
+    return Saturation(most, tuple(saturated))
 
 
 def kept(step: StepJudgement) -> bool:

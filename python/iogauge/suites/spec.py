@@ -21,14 +21,14 @@ Source: Intel's evaluation guide for the P4800X, tables 4 and 5.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
 from iogauge.models.published import Point, points
 from iogauge.schema import Axis, EngineKind, StepPlan, SuitePlan
 from iogauge.stats import words
-from iogauge.stats.figures import ties
+from iogauge.stats.extremes import decided, ties, undecided
 from iogauge.stats.quantiles import Estimate
 from iogauge.suites.judgement import Judgement, StepJudgement
 from iogauge.suites.suite import Asked, Common, Pace, Suite
@@ -39,10 +39,9 @@ JOB = "load"
 TABLE = "Intel evaluation guide Table 5"
 """How the published points name their source."""
 
-
 CONTENT = (
-    "Random data is written; DiskSpd, as the guide calls it, writes the bytes 0 to 255 over and over, which a drive "
-    "that compresses takes faster."
+    "iogauge writes random data. DiskSpd with the guide's options writes the bytes 0 to 255 over and over, which a "
+    "compressing drive takes faster."
 )
 
 
@@ -180,43 +179,44 @@ class Spec(Suite):
 
     def findings(self, judgement: Judgement, /) -> tuple[str, ...]:
         """Return the highest rates, and what one request at a time takes."""
-        found = [step for step in judgement.steps if step.figures.mean is not None]
-        if not found:
+        steps = [step for step in judgement.steps if step.figures.mean is not None]
+        if not steps:
             return ()
-        most = max(found, key=lambda step: step.figures.iops)
-        widest = max(found, key=lambda step: step.figures.rate_Bps)
+        iops = {step.plan.at: step.figures.iops_estimate for step in steps}
+        data = {step.plan.at: step.figures.rate_estimate for step in steps}
         return (
-            f"most requests: {_ranged(most.figures.iops_estimate, _iops)}, "
-            + _labels(
-                found, ties({step.plan.at: step.figures.iops_estimate for step in found}, most.plan.at)
-            ),
-            f"most data: {_ranged(widest.figures.rate_estimate, words.bandwidth)}, "
-            + _labels(
-                found, ties({step.plan.at: step.figures.rate_estimate for step in found}, widest.plan.at)
-            ),
-            *_alone(found),
+            highest("highest IOPS", iops, _iops),
+            highest("highest throughput", data, words.bandwidth),
+            *_alone(steps),
         )
 
 
-def _labels(found: list[StepJudgement], rows: Sequence[float]) -> str:
-    """Return what rows are called whose rates cannot be told from each other."""
-    return " and ".join(step.plan.label for step in found if step.plan.at in rows)
+def highest(what: str, rates: Mapping[float, Estimate], shown: Callable[[float], str]) -> str:
+    """Return the highest of the rows' rates, and the rows that reach it as far as can be told."""
+    known = decided(rates)
+    if not known:
+        return f"{what} {words.CANNOT_BE_TOLD}"
+    most = max(known, key=lambda row: known[row].value)
+    rows = " and ".join(map(_label, ties(known, most)))
+    left_out = words.left_out("the rate of", list(map(_label, undecided(rates))))
+    return f"{what}: {words.estimated(known[most], shown)}, {rows}{left_out}"
 
 
-def _alone(found: list[StepJudgement]) -> Iterator[str]:
+def _label(row: float) -> str:
+    return ROWS[int(row) - 1].label
+
+
+def _alone(steps: list[StepJudgement]) -> Iterator[str]:
     """Yield what one request at a time takes, with the published percentiles as far as the sample supports them."""
-    for step in found:
+    for step in steps:
         if ROWS[int(step.plan.at) - 1].depth == 1 and step.figures.mean is not None:
             tail = "".join(
-                f", {100 * q:.12g} % within {_ranged(estimate, words.duration)}"
+                f", {100 * q:.12g} % within {words.estimated(estimate, words.duration)}"
                 for q in (0.99, 0.99999)
                 if (estimate := step.figures.quantiles[q]) is not None and estimate.supported
             )
-            yield f"{step.plan.label}: {_ranged(step.figures.mean, words.duration)} on average{tail}"
-
-
-def _ranged(found: Estimate, shown: Callable[[float], str]) -> str:
-    return words.ranged(found.value, found.low, found.high, shown)
+            mean = words.estimated(step.figures.mean, words.duration)
+            yield f"{step.plan.label}: {mean} on average{tail}"
 
 
 def _iops(value: float) -> str:

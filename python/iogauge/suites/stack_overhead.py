@@ -92,10 +92,10 @@ def _more(after: Estimate, before: Estimate) -> str:
     more = difference(after, before)
     if more.low is None or more.high is None:
         apart = f"{words.duration(abs(more.value))} {'more' if more.value >= 0 else 'less'}"
-        return f"{apart} (no interval: nothing says how sure that is) than"
+        return f"{apart} (no interval) than"
     if more.low <= 0 <= more.high:
         most = words.duration(max(abs(more.low), abs(more.high)))
-        return f"as long, as far as can be told (at most {most} apart), as"
+        return f"the same time, within {most}, as"
     low, high = sorted((abs(more.low), abs(more.high)))
     between = f"({words.duration(low)} to {words.duration(high)})"
     return f"{words.duration(abs(more.value))} {between} {'more' if more.value > 0 else 'less'} than"

@@ -15,10 +15,11 @@ about a second, the tenant neither: what it still owed at the end of the cloning
 for that, and a rate that does not wait for the drive is what shows it.
 
 **How many fit.** A number of others fits where the tenant's 99.9th percentile of response stays below a millisecond; on
-a target that is slow when it is alone, below ``MULTIPLE`` times what it is then. Where all eight fit, more come in, up
-to 64, until they do not; where some number did not fit, the steps after that halve what lies between. Phases are judged
-apart, and a number that one of them asks for is tried in both. Others are whole tenants: each has a thread and a part
-of the drive of its own.
+a target that is slow when it is alone, below ``MULTIPLE`` times what it is then. Its whole interval must lie below; a
+number does not fit where all of it lies above, and cannot be told where the limit lies within. Which numbers are tried
+goes by the percentile alone: where all eight seem to fit, more come in, up to 64, until they do not; where some number
+did not, the steps after that halve what lies between. Phases are judged apart, and a number that one of them asks for
+is tried in both. Others are whole tenants: each has a thread and a part of the drive of its own.
 
 Overhead and caveats. Nothing is published of such a procedure: loads, sizes and the limit are ours, and stated. The
 tenant's rate is a quarter of what it reaches alone in a search of two seconds, so slow and fast drives are asked for
@@ -30,7 +31,8 @@ Source: the loads are ours; response against a schedule as Tene's "How NOT to me
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+import math
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
@@ -38,6 +40,7 @@ from iogauge.errors import IogaugeError
 from iogauge.schema import Axis, Kind, RunRecord, StepPlan, SuitePlan
 from iogauge.stats import words
 from iogauge.stats.figures import step_figures
+from iogauge.stats.quantiles import Estimate
 from iogauge.store import Review
 from iogauge.suites.judgement import Judgement, StepJudgement
 from iogauge.suites.suite import Ahead, Asked, Common, Pace, Suite
@@ -58,6 +61,8 @@ FIRST = (0, 1, 2, 4, 8)
 BEYOND = (12, 16, 24, 32, 48, 64)
 """Tried one after the other where all of the first fit."""
 LIMIT_NS = 10**6
+KEPT = 0.95
+"""Share of its requests below which a tenant has fallen behind."""
 LIMIT_Q = 0.999
 MULTIPLE = 2
 """Times the tenant's percentile alone: the limit where that is above ``LIMIT_NS``."""
@@ -72,7 +77,7 @@ class Neighbour:
 
     series: str
     key: str
-    plural: str
+    noun: str
 
     def options(self, part_bytes: int) -> dict[str, object]:
         """Return the job options of one of them on its own part of the target."""
@@ -89,8 +94,8 @@ class Neighbour:
 
 
 NEIGHBOURS = (
-    Neighbour("beside others that clone images", "clones", "clones of images"),
-    Neighbour("beside others that boot", "boots", "booting machines"),
+    Neighbour("beside others that clone images", "clones", "image clone"),
+    Neighbour("beside others that boot", "boots", "booting machine"),
 )
 
 
@@ -169,7 +174,7 @@ class Tenants(Suite):
         steps = self.judge(review, plan.model_copy(update={"steps": mine})).steps
         rate = _rate(steps[0].records[0])
         wanted = {
-            next_number(_fitting(step for step in steps if step.plan.series == others.series))
+            next_number(_fitting_by_value([step for step in steps if step.plan.series == others.series]))
             for others in NEIGHBOURS
         }
         return _phases(load, sorted(many for many in wanted if many is not None), rate=rate, room=room)
@@ -178,56 +183,89 @@ class Tenants(Suite):
         """Return how many fit under the limit, of each kind."""
         by_series = judgement.by_series()
         return tuple(
-            said
+            sentence
             for others in NEIGHBOURS
-            if (steps := by_series.get(others.series)) and (said := _said(others, steps))
+            if (steps := by_series.get(others.series))
+            and (sentence := how_many_fit(others, _tails(steps), behind=_behind(steps)))
         )
 
 
-def _said(others: Neighbour, steps: tuple[StepJudgement, ...]) -> str:
-    """Return how many of one kind fit; empty where that is not known."""
-    fits = _fitting(steps)
-    if 0 not in fits:
+Tails = Mapping[int, Estimate | None]
+"""The tenant's percentile beside each number of others; ``None`` where it completed nothing."""
+
+
+def how_many_fit(others: Neighbour, tails: Tails, *, behind: Collection[int] = ()) -> str:
+    """Return how many of one kind fit, by the bounds of the intervals; empty where the tenant was not alone first.
+
+    A number fits where the whole interval lies below the limit. It does not where the interval lies above, or where the
+    tenant fell ``behind`` what it asked for: its requests then wait longer with every second.
+    """
+    if tails.get(0) is None:
         return ""
-    most, less = _most(fits)
-    limit = f"{words.duration(_limit_ns(steps))} allowed"
-    answered = f"{100 * LIMIT_Q:g} % of the tenant's requests are answered within"
-    if most and less:
-        return (
-            f"{most} {others.plural} fit: {answered} {_tail(steps, most)}, of {limit}; "
-            f"beside {less} within {_tail(steps, less)}"
-        )
+    limit_ns = _limit_ns(tails)
+    fits = {many: many not in behind and _fits(tail, limit_ns) for many, tail in sorted(tails.items())}
+    most, less = _most({many: fit for many, fit in fits.items() if fit is not None})
+    open_numbers = [many for many, fit in fits.items() if fit is None and most < many < (less or math.inf)]
+    shown = [many for many in (most, *open_numbers[:1], less) if many]
+    evidence = ", ".join(f"{_time(tails[many])} beside {many}" for many in shown)
+    return (
+        f"{_verdict(others, most, less, open_numbers)}: {100 * LIMIT_Q:g} % of the tenant's requests are answered "
+        f"within {evidence}, of {words.duration(limit_ns)} allowed"
+    )
+
+
+def _verdict(others: Neighbour, most: int, less: int | None, open_numbers: Sequence[int]) -> str:
+    """Return in words which numbers fit, which do not, and of which that cannot be told."""
+    unknown = f"; {words.listed([str(many) for many in open_numbers])} cannot be told" if open_numbers else ""
+    if not most and less and unknown:
+        return f"{words.counted(less, others.noun)} {_do(less)} not fit{unknown}"
+    if not most:
+        return f"no {others.noun} fits" if less else f"how many {others.noun}s fit cannot be told"
+    fit = f"{words.counted(most, others.noun)} {'fits' if most == 1 else 'fit'}"
     if less:
-        return f"no {others.plural} fit: beside {less}, {answered} {_tail(steps, less)}, of {limit}"
-    return f"all {most} {others.plural} fit: {answered} {_tail(steps, most)}, of {limit}; more were not tried"
+        return f"{fit}, {less} {_do(less)} not{unknown}"
+    return f"{fit}{unknown}" if unknown else f"all {fit}, more were not tried"
 
 
-def _tail(steps: Iterable[StepJudgement], many: int) -> str:
-    """Return what the percentile is beside so many others."""
-    tail = next((step.figures.quantiles[LIMIT_Q] for step in steps if step.plan.at == many), None)
-    if tail is None:
-        return "no time that was measured"
-    return words.duration(tail.value) + ("" if tail.supported else " (of few requests)")
+def _do(number: int) -> str:
+    return "does" if number == 1 else "do"
 
 
-def _limit_ns(steps: Iterable[StepJudgement]) -> float:
-    """Return what the tenant's percentile may be, from the steps in which nobody was beside it."""
-    alone = [
-        found.value for step in steps if step.plan.at == 0 and (found := step.figures.quantiles[LIMIT_Q])
-    ]
-    return max(LIMIT_NS, MULTIPLE * max(alone, default=0.0))
+def _time(tail: Estimate | None) -> str:
+    return "no time that was measured" if tail is None else words.estimated(tail, words.duration)
 
 
-def _fitting(steps: Iterable[StepJudgement]) -> dict[int, bool]:
-    """Return for each number of others whether they fit beside the tenant."""
-    steps = list(steps)
-    limit = _limit_ns(steps)
-    tails = {int(step.plan.at): step.figures.quantiles[LIMIT_Q] for step in steps}
-    return {many: bool(tail and tail.value < limit) for many, tail in tails.items()}
+def _behind(steps: Iterable[StepJudgement]) -> frozenset[int]:
+    """Return the numbers of others beside which the tenant did not get ``KEPT`` of the requests that it asked for."""
+    return frozenset(int(step.plan.at) for step in steps if step.figures.iops < KEPT * _rate(step.records[0]))
+
+
+def _tails(steps: Iterable[StepJudgement]) -> Tails:
+    return {int(step.plan.at): step.figures.quantiles[LIMIT_Q] for step in steps}
+
+
+def _limit_ns(tails: Tails) -> float:
+    """Return what the tenant's percentile may be, given what it is beside nobody."""
+    alone = tails.get(0)
+    return max(LIMIT_NS, MULTIPLE * alone.value if alone else 0.0)
+
+
+def _fits(tail: Estimate | None, limit_ns: float) -> bool | None:
+    """Return whether a percentile is below the limit; ``None`` where its interval does not tell."""
+    if tail is None or (tail.low is not None and tail.low > limit_ns):
+        return False
+    return True if tail.high is not None and tail.high < limit_ns else None
+
+
+def _fitting_by_value(steps: Iterable[StepJudgement]) -> dict[int, bool]:
+    """Return for each number of others whether they seem to fit: good enough to say which number to try next."""
+    tails = _tails(steps)
+    limit_ns = _limit_ns(tails)
+    return {many: bool(tail and tail.value < limit_ns) for many, tail in tails.items()}
 
 
 def _most(fits: Mapping[int, bool]) -> tuple[int, int | None]:
-    """Return the most others that fit, and the least beyond them that do not; None: all that were tried fit."""
+    """Return the most others that fit, and the least beyond them that do not; ``None``: none of them does not."""
     less = min((many for many, fit in fits.items() if not fit), default=None)
     most = max((many for many, fit in fits.items() if fit and (less is None or many < less)), default=0)
     return most, less

@@ -20,7 +20,6 @@ import stat
 from collections.abc import Callable, Collection
 
 from iogauge.schema import State
-from iogauge.target.answering import PATIENCE_S, await_answers
 from iogauge.target.block import open_block
 from iogauge.target.file import create_file, open_file
 from iogauge.target.handle import Target
@@ -47,7 +46,6 @@ def open_target(
     readonly: bool = False,
     on_message: Callable[[str], None] | None = None,
     state: State = "as-is",
-    patience_s: float = PATIENCE_S,
 ) -> Target:
     """Open the block device or file at ``path``, for reading or, once cleared, for writing too; or load a model.
 
@@ -55,7 +53,7 @@ def open_target(
     one of iogauge's own that is smaller is extended; for a device ``size_bytes`` means nothing. ``destroy`` holds
     the serial numbers and paths whose content may be lost. ``readonly`` refuses to create or extend a file.
     ``on_message`` hears of long work and of what was let pass. ``state`` is what a model's flash begins its runs in; a
-    real target is as it is. ``patience_s``: how long a target may take to answer the first look at it.
+    real target is as it is. A target that hangs is not waited for: that is ``answering``'s.
 
     One target is opened once: a second ``open_target`` of the same device for writing is refused like a stranger's.
 
@@ -71,7 +69,6 @@ def open_target(
     if is_model(path):
         return open_model(path, state=state)
     say = on_message or (lambda _: None)
-    await_answers((path,), patience_s=patience_s, say=say)
     real_path = _resolve(path)
     try:
         node = os.open(real_path, os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC)
@@ -118,8 +115,8 @@ def _resolve(path: str) -> str:
         path.encode()
     except UnicodeEncodeError:
         raise TargetRefused(
-            f"{path!r}: its name is not UTF-8, which a result could not say",
-            hint="name it by a link in UTF-8",
+            f"{path!r}: its name is not UTF-8, so results cannot record it",
+            hint="name it by a symbolic link with a UTF-8 name",
         ) from None
     try:
         return os.path.realpath(path)

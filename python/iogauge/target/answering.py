@@ -2,8 +2,8 @@
 
 A file system can hang (FUSE, NFS whose server is gone), and so can a drive. No signal ends a process inside such a
 call, not even SIGKILL. So nothing here looks at a target before a child process has: the child can be left behind, and
-this process goes on, says what it waits for, and ends on Ctrl-C. A target that hangs later, during a run, is the
-run's to report.
+this process goes on, says what it waits for, and ends on Ctrl-C. Each run looks anew: a file system can hang between
+two steps of a review. A target that hangs later, during a run, is the run's to report.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ import signal
 import stat
 import time
 from collections.abc import Callable, Iterable, Sequence
+from typing import Self
 
 from iogauge.target.modelled import is_model
 from iogauge.target.refusal import TargetRefused
@@ -24,9 +25,8 @@ PATIENCE_S = 120.0
 _QUIET_S = 2.0
 """How long it may take before that is said."""
 _BLOCK_BYTES = 4096
-
-_answered: set[str] = set()
-"""Paths that have answered this process."""
+_MOST_WITHOUT_PROC = 1 << 16
+"""Descriptors that are closed where /proc does not name them."""
 
 
 def await_answers(
@@ -34,61 +34,89 @@ def await_answers(
 ) -> None:
     """Wait until every target has answered a look, with its content or an error. Drive models always answer.
 
-    ``say`` hears which target is waited for. Raises TargetRefused where one takes longer than ``patience_s``.
+    Where the child that looks ends early, the caller's own look is the first. ``say`` hears which target is waited for.
+    Raises TargetRefused where one takes longer than ``patience_s``.
     """
-    waiting = [path for path in dict.fromkeys(paths) if path not in _answered and _is_path(path)]
-    if not waiting:
-        return
-    reader, writer = os.pipe()
-    try:
-        child = os.fork()
-    except OSError:  # No more processes: looking in this one is all that is left.
-        os.close(reader)
-        os.close(writer)
-        return
-    if child == 0:
-        _be_the_child(waiting, writer)
-    os.close(writer)
-    try:
-        _follow(reader, waiting, patience_s, say)
-    except BaseException:
-        os.kill(child, signal.SIGKILL)
-        raise
-    else:
-        os.waitpid(child, 0)
-    finally:
-        os.close(reader)
-    _answered.update(waiting)
-
-
-def _is_path(path: str) -> bool:
-    return bool(path) and "\0" not in path and not is_model(path)
-
-
-def _follow(reader: int, paths: Sequence[str], patience_s: float, say: Callable[[str], None]) -> None:
-    """Count the child's answers: one byte each, in order. Where the child ends early, nothing is left to wait for."""
-    poll = select.poll()
-    poll.register(reader, select.POLLIN)
-    answers, since, is_said = 0, time.monotonic(), False
-    while answers < len(paths):
-        waited_s = time.monotonic() - since
-        if waited_s >= patience_s:
+    targets = _on_disk(paths)
+    with _Child(targets, _read_block) as child:
+        for number, target in enumerate(targets, 1):
+            if child.wait_for(number, min(_QUIET_S, patience_s)):
+                continue
+            if patience_s > _QUIET_S:
+                say(f"{target}: waiting for its file system or drive to answer")
+                if child.wait_for(number, patience_s - _QUIET_S):
+                    continue
             raise TargetRefused(
-                f"{paths[answers]}: it does not answer; gave up after {patience_s:g} s",
-                hint="its file system or drive hangs: look at dmesg and mount, or wait longer where there is --give-up",
+                f"{target}: it does not answer; gave up after {patience_s:g} s",
+                hint="its file system or drive hangs: look at dmesg and mount, or raise --give-up if there is one",
             )
-        if waited_s >= _QUIET_S and not is_said:
-            say(f"{paths[answers]}: waiting for its file system or drive to answer")
-            is_said = True
-        deadline_s = patience_s if is_said else min(_QUIET_S, patience_s)
-        if poll.poll(max(1.0, 1000 * (deadline_s - waited_s))):
-            data = os.read(reader, 65536)
-            if not data:
-                return
-            answers, since, is_said = answers + len(data), time.monotonic(), False
 
 
-def _be_the_child(paths: Sequence[str], writer: int) -> None:
+def unanswered(paths: Iterable[str], *, patience_s: float) -> frozenset[str]:
+    """Return the targets that do not say what they are within ``patience_s`` for all. Their content is not read."""
+    targets = _on_disk(paths)
+    with _Child(targets, os.stat) as child:
+        child.wait_for(len(targets), patience_s)
+        return frozenset(targets[child.answers :])
+
+
+def _on_disk(paths: Iterable[str]) -> list[str]:
+    """Return those that the operating system can be asked about, each once."""
+    return [path for path in dict.fromkeys(paths) if path and "\0" not in path and not is_model(path)]
+
+
+class _Child:
+    """A child process that looks at paths one after the other; ``answers`` counts those that have answered."""
+
+    def __init__(self, paths: Sequence[str], look: Callable[[str], object]) -> None:
+        self.answers = 0
+        self._paths = paths
+        self._look = look
+        self._reader = -1
+        self._process = 0
+
+    def __enter__(self) -> Self:
+        if not self._paths:
+            return self
+        self._reader, writer = os.pipe()
+        try:
+            self._process = os.fork()
+        except OSError:  # No more processes: looking in this one is all that is left.
+            self.answers = len(self._paths)
+        else:
+            if self._process == 0:
+                _be_the_child(self._paths, self._look, writer)
+        os.close(writer)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if not self._paths:
+            return
+        os.close(self._reader)
+        if self._process:
+            # A child that hangs survives this: it is left behind.
+            os.kill(self._process, signal.SIGKILL)
+            os.waitpid(self._process, 0 if self.answers == len(self._paths) else os.WNOHANG)
+
+    def wait_for(self, number: int, timeout_s: float) -> bool:
+        """Wait until so many paths have answered, or the child has ended. Returns whether that was in time."""
+        deadline_s = time.monotonic() + timeout_s
+        while self.answers < number:
+            # A signal may end the wait early, and poll counts in whole milliseconds.
+            left_ms = 1000 * (deadline_s - time.monotonic())
+            if left_ms <= 0:
+                return False
+            poll = select.poll()
+            poll.register(self._reader, select.POLLIN)
+            if poll.poll(max(1.0, left_ms)):
+                data = os.read(self._reader, 65536)
+                if not data:
+                    return True
+                self.answers += len(data)
+        return True
+
+
+def _be_the_child(paths: Sequence[str], look: Callable[[str], object], writer: int) -> None:
     """Look at each path and report it; never return. What the parent has open is closed: this process may stay."""
     try:
         for number in (signal.SIGINT, signal.SIGTERM):
@@ -97,18 +125,33 @@ def _be_the_child(paths: Sequence[str], writer: int) -> None:
         # 3 last: it may be the null device's own number.
         for source, descriptor in ((null, 0), (null, 1), (null, 2), (writer, 3)):
             os.dup2(source, descriptor)
-        os.closerange(4, os.sysconf("SC_OPEN_MAX"))
+        _close_from(4)
         for path in paths:
             with contextlib.suppress(OSError, ValueError):
-                _look(path)
+                look(path)
             os.write(3, b".")
     finally:
         os._exit(0)
 
 
-def _look(path: str) -> None:
+def _close_from(lowest: int) -> None:
+    """Close descriptors. There may be a billion numbers to try where CPython has no close_range."""
+    try:
+        numbers = [int(name) for name in os.listdir("/proc/self/fd")]  # noqa: PTH208 (Path.iterdir is this call)
+    except OSError:
+        numbers = list(range(_MOST_WITHOUT_PROC))
+    for number in numbers:
+        if number >= lowest:
+            with contextlib.suppress(OSError):
+                os.close(number)
+
+
+def _read_block(path: str) -> None:
+    """Read one block of a file or block device, and leave the page cache without it: the target is to be measured."""
     mode = os.stat(path).st_mode  # noqa: PTH116 (of a name as it was given)
     if stat.S_ISREG(mode) or stat.S_ISBLK(mode):
         descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+        os.posix_fadvise(descriptor, 0, 0, os.POSIX_FADV_RANDOM)  # nothing is read ahead
         os.pread(descriptor, _BLOCK_BYTES, 0)
+        os.posix_fadvise(descriptor, 0, _BLOCK_BYTES, os.POSIX_FADV_DONTNEED)
         os.close(descriptor)

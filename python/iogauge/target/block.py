@@ -19,10 +19,11 @@ from iogauge.target.facts import facts_of, serials
 from iogauge.target.handle import Target
 from iogauge.target.locks import foreign_lock
 from iogauge.target.noise import foreign_content
+from iogauge.target.openers import processes_with_open
 from iogauge.target.refusal import TargetRefused, refused_by_kernel
 from iogauge.target.signatures import blkid_signatures, reader_of, signatures
 from iogauge.target.sysfs import HOST, BlockDevice, Host, number_of
-from iogauge.target.usage import Usage, Use, processes_with_open
+from iogauge.target.usage import Usage, Use
 
 _BLKGETDISKSEQ = 0x80081280
 _NEVER = "--destroy does not apply to what is in use"
@@ -66,7 +67,8 @@ def _clear(fd: int, path: str, number: str, *, destroy: Collection[str], host: H
         raise TargetRefused(
             f"{path}: the device was replaced while it was being examined", hint="start again"
         )
-    if uses := Usage(host).of_device(device):
+    usage = Usage(host)
+    if uses := usage.of_device(device):
         raise _in_use(path, uses)
     parts = {device.number, device.disk.number, *(part.number for part in device.partitions)}
     if writers := processes_with_open(parts, host, write=True):
@@ -75,6 +77,8 @@ def _clear(fd: int, path: str, number: str, *, destroy: Collection[str], host: H
         )
     if lock := foreign_lock(fd):
         raise TargetRefused(f"{path}: it is in use: {lock}", hint=f"end that use first; {_NEVER}")
+    if uses := usage.of_backing_files(device):
+        raise _in_use(path, uses)
     if device.text("ro") == "1":
         # Linux opens such a device for writing all the same, and fails every write.
         raise _read_only(path)
@@ -131,9 +135,7 @@ def _content(fd: int, device: BlockDevice) -> list[str]:
         # blkid names the same things in other words; it is asked only for what is not known here.
         found += kinds or blkid_signatures(fd)
         if not found and (at := foreign_content(read, size_bytes)) is not None:
-            found.append(
-                f"content that no signature names, at byte {at}, which is neither zeros nor iogauge's"
-            )
+            found.append(f"unrecognised content at byte {at} (neither zeros nor written by iogauge)")
     except OSError as error:
         return [*found, f"unknown content, since reading it failed ({os.strerror(error.errno or 0)})"]
     finally:

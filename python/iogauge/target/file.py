@@ -129,7 +129,8 @@ def _clear(
 ) -> bool:
     """Return whether iogauge made the file; raise where it may not be written."""
     found = os.fstat(fd)
-    if uses := Usage(host).of_file((found.st_dev, found.st_ino)):
+    file = (found.st_dev, found.st_ino)
+    if uses := Usage(host).of_file(file, path=real_path, size_bytes=found.st_size):
         raise TargetRefused(
             f"{path}: it is in use: {', '.join(use.what for use in uses[:3])}",
             hint=f"{'; '.join(dict.fromkeys(use.remedy for use in uses[:3]))}; "

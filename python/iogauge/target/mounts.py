@@ -14,6 +14,10 @@ from dataclasses import dataclass
 
 from iogauge.target.sysfs import Host, names_in, number_of, read_text
 
+_REMOTE = re.compile(
+    r"(nfs|cifs|smb|9p|afs|ceph|coda|fuse|glusterfs|lustre|orangefs|virtiofs|gfs2|ocfs2|beegfs|gpfs).*"
+)
+"""Filesystems that another machine or another process answers for."""
 _SYSTEM = "choose another one: the system runs from this"
 
 FileId = tuple[int, int]
@@ -27,11 +31,18 @@ class Mount:
     id: int
     number: str
     """``major:minor`` of the filesystem; anonymous (``0:N``) for btrfs, overlay, tmpfs."""
+    root: str
+    """The directory of the filesystem that is mounted; ``/``: all of it."""
     point: str
     kind: str
     source: str
     options: tuple[str, ...]
     """Of the superblock."""
+
+    @property
+    def is_remote(self) -> bool:
+        """Whether a look at one of its files may never come back: another machine or process answers for it."""
+        return _REMOTE.fullmatch(self.kind) is not None
 
     def sources(self) -> Iterator[str]:
         """Yield the paths that the filesystem may lie on: its source, and log or journal devices among its options."""
@@ -68,6 +79,7 @@ def parse_mount(line: str) -> Mount | None:
     return Mount(
         id=int(before[0]),
         number=before[2],
+        root=unescape(before[3]),
         point=unescape(before[4]),
         kind=after[0],
         source=unescape(after[1]),
@@ -90,21 +102,24 @@ def mounts_of(host: Host, process: str = "self") -> list[Mount]:
     return [mount for line in text.splitlines() if (mount := parse_mount(line))]
 
 
-def all_mounts(host: Host) -> list[Mount]:
-    """Return our own mounts, then those of every other mount namespace whose processes we may look at."""
-    found = mounts_of(host)
+def all_mounts(host: Host) -> Iterator[Mount]:
+    """Yield our own mounts, then those of every other mount namespace whose processes we may look at.
+
+    No two have the same id.
+    """
+    yield from mounts_of(host)
     seen = {_namespace(host, "self")}
     for process in processes(host):
         namespace = _namespace(host, process)
         if namespace is not None and namespace not in seen:
             seen.add(namespace)
-            found += mounts_of(host, process)
-    return list({(mount.number, mount.point, mount.source): mount for mount in found}.values())
+            yield from mounts_of(host, process)
 
 
 def mounted(host: Host) -> Iterator[Backing]:
     """Yield what every mounted filesystem lies on, as far as its source says."""
-    for mount in all_mounts(host):
+    distinct = {(mount.number, mount.point, mount.source): mount for mount in all_mounts(host)}
+    for mount in distinct.values():
         numbers, files = {mount.number}, set[FileId]()
         for source in mount.sources():
             number, file = _identify(host, source)

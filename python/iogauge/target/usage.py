@@ -11,19 +11,15 @@ This explains; the last word has the kernel, when it refuses O_EXCL. Source: iss
 
 from __future__ import annotations
 
-import fcntl
-import os
-import struct
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from iogauge.target.mounts import Backing, FileId, Mount, mounted, mounts_of, processes, swapped
-from iogauge.target.sysfs import HOST, BlockDevice, Host, names_in, number_of, read_text
-
-_LOOP_GET_STATUS64 = 0x4C05
-_LOOP_STATUS = struct.Struct("=QQQ")  # lo_device, lo_inode, lo_rdevice: the head of struct loop_info64
-_LOOP_STATUS_BYTES = 232
+from iogauge.target.loops import Loop, bound_loops
+from iogauge.target.mounts import Backing, FileId, Mount, mounted, mounts_of, swapped
+from iogauge.target.openers import mount_id
+from iogauge.target.overlays import Overlays
+from iogauge.target.sysfs import HOST, BlockDevice, Host, read_text
 
 
 @dataclass(frozen=True)
@@ -32,15 +28,6 @@ class Use:
 
     what: str
     remedy: str
-
-
-@dataclass(frozen=True)
-class Loop:
-    """A bound loop device and what is behind it: a file, or a block device."""
-
-    device: BlockDevice
-    file: FileId | None
-    number: str | None
 
 
 class Usage:
@@ -54,7 +41,8 @@ class Usage:
             *_btrfs_members(host),
             *_zram_backing(host),
         ]
-        self._loops = [loop for device in BlockDevice.all(host) if (loop := _bound_loop(device, host))]
+        self._overlays = Overlays(host)
+        self._loops = list(bound_loops(host, self._overlays))
 
     def of_device(self, device: BlockDevice) -> list[Use]:
         """Return every use of a block device, of anything on it, and of what it lies on."""
@@ -62,9 +50,42 @@ class Usage:
         found += self._above(device, {device.number})
         return list(dict.fromkeys(found))
 
-    def of_file(self, file: FileId) -> list[Use]:
-        """Return every use of a regular file as if it were a device: mounted, swapped to, behind a loop device."""
-        return list(dict.fromkeys(self._file(file, seen=set())))
+    def of_file(self, file: FileId, *, path: str = "", size_bytes: int = 0) -> list[Use]:
+        """Return every use of a regular file as if it were a device: mounted, swapped to, behind a loop device.
+
+        Given its resolved ``path`` and ``size_bytes``, return uses of the same file in the layers of an overlay too,
+        and loop devices that may be over it.
+        """
+        files = frozenset({file})
+        if not path:
+            return list(dict.fromkeys(self._file(files, seen=set())))
+        files |= self._overlays.files_below(path, file[0])
+        uses = self._file(files, seen=set())
+        uses += [
+            _perhaps_attached(loop)
+            for loop in self._loops
+            if not loop.files & files and loop.may_be_over(path, size_bytes)
+        ]
+        return list(dict.fromkeys(uses))
+
+    def of_backing_files(self, device: BlockDevice) -> list[Use]:
+        """Return who has locked, or can write to, the files that a device lies on: those behind loop devices."""
+        return [
+            Use(f"its backing file {loop.path} is {user}", "end that use")
+            for loop in self._loops_under(device, set())
+            if (user := loop.other_user(self._host))
+        ]
+
+    def _loops_under(self, device: BlockDevice, seen: set[str]) -> list[Loop]:
+        """Return the loop devices that a device is, is a part of, or lies on."""
+        if device.number in seen:
+            return []
+        seen.add(device.number)
+        loops = [loop for loop in self._loops if loop.device.number == device.number]
+        behind = [BlockDevice.by_number(loop.number, self._host) for loop in loops if loop.number]
+        for below in (device.disk, *device.slaves, *behind):
+            loops += self._loops_under(below, seen) if below else []
+        return loops
 
     def _below(self, device: BlockDevice, called: str, seen: set[str]) -> list[Use]:
         if device.number in seen:
@@ -107,17 +128,17 @@ class Usage:
 
     def _behind(self, loop: Loop, seen: set[str]) -> list[Use]:
         """What else uses the file or device behind a loop device."""
-        if loop.file is not None:
-            return self._file(loop.file, seen=seen, called="its backing file")
+        if loop.files:
+            return self._file(loop.files, seen=seen, called="its backing file")
         behind = BlockDevice.by_number(loop.number, self._host) if loop.number else None
         if behind is None or behind.number in seen:
             return []
         return [*self._below(behind, f"{behind.name} behind it", seen), *self._above(behind, seen)]
 
-    def _file(self, file: FileId, *, seen: set[str], called: str = "it") -> list[Use]:
-        found = [Use(f"{called} is {use.what}", use.remedy) for use in self._direct if file in use.files]
+    def _file(self, files: frozenset[FileId], *, seen: set[str], called: str = "it") -> list[Use]:
+        found = [Use(f"{called} is {use.what}", use.remedy) for use in self._direct if files & use.files]
         for loop in self._loops:
-            if loop.file == file and loop.device.number not in seen:
+            if loop.files & files and loop.device.number not in seen:
                 found.append(_attached(loop, called))
                 found += self._below(loop.device, f"{loop.device.name} over it", seen)
         return found
@@ -130,44 +151,8 @@ class Usage:
 
 def mount_of_fd(fd: int, host: Host = HOST) -> Mount | None:
     """Return the mount through which a descriptor was opened, None where the kernel does not say."""
-    info = read_text(host.proc / "self" / "fdinfo" / str(fd)) or ""
-    ids = [line.split()[1] for line in info.splitlines() if line.startswith("mnt_id:")]
-    return next((mount for mount in mounts_of(host) if ids and mount.id == int(ids[0])), None)
-
-
-def processes_with_open(numbers: Collection[str], host: Host = HOST, *, write: bool = False) -> list[str]:
-    """Name the other processes that have one of these block devices open, as ``name (pid 123)``; those we may look at.
-
-    ``write``: only those that can write to it.
-    """
-    return [
-        program_name(process, host)
-        for process, descriptors in openers(host)
-        if any(
-            host.device_number(path) in numbers and (not write or _is_writable(path)) for path in descriptors
-        )
-    ]
-
-
-def _is_writable(path: str) -> bool:
-    """Whether a descriptor in proc was opened for writing."""
-    folder, _, name = path.rpartition("/fd/")
-    info = read_text(Path(folder, "fdinfo", name)) or ""
-    flags = [line.split()[1] for line in info.splitlines() if line.startswith("flags:")]
-    return bool(flags) and int(flags[0], 8) & os.O_ACCMODE != os.O_RDONLY
-
-
-def program_name(process: str, host: Host = HOST) -> str:
-    """Return how a process is called in messages."""
-    return f"{read_text(host.proc / process / 'comm') or '?'} (pid {process})"
-
-
-def openers(host: Host = HOST) -> Iterator[tuple[str, list[str]]]:
-    """Yield every other process with the paths of its descriptors in proc, each of which can be given to stat."""
-    for process in processes(host):
-        if int(process) != os.getpid():
-            folder = host.proc / process / "fd"
-            yield process, [f"{folder}/{name}" for name in names_in(folder)]
+    number = mount_id(host.proc / "self" / "fd" / str(fd))
+    return next((mount for mount in mounts_of(host) if mount.id == number), None)
 
 
 def _attached(loop: Loop, called: str) -> Use:
@@ -175,37 +160,13 @@ def _attached(loop: Loop, called: str) -> Use:
     return Use(f"loop device {name} is attached to {called}", f"losetup -d /dev/{name}")
 
 
-def _bound_loop(device: BlockDevice, host: Host) -> Loop | None:
-    path = device.backing_path
-    if path is None:
-        return None
-    try:
-        file, number = _loop_status(device)
-    except OSError:
-        # Without permission to ask the driver, the path it remembers has to do.
-        try:
-            found = host.stat(path)
-        except OSError:
-            return Loop(device, None, None)
-        number = host.device_number(path)
-        file = None if number else (found.st_dev, found.st_ino)
-    return Loop(device, file, number)
-
-
-def _loop_status(device: BlockDevice) -> tuple[FileId | None, str | None]:
-    """Ask the loop driver which inode it holds: exact, whatever became of the path since."""
-    path = f"/dev/{device.name}"
-    fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
-    try:
-        if number_of(os.fstat(fd).st_rdev) != device.number:
-            raise FileNotFoundError(path)
-        status = fcntl.ioctl(fd, _LOOP_GET_STATUS64, bytes(_LOOP_STATUS_BYTES))
-    finally:
-        os.close(fd)
-    on_device, inode, block_device = _LOOP_STATUS.unpack_from(status)
-    if block_device:
-        return None, number_of(block_device)
-    return (on_device, inode), None
+def _perhaps_attached(loop: Loop) -> Use:
+    name = loop.device.name
+    return Use(
+        f"loop device {name} may be attached to it: /dev/{name} cannot be asked, and is over a file of that name, "
+        f"{loop.path}",
+        f"run as a user who may open /dev/{name}, or detach it (losetup -d /dev/{name})",
+    )
 
 
 def _btrfs_members(host: Host) -> Iterator[Backing]:

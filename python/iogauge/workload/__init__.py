@@ -26,12 +26,13 @@ from iogauge.workload import ini
 from iogauge.workload.arguments import job_files
 from iogauge.workload.jobfile import Builder
 from iogauge.workload.options import BY_NAME, OPTIONS
-from iogauge.workload.paths import paths
-from iogauge.workload.write import to_fio
+from iogauge.workload.paths import driven_paths, paths
+from iogauge.workload.write import to_command, to_fio
 
 __all__ = [
     "BY_NAME",
     "OPTIONS",
+    "driven_paths",
     "from_arguments",
     "job_files",
     "load",
@@ -72,17 +73,3 @@ def from_arguments(
     [('a', 8192, 1), ('b', 8192, 4)]
     """
     return _arguments.job_file(arguments, environ=environ, only=only)
-
-
-def to_command(jobs: JobFile) -> list[str]:
-    """Return jobs as the options of a command line, for iogauge as for fio. Raises ``IogaugeError``.
-
-    >>> to_command(from_arguments(["--rw=randread", "--name=a", "--time_based", "--runtime=5"]))
-    ['--name=a', '--rw=randread', '--bs=4k', '--runtime=5s', '--time_based', '--ioengine=psync']
-    """
-    found = ini.sections(to_fio(jobs), source=jobs.source, base=None)
-    return [
-        f"--{text}"
-        for section in found
-        for text in (f"name={section.name}", *(line.text for line in section.lines))
-    ]

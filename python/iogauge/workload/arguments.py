@@ -40,7 +40,7 @@ def job_file(arguments: Sequence[str], *, environ: Mapping[str, str], only: Coll
     for index, name in enumerate(paths):
         if index:
             builder.forget_defaults()
-        builder.file(_sections(name), environ=environ, stonewall=index > 0)
+        builder.file(_sections(name, only), environ=environ, stonewall=index > 0)
     return builder.finish()
 
 
@@ -49,9 +49,9 @@ def job_files(arguments: Sequence[str]) -> list[str]:
     return _sorted(arguments)[1]
 
 
-def _sections(name: str) -> list[Section]:
+def _sections(name: str, only: Collection[str]) -> list[Section]:
     path = Path(name)
-    return sections(read_text(path), source=name, base=path.parent)
+    return sections(read_text(path), source=name, base=path.parent, only=only)
 
 
 def _sorted(arguments: Sequence[str]) -> tuple[list[Given], list[str]]:

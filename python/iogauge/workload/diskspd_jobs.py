@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from iogauge.errors import IogaugeError
 from iogauge.schema import (
     Amount,
     BlockSize,
@@ -162,6 +163,11 @@ def _region(command: Command, *, skipped: int, files: int) -> dict[str, Any]:
     """Where in each of ``files`` targets a section works; a size is of all of them together."""
     begin = command.base_bytes + skipped
     end = command.end_bytes or command.create_bytes
+    if end and end < begin:
+        raise IogaugeError(
+            f"diskspd: the load begins at {begin} bytes and ends at {end}",
+            hint="lower -B or -T, or give a larger -f or -c",
+        )
     size = Amount(size_bytes=(end - begin) * files) if end else None
     return {"offset": Amount(size_bytes=begin), "size": size}
 

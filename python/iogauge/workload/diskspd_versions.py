@@ -12,8 +12,8 @@ import re
 
 CHANGED = (2, 2)
 NOT_COMPARABLE = (
-    "results of DiskSpd 2.2 and of older versions above depth 1 are not comparable with each other: its asynchronous "
-    "loop changed"
+    "above depth 1, results of DiskSpd 2.2 and of older versions are not comparable with each other: its "
+    "asynchronous loop changed"
 )
 
 

@@ -10,7 +10,7 @@ Source: fio init.c (__parse_jobs_ini), parse.c (strip_blank_end).
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -26,7 +26,7 @@ _MOST_LINES = 20_000
 _MOST_FILES = 256
 """Included by one job file."""
 _GLOBAL = "global"
-_LONGEST_NAME = 255
+LONGEST_NAME = 255
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,23 +69,30 @@ def read_text(path: Path, *, pipe: bool = True) -> str:
         raise IogaugeError(f"{path}: is not text in UTF-8", hint="is it a job file?") from None
 
 
-def sections(text: str, *, source: str, base: Path | None) -> list[Section]:
+def sections(text: str, *, source: str, base: Path | None, only: Collection[str] = ()) -> list[Section]:
     """Return the sections of a job file's text.
 
     ``source`` names the text in errors; files it includes are looked for in the working directory and in ``base``.
-    Raises ``IogaugeError`` for an option outside of a section, a section in an included file, and whatever
-    is not a line of a job file.
+    ``only`` names the jobs to read, where it names any: the sections of others have no lines, and include nothing.
+    Raises ``IogaugeError`` for an option outside of a section, a section in an included file, and whatever is not a
+    line of a job file.
 
     >>> [s.name for s in sections("[global]\\nbs=4k ; small\\n[reader]\\n", source="a.fio", base=None)]
     ['global', 'reader']
     """
-    return _Reader().sections(text, source, base)
+    return _Reader(only).sections(text, source, base)
+
+
+def passed_over(section: Section, only: Collection[str]) -> bool:
+    """Return whether ``only``, the names of the jobs to read, leaves a section out; as in fio, it is not read then."""
+    return bool(only) and not section.is_global and section.name not in only
 
 
 class _Reader:
     """One job file being read, with everything it includes counted against the limits."""
 
-    def __init__(self) -> None:
+    def __init__(self, only: Collection[str]) -> None:
+        self._only = only
         self._lines_left = _MOST_LINES
         self._files_left = _MOST_FILES
 
@@ -99,7 +106,7 @@ class _Reader:
                 raise line.place.error(
                     line.text, "stands before the first section", hint="put [global] above it"
                 )
-            else:
+            elif not passed_over(found[-1], self._only):
                 here = Line(line.text, Place(line.place.where, found[-1].name))
                 found[-1].lines.extend(self._included(here, base, ()))
         return found
@@ -166,9 +173,9 @@ def _name(line: Line) -> str:
     name = line.text[1:-1]
     if not line.text.endswith("]") or not name:
         raise line.place.error(line.text, "is not a section", hint="write a name in brackets: [name]")
-    if len(name) > _LONGEST_NAME:
+    if len(name) > LONGEST_NAME:
         raise line.place.error(
-            line.text, f"the name is longer than {_LONGEST_NAME} characters", hint="shorten it"
+            line.text, f"the name is longer than {LONGEST_NAME} characters", hint="shorten it"
         )
     return name
 

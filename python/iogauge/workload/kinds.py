@@ -29,7 +29,9 @@ CPUS = 1_024
 PERCENTILES = 20
 """How many percentiles fio takes."""
 
-_FORBIDDEN = (";", "#", "\n", "\r", "\0")
+_BREAKS = ("\n", "\r", "\0")
+_MEANT_OTHERWISE = (";", "#", "$")
+"""What a line of a job file means as something else."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -324,13 +326,20 @@ CPU_MASK = Kind(
 """CPU numbers as the bits of a number."""
 
 
-def plain(text: str) -> str:
-    """Return ``text`` if a line of a job file can hold it as it is; otherwise raise ``BadValue``."""
-    if text != text.strip() or any(mark in text for mark in _FORBIDDEN) or "$" in text:
+def one_line(text: str) -> str:
+    """Return ``text`` if an option can have it as its value; otherwise raise ``BadValue``."""
+    if text != text.strip() or any(mark in text for mark in _BREAKS):
         raise BadValue(
-            "a job file cannot hold this text", hint="leave out blanks at the ends, ';', '#' and '$'"
+            "an option cannot hold this text", hint="leave out line breaks, and blanks at the ends"
         )
     return text
+
+
+def plain(text: str) -> str:
+    """Return ``text`` if a line of a job file can hold it as it is; otherwise raise ``BadValue``."""
+    if any(mark in text for mark in _MEANT_OTHERWISE):
+        raise BadValue("a job file cannot hold this text", hint="leave out ';', '#' and '$'")
+    return one_line(text)
 
 
 def _read_text(text: str, _: int) -> str:
@@ -339,8 +348,8 @@ def _read_text(text: str, _: int) -> str:
     return text
 
 
-TEXT = Kind(syntax="text", read=_read_text, write=plain)
+TEXT = Kind(syntax="text", read=_read_text, write=one_line)
 """Text up to the end of the line or the first ';' or '#'."""
 
-LOG = Kind(syntax="[prefix]", read=_read_text, write=plain, bare="")
+LOG = Kind(syntax="[prefix]", read=_read_text, write=one_line, bare="")
 """The prefix of a log's name; bare: the job's name."""

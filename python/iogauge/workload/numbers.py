@@ -29,7 +29,8 @@ MIB: Final = 1 << 20
 
 _LONGEST = 64
 _NUMBER = re.compile(r"([-+]?)(0[xX][0-9a-fA-F]+|[0-9]+)([a-zA-Z]*)", re.ASCII)
-_TIME = re.compile(r"(?:[0-9]+(?:\.[0-9]+)?[a-zA-Z]*)+", re.ASCII)
+# Possessive, since the parts of a time could be told apart in exponentially many ways.
+_TIME = re.compile(r"(?:[0-9]++(?:\.[0-9]++)?[a-zA-Z]*+)++", re.ASCII)
 _TIME_PART = re.compile(r"([0-9]+(?:\.[0-9]+)?)([a-zA-Z]*)", re.ASCII)
 _POWERS = "kmgtp"
 _TIME_UNITS = {

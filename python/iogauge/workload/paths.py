@@ -11,7 +11,7 @@ from __future__ import annotations
 import stat
 from pathlib import Path
 
-from iogauge.schema import Job
+from iogauge.schema import EngineKind, Job, JobFile
 
 
 def paths(job: Job, clone: int) -> tuple[str, ...]:
@@ -26,6 +26,14 @@ def paths(job: Job, clone: int) -> tuple[str, ...]:
     if _is_device(job.name):
         return (prefix + job.name,)
     return (f"{prefix}{job.name}.{clone}.0",)
+
+
+def driven_paths(jobs: JobFile) -> list[str]:
+    """Return every path that the jobs of a file drive, each once. The null engine drives none."""
+    driven = [job for job in jobs.jobs if job.ioengine is not EngineKind.NULL]
+    return list(
+        dict.fromkeys(path for job in driven for clone in range(job.numjobs) for path in paths(job, clone))
+    )
 
 
 def _is_device(name: str) -> bool:

@@ -31,7 +31,7 @@ from iogauge.workload.kinds import (
     decimal,
     decimal_text,
     join_directions,
-    plain,
+    one_line,
     split_directions,
     whole_percent,
 )
@@ -332,8 +332,8 @@ def _read_files(text: str, _: int) -> Files:
 def _write_files(names: Files) -> str:
     for name in names:
         if name.endswith("\\") or not name:
-            raise BadValue("a job file cannot hold this path", hint="rename the file")
-        plain(name)
+            raise BadValue("an option cannot hold this path", hint="rename the file")
+        one_line(name)
     return ":".join(file_text(name) for name in names)
 
 

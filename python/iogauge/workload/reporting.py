@@ -12,10 +12,11 @@ from iogauge.workload.option import Category, Option
 
 
 def _store_gtod_reduce(draft: Draft, value: bool) -> None:
-    draft.values |= dict.fromkeys(
-        ("disable_lat", "disable_clat", "disable_slat", "disable_bw_measurement"), value
-    )
-    draft.values["clat_percentiles"] = not value
+    if value:
+        draft.values |= dict.fromkeys(
+            ("disable_lat", "disable_clat", "disable_slat", "disable_bw_measurement"), True
+        )
+        draft.values |= dict.fromkeys(("lat_percentiles", "clat_percentiles", "slat_percentiles"), False)
 
 
 GTOD_REDUCE = Option(
@@ -24,7 +25,7 @@ GTOD_REDUCE = Option(
     kind=SWITCH,
     default="0",
     help="Leave all latencies out: disable_lat, disable_clat, disable_slat and disable_bw_measurement, and no "
-    "clat_percentiles. Requests are timed all the same, and --fail-if judges them.",
+    "percentiles. 0 changes nothing. Requests are timed all the same, and --fail-if judges them.",
     store=_store_gtod_reduce,
     text=never,
 )
@@ -72,7 +73,8 @@ LEFT_OUT = (
         Category.REPORT,
         SWITCH,
         "0",
-        "Leave the log of bandwidth empty, as fio does; its figures in JSON stay.",
+        "Leave the log of every request's bandwidth empty, as fio does. Without clat and slat, that of I/Os too. Logs "
+        "of averages and figures in JSON stay.",
         aliases=("disable_bw",),
     ),
 )
@@ -117,7 +119,7 @@ LOGS = (
         Category.REPORT,
         milliseconds(),
         "0: every I/O",
-        "Length of the entries of write_bw_log, write_lat_log and write_iops_log; without one of these, of nothing.",
+        "Averaging window of write_bw_log, write_lat_log and write_iops_log. No effect without one of them.",
         field="log_avg_ns",
     ),
     entry(
@@ -125,7 +127,7 @@ LOGS = (
         Category.REPORT,
         milliseconds(),
         "0",
-        "Length of write_hist_log's entries; without it, of nothing.",
+        "Window of write_hist_log. No effect without it.",
         field="log_hist_ns",
     ),
 )

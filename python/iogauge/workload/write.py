@@ -1,15 +1,18 @@
-"""A job file's text from jobs: what the report shows, what suites store for a step, and what fio can run.
+"""Jobs written as a job file (what the report shows, what suites store, what fio can run) or as a command line.
 
 Only what differs from fio's defaults is written, apart from rw, bs and ioengine, which every reader looks for.
-Reading the text gives the same jobs again. Where a job says what no job file can say (a fraction of a percent, a
-file name with ``;``), an error says so.
+Reading the text gives the same jobs again. Where a job says what cannot be written (a fraction of a percent; in a job
+file, a file name with ``;``), an error says so.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from iogauge.errors import IogaugeError
 from iogauge.schema import Job, JobFile
-from iogauge.workload.kinds import plain
+from iogauge.workload.ini import LONGEST_NAME
+from iogauge.workload.kinds import one_line, plain
 from iogauge.workload.options import OPTIONS
 from iogauge.workload.problem import BadValue, shown
 
@@ -29,23 +32,56 @@ def to_fio(jobs: JobFile | Job) -> str:
     return "\n".join(_section(job) for job in jobs.jobs)
 
 
-def _section(job: Job) -> str:
-    lines = [f"[{_name(job.name)}]"]
+def to_command(jobs: JobFile) -> list[str]:
+    """Return the options of a command line that means the same, for iogauge as for fio. Raises ``IogaugeError``.
+
+    >>> to_command(JobFile(jobs=(Job(name="a;b", rw="randread"),), source="x", options=({},)))
+    ['--name=a;b', '--rw=randread', '--bs=4k', '--ioengine=psync']
+    """
+    return [
+        argument
+        for job in jobs.jobs
+        for argument in (f"--name={_name(job.name)}", *(f"--{line}" for line in lines(job)))
+    ]
+
+
+def lines(job: Job) -> list[str]:
+    """Return a job's options, each as ``name=value`` or as a bare name. Raises ``IogaugeError``."""
+    written = []
     for option in OPTIONS:
         try:
             value = option.text(job)
         except BadValue as problem:
             raise IogaugeError(f"[{shown(job.name)}] {option.name}: {problem}", hint=problem.hint) from None
         if value is not None:
-            lines.append(f"{option.name}={value}" if value else option.name)
-    return "\n".join(lines) + "\n"
+            written.append(f"{option.name}={value}" if value else option.name)
+    return written
 
 
-def _name(name: str) -> str:
+def _section(job: Job) -> str:
+    written = [f"[{_section_name(job.name)}]"]
+    for line in lines(job):
+        try:
+            written.append(plain(line))
+        except BadValue as problem:
+            option = line.partition("=")[0]
+            raise IogaugeError(f"[{shown(job.name)}] {option}: {problem}", hint=problem.hint) from None
+    return "\n".join(written) + "\n"
+
+
+def _section_name(name: str) -> str:
+    if len(name) > LONGEST_NAME:
+        raise IogaugeError(
+            f"the job name '{shown(name)}' is longer than {LONGEST_NAME} characters", hint="shorten it"
+        )
+    return _name(name, allowed=plain)
+
+
+def _name(name: str, *, allowed: Callable[[str], str] = one_line) -> str:
     try:
-        plain(name)
+        allowed(name)
     except BadValue as problem:
         raise IogaugeError(f"the job name '{shown(name)}': {problem}", hint=problem.hint) from None
-    if not name or name.startswith("global") or len(name) > 255:
-        raise IogaugeError(f"the job name '{shown(name)}' cannot name a section", hint="choose another name")
+    if not name or name.startswith("global"):
+        raise IogaugeError(f"the job name '{shown(name)}' cannot name a job", hint="choose another name")
     return name

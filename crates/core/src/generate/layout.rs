@@ -1,9 +1,15 @@
 //! From a plan to the shapes and regions that a pattern draws from: what is decided once, before the first request.
 //!
-//! Here lie the rules of the random map, which are fio's. There is none where positions are not uniform, or not aligned
-//! to the smallest size. Where sizes vary, all directions share one map, and each counts in blocks of its own smallest
-//! size: block 3 of the reads and block 3 of the writes are the same bit, wherever they lie. Where all sizes are fixed,
-//! each size has an order of its own (fio has one map here too, and ends such a pass early).
+//! Here lie the rules of the random map, which are fio's. There is none where positions are not uniform, or where any
+//! direction, issued or not, is not aligned to its smallest size. Where sizes vary, all directions share one map, and each
+//! counts in blocks of its own smallest size: block 3 of the reads and block 3 of the writes are the same bit, wherever
+//! they lie.
+//!
+//! Two rules differ from fio's, so that a pass covers the region. Where all sizes are fixed, each size has an order of its
+//! own: fio has one map here too, and ends such a pass early. And the map has a bit for each block of the smallest size
+//! that is issued: fio counts the sizes of all three directions, and ends a pass early at bits that no request reaches.
+//!
+//! Source: fio 3.33's init.c (fixup_options) and filesetup.c (init_random_map).
 //!
 //! What it does not do: draw requests.
 
@@ -12,7 +18,7 @@ use super::region::{Cover, Region, Shape};
 use super::rng::{Rng, Stream, child_seed};
 use super::sizes::Sizes;
 use super::spread::Spread;
-use crate::plan::{Distribution, PatternPlan, PerDirection, Rw};
+use crate::plan::{Distribution, PatternPlan, PerDirection, Rw, SizesPlan};
 use crate::request::Direction;
 
 /// By direction: read, write, trim; `None` where the pattern draws no places for it.
@@ -92,18 +98,17 @@ struct CoverPlan {
 
 /// Decides which covers the regions have, and which directions go through which.
 fn plan_covers(plan: &PatternPlan, shapes: &mut Shapes) -> Vec<CoverPlan> {
-    if !plan.random_map || !plan.rw.random() {
+    let sizes = in_order(&plan.sizes);
+    let aligned = |sizes: &SizesPlan| sizes.align_bytes == sizes.minimum_bytes;
+    if !plan.random_map || !plan.rw.random() || !sizes.iter().all(|sizes| aligned(sizes)) {
         return Vec::new();
     }
     let mut mapped: Vec<&mut Shape> = shapes
         .iter_mut()
         .zip(in_order(&plan.distribution))
-        .zip(in_order(&plan.sizes))
-        .filter_map(|((shape, distribution), sizes)| {
+        .filter_map(|(shape, distribution)| {
             let uniform = *distribution == Distribution::Random;
-            shape
-                .as_mut()
-                .filter(|_| uniform && sizes.align_bytes == sizes.minimum_bytes)
+            shape.as_mut().filter(|_| uniform)
         })
         .collect();
     let fixed = mapped

@@ -9,7 +9,7 @@
 //! Files are served in turn, one request each (fio's file_service_type=roundrobin). Where this differs from fio: a
 //! request never leaves its region; a sync goes to the file just written; in a random pattern a sequential
 //! continuation that has no room goes on at random instead of ending the job; under a random map each fixed size has
-//! an order of its own; shares may have fractions of a percent.
+//! an order of its own, and sizes that are never issued have no part in it; shares may have fractions of a percent.
 //!
 //! What it does not do: limits of time, bytes (io_size) and number, and rates. Those are the worker's.
 //!

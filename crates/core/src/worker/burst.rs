@@ -29,7 +29,7 @@ impl Worker {
     #[inline(always)]
     fn burst(&mut self, now: Nanos, most: usize, batch: &mut Vec<Request>) {
         let over = now >= self.end || now >= self.ramp_end;
-        let hindered = over || self.draining || self.blocked || self.held_back.1 > 0;
+        let hindered = over || self.draining || self.blocked || self.held.requests > 0;
         if hindered || !self.unhindered {
             return;
         }

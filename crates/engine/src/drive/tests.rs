@@ -100,7 +100,8 @@ fn driven(iodepth: u32, batches: (u32, u32), service: Nanos) -> (Device, f64) {
         time_based: false,
         ..plan(Rw::Randread)
     };
-    (plan.engine.submit_batch, plan.engine.reap_batch) = batches;
+    plan.engine.submit_batch = batches.0.try_into().unwrap();
+    plan.engine.reap_batch = batches.1;
     let mut worker = Worker::new(&plan).unwrap();
     worker.begin(0, 0, 0);
     let first = Slice::new(recorder::kept(&plan, true));

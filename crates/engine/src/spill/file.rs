@@ -2,7 +2,9 @@
 //!
 //! A frame is the length of its bytes and the number of its records, four little-endian bytes each, and the bytes
 //! themselves. A file that ends within a frame ends before it.
+#![allow(unsafe_code)] // For strerror_r.
 
+use std::ffi::CStr;
 use std::fs::File;
 use std::io::{self, BufReader, Read, Seek, SeekFrom, Write};
 
@@ -12,8 +14,8 @@ use iogauge_core::log_record::LogRecord;
 /// So much is gathered for one write.
 const GATHERED: usize = 256 << 10;
 
-/// No frame is longer: more would be no length that was written here.
-const LONGEST: usize = 256 << 20;
+/// Records in a frame at most: twice the deepest iodepth, as many as a worker's piece ever holds.
+const MOST_RECORDS: usize = 1 << 16;
 
 /// What came of a log.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
@@ -55,9 +57,15 @@ impl FrameWriter {
         })
     }
 
-    /// Adds a frame. After an error it does nothing.
+    /// Adds a frame, or several where one would be too long. After an error it does nothing.
     pub fn add(&mut self, records: &[LogRecord]) {
-        if self.failure.is_some() || records.is_empty() {
+        for frame in records.chunks(MOST_RECORDS) {
+            self.add_frame(frame);
+        }
+    }
+
+    fn add_frame(&mut self, records: &[LogRecord]) {
+        if self.failure.is_some() {
             return;
         }
         let start = self.frames.len();
@@ -96,11 +104,9 @@ impl FrameWriter {
     /// Writes what was gathered, and says what came of it all.
     pub fn end(&mut self) -> Spilled {
         self.flush();
-        // As Python says it: without the number.
-        let words = |error: &io::Error| error.to_string().split(" (os").next().map(str::to_owned);
         Spilled {
             kept: self.kept,
-            failure: self.failure.as_ref().and_then(words),
+            failure: self.failure(),
         }
     }
 
@@ -109,10 +115,23 @@ impl FrameWriter {
         self.kept
     }
 
-    /// Whether nothing more is written.
-    pub fn failed(&self) -> bool {
-        self.failure.is_some()
+    /// Why nothing more is written, in Python's words: without the number.
+    pub fn failure(&self) -> Option<String> {
+        let error = self.failure.as_ref()?;
+        Some(match error.raw_os_error() {
+            Some(errno) => strerror(errno),
+            None => error.to_string(),
+        })
     }
+}
+
+/// The C library's words for an errno.
+fn strerror(errno: i32) -> String {
+    let mut text = [0u8; 256];
+    // SAFETY: `text` is writable for as many bytes as are passed; it stays terminated, since it began as zeros.
+    unsafe { libc::strerror_r(errno, text.as_mut_ptr().cast(), text.len() - 1) };
+    let text = CStr::from_bytes_until_nul(&text).unwrap_or_default();
+    text.to_string_lossy().into_owned()
 }
 
 /// Reads frames.
@@ -122,7 +141,6 @@ pub struct FrameReader {
     frame: Vec<u8>,
     /// Where the next frame begins.
     position: u64,
-    ended: bool,
 }
 
 impl FrameReader {
@@ -136,46 +154,68 @@ impl FrameReader {
             file: BufReader::with_capacity(GATHERED, file),
             frame: Vec::new(),
             position,
-            ended: false,
         })
     }
 
     /// Appends records to `records` until these are `most` or more, or there are no more.
     ///
     /// # Errors
-    /// Where the file cannot be read, or has something else where a frame should be.
+    /// Where the file cannot be read, or has something else where a frame should be. The frames before it are read
+    /// first: the error comes from the call that finds none.
     pub fn read(&mut self, most: usize, records: &mut Vec<LogRecord>) -> io::Result<()> {
-        while !self.ended && records.len() < most {
-            let mut head = [0; 8];
-            let [length, count] = match self.file.read_exact(&mut head) {
-                Ok(()) => [0, 4].map(|at| {
-                    u32::from_le_bytes([head[at], head[at + 1], head[at + 2], head[at + 3]])
-                        as usize
-                }),
-                Err(error) => return self.end(error),
-            };
-            if length > LONGEST || count > length {
-                return Err(damaged(self.position));
+        let before = records.len();
+        while records.len() < most {
+            let good = records.len();
+            match self.next_frame(records) {
+                Ok(true) => {}
+                Ok(false) => break,
+                Err(error) => {
+                    records.truncate(good);
+                    // The next call reads the same frame, and fails again.
+                    self.file.seek(SeekFrom::Start(self.position))?;
+                    return if good > before { Ok(()) } else { Err(error) };
+                }
             }
-            self.frame.resize(length, 0);
-            if let Err(error) = self.file.read_exact(&mut self.frame) {
-                return self.end(error);
-            }
-            log_code::decode(&self.frame, count, records).map_err(|_| damaged(self.position))?;
-            self.position += (head.len() + length) as u64;
         }
         Ok(())
+    }
+
+    /// Appends the records of one frame, and returns whether there was one. A frame that is not all there was being
+    /// written when its writer was killed.
+    fn next_frame(&mut self, records: &mut Vec<LogRecord>) -> io::Result<bool> {
+        let mut head = [0; 8];
+        if !filled(self.file.read_exact(&mut head))? {
+            return Ok(false);
+        }
+        let [length, count] = [0, 4].map(|at| {
+            u32::from_le_bytes([head[at], head[at + 1], head[at + 2], head[at + 3]]) as usize
+        });
+        // Zeros are what a filesystem shows where a power loss kept data from the drive.
+        let lengths = log_code::shortest(count)..=log_code::longest(count);
+        if count == 0 || count > MOST_RECORDS || !lengths.contains(&length) {
+            return Err(damaged(self.position));
+        }
+        self.frame.resize(length, 0);
+        if !filled(self.file.read_exact(&mut self.frame))? {
+            return Ok(false);
+        }
+        log_code::decode(&self.frame, count, records).map_err(|_| damaged(self.position))?;
+        self.position += (head.len() + length) as u64;
+        Ok(true)
     }
 
     /// Where the next frame begins.
     pub fn position(&self) -> u64 {
         self.position
     }
+}
 
-    /// A frame that is not all there was being written when its writer was killed.
-    fn end(&mut self, error: io::Error) -> io::Result<()> {
-        self.ended = error.kind() == io::ErrorKind::UnexpectedEof;
-        if self.ended { Ok(()) } else { Err(error) }
+/// Whether a read got all of its bytes, and did not meet the end of the file.
+fn filled(read: io::Result<()>) -> io::Result<bool> {
+    match read {
+        Ok(()) => Ok(true),
+        Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => Ok(false),
+        Err(error) => Err(error),
     }
 }
 

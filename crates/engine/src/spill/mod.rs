@@ -4,8 +4,8 @@
 //! worker's pieces are all full, its plan says what gives way: the worker issues nothing until one is empty, or it drops
 //! records and counts them. Neither allocates, locks or blocks a worker's thread.
 //!
-//! A file that cannot be written, or a disk that does not answer, ends the log and not the run: what comes then is
-//! dropped and counted.
+//! A file that cannot be written, or a disk that does not answer, ends the log and not the run: workers drop and count
+//! what they would log from then on, and nothing more is written, so that the log has no hole.
 
 mod file;
 mod worker_log;
@@ -40,8 +40,8 @@ struct Lane {
 struct Shared {
     /// Of workers that the spilling thread has not met yet.
     lanes: Mutex<Vec<Lane>>,
-    /// Nothing is written any more: nobody waits for it.
-    broken: AtomicBool,
+    /// Why the log ended before the run: nothing more is added to it, and nobody waits for it.
+    failure: OnceLock<String>,
     closing: AtomicBool,
     /// Counted up while the spilling thread is alive.
     beats: AtomicU64,
@@ -54,6 +54,22 @@ struct Shared {
 impl Shared {
     fn lanes(&self) -> std::sync::MutexGuard<'_, Vec<Lane>> {
         self.lanes.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Whether the log ended before the run.
+    fn is_broken(&self) -> bool {
+        self.failure.get().is_some()
+    }
+
+    /// Ends the log before the run, unless it has ended.
+    fn end(&self, why: String) {
+        let _ = self.failure.set(why);
+    }
+
+    /// Says what came of the log, unless that was said: a log that was given up is never complete.
+    fn conclude(&self, kept: u64) {
+        let failure = self.failure.get().cloned();
+        let _ = self.spilled.set(Spilled { kept, failure });
     }
 }
 
@@ -90,8 +106,13 @@ impl Spill {
         self.shared.spilled.get().cloned()
     }
 
-    /// Whether the spilling thread has been inside one call for `patience`: from then on nobody waits for it.
-    pub(crate) fn stuck(&self, patience: Duration) -> bool {
+    /// Whether the log ended before the run: its file cannot be written, or was given up.
+    pub(crate) fn is_broken(&self) -> bool {
+        self.shared.is_broken()
+    }
+
+    /// Gives the log up once the spilling thread has been inside one call for longer than `patience`.
+    pub(crate) fn watch(&self, patience: Duration) {
         let beats = self.shared.beats.load(Ordering::Relaxed);
         let mut seen = self
             .shared
@@ -100,33 +121,42 @@ impl Spill {
             .unwrap_or_else(PoisonError::into_inner);
         match *seen {
             Some((before, since)) if before == beats => {
-                let stuck = since.elapsed() > patience;
-                if stuck {
-                    self.shared.broken.store(true, Ordering::Relaxed);
+                if since.elapsed() > patience {
+                    let why = format!("nothing could be written for {patience:?}");
+                    self.shared.end(why);
                 }
-                stuck
             }
-            _ => {
-                *seen = Some((beats, Instant::now()));
-                false
-            }
+            _ => *seen = Some((beats, Instant::now())),
         }
     }
 
-    /// Waits until all that was handed over is written, while `goes_on` says so and the thread is not stuck.
+    /// Waits until all that was handed over is written, while `goes_on` says so and the log is not broken.
     pub(crate) fn close(&self, patience: Duration, mut goes_on: impl FnMut() -> bool) {
         self.shared.closing.store(true, Ordering::Release);
-        while self.spilled().is_none() && goes_on() && !self.stuck(patience) {
+        while self.spilled().is_none() && !self.is_broken() && goes_on() {
             thread::sleep(PAUSE);
+            self.watch(patience);
         }
-        let kept = self.shared.kept.load(Ordering::Relaxed);
-        self.shared.spilled.get_or_init(|| Spilled {
-            kept,
-            failure: Some(match self.stuck(patience) {
-                true => format!("nothing could be written for {patience:?}"),
-                false => "the run was ended before all of it was written".to_owned(),
-            }),
-        });
+        if self.spilled().is_none() {
+            let why = "the run was ended before all of it was written";
+            self.shared.end(why.to_owned());
+            let kept = self.shared.kept.load(Ordering::Relaxed);
+            self.shared.conclude(kept);
+        }
+    }
+
+    /// Whether its thread is alive, where nobody else holds this log.
+    #[cfg(test)]
+    pub(crate) fn has_thread(&self) -> bool {
+        Arc::strong_count(&self.shared) > 1
+    }
+
+    /// A log whose file nobody writes.
+    #[cfg(test)]
+    pub(crate) fn without_thread() -> Self {
+        Self {
+            shared: Arc::default(),
+        }
     }
 }
 
@@ -143,9 +173,9 @@ fn spill(shared: &Shared, mut file: FrameWriter) {
                 return !ended;
             };
             idle = false;
-            file.add(&piece);
-            if file.failed() {
-                shared.broken.store(true, Ordering::Relaxed);
+            // Once the log is broken, a piece may have a hole before it.
+            if !shared.is_broken() {
+                file.add(&piece);
             }
             piece.clear();
             lane.pieces.give_back(piece);
@@ -156,6 +186,9 @@ fn spill(shared: &Shared, mut file: FrameWriter) {
             file.flush();
         }
         shared.kept.store(file.kept(), Ordering::Relaxed);
+        if let Some(why) = file.failure() {
+            shared.end(why);
+        }
         shared.beats.fetch_add(1, Ordering::Relaxed);
         if idle && closing {
             break;
@@ -164,5 +197,6 @@ fn spill(shared: &Shared, mut file: FrameWriter) {
             thread::sleep(PAUSE);
         }
     }
-    let _ = shared.spilled.set(file.end());
+    // The last turn was idle, so that everything is written.
+    shared.conclude(file.kept());
 }

@@ -9,21 +9,44 @@ use iogauge_core::{Completion, Nanos, Request};
 
 use super::{Lane, Pieces, Shared, Spill};
 
-/// Records in a piece: what is encoded together.
+/// Records in a piece, which are encoded together: at most, and at least. Longer ones take no fewer bytes.
 const PIECE: usize = 4096;
+const SHORT_PIECE: usize = 64;
+
+/// How many pieces a worker has, and how many records each of them holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Sizes {
+    pieces: usize,
+    records: usize,
+}
+
+impl Sizes {
+    /// Of a worker with `iodepth` requests in flight at most: what is in flight and what is to be submitted fits into
+    /// one piece. While one is filled, another is written, and a third waits.
+    fn of(plan: &RunPlan, iodepth: u32) -> Self {
+        let capacity = plan.request_log_capacity as usize;
+        let records = (capacity / 3)
+            .clamp(SHORT_PIECE, PIECE)
+            .max(2 * iodepth as usize);
+        Self {
+            pieces: (capacity / records).max(2),
+            records,
+        }
+    }
+}
 
 /// See the module's text.
 #[derive(Debug)]
 pub struct WorkerLog {
     logged: Logged,
     pieces: Pieces,
-    /// The one in use: never longer than `length`.
+    /// The one in use: never longer than `piece_records`.
     piece: Vec<LogRecord>,
-    length: usize,
+    piece_records: usize,
     waits: bool,
     dropped: u64,
-    /// Since when there has been no room.
-    full_since: Option<Nanos>,
+    /// Since when the worker has waited for an empty piece.
+    waits_since: Option<Nanos>,
     ended: Arc<AtomicBool>,
     shared: Arc<Shared>,
 }
@@ -31,11 +54,9 @@ pub struct WorkerLog {
 impl WorkerLog {
     /// The log of a worker with `iodepth` requests in flight at most. Allocates and touches all that it will ever need.
     pub fn new(spill: &Spill, plan: &RunPlan, iodepth: u32, logged: Logged) -> Self {
-        // What is in flight and what is to be submitted fits into one.
-        let length = PIECE.max(2 * iodepth as usize);
-        let spares = (plan.request_log_capacity as usize / length).max(1);
+        let sizes = Sizes::of(plan, iodepth);
         let piece = || {
-            let mut piece = vec![LogRecord::default(); length];
+            let mut piece = vec![LogRecord::default(); sizes.records];
             // Zeros that were never written may be no memory yet.
             piece.fill(LogRecord {
                 stage: 1,
@@ -44,7 +65,7 @@ impl WorkerLog {
             std::hint::black_box(&mut piece).clear();
             piece
         };
-        let pieces = Pieces::new((0..spares).map(|_| piece()));
+        let pieces = Pieces::new((1..sizes.pieces).map(|_| piece()));
         let ended = Arc::new(AtomicBool::new(false));
         spill.shared.lanes().push(Lane {
             pieces: pieces.clone(),
@@ -54,13 +75,19 @@ impl WorkerLog {
             logged,
             pieces,
             piece: piece(),
-            length,
+            piece_records: sizes.records,
             waits: plan.log_overflow == LogOverflow::Wait,
             dropped: 0,
-            full_since: None,
+            waits_since: None,
             ended,
             shared: spill.shared.clone(),
         }
+    }
+
+    /// The memory that [`Self::new`] takes.
+    pub(crate) fn bytes(plan: &RunPlan, iodepth: u32) -> usize {
+        let sizes = Sizes::of(plan, iodepth);
+        sizes.pieces * sizes.records * size_of::<LogRecord>()
     }
 
     /// Instants are logged since `stage_start`.
@@ -68,32 +95,38 @@ impl WorkerLog {
         (self.logged.stage_start, self.logged.ramp_end) = (stage_start, ramp_end);
     }
 
+    /// When the worker's ramp ends.
+    pub fn ramp_end(&self) -> Nanos {
+        self.logged.ramp_end
+    }
+
     /// Whether `requests` more can be kept, or need not be.
     #[inline]
-    pub fn has_room(&self, requests: usize) -> bool {
-        self.length - self.piece.len() >= requests || self.has_more_room()
+    pub fn fits(&self, requests: usize) -> bool {
+        self.piece_records - self.piece.len() >= requests || self.can_exchange()
     }
 
     #[cold]
-    fn has_more_room(&self) -> bool {
-        !self.waits || self.pieces.has_empty() || self.shared.broken.load(Ordering::Relaxed)
+    fn can_exchange(&self) -> bool {
+        !self.waits || self.pieces.has_empty() || self.shared.is_broken()
     }
 
-    /// There is no room at `now`.
-    pub fn full(&mut self, now: Nanos) {
-        self.full_since.get_or_insert(now);
+    /// The worker waits for an empty piece at `now`.
+    pub fn wait_began(&mut self, now: Nanos) {
+        self.waits_since.get_or_insert(now);
     }
 
-    /// There is room: since when there was none, if there was none.
+    /// The worker waits no longer: returns since when it did, if it did.
     #[inline]
-    pub fn room_again(&mut self) -> Option<Nanos> {
-        self.full_since.take()
+    pub fn wait_ended(&mut self) -> Option<Nanos> {
+        self.waits_since.take()
     }
 
-    /// Keeps one request, if there is room.
+    /// Keeps one request, if there is room and the log has not ended; counts it as dropped otherwise.
     #[inline]
     pub fn push(&mut self, request: &Request, completion: &Completion) {
-        if self.piece.len() == self.length && !self.pieces.exchange(&mut self.piece) {
+        let full = self.piece.len() == self.piece_records;
+        if self.shared.is_broken() || full && !self.pieces.exchange(&mut self.piece) {
             self.dropped += 1;
             return;
         }
@@ -104,12 +137,40 @@ impl WorkerLog {
     /// Hands over what is left: nothing follows.
     pub fn end(&mut self) {
         self.pieces.hand_over(std::mem::take(&mut self.piece));
-        self.length = 0;
+        self.piece_records = 0;
         self.ended.store(true, Ordering::Release);
     }
 
     /// How many were not kept.
     pub fn dropped(&self) -> u64 {
         self.dropped
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn plan(request_log_capacity: u32) -> RunPlan {
+        RunPlan {
+            request_log_capacity,
+            ..iogauge_core::testing::run_plan(Vec::new())
+        }
+    }
+
+    #[test]
+    fn a_log_takes_the_memory_that_it_says() {
+        for (capacity, iodepth) in [(1, 1), (1000, 8), (1 << 18, 1), (1 << 18, 32_768)] {
+            let plan = plan(capacity);
+            let log = WorkerLog::new(&Spill::without_thread(), &plan, iodepth, Logged::default());
+            let mut records = log.piece.capacity();
+            let mut spare = Vec::new();
+            while log.pieces.exchange(&mut spare) {
+                records += spare.capacity();
+            }
+            assert_eq!(WorkerLog::bytes(&plan, iodepth), records * 72);
+            // No more than asked for, where two pieces of what is in flight and to be submitted fit.
+            assert!(records <= (capacity as usize).max(2 * 64.max(2 * iodepth as usize)));
+        }
     }
 }

@@ -6,11 +6,9 @@ use std::time::{Duration, Instant};
 
 use iogauge_core::Direction;
 use iogauge_core::log_record::LogRecord;
-use iogauge_core::plan::{
-    EngineKind, FilePlan, LogOverflow, RunPlan, Rw, SchedulePlan, StagePlan, WorkerPlan,
-};
+use iogauge_core::plan::{EngineKind, FilePlan, RunPlan, Rw, SchedulePlan, WorkerPlan};
 use iogauge_core::results::{Interval, RowResult, RunResult, Tally};
-use iogauge_core::time::{MILLISECOND, SECOND};
+pub use iogauge_core::testing::run_plan;
 use iogauge_engine::run::{Event, Run};
 use iogauge_engine::spill::{FrameReader, Spilled};
 use iogauge_engine::{ClockFacts, Error};
@@ -49,20 +47,6 @@ impl Whole {
         self.intervals
             .iter()
             .filter(move |interval| interval.row == row)
-    }
-}
-
-/// One stage of these workers, in short intervals, with the log that holds all of their requests.
-pub fn run_plan(workers: Vec<WorkerPlan>) -> RunPlan {
-    RunPlan {
-        schema_version: 1,
-        seed: 1,
-        interval_ns: 50 * MILLISECOND,
-        give_up_ns: 30 * SECOND,
-        stages: vec![StagePlan { workers }],
-        request_log: true,
-        request_log_capacity: 1 << 16,
-        log_overflow: LogOverflow::Wait,
     }
 }
 

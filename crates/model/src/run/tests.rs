@@ -39,7 +39,7 @@ fn reader(iodepth: u32) -> WorkerPlan {
         time_based: true,
         runtime_ns: SECOND / 10,
         engine: EnginePlan {
-            submit_batch: 1,
+            submit_batch: std::num::NonZeroU32::MIN,
             kind: iogauge_core::plan::EngineKind::Libaio,
             ..ordinary.engine
         },

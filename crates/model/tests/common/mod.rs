@@ -84,7 +84,7 @@ impl Load {
                 } else {
                     SyncMode::None
                 },
-                submit_batch: self.submit_batch,
+                submit_batch: self.submit_batch.try_into().expect("positive"),
                 ..plan.engine
             },
             files: vec![file(self.region_bytes / BLOCK)],

@@ -1,9 +1,8 @@
 //! Data in a sparse file.
 
-use std::fs::{File, OpenOptions};
+use std::fs::File;
 use std::io;
 use std::os::unix::fs::FileExt;
-use std::path::Path;
 
 use rustix::fs::{FallocateFlags, FlockOperation};
 
@@ -21,42 +20,25 @@ pub struct FileStore {
 }
 
 impl FileStore {
-    /// Makes the file where it is missing, unless it is only to be read. One that is there must be a regular file of
-    /// just this size: anything else at this path is somebody's, and not ours to write to. One server writes to it, or
-    /// several read it.
+    /// Keeps data in a file of the export's size that is open for reading and, unless `read_only`, for writing. One
+    /// server writes to it, or several read it. Whether it may be written is for whoever opened it to say.
     ///
     /// # Errors
-    /// Where that cannot be had.
-    pub fn open(path: &Path, size_bytes: u64, read_only: bool) -> Result<Self, Error> {
-        let name = path.display().to_string();
-        let failed = |cause: io::Error| Error::Data {
-            path: name.clone(),
-            cause,
-        };
-        let mut options = OpenOptions::new();
-        options.read(true).write(!read_only);
-        let (file, new) = match std::fs::metadata(path) {
-            Err(cause) if cause.kind() == io::ErrorKind::NotFound && !read_only => {
-                (options.create_new(true).open(path).map_err(failed)?, true)
-            }
-            Err(cause) => return Err(failed(cause)),
-            // Looked at before it is opened: opening a pipe or a device may do something.
-            Ok(there) if !there.is_file() || there.len() != size_bytes => {
-                return Err(Error::Occupied {
-                    path: name,
-                    size_bytes,
-                });
-            }
-            Ok(_) => (options.open(path).map_err(failed)?, false),
-        };
+    /// Where it has another size, or another server uses it.
+    pub fn new(file: File, size_bytes: u64, read_only: bool) -> Result<Self, Error> {
+        let failed = |cause| Error::Data { cause };
         let lock = if read_only {
             FlockOperation::NonBlockingLockShared
         } else {
             FlockOperation::NonBlockingLockExclusive
         };
         rustix::fs::flock(&file, lock).map_err(|cause| failed(cause.into()))?;
-        if new {
-            file.set_len(size_bytes).map_err(failed)?;
+        let file_bytes = file.metadata().map_err(failed)?.len();
+        if file_bytes != size_bytes {
+            return Err(Error::DataSize {
+                file_bytes,
+                size_bytes,
+            });
         }
         Ok(Self { file })
     }

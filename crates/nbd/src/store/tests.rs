@@ -1,5 +1,8 @@
 //! Both stores against a plain vector, and what they refuse.
 
+use std::fs::File;
+use std::path::Path;
+
 use proptest::prelude::*;
 
 use super::{FileStore, MemoryStore, Store};
@@ -7,6 +10,15 @@ use crate::error::Error;
 use crate::protocol::wire::Refusal;
 
 const SIZE: usize = 64 << 10;
+
+/// A file of so many bytes, made where it is missing.
+fn sized(path: &Path, size_bytes: u64) -> File {
+    let mut options = File::options();
+    let file = options.read(true).write(true).create(true).truncate(false);
+    let file = file.open(path).unwrap();
+    file.set_len(size_bytes).unwrap();
+    file
+}
 
 #[derive(Clone, Debug)]
 enum Op {
@@ -47,7 +59,8 @@ proptest! {
     fn both_hold_what_a_vector_holds(ops in ops()) {
         agrees(&mut MemoryStore::new(SIZE as u64), &ops);
         let place = tempfile::tempdir().unwrap();
-        agrees(&mut FileStore::open(&place.path().join("data"), SIZE as u64, false).unwrap(), &ops);
+        let file = sized(&place.path().join("data"), SIZE as u64);
+        agrees(&mut FileStore::new(file, SIZE as u64, false).unwrap(), &ops);
     }
 }
 
@@ -72,29 +85,24 @@ fn a_file_is_sparse_kept_and_served_once() {
     let place = tempfile::tempdir().unwrap();
     let path = place.path().join("data");
     let size = 1 << 30;
-    let mut store = FileStore::open(&path, size, false).unwrap();
+    let mut store = FileStore::new(sized(&path, size), size, false).unwrap();
     store.write(size - 512, &[7; 512]).unwrap();
     assert!(std::fs::metadata(&path).unwrap().blocks() * 512 < 1 << 20);
-    assert!(matches!(
-        FileStore::open(&path, size, false),
-        Err(Error::Data { .. })
-    ));
+    let refused = FileStore::new(sized(&path, size), size, false).unwrap_err();
+    assert!(matches!(refused, Error::Data { .. }), "{refused}");
+    assert!(refused.hint().unwrap().contains("another server"));
     drop(store);
     let mut bytes = [0; 512];
-    let again = FileStore::open(&path, size, false).unwrap();
+    let again = FileStore::new(sized(&path, size), size, false).unwrap();
     again.read(size - 512, &mut bytes).unwrap();
     assert_eq!(bytes, [7; 512]);
 }
 
 #[test]
-fn what_is_not_ours_is_not_written_to() {
+fn a_file_of_another_size_holds_other_data() {
     let place = tempfile::tempdir().unwrap();
-    let path = place.path().join("data");
-    std::fs::write(&path, "dear").unwrap();
-    for path in [path.as_path(), place.path(), "/dev/null".as_ref()] {
-        let refused = FileStore::open(path, 512, false).unwrap_err();
-        assert!(matches!(refused, Error::Occupied { .. }), "{refused}");
-        assert!(refused.hint().unwrap().contains("new file"));
-    }
-    assert_eq!(std::fs::read(&path).unwrap(), b"dear");
+    let file = sized(&place.path().join("data"), 1024);
+    let refused = FileStore::new(file, 512, false).unwrap_err();
+    assert!(matches!(refused, Error::DataSize { .. }), "{refused}");
+    assert!(refused.hint().unwrap().contains("new file"));
 }

@@ -1,6 +1,7 @@
 //! A server for a test: memory that answers after 10 ms, or flash, on a socket of its own.
 #![allow(dead_code, missing_docs)]
 
+use std::fs::File;
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -8,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use iogauge_model::DriveSpec;
 use iogauge_nbd::client::Client;
-use iogauge_nbd::{Config, Data, Limits, Listen, Server, Summary};
+use iogauge_nbd::{Config, Limits, Listen, Server, Summary};
 
 /// What every request takes at least, by the model: long enough that a busy machine adds less than is refused.
 pub const LATENCY: Duration = Duration::from_millis(10);
@@ -61,9 +62,7 @@ pub fn flash() -> DriveSpec {
 pub fn config(socket: PathBuf) -> Config {
     Config {
         dilate: 1.try_into().expect("one is not zero"),
-        data: Data::Memory {
-            limit_bytes: 4 << 20,
-        },
+        memory_bytes: 4 << 20,
         limits: Limits {
             connections: 8,
             depth: 64,
@@ -84,11 +83,21 @@ pub fn served_on(
     change: impl Fn(&mut Config),
     test: impl FnOnce(&Path),
 ) -> Summary {
+    served_from(None, drive, change, test)
+}
+
+/// The same with data in a file.
+pub fn served_from(
+    file: Option<File>,
+    drive: &DriveSpec,
+    change: impl Fn(&mut Config),
+    test: impl FnOnce(&Path),
+) -> Summary {
     let place = tempfile::tempdir().unwrap();
     let socket = place.path().join("socket");
     let mut config = config(socket.clone());
     change(&mut config);
-    let server = Server::bind(&config, drive, 1).unwrap();
+    let server = Server::bind(&config, drive, 1, file).unwrap();
     let stop = AtomicBool::new(false);
     std::thread::scope(|scope| {
         let serving = scope.spawn(|| server.serve(&stop).unwrap());

@@ -43,7 +43,7 @@ def read_foreign(path: Path) -> tuple[ImportedStep, ...]:
         return (fio.read(text, path),)
     if diskspd_xml.is_profile(text):
         raise IogaugeError(
-            f"{path}: is a profile of DiskSpd, which says what to run, and no result of it",
+            f"{path}: is a profile of DiskSpd, not a result",
             hint="run it: diskspd -Xprofile.xml -Rxml > result.xml",
         )
     raise IogaugeError(

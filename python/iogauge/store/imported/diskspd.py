@@ -131,7 +131,7 @@ def failed(source: str, message: str) -> IogaugeError:
     said = "".join(character for character in " ".join(message.split()) if character.isprintable())
     return IogaugeError(
         f"{source}: DiskSpd failed: {said[:200]}",
-        hint="see what DiskSpd printed beside its result, mend the cause, and run it again to its end",
+        hint="look at DiskSpd's other output, fix the cause, and run it again to the end",
     )
 
 

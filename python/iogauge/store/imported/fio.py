@@ -34,7 +34,7 @@ from iogauge.store.imported.steps import (
 )
 from iogauge.workload import parse
 
-_OBJECT = re.compile(r"\s*\{")
+_OBJECT = re.compile(r"^[ \t]*(\{)", re.MULTILINE)
 _DATA = (Direction.READ, Direction.WRITE, Direction.TRIM)
 
 
@@ -50,11 +50,12 @@ def read(text: str, path: Path) -> ImportedStep:
     intervals. Where there is one alone, logs are looked for beside ``path``.
     """
     source = str(path)
-    documents, before = _documents(text, source)
+    documents, messages = _documents(text, source)
     document = documents[-1]
     warnings = []
-    if before:
-        warnings.append("what fio printed before its JSON was left out")
+    if messages:
+        shown = "; ".join(messages[:3]) + (f"; and {len(messages) - 3} more" if len(messages) > 3 else "")
+        warnings.append(f"what fio printed beside its JSON was left out: {shown}")
     if isinstance(document.get("client_stats"), list):
         raise IogaugeError(
             f"{source}: is of fio's client and server", hint="run each machine's fio by itself"
@@ -95,21 +96,29 @@ def read(text: str, path: Path) -> ImportedStep:
     )
 
 
-def _documents(text: str, source: str) -> tuple[list[Json], bool]:
-    """Return all that fio printed as JSON, and whether there was something before it."""
+def _documents(text: str, source: str) -> tuple[list[Json], list[str]]:
+    """Return all that fio printed as JSON, and the lines that it printed beside it.
+
+    fio writes its messages into the file of ``--output`` as they come, so that they may stand between two reports.
+    """
     decoder = json.JSONDecoder(parse_constant=lambda name: _refuse_constant(name, source))
-    at = 0 if text.startswith("{") else text.find("\n{") + 1
-    before = bool(text[:at].strip())
-    found: list[Json] = []
+    documents: list[Json] = []
+    messages: list[str] = []
+    at = 0
     try:
-        while (begins := _OBJECT.match(text, at)) is not None:
-            document, at = decoder.raw_decode(text, begins.end() - 1)
-            found.append(members(document, source=source, what="the document"))
+        while (begins := _OBJECT.search(text, at)) is not None:
+            messages += _lines(text[at : begins.start()])
+            document, at = decoder.raw_decode(text, begins.start(1))
+            documents.append(members(document, source=source, what="the document"))
     except (ValueError, RecursionError) as error:
         raise damaged(source, f"is not whole JSON ({str(error)[:80]})") from None
-    if not found:
+    if not documents:
         raise damaged(source, "holds no JSON")
-    return found, before
+    return documents, list(dict.fromkeys(messages + _lines(text[at:])))
+
+
+def _lines(text: str) -> list[str]:
+    return [line.strip()[:80] for line in text.splitlines() if line.strip()]
 
 
 def _entries(document: Json, source: str) -> tuple[list[Json], bool]:

@@ -41,6 +41,10 @@ class _Slice:
     clat: Counter[int] = field(default_factory=Counter)
 
 
+MOST_CLONES = 1 << 16
+"""Of a job; fio has room for 4,096 jobs in all, unless its build says otherwise."""
+
+
 class _Course:
     """What the logs of one row add up to, by interval and direction."""
 
@@ -104,6 +108,8 @@ def beside(
     for section, given in enumerate(options):
         mine = [row for row, of in enumerate(of_entry) if of == section]
         clones = _positive(given.get("numjobs"), otherwise=1)
+        if clones > MOST_CLONES:
+            raise damaged(str(path), f"numjobs={clones} is more than fio can run")
         numbers = range(first, first + clones)
         first += clones
         if len(mine) == 1:

@@ -206,3 +206,23 @@ proptest! {
         }
     }
 }
+
+/// fio 3.33 says "Any use of blockalign= turns off randommap", of trims beside a job that only reads too.
+#[test]
+fn a_direction_that_is_not_aligned_to_its_size_turns_the_map_off_for_all() {
+    let blocks = 1000;
+    let mut plan = plan(Rw::Randread);
+    let distinct = |plan: &PatternPlan| {
+        let mut pattern = Pattern::new(plan, &[(0, blocks * 4096)], 1).unwrap();
+        let mut offsets: Vec<u64> = pass(&mut pattern)
+            .iter()
+            .map(|io| io.offset_bytes)
+            .collect();
+        offsets.sort_unstable();
+        offsets.dedup();
+        offsets.len() as u64
+    };
+    assert_eq!(distinct(&plan), blocks);
+    plan.sizes.trim.align_bytes = 512;
+    assert!(distinct(&plan) < blocks * 3 / 4);
+}

@@ -140,3 +140,34 @@ fn without_a_runtime_the_schedule_has_no_end() {
         assert_eq!(next, expected);
     }
 }
+
+#[test]
+fn a_worker_that_has_issued_everything_is_over_before_anybody_asks_for_more() {
+    let timed = WorkerPlan {
+        iodepth: 512,
+        runtime_ns: SECOND,
+        ..plan(Rw::Randread)
+    };
+    let counted = WorkerPlan {
+        number_ios: 100,
+        ..timed.clone()
+    };
+    // 256 blocks, once.
+    for (plan, requests) in [(&timed, 256), (&counted, 100)] {
+        let mut worker = worker(plan);
+        for _ in 0..requests {
+            assert!(!worker.is_over(0));
+            assert!(matches!(worker.next(0), Want::Issue(_)));
+        }
+        assert!(worker.is_over(0));
+        assert_eq!(worker.next(0), NOTHING_MORE);
+    }
+    let mut late = worker(&timed);
+    assert!(!late.is_over(SECOND - 1));
+    assert!(late.is_over(SECOND));
+    let owing = WorkerPlan {
+        schedule: same(iops(1_000)),
+        ..timed
+    };
+    assert!(!worker(&owing).is_over(SECOND));
+}

@@ -54,6 +54,8 @@ pub(super) struct World<'a> {
     pub(super) wake: Box<dyn FnMut(&mut Rng) -> Nanos + 'a>,
     /// The whole process stands still from the first instant on, for so long; in order.
     pub(super) stalls: Vec<(Nanos, Nanos)>,
+    /// From this instant on the generator issues nothing for so long, unless the worker is over.
+    pub(super) hold: Option<(Nanos, Nanos)>,
     /// How a request ends.
     pub(super) result: Box<Outcome<'a>>,
     /// At most so many requests a submission.
@@ -73,6 +75,7 @@ impl World<'_> {
             servers: usize::MAX,
             wake: Box::new(|_| 0),
             stalls: Vec::new(),
+            hold: None,
             result: Box::new(|request| Ok(request.length_bytes)),
             batch: usize::MAX,
             interrupted: false,
@@ -133,6 +136,7 @@ pub(super) fn run(plan: &WorkerPlan, world: World<'_>) -> Trace {
             .iodepth_low
             .min(plan.iodepth - plan.complete_min.max(1)),
         full: false,
+        held_since: None,
         now: START,
         rng: Rng::new(world.seed, Stream::Jumps),
         in_flight: Vec::new(),
@@ -152,6 +156,8 @@ struct Sim<'a> {
     refill_at: u32,
     /// Full since it was last drained to `refill_at`.
     full: bool,
+    /// Since when nothing is issued.
+    held_since: Option<Nanos>,
     now: Nanos,
     rng: Rng,
     world: World<'a>,
@@ -166,10 +172,18 @@ impl Sim<'_> {
             if self.world.stop.is_some_and(|stop| stop <= self.now) {
                 self.trace.worker.stop(self.now);
             }
+            let over = self.trace.worker.is_over(self.now);
+            if !over && self.is_held() {
+                self.reap();
+                continue;
+            }
             let mut submitted = 0;
             let want = loop {
                 match self.trace.worker.next(self.now) {
-                    Want::Issue(request) => self.submit(request),
+                    Want::Issue(request) => {
+                        assert!(!over, "{request:?} of a worker that was over");
+                        self.submit(request);
+                    }
                     other => break Some(other),
                 }
                 submitted += 1;
@@ -199,6 +213,23 @@ impl Sim<'_> {
             self.reap();
         }
         panic!("the worker does not come to its end");
+    }
+
+    /// Waits where the generator issues nothing, until something completes or it issues again.
+    fn is_held(&mut self) -> bool {
+        let Some((from, length)) = self.world.hold.filter(|(from, _)| *from <= self.now) else {
+            return false;
+        };
+        if self.now >= from + length {
+            self.world.hold = None;
+            if let Some(since) = self.held_since {
+                self.trace.worker.issuing_resumed(since);
+            }
+            return false;
+        }
+        self.held_since.get_or_insert(self.now);
+        self.wait(self.in_flight.len().min(1) as u32, Some(from + length));
+        true
     }
 
     /// Checks a request and takes it into the target.

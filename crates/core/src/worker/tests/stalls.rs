@@ -231,7 +231,7 @@ fn who_was_held_back_was_ready_before() {
     complete(&mut worker, first[0].slot, early);
     complete(&mut worker, first[1].slot, late);
     let (since, now) = (START + 2 * SERVICE, START + SECOND);
-    worker.held_back(since);
+    worker.issuing_resumed(since);
     let readies = |requests: &[Request]| -> Vec<_> {
         assert!(requests.iter().all(|one| one.intended == one.ready));
         requests.iter().map(|request| request.ready).collect()
@@ -243,4 +243,45 @@ fn who_was_held_back_was_ready_before() {
     }
     let next = now + 2 * SERVICE;
     assert_eq!(readies(&fill(&mut worker, next)), [next, next]);
+}
+
+proptest! {
+    /// What could have been issued in the hold is intended for when a run without it issued the same; nothing later is
+    /// charged with the hold, and nothing is intended for a pause.
+    #[test]
+    fn what_was_held_is_intended_for_when_it_would_have_been_issued(
+        iodepth in 1u32..9, into in 0..10 * SERVICE, length in 1u64..20 * SERVICE,
+        pause in prop_oneof![Just(0), 1u64..10 * SERVICE], blocks in 1u64..12, rate in prop_oneof![Just(0), 1_000u64..50_000],
+    ) {
+        let mut plan = WorkerPlan {
+            iodepth,
+            iodepth_low: iodepth,
+            time_based: true,
+            runtime_ns: 100 * SERVICE,
+            thinktime_ns: pause,
+            thinktime_blocks: blocks,
+            ..plan(Rw::Randrw)
+        };
+        plan.schedule.read = iops(rate);
+        let free = run(&plan, World::fast(SERVICE));
+        let hold = Some((START + into, length));
+        let held = run(&plan, World { hold, ..World::fast(SERVICE) });
+        let resumed = START + into + length;
+        for (k, served) in held.served.iter().enumerate() {
+            let intended = served.request.intended;
+            if served.start < resumed {
+                prop_assert_eq!(served.start, free.served[k].start);
+            } else if served.start == resumed && rate == 0 {
+                prop_assert_eq!(intended, free.served[k].start);
+            } else if served.start > resumed && (rate == 0 || served.request.kind == Kind::Write) {
+                prop_assert_eq!(intended, served.start);
+            }
+            // All before a pause are done, and the next come after it.
+            if pause > 0 && k as u64 >= blocks {
+                let burst = k / blocks as usize * blocks as usize;
+                let last = held.served[..burst].iter().map(|served| served.done).max().unwrap();
+                prop_assert!(intended >= last + pause);
+            }
+        }
+    }
 }

@@ -1,0 +1,172 @@
+//! Whether the machine has the memory that workers fill before they begin.
+//!
+//! The kernel promises more memory than it has, and kills a process when it touches too much of it. Only a look
+//! beforehand gives the user an error instead. Source: proc_meminfo(5), the kernel's cgroup-v2.rst.
+
+use std::fs;
+use std::path::Path;
+
+use iogauge_core::plan::{EngineKind, RunPlan, WorkerPlan};
+use iogauge_core::recorder::{self, histogram};
+
+use crate::buffers::Layout;
+use crate::error::Error;
+use crate::exchange::SPARES;
+use crate::spill::WorkerLog;
+
+/// Checks that the buffers, histograms and logs of every stage fit into the memory that this process can get.
+///
+/// # Errors
+/// Where a stage needs more. A machine that does not say how much is free passes.
+pub fn check(plan: &RunPlan) -> Result<(), Error> {
+    // A stage gives its memory back before the next one takes its own.
+    let needed = plan
+        .stages
+        .iter()
+        .map(|stage| {
+            stage
+                .workers
+                .iter()
+                .map(|worker| needed_bytes(plan, worker))
+                .sum::<u64>()
+        })
+        .max();
+    match (needed, available_bytes(Path::new("/"))) {
+        (Some(needed_bytes), Some(available_bytes)) if needed_bytes > available_bytes => {
+            Err(Error::TooLittleMemory {
+                needed_bytes,
+                available_bytes,
+            })
+        }
+        _ => Ok(()),
+    }
+}
+
+/// The buffers, histograms and log of one worker.
+fn needed_bytes(run: &RunPlan, plan: &WorkerPlan) -> u64 {
+    let kept = recorder::kept(plan, recorder::stamps_issue(plan));
+    // A slice has one more, of loop gaps.
+    let histograms = 1 + kept
+        .iter()
+        .flatten()
+        .flatten()
+        .filter(|kept| **kept)
+        .count();
+    let slices = (1 + SPARES) * histograms * histogram::BUCKETS * size_of::<u32>();
+    let buffers = match plan.engine.kind {
+        EngineKind::Null => 0,
+        _ => Layout::of(plan).mapped_bytes,
+    };
+    let log = match run.request_log {
+        true => WorkerLog::bytes(run, plan.iodepth),
+        false => 0,
+    };
+    (buffers + slices + log) as u64
+}
+
+/// What the machine can still give, or the tightest cgroup of this process where that is less.
+fn available_bytes(root: &Path) -> Option<u64> {
+    let meminfo = fs::read_to_string(root.join("proc/meminfo")).ok()?;
+    let free = field(&meminfo, "MemAvailable:")? * 1024;
+    Some(cgroup_bytes(root).map_or(free, |left| left.min(free)))
+}
+
+/// What the cgroups of this process leave it; `None` where none has a limit.
+fn cgroup_bytes(root: &Path) -> Option<u64> {
+    let cgroups = fs::read_to_string(root.join("proc/self/cgroup")).ok()?;
+    let path = cgroups.lines().find_map(|line| line.strip_prefix("0::/"))?;
+    let mount = root.join("sys/fs/cgroup");
+    Path::new(path)
+        .ancestors()
+        .filter_map(|group| left_in(&mount.join(group)))
+        .min()
+}
+
+/// What one cgroup leaves. Page cache counts as free, since the kernel drops it before it kills; `file` in memory.stat
+/// would count tmpfs with it, which the kernel cannot drop.
+fn left_in(group: &Path) -> Option<u64> {
+    let read = |name| fs::read_to_string(group.join(name)).ok();
+    let limit: u64 = read("memory.max")?.trim().parse().ok()?;
+    let used: u64 = read("memory.current")?.trim().parse().ok()?;
+    let stat = read("memory.stat")?;
+    let cache = field(&stat, "active_file")? + field(&stat, "inactive_file")?;
+    Some(limit.saturating_sub(used.saturating_sub(cache)))
+}
+
+/// The number that follows `name` at the start of a line.
+fn field(text: &str, name: &str) -> Option<u64> {
+    text.lines().find_map(|line| {
+        let mut words = line.split_ascii_whitespace();
+        (words.next() == Some(name)).then(|| words.next()?.parse().ok())?
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use iogauge_core::plan::Rw;
+    use iogauge_core::testing::{plan, run_plan};
+
+    const MEMINFO: &str =
+        "MemTotal:        8000 kB\nMemFree:          100 kB\nMemAvailable:    3000 kB\n";
+
+    /// A tree in which `files` have these contents.
+    fn tree(files: &[(&str, &str)]) -> tempfile::TempDir {
+        let root = tempfile::tempdir().unwrap();
+        for (path, content) in files {
+            let path = root.path().join(path);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, content).unwrap();
+        }
+        root
+    }
+
+    #[test]
+    fn the_tightest_of_machine_and_cgroups_counts() {
+        let group = "sys/fs/cgroup/user/app";
+        let root = tree(&[
+            ("proc/meminfo", MEMINFO),
+            ("proc/self/cgroup", "1:cpu:/x\n0::/user/app\n"),
+            ("sys/fs/cgroup/user/memory.max", "max\n"),
+            (&format!("{group}/memory.max"), "1000000\n"),
+            (&format!("{group}/memory.current"), "700000\n"),
+            (
+                &format!("{group}/memory.stat"),
+                "anon 400000\nfile 300000\nshmem 100000\ninactive_file 150000\nactive_file 50000\n",
+            ),
+        ]);
+        assert_eq!(available_bytes(root.path()), Some(500_000));
+        fs::write(root.path().join(group).join("memory.max"), "9000000").unwrap();
+        assert_eq!(available_bytes(root.path()), Some(3000 * 1024));
+    }
+
+    #[test]
+    fn a_machine_that_does_not_say_passes() {
+        assert_eq!(available_bytes(tree(&[]).path()), None);
+        let root = tree(&[("proc/meminfo", MEMINFO)]);
+        assert_eq!(available_bytes(root.path()), Some(3000 * 1024));
+    }
+
+    #[test]
+    fn a_worker_needs_its_buffers_its_histograms_and_its_log() {
+        let mut run = run_plan(Vec::new());
+        run.request_log = false;
+        let mut plan = plan(Rw::Randread);
+        plan.engine.kind = EngineKind::Psync;
+        plan.iodepth = 1;
+        let one = needed_bytes(&run, &plan);
+        plan.iodepth = 1024;
+        assert_eq!(
+            needed_bytes(&run, &plan) - one,
+            Layout::of(&plan).mapped_bytes as u64 - 4096
+        );
+        plan.engine.kind = EngineKind::IoUring;
+        let polled = needed_bytes(&run, &plan);
+        assert!(polled > one + Layout::of(&plan).mapped_bytes as u64);
+        run.request_log = true;
+        let log = WorkerLog::bytes(&run, plan.iodepth) as u64;
+        assert_eq!(needed_bytes(&run, &plan), polled + log);
+        // 65,536 requests of 72 bytes.
+        assert_eq!(log, 4_718_592);
+    }
+}

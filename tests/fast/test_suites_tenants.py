@@ -1,0 +1,157 @@
+"""Tenants beside a database: how many fit, by the bounds of their tails, and how the search ends."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from iogauge.cli import main
+from iogauge.errors import IogaugeError
+from iogauge.schema import Kind
+from iogauge.stats.figures import step_figures
+from iogauge.stats.quantiles import Estimate, open_estimate
+from iogauge.store import Review
+from iogauge.suites import SUITES, Asked
+from iogauge.suites.tenants import BEYOND, FIRST, LIMIT_Q, NEIGHBOURS, how_many_fit, next_number
+from tests.suite_runs import BLOCK, cut_down, jobs_of, planned, reviewed
+
+
+@pytest.fixture(autouse=True)
+def quickly(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    cut_down(monkeypatch)
+    monkeypatch.chdir(tmp_path)
+
+
+@given(st.integers(0, 80))
+def test_the_search_for_how_many_fit_ends_at_the_truth(truth: int) -> None:
+    fits = {many: many <= truth for many in FIRST}
+    tried = 0
+    while (many := next_number(fits)) is not None:
+        assert many not in fits
+        fits[many] = many <= truth
+        tried += 1
+    assert tried <= 10
+    assert max(many for many, fit in fits.items() if fit) == min(truth, max(BEYOND))
+
+
+@pytest.mark.parametrize("bad", ["tenants.clones-4", "tenants.boots-4"])
+def test_booting_starts_again_with_the_cloning_before_it(
+    bad: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    reviewed("tenants", ["model:960evo-250g"], tmp_path / "r", capsys)
+    review = Review.open(tmp_path / "r")
+    whole = {step: review.record(step).started_at for step in review.completed()}
+    review.discard(bad)
+    assert main(["review", "--resume", str(tmp_path / "r")]) == 0
+    again = Review.open(tmp_path / "r")
+    anew = {step for step in again.completed() if again.record(step).started_at != whole.get(step)}
+    assert anew == {"tenants.clones-4", "tenants.boots-4"}
+
+
+def test_nothing_is_tried_where_the_tenant_was_not_alone_first() -> None:
+    assert next_number({}) is None
+
+
+def test_tenants_have_parts_of_their_own() -> None:
+    suite = SUITES["tenants"]
+    plan = planned("tenants", size_bytes=16 << 20)
+    assert plan.search is not None
+    assert plan.kind is Kind.RESPONSE
+    with pytest.raises(IogaugeError, match="divides its target among 65 tenants"):
+        suite.plan(Asked(targets=(BLOCK,), pace="quick", size_bytes=15 << 20))
+
+
+def test_a_response_counts_what_a_request_waited_before_it_could_start(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    plan = reviewed("tenants", ["model:960evo-250g"], tmp_path / "r", capsys)
+    review = Review.open(tmp_path / "r")
+    (saved,) = review.manifest.plans
+    assert saved.kind is Kind.RESPONSE
+    for step in saved.steps:
+        tenant = next(job for job in jobs_of(step) if job.name == "tenant")
+        assert tenant.rate_process == "poisson"
+        others = [job for job in jobs_of(step) if job.name == "others"]
+        for other in others:
+            assert other.size is not None
+            assert tenant.size is not None
+            assert tenant.size.size_bytes <= other.offset.size_bytes
+            end = other.offset.size_bytes + 64 * other.size.size_bytes
+            assert end <= review.manifest.targets[0].size_bytes
+    # They boot right after they cloned, and the second goes with the first.
+    assert len(saved.steps) > 10
+    for first, second in zip(saved.steps[::2], saved.steps[1::2], strict=True):
+        assert first.at == second.at
+        assert ("clone" in first.series, "boot" in second.series) == (True, True)
+        assert (first.state_group == second.state_group) == (first.at > 0)
+    crowded = max(plan["steps"], key=lambda step: step["mean_ns"]["value"])
+    (mean,) = (
+        step_figures(review.record(crowded["id"]), (), reader="tenant", pressure=None, kind=Kind.LAT).mean,
+    )
+    assert mean is not None
+    assert crowded["mean_ns"]["value"] > mean.value
+    alone = {step["series"]: step for step in plan["steps"] if step["at"] == 0}
+    assert len(alone) == 2
+    limit = {
+        series: max(1e6, 2 * step["quantiles_ns"][f"{LIMIT_Q:g}"]["value"]) for series, step in alone.items()
+    }
+    for finding, kind in zip(plan["findings"], ("image clone", "booting machine"), strict=True):
+        series = next(series for series in limit if kind.split()[0][:4] in series)
+        highest = {
+            step["at"]: step["quantiles_ns"]["0.999"]["high"]
+            for step in plan["steps"]
+            if step["series"] == series
+        }
+        fit = max((at for at, high in highest.items() if at and high and high < limit[series]), default=0)
+        # Of a run of 60 ms, p99.9 has hardly ever an upper bound.
+        assert finding.startswith(
+            (f"{fit:g} {kind} fit", f"all {fit:g}") if fit else ("how many", "no ", "1 ", "2 ", "4 ", "8 ")
+        )
+        assert "cannot be told" in finding or fit
+
+
+def tail(low_us: float | None, value_us: float, high_us: float | None) -> Estimate:
+    low, high = (None if bound is None else 1e3 * bound for bound in (low_us, high_us))
+    return Estimate(1e3 * value_us, low, high, supported=True, needed=10_000, count=20_000, dependence=True)
+
+
+def test_a_tenant_that_falls_behind_has_no_room() -> None:
+    """Its queue grows all the time, so that no second is like another: the interval is open, the answer is not."""
+    tails = {0: tail(90, 100, 110), 1: tail(700, 800, 900), 2: open_estimate(4e8, count=20_000)}
+    says = how_many_fit(NEIGHBOURS[0], tails, behind={2})
+    assert says.startswith("1 image clone fits, 2 do not: ")
+
+
+@pytest.mark.parametrize(
+    ("tails", "says"),
+    [
+        (
+            {4: tail(700, 800, 900), 5: tail(900, 950, 1100), 6: tail(1100, 1200, 1300)},
+            "4 image clones fit, 6 do not; 5 cannot be told: 99.9 % of the tenant's requests are answered within "
+            "800.0 us (700.0 to 900.0 us) beside 4, 950.0 us (900.0 us to 1.100 ms) beside 5, "
+            "1.200 ms (1.100 to 1.300 ms) beside 6, of 1.000 ms allowed",
+        ),
+        ({4: tail(700, 800, 900), 8: tail(900, 950, None)}, "4 image clones fit; 8 cannot be told: "),
+        ({4: tail(700, 800, 900), 5: tail(1001, 1100, 1200)}, "4 image clones fit, 5 do not: "),
+        (
+            {32: tail(700, 800, 900), 64: tail(800, 900, 950)},
+            "all 64 image clones fit, more were not tried: ",
+        ),
+        ({1: tail(1100, 1200, 1300)}, "no image clone fits: "),
+        (
+            {1: tail(900, 1200, 1300), 2: tail(1100, 1200, 1300)},
+            "2 image clones do not fit; 1 cannot be told: ",
+        ),
+        # Of few requests, and of a run that is too short for its dependence.
+        ({1: tail(500, 600, None)}, "how many image clones fit cannot be told: "),
+        ({1: open_estimate(6e5, count=20_000)}, "how many image clones fit cannot be told: "),
+    ],
+)
+def test_others_fit_where_the_whole_interval_is_below_the_limit(
+    tails: dict[int, Estimate | None], says: str
+) -> None:
+    assert how_many_fit(NEIGHBOURS[0], {0: tail(90, 100, 110), **tails}).startswith(says)
+    assert how_many_fit(NEIGHBOURS[0], tails) == ""
