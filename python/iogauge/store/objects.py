@@ -43,9 +43,9 @@ def read_sealed(path: Path, model: type[M], upgrade: Callable[[Fields], Fields] 
     return _value(path, model, upgrade(check_object(path, text, fields, required=required)))
 
 
-def write_sealed(path: Path, value: Model, *, then: str = "") -> None:
-    """Replace a JSON file by one that carries its own checksum, atomically; for ``then`` see ``durable.explained``."""
-    durable.replace_file(path, sealed_object(value.model_dump_json(indent=2)), then=then)
+def write_sealed(path: Path, value: Model) -> None:
+    """Replace a JSON file by one that carries its own checksum, atomically."""
+    durable.replace_file(path, sealed_object(value.model_dump_json(indent=2)))
 
 
 def understood(path: Path, read: Callable[[], T]) -> T:
