@@ -96,7 +96,9 @@ def test_prints_a_table_and_what_to_do_next(engine: Engine, capsys: pytest.Captu
     after = lines[lines.index("") + 1 :]
     assert after[0].startswith("~ fewer than ten samples")
     assert after[1] == "in brackets: the 95 % interval"
-    assert after[2].startswith(
+    assert after[2].startswith("a step of ")
+    assert "can miss stalls that come less often than every" in after[2]
+    assert after[3].startswith(
         "intervals take requests as independent where steps have fewer than 10 intervals"
     )
     assert lines[-1] == "next: iogauge report saved"

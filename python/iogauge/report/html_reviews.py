@@ -129,6 +129,11 @@ class Drive:
         )
 
     @property
+    def may_miss(self) -> str:
+        """What steps as short as the shortest may not have shown; nothing where all are long."""
+        return words.may_miss(min((figures.duration_s for _, figures, _ in self.measured()), default=0.0))
+
+    @property
     def told(self) -> bool:
         """Whether another program told of latencies without their samples: these have no intervals."""
         return any(place.figures is not None and place.figures.told for place in self.places)

@@ -41,13 +41,10 @@ coverage; fewer keep more coverage where neighbouring seconds correlate by 0.7, 
 FEWEST_FREQUENCIES = 2
 """With one, a t interval is 12.7 standard errors wide and says nothing."""
 
-SHOWN_ERRORS = 1.645
-"""Standard errors by which neighbours must correlate before anything is made of it: of independent series, 5 % at most
-do by chance. A bound alone would be high wherever there are few intervals, whatever they show."""
-CORRELATION_ERRORS = 1.28
-"""Standard errors by which the correlation of neighbours, and the share of a series that lasts, may be higher than the
-series shows: 90 %, one-sided. Intervals of 60 independent numbers become 1 % wider by that of the correlation, of 60
-that correlate by 0.7 a sixth."""
+BOUND_ERRORS = 1.645
+"""Standard errors of a bound of 95 %, one-sided. Neighbours must correlate by as many before anything is made of it,
+since a bound alone would be high wherever there are few intervals; of independent series, one in twenty at most does by
+chance. Then their correlation, and the share of a series that lasts, are taken at their upper bounds."""
 HIGHEST_CORRELATION = 0.999
 """Of neighbours; a random walk would have 1, and no mean."""
 LEAST_NOISE = 1e-3
@@ -173,11 +170,11 @@ def correlation_bound(series: NDArray[np.float64], *, level: float = 0.0) -> flo
     """
     count = len(series)
     (shown,) = _shown_autocorrelations(series, 1, level)
-    if shown <= SHOWN_ERRORS / math.sqrt(count):
+    if shown <= BOUND_ERRORS / math.sqrt(count):
         return 0.0
     (correlation,) = _autocorrelations(series, 1, level)
     error = math.sqrt(max(1 - correlation**2, 0.0) / count)
-    return float(min(correlation + CORRELATION_ERRORS * error, HIGHEST_CORRELATION))
+    return float(min(correlation + BOUND_ERRORS * error, HIGHEST_CORRELATION))
 
 
 def _autocorrelations(series: NDArray[np.float64], lags: int, level: float) -> NDArray[np.float64]:
@@ -217,7 +214,7 @@ def _spectrum_ratio(
     expected = correlation ** np.arange(1, lags + 1)
     shown = float(_autocorrelations(series, lags, level) @ expected / (expected @ expected))
     error = 1 / math.sqrt(count * float(expected @ expected))
-    share = min(max(shown + CORRELATION_ERRORS * error, 0.0), 1.0)
+    share = min(max(shown + BOUND_ERRORS * error, 0.0), 1.0)
     frequency = np.pi * np.arange(degrees + 1) / count
     spectrum = (1 - correlation**2) / (1 - 2 * correlation * np.cos(frequency) + correlation**2)
     mixed = share * spectrum + 1 - share

@@ -78,6 +78,24 @@ def mark(estimate: Marked) -> str:
 TOO_SHORT = "? neighbouring seconds are strongly correlated: run longer for an interval"
 """What the mark stands for."""
 
+SHORT_S = 60.0
+"""Shorter runs are said to be able to miss what is rare."""
+
+
+def may_miss(run_s: float) -> str:
+    """Return what runs of a length may not have shown, of which no interval can tell; nothing from a minute on.
+
+    What comes at random, three times a run on average, is missing from one run in twenty (Hanley and Lippman-Hand, "If
+    nothing goes wrong, is everything all right?", JAMA 249, 1983).
+
+    >>> may_miss(3), may_miss(60)
+    ('3 s can miss stalls that come less often than every 1 s', '')
+    """
+    if not 0 < run_s < SHORT_S:
+        return ""
+    return f"{run_s:.2g} s can miss stalls that come less often than every {run_s / 3:.2g} s"
+
+
 CANNOT_BE_TOLD = "cannot be told: the runs are too short for their dependence"
 """What a finding says of figures whose intervals are open for that reason."""
 
