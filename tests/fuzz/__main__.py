@@ -115,9 +115,10 @@ def _run(
     assert process.stdout is not None
     kept: list[str] = []
     for line in process.stdout:
-        kept = [*kept[-60:], line]
         if counted and (at := counted.match(line)):
             progress.update(task, completed=int(at[1]))
+        else:
+            kept = [*kept[-60:], line]
     ok = process.wait() == 0
     if ok:
         progress.update(task, completed=progress.tasks[task].total)
