@@ -13,6 +13,8 @@ from collections.abc import Sequence
 
 TOKEN = re.compile(rb'"[^"\n]*"|-?\d+(?:\.\d+)?|\w+|\s+|.', re.DOTALL)
 NUMBER = re.compile(rb"-?\d+(?:\.\d+)?")
+NEAR = 128
+"""Bytes around a place that are taken apart into words: the whole of a text would take longer than to read it."""
 NUMBERS = (
     b"0", b"1", b"-1", b"2", b"0.5", b"-0.0", b"1e308", b"1e-320", b"1e999", b"nan", b"inf", b"true", b"null", b"100.1",
     b"9007199254740993", b"18446744073709551616", b"4294967296", b"2147483648", b"1" * 400, b'""', b"[]", b"{}",
@@ -49,13 +51,16 @@ def mutated(data: bytes, words: Sequence[bytes], chance: random.Random) -> bytes
 
 
 def _by_tokens(data: bytes, words: Sequence[bytes], chance: random.Random) -> bytes:
-    tokens = TOKEN.findall(data)
-    if not tokens:
+    if not data:
         return chance.choice([*WORDS, *NUMBERS, *words])
+    start = chance.randrange(-NEAR // 2, len(data))
+    before, near, after = data[: max(start, 0)], data[max(start, 0) : start + NEAR], data[start + NEAR :]
+    tokens = TOKEN.findall(near)
     at = chance.randrange(len(tokens))
     match chance.randrange(6):
         case 0:
-            tokens[at] = chance.choice(tokens)
+            elsewhere = chance.randrange(len(data))
+            tokens[at] = TOKEN.findall(data, elsewhere, elsewhere + NEAR)[0]
         case 1:
             tokens[at] = chance.choice(words or WORDS)
         case 2:
@@ -67,7 +72,7 @@ def _by_tokens(data: bytes, words: Sequence[bytes], chance: random.Random) -> by
             if numbers:
                 at = chance.choice(numbers)
             tokens[at] = chance.choice(NUMBERS)
-    return b"".join(tokens)
+    return before + b"".join(tokens) + after
 
 
 def _by_lines(data: bytes, chance: random.Random) -> bytes:
