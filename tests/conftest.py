@@ -1,10 +1,12 @@
 """What all tests share: property tests that repeat, so that a red run is red again on the next machine; a home.
 
+Ctrl-C is what Python makes of it, here and in what tests start: a shell lets what it runs in the background ignore it.
 Ledgers go where $XDG_STATE_HOME says, in this process and in those that tests start, and never into the user's home.
 """
 
 from __future__ import annotations
 
+import signal
 from collections.abc import Iterator
 
 import pytest
@@ -15,6 +17,13 @@ settings.register_profile(
     "iogauge", derandomize=True, deadline=None, suppress_health_check=[HealthCheck.too_slow], database=None
 )
 settings.load_profile("iogauge")
+
+
+@pytest.fixture(autouse=True, scope="session")
+def _ctrl_c() -> Iterator[None]:
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
 
 
 @pytest.fixture(autouse=True, scope="session")

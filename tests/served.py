@@ -30,7 +30,7 @@ class Served:
 
 @contextlib.contextmanager
 def served(*arguments: str | Path, end: signal.Signals = signal.SIGTERM) -> Iterator[Served]:
-    """Serve until the block is left, then end it by a signal (SIGINT may be ignored, as in a background job)."""
+    """Serve until the block is left, then end it by a signal."""
     with subprocess.Popen([*SERVE, *map(str, arguments)], stdout=subprocess.PIPE, text=True) as process:
         served = Served(process, _rows(process, until="end"))
         try:

@@ -17,11 +17,6 @@ from iogauge.cli import process
 
 NULL = ("--no-ceiling", "--name=x", "--ioengine=null", "--size=1g", "--rw=randread", "--time_based")
 
-pytestmark = pytest.mark.skipif(
-    signal.getsignal(signal.SIGINT) is signal.SIG_IGN,
-    reason="Ctrl-C is ignored where these tests run, and is inherited",
-)
-
 KILLED_AT = """
 import os, sys
 

@@ -259,7 +259,9 @@ def _latencies(
                 "it gives those of lat"
             )
         elif lat.count and lat.count != clat.count:
-            warnings.append(f"{where}: fio's percentiles are of {clat.count} samples of clat; lat has {lat.count}")
+            warnings.append(
+                f"{where}: fio's percentiles are of {clat.count} samples of clat; lat has {lat.count}"
+            )
         else:
             # Submitting is the whole request: what lies between is two readings of a clock.
             found[Kind.LAT] = ImportedLatency(
