@@ -28,11 +28,10 @@ def test_each_wait_looks_anew(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
 
 
 def test_what_is_waited_for_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(answering, "_QUIET_S", 0.01)
-    monkeypatch.setattr(answering, "_read_block", lambda path: path == "second" and never(path))
+    monkeypatch.setattr(answering._Child, "wait_for", lambda _child, number, _timeout_s: number == 1)
     said: list[str] = []
     with pytest.raises(TargetRefused, match="second: it does not answer"):
-        await_answers(["first", "second"], patience_s=0.02, say=said.append)
+        await_answers(["first", "second"], patience_s=60, say=said.append)
     assert said == ["second: waiting for its file system or drive to answer"]
 
 
@@ -41,7 +40,9 @@ def test_what_did_not_answer_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     assert unanswered([], patience_s=60) == frozenset()
     with monkeypatch.context() as patched:
         patched.setattr(os, "stat", lambda path: path == "b" and never(path))
-        assert unanswered("abc", patience_s=0.1) == {"b", "c"}
+        # Nothing tells when the first has answered but the answer itself: on a busy machine it takes its time.
+        tries = (unanswered("abc", patience_s=patience_s) for patience_s in (0.1, 1, 10, 100))
+        assert next(found for found in tries if "a" not in found) == {"b", "c"}
         patched.setattr(os, "stat", lambda path: path == "b" and os._exit(1))
         assert unanswered("abc", patience_s=60) == {"b", "c"}
 
