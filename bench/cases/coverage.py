@@ -20,6 +20,7 @@ from bench.cases import steadiness
 from bench.results import Finding, Row
 from bench.settings import Settings, note
 from bench.streams import CORRELATION, MEDIAN_NS, SHIFT, STREAMS, Stream, histograms, lognormal, repeats
+from iogauge.stats import words
 from iogauge.stats.comparison import ALPHA, compare
 from iogauge.stats.dependence import RESAMPLES, block_length, stationary_weights
 from iogauge.stats.histogram import Histogram, all_but_one
@@ -64,10 +65,10 @@ class Held:
     def text(self) -> str:
         """Coverage, and the mean width of those that have one; how many have none."""
         open_share = 1 - len(self.widths) / len(self.held)
-        width = f"{100 * mean(self.widths):.2g} %" if self.widths else "none"
-        return (
-            f"{100 * self.coverage:.1f} % ({width}{f'; {100 * open_share:.0f} % open' if open_share else ''})"
-        )
+        # Two digits, and no exponent where these are hundreds.
+        width = f"{float(f'{100 * mean(self.widths):.2g}'):g} %" if self.widths else "none"
+        wide = f"; {words.percent(open_share)} open" if open_share else ""
+        return f"{100 * self.coverage:.1f} % ({width}{wide})"
 
 
 def one_run(stream: Stream, *, seconds: int, trials: int, seed: int = 1) -> dict[str, Held]:
