@@ -1,6 +1,7 @@
 """What all tests share: property tests that repeat, so that a red run is red again on the next machine; a home.
 
-Ctrl-C is what Python makes of it, here and in what tests start: a shell lets what it runs in the background ignore it.
+SIGINT raises KeyboardInterrupt here and in what tests start, also where a shell began them in the background with it
+ignored.
 Ledgers go where $XDG_STATE_HOME says, in this process and in those that tests start, and never into the user's home.
 """
 

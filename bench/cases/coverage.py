@@ -20,7 +20,6 @@ from bench.cases import steadiness
 from bench.results import Finding, Row
 from bench.settings import Settings, note
 from bench.streams import CORRELATION, MEDIAN_NS, SHIFT, STREAMS, Stream, histograms, lognormal, repeats
-from iogauge.stats import words
 from iogauge.stats.comparison import ALPHA, compare
 from iogauge.stats.dependence import RESAMPLES, block_length, stationary_weights
 from iogauge.stats.histogram import Histogram, all_but_one
@@ -67,7 +66,7 @@ class Held:
         open_share = 1 - len(self.widths) / len(self.held)
         # Two digits, and no exponent where these are hundreds.
         width = f"{float(f'{100 * mean(self.widths):.2g}'):g} %" if self.widths else "none"
-        wide = f"; {words.percent(open_share)} open" if open_share else ""
+        wide = f"; {f'{100 * open_share:.0f}' if open_share >= 0.005 else '<1'} % open" if open_share else ""
         return f"{100 * self.coverage:.1f} % ({width}{wide})"
 
 

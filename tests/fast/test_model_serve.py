@@ -12,6 +12,9 @@ import pytest
 from iogauge.cli import main
 from tests.served import served
 
+UNDISTURBED = "--dilate=1000000"
+"""Nothing is read here; a read would take seconds, of which a late wake-up is never the fifth that is refused."""
+
 
 def refused(capsys: pytest.CaptureFixture[str], *arguments: str | Path) -> tuple[int, str]:
     """Serve in vain; return the exit status and what was said."""
@@ -85,7 +88,7 @@ def test_what_lies_in_the_way_is_left_alone(capsys: pytest.CaptureFixture[str], 
     dear = tmp_path / "dear"
     dear.write_text("dear".ljust(512))
     assert refused(capsys, "p4800x", "--socket", dear)[0] == 1
-    options = ("p4800x", "--dilate=1000000", "--socket", tmp_path / "socket", "--store")
+    options = ("p4800x", UNDISTURBED, "--socket", tmp_path / "socket", "--store")
     for size in ("1m", "512"):
         assert refused(capsys, *options, dear, f"--size={size}")[0] == 1
     assert dear.read_text() == "dear".ljust(512)
@@ -108,9 +111,7 @@ def test_it_takes_a_stale_sockets_place_and_leaves_nothing_behind(
     path = tmp_path / "a socket?"
     with socket.socket(socket.AF_UNIX) as stale:
         stale.bind(str(path))
-    with served(
-        "p4800x", "--socket", path, "--dilate=1000000", "--size=1g", "--read-only", end=end
-    ) as serving:
+    with served("p4800x", "--socket", path, UNDISTURBED, "--size=1g", "--read-only", end=end) as serving:
         assert serving.uri.startswith("nbd+unix:///p4800x?socket=/")
         assert unquote(serving.uri).endswith(str(path))
         assert "read-only" in serving.opening["export"]
@@ -124,7 +125,7 @@ def test_it_takes_a_stale_sockets_place_and_leaves_nothing_behind(
 
 
 def test_a_free_port_is_told(tmp_path: Path) -> None:
-    with served("p4800x", "--tcp=127.0.0.1:0", "--dilate=1000000") as serving:
+    with served("p4800x", "--tcp=127.0.0.1:0", UNDISTURBED) as serving:
         address = serving.uri.removeprefix("nbd://").removesuffix("/p4800x")
         host, _, port = address.rpartition(":")
         with socket.create_connection((host, int(port))) as client:

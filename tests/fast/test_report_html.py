@@ -156,6 +156,9 @@ def test_verdict_table_environment_and_jobs_are_there(page: Page) -> None:
     assert "Writes reached" in read
     assert "needs 100,000" in read
     assert "fewer than 10 intervals" in read
+    assert re.search(
+        r"One in twenty steps of [\d.]+ s misses a stall that comes at random about every [\d.]+ s\.", read
+    )
     assert "true intervals are wider" in read
     assert "requests taken as independent" in read
     assert "1 interval without a read" in read

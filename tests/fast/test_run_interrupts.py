@@ -18,14 +18,11 @@ RESULT = builders.record([]).result
 
 
 @pytest.fixture(autouse=True)
-def signals() -> Iterator[None]:
-    """Ctrl-C as Python has it, whatever the tests' own parent did."""
-    before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
-    signal.signal(signal.SIGINT, signal.default_int_handler)
-    signal.signal(signal.SIGTERM, signal.SIG_DFL)
+def _sigterm() -> Iterator[None]:
+    """The system's own action, whatever the tests' parent chose."""
+    before = signal.signal(signal.SIGTERM, signal.SIG_DFL)
     yield
-    for number, handler in before.items():
-        signal.signal(number, handler)
+    signal.signal(signal.SIGTERM, before)
 
 
 def ctrl_c() -> None:

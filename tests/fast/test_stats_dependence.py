@@ -63,18 +63,22 @@ def test_weights_are_shared_and_cannot_be_written() -> None:
         weights[0, 0] = 7
 
 
-@pytest.mark.parametrize(("correlation", "least"), [(0.0, 0.93), (0.5, 0.93), (0.7, 0.92)])
-def test_t_intervals_of_a_correlated_mean_hold_it(correlation: float, least: float) -> None:
+@pytest.mark.parametrize(
+    ("count", "correlation"),
+    [(60, 0.0), (60, 0.5), (60, 0.7), (60, 0.9), (60, 0.95), (20, 0.7), (20, 0.9), (20, 0.95)],
+)
+def test_t_intervals_of_a_correlated_mean_hold_it_or_are_open(count: int, correlation: float) -> None:
     from scipy.special import stdtrit
 
     random = np.random.default_rng(5)
     held = 0
     for _ in range(1000):
-        given = correlated(random, 60, correlation)
+        given = correlated(random, count, correlation)
         found = long_run(given - given.mean())
-        held += abs(given.sum()) <= -stdtrit(found.degrees, 0.025) * found.error
-    # 0.95 is known to 0.7 % from 1000 draws; of 0.7 the estimate is a little short.
-    assert least <= held / 1000 <= 0.975
+        reach = -stdtrit(found.degrees, 0.025) * found.error if found.long_enough else np.inf
+        held += abs(given.sum()) <= reach
+    # 0.95 is known to 0.7 % from 1000 draws. With bounds of 90 %, 20 at 0.95 are held in 0.904, 60 in 0.929.
+    assert 0.93 <= held / 1000 <= 0.975
 
 
 def test_what_is_constant_has_no_error() -> None:

@@ -36,6 +36,21 @@ def written(folder: Path, given: object, *, name: str = "result.json") -> Path:
     return path
 
 
+def test_a_latency_of_other_samples_takes_no_percentiles_from_its_sibling(tmp_path: Path) -> None:
+    given = document("fio-sync.json")
+    job = next(job for job in given["jobs"] if job["read"]["total_ios"])
+    job["read"]["lat_ns"]["N"] = 2
+    found = step(written(tmp_path, given))
+    latencies = next(row for row in found.rows if READ in row.figures).figures[READ].latencies
+    assert latencies[Kind.CLAT].quantiles
+    assert (latencies[Kind.LAT].count, latencies[Kind.LAT].quantiles, latencies[Kind.LAT].histogram) == (
+        2,
+        (),
+        None,
+    )
+    assert any("clat's percentiles are not taken for lat" in warning for warning in found.warnings)
+
+
 @pytest.mark.parametrize("name", ["fio.json", "fio-plus.json", "fio-sync.json"])
 def test_every_figure_is_fios(name: str) -> None:
     found = step(SAMPLES / name)

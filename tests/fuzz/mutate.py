@@ -14,7 +14,7 @@ from collections.abc import Sequence
 TOKEN = re.compile(rb'"[^"\n]*"|-?\d+(?:\.\d+)?|\w+|\s+|.', re.DOTALL)
 NUMBER = re.compile(rb"-?\d+(?:\.\d+)?")
 NEAR = 128
-"""Bytes around a place that are taken apart into words: the whole of a text would take longer than to read it."""
+"""Bytes beyond a place up to which a text is taken apart into words: all of it would take longer than to read it."""
 NUMBERS = (
     b"0", b"1", b"-1", b"2", b"0.5", b"-0.0", b"1e308", b"1e-320", b"1e999", b"nan", b"inf", b"true", b"null", b"100.1",
     b"9007199254740993", b"18446744073709551616", b"4294967296", b"2147483648", b"1" * 400, b'""', b"[]", b"{}",
@@ -53,14 +53,18 @@ def mutated(data: bytes, words: Sequence[bytes], chance: random.Random) -> bytes
 def _by_tokens(data: bytes, words: Sequence[bytes], chance: random.Random) -> bytes:
     if not data:
         return chance.choice([*WORDS, *NUMBERS, *words])
-    start = chance.randrange(-NEAR // 2, len(data))
-    before, near, after = data[: max(start, 0)], data[max(start, 0) : start + NEAR], data[start + NEAR :]
+    # From the start of a line, or of a token: what begins within a quoted word would turn all quotes after it around.
+    place = chance.randrange(len(data))
+    start = data.rfind(b"\n", 0, place) + 1
+    if place - start > NEAR:
+        start = data.rfind(b",", 0, place) + 1
+    end = place + NEAR
+    before, near, after = data[:start], data[start:end], data[end:]
     tokens = TOKEN.findall(near)
     at = chance.randrange(len(tokens))
     match chance.randrange(6):
         case 0:
-            elsewhere = chance.randrange(len(data))
-            tokens[at] = TOKEN.findall(data, elsewhere, elsewhere + NEAR)[0]
+            tokens[at] = chance.choice(tokens)
         case 1:
             tokens[at] = chance.choice(words or WORDS)
         case 2:

@@ -73,16 +73,13 @@ def tables(judged: Sequence[Judged], manifest: Manifest, *, variation: bool = Fa
     intervals = any(re.search(r"\(\S+( \S+)? to \S+( \S+)?\)", line) for line in lines)
     if intervals:
         lines.append("in brackets: the 95 % interval")
-        shortest_s = min(
-            (step.figures.duration_s for step in _steps(judged) if step.figures.mean), default=0.0
-        )
-        if missed := words.may_miss(shortest_s):
-            lines.append(f"a step of {missed}")
     if intervals and any(step.figures.mean and not step.figures.mean.dependence for step in _steps(judged)):
         lines.append(
             f"intervals take requests as independent where steps have fewer than {FEWEST_BLOCKS} intervals of time: "
             "true ranges are wider there"
         )
+    if missed := words.may_miss(run.duration_s for step in _steps(judged) for run in step.runs):
+        lines.append(missed)
     for target in manifest.targets:
         if target.modelled:
             if state := target.modelled.begun_as:

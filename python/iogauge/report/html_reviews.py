@@ -130,8 +130,8 @@ class Drive:
 
     @property
     def may_miss(self) -> str:
-        """What steps as short as the shortest may not have shown; nothing where all are long."""
-        return words.may_miss(min((figures.duration_s for _, figures, _ in self.measured()), default=0.0))
+        """How rare a stall the shortest step can miss; empty where none is short."""
+        return words.may_miss(figures.duration_s for _, figures, _ in self.measured())
 
     @property
     def told(self) -> bool:

@@ -39,6 +39,9 @@ def _lines(report: Report) -> Iterator[str]:
         yield ""
     yield "In brackets, 95 % intervals: of repeats where there are several, or else of the requests of one run."
     yield ""
+    for missed in dict.fromkeys(drive.may_miss for drive in report.drives if drive.may_miss):
+        yield f"{capitalised(missed)}."
+        yield ""
     for label, drives in report.tested.items():
         yield from _circumstances(label, drives)
     yield "**Measured again by**"

@@ -42,9 +42,9 @@ FEWEST_FREQUENCIES = 2
 """With one, a t interval is 12.7 standard errors wide and says nothing."""
 
 BOUND_ERRORS = 1.645
-"""Standard errors of a bound of 95 %, one-sided. Neighbours must correlate by as many before anything is made of it,
-since a bound alone would be high wherever there are few intervals; of independent series, one in twenty at most does by
-chance. Then their correlation, and the share of a series that lasts, are taken at their upper bounds."""
+"""Standard errors from an estimate to its one-sided 95 % bound. A correlation below so many is taken as 0: at most one
+independent series in twenty exceeds it, and a bound alone would be high wherever there are few intervals. Above, the
+correlation and the share of a series that lasts are taken at their upper bounds."""
 HIGHEST_CORRELATION = 0.999
 """Of neighbours; a random walk would have 1, and no mean."""
 LEAST_NOISE = 1e-3

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 import shlex
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
@@ -78,22 +79,28 @@ def mark(estimate: Marked) -> str:
 TOO_SHORT = "? neighbouring seconds are strongly correlated: run longer for an interval"
 """What the mark stands for."""
 
-SHORT_S = 60.0
-"""Shorter runs are said to be able to miss what is rare."""
+SHORT_S = 60
+"""The pace of the published procedures gives a step a minute: of what one so long can miss, nothing is said."""
 
 
-def may_miss(run_s: float) -> str:
-    """Return what runs of a length may not have shown, of which no interval can tell; nothing from a minute on.
+def may_miss(seconds: Iterable[float]) -> str:
+    """Say how rare a stall the shortest of some runs can miss; empty where none is shorter than a minute.
 
     What comes at random, three times a run on average, is missing from one run in twenty (Hanley and Lippman-Hand, "If
     nothing goes wrong, is everything all right?", JAMA 249, 1983).
 
-    >>> may_miss(3), may_miss(60)
-    ('3 s can miss stalls that come less often than every 1 s', '')
+    >>> may_miss([60, 3])
+    'one in twenty steps of 3 s misses a stall that comes at random about every 1 s'
+    >>> may_miss([60, 59.97, 0]), may_miss([])
+    ('', '')
     """
-    if not 0 < run_s < SHORT_S:
+    shortest_s = float(f"{min((each for each in seconds if each > 0), default=SHORT_S):.2g}")
+    if shortest_s >= SHORT_S:
         return ""
-    return f"{run_s:.2g} s can miss stalls that come less often than every {run_s / 3:.2g} s"
+    return (
+        f"one in twenty steps of {shortest_s:g} s misses a stall that comes at random "
+        f"about every {shortest_s / 3:.2g} s"
+    )
 
 
 CANNOT_BE_TOLD = "cannot be told: the runs are too short for their dependence"

@@ -260,7 +260,7 @@ def _latencies(
             )
         elif lat.count and lat.count != clat.count:
             warnings.append(
-                f"{where}: fio's percentiles are of {clat.count} samples of clat; lat has {lat.count}"
+                f"{where}: clat's percentiles are not taken for lat: it has {lat.count} samples, clat {clat.count}"
             )
         else:
             # Submitting is the whole request: what lies between is two readings of a clock.
