@@ -8,7 +8,7 @@ import pytest
 
 from iogauge.cli import main
 from iogauge.suites import SUITES
-from tests.suite_runs import assert_as_announced, assert_whole, cut_down, reviewed
+from tests.suite_runs import assert_as_announced, assert_whole, cut_down, reviewed, reviewed_whole
 
 LONG = {"pts-composite", "pts-host-idle-recovery", "pts-iops", "tenants"}
 """Suites of many steps, whose tests are slow."""
@@ -49,4 +49,4 @@ def test_on_a_drive_model(suite: str, drive: str, tmp_path: Path, capsys: pytest
 
 @pytest.mark.parametrize("suite", ANY)
 def test_on_a_file(suite: str, files: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert_whole(reviewed(suite, files, tmp_path / "r", capsys, "--size=32m"))
+    reviewed_whole(suite, files, tmp_path, capsys, "--size=32m")

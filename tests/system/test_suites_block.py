@@ -17,7 +17,7 @@ from iogauge.store import Review
 from iogauge.suites import SUITES
 from iogauge.target import layers, open_target
 from iogauge.target.layers import layers_of, layers_over, standing
-from tests.suite_runs import assert_whole, cut_down, reviewed, targets_of
+from tests.suite_runs import assert_whole, cut_down, reviewed, reviewed_whole, targets_of
 
 CONTROL = Path("/sys/class/zram-control")
 
@@ -66,8 +66,7 @@ def test_on_a_block_device(
     cut_down(monkeypatch)
     monkeypatch.setattr(layers, "RAM_BYTES", 16 << 20)
     destroy = [f"--destroy={path}" for path in targets_of(suite, devices)]
-    plan = reviewed(suite, devices, tmp_path / "r", capsys, *destroy)
-    assert_whole(plan)
+    plan = reviewed_whole(suite, devices, tmp_path, capsys, *destroy)
     if suite == "stack-overhead":
         labels = [step["label"] for step in plan["steps"] if step["series"].endswith("depth 1")]
         assert labels == [
@@ -124,8 +123,7 @@ def test_what_cannot_be_set_up_is_left_out_with_a_note(
     cut_down(monkeypatch)
     monkeypatch.setattr(layers, "_CONTROL", tmp_path / "nowhere")
     monkeypatch.setenv("PATH", str(tmp_path))
-    plan = reviewed("stack-overhead", devices, tmp_path / "r", capsys, f"--destroy={devices[0]}")
-    assert_whole(plan)
+    plan = reviewed_whole("stack-overhead", devices, tmp_path, capsys, f"--destroy={devices[0]}")
     assert {step["label"] for step in plan["steps"]} == {"the generator alone", "the target"}
     left_out = [note for note in plan["notes"] if "left out" in note]
     assert left_out[0].startswith("a device in memory left out: this kernel has no zram")
