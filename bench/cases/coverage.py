@@ -66,8 +66,9 @@ class Held:
         open_share = 1 - len(self.widths) / len(self.held)
         # Two digits, and no exponent where these are hundreds.
         width = f"{float(f'{100 * mean(self.widths):.2g}'):g} %" if self.widths else "none"
-        wide = f"; {f'{100 * open_share:.0f}' if open_share >= 0.005 else '<1'} % open" if open_share else ""
-        return f"{100 * self.coverage:.1f} % ({width}{wide})"
+        share = "<1" if open_share < 0.005 else f"{100 * open_share:.0f}"
+        unbounded = f"; {share} % open" if open_share else ""
+        return f"{100 * self.coverage:.1f} % ({width}{unbounded})"
 
 
 def one_run(stream: Stream, *, seconds: int, trials: int, seed: int = 1) -> dict[str, Held]:

@@ -141,10 +141,8 @@ def test_a_carried_review_is_what_a_native_one_of_the_same_requests_is(
             assert known is not None
             assert mine.value == pytest.approx(known.value, rel=0.01)
             assert mine.long_enough == known.long_enough
-            if known.low is not None:
-                assert mine.low == pytest.approx(known.low, rel=0.02)
-            if known.high is not None:
-                assert mine.high == pytest.approx(known.high, rel=0.02)
+            for bound, of_native in ((mine.low, known.low), (mine.high, known.high)):
+                assert bound == (None if of_native is None else pytest.approx(of_native, rel=0.02))
             assert mine.supported == known.supported
             assert mine.dependence == known.dependence
     assert main(["compare", str(native), str(saved)]) == 0

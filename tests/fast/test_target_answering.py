@@ -40,6 +40,11 @@ def test_what_is_waited_for_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
         await_answers(["first", "second"], patience_s=600, say=say)
 
 
+def test_of_a_target_that_answers_nothing_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(answering, "_QUIET_S", 600)
+    await_answers(["missing", "/dev/null"], patience_s=1200, say=pytest.fail)
+
+
 def test_what_did_not_answer_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     assert unanswered(["missing", "/dev/null", "model:ram"], patience_s=60) == frozenset()
     assert unanswered([], patience_s=60) == frozenset()

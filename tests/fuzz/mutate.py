@@ -14,7 +14,7 @@ from collections.abc import Sequence
 TOKEN = re.compile(rb'"[^"\n]*"|-?\d+(?:\.\d+)?|\w+|\s+|.', re.DOTALL)
 NUMBER = re.compile(rb"-?\d+(?:\.\d+)?")
 NEAR = 128
-"""Bytes beyond a place up to which a text is taken apart into words: all of it would take longer than to read it."""
+"""Bytes around one place that are taken apart into words: to take apart a whole text takes longer than to read it."""
 NUMBERS = (
     b"0", b"1", b"-1", b"2", b"0.5", b"-0.0", b"1e308", b"1e-320", b"1e999", b"nan", b"inf", b"true", b"null", b"100.1",
     b"9007199254740993", b"18446744073709551616", b"4294967296", b"2147483648", b"1" * 400, b'""', b"[]", b"{}",
@@ -53,7 +53,7 @@ def mutated(data: bytes, words: Sequence[bytes], chance: random.Random) -> bytes
 def _by_tokens(data: bytes, words: Sequence[bytes], chance: random.Random) -> bytes:
     if not data:
         return chance.choice([*WORDS, *NUMBERS, *words])
-    # From the start of a line, or of a token: what begins within a quoted word would turn all quotes after it around.
+    # From the start of a line, or of a long line's last item: from within a quoted word, all quotes would be misread.
     place = chance.randrange(len(data))
     start = data.rfind(b"\n", 0, place) + 1
     if place - start > NEAR:

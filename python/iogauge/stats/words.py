@@ -80,7 +80,7 @@ TOO_SHORT = "? neighbouring seconds are strongly correlated: run longer for an i
 """What the mark stands for."""
 
 SHORT_S = 60
-"""The pace of the published procedures gives a step a minute: of what one so long can miss, nothing is said."""
+"""Published procedures run a step for a minute; of steps as long as that nothing is said."""
 
 
 def may_miss(seconds: Iterable[float]) -> str:
