@@ -13,10 +13,10 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 
 from iogauge import models, workload
-from iogauge.run.core import drive
-from iogauge.run.interrupts import Interrupts
-from iogauge.run.modelled import CPUS, Virtual
-from iogauge.run.planning import make_plan
+from iogauge.execution.core import drive
+from iogauge.execution.interrupts import Interrupts
+from iogauge.execution.modelled import CPUS, Virtual
+from iogauge.execution.planning import make_plan
 
 THREADS = 4
 DEPTH = 4

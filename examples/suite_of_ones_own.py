@@ -11,11 +11,11 @@ It reads only.
 
 from __future__ import annotations
 
+from iogauge.results.judgement import Judgement
 from iogauge.schema import Axis, SuitePlan
 from iogauge.stats.figures import ratio
-from iogauge.stats.words import times
-from iogauge.suites.judgement import Judgement
 from iogauge.suites.suite import Asked, Common, Suite
+from iogauge.text.numbers import times
 
 READER = "reader"
 

@@ -14,15 +14,15 @@ from pathlib import Path
 from typing import Any
 from xml.sax.saxutils import escape
 
-from iogauge.report import jsonplus
-from iogauge.report.interval_stats import IntervalStats
-from iogauge.run import execute
+from iogauge.execution import execute
+from iogauge.report.run import jsonplus
+from iogauge.report.run.interval_stats import IntervalStats
+from iogauge.reviews.offline import PLAN
+from iogauge.reviews.ordering import in_order
 from iogauge.schema import Interval, RunRecord
 from iogauge.store.review import load_manifest
-from iogauge.suites.carry import PLAN
-from iogauge.suites.place import in_order
 from iogauge.workload import parse
-from iogauge.workload.diskspd import Command, read
+from iogauge.workload.diskspd.arguments import Command, read
 from iogauge.workload.patterns import file_text
 
 WAYS = ("read", "write", "trim", "sync")

@@ -11,6 +11,7 @@ import pytest
 
 from iogauge import workload
 from iogauge.cli import main
+from iogauge.reviews.runner import expected_s
 from iogauge.schema import Interval, Job, RunPlan, RunRecord, StepPlan, SuitePlan, TargetFacts
 from iogauge.store import Review
 from iogauge.suites import (
@@ -24,7 +25,6 @@ from iogauge.suites import (
     transfer_size,
     write_pressure,
 )
-from iogauge.suites.conduct import asked_of, expected_s
 from tests import builders
 
 MILLISECOND = 10**6
@@ -113,7 +113,7 @@ def assert_as_announced(review: Path) -> None:
     for plan in manifest.plans:
         first = [step for step in plan.steps if not step.repeat and not step.follows and not plan.search]
         new = plan.model_copy(update={"steps": tuple(first)})
-        ahead = SUITES[plan.suite].ahead(new, asked_of(manifest, plan))
+        ahead = SUITES[plan.suite].ahead(new, Asked.of(manifest, plan))
         assert ahead is not None
         follow = [step for step in plan.steps if not step.repeat and step not in first]
         assert len(ahead.least) <= len(follow) <= len(ahead.most)

@@ -17,14 +17,15 @@ from pathlib import Path
 
 from iogauge import models, workload
 from iogauge.errors import IogaugeError
-from iogauge.run.imported import run_record
-from iogauge.run.modelled import check_model
+from iogauge.execution.modelled import check_model
+from iogauge.reviews.imported_run import run_record
 from iogauge.schema import SCHEMA_VERSION, Direction, Interval, JobFile, Manifest, RunRecord, SuitePlan
 from iogauge.stats.encoding import decode
 from iogauge.store import Review
 from iogauge.store.imported import ImportedStep, fio_logs, read_foreign
 from iogauge.store.review import load_manifest, manifest_bytes
-from iogauge.suites import Asked, from_toml
+from iogauge.suites import Asked
+from iogauge.suites.own import toml_plan
 from tests import builders
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -145,7 +146,7 @@ def _plan(data: bytes) -> None:
     path = scratch() / "plan.toml"
     path.write_bytes(data)
     shutil.copy(ROOT / "examples" / "plan-deep.fio", path.parent)  # the example names it
-    suite = from_toml.load(path, taken=())
+    suite = toml_plan.load(path, taken=())
     target = builders.target("/dev/nvme0n1", kind="block", size_bytes=400 << 30)
     plan = suite.plan(Asked(targets=(target,), pace="quick"))
     assert SuitePlan.model_validate_json(plan.model_dump_json()) == plan

@@ -18,8 +18,8 @@ from iogauge.calibrate.numbers import folder
 from iogauge.calibrate.twin import Twin, figures_of, fit_twin
 from iogauge.calibrate.write import with_fit
 from iogauge.cli import main
-from iogauge.run.interrupts import Interrupts
-from iogauge.run.modelled import simulate
+from iogauge.execution.interrupts import Interrupts
+from iogauge.execution.modelled import simulate
 from iogauge.schema import RunResult
 from iogauge.store import Review
 

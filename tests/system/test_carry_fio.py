@@ -1,7 +1,7 @@
 """A review carried to fio: exported, run by fio itself, imported, what follows run too; and its figures are fio's.
 
 Here every number that fio gave has to come back. That its intervals are a native review's is asked where luck has no
-part in it, of the same requests in virtual time: tests/fast/test_suites_carry.py. Needs fio, and neither root nor a
+part in it, of the same requests in virtual time: tests/fast/reviews/test_offline.py. Needs fio, and neither root nor a
 device.
 """
 

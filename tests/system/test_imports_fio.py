@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from iogauge.run.imported import run_record
+from iogauge.reviews.imported_run import run_record
 from iogauge.schema import Direction, Kind
 from iogauge.stats.figures import step_figures
 from iogauge.stats.histogram import Histogram

@@ -10,7 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from iogauge import cli
-from iogauge.cli import status
+from iogauge.cli.terminal import status
 from tests.fio_mixes import CASES, Request, difference, fio_requests, shares
 
 pytestmark = pytest.mark.skipif(shutil.which("fio") is None, reason="needs fio")

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from iogauge.errors import IogaugeError
-from iogauge.run import purge
+from iogauge.execution import purge
 from iogauge.target import open_target
 
 pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="needs root")

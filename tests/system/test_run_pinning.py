@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from iogauge.run import execute
+from iogauge.execution import execute
 from iogauge.schema import WorkerPlan
 from iogauge.workload import parse
 

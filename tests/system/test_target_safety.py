@@ -16,8 +16,8 @@ from pathlib import Path
 import pytest
 
 from iogauge.target import TargetRefused, open_target
-from iogauge.target.sysfs import BlockDevice, number_of
-from iogauge.target.usage import Usage
+from iogauge.target.users.sysfs import BlockDevice, number_of
+from iogauge.target.users.usage import Usage
 from tests.refusals import IMAGE_BYTES, Attach, add_partition, allowed, refused, refused_always, sh
 
 pytestmark = [

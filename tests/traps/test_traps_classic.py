@@ -13,8 +13,8 @@ from pathlib import Path
 
 import pytest
 
+from iogauge.execution import execute, measure_ceiling
 from iogauge.machine.judge import kernel_version
-from iogauge.run import execute, measure_ceiling
 from iogauge.schema import Ceiling, Code, RunRecord, Warning  # noqa: A004
 from iogauge.target import open_target
 from iogauge.workload import from_arguments

@@ -4,7 +4,7 @@
 //! variable-length difference. Requests that share a submission cost little more than their offset: 6 bytes on the null
 //! engine, 11 to 15 on a drive, of 72. Nothing is lost, whatever the records are.
 //!
-//! Spills hold this code: whoever changes it raises `CODE_VERSION` in `python/iogauge/run/spill.py`.
+//! Spills hold this code: whoever changes it raises `CODE_VERSION` in `python/iogauge/execution/spill.py`.
 
 use crate::log_record::LogRecord;
 

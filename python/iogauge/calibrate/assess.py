@@ -11,8 +11,8 @@ from iogauge.calibrate import loads
 from iogauge.calibrate.observe import drive_of, given, observed, setting_of
 from iogauge.calibrate.trial import Trial
 from iogauge.calibrate.verdict import Verdict, verdict
+from iogauge.execution.interrupts import Interrupts
 from iogauge.models.published import Point, held_out, of_drives, points
-from iogauge.run.interrupts import Interrupts
 
 THREADS = 2
 """Trials run side by side; each is a thread of the Rust core, which holds no lock of Python's."""

@@ -14,10 +14,10 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from iogauge import workload
+from iogauge.execution.interrupts import Interrupts
+from iogauge.execution.modelled import simulate
 from iogauge.models import digest
 from iogauge.models.state import in_state
-from iogauge.run.interrupts import Interrupts
-from iogauge.run.modelled import simulate
 from iogauge.schema import Direction, Kind, RunResult, State
 from iogauge.stats.histogram import Histogram
 

@@ -22,8 +22,8 @@ from iogauge.calibrate.fit import Fitted, Vector, fit
 from iogauge.calibrate.numbers import Free, put
 from iogauge.calibrate.trial import SEED
 from iogauge.errors import IogaugeError
-from iogauge.run.interrupts import Interrupts
-from iogauge.run.modelled import simulate
+from iogauge.execution.interrupts import Interrupts
+from iogauge.execution.modelled import simulate
 from iogauge.schema import Direction, JobFile, Kind, RowResult, RunResult
 from iogauge.stats.histogram import Histogram
 from iogauge.store import Review

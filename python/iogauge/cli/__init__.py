@@ -35,7 +35,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     ends.
     """
     try:
-        from iogauge.cli import process
+        from iogauge.cli.terminal import process
 
         if arguments is None:
             process.start()

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from iogauge.cli import streams
+from iogauge.cli.terminal import streams
 
 if TYPE_CHECKING:
     from iogauge.store.outputs import Claims
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 def beside_reviews(names: Sequence[str]) -> Claims:
     """Return the claims of a command that reads these reviews. Raises IogaugeError where there is no such review."""
-    from iogauge.report.published import is_published
+    from iogauge.results.published import is_published
     from iogauge.store import Review
     from iogauge.store.outputs import Claims
 

@@ -2,7 +2,7 @@
 
 A command is a function of its own file, named like it (with an underscore behind it where Python has the word itself),
 and is imported when it is called: ``iogauge --help`` must not wait for numpy. A file with ``COMMANDS`` of its own is a
-group: ``iogauge model list`` is the function ``model_list`` of ``model_list.py``. ``call`` is the one place where
+group: ``iogauge model list`` is the function ``list_`` of ``model/list_.py``. ``call`` is the one place where
 errors become text: no user meets a traceback.
 """
 
@@ -22,7 +22,8 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 from typer.main import get_command, get_group
 
-from iogauge.cli import COMMANDS, one_dash, process, status, streams
+from iogauge.cli import COMMANDS, one_dash
+from iogauge.cli.terminal import process, status, streams
 from iogauge.errors import IogaugeError
 
 PLAIN: dict[str, Any] = {
@@ -68,15 +69,15 @@ class Command(TyperCommand):
 
 
 def load(*words: str) -> Any:
-    """Import the command that ``words`` name, for ``model list`` from ``iogauge.cli.model_list``.
+    """Import the command that ``words`` name, for ``model list`` from ``iogauge.cli.model.list_``.
 
     It is the function of the module's name, set up by the module's ``CONTEXT``; or a group, where the module has a
     table ``COMMANDS``. Its help is the module's docstring without the first paragraph.
     """
-    name = "_".join(words)
+    *groups, name = words
     if keyword.iskeyword(name) or hasattr(builtins, name):
         name += "_"
-    module = importlib.import_module(f"iogauge.cli.{name}")
+    module = importlib.import_module(".".join(["iogauge.cli", *groups, name]))
     text = (module.__doc__ or "").partition("\n\n")[2]
     if table := getattr(module, "COMMANDS", None):
         return _group(table, lambda: None, text=text, words=words)

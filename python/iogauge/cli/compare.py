@@ -27,10 +27,10 @@ from typing import Annotated
 
 import typer
 
-from iogauge.cli import process, status, streams
 from iogauge.cli.claimed import beside_reviews
 from iogauge.cli.judge_by import JudgeBy
 from iogauge.cli.report_made import write_page
+from iogauge.cli.terminal import process, status, streams
 
 
 class Format(StrEnum):
@@ -63,8 +63,8 @@ def compare(
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")] = False,
 ) -> None:
     """Print a table for each suite and pair, and a sentence for each finding."""
-    from iogauge.report import compare_text
-    from iogauge.report.compare_sides import compare_named
+    from iogauge.comparison import text as compare_text
+    from iogauge.comparison.sides import compare_named
     from iogauge.store.outputs import Existing
 
     process.begin()

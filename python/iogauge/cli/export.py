@@ -17,8 +17,8 @@ from typing import Annotated
 
 import typer
 
-from iogauge.cli import process, status, streams
 from iogauge.cli.claimed import beside_reviews
+from iogauge.cli.terminal import process, status, streams
 
 
 def export(
@@ -36,9 +36,9 @@ def export(
     """Write files and print their names, one a line."""
     import pyarrow.compute as pc
 
-    from iogauge.report.figures_table import figures_table, moments_table
-    from iogauge.report.published import parted
     from iogauge.report.tables_text import write_csv, write_parquet
+    from iogauge.results.published import parted
+    from iogauge.results.tables import figures_table, moments_table
     from iogauge.store.outputs import Existing
 
     process.begin()

@@ -20,8 +20,8 @@ from typing import Annotated
 
 import typer
 
-from iogauge.cli import process, status, streams
-from iogauge.stats import words
+from iogauge.cli.terminal import process, status, streams
+from iogauge.text import numbers
 
 
 def import_(
@@ -34,7 +34,7 @@ def import_(
     ],
 ) -> None:
     """Save the review and print its directory."""
-    from iogauge.run.import_review import save_imported
+    from iogauge.reviews.import_results import save_imported
     from iogauge.store.imported import read_foreign
     from iogauge.store.outputs import Claims
 
@@ -53,20 +53,20 @@ def import_(
     for text in said:
         streams.say(f"warning: {text}")
     streams.show(f"{review.path}\n")
-    streams.say(f"next: iogauge show {words.argument(review.path)}")
+    streams.say(f"next: iogauge show {numbers.argument(review.path)}")
 
 
 def _bring(directory: Path, output: Path) -> None:
     """Save what a plan's directory has results of, and say what is missing and what to do about it."""
+    from iogauge.reviews.offline import SCRIPTS, bring, reasons
     from iogauge.suites import suite_of
-    from iogauge.suites.carry import SCRIPTS, bring, reasons
 
     brought = bring(directory, output, suite_of, say=streams.say)
     streams.show(f"{output}\n")
     for text in brought.said:
         streams.say(f"warning: {text}")
     for reason, hint, ids in reasons(brought.unsaid):
-        count = words.counted(len(ids), "step")
+        count = numbers.counted(len(ids), "step")
         streams.say(f"warning: {count} cannot be run by {brought.program}, from {ids[0]} on: {reason}")
         if hint:
             streams.say(f"   hint: {hint}")
@@ -74,24 +74,24 @@ def _bring(directory: Path, output: Path) -> None:
         streams.say(error.render())
     if brought.depend:
         streams.say(
-            f"{words.counted(len(brought.depend), 'result')} count once the steps before them have theirs"
+            f"{numbers.counted(len(brought.depend), 'result')} count once the steps before them have theirs"
         )
-    steps = words.counted(brought.imported, "step")
-    again = f"iogauge import {words.argument(directory)} --output {words.argument(output)}"
+    steps = numbers.counted(brought.imported, "step")
+    again = f"iogauge import {numbers.argument(directory)} --output {numbers.argument(output)}"
     script = directory / SCRIPTS[brought.program]
     if brought.damaged:
-        bad = words.counted(len(brought.damaged), "result")
+        bad = numbers.counted(len(brought.damaged), "result")
         are, them = ("is", "it") if len(brought.damaged) == 1 else ("are", "them")
         streams.say(f"{bad} {are} damaged: remove {them} as the hints say, run {script}, then: {again}")
     if brought.missing:
-        more = words.counted(len(brought.missing), "step")
+        more = numbers.counted(len(brought.missing), "step")
         streams.say(f"{steps} imported; {more} to run: run {script}, then: {again}")
         if brought.held:
-            streams.say(f"{words.counted(brought.held, 'step')} more follow once these are whole")
+            streams.say(f"{numbers.counted(brought.held, 'step')} more follow once these are whole")
     elif brought.damaged:
         streams.say(f"{steps} imported")
     else:
         streams.say(f"{steps} imported, all that there are" + ("" if not brought.unsaid else " to be had"))
-    streams.say(f"next: iogauge show {words.argument(output)}")
+    streams.say(f"next: iogauge show {numbers.argument(output)}")
     if brought.damaged:
         raise typer.Exit(status.ERROR)

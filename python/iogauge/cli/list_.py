@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from iogauge.cli import process, status, streams
+from iogauge.cli.terminal import process, status, streams
 
 if TYPE_CHECKING:
     from iogauge.store.find import Found
@@ -33,8 +33,8 @@ def list_(
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
 ) -> None:
     """Print a line for each review."""
-    from iogauge.report.grid import aligned
     from iogauge.store.find import find_reviews
+    from iogauge.text.grid import aligned
 
     process.begin()
     if published:
@@ -60,12 +60,12 @@ def list_(
 
 
 def _built_in() -> str:
-    from iogauge.report.published import PUBLISHED, published_drives
-    from iogauge.stats import words
+    from iogauge.results.published import PUBLISHED, published_drives
+    from iogauge.text import numbers
 
     drives = published_drives()
-    figures = words.counted(sum(map(len, drives.values())), "figure")
-    return f"built in: {PUBLISHED}, {figures} of {words.counted(len(drives), 'drive')} (iogauge list --published)"
+    figures = numbers.counted(sum(map(len, drives.values())), "figure")
+    return f"built in: {PUBLISHED}, {figures} of {numbers.counted(len(drives), 'drive')} (iogauge list --published)"
 
 
 def _cells(found: Found) -> tuple[str, ...]:
@@ -127,8 +127,8 @@ def _json(found: Found) -> dict[str, Any]:
 
 
 def _published(*, as_json: bool) -> None:
-    from iogauge.report.grid import aligned
-    from iogauge.report.published import published_drives
+    from iogauge.results.published import published_drives
+    from iogauge.text.grid import aligned
 
     drives = published_drives()
     if as_json:

@@ -38,7 +38,8 @@ def two_dashes(arguments: Sequence[str], own: Mapping[str, bool]) -> Iterator[st
 
 def _is_short(argument: str, own: Mapping[str, bool]) -> bool:
     """Whether an argument is an option of a single letter, with its value."""
-    from iogauge.workload import BY_NAME, known
+    from iogauge.workload import BY_NAME
+    from iogauge.workload.options import known
 
     name = argument.removeprefix("-").partition("=")[0]
     return (

@@ -11,7 +11,7 @@ from typing import Annotated
 
 import typer
 
-from iogauge.cli import status, streams
+from iogauge.cli.terminal import status, streams
 
 
 def options(
@@ -20,7 +20,7 @@ def options(
     ] = None,
 ) -> None:
     """Print the options by chapter."""
-    from iogauge.report.grid import labelled
+    from iogauge.text.grid import labelled
     from iogauge.workload import OPTIONS
 
     wanted = [word.lower() for word in words or ()]

@@ -27,7 +27,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from iogauge.cli import confirm, plan_blocks, process, status, streams
+from iogauge.cli import plan_blocks
 from iogauge.cli.review import (
     Pace,
     State,
@@ -38,12 +38,13 @@ from iogauge.cli.review import (
     time_asked,
     usual_targets,
 )
+from iogauge.cli.terminal import confirm, process, status, streams
 
 if TYPE_CHECKING:
     from iogauge import schema
+    from iogauge.reviews.estimate import Following, ReviewCost, StepCost
     from iogauge.schema import Manifest, SuitePlan, TargetFacts
     from iogauge.suites import Suite
-    from iogauge.suites.estimate import Following, ReviewCost, StepCost
 
 
 class Program(StrEnum):
@@ -127,8 +128,8 @@ def plan(
     if program is not None and output is not None:
         _write(made, program, output)
         return
+    from iogauge.reviews.estimate import cost_of
     from iogauge.suites import suite_of
-    from iogauge.suites.estimate import cost_of
 
     cost = cost_of(made, suite_of)
     if as_json:
@@ -151,7 +152,7 @@ def _manifest(
     program: Program | None,
 ) -> Manifest:
     from iogauge.machine.facts import machine_facts
-    from iogauge.suites.begin import new_manifest
+    from iogauge.reviews.manifest import new_manifest
     from iogauge.target.layers import layers_over
 
     size_of_file = size_bytes or max(each.FILE_BYTES[pace] for each in suites)
@@ -212,7 +213,7 @@ def _is_elsewhere(path: str, program: Program | None) -> bool:
 def _elsewhere(path: str, *, size_bytes: int | None) -> TargetFacts:
     """Return what is known of a target of another machine: what its name says, and the size that was given."""
     from iogauge.schema import TargetFacts
-    from iogauge.workload.diskspd_commands import is_drive
+    from iogauge.workload.diskspd.commands import is_drive
 
     if size_bytes is None:
         raise status.UsageError(
@@ -225,8 +226,8 @@ def _elsewhere(path: str, *, size_bytes: int | None) -> TargetFacts:
 
 
 def _lines(made: Manifest, cost: ReviewCost) -> Iterator[str]:
-    from iogauge.report.grid import aligned
-    from iogauge.stats import words
+    from iogauge.text import numbers
+    from iogauge.text.grid import aligned
 
     several = len(made.plans) > 1
     rows = [[_where(step, several=several), _time(step), _writes(step)] for step in cost.steps]
@@ -240,7 +241,7 @@ def _lines(made: Manifest, cost: ReviewCost) -> Iterator[str]:
         yield f"and what follows in {plan.title}: how much, and how hard it writes, only its suite knows"
     yield from confirm.lost(made, cost)
     if made.repeats > 1:
-        yield f"{words.counted(made.repeats, 'block')}, each in an order of its own:"
+        yield f"{numbers.counted(made.repeats, 'block')}, each in an order of its own:"
         yield from plan_blocks.ordered(made)
     if made.repeats > 1 or len(made.targets) > 1:
         yield from plan_blocks.comparable(made)
@@ -268,9 +269,9 @@ def _steps(least: int, most: int, noun: str = "step") -> str:
     >>> _steps(5, 5), _steps(2, 17, "further step")
     ('5 steps', '2 to 17 further steps')
     """
-    from iogauge.stats import words
+    from iogauge.text import numbers
 
-    return words.counted(most, noun) if least == most else f"{least:,} to {words.counted(most, noun)}"
+    return numbers.counted(most, noun) if least == most else f"{least:,} to {numbers.counted(most, noun)}"
 
 
 def _time(cost: StepCost | ReviewCost) -> str:
@@ -284,9 +285,9 @@ def _span(shortest_s: float, longest_s: float) -> str:
     >>> _span(60, 60), _span(3.5, 74)
     ('1 min 00 s', '4 s to 1 min 14 s')
     """
-    from iogauge.stats import words
+    from iogauge.text import numbers
 
-    shortest, longest = words.clock_time(shortest_s), words.clock_time(longest_s)
+    shortest, longest = numbers.clock_time(shortest_s), numbers.clock_time(longest_s)
     return shortest if shortest == longest else f"{shortest} to {longest}"
 
 
@@ -296,31 +297,31 @@ def _writes(step: StepCost) -> str:
 
 def _most_of(steps: Sequence[StepCost]) -> str:
     """Return how much steps write at most; a dash where they write nothing."""
-    from iogauge.stats import words
+    from iogauge.text import numbers
 
     if not any(step.writes for step in steps):
         return "-"
     written = sum(step.written_bytes for step in steps)
     if all(step.bounded for step in steps):
-        return words.size(written)
-    return f"unknown, up to {words.size(written)}" if written else "unknown"
+        return numbers.size(written)
+    return f"unknown, up to {numbers.size(written)}" if written else "unknown"
 
 
 def _most(cost: ReviewCost, made: Manifest) -> str:
     """Return what all steps write at most, as far as that is known."""
-    from iogauge.stats import words
-    from iogauge.suites.estimate import LINK_Bps
+    from iogauge.reviews.estimate import LINK_Bps
+    from iogauge.text import numbers
 
-    known = f"writes at most {words.size(cost.written_bytes)}"
+    known = f"writes at most {numbers.size(cost.written_bytes)}"
     if cost.bounded:
         return known
     if any(step.writes and not step.written_bytes for step in cost.most):
         return f"{known}, and an unknown amount where a job ends with what it writes to"
     links = {target.link_Bps for target in made.targets}
     carried = (
-        f"a link of four lanes carries ({words.bandwidth(LINK_Bps)})"
+        f"a link of four lanes carries ({numbers.bandwidth(LINK_Bps)})"
         if None in links
-        else f"links carry ({' and '.join(words.bandwidth(link) for link in sorted(filter(None, links)))})"
+        else f"links carry ({' and '.join(numbers.bandwidth(link) for link in sorted(filter(None, links)))})"
     )
     return f"{known}, as far as {carried}; a drive takes less"
 
@@ -377,25 +378,25 @@ def _as_json(made: Manifest, cost: ReviewCost) -> dict[str, Any]:
 
 def _write(made: Manifest, program: Program, output: Path) -> None:
     """Write the steps as another program's files, and say what follows and what that program cannot run."""
-    from iogauge.stats import words
+    from iogauge.reviews.estimate import cost_of
+    from iogauge.reviews.offline import CONSENT, PLAN, SCRIPTS, reasons, take
     from iogauge.suites import suite_of
-    from iogauge.suites.carry import CONSENT, PLAN, SCRIPTS, reasons, take
-    from iogauge.suites.estimate import cost_of
+    from iogauge.text import numbers
 
     written, held = take(output, made, program.value, suite_of)
     for name in (*written.files, PLAN):
         streams.show(f"{output / name}\n")
     for note, count in Counter(note for notes in written.notes.values() for note in notes).items():
-        streams.say(f"note: {program.called} {note} ({words.counted(count, 'step')})")
+        streams.say(f"note: {program.called} {note} ({numbers.counted(count, 'step')})")
     for reason, hint, ids in reasons(written.unsaid):
-        streams.say(f"warning: {words.counted(len(ids), 'step')} left out, from {ids[0]} on: {reason}")
+        streams.say(f"warning: {numbers.counted(len(ids), 'step')} left out, from {ids[0]} on: {reason}")
         if hint:
             streams.say(f"   hint: {hint}")
     if searched := [plan.suite for plan in made.plans if plan.search and not plan.steps]:
         streams.say(f"{', '.join(searched)}: this is the search; its steps follow from what it finds")
     if held:
         streams.say(
-            f"{words.counted(held, 'step')} more are written once what goes on in rounds before them is whole"
+            f"{numbers.counted(held, 'step')} more are written once what goes on in rounds before them is whole"
         )
     script = SCRIPTS[program.value]
     for line in confirm.lost(
@@ -404,7 +405,7 @@ def _write(made: Manifest, program: Program, output: Path) -> None:
         streams.say(line)
     streams.say(
         f"next: run {output / script} where the target is, then, with its results in {output}: "
-        f"iogauge import {words.argument(output)} --output REVIEW"
+        f"iogauge import {numbers.argument(output)} --output REVIEW"
     )
     if written.unsaid:
         raise typer.Exit(status.ERROR)
@@ -412,8 +413,8 @@ def _write(made: Manifest, program: Program, output: Path) -> None:
 
 def _suites(*, as_json: bool) -> None:
     """List the suites with their size at each pace, on a block device."""
-    from iogauge.report.grid import labelled
     from iogauge.suites import DEFAULT, SUITES
+    from iogauge.text.grid import labelled
 
     described = {name: _described(each) for name, each in SUITES.items()}
     if as_json:
@@ -438,8 +439,8 @@ def _size_of(pace: dict[str, Any]) -> str:
 
 
 def _described(suite: Suite) -> dict[str, Any]:
+    from iogauge.reviews.runner import expected_s
     from iogauge.suites import Asked
-    from iogauge.suites.conduct import expected_s
     from iogauge.suites.suite import Ahead
 
     paces: dict[str, Any] = {}

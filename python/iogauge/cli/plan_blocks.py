@@ -16,7 +16,7 @@ _VARIATION = 0.03
 
 def ordered(made: Manifest) -> Iterator[str]:
     """Yield the order of the plans in each block."""
-    from iogauge.suites.place import order
+    from iogauge.reviews.ordering import order
 
     blocks: dict[int, list[str]] = {}
     for repeat, each in order(made):
@@ -26,8 +26,8 @@ def ordered(made: Manifest) -> Iterator[str]:
 
 def comparable(made: Manifest) -> Iterator[str]:
     """Yield how many blocks a comparison takes of what is planned, beside those that are asked for."""
-    from iogauge.report.compare import METRICS
-    from iogauge.stats import words
+    from iogauge.comparison.pairwise import METRICS
+    from iogauge.reviews.estimate import most_places
     from iogauge.stats.comparison import (
         FEWEST_BLOCKS,
         MARGIN,
@@ -35,21 +35,21 @@ def comparable(made: Manifest) -> Iterator[str]:
         blocks_needed_alike,
         fewest_blocks_alike,
     )
-    from iogauge.suites.estimate import most_places
+    from iogauge.text import numbers
 
     series = most_places(made)
     steps, claims, figures = max(series.values()), len(series) * len(METRICS), series.total() * len(METRICS)
     small, great = (blocks_needed(effect, _VARIATION, comparisons=figures) for effect in (0.05, 0.5))
     alike = blocks_needed_alike(_VARIATION, steps=steps, claims=claims)
     yield (
-        f"to compare: {words.counted(made.repeats, 'block')} asked for (--repeats); {FEWEST_BLOCKS} are the fewest "
+        f"to compare: {numbers.counted(made.repeats, 'block')} asked for (--repeats); {FEWEST_BLOCKS} are the fewest "
         f"that can find a difference; where runs vary by {100 * _VARIATION:g} %, one of 5 % takes "
-        f"{blocks_needed(0.05, _VARIATION)} by itself, and {small} among the {words.counted(figures, 'figure')} of the "
-        f"largest suite, {len(METRICS)} of each step; one of 50 %, {great}"
+        f"{blocks_needed(0.05, _VARIATION)} by itself, and {small} among the {numbers.counted(figures, 'figure')} of "
+        f"the largest suite, {len(METRICS)} of each step; one of 50 %, {great}"
     )
     yield (
-        f"to find a figure alike, within {100 * MARGIN:g} % at all of a series' {words.counted(steps, 'step')}: "
+        f"to find a figure alike, within {100 * MARGIN:g} % at all of a series' {numbers.counted(steps, 'step')}: "
         f"{fewest_blocks_alike(claims)} blocks are the fewest that can, among the "
-        f"{words.counted(claims, 'such claim')} of that suite; where runs vary by {100 * _VARIATION:g} % and nothing "
+        f"{numbers.counted(claims, 'such claim')} of that suite; where runs vary by {100 * _VARIATION:g} % and nothing "
         f"differs, it takes {alike}"
     )

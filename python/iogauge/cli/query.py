@@ -24,8 +24,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from iogauge.cli import process, status, streams
 from iogauge.cli.claimed import beside_reviews
+from iogauge.cli.terminal import process, status, streams
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -44,10 +44,10 @@ def query(
     ] = None,
 ) -> None:
     """Print the answer."""
-    from iogauge.report.figures_table import figures_table
-    from iogauge.report.published import parted
     from iogauge.report.query_functions import FUNCTIONS
     from iogauge.report.tables_text import aligned_table, csv_text, write_parquet
+    from iogauge.results.published import parted
+    from iogauge.results.tables import figures_table
     from iogauge.store.outputs import Existing
     from iogauge.store.query import query as ask
 

@@ -13,7 +13,8 @@ from typing import Annotated
 
 import typer
 
-from iogauge.cli import log_place, process, streams
+from iogauge.cli.run import log_place
+from iogauge.cli.terminal import process, streams
 
 
 def recover(
@@ -31,8 +32,8 @@ def recover(
     ] = None,
 ) -> None:
     """Write the logs and print their names, one a line."""
-    from iogauge.report import fio_logs
-    from iogauge.run.spill import Spill
+    from iogauge.execution.spill import Spill
+    from iogauge.report.run import fio_logs
     from iogauge.store.outputs import Claims, Existing
     from iogauge.target import is_model
     from iogauge.workload import driven_paths

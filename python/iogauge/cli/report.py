@@ -23,10 +23,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from iogauge.cli import process, streams
 from iogauge.cli.claimed import beside_reviews
 from iogauge.cli.judge_by import JudgeBy
 from iogauge.cli.report_made import draw_page, read_report
+from iogauge.cli.terminal import process, streams
 
 if TYPE_CHECKING:
     from iogauge.store.outputs import Claims, Output
@@ -79,7 +79,7 @@ def report(
 
 
 def _claimed_page(claims: Claims, reviews: list[str], output: Path | None) -> Output:
-    from iogauge.report.published import is_published
+    from iogauge.results.published import is_published
     from iogauge.store.outputs import Existing
 
     if output is not None:

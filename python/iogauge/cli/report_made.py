@@ -12,14 +12,14 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from iogauge.cli import streams
 from iogauge.cli.judge_by import absolute
-from iogauge.cli.progress import Progress
+from iogauge.cli.terminal import streams
+from iogauge.cli.terminal.progress import Progress
 
 if TYPE_CHECKING:
     from iogauge.report.sections import Report
+    from iogauge.results.conclusions import Shown
     from iogauge.schema import SuitePlan
-    from iogauge.stats.shown import Shown
     from iogauge.store import Review
     from iogauge.store.outputs import Output
 
@@ -61,7 +61,7 @@ def write_page(
     alone: bool,
 ) -> None:
     """Read reviews and write their page; ``alone``: also where nothing is compared."""
-    from iogauge.report.compare_sides import refuse_nothing
+    from iogauge.comparison.sides import refuse_nothing
 
     made = read_report(names, suites=suites, margin=margin, judge_by=judge_by)
     if not alone:
@@ -71,10 +71,10 @@ def write_page(
 
 def draw_page(made: Report, page: Output) -> None:
     """Write the page of a report. Raises IogaugeError where that cannot be."""
-    from iogauge.report import html
+    from iogauge.report.page import render
 
     with shown("drawing") as progress:
-        text = html.page(made, on_progress=progress)
+        text = render.page(made, on_progress=progress)
     page.write(text.encode())
 
 
@@ -90,7 +90,7 @@ def shown(what: str) -> Iterator[Callable[[int, int], None]]:
 
 
 def _conclude(trusted: Collection[str], review: Review, plan: SuitePlan) -> Shown:
-    from iogauge.stats.shown import Shown
+    from iogauge.results.conclusions import Shown
     from iogauge.suites import suite_to_judge
 
     suite = suite_to_judge(plan, warn=lambda text: streams.say(f"warning: {text}"), trusted=trusted)

@@ -30,16 +30,16 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from iogauge.cli import confirm, process, status, streams
-from iogauge.stats import words
+from iogauge.cli.terminal import confirm, process, status, streams
+from iogauge.text import numbers
 
 if TYPE_CHECKING:
     from iogauge import schema
-    from iogauge.report.fail_if import Condition, Violation
+    from iogauge.report.run.fail_if import Condition, Violation
+    from iogauge.reviews.runner import Failed
     from iogauge.schema import Manifest, TargetFacts
     from iogauge.store import Review
     from iogauge.suites import Suite
-    from iogauge.suites.conduct import Failed
 
 
 class Pace(StrEnum):
@@ -135,10 +135,10 @@ def review(
 ) -> None:
     """Conduct a review and print what it shows."""
     # All that takes long to import, and only then is there anything that an interrupt could cost.
-    import iogauge.run
+    import iogauge.execution
     import iogauge.store
     import iogauge.suites  # noqa: F401
-    from iogauge.report.fail_if import parse
+    from iogauge.report.run.fail_if import parse
 
     process.begin()
     conditions = [parse(each) for each in fail_if or ()]
@@ -188,12 +188,12 @@ def _begun(
     yes: bool,
 ) -> Review:
     """Open the targets, which refuses what must not be written, and make the review's directory."""
-    from iogauge import run as runner
+    from iogauge import execution as runner
     from iogauge.machine.facts import machine_facts
+    from iogauge.reviews.manifest import new_manifest
     from iogauge.store import Review
     from iogauge.store.outputs import Claims
     from iogauge.store.review import refuse_occupied
-    from iogauge.suites.begin import new_manifest
     from iogauge.target.layers import layers_of
     from iogauge.target.ledger import state_of
 
@@ -250,7 +250,7 @@ def anchored(targets: Sequence[str]) -> list[str]:
 
 def _facts(path: str, *, size_bytes: int | None, destroy: Sequence[str], state: schema.State) -> TargetFacts:
     """Open a target as the steps will, and return what it is."""
-    from iogauge import run as runner
+    from iogauge import execution as runner
     from iogauge.target import ModelTarget, open_target
     from iogauge.target.answering import await_answers
 
@@ -266,10 +266,10 @@ def _facts(path: str, *, size_bytes: int | None, destroy: Sequence[str], state: 
 def _resumed(directory: Path, conditions: Sequence[Condition], *, destroy: Sequence[str]) -> Review:
     """Open a saved review, and check that its targets and machine are still the same."""
     from iogauge.machine.facts import machine_facts
+    from iogauge.reviews.manifest import check_same_target, differences, most_used
+    from iogauge.reviews.runner import remaining
     from iogauge.store import Review
     from iogauge.suites import suite_of
-    from iogauge.suites.begin import check_same_target, differences, most_used
-    from iogauge.suites.conduct import remaining
 
     saved = Review.open(directory)
     manifest = saved.manifest
@@ -296,12 +296,12 @@ def _virtual(manifest: Manifest) -> bool:
 
 def _measure(saved: Review, *, destroy: Sequence[str]) -> tuple[Failed, ...]:
     """Run what is missing, with a display of how far it is."""
-    from iogauge.cli.progress import Progress
+    from iogauge.cli.terminal.progress import Progress
+    from iogauge.execution import execute, layered, purge
     from iogauge.machine.temperature import warmest_C
     from iogauge.machine.trace import trace_of
-    from iogauge.run import execute, layered, purge
+    from iogauge.reviews.runner import Interrupted, conduct, remaining
     from iogauge.suites import suite_of
-    from iogauge.suites.conduct import Interrupted, conduct, remaining
 
     manifest = saved.manifest
     what = manifest.plans[0].suite if len(manifest.plans) == 1 else "review"
@@ -332,17 +332,17 @@ def _measure(saved: Review, *, destroy: Sequence[str]) -> tuple[Failed, ...]:
         steps = len(saved.manifest.steps)
         unknown = any(plan.search and not plan.steps for plan in saved.manifest.plans)
         done = f"{len(saved.completed())} of {steps}{' and more' if unknown else ''} steps are saved"
-        streams.say(f"{process.word()}: {done}\nhint: iogauge review --resume {words.argument(saved.path)}")
+        streams.say(f"{process.word()}: {done}\nhint: iogauge review --resume {numbers.argument(saved.path)}")
         raise typer.Exit(process.status()) from None
 
 
 def _show(saved: Review, conditions: Sequence[Condition], failed: Sequence[Failed], *, as_json: bool) -> None:
     """Print what was found, and choose the exit status by the conditions."""
-    from iogauge.cli import review_shown
-    from iogauge.report.surroundings import warnings
+    from iogauge.report import review_text
+    from iogauge.report.run.surroundings import warnings
 
     manifest = saved.manifest
-    judged = review_shown.judged(
+    judged = review_text.judged(
         saved,
         manifest.plans,
         warn=lambda text: streams.say(f"warning: {text}"),
@@ -350,15 +350,15 @@ def _show(saved: Review, conditions: Sequence[Condition], failed: Sequence[Faile
         trusted={plan.suite for plan in manifest.plans},
     )
     violations = _violations(saved, conditions)
-    quoted = words.argument(saved.path)
+    quoted = numbers.argument(saved.path)
     if as_json:
-        shown = review_shown.as_json(
+        shown = review_text.as_json(
             judged, manifest, path=str(saved.path), violations=violations, failed=failed
         )
         streams.show(json.dumps(shown, indent=2, allow_nan=False) + "\n")
     else:
-        streams.show(review_shown.tables(judged, manifest) + f"next: iogauge report {quoted}\n")
-    streams.say(warnings(review_shown.warnings(judged, manifest)), end="")
+        streams.show(review_text.tables(judged, manifest) + f"next: iogauge report {quoted}\n")
+    streams.say(warnings(review_text.warnings(judged, manifest)), end="")
     for step in failed:
         streams.say(f"error: step {step.step_id} {step.why}")
     if failed:

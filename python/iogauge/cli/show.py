@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from iogauge.cli import process, status, streams
 from iogauge.cli.judge_by import JudgeBy, absolute
+from iogauge.cli.terminal import process, status, streams
 from iogauge.errors import IogaugeError
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ def show(
 ) -> None:
     """Print what was found."""
     from iogauge.report import published_shown
-    from iogauge.report.published import is_published
+    from iogauge.results.published import is_published
     from iogauge.store import Reading
 
     process.begin()
@@ -76,24 +76,24 @@ def _review(
     variation: bool,
     as_json: bool,
 ) -> None:
-    from iogauge.cli import review_shown
-    from iogauge.report.surroundings import warnings
-    from iogauge.report.told import told_lines
-    from iogauge.store.told import read_told
+    from iogauge.report import review_text
+    from iogauge.report.run.surroundings import warnings
+    from iogauge.results.reported import told_lines
+    from iogauge.store.reported import read_told
 
     told = read_told(saved.path)
-    judged = review_shown.judged(
+    judged = review_text.judged(
         saved, plans, warn=lambda text: streams.say(f"warning: {text}"), trusted=trusted
     )
     if as_json:
-        shown = review_shown.as_json(judged, saved.manifest, path=str(saved.path), violations=())
+        shown = review_text.as_json(judged, saved.manifest, path=str(saved.path), violations=())
         if told:
             shown["told"] = [each.model_dump(mode="json") for each in told]
         streams.show(json.dumps(shown, indent=2, allow_nan=False) + "\n")
     else:
-        text = review_shown.tables(judged, saved.manifest, variation=variation)
+        text = review_text.tables(judged, saved.manifest, variation=variation)
         streams.show(text + "".join(f"{line}\n" for line in told_lines(told)))
-    streams.say(warnings(review_shown.warnings(judged, saved.manifest)), end="")
+    streams.say(warnings(review_text.warnings(judged, saved.manifest)), end="")
 
 
 def _plans(saved: Review, suites: Sequence[str]) -> list[SuitePlan]:
@@ -104,8 +104,8 @@ def _plans(saved: Review, suites: Sequence[str]) -> list[SuitePlan]:
 
 
 def _step(saved: Review, step_id: str, *, as_json: bool) -> None:
-    from iogauge.report import jsonplus, surroundings, table
-    from iogauge.report.interval_stats import IntervalStats
+    from iogauge.report.run import jsonplus, surroundings, table
+    from iogauge.report.run.interval_stats import IntervalStats
     from iogauge.workload.suggest import closest
 
     planned = [*saved.manifest.steps, *(plan.search for plan in saved.manifest.plans if plan.search)]

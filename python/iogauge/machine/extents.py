@@ -15,7 +15,7 @@ import stat
 import struct
 from dataclasses import dataclass
 
-from iogauge.target.sysfs import HOST, BlockDevice, Host, number_of
+from iogauge.target.users.sysfs import HOST, BlockDevice, Host, number_of
 
 _FS_IOC_FIEMAP = 0xC020660B
 _HEADER = struct.Struct("=QQLLLL")

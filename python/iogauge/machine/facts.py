@@ -14,8 +14,8 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from iogauge.schema import MachineFacts
-from iogauge.target.mounts import Mount, mounts_of
-from iogauge.target.sysfs import HOST, Host, read_text
+from iogauge.target.users.mounts import Mount, mounts_of
+from iogauge.target.users.sysfs import HOST, Host, read_text
 
 _VIRTUAL_VENDORS = (
     "qemu", "kvm", "vmware", "virtualbox", "innotek", "xen", "bochs", "parallels", "bhyve", "amazon ec2", "google",

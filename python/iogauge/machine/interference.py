@@ -11,8 +11,8 @@ from collections.abc import Collection
 from os import stat_result
 
 from iogauge.schema import DeviceStat, TargetFacts
-from iogauge.target.openers import open_files, program_name
-from iogauge.target.sysfs import HOST, Host, number_of
+from iogauge.target.users.openers import open_files, program_name
+from iogauge.target.users.sysfs import HOST, Host, number_of
 
 _SLACK_BYTES = 1 << 20
 """Readahead, superblocks, a partition scan."""

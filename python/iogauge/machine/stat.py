@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from iogauge.schema import DeviceStat, TargetFacts
-from iogauge.target.sysfs import HOST, BlockDevice, Host
+from iogauge.target.users.sysfs import HOST, BlockDevice, Host
 
 _COLUMNS = (11, 15, 17)
 _SECTOR_BYTES = 512

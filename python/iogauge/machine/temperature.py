@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from iogauge.target.sysfs import HOST, Host, read_text
+from iogauge.target.users.sysfs import HOST, Host, read_text
 
 _PLACES = (
     "device/hwmon*/temp1_input",

@@ -16,7 +16,7 @@ from pathlib import Path
 from iogauge.machine.stat import read_counters
 from iogauge.schema import TargetFacts, Trace
 from iogauge.target import ledger
-from iogauge.target.sysfs import HOST, Host, read_text
+from iogauge.target.users.sysfs import HOST, Host, read_text
 
 _SECTORS_WRITTEN, _TRIMS = 6, 11
 """Columns of a device's counters."""

@@ -30,7 +30,7 @@ from iogauge.schema import (
     TargetFacts,
     Warning,  # noqa: A004
 )
-from iogauge.target.sysfs import HOST, BlockDevice, Host
+from iogauge.target.users.sysfs import HOST, BlockDevice, Host
 
 
 class Watch:

@@ -20,7 +20,7 @@ from typing import Any, Literal
 from iogauge.errors import IogaugeError
 from iogauge.models.file import KINDS, Entry, ModelFile, read
 from iogauge.models.write import to_toml
-from iogauge.workload.kinds import MODEL
+from iogauge.workload.options.kinds import MODEL
 from iogauge.workload.suggest import closest
 
 __all__ = [

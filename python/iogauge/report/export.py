@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
-from iogauge.report.charts import Chart
-from iogauge.report.drawing import png, svg
+from iogauge.report.charts.drawing import png, svg
+from iogauge.report.charts.specification import Chart
 from iogauge.store.outputs import Claims, Existing, Output
 
 PNG_SCALE = 2.0

@@ -9,14 +9,14 @@ from __future__ import annotations
 import shlex
 from collections.abc import Iterator, Sequence
 
-from iogauge.report import html_facts
-from iogauge.report.charts_data import STATISTICS
-from iogauge.report.html_reviews import Drive, warnings
-from iogauge.report.html_steps import BETWEEN, VARIATION, StepRow, asked_in, step_rows, varied_rows
-from iogauge.report.html_text import Cell
-from iogauge.report.markdown_text import escaped, table
+from iogauge.report.charts.data import STATISTICS
+from iogauge.report.page import facts as html_facts
+from iogauge.report.page.steps import BETWEEN, VARIATION, StepRow, asked_in, step_rows, varied_rows
 from iogauge.report.sections import Part, Report, Section
-from iogauge.stats.words import capitalised
+from iogauge.results.review import Drive, warnings
+from iogauge.text.cells import Cell
+from iogauge.text.markdown import escaped, table
+from iogauge.text.numbers import capitalised
 
 _TOLD = {"Drive", "Behind", "Model", "Firmware", "Kind", "Size", "Processor", "Kernel", "Ceiling, one worker"}
 """Of the circumstances, those that a reader of a pull request wants to know."""

@@ -10,16 +10,16 @@ import json
 from collections.abc import Iterator, Sequence
 
 from iogauge.models.published import Point
-from iogauge.report.beside import load_text
-from iogauge.report.figure_row import metric_text, value_text
-from iogauge.report.grid import aligned
-from iogauge.report.published import (
+from iogauge.results.figure import metric_text, value_text
+from iogauge.results.published import (
     figure_of_point,
     load_of_point,
+    load_text,
     named_drives,
     published_drives,
     source_text,
 )
+from iogauge.text.grid import aligned
 
 HEAD = ("load", "figure", "published", "source")
 

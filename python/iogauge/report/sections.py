@@ -11,22 +11,22 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 
-from iogauge.report.beside import Beside, beside
-from iogauge.report.charts import Chart
-from iogauge.report.charts_conclusions import conclusion_charts
-from iogauge.report.charts_heat import heat_chart
-from iogauge.report.charts_percentiles import percentile_chart
-from iogauge.report.charts_pressure import pressure_chart
-from iogauge.report.charts_sweep import sweep_charts
-from iogauge.report.charts_time import time_chart
-from iogauge.report.compare_sides import Differences, differences, loaded
-from iogauge.report.html_compare import Over, Pair, PairPart, around, over, pairs
-from iogauge.report.html_reviews import Conclude, Drive, OnProgress, no_progress, nothing
-from iogauge.report.html_verdict import Verdict, verdict
-from iogauge.report.told import told_table
+from iogauge.comparison.published_rows import Beside, beside
+from iogauge.comparison.sides import Differences, differences, loaded
+from iogauge.report.charts.conclusions import conclusion_charts
+from iogauge.report.charts.heat import heat_chart
+from iogauge.report.charts.over_time import time_chart
+from iogauge.report.charts.percentiles import percentile_chart
+from iogauge.report.charts.pressure import pressure_chart
+from iogauge.report.charts.specification import Chart
+from iogauge.report.charts.sweep import sweep_charts
+from iogauge.report.page.comparison import Over, Pair, PairPart, around, over, pairs
+from iogauge.report.page.verdict import Verdict, verdict
+from iogauge.results.conclusions import ShownTable
+from iogauge.results.reported import told_table
+from iogauge.results.review import Conclude, Drive, OnProgress, no_progress, nothing
 from iogauge.schema import SuitePlan
 from iogauge.stats.comparison import MARGIN
-from iogauge.stats.shown import ShownTable
 
 
 @dataclass(frozen=True)

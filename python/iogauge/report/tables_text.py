@@ -8,10 +8,10 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from iogauge.report.csv_cells import csv_of
-from iogauge.report.grid import aligned
-from iogauge.stats import words
 from iogauge.store.outputs import Output
+from iogauge.text import numbers
+from iogauge.text.csv_cells import csv_of
+from iogauge.text.grid import aligned
 
 LONGEST = 60
 """Characters of a cell in a terminal; the rest is cut, and marked."""
@@ -61,7 +61,7 @@ def _cell(value: Any) -> str:
     if value is None:
         return "-"
     if isinstance(value, float):
-        return f"{value:.0f}" if abs(value) < 1000 and value.is_integer() else words.figure(value)
+        return f"{value:.0f}" if abs(value) < 1000 and value.is_integer() else numbers.figure(value)
     return _cut(_text(value))
 
 

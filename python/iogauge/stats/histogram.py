@@ -207,3 +207,16 @@ def _together(parts: Sequence[Exact | None]) -> Exact | None:
 def _fraction(q: float) -> Fraction:
     """Return the fraction that was meant: 0.07 * 100 is 7.000000000000001 in floating point, yet its rank is 7."""
     return Fraction(str(float(q)))
+
+
+def supported_up_to(count: int) -> str:
+    """Return the highest quantile of the usual ones that ``count`` samples support.
+
+    >>> supported_up_to(10_000), supported_up_to(19)
+    ('p99.9', 'none')
+    """
+    names = {20: "median", 100: "p90"}
+    exponent = math.floor(math.log10(count / EXCEEDANCES)) if count >= 100 else 0
+    if exponent < 2:
+        return next((name for needed, name in sorted(names.items(), reverse=True) if count >= needed), "none")
+    return "p99" if exponent == 2 else f"p99.{'9' * (exponent - 2)}"

@@ -22,7 +22,7 @@ import numpy as np
 
 from iogauge.stats.course import Drift, course
 from iogauge.stats.moments import Moment
-from iogauge.stats.words import figure, percent
+from iogauge.text.numbers import figure, percent
 
 ROUNDS = 5
 """SNIA's window: the last rounds that are looked at."""

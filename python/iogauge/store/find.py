@@ -13,8 +13,8 @@ from pathlib import Path
 
 from iogauge.errors import IogaugeError
 from iogauge.store.names import MANIFEST
+from iogauge.store.reported import Told, read_told
 from iogauge.store.review import Review
-from iogauge.store.told import Told, read_told
 
 DEPTH = 4
 """Directories below the one named."""

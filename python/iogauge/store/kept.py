@@ -16,8 +16,8 @@ from pathlib import Path
 
 from iogauge.errors import IogaugeError
 from iogauge.store.durable import explained
-from iogauge.target.locks import foreign_lock
-from iogauge.target.usage import Usage
+from iogauge.target.users.locks import foreign_lock
+from iogauge.target.users.usage import Usage
 
 _ATTRIBUTE = "user.iogauge.store"
 

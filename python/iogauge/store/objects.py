@@ -15,8 +15,8 @@ import pydantic
 
 from iogauge.schema import Model
 from iogauge.store import durable
+from iogauge.store.checksums import check_object, damaged, sealed_object
 from iogauge.store.durable import explained
-from iogauge.store.seal import check_object, damaged, sealed_object
 from iogauge.store.versions import check_version
 
 _SEALED_SINCE = 3

@@ -42,7 +42,7 @@ from iogauge.store.kept import KeptFile, open_kept
 from iogauge.store.names import FIGURES, MANIFEST
 from iogauge.target import is_model
 from iogauge.target.answering import PATIENCE_S, await_answers, unanswered
-from iogauge.target.usage import Usage
+from iogauge.target.users.usage import Usage
 
 Identity = tuple[str | int, ...]
 """Which file or device a path leads to, whatever it is called; which place, where there is nothing yet."""

@@ -23,9 +23,9 @@ import pyarrow as pa
 
 from iogauge.errors import IogaugeError
 from iogauge.store import tables
+from iogauge.store.checksums import check_seal
 from iogauge.store.names import INTERVALS, TOTALS
 from iogauge.store.review import Review
-from iogauge.store.seal import check_seal
 
 if TYPE_CHECKING:
     import duckdb

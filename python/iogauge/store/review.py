@@ -31,10 +31,10 @@ from typing import Self, TypeVar
 from iogauge.errors import IogaugeError
 from iogauge.schema import SCHEMA_VERSION, Interval, Manifest, RunRecord
 from iogauge.store import durable
+from iogauge.store.checksums import check_seal, seal, sealed_object
 from iogauge.store.durable import GOES_ON, explained
 from iogauge.store.names import INTERVALS, MANIFEST, RECORD, REQUESTS, TOTALS
 from iogauge.store.objects import read_object, read_sealed, understood
-from iogauge.store.seal import check_seal, seal, sealed_object
 from iogauge.store.tables import IntervalFile, read_intervals, read_totals, write_totals
 from iogauge.store.versions import upgraded
 

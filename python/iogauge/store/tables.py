@@ -21,8 +21,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from iogauge.schema import SCHEMA_VERSION, Direction, Exact, Interval, Kind, RowResult, Tally
+from iogauge.store.checksums import check_seal, damaged
 from iogauge.store.durable import GOES_ON, create_file, explained
-from iogauge.store.seal import check_seal, damaged
 from iogauge.store.versions import check_version
 
 ROW_GROUP_ROWS = 1024

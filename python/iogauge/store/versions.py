@@ -12,7 +12,7 @@ from typing import Any
 
 from iogauge.errors import IogaugeError
 from iogauge.schema import SCHEMA_VERSION
-from iogauge.store.seal import damaged
+from iogauge.store.checksums import damaged
 
 
 def check_version(path: Path, version: object) -> None:

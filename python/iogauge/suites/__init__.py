@@ -11,24 +11,24 @@ from collections.abc import Callable, Collection
 from pathlib import Path
 
 from iogauge.errors import IogaugeError
+from iogauge.results.judgement import Judgement, StepJudgement
 from iogauge.schema import SuitePlan
-from iogauge.suites import from_toml, own
 from iogauge.suites.burst_credit import BurstCredit
 from iogauge.suites.commit_latency import CommitLatency
-from iogauge.suites.judgement import Judgement, StepJudgement
 from iogauge.suites.many_drives import ManyDrives
 from iogauge.suites.mixed import Mixed
-from iogauge.suites.plain import PlainSuite
+from iogauge.suites.own import python_file, toml_plan
+from iogauge.suites.own.figures_alone import PlainSuite
 from iogauge.suites.precondition import Precondition
-from iogauge.suites.pts_composite import PtsComposite
-from iogauge.suites.pts_cross_stimulus import PtsCrossStimulus
-from iogauge.suites.pts_host_idle_recovery import PtsHostIdleRecovery
-from iogauge.suites.pts_iops import PtsIops
-from iogauge.suites.pts_latency import PtsLatency
-from iogauge.suites.pts_throughput import PtsThroughput
-from iogauge.suites.pts_write_saturation import PtsWriteSaturation
 from iogauge.suites.queue_depth import QueueDepth
 from iogauge.suites.reader_under_writers import ReaderUnderWriters
+from iogauge.suites.snia.composite import PtsComposite
+from iogauge.suites.snia.cross_stimulus import PtsCrossStimulus
+from iogauge.suites.snia.host_idle_recovery import PtsHostIdleRecovery
+from iogauge.suites.snia.iops import PtsIops
+from iogauge.suites.snia.latency import PtsLatency
+from iogauge.suites.snia.throughput import PtsThroughput
+from iogauge.suites.snia.write_saturation import PtsWriteSaturation
 from iogauge.suites.spec import Spec
 from iogauge.suites.stack_overhead import StackOverhead
 from iogauge.suites.suite import Asked, Pace, Suite
@@ -91,9 +91,9 @@ def suite_of(given: str) -> Suite:
     if given in SUITES:
         return SUITES[given]
     if given.endswith(".py"):
-        return own.load(Path(given), taken=SUITES)
+        return python_file.load(Path(given), taken=SUITES)
     if given.endswith(".toml"):
-        return from_toml.load(Path(given), taken=SUITES)
+        return toml_plan.load(Path(given), taken=SUITES)
     raise IogaugeError(
         f"there is no suite {given!r}",
         hint=f"suites: {', '.join(SUITES)}; or the path of a .py or .toml file",

@@ -22,12 +22,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import ClassVar
 
+from iogauge.results.judgement import Judgement
 from iogauge.schema import Axis, StepPlan, SuitePlan
-from iogauge.stats import words
 from iogauge.stats.moments import Moment
 from iogauge.stats.steady import Steadiness, drift_span, steadiness
-from iogauge.suites.judgement import Judgement
 from iogauge.suites.suite import Asked, Common, Pace, Suite
+from iogauge.text import numbers
 from iogauge.workload.numbers import SECOND
 
 JOB = "load"
@@ -76,7 +76,7 @@ def _course(moments: Sequence[Moment]) -> str:
     """Return how a load's rate went in one run, in words."""
     held = steadiness([moment.iops for moment in moments])
     if held is None:
-        return f"{words.counted(len(moments), 'interval')} are too few to see a change in"
+        return f"{numbers.counted(len(moments), 'interval')} are too few to see a change in"
     length_s = moments[-1].end_s - moments[0].start_s
     first, *others = held.stretches
     drift = _drift(held, moments)
@@ -92,7 +92,7 @@ def _course(moments: Sequence[Moment]) -> str:
     if after is last:
         return f"{then}, and {drift or f'stays there for the remaining {length_s - changed_s:.3g} s'}"
     return (
-        f"{then}; after {words.counted(len(others), 'change')} in all it ends at {last.rate_iops:,.0f} IOPS, "
+        f"{then}; after {numbers.counted(len(others), 'change')} in all it ends at {last.rate_iops:,.0f} IOPS, "
         + (f"and {drift}" if drift else f"from {ended_s:.3g} s on")
     )
 
@@ -106,7 +106,7 @@ def _drift(held: Steadiness, moments: Sequence[Moment]) -> str:
         for place in (held.drift.start_s, held.drift.end_s, len(moments))
     )
     way = "falls" if held.drift.change < 0 else "rises"
-    share = words.percent(abs(held.drift.change))
+    share = numbers.percent(abs(held.drift.change))
     return f"{way} gradually by {share}{drift_span(start_s, end_s, length_s)}"
 
 

@@ -25,14 +25,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import ClassVar
 
+from iogauge.results.judgement import Judgement, StepJudgement
 from iogauge.schema import Axis, Direction, Kind, StepPlan, SuitePlan
-from iogauge.stats import words
 from iogauge.stats.extremes import SATURATED, saturation, undecided
 from iogauge.stats.figures import Ratio, StepFigures, ratio, step_figures
+from iogauge.stats.pooled import together
 from iogauge.stats.quantiles import Estimate
-from iogauge.stats.together import together
-from iogauge.suites.judgement import Judgement, StepJudgement
 from iogauge.suites.suite import Asked, Common, Pace, Suite
+from iogauge.text import numbers
 from iogauge.workload.numbers import SECOND
 
 JOB = "log"
@@ -87,7 +87,7 @@ class CommitLatency(Suite):
             commit = (
                 _time(synced.figures.mean)
                 if judged_whole
-                else words.duration(written.mean.value + sync.mean.value)
+                else numbers.duration(written.mean.value + sync.mean.value)
             )
             said.append(
                 f"{SYNCED}: one log's commit takes {commit} on average, the write {_time(written.mean)} and the sync "
@@ -101,7 +101,7 @@ class CommitLatency(Suite):
                 if all(median.long_enough for median in (plain, lasting, alone) if median):
                     said.append(_cost(ratio(lasting, plain), ratio(alone, plain) if alone else None))
                 else:
-                    said.append(f"what a durable write costs {words.CANNOT_BE_TOLD}")
+                    said.append(f"what a durable write costs {numbers.CANNOT_BE_TOLD}")
         for series, steps in by_series.items():
             if len(steps) > 1:
                 said.append(
@@ -114,22 +114,22 @@ def at_most(rates: Mapping[float, Estimate]) -> str:
     """Return the most commits a second, and the fewest logs that reach nearly as many; ``rates`` are by logs."""
     end = saturation(rates)
     if end is None:
-        return f"the most commits a second {words.CANNOT_BE_TOLD}"
-    share = words.ranged(end.share.value, end.share.low, end.share.high, words.percent)
+        return f"the most commits a second {numbers.CANNOT_BE_TOLD}"
+    share = numbers.ranged(end.share.value, end.share.low, end.share.high, numbers.percent)
     fewest = f"; the fewest that reach {100 * SATURATED:g} % of that: {_logs(end.least_at)}, {share}"
     return (
-        f"{words.estimated(end.most, lambda value: f'{value:,.0f} commits/s')} at most, by {_logs(end.most_at)}"
+        f"{numbers.estimated(end.most, lambda value: f'{value:,.0f} commits/s')} at most, by {_logs(end.most_at)}"
         + (fewest if end.least_at != end.most_at else "")
-        + words.left_out("the rate of", [_logs(logs) for logs in undecided(rates)])
+        + numbers.left_out("the rate of", [_logs(logs) for logs in undecided(rates)])
     )
 
 
 def _logs(count: float) -> str:
-    return words.counted(int(count), "log")
+    return numbers.counted(int(count), "log")
 
 
 def _time(latency: Estimate) -> str:
-    return words.estimated(latency, words.duration)
+    return numbers.estimated(latency, numbers.duration)
 
 
 def _alone(steps: Iterable[StepJudgement]) -> StepJudgement | None:
@@ -156,15 +156,15 @@ def _cost(more: Ratio, sync: Ratio | None) -> str:
         if sync is not None and sync.value > 1:
             return (
                 f"the two ways disagree about what durability costs: by medians a {DURABLE} takes "
-                f"{words.times(more.value, more.low, more.high)} as long as a plain one, and a sync "
-                f"{words.times(sync.value, sync.low, sync.high)} as long as a plain write"
+                f"{numbers.times(more.value, more.low, more.high)} as long as a plain one, and a sync "
+                f"{numbers.times(sync.value, sync.low, sync.high)} as long as a plain write"
             )
         return (
             "a durable write takes hardly longer than a plain one: the drive's cache is protected against power loss, "
             "there is none, or the request is ignored"
         )
     return (
-        f"by medians a durable write takes {words.times(more.value, more.low, more.high)} as long as a plain one, "
+        f"by medians a durable write takes {numbers.times(more.value, more.low, more.high)} as long as a plain one, "
         "which may be lost with the power"
     )
 

@@ -26,16 +26,16 @@ from dataclasses import dataclass, replace
 from statistics import fmean
 from typing import ClassVar
 
+from iogauge.results.judgement import Judgement, StepJudgement
 from iogauge.schema import Axis, Interval, Kind, RunRecord, StepPlan, SuitePlan
-from iogauge.stats import words
 from iogauge.stats.figures import Ratio, ratio, total
 from iogauge.stats.moments import moments
 from iogauge.stats.quantiles import Estimate
 from iogauge.stats.rates import rate_estimate
 from iogauge.stats.repeats import repeated
 from iogauge.stats.selection import Selection
-from iogauge.suites.judgement import Judgement, StepJudgement
 from iogauge.suites.suite import Asked, Common, Pace, Suite
+from iogauge.text import numbers
 from iogauge.workload.numbers import SECOND
 from iogauge.workload.patterns import file_text
 
@@ -195,17 +195,17 @@ def _sentences(series: str, blocks: Sequence[Block]) -> Iterator[str]:
     """Yield how the drives add up under one load, and what a request costs the machine."""
     if not blocks:
         return
-    rate = words.bandwidth(fmean(block.together_Bps.value for block in blocks))
+    rate = numbers.bandwidth(fmean(block.together_Bps.value for block in blocks))
     share = _over_repeats([block.share for block in blocks])
     shares = {path: _over_repeats([block.share_of(path) for block in blocks]) for path in blocks[0].alone}
     yield (
         f"{series}: {rate} together, {_percent(share)} of what the drives give alone; {least_kept(shares)}"
     )
     if all(block.cpu_ns > 0 and block.cpu_alone_ns > 0 for block in blocks):
-        cost = words.duration(fmean(block.cpu_ns for block in blocks))
+        cost = numbers.duration(fmean(block.cpu_ns for block in blocks))
         more = _over_repeats([Ratio(block.cpu_ns / block.cpu_alone_ns, None, None) for block in blocks])
         yield (
-            f"{series}: a request costs {cost} of CPU time together, {words.times(more.value, more.low, more.high)} "
+            f"{series}: a request costs {cost} of CPU time together, {numbers.times(more.value, more.low, more.high)} "
             "what it costs alone"
         )
 
@@ -235,7 +235,7 @@ def _over_repeats(ratios: Sequence[Ratio]) -> Ratio:
 
 
 def _percent(share: Ratio) -> str:
-    return words.ranged(share.value, share.low, share.high, words.percent)
+    return numbers.ranged(share.value, share.low, share.high, numbers.percent)
 
 
 def _steps(common: Common, paths: list[str]) -> Iterator[StepPlan]:

@@ -15,13 +15,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from iogauge.results.judgement import Judgement
 from iogauge.schema import Axis, SuitePlan
-from iogauge.stats import words
 from iogauge.stats.extremes import all_tied, decided, ties, undecided
 from iogauge.stats.figures import ratio
 from iogauge.stats.quantiles import Estimate
-from iogauge.suites.judgement import Judgement
 from iogauge.suites.suite import Asked, Common, Suite
+from iogauge.text import numbers
 
 JOB = "mix"
 THREADS, DEPTH = 4, 4
@@ -64,8 +64,8 @@ def extremes_of(rates: Mapping[float, Estimate]) -> str:
     """Return a sentence about the mixes with the most and the least IOPS; ``rates`` are by share of reads, percent."""
     known = decided(rates)
     if len(known) < 2:
-        return f"which mix gives the most {words.CANNOT_BE_TOLD}"
-    left_out = words.left_out("the rate at", [f"{at:g} %" for at in undecided(rates)])
+        return f"which mix gives the most {numbers.CANNOT_BE_TOLD}"
+    left_out = numbers.left_out("the rate at", [f"{at:g} %" for at in undecided(rates)])
     most, least = (choose(known, key=lambda at: known[at].value) for choose in (max, min))
     if all_tied(known):
         return (
@@ -76,12 +76,12 @@ def extremes_of(rates: Mapping[float, Estimate]) -> str:
     return (
         f"highest at {most:g} % reads, {known[most].value:,.0f} IOPS{_ties(known, most)}; lowest at {least:g} %, "
         f"{known[least].value:,.0f} IOPS{_ties(known, least)}: "
-        f"{words.ranged(share.value, share.low, share.high, words.percent)} of the highest{left_out}"
+        f"{numbers.ranged(share.value, share.low, share.high, numbers.percent)} of the highest{left_out}"
     )
 
 
 def _rate(estimate: Estimate) -> str:
-    return words.estimated(estimate, lambda value: f"{value:,.0f} IOPS")
+    return numbers.estimated(estimate, lambda value: f"{value:,.0f} IOPS")
 
 
 def _ties(rates: Mapping[float, Estimate], extreme: float) -> str:

@@ -22,8 +22,8 @@ from typing import ClassVar
 
 from iogauge.schema import RunRecord, StepPlan, SuitePlan
 from iogauge.store import Review
-from iogauge.suites.pts import PERCENTILES, Jobs, Procedure, fill_step, pace_notes, state_notes
-from iogauge.suites.pts_writes import writing_cells
+from iogauge.suites.snia.common import PERCENTILES, Jobs, Procedure, fill_step, pace_notes, state_notes
+from iogauge.suites.snia.writes import writing_cells
 from iogauge.suites.suite import Ahead, Asked, Common, Pace, begins, time_text
 from iogauge.target.media import media_of
 from iogauge.workload.numbers import SECOND

@@ -20,12 +20,12 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
+from iogauge.results.judgement import Judgement
 from iogauge.schema import Axis, StepPlan, SuitePlan
-from iogauge.stats import words
 from iogauge.stats.extremes import SATURATED, saturation, undecided
 from iogauge.stats.quantiles import Estimate
-from iogauge.suites.judgement import Judgement
 from iogauge.suites.suite import Asked, Common, Pace, Suite
+from iogauge.text import numbers
 from iogauge.workload.numbers import SECOND
 
 JOB = "load"
@@ -89,13 +89,13 @@ def at_most(rates: Mapping[float, Estimate]) -> str:
     """Return the most that a sweep reaches, and the least depth that reaches nearly as much; empty for one depth."""
     end = saturation(rates)
     if end is None:
-        return f"the most {words.CANNOT_BE_TOLD}" if len(rates) > 1 and undecided(rates) else ""
-    share = words.ranged(end.share.value, end.share.low, end.share.high, words.percent)
+        return f"the most {numbers.CANNOT_BE_TOLD}" if len(rates) > 1 and undecided(rates) else ""
+    share = numbers.ranged(end.share.value, end.share.low, end.share.high, numbers.percent)
     return (
-        f"{words.estimated(end.most, words.bandwidth)} at most; depth {end.least_at:g} is the least that reaches "
+        f"{numbers.estimated(end.most, numbers.bandwidth)} at most; depth {end.least_at:g} is the least that reaches "
         f"{100 * SATURATED:g} % of it"
         + (f", {share}" if end.least_at != end.most_at else "")
-        + words.left_out("the rate at", [f"depth {depth:g}" for depth in undecided(rates)])
+        + numbers.left_out("the rate at", [f"depth {depth:g}" for depth in undecided(rates)])
     )
 
 

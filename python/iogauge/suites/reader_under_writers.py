@@ -27,12 +27,12 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from iogauge.results.judgement import Judgement, StepJudgement, judge_steps
 from iogauge.schema import Axis, RunRecord, StepPlan, SuitePlan
-from iogauge.stats import words
 from iogauge.stats.figures import ratio, step_figures
 from iogauge.store import Review
-from iogauge.suites.judgement import Judgement, StepJudgement, judge_steps
 from iogauge.suites.suite import Ahead, Asked, Common, Pace, Suite, nothing_written
+from iogauge.text import numbers
 
 READER = "reader"
 WRITER = "writer"
@@ -92,8 +92,8 @@ class ReaderUnderWriters(Suite):
             "" if climb.each_Bps == WRITER_Bps else ", scaled to this target; the published step is 100 MB/s"
         )
         note = (
-            f"Each writer asks for {words.bandwidth(climb.each_Bps)}{scaled}. In a search of "
-            f"{SEARCH_RUNTIME_NS / 1e9:.0f} s, {SEARCHERS} writers reached {words.bandwidth(climb.limit_Bps)}. "
+            f"Each writer asks for {numbers.bandwidth(climb.each_Bps)}{scaled}. In a search of "
+            f"{SEARCH_RUNTIME_NS / 1e9:.0f} s, {SEARCHERS} writers reached {numbers.bandwidth(climb.limit_Bps)}. "
             f"Writers are added until the drive is saturated in {MISSED} steps in a row, or there are {climb.most}."
         )
         return plan.model_copy(update={"steps": tuple(steps), "notes": (*plan.notes, note)})
@@ -136,13 +136,13 @@ class ReaderUnderWriters(Suite):
         if len(end.saturated) == MISSED:
             first = end.saturated[0]
             said.append(
-                f"it is saturated when asked for {words.bandwidth(first.asked_Bps)}: it takes {_achieved(first)}, and "
-                f"{_slower(first, alone)}"
+                f"it is saturated when asked for {numbers.bandwidth(first.asked_Bps)}: it takes {_achieved(first)}, "
+                f"and {_slower(first, alone)}"
             )
         elif end.saturated:
             (last,) = end.saturated
             said.append(
-                f"it is saturated in the last step alone, asked for {words.bandwidth(last.asked_Bps)}: it takes "
+                f"it is saturated in the last step alone, asked for {numbers.bandwidth(last.asked_Bps)}: it takes "
                 f"{_achieved(last)}; whether that is its end was not seen"
             )
         elif pressed:
@@ -151,7 +151,7 @@ class ReaderUnderWriters(Suite):
 
 
 def _achieved(step: StepJudgement) -> str:
-    return words.estimated(step.figures.pressure_estimate, words.bandwidth)
+    return numbers.estimated(step.figures.pressure_estimate, numbers.bandwidth)
 
 
 def _slower(step: StepJudgement, alone: StepJudgement) -> str:
@@ -160,7 +160,7 @@ def _slower(step: StepJudgement, alone: StepJudgement) -> str:
     assert alone.figures.mean is not None
     slower = ratio(step.figures.mean, alone.figures.mean)
     return (
-        f"a read then takes {words.times(slower.value, slower.low, slower.high)} as long as without writers"
+        f"a read then takes {numbers.times(slower.value, slower.low, slower.high)} as long as without writers"
     )
 
 

@@ -26,13 +26,13 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from iogauge.models.published import Point, points
+from iogauge.results.judgement import Judgement, StepJudgement
 from iogauge.schema import Axis, EngineKind, StepPlan, SuitePlan
-from iogauge.stats import words
 from iogauge.stats.extremes import decided, ties, undecided
 from iogauge.stats.quantiles import Estimate
-from iogauge.suites.judgement import Judgement, StepJudgement
 from iogauge.suites.suite import Asked, Common, Pace, Suite
-from iogauge.workload.diskspd_jobs import queueing_of
+from iogauge.text import numbers
+from iogauge.workload.diskspd.jobs import queueing_of
 from iogauge.workload.numbers import SECOND
 
 JOB = "load"
@@ -186,7 +186,7 @@ class Spec(Suite):
         data = {step.plan.at: step.figures.rate_estimate for step in steps}
         return (
             highest("highest IOPS", iops, _iops),
-            highest("highest throughput", data, words.bandwidth),
+            highest("highest throughput", data, numbers.bandwidth),
             *_alone(steps),
         )
 
@@ -195,11 +195,11 @@ def highest(what: str, rates: Mapping[float, Estimate], shown: Callable[[float],
     """Return the highest of the rows' rates, and the rows that reach it as far as can be told."""
     known = decided(rates)
     if not known:
-        return f"{what} {words.CANNOT_BE_TOLD}"
+        return f"{what} {numbers.CANNOT_BE_TOLD}"
     most = max(known, key=lambda row: known[row].value)
     rows = " and ".join(map(_label, ties(known, most)))
-    left_out = words.left_out("the rate of", list(map(_label, undecided(rates))))
-    return f"{what}: {words.estimated(known[most], shown)}, {rows}{left_out}"
+    left_out = numbers.left_out("the rate of", list(map(_label, undecided(rates))))
+    return f"{what}: {numbers.estimated(known[most], shown)}, {rows}{left_out}"
 
 
 def _label(row: float) -> str:
@@ -211,11 +211,11 @@ def _alone(steps: list[StepJudgement]) -> Iterator[str]:
     for step in steps:
         if ROWS[int(step.plan.at) - 1].depth == 1 and step.figures.mean is not None:
             tail = "".join(
-                f", {100 * q:.12g} % within {words.estimated(estimate, words.duration)}"
+                f", {100 * q:.12g} % within {numbers.estimated(estimate, numbers.duration)}"
                 for q in (0.99, 0.99999)
                 if (estimate := step.figures.quantiles[q]) is not None and estimate.supported
             )
-            mean = words.estimated(step.figures.mean, words.duration)
+            mean = numbers.estimated(step.figures.mean, numbers.duration)
             yield f"{step.plan.label}: {mean} on average{tail}"
 
 

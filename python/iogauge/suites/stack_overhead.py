@@ -25,13 +25,13 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from iogauge import models
+from iogauge.results.judgement import Judgement, StepJudgement
 from iogauge.schema import Axis, StepPlan, SuitePlan, TargetFacts
-from iogauge.stats import words
 from iogauge.stats.figures import difference
 from iogauge.stats.quantiles import Estimate
-from iogauge.suites.judgement import Judgement, StepJudgement
 from iogauge.suites.suite import Asked, Common, Suite
 from iogauge.target.layers import Layer
+from iogauge.text import numbers
 from iogauge.workload.patterns import file_text
 
 JOB = "load"
@@ -91,14 +91,14 @@ def _more(after: Estimate, before: Estimate) -> str:
     """Return by how much one mean is above or below another, with the interval where it is bounded."""
     more = difference(after, before)
     if more.low is None or more.high is None:
-        apart = f"{words.duration(abs(more.value))} {'more' if more.value >= 0 else 'less'}"
+        apart = f"{numbers.duration(abs(more.value))} {'more' if more.value >= 0 else 'less'}"
         return f"{apart} (no interval) than"
     if more.low <= 0 <= more.high:
-        most = words.duration(max(abs(more.low), abs(more.high)))
+        most = numbers.duration(max(abs(more.low), abs(more.high)))
         return f"the same time, within {most}, as"
     low, high = sorted((abs(more.low), abs(more.high)))
-    between = f"({words.duration(low)} to {words.duration(high)})"
-    return f"{words.duration(abs(more.value))} {between} {'more' if more.value > 0 else 'less'} than"
+    between = f"({numbers.duration(low)} to {numbers.duration(high)})"
+    return f"{numbers.duration(abs(more.value))} {between} {'more' if more.value > 0 else 'less'} than"
 
 
 def _places(target: TargetFacts, layers: list[Layer]) -> Iterator[Place]:

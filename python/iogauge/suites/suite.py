@@ -16,11 +16,13 @@ from typing import ClassVar
 from iogauge.errors import IogaugeError
 from iogauge.models.published import Point
 from iogauge.models.state import MEANING
+from iogauge.results.judgement import Judgement, judge_steps
 from iogauge.schema import (
     Axis,
     BegunAs,
     Direction,
     Kind,
+    Manifest,
     Pace,
     RunRecord,
     State,
@@ -29,7 +31,6 @@ from iogauge.schema import (
     TargetFacts,
 )
 from iogauge.store import Review
-from iogauge.suites.judgement import Judgement, judge_steps
 from iogauge.target.layers import Layer
 from iogauge.target.media import media_of
 from iogauge.workload.numbers import SECOND, size_text
@@ -52,6 +53,17 @@ class Asked:
     """Measured part of a step; None: the suite's own choice. Positive."""
     layers: tuple[Layer, ...] = ()
     """Block devices to compare the first target with, for a suite that asks for them."""
+
+    @classmethod
+    def of(cls, manifest: Manifest, plan: SuitePlan) -> Asked:
+        """Return what a saved review says was asked of a plan's suite."""
+        return cls(
+            targets=tuple(manifest.target(path) for path in plan.targets),
+            pace=manifest.pace,
+            state=manifest.state,
+            size_bytes=plan.size_bytes,
+            runtime_ns=plan.runtime_ns,
+        )
 
     @property
     def target(self) -> TargetFacts:

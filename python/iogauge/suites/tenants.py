@@ -37,13 +37,13 @@ from dataclasses import dataclass, replace
 from typing import ClassVar
 
 from iogauge.errors import IogaugeError
+from iogauge.results.judgement import Judgement, StepJudgement
 from iogauge.schema import Axis, Kind, RunRecord, StepPlan, SuitePlan
-from iogauge.stats import words
 from iogauge.stats.figures import step_figures
 from iogauge.stats.quantiles import Estimate
 from iogauge.store import Review
-from iogauge.suites.judgement import Judgement, StepJudgement
 from iogauge.suites.suite import Ahead, Asked, Common, Pace, Suite
+from iogauge.text import numbers as words
 from iogauge.workload.numbers import KIB, MIB, SECOND
 
 TENANT = "tenant"

@@ -18,11 +18,11 @@ from dataclasses import dataclass, replace
 from itertools import product
 from typing import ClassVar
 
+from iogauge.results.judgement import Judgement
 from iogauge.schema import Axis, StepPlan, SuitePlan
-from iogauge.stats import words
 from iogauge.stats.figures import ratio
-from iogauge.suites.judgement import Judgement
 from iogauge.suites.suite import Asked, Common, Pace, Suite
+from iogauge.text import numbers
 from iogauge.workload.numbers import KIB, SECOND
 
 JOB = "load"
@@ -49,7 +49,7 @@ class Sweep:
     def series(self) -> str:
         """As a reader names it."""
         way = "reads" if self.rw == "randread" else "writes"
-        shifted = f"shifted by {words.block(self.shift)}" if self.shift else "aligned"
+        shifted = f"shifted by {numbers.block(self.shift)}" if self.shift else "aligned"
         return f"{way}, depth {self.depth}, {shifted}"
 
     @property
@@ -103,7 +103,7 @@ class TransferSize(Suite):
             aligned, shifted = found.get(replace(sweep, shift=0).series), found.get(sweep.series)
             if sweep.depth == 1 and sweep.shift and aligned and shifted:
                 slower = ratio(shifted, aligned)
-                times = words.times(slower.value, slower.low, slower.high)
+                times = numbers.times(slower.value, slower.low, slower.high)
                 said.append(f"4 KiB {sweep.series}: {times} as long as aligned")
         return tuple(said)
 
@@ -123,4 +123,4 @@ def _steps(load: Common, sizes: tuple[int, ...], block: int) -> Iterator[StepPla
 
 def _notes(block: int) -> Iterator[str]:
     if block > SHIFTS[1]:
-        yield f"The target's logical blocks are {words.block(block)}: smaller requests and shifts are left out."
+        yield f"The target's logical blocks are {numbers.block(block)}: smaller requests and shifts are left out."

@@ -17,13 +17,13 @@ from collections.abc import Collection
 
 from iogauge.target.facts import facts_of, serials
 from iogauge.target.handle import Target
-from iogauge.target.locks import foreign_lock
 from iogauge.target.noise import foreign_content
-from iogauge.target.openers import processes_with_open
 from iogauge.target.refusal import TargetRefused, refused_by_kernel
 from iogauge.target.signatures import blkid_signatures, reader_of, signatures
-from iogauge.target.sysfs import HOST, BlockDevice, Host, number_of
-from iogauge.target.usage import Usage, Use
+from iogauge.target.users.locks import foreign_lock
+from iogauge.target.users.openers import processes_with_open
+from iogauge.target.users.sysfs import HOST, BlockDevice, Host, number_of
+from iogauge.target.users.usage import Usage, Use
 
 _BLKGETDISKSEQ = 0x80081280
 _NEVER = "--destroy does not apply to what is in use"

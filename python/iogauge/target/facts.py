@@ -13,8 +13,8 @@ from pathlib import Path
 
 from iogauge.schema import TargetFacts
 from iogauge.target.link import link_Bps
-from iogauge.target.sysfs import HOST, BlockDevice, Host, number_of, read_text
-from iogauge.target.usage import mount_of_fd
+from iogauge.target.users.sysfs import HOST, BlockDevice, Host, number_of, read_text
+from iogauge.target.users.usage import mount_of_fd
 
 
 def facts_of(fd: int, path: str, *, size_bytes: int, host: Host = HOST) -> TargetFacts:

@@ -18,11 +18,11 @@ from pathlib import Path
 from iogauge.target.facts import facts_of
 from iogauge.target.handle import Target
 from iogauge.target.layout import Say, check_space, gib, lay_out
-from iogauge.target.locks import foreign_lock
 from iogauge.target.mark import put_mark, remove_sidecar, why_foreign
 from iogauge.target.refusal import TargetRefused, refused_by_kernel
-from iogauge.target.sysfs import HOST, Host
-from iogauge.target.usage import Usage
+from iogauge.target.users.locks import foreign_lock
+from iogauge.target.users.sysfs import HOST, Host
+from iogauge.target.users.usage import Usage
 
 
 def create_file(

@@ -25,7 +25,7 @@ import pydantic
 
 from iogauge.schema import LedgerEntry, TargetFacts, TargetState
 from iogauge.target.mark import birth_ns
-from iogauge.target.sysfs import HOST, BlockDevice
+from iogauge.target.users.sysfs import HOST, BlockDevice
 
 
 def enter(target: TargetFacts, entry: LedgerEntry) -> None:

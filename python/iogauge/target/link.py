@@ -14,7 +14,7 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-from iogauge.target.sysfs import BlockDevice, read_text
+from iogauge.target.users.sysfs import BlockDevice, read_text
 
 _EIGHT_OF_TEN_GTs = 5.0
 """Up to this rate a lane sends ten bits for eight."""

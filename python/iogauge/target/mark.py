@@ -26,7 +26,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from iogauge.target.noise import holds_noise, may_be_ours
-from iogauge.target.usage import mount_of_fd
+from iogauge.target.users.usage import mount_of_fd
 
 _ATTRIBUTE = "user.iogauge"
 _VERSION = 2

@@ -34,7 +34,7 @@ def open_model(path: str, *, state: State = "as-is") -> ModelTarget:
 
     ``state``: what flash begins its runs in; ``as-is``: what the drive's file says.
 
-    Whether its parameters are in their ranges is the core's to say: ``iogauge.run.check_model``.
+    Whether its parameters are in their ranges is the core's to say: ``iogauge.execution.check_model``.
 
     >>> open_model("model:ram@ideal").facts.kind
     'model'

@@ -25,7 +25,7 @@ from iogauge.workload import arguments as _arguments
 from iogauge.workload import ini
 from iogauge.workload.arguments import job_files
 from iogauge.workload.jobfile import Builder
-from iogauge.workload.options import BY_NAME, OPTIONS
+from iogauge.workload.options.table import BY_NAME, OPTIONS
 from iogauge.workload.paths import driven_paths, paths
 from iogauge.workload.write import to_command, to_fio
 

@@ -11,13 +11,13 @@ from typing import Any
 
 from iogauge.errors import IogaugeError
 from iogauge.schema import Job, JobFile
-from iogauge.workload import known
-from iogauge.workload.draft import Draft
 from iogauge.workload.ini import Line, Section
-from iogauge.workload.option import Option
-from iogauge.workload.options import BY_NAME, MOST_JOBS
+from iogauge.workload.options import known
+from iogauge.workload.options.option import Option
+from iogauge.workload.options.table import BY_NAME, MOST_JOBS
+from iogauge.workload.partial_job import Draft
 from iogauge.workload.problem import BadValue, Place, shown
-from iogauge.workload.settle import settle
+from iogauge.workload.resolve import settle
 from iogauge.workload.substitute import substitute
 from iogauge.workload.suggest import closest
 

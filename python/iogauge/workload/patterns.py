@@ -24,7 +24,7 @@ from iogauge.schema import (
     ZonedDistribution,
 )
 from iogauge.workload import numbers
-from iogauge.workload.kinds import (
+from iogauge.workload.options.kinds import (
     MODEL,
     Directions,
     Kind,

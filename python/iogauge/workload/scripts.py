@@ -25,8 +25,8 @@ from typing import NamedTuple
 from iogauge.errors import IogaugeError
 from iogauge.schema import EngineKind, JobFile
 from iogauge.workload import parse
-from iogauge.workload.kinds import MODEL
-from iogauge.workload.options import BY_NAME
+from iogauge.workload.options.kinds import MODEL
+from iogauge.workload.options.table import BY_NAME
 from iogauge.workload.paths import paths
 
 

@@ -12,8 +12,8 @@ from collections.abc import Callable
 from iogauge.errors import IogaugeError
 from iogauge.schema import Job, JobFile
 from iogauge.workload.ini import LONGEST_NAME
-from iogauge.workload.kinds import one_line, plain
-from iogauge.workload.options import OPTIONS
+from iogauge.workload.options.kinds import one_line, plain
+from iogauge.workload.options.table import OPTIONS
 from iogauge.workload.problem import BadValue, shown
 
 

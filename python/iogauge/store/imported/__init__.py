@@ -3,8 +3,8 @@
 ``read_foreign`` knows a file by its content. Everything that it returns was in the file: no sample is made up, and
 what was not told is None. Which jobs ran is read from what the file repeats of its own command.
 
-Nothing here runs or stores anything. ``iogauge.run.imported`` makes a record of a run from a step that has what it
-takes: bins, and jobs.
+Nothing here runs or stores anything. ``iogauge.reviews.imported_run`` makes a record of a run from a step that has what
+it takes: bins, and jobs.
 """
 
 from __future__ import annotations

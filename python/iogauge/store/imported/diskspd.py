@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from iogauge.errors import IogaugeError
 from iogauge.schema import Direction, JobFile, Kind
 from iogauge.store.imported.steps import ImportedFigures, ImportedLatency, ImportedRow, PublishedQuantile
-from iogauge.workload import diskspd, diskspd_jobs
+from iogauge.workload.diskspd import arguments, jobs
 
 NAME = "diskspd"
 HALF_DIGIT_NS = 500
@@ -138,8 +138,8 @@ def failed(source: str, message: str) -> IogaugeError:
 def jobs_of(words: Iterable[str]) -> tuple[JobFile | None, tuple[str, ...]]:
     """Return the jobs that stand for a command line here, or else why there are none."""
     try:
-        command = diskspd.read(list(words), windows=True)
-        return diskspd_jobs.job_file(command, source=NAME), ()
+        command = arguments.read(list(words), windows=True)
+        return jobs.job_file(command, source=NAME), ()
     except IogaugeError as error:
         return None, (f"its load cannot be said as jobs: {error}",)
 

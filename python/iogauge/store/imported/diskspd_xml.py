@@ -15,7 +15,7 @@ from iogauge.store.imported import diskspd
 from iogauge.store.imported.diskspd import MS, Distribution, Part
 from iogauge.store.imported.document import damaged, fraction, number, whole
 from iogauge.store.imported.steps import ImportedStep
-from iogauge.workload.diskspd import command_line
+from iogauge.workload.diskspd.arguments import command_line
 
 _UNKNOWN = ('<PowerScheme Name="<unknown>"', '<PowerScheme Name="&lt;unknown&gt;"')
 """What DiskSpd 2.2 writes where it cannot read the power scheme, which is not XML, and what is."""

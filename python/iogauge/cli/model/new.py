@@ -1,0 +1,72 @@
+"""``iogauge model new``: a model of one's own, to be edited, from one that there is.
+
+Write a TOML file with every number of a model, which stands alone and is a model as it is: change in it what your
+drive or machine does differently. Sources stay with the numbers. A file that exists is not overwritten.
+
+Without --output it is written here, under the model's name.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from iogauge.cli.terminal import status, streams
+
+if TYPE_CHECKING:
+    from iogauge.models import ModelFile
+
+
+def new(
+    begin_with: Annotated[
+        str,
+        typer.Option(
+            "--from", metavar="MODEL", help="NAME of a drive or a machine, or FILE.toml.", show_default=False
+        ),
+    ],
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", metavar="FILE.toml", help="Where to write.")
+    ] = None,
+) -> None:
+    """Write the file and print its name."""
+    from iogauge import models
+    from iogauge.execution import check_model
+    from iogauge.store.outputs import Claims, Existing
+
+    name, machine_name = models.split(begin_with)
+    if machine_name is not None:
+        raise status.UsageError(
+            f"{begin_with}: is two models", hint="make one from the drive, or from the machine"
+        )
+    found = models.load(name)
+    drive, machine = (
+        (found, models.machine("ideal")) if found.what == "drive" else (models.drive("ram"), found)
+    )
+    check_model(drive, machine)
+    path = output or Path(f"{found.name}.toml")
+    if path.suffix != ".toml":
+        raise status.UsageError(f"--output {path}: a model's file ends in .toml", hint=f"write {path}.toml")
+    own = replace(found, title=f"like {found.title}", version=1, also=(), published_as=(), base=None)
+    Claims().file(path, existing=Existing.KEEP).write((_head(found, path) + models.to_toml(own)).encode())
+    streams.show(f"{path}\n")
+
+
+def _head(found: ModelFile, path: Path) -> str:
+    """What one must know to edit the file, as its comment."""
+    place = str(path) if "/" in str(path) else f"./{path}"
+    target = f"model:{place}" if found.what == "drive" else f"model:p4800x@{place}"
+    return f"""\
+# A {found.what} model, made from {found.name}, version {found.version}.
+#
+# Change values, not places: {{ value = ..., kind = ..., source = ... }}. The last part of a name is its unit. kind is
+# "published" (source says where), "fitted" (to what was published) or "assumed" (source says why). Wrong values are
+# refused with their range. Then:
+#
+#   iogauge model show {place}
+#   iogauge run --name=try --filename={target} --rw=randread --bs=4k --runtime=10 --time_based
+#   iogauge review {target}
+
+"""

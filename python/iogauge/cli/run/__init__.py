@@ -1,0 +1,471 @@
+"""``iogauge run``: a job file, or fio's options, run once and reported.
+
+Run fio job files, or jobs given as fio's options, and print what was measured: a table, or fio's JSON, alone on
+stdout. Progress, messages and warnings go to stderr.
+
+What is not an option of iogauge is fio's: --name begins a job, and the options after it are that job's. Writing to
+anything but a file that iogauge made needs --destroy. --diskspd takes a command line of DiskSpd's instead, and prints
+its tables.
+
+Exit status: 0 measured; 1 error, or a condition that cannot be judged; 2 wrong usage; 3 a --fail-if condition
+holds; 130 interrupted (143 by SIGTERM), with what was measured until then printed.
+"""
+
+from __future__ import annotations
+
+import difflib
+import errno
+import itertools
+import shlex
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from iogauge.cli.run import diskspd as run_diskspd
+from iogauge.cli.run import formats as run_formats
+from iogauge.cli.run import log_place, progress_options
+from iogauge.cli.terminal import process, status, streams
+from iogauge.cli.terminal.times import time_ns
+from iogauge.errors import IogaugeError
+
+if TYPE_CHECKING:
+    from iogauge.cli.run.formats import Formats
+    from iogauge.cli.run.printed import Printed
+    from iogauge.cli.run.progress_options import ProgressOptions
+    from iogauge.cli.run.status_reports import StatusReports
+    from iogauge.cli.terminal.progress import Progress
+    from iogauge.execution.spill import Spill
+    from iogauge.report.run.diskspd_rates import DiskspdRates
+    from iogauge.report.run.fail_if import Condition
+    from iogauge.report.run.fio_logs import FioLogs
+    from iogauge.report.run.interval_stats import IntervalStats
+    from iogauge.report.run.so_far import SoFar
+    from iogauge.schema import Ceiling, Interval, JobFile, RunPlan, RunRecord, TargetFacts
+    from iogauge.store.outputs import Claims, Existing, Output
+
+CONTEXT: dict[str, Any] = {"ignore_unknown_options": True}
+
+
+def run(
+    context: typer.Context,
+    jobs: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="[JOB.fio | --OPTION=VALUE]...",
+            help="fio job files, or jobs as fio's options, each from its --name=JOB; see 'iogauge options'.",
+        ),
+    ] = None,
+    diskspd: Annotated[
+        str | None,
+        typer.Option(
+            metavar="'-OPTION... TARGET...'",
+            help="Run a command line of DiskSpd's; 'normal' is its tables then.",
+        ),
+    ] = None,
+    output_format: Annotated[
+        str | None,
+        typer.Option(
+            metavar="normal|terse|json|json+",
+            help="Output formats, separated by commas. 'normal' is iogauge's own table.  [default: normal]",
+        ),
+    ] = None,
+    minimal: Annotated[
+        bool, typer.Option("--minimal", help="The same as --output-format=terse; the last of the two counts.")
+    ] = False,
+    terse_version: Annotated[
+        int, typer.Option(min=2, max=5, metavar="2|3|4|5", help="fio's version of terse.")
+    ] = 3,
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", metavar="FILE", help="Print into FILE.")
+    ] = None,
+    status_interval: Annotated[
+        str | None,
+        typer.Option(metavar="TIME", help="Print the results so far every TIME, in the same formats."),
+    ] = None,
+    section: Annotated[
+        list[str] | None, typer.Option(metavar="JOB", help="Run only this job; repeatable.")
+    ] = None,
+    readonly: Annotated[
+        bool,
+        typer.Option(
+            "--readonly", help="Refuse jobs that write or trim, or whose files would have to be laid out."
+        ),
+    ] = False,
+    destroy: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="SERIAL-OR-PATH", help="Allow this target's contents to be destroyed; repeatable."
+        ),
+    ] = None,
+    seed: Annotated[
+        int | None,
+        typer.Option(
+            min=0,
+            metavar="NUMBER",
+            help="Seed of all random choices, except in jobs with randseed.  [default: the same in every run; "
+            "a random one if a job has randrepeat=0]",
+        ),
+    ] = None,
+    interval: Annotated[
+        str | None, typer.Option(metavar="TIME", help="Length of an interval, as 500ms or 1s.  [default: 1s]")
+    ] = None,
+    request_log: Annotated[
+        Path | None, typer.Option(metavar="FILE.parquet", help="Log every request, all its instants.")
+    ] = None,
+    log_overflow: Annotated[
+        str,
+        typer.Option(
+            metavar="wait|drop",
+            help="If the log's disk is slower than the load: make the load wait, or drop requests from the log.",
+        ),
+    ] = "wait",
+    fail_if: Annotated[
+        list[str] | None,
+        typer.Option(metavar="CONDITION", help="Exit with 3 where this holds, as 'p99.9 > 1ms'; repeatable."),
+    ] = None,
+    give_up: Annotated[
+        str,
+        typer.Option(
+            metavar="TIME",
+            help="When no request completes for this long, stop waiting and report those in flight as they are. Also "
+            "how long to wait for a target to answer before the run.",
+        ),
+    ] = "120s",
+    no_ceiling: Annotated[
+        bool, typer.Option("--no-ceiling", help="Do not measure first what iogauge itself can do here.")
+    ] = False,
+    eta: Annotated[
+        progress_options.Eta,
+        typer.Option(help="Show progress; with 'never', messages and warnings are still printed."),
+    ] = progress_options.Eta.AUTO,
+    eta_interval: Annotated[
+        str | None, typer.Option(metavar="TIME", help="Time between progress updates, at least 250ms.")
+    ] = None,
+    max_jobs: Annotated[
+        int | None, typer.Option(metavar="NUMBER", help="Accepted for compatibility; no effect, as in fio.")
+    ] = None,
+    parse_only: Annotated[
+        bool,
+        typer.Option("--parse-only", help="Print the jobs as they were understood and do no I/O."),
+    ] = False,
+    showcmd: Annotated[
+        bool, typer.Option("--showcmd", help="Print the jobs as a command line and do no I/O.")
+    ] = False,
+) -> None:
+    """Run what was asked for; raises what ``cli.main`` turns into an exit status."""
+    del max_jobs  # fio has long ignored it
+    if minimal and (output_format is None or _last(context, "output_format", "minimal") == "minimal"):
+        output_format = "terse"
+    formats = run_formats.chosen(output_format or "normal", terse_version=terse_version, diskspd=diskspd)
+    progress = progress_options.chosen(eta, every=eta_interval)
+    if diskspd is None and not jobs:
+        raise status.UsageError(
+            "no job to run",
+            hint="name a job file, or write a job: --name=x --filename=FILE --rw=randread --bs=4k --direct=1",
+        )
+    from iogauge import workload
+    from iogauge.report.run.fail_if import parse
+
+    conditions = [parse(text) for text in fail_if or ()]
+    _refuse_typing_errors(jobs or (), own=_option_names(context), known=workload.BY_NAME)
+    if diskspd is None:
+        job_file = workload.from_arguments(jobs or (), only=section or ())
+    else:
+        job_file, interval = run_diskspd.understood(
+            diskspd, jobs or (), sections=section or (), interval=interval
+        )
+    if readonly:
+        from iogauge.execution.readonly import refuse_writes
+
+        refuse_writes(job_file)
+    for condition in conditions:
+        condition.require(job_file)
+    every_ns = None if status_interval is None else status_ns(status_interval)
+    options = RunOptions(
+        jobs=job_file,
+        conditions=conditions,
+        formats=formats,
+        output=output,
+        interval_ns=_interval_ns(job_file, interval, status_ns=every_ns),
+        give_up_ns=time_ns(give_up, option="--give-up"),
+        destroy=tuple(destroy or ()),
+        seed=seed,
+        request_log=request_log,
+        log_drops=_log_drops(log_overflow),
+        ceiling=not no_ceiling,
+        files=() if diskspd else tuple(workload.job_files(jobs or ())),
+        readonly=readonly,
+        status_ns=every_ns,
+        progress=progress,
+    )
+    if showcmd:
+        _emit_jobs(shlex.join(["iogauge", "run", *workload.to_command(job_file)]), options)
+    elif parse_only:
+        plain = formats.names == ("normal",)
+        _emit_jobs(workload.to_fio(job_file) if plain else job_file.model_dump_json(indent=2), options)
+    else:
+        _measure(options)
+
+
+@dataclass(frozen=True)
+class RunOptions:
+    """The command line, understood."""
+
+    jobs: JobFile
+    conditions: list[Condition]
+    formats: Formats
+    output: Path | None
+    interval_ns: int
+    give_up_ns: int
+    destroy: tuple[str, ...]
+    seed: int | None
+    request_log: Path | None
+    log_drops: bool
+    ceiling: bool
+    files: tuple[str, ...]
+    """The job files that the jobs were read from."""
+    readonly: bool
+    status_ns: int | None
+    """How often the results so far are printed."""
+    progress: ProgressOptions
+
+
+@dataclass
+class Listeners:
+    """Everything that follows a run while it goes on."""
+
+    progress: Progress
+    stats: IntervalStats
+    rates: DiskspdRates
+    logs: FioLogs | None = None
+    make_logs: Callable[[], FioLogs] | None = None
+    make_reports: Callable[[RunPlan, tuple[TargetFacts, ...]], StatusReports] | None = None
+    reports: StatusReports | None = None
+    targets: tuple[TargetFacts, ...] = field(default=())
+
+    def started(self, plan: RunPlan, targets: tuple[TargetFacts, ...]) -> None:
+        """The plan is made and the targets are open; nothing has been issued yet."""
+        from iogauge.cli.terminal.progress import expected_s
+
+        self.targets = targets
+        self.logs = self.make_logs() if self.make_logs else None
+        self.reports = self.make_reports(plan, targets) if self.make_reports else None
+        where = ", ".join(dict.fromkeys(facts.path for facts in targets)) or "null"
+        self.progress.step(where, expected_s=expected_s(plan))
+        self.progress.started(plan)
+
+    def interval(self, interval: Interval) -> None:
+        """One interval of one row is over."""
+        self.stats.add(interval)
+        self.rates.add(interval)
+        self.progress.interval(interval)
+        if self.logs:
+            self.logs.interval(interval)
+        if self.reports:
+            self.reports.interval(interval)
+
+
+def _emit_jobs(text: str, options: RunOptions) -> None:
+    """Print the jobs. Their targets are looked at only where they are written to a file, which must be none of them."""
+    from iogauge.cli.run.printed import emit
+    from iogauge.store.outputs import Existing
+
+    path = options.output
+    output = _claims(options).file(path, existing=Existing.REPLACE) if path else None
+    emit(f"{text.rstrip()}\n", output)
+
+
+def _measure(options: RunOptions) -> None:
+    # All that will be needed, and only then is there anything that an interrupt could cost.
+    from iogauge import execution  # noqa: F401
+    from iogauge.cli.run.printed import Printed
+    from iogauge.report.run import diskspd_table, fio_logs, jsonplus, table, terse  # noqa: F401
+    from iogauge.store.outputs import Existing
+
+    process.begin()
+    claims = _claims(options)
+    output = _claimed(claims, options.output, existing=Existing.REPLACE)
+    logs = fio_logs.claim(options.jobs, claims)
+    requests = _claimed(claims, options.request_log, existing=Existing.OWN)
+    with (
+        log_place.spill(requests, logs, options.jobs) as spill,
+        Printed(options.formats, output) as printed,
+    ):
+        _measure_logging(options, printed=printed, logs=logs, requests=requests, spill=spill)
+
+
+def _claims(options: RunOptions) -> Claims:
+    """Return the claims of a run, whose outputs are none of its targets and none of its job files."""
+    from iogauge.store.outputs import Claims
+    from iogauge.workload import driven_paths
+
+    targets = driven_paths(options.jobs)
+    return Claims(targets=targets, inputs=options.files, patience_s=options.give_up_ns / 1e9, say=streams.say)
+
+
+def _claimed(claims: Claims, path: Path | None, *, existing: Existing) -> Output | None:
+    return claims.file(path, existing=existing) if path else None
+
+
+def _measure_logging(
+    options: RunOptions,
+    *,
+    printed: Printed,
+    logs: Mapping[str, Output],
+    requests: Output | None,
+    spill: Spill | None,
+) -> None:
+    from iogauge import execution as runner
+    from iogauge.cli.run.status_reports import StatusReports
+    from iogauge.cli.terminal.progress import Progress
+    from iogauge.report.run import fio_logs
+    from iogauge.report.run.diskspd_rates import DiskspdRates
+    from iogauge.report.run.interval_stats import IntervalStats
+
+    virtual, shown = _modelled(options.jobs), options.progress
+    with Progress(title="iogauge run", virtual=virtual, quiet=shown.quiet, every_s=shown.every_s) as progress:
+        stats = IntervalStats(interval_ns=options.interval_ns)
+        listeners = Listeners(progress, stats, DiskspdRates(interval_ns=options.interval_ns))
+        if fio_logs.wanted(options.jobs):
+            listeners.make_logs = lambda: fio_logs.FioLogs(options.jobs, logs)
+        ceiling = runner.measure_ceiling(options.jobs) if options.ceiling and not virtual else None
+        if every_ns := options.status_ns:
+
+            def make_reports(plan: RunPlan, targets: tuple[TargetFacts, ...]) -> StatusReports:
+                printed.open()
+                so_far = _so_far(options.jobs, plan, targets, ceiling)
+                return StatusReports(
+                    plan, so_far, every_ns=every_ns, show=lambda record: printed.so_far(record, listeners)
+                )
+
+            listeners.make_reports = make_reports
+        record = runner.execute(
+            options.jobs,
+            destroy=options.destroy,
+            seed=options.seed,
+            interval_ns=options.interval_ns,
+            give_up_ns=options.give_up_ns,
+            spill=spill,
+            log_drops=options.log_drops,
+            on_interval=listeners.interval,
+            on_message=progress.message,
+            on_start=listeners.started,
+            ceiling=ceiling,
+            readonly=options.readonly,
+        )
+    with process.results_first():
+        printed.results(record, listeners)
+    if listeners.logs:
+        listeners.logs.close()
+    # One that is not complete may be on a full disk, and is made into logs once there is room.
+    if spill and not spill.failure:
+        log_place.convert(spill, jobs=options.jobs, plan=record.plan, parquet=requests, logs=logs)
+        spill.remove()
+    _conclude(record, options.conditions)
+
+
+def _modelled(jobs: JobFile) -> bool:
+    """Whether drive models are run, whose time no generator of ours can limit."""
+    from iogauge.target import is_model
+
+    return any(is_model(name) for job in jobs.jobs for name in job.filenames)
+
+
+def _so_far(jobs: JobFile, plan: RunPlan, targets: tuple[TargetFacts, ...], ceiling: Ceiling | None) -> SoFar:
+    from iogauge import execution as runner
+    from iogauge.report.run.so_far import SoFar
+
+    clock = runner.clock()
+    if _modelled(jobs):
+        clock = clock.model_copy(update={"source": "virtual", "tsc_hz": 0.0})
+    return SoFar(jobs, plan, targets, clock=clock, ceiling=ceiling)
+
+
+def _conclude(record: RunRecord, conditions: list[Condition]) -> None:
+    """Choose the exit status: interrupted, failed, violated, in this order."""
+    result = record.result
+    violations = [violation for condition in conditions for violation in condition.check(record)]
+    for violation in violations:
+        kind = "error" if violation.unknown else "failed"
+        streams.say(f"{kind}: {violation.message}")
+        if violation.hint:
+            streams.say(f"hint: {violation.hint}")
+    if result.stopped_by == "interrupt":
+        streams.say(f"{process.word()}: what was measured until then is reported")
+        raise typer.Exit(process.status())
+    failed = [f"{worker.name}: {worker.error}" for worker in result.workers if worker.error]
+    if result.error or failed:
+        reason = result.error or "; ".join(dict.fromkeys(failed))
+        medium = any(
+            {errno.EIO, errno.EILSEQ} & set(t.errors) for row in result.rows for t in row.tallies.values()
+        )
+        past = "; continue_on_error=io goes on past I/O errors" if medium else ""
+        raise IogaugeError(reason, hint=f"what was measured until then is reported above{past}")
+    if any(not violation.unknown for violation in violations):
+        raise typer.Exit(status.VIOLATED)
+    if violations:
+        raise typer.Exit(status.ERROR)
+
+
+def _last(context: typer.Context, *names: str) -> str:
+    """Return which of these parameters, all of them given, stands last on the command line."""
+    return max(names, key=[*context.params].index)  # where they are in the order in which they were given
+
+
+def _option_names(context: typer.Context) -> list[str]:
+    """Return the names of the command's options, without their dashes."""
+    names = (name for param in context.command.params for name in param.opts)
+    return [name.removeprefix("--") for name in names if name.startswith("--")]
+
+
+def _refuse_typing_errors(arguments: Sequence[str], *, own: Sequence[str], known: Collection[str]) -> None:
+    """Find what was meant as an option of ours before it is taken for one of fio's that does not exist."""
+    for argument in itertools.takewhile(lambda argument: argument != "--", arguments):
+        name = argument.removeprefix("--").partition("=")[0]
+        if name == argument or name in known:
+            continue
+        if meant := difflib.get_close_matches(name, own, n=1, cutoff=0.8):
+            raise status.UsageError(f"--{name} is not an option", hint=f"did you mean --{meant[0]}?")
+
+
+def _log_drops(overflow: str) -> bool:
+    if overflow not in ("wait", "drop"):
+        raise status.UsageError(f"--log-overflow: {overflow!r} is not wait or drop", hint="use wait or drop")
+    return overflow == "drop"
+
+
+def _interval_ns(jobs: JobFile, text: str | None, *, status_ns: int | None) -> int:
+    """The interval asked for; or the longest, up to a second, that the jobs' logs and --status-interval allow."""
+    from iogauge.report.run import fio_logs
+
+    if text is None:
+        longest_ns = fio_logs.interval_ns_for(jobs)
+        # Parts of one that fits the logs' windows fit them too.
+        parts = range(1, longest_ns // fio_logs.SHORTEST_NS + 1)
+        fitting_ns = [longest_ns // count for count in parts if longest_ns % count == 0]
+        # Reports come with the end of an interval.
+        wanted_ns = status_ns or longest_ns
+        return next((length_ns for length_ns in fitting_ns if length_ns <= wanted_ns), fitting_ns[-1])
+    chosen_ns = time_ns(text, option="--interval")
+    _refuse_shorter(chosen_ns, text, option="--interval")
+    if chosen_ns > fio_logs.LONGEST_NS:
+        raise status.UsageError(f"--interval: {text!r} is longer than a minute", hint="use 1s")
+    fio_logs.require_interval(jobs, interval_ns=chosen_ns)
+    return chosen_ns
+
+
+def status_ns(text: str) -> int:
+    """Return the time of --status-interval in ns. Raises UsageError."""
+    every_ns = time_ns(text, option="--status-interval")
+    _refuse_shorter(every_ns, text, option="--status-interval")
+    return every_ns
+
+
+def _refuse_shorter(chosen_ns: int, text: str, *, option: str) -> None:
+    from iogauge.report.run import fio_logs
+
+    if chosen_ns < fio_logs.SHORTEST_NS:
+        raise status.UsageError(f"{option}: {text!r} is shorter than 10 ms", hint="use 10ms or more")

@@ -1,0 +1,58 @@
+"""What ``iogauge run`` prints: which of fio's formats, and a run in each of them.
+
+As in fio, several formats come in one order whatever the order they are named in: terse, JSON, the table.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from iogauge.cli.terminal import status
+
+if TYPE_CHECKING:
+    from iogauge.report.run.diskspd_rates import DiskspdRates
+    from iogauge.report.run.interval_stats import IntervalStats
+    from iogauge.schema import RunRecord
+
+NAMES = ("terse", "json", "json+", "normal")
+"""In the order in which they are printed."""
+ALIASES = {"minimal": "terse", "csv": "terse"}
+"""fio's other names of them."""
+
+
+@dataclass(frozen=True)
+class Formats:
+    """The formats to print, in their order; ``diskspd`` is the command line whose tables ``normal`` then is."""
+
+    names: tuple[str, ...]
+    terse_version: int = 3
+    diskspd: str | None = None
+
+    def render(self, record: RunRecord, stats: IntervalStats, rates: DiskspdRates, *, warnings: str) -> str:
+        """Return a run in every format. ``warnings`` are put behind the table; empty: there are none to put there."""
+        from iogauge.report.run import diskspd_table, jsonplus, table, terse
+
+        texts = []
+        for name in self.names:
+            if name == "terse":
+                texts.append(terse.render(record, stats, version=self.terse_version))
+            elif name != "normal":
+                texts.append(jsonplus.render(record, stats, plus=name == "json+") + "\n")
+            elif self.diskspd is None:
+                texts += [table.render(record, stats), warnings]
+            else:
+                texts += [diskspd_table.render(record, rates, command=self.diskspd), warnings]
+        return "\n".join(filter(None, texts))
+
+
+def chosen(text: str, *, terse_version: int, diskspd: str | None) -> Formats:
+    """Return the formats that --output-format names. Raises UsageError."""
+    names = {ALIASES.get(name, name) for name in map(str.strip, text.split(","))}
+    for name in sorted(names.difference(NAMES)):
+        raise status.UsageError(
+            f"--output-format: {name!r} is not a format", hint=f"use one of {', '.join(NAMES)}"
+        )
+    if "json+" in names:
+        names.discard("json")  # of which it has everything
+    return Formats(tuple(name for name in NAMES if name in names), terse_version, diskspd)

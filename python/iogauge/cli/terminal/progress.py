@@ -1,0 +1,308 @@
+"""How far a run or a review is: a live display on a terminal, plain lines otherwise. Always on stderr.
+
+The display is drawn once a second by a thread that sleeps in between, never because data arrived: what it costs
+the machine that is being measured does not depend on how fast the drive is. A plain line comes when a step ends, with
+what is judged of it, and at most every five seconds before. One that is alone says when it begins: its result follows.
+
+Does not measure anything: it is told of steps and intervals, and keeps only each row's last interval.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+import time
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager
+from typing import TYPE_CHECKING, TextIO
+
+from iogauge.text import numbers
+
+if TYPE_CHECKING:
+    from rich.console import Console, RenderableType
+    from rich.live import Live
+
+    from iogauge.schema import Direction, Interval, RunPlan, RunRecord, SuitePlan, Tally
+
+EVERY_S = 5.0
+"""Plain lines come no closer than this."""
+ROWS = 8
+"""Rows shown; the rest are counted."""
+_BAR = 24
+
+
+class Progress(AbstractContextManager["Progress"]):
+    """Shows ``steps`` steps of ``title``, and how warm the drive is, where ``temperature_C`` says.
+
+    ``plain``: lines, whatever stderr is; None: as stderr is. ``quiet``: neither, and messages alone. ``every_s``: how
+    often the display is drawn, or a line comes at most; None: once a second, and every five seconds.
+
+    ``virtual``: drive models are run, whose time is not ours. How much of it has passed is said too, and from that
+    follows how long a step takes.
+
+    Not thread-safe, but for the drawing thread, which only reads.
+    """
+
+    def __init__(
+        self,
+        *,
+        title: str,
+        steps: int = 1,
+        virtual: bool = False,
+        temperature_C: Callable[[], float | None] = lambda: None,
+        plain: bool | None = None,
+        quiet: bool = False,
+        every_s: float | None = None,
+        stream: TextIO | None = None,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._title = title
+        self._steps = steps
+        self._virtual = virtual
+        self._temperature_C = temperature_C
+        self._stream = sys.stderr if stream is None else stream
+        self._plain = quiet or (not self._stream.isatty() if plain is None else plain)
+        self._quiet = quiet
+        self._drawn_every_s, self._said_every_s = every_s or 1.0, every_s or EVERY_S
+        self._clock = clock
+        self._began = self._step_began = self._said = clock()
+        self._done = 0
+        self._label: str | None = None
+        self._expected_s: float | None = None
+        self._ahead_s: float | None = None
+        self._spent_s = self._spent_expected_s = 0.0
+        self._names: dict[tuple[int, int], str] = {}
+        self._latest: dict[tuple[int, int], Interval] = {}
+        self._passed_ns: dict[int, int] = {}
+        self._noted: str | None = None
+        self._shown: str | None = None
+        self._live: Live | None = None
+
+    def __enter__(self) -> Progress:
+        if not self._plain:
+            from rich.live import Live
+
+            self._live = Live(
+                get_renderable=self._drawn,
+                console=self._console(),
+                refresh_per_second=1 / self._drawn_every_s,
+                transient=True,
+                # Results that go into a file are no part of the display.
+                redirect_stdout=sys.stdout.isatty(),
+            )
+            self._live.start()
+        return self
+
+    def __exit__(self, kind: object, error: object, trace: object) -> None:
+        self._finish_step(whole=kind is None)
+        if self._live:
+            self._live.stop()
+
+    def step(
+        self, label: str, *, expected_s: float | None, ahead: int | None = None, ahead_s: float | None = None
+    ) -> None:
+        """Begin the next step, which ends the one before.
+
+        ``expected_s``: how long it should take, where known; of its own time, where that is virtual. ``ahead``: how
+        many steps follow, where that is not what was said at first; ``ahead_s``: how long these should take.
+        """
+        self._finish_step(whole=True)
+        self._label, self._expected_s = label, expected_s
+        if ahead is not None:
+            self._steps = self._done + 1 + ahead
+        self._ahead_s = ahead_s
+        self._step_began = self._said = self._clock()
+        self._latest, self._names, self._passed_ns, self._noted, self._shown = {}, {}, {}, None, None
+        if self._plain and self._alone:
+            told = expected_s if not self._virtual else None
+            self._line(f"{label}, about {numbers.clock_time(told)}" if told else label)
+
+    def started(self, plan: RunPlan) -> None:
+        """Learn the names of the rows that intervals will speak of."""
+        for number, stage in enumerate(plan.stages):
+            for worker in stage.workers:
+                self._names.setdefault((number, worker.row), worker.name)
+
+    def interval(self, interval: Interval) -> None:
+        """Take the latest interval of a row."""
+        self._passed_ns[interval.stage] = max(self._passed_ns.get(interval.stage, 0), interval.end_ns)
+        if self._latest and next(iter(self._latest))[0] < interval.stage:
+            self._latest = {}  # rows of earlier stages are over
+        self._latest[interval.stage, interval.row] = interval
+        if self._plain and self._clock() - self._said >= self._said_every_s:
+            self._said = self._clock()
+            self._line(f"{self._place()}{self._label}: {self._state()}; {'; '.join(self._rows())}")
+
+    def ended(self, plan: SuitePlan, record: RunRecord) -> None:
+        """Take the run that a step was, of which its end says what is judged."""
+        judged = [row for row in record.result.rows if row.name == plan.reader]
+        self._shown = "; ".join(
+            f"{row.name}: {_all(row.tallies, row.end_ns - row.start_ns)}" for row in judged
+        )
+
+    def trial(self, done: int, rms: float) -> None:
+        """Hear how a fit goes: how many trials, and the least root mean square of errors in units of their limits."""
+        self._note(f"{numbers.counted(done, 'trial')}, errors {rms:.2f} of their limits")
+
+    def counted(self, done: int, of: int) -> None:
+        """Hear how many of a step's parts are done."""
+        self._note(f"{done:,} of {of:,}")
+
+    def share(self, done: float) -> None:
+        """Hear which share of a step is done."""
+        self._note(f"{done:.0%}")
+
+    def _note(self, text: str) -> None:
+        self._noted = text
+        if self._plain and self._clock() - self._said >= self._said_every_s:
+            self._said = self._clock()
+            self._line(f"{self._place()}{self._label}: {self._state()}; {text}")
+
+    def message(self, text: str) -> None:
+        """Show a line that stays, above the display."""
+        if self._live:
+            self._live.console.print(text, markup=False, highlight=False, soft_wrap=True)
+        else:
+            self._write(text)
+
+    def _finish_step(self, *, whole: bool) -> None:
+        if self._label is None:
+            return
+        took_s = self._clock() - self._step_began
+        place = self._place()
+        if whole:
+            self._done += 1
+            self._spent_s += took_s
+            self._spent_expected_s += self._expected_s or 0.0
+        if self._plain and not (whole and self._alone):
+            ended = "done in" if whole else "stopped after"
+            shown = f"; {self._shown}" if self._shown else ""
+            self._line(f"{place}{self._label}: {ended} {numbers.clock_time(took_s)}{shown}")
+        self._label = None
+
+    def _line(self, line: str) -> None:
+        if not self._quiet:
+            self._write(line)
+
+    def _write(self, line: str) -> None:
+        with contextlib.suppress(OSError):  # nothing is lost by a line less
+            print(line, file=self._stream, flush=True)
+
+    @property
+    def _alone(self) -> bool:
+        return self._steps == 1
+
+    def _place(self) -> str:
+        return f"[{self._done + 1}/{self._steps}] " if self._steps > 1 else ""
+
+    def _left_s(self) -> float | None:
+        """Seconds to the end: of this step as expected, of those to come as the finished ones took.
+
+        Steps to come take as much longer than expected as the finished ones did; where nothing was expected of
+        them, as long as these on average.
+        """
+        expected = self._expected_here_s()
+        each = self._spent_s / self._done if self._done else expected
+        here = each if expected is None else expected
+        if self._label is None or each is None or here is None:
+            return None
+        here_left = max(here - (self._clock() - self._step_began), 0.0)
+        if self._ahead_s is not None and (self._spent_expected_s or not self._virtual):
+            slower = self._spent_s / self._spent_expected_s if self._spent_expected_s else 1.0
+            return here_left + self._ahead_s * slower
+        return here_left + max(self._steps - self._done - 1, 0) * each
+
+    def _expected_here_s(self) -> float | None:
+        """How long this step takes of our time, where it can be told."""
+        if not self._virtual or not self._expected_s:
+            return self._expected_s
+        share = self._simulated_s() / self._expected_s
+        return (self._clock() - self._step_began) / share if share else None
+
+    def _simulated_s(self) -> float:
+        """Virtual time that has passed in this step."""
+        return sum(self._passed_ns.values()) / 1e9
+
+    def _state(self) -> str:
+        parts = [f"{numbers.clock_time(self._clock() - self._step_began)} in"]
+        if self._virtual and self._passed_ns:
+            whole = f" of {numbers.clock_time(self._expected_s)}" if self._expected_s else ""
+            parts.append(f"{numbers.clock_time(self._simulated_s())}{whole} simulated")
+        if (left := self._left_s()) is not None:
+            parts.append(f"{numbers.clock_time(left)} left")
+        if (warm := self._temperature_C()) is not None:
+            parts.append(f"{warm:.0f} °C")
+        return ", ".join(parts)
+
+    def _rows(self) -> list[str]:
+        latest = sorted(self._latest.items())
+        lines = [self._noted] if self._noted else []
+        lines += [
+            f"{self._names.get(place, f'row {place[1]}')}: {described(last)}" for place, last in latest[:ROWS]
+        ]
+        if len(latest) > ROWS:
+            lines.append(f"and {numbers.counted(len(latest) - ROWS, 'row')} more")
+        return lines
+
+    def _share(self) -> float:
+        """How much is done, in [0, 1]."""
+        here = 0.0
+        if self._label is not None and self._expected_s:
+            passed = self._simulated_s() if self._virtual else self._clock() - self._step_began
+            here = min(passed / self._expected_s, 1.0)
+        return min((self._done + here) / max(self._steps, 1), 1.0)
+
+    def _drawn(self) -> RenderableType:
+        from rich.text import Text
+
+        filled = round(self._share() * _BAR)
+        bar = "#" * filled + "." * (_BAR - filled)
+        label = f" {self._place()}{self._label}" if self._label else ""
+        lines = [f"{self._title}{label}", f"  [{bar}] {self._state()}", *(f"  {row}" for row in self._rows())]
+        return Text("\n".join(lines), no_wrap=True, overflow="ellipsis")
+
+    def _console(self) -> Console:
+        from rich.console import Console
+
+        return Console(file=self._stream)
+
+
+def described(interval: Interval) -> str:
+    """Return one line on an interval: rates, mean and p99 lat of every direction; that it was empty, where so."""
+    return ("ramp, " if interval.ramp else "") + _all(interval.tallies, interval.end_ns - interval.start_ns)
+
+
+def _all(tallies: Mapping[Direction, Tally], length_ns: int) -> str:
+    parts = [
+        _described(direction, tally, length_ns / 1e9)
+        for direction, tally in tallies.items()
+        if tally.ios or tally.errors
+    ]
+    return ", ".join(parts) or "nothing completed"
+
+
+def _described(direction: Direction, tally: Tally, seconds: float) -> str:
+    from iogauge.report.run.rows import histogram_of
+    from iogauge.schema import Kind
+
+    text = f"{direction.value} {tally.ios / seconds if seconds else 0:,.0f} IOPS"
+    if tally.bytes and seconds:
+        text += f" {numbers.bandwidth(tally.bytes / seconds)}"
+    lat = histogram_of(tally, Kind.LAT)
+    if lat and lat.count:
+        text += f" mean {numbers.duration(lat.mean)} p99 {numbers.duration(lat.quantile(0.99))}"
+    if tally.errors:
+        text += f" {numbers.counted(sum(tally.errors.values()), 'error')}"
+    return text
+
+
+def expected_s(plan: RunPlan) -> float | None:
+    """Return how long a run will take where every stage has a time limit; None where one ends by its work."""
+    total_ns = 0
+    for stage in plan.stages:
+        if not all(worker.runtime_ns for worker in stage.workers):
+            return None
+        total_ns += max(
+            worker.start_delay_ns + worker.ramp_ns + worker.runtime_ns for worker in stage.workers
+        )
+    return total_ns / 1e9

@@ -1,0 +1,221 @@
+"""Run a job file on its targets: the only way from a job to a request, and it always asks ``target`` first.
+
+``execute`` opens and clears the targets, settles the plan, hands it to the Rust core, and comes back with a record
+that holds everything needed to judge it. The machine is watched around it; where the targets are drive models, there
+is none to watch. Saving and printing are others' work.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections.abc import Callable, Collection, Mapping, Sequence
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
+
+from iogauge import _core
+from iogauge.errors import IogaugeError
+from iogauge.execution.bookkeeping import Written, enter
+from iogauge.execution.ceiling import measure_ceiling
+from iogauge.execution.core import clock, drive, handed_over, probe, real
+from iogauge.execution.figures import OwnBytes, row_figures
+from iogauge.execution.interrupts import Interrupts
+from iogauge.execution.layered import layered
+from iogauge.execution.modelled import CPUS, Virtual, check_model, refuse_mixture
+from iogauge.execution.planning import REPEATABLE_SEED, Need, Opened, make_plan, needs
+from iogauge.execution.purge import purge
+from iogauge.execution.readonly import refuse_writes
+from iogauge.machine import Watch
+from iogauge.schema import (
+    Ceiling,
+    Interval,
+    JobFile,
+    RunPlan,
+    RunRecord,
+    RunResult,
+    State,
+    TargetFacts,
+)
+from iogauge.target import Target, is_model, open_target
+from iogauge.target.answering import await_answers
+
+if TYPE_CHECKING:
+    from iogauge.execution.spill import Spill
+
+__all__ = ["check_model", "clock", "execute", "layered", "measure_ceiling", "purge"]
+
+
+def execute(
+    job_file: JobFile,
+    *,
+    destroy: Collection[str] = (),
+    seed: int | None = None,
+    interval_ns: int = 10**9,
+    give_up_ns: int = 120 * 10**9,
+    spill: Spill | None = None,
+    log_drops: bool = False,
+    on_interval: Callable[[Interval], None] | None = None,
+    on_message: Callable[[str], None] | None = None,
+    on_start: Callable[[RunPlan, tuple[TargetFacts, ...]], None] | None = None,
+    ceiling: Ceiling | None = None,
+    readonly: bool = False,
+    state: State = "as-is",
+) -> RunRecord:
+    """Run every stage of a job file and return what happened, intervals excepted: ``on_interval`` hears those.
+
+    ``destroy`` names targets whose content may be lost (``target.open_target``). Every random choice derives from
+    ``seed``, but those of jobs with a randseed. Where it is None, jobs with randrepeat take ``REPEATABLE_SEED``, and
+    one is drawn for others. ``give_up_ns``: how long a worker may have requests in flight with none coming back before
+    they are reported as such, and how long a target may take to answer the first look at it. ``readonly`` refuses every
+    write: a job's, before any target is looked at, and the layout of a file that a job would read. Every request goes
+    to ``spill``; where that cannot be written as fast, the load waits, or with ``log_drops`` requests are left out.
+    ``state``: what flash of drive models begins in; real targets are as they are.
+
+    Raises IogaugeError where a target is refused, the plan is impossible or an engine cannot be opened. What goes wrong
+    later is in the record. Ctrl-C ends the run and still returns the record, with ``stopped_by == "interrupt"``.
+    """
+    if readonly:
+        refuse_writes(job_file)
+    say = on_message or (lambda _: None)
+    repeatable_seed = REPEATABLE_SEED if seed is None else seed
+    if seed is None:
+        drawn = any(not job.randrepeat and job.randseed is None for job in job_file.jobs)
+        seed = int.from_bytes(os.urandom(7)) if drawn else REPEATABLE_SEED
+    wanted = needs(job_file)
+    refuse_mixture(job_file, [need.path for need in wanted])
+    with contextlib.ExitStack() as stack:
+        await_answers((need.path for need in wanted), patience_s=give_up_ns / 1e9, say=say)
+        targets = _open(wanted, destroy=destroy, readonly=readonly, say=say, state=state, stack=stack)
+        virtual = Virtual.of(targets)
+        plan = make_plan(
+            job_file,
+            virtual.opened if virtual else {path: _opened(target) for path, target in targets.items()},
+            seed=seed,
+            repeatable_seed=repeatable_seed,
+            interval_ns=interval_ns,
+            give_up_ns=give_up_ns,
+            request_log=spill is not None,
+            log_drops=log_drops,
+            cpus=CPUS if virtual else _core.allowed_cpus(),
+            spins=not virtual,
+            handed_over=None if virtual else handed_over,
+            say=say,
+        )
+        facts = tuple(target.facts for target in targets.values())
+        fallbacks = () if virtual else probe(plan)
+        watch = None if virtual else Watch()
+        if watch:
+            watch.started(plan, facts)
+        # Once a run is said to begin, it ends with a record.
+        interrupts = stack.enter_context(Interrupts())
+        if on_start:
+            on_start(plan, facts)
+        own, written = OwnBytes(plan, facts), Written(plan)
+
+        def hear(interval: Interval) -> None:
+            own.add(interval)
+            written.add(interval)
+            if on_interval:
+                on_interval(interval)
+
+        started_at = datetime.now(UTC).isoformat(timespec="milliseconds")
+        result = drive(
+            plan,
+            start=virtual.start if virtual else real,
+            interrupts=interrupts,
+            on_interval=hear,
+            spill=spill.begin(job_file, plan) if spill else None,
+            on_spilled=spill.ended if spill else lambda _: None,
+            on_message=say,
+        )
+        if spill and spill.failure:
+            cut = f"the request log ends after {spill.kept:,} requests: {spill.failure}"
+            result = result.model_copy(update={"error": result.error or cut})
+        record = RunRecord(
+            jobs=job_file,
+            plan=plan,
+            result=result,
+            targets=facts,
+            device_stats=(),
+            ceiling=ceiling,
+            warnings=(),
+            started_at=started_at,
+        )
+        _tell_of_the_kernel(result, say)
+        for target in dict.fromkeys(targets.values()):
+            names = [path for path, other in targets.items() if other is target]
+            entry = written.entry(names, target.facts, at=started_at, source=job_file.source)
+            if entry:
+                enter(target.facts, entry, say)
+        if watch:
+            record = watch.finished(
+                record, row_figures(record), own_bytes=own.by_device(), fallbacks=fallbacks
+            )
+        elif virtual:
+            record = virtual.judged(record)
+        if interrupts.count and record.result.stopped_by is None:
+            # It came as the run ended: whoever asked for an end must not see the next run begin.
+            result = record.result.model_copy(update={"stopped_by": "interrupt"})
+            record = record.model_copy(update={"result": result})
+        return record
+
+
+def _open(
+    wanted: Sequence[Need],
+    *,
+    destroy: Collection[str],
+    readonly: bool,
+    say: Callable[[str], None],
+    state: State,
+    stack: contextlib.ExitStack,
+) -> dict[str, Target]:
+    """Open every target once, however many names lead to it."""
+    targets: dict[str, Target] = {}
+    by_real_path: dict[str, Target] = {}
+    for real_path, group in _by_real_path(wanted).items():
+        sizes = [need.size_bytes for need in group if need.size_bytes is not None]
+        if not sizes and not is_model(real_path) and not os.path.lexists(real_path):
+            raise IogaugeError(
+                f"{group[0].path}: no such file, and the job does not say how large to make it",
+                hint="give size=, or the path of an existing file or device",
+            )
+        by_real_path[real_path] = stack.enter_context(
+            open_target(
+                group[0].path,
+                write=any(need.write for need in group),
+                size_bytes=max(sizes, default=None),
+                destroy=destroy,
+                readonly=readonly,
+                on_message=say,
+                state=state,
+            )
+        )
+        for need in group:
+            targets[need.path] = by_real_path[real_path]
+    return targets
+
+
+def _by_real_path(wanted: Sequence[Need]) -> Mapping[str, list[Need]]:
+    groups: dict[str, list[Need]] = {}
+    for need in wanted:
+        real_path = need.path if is_model(need.path) else os.path.realpath(need.path)
+        groups.setdefault(real_path, []).append(need)
+    return groups
+
+
+def _opened(target: Target) -> Opened:
+    return Opened(
+        fd=target.fd,
+        size_bytes=target.size_bytes,
+        writable=target.writable,
+        is_block_device=target.facts.kind == "block",
+    )
+
+
+def _tell_of_the_kernel(result: RunResult, say: Callable[[str], None]) -> None:
+    if result.in_flight:
+        count = len(result.in_flight)
+        say(
+            f"{count} request{'s' if count > 1 else ''} still in the kernel: results are complete without "
+            f"{'them' if count > 1 else 'it'}, but this process can only end once the kernel lets go"
+        )

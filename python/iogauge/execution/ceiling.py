@@ -1,0 +1,111 @@
+"""What the generator can do with no drive at all: its ceiling, and what it adds to every request.
+
+Measured where the run's first worker will be, printed beside its results, never subtracted. Several short probes, of
+which the best counts: whatever disturbs one makes it slower, nothing makes it faster. Source: METHODOLOGY.md,
+on what the machine itself costs.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Sequence
+
+from iogauge import _core
+from iogauge.execution.core import drive
+from iogauge.execution.interrupts import Interrupts
+from iogauge.execution.placement import places, worker_requests
+from iogauge.execution.planning import make_plan
+from iogauge.schema import (
+    BlockSize,
+    Ceiling,
+    Direction,
+    EngineKind,
+    Job,
+    JobFile,
+    Kind,
+    PerDirection,
+    RowResult,
+    Rw,
+    Tally,
+)
+
+_PROBE_NS = 20_000_000
+_PROBES = 3
+"""At each depth, turn by turn, so that a disturbance does not meet all of one depth."""
+_TRIES = 5
+"""On a machine so busy that no probe's thread ran in its time: each try takes twice as long as the one before."""
+
+Found = tuple[float, float]
+"""IOPS, and mean lat in ns."""
+
+
+def measure_ceiling(job_file: JobFile | None = None) -> Ceiling:
+    """Measure the null engine at depth 32 and at depth 1, and the timer. Takes about a quarter of a second.
+
+    ``job_file`` is what will run: the CPUs of its first worker are taken, or without it the last that there is. Raises
+    IogaugeError where it names a CPU that this process may not use.
+    """
+    cpus = _cpus(job_file)
+    deep, shallow = _probe(cpus=cpus)
+    clock = json.loads(_core.clock_facts())
+    return Ceiling(
+        iops=deep[0],
+        shallow_iops=shallow[0],
+        lat_mean_ns=shallow[1],
+        clock_source=clock["source"],
+        clock_read_ns=clock["read_cost_ns"],
+        sleep_slack_ns=_core.sleep_slack_ns(),
+    )
+
+
+def _cpus(job_file: JobFile | None) -> Sequence[int]:
+    allowed = _core.allowed_cpus()
+    return places(worker_requests(job_file)[0], allowed)[0].cpus or allowed if job_file else allowed
+
+
+def _probe(*, cpus: Sequence[int]) -> tuple[Found, Found]:
+    """Return what one pinned worker does at depth 32 and at depth 1; zeros where it never got to run."""
+    found: dict[int, Found] = {}
+    for attempt in range(_TRIES):
+        for _ in range(_PROBES):
+            for iodepth in (32, 1):
+                row = _run(iodepth=iodepth, runtime_ns=_PROBE_NS << attempt, cpus=cpus)
+                tally = row.tallies.get(Direction.READ, Tally())
+                if tally.ios and row.end_ns > row.start_ns:
+                    exact = tally.exact[Kind.LAT]
+                    iops = tally.ios / (row.end_ns - row.start_ns) * 1e9
+                    best = found.get(iodepth, (0.0, math.inf))
+                    found[iodepth] = max(iops, best[0]), min(exact.sum_ns / exact.count, best[1])
+        if len(found) == 2:
+            break
+    return found.get(32, (0.0, 0.0)), found.get(1, (0.0, 0.0))
+
+
+def _run(*, iodepth: int, runtime_ns: int, cpus: Sequence[int]) -> RowResult:
+    block = BlockSize(minimum_bytes=4096, maximum_bytes=4096)
+    job = Job(
+        name="ceiling",
+        ioengine=EngineKind.NULL,
+        rw=Rw.RANDREAD,
+        bs=PerDirection[BlockSize].same(block),
+        iodepth=iodepth,
+        norandommap=True,
+        time_based=True,
+        runtime_ns=runtime_ns,
+        ramp_time_ns=runtime_ns // 10,
+    )
+    plan = make_plan(
+        JobFile(jobs=(job,), source="ceiling", options=({},)),
+        {},
+        seed=0,
+        interval_ns=10 * runtime_ns,
+        give_up_ns=10**10,
+        request_log=False,
+        cpus=cpus,
+    )
+    with Interrupts() as interrupts:
+        result = drive(plan, interrupts=interrupts)
+    if interrupts.count:
+        raise KeyboardInterrupt
+    return result.rows[0]

@@ -1,0 +1,423 @@
+"""Jobs in, plan out: everything a job leaves open is settled here, and nothing is left to default after it.
+
+Files and their regions, clones, reported rows, stages, seeds, CPUs, batches. Opens nothing: ``needs`` says which
+targets a job file wants, and ``make_plan`` is given what they turned out to be.
+
+Source: fio 3.33's setup_files and fixup_options.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from iogauge.errors import IogaugeError
+from iogauge.execution.placement import Place, WorkerRequest, places, worker_requests
+from iogauge.schema import (
+    Amount,
+    BlockSize,
+    BufferPlan,
+    ContinueOnError,
+    EngineKind,
+    EnginePlan,
+    FilePlan,
+    Job,
+    JobFile,
+    PatternPlan,
+    PerDirection,
+    RunPlan,
+    Rw,
+    SchedulePlan,
+    SizesPlan,
+    StagePlan,
+    WorkerPlan,
+)
+from iogauge.workload import paths
+from iogauge.workload.clones import Clone, clones
+
+LOG_REQUESTS = 1 << 19
+"""Requests in memory that are not spilled yet: a tenth of a second at five million a second."""
+LEAST_LOG_REQUESTS = 1 << 13
+
+REPEATABLE_SEED = 0x89
+"""Base of the seeds of jobs with randrepeat in a run without a seed: the same requests in every such run."""
+
+NULL_SIZE_BYTES = 1 << 30
+"""What the null engine drives where the job gives no size: it has no file that could tell."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Need:
+    """One target that a job file wants."""
+
+    path: str
+    write: bool
+    direct: bool
+    size_bytes: int | None
+    """What a file must hold at least; None: as much as it does."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Opened:
+    """What a needed target turned out to be."""
+
+    fd: int
+    size_bytes: int
+    writable: bool
+    is_block_device: bool
+
+
+def needs(job_file: JobFile) -> tuple[Need, ...]:
+    """Return every target once, with all that any job wants of it, in the order in which jobs name them."""
+    needed: dict[str, Need] = {}
+    for job in job_file.jobs:
+        if job.ioengine is EngineKind.NULL:
+            continue
+        for clone in range(job.numjobs):
+            names = paths(job, clone)
+            for name in names:
+                size = _wanted_bytes(job, clone, len(names))
+                known = needed.get(name)
+                need = Need(path=name, write=job.rw.writes, direct=job.direct, size_bytes=size)
+                if known:
+                    sizes = [n for n in (known.size_bytes, size) if n is not None]
+                    need = replace(
+                        need,
+                        write=known.write or need.write,
+                        direct=known.direct or need.direct,
+                        size_bytes=max(sizes) if sizes else None,
+                    )
+                needed[name] = need
+    return tuple(needed.values())
+
+
+def _wanted_bytes(job: Job, clone: int, files: int) -> int | None:
+    """How much of one file a clone will touch, where its size is given in bytes."""
+    if job.size is None or job.size.percent is not None:
+        return None
+    offset = 0 if job.offset.percent is not None else job.offset.size_bytes
+    step = 0 if job.offset_increment.percent is not None else job.offset_increment.size_bytes
+    return offset + step * clone + -(-job.size.size_bytes // files)
+
+
+def region(job: Job, clone: int, *, path: str, file_bytes: int, files: int) -> tuple[int, int]:
+    """Return (offset, length) in bytes of what one clone drives in one of its files.
+
+    As in fio, an offset that a percentage had a part in is rounded up to the smallest block size, and a length that
+    is one is rounded down. Raises IogaugeError where nothing is left between the offset and the end.
+    """
+    offset = _offset(job, clone, file_bytes)
+    length = _length(job, file_bytes, files)
+    if job.ioengine is not EngineKind.NULL:  # which has no end that an offset could reach
+        length = min(length, file_bytes - offset)
+    if _is_part(job.size):
+        length -= length % _smallest_block(job)
+    if length <= 0:
+        raise IogaugeError(
+            f"{job.name}: {path} has {file_bytes} bytes, of which the job's offset of {offset} and its size leave none",
+            hint="lower offset, offset_increment or numjobs, or give a larger size or target",
+        )
+    return offset, length
+
+
+def _offset(job: Job, clone: int, file_bytes: int) -> int:
+    offset = job.offset.of(file_bytes) + job.offset_increment.of(file_bytes) * clone
+    if job.offset.percent or job.offset_increment.percent:
+        block = _smallest_block(job)
+        offset = -(-offset // block) * block
+    return offset
+
+
+def _length(job: Job, file_bytes: int, files: int) -> int:
+    if job.size is None:
+        return file_bytes
+    if job.size.percent is not None:
+        return job.size.of(file_bytes)
+    return -(-job.size.size_bytes // files)
+
+
+def _is_part(amount: Amount | None) -> bool:
+    return amount is not None and amount.percent not in (None, 100)
+
+
+def _smallest_block(job: Job) -> int:
+    """The smallest block size of all directions, those that the job does not issue included, as in fio."""
+    return min(each.minimum_bytes for each in (job.bs.read, job.bs.write, job.bs.trim))
+
+
+def seed_for(base: int, *parts: object) -> int:
+    """Derive a 63-bit seed that depends on every part.
+
+    >>> seed_for(1, "a", 0) != seed_for(1, "a", 1)
+    True
+    """
+    text = "/".join(map(str, (base, *parts))).encode()
+    return int.from_bytes(hashlib.blake2b(text, digest_size=8).digest(), "big") >> 1
+
+
+def make_plan(
+    job_file: JobFile,
+    opened: Mapping[str, Opened],
+    *,
+    seed: int,
+    repeatable_seed: int = REPEATABLE_SEED,
+    interval_ns: int,
+    give_up_ns: int,
+    request_log: bool,
+    log_drops: bool = False,
+    cpus: Sequence[int],
+    spins: bool = True,
+    handed_over: Callable[[RunPlan], Sequence[bool]] | None = None,
+    say: Callable[[str], None] = lambda _: None,
+) -> RunPlan:
+    """Settle everything. ``cpus`` are those that the process may use; ``say`` hears what was decided otherwise.
+
+    The random numbers of a job begin at its randseed; else, under randrepeat, at ``repeatable_seed``; else at ``seed``.
+
+    ``spins``: where a worker has a CPU to itself, it may spin instead of being woken late. On a machine model nobody
+    does: how many CPUs that has is not said, and how late it wakes a thread is part of it. ``handed_over`` says of each
+    worker whether threads of the kernel do requests of it, which decides where it runs; without it, they do of none.
+    """
+    _tell_of_idle_windows(job_file, say)
+    for job in job_file.jobs:
+        _tell_of_shared_map(job, say)
+    stages: list[list[WorkerPlan]] = []
+    for clone in clones(job_file):
+        if clone.stage == len(stages):
+            stages.append([])
+        job = job_file.jobs[clone.job]
+        files = _files(job, clone.number, opened)
+        base = repeatable_seed if job.randrepeat else seed
+        stages[-1].append(_worker(job, files, clone, seed=base, say=say))
+    plan = RunPlan(
+        seed=seed,
+        interval_ns=interval_ns,
+        give_up_ns=give_up_ns,
+        stages=tuple(StagePlan(workers=tuple(workers)) for workers in stages),
+        request_log=request_log,
+        request_log_capacity=_log_capacity(max(map(len, stages), default=1)),
+        log_overflow="drop" if log_drops else "wait",
+    )
+    requests = worker_requests(job_file, handed_over(plan) if handed_over else ())
+    placed = tuple(
+        StagePlan(workers=_placed(stage.workers, of_stage, places(of_stage, cpus), spins=spins))
+        for stage, of_stage in zip(plan.stages, requests, strict=True)
+    )
+    return plan.model_copy(update={"stages": placed})
+
+
+def _log_capacity(workers: int) -> int:
+    """Return how many requests each of so many workers may hold in memory: 38 MB of them, or more above 64 workers."""
+    return max(LOG_REQUESTS // workers, LEAST_LOG_REQUESTS)
+
+
+def _tell_of_idle_windows(job_file: JobFile, say: Callable[[str], None]) -> None:
+    """Windows of logs that no job writes: fio takes them without a word."""
+    jobs = job_file.jobs
+    averaged = any((job.write_bw_log, job.write_lat_log, job.write_iops_log) != (None,) * 3 for job in jobs)
+    for option, given, used in (
+        ("log_avg_msec", any(job.log_avg_ns for job in jobs), averaged),
+        (
+            "log_hist_msec",
+            any(job.log_hist_ns for job in jobs),
+            any(j.write_hist_log is not None for j in jobs),
+        ),
+    ):
+        if given and not used:
+            say(f"{option} has no effect: no job writes such a log")
+
+
+def _placed(
+    workers: Sequence[WorkerPlan],
+    requests: Sequence[WorkerRequest],
+    assigned: Sequence[Place],
+    *,
+    spins: bool,
+) -> tuple[WorkerPlan, ...]:
+    return tuple(
+        worker.model_copy(
+            update={
+                "handed_over": request.handed_over,
+                "cpus": place.cpus,
+                "spin": place.spin and spins,
+                "engine": worker.engine.model_copy(update={"sqthread_poll_cpu": place.poller}),
+            }
+        )
+        for worker, request, place in zip(workers, requests, assigned, strict=True)
+    )
+
+
+def _files(job: Job, clone: int, opened: Mapping[str, Opened]) -> tuple[FilePlan, ...]:
+    names = paths(job, clone)
+    if job.ioengine is EngineKind.NULL:
+        whole = job.size.size_bytes if job.size and job.size.size_bytes else NULL_SIZE_BYTES
+        opened = {
+            name: Opened(fd=-1, size_bytes=whole, writable=True, is_block_device=False) for name in names
+        }
+    plans = []
+    for name in names:
+        target = opened[name]
+        offset, length = region(job, clone, path=name, file_bytes=target.size_bytes, files=len(names))
+        plans.append(
+            FilePlan(
+                path=name,
+                fd=target.fd,
+                writable=target.writable,
+                is_block_device=target.is_block_device,
+                region_offset_bytes=offset,
+                region_bytes=length,
+            )
+        )
+    return tuple(plans)
+
+
+def _tell_of_shared_map(job: Job, say: Callable[[str], None]) -> None:
+    """Warn that reads and writes of different sizes share one random map and end a pass early."""
+    read, write = job.bs.read, job.bs.write
+    vary = any(size.minimum_bytes != size.maximum_bytes for size in (read, write))
+    if job.rw is Rw.RANDRW and not job.norandommap and vary and read.minimum_bytes != write.minimum_bytes:
+        say(
+            f"{job.name}: reads and writes share a random map in blocks of different sizes, so that a pass ends "
+            "before it has covered everything, as in fio; norandommap=1 turns the map off"
+        )
+
+
+def _worker(
+    job: Job,
+    files: tuple[FilePlan, ...],
+    clone: Clone,
+    *,
+    seed: int,
+    say: Callable[[str], None],
+) -> WorkerPlan:
+    depth = job.iodepth
+    if job.ioengine in (EngineKind.PSYNC, EngineKind.PVSYNC2) and depth > 1:
+        if clone.number == 0:
+            say(f"{job.name}: {job.ioengine} does one request at a time: iodepth {depth} becomes 1")
+        depth = 1
+    base = seed if job.randseed is None else job.randseed
+    worker_seed = seed_for(base, "worker", clone.job, clone.number)
+    low, high = job.startdelay_ns
+    delay = low if low == high else low + seed_for(worker_seed, "delay") % (high - low + 1)
+    whole = sum(file.region_bytes for file in files)
+    forgiven = job.continue_on_error
+    return WorkerPlan(
+        name=job.name,
+        job=clone.job,
+        clone=clone.number,
+        row=clone.row,
+        seed=worker_seed,
+        engine=_engine(job, depth),
+        pattern=_pattern(job),
+        files=files,
+        buffers=BufferPlan(
+            refill=job.refill_buffers,
+            zero=job.zero_buffers,
+            scramble=job.scramble_buffers,
+            compress_percent=job.buffer_compress_percent,
+            dedupe_percent=job.dedupe_percent,
+        ),
+        iodepth=depth,
+        iodepth_low=min(job.iodepth_low or depth, depth),
+        complete_min=min(job.iodepth_batch_complete_min or 0, depth),
+        runtime_ns=job.runtime_ns,
+        time_based=job.time_based,
+        ramp_ns=job.ramp_time_ns,
+        start_delay_ns=delay,
+        io_bytes=job.io_size.of(whole) if job.io_size else 0,
+        number_ios=job.number_ios,
+        loops=job.loops,
+        replay_loops=job.randrepeat,
+        schedule=PerDirection[SchedulePlan](
+            read=_schedule(job, "read", clone=clone.number),
+            write=_schedule(job, "write", clone=clone.number),
+            trim=_schedule(job, "trim", clone=clone.number),
+        ),
+        poisson=job.rate_process == "poisson",
+        thinktime_ns=job.thinktime_ns,
+        thinktime_spin_ns=job.thinktime_spin_ns,
+        thinktime_blocks=job.thinktime_blocks,
+        cpus=(),
+        spin=False,
+        exitall=job.exitall,
+        group=clone.group,
+        invalidate=job.invalidate,
+        continue_on_read_error=forgiven in (ContinueOnError.READ, ContinueOnError.IO, ContinueOnError.ALL),
+        continue_on_write_error=forgiven in (ContinueOnError.WRITE, ContinueOnError.IO, ContinueOnError.ALL),
+    )
+
+
+def _engine(job: Job, depth: int) -> EnginePlan:
+    submit, reap = _batches(job, depth)
+    return EnginePlan(
+        kind=job.ioengine,
+        direct=job.direct,
+        sync=job.sync,
+        hipri=job.hipri,
+        fixedbufs=job.fixedbufs,
+        registerfiles=job.registerfiles,
+        sqthread_poll=job.sqthread_poll,
+        sqthread_poll_cpu=job.sqthread_poll_cpu,
+        submit_batch=submit,
+        reap_batch=reap,
+    )
+
+
+def _batches(job: Job, depth: int) -> tuple[int, int]:
+    """The most requests of one submission, and the most completions taken at a time.
+
+    By default both are 1, as in fio: a slot that becomes free is filled at once, and all of ``depth`` stay in flight. A
+    completion that is taken while others are still to be submitted leaves its slot empty meanwhile. The null engine has
+    nothing in flight between two calls, so it takes all.
+    """
+    submit, least, most = job.iodepth_batch, job.iodepth_batch_complete_min, job.iodepth_batch_complete_max
+    if (submit, least, most) == (None, None, None) and job.ioengine is EngineKind.NULL:
+        return depth, depth
+    submit = 1 if submit is None else submit or depth
+    # fio's rule: the maximum is at least the minimum, and 1 where neither is given.
+    return min(submit, depth), min(max(most or 0, least or 0, 1), depth)
+
+
+def _pattern(job: Job) -> PatternPlan:
+    def sizes(block: BlockSize, align: int) -> SizesPlan:
+        smallest = min((share.size_bytes for share in block.split), default=block.minimum_bytes)
+        return SizesPlan(
+            minimum_bytes=block.minimum_bytes,
+            maximum_bytes=block.maximum_bytes,
+            split=block.split,
+            align_bytes=align or smallest,
+        )
+
+    return PatternPlan(
+        rw=job.rw,
+        sequence=job.rw_sequence,
+        sizes=PerDirection[SizesPlan](
+            read=sizes(job.bs.read, job.ba.read),
+            write=sizes(job.bs.write, job.ba.write),
+            trim=sizes(job.bs.trim, job.ba.trim),
+        ),
+        distribution=job.random_distribution,
+        percentage_random=job.percentage_random,
+        rwmix_read_percent=job.rwmix_read_percent,
+        random_map=not job.norandommap,
+        fsync_every=job.fsync,
+        fdatasync_every=job.fdatasync,
+    )
+
+
+def _schedule(job: Job, direction: str, *, clone: int) -> SchedulePlan:
+    rate_iops: int = getattr(job.rate_iops, direction)
+    rate_Bps: int = 0 if rate_iops else getattr(job.rate_Bps, direction)
+    gap_ns = 0
+    if rate_iops:
+        gap_ns = 10**9 // rate_iops
+    elif rate_Bps:
+        gap_ns = getattr(job.bs, direction).minimum_bytes * 10**9 // rate_Bps
+    return SchedulePlan(
+        rate_iops=rate_iops,
+        rate_Bps=rate_Bps,
+        rate_min_Bps=getattr(job.rate_min_Bps, direction),
+        # Clones take turns: all due at one instant, they would press on the drive in bursts that nobody asked for.
+        first_ns=gap_ns * clone // job.numjobs,
+    )

@@ -1,0 +1,88 @@
+"""Purging a target: giving back all that it holds, so that it is as if nothing had been written to it.
+
+A block device is told to discard all of itself; a file's blocks are given back to its file system by punching a hole as
+large as the file; a drive model begins every run anew and has nothing to purge. What may not be written is not purged
+either: ``target`` is asked first, and its refusals stand.
+
+What is not done: a format or a sanitize (NVMe), a secure erase (ATA). A drive may answer a discard and keep what it
+held, which nobody outside can see; and a hole in a file tells the drive below of it only where the file system is
+mounted with ``discard``.
+
+Source: SNIA PTS 2.0.2 (purge); blkdiscard(8) and block/ioctl.c of Linux; fallocate(2).
+"""
+
+from __future__ import annotations
+
+import ctypes
+import errno
+import fcntl
+import os
+import struct
+from collections.abc import Callable, Collection
+from datetime import UTC, datetime
+
+from iogauge.errors import IogaugeError
+from iogauge.execution.bookkeeping import enter
+from iogauge.schema import LedgerEntry
+from iogauge.target import Target, is_model, open_target
+from iogauge.target.answering import await_answers
+from iogauge.target.refusal import refused_by_kernel
+from iogauge.text import numbers
+
+_BLKDISCARD = 0x1277
+"""``_IO(0x12, 119)``, as the asm-generic ioctl numbers have it (x86, Arm, RISC-V)."""
+_KEEP_SIZE, _PUNCH_HOLE = 0x01, 0x02
+_CHUNK_BYTES = 16 << 30
+"""Discarded at a time, so that Ctrl-C is heard between."""
+_UNABLE = (errno.EOPNOTSUPP, errno.ENOTTY, errno.ENOSYS)
+_HINT = "choose a suite that does not purge, and --state as-is"
+
+
+def purge(
+    path: str,
+    *,
+    destroy: Collection[str] = (),
+    on_message: Callable[[str], None] | None = None,
+) -> None:
+    """Give back all that the device or file at ``path`` holds; nothing is to be done for a drive model.
+
+    ``destroy`` names what may be lost, and ``on_message`` hears what was done, both as in ``run.execute``.
+
+    Raises IogaugeError: the target may not be written, does not exist, or cannot give back what it holds. A part of
+    what it held may be lost then.
+    """
+    say = on_message or (lambda _: None)
+    if is_model(path):
+        return
+    await_answers((path,), say=say)
+    with open_target(path, write=True, destroy=destroy, on_message=on_message) as target:
+        block = target.facts.kind == "block"
+        try:
+            (_discard if block else _punch)(target)
+        except OSError as error:
+            if error.errno in _UNABLE:
+                what = "the device knows no discard" if block else "its file system punches no holes"
+                raise IogaugeError(f"{path}: it cannot be purged: {what}", hint=_HINT) from None
+            raise refused_by_kernel(path, "purging it", error) from None
+        what = "discarded" if block else "given back to the file system"
+        at = datetime.now(UTC).isoformat(timespec="milliseconds")
+        enter(target.facts, LedgerEntry(what="purge", at=at, capacity_bytes=target.size_bytes), say)
+        say(f"{path}: purged: {numbers.size(target.size_bytes)} {what}")
+
+
+def _discard(target: Target) -> None:
+    """Discard the whole device. Raises OSError."""
+    for start in range(0, target.size_bytes, _CHUNK_BYTES):
+        length = min(_CHUNK_BYTES, target.size_bytes - start)
+        fcntl.ioctl(target.fd, _BLKDISCARD, struct.pack("=QQ", start, length))
+
+
+def _punch(target: Target) -> None:
+    """Punch a hole over the whole file, its size unchanged, and make it last. Raises OSError."""
+    libc = ctypes.CDLL(None, use_errno=True)
+    fallocate = libc.fallocate
+    fallocate.argtypes = (ctypes.c_int, ctypes.c_int, ctypes.c_long, ctypes.c_long)
+    if fallocate(target.fd, _PUNCH_HOLE | _KEEP_SIZE, 0, target.size_bytes) != 0:
+        number = ctypes.get_errno()
+        raise OSError(number, os.strerror(number))
+    os.fsync(target.fd)

@@ -1,0 +1,230 @@
+"""What the charts draw, as tidy tables: one for each chart, which is also what a reader can save as CSV.
+
+Does not draw. Units end the columns' names; ``asked`` is in the unit of the suite's axis.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+from iogauge.results.review import Drive, Place, Step
+from iogauge.schema import StepPlan
+from iogauge.stats.extremes import knee
+from iogauge.stats.figures import StepFigures
+from iogauge.stats.moments import Moment
+from iogauge.stats.quantiles import Estimate
+from iogauge.text.csv_cells import csv_of
+
+
+@dataclass(frozen=True)
+class Statistic:
+    """One figure of a step's latencies that the write-pressure chart can show; ``q`` is ``None`` for the mean."""
+
+    key: str
+    label: str
+    q: float | None
+
+    def of(self, figures: StepFigures) -> Estimate | None:
+        """Return this statistic of a step; ``None`` where nothing completed."""
+        return figures.mean if self.q is None else figures.quantiles[self.q]
+
+
+STATISTICS = (
+    Statistic("mean", "Mean", None),
+    Statistic("median", "Median", 0.5),
+    Statistic("p99", "p99", 0.99),
+    Statistic("p99.9", "p99.9", 0.999),
+    Statistic("p99.99", "p99.99", 0.9999),
+)
+
+Value = str | float | int | bool | None
+Row = dict[str, Value]
+
+
+@dataclass(frozen=True)
+class Table:
+    """Rows of one shape: ``None`` for what is unknown, numbers with few significant digits."""
+
+    columns: tuple[str, ...]
+    rows: tuple[tuple[Value, ...], ...]
+
+    @classmethod
+    def of(cls, rows: Sequence[Row], *, digits: int = 6) -> Table:
+        """Return the table of rows that all have the same columns in the same order.
+
+        Numbers are kept to so many significant digits.
+        """
+        columns = tuple(rows[0]) if rows else ()
+        return cls(columns, tuple(tuple(_rounded(value, digits) for value in row.values()) for row in rows))
+
+    def packed(self) -> tuple[list[str], list[list[Value | list[int]]]]:
+        """Return every text once, and the rows with ``[place]`` among these texts instead of a text.
+
+        A row begins where it first differs from the one before: what is missing at its front is the same.
+
+        >>> Table(("drive", "us"), (("a", 1.5), ("a", 2), ("b", 2), ("b", 2))).packed()
+        (['a', 'b'], [[[0], 1.5], [2], [[1], 2], []])
+        """
+        texts = dict.fromkeys(value for row in self.rows for value in row if isinstance(value, str))
+        words: dict[str, list[int]] = {text: [place] for place, text in enumerate(texts)}
+        packed: list[list[Value | list[int]]] = []
+        before: Sequence[Value] = ()
+        for row in self.rows:
+            # 1, 1.0 and true are equal, and not the same.
+            same = [
+                type(value) is type(other) and value == other
+                for value, other in zip(row, before, strict=False)
+            ]
+            first = [*same, False].index(False)
+            packed.append([words[value] if isinstance(value, str) else value for value in row[first:]])
+            before = row
+        return list(words), packed
+
+    def records(self) -> list[Row]:
+        """Return the rows as Vega wants them: each value with its column's name."""
+        return [dict(zip(self.columns, row, strict=True)) for row in self.rows]
+
+    def csv(self) -> str:
+        """Return the table as CSV: a header line, empty for what is unknown, ``true`` and ``false``.
+
+        >>> Table.of([{"drive": "a, b", "latency_us": 12.3456789, "supported": True}]).csv()
+        'drive,latency_us,supported\\n"a, b",12.3457,true\\n'
+        """
+        return csv_of(self.columns, self.rows)
+
+
+def _rounded(value: Value, digits: int) -> Value:
+    if not isinstance(value, float):
+        return value
+    value = float(f"{value:.{digits}g}")
+    return int(value) if value.is_integer() else value
+
+
+def pressure_table(drives: Iterable[Drive]) -> Table:
+    """Return one row for each drive, place, repeat and statistic; latencies in microseconds, empty where not measured.
+
+    ``from`` and ``to`` are where the step's tread of the stair begins and ends on the axis.
+    """
+    rows: list[Row] = []
+    for drive in drives:
+        edges = _edges([place.plan.at for place in drive.places])
+        for run in _runs(drive.places):
+            left, right = edges[run.plan.at]
+            achieved: Row = {"achieved_MBps": run.figures.pressure_Bps / 1e6 if run.figures else None}
+            rows += run.rows(drive, achieved, {"from": left, "to": right})
+    return Table.of(rows)
+
+
+def sweep_table(drives: Iterable[Drive], series: str) -> Table:
+    """Return one row for each drive, place, repeat and statistic of a series: rates, and latencies in microseconds.
+
+    ``knee`` says of a place that it is the least with nearly the most that its drive reached.
+    """
+    rows: list[Row] = []
+    for drive in drives:
+        places = [place for place in drive.places if place.plan.series == series]
+        # Neither a share nor places that have names have an end towards which a rate could grow.
+        rates = {place.plan.at: place.figures.rate_Bps for place in places if place.figures}
+        named = drive.plan.axis.unit == "%" or any(place.plan.label for place in places)
+        enough = None if named else knee(rates)
+        for run in _runs(places):
+            achieved: Row = {
+                "iops": run.figures.iops if run.figures else None,
+                "rate_MBps": run.figures.rate_Bps / 1e6 if run.figures else None,
+                "knee": run.plan.at == enough,
+            }
+            rows += run.rows(drive, {"series": series, **achieved}, {})
+    return Table.of(rows)
+
+
+@dataclass(frozen=True)
+class _Run:
+    """What the rows of one run show, or those of all ``repeats`` of a place together (``repeat`` is then ``None``)."""
+
+    plan: StepPlan
+    repeat: int | None
+    figures: StepFigures | None
+
+    def rows(self, drive: Drive, achieved: Row, more: Row) -> Iterator[Row]:
+        """Yield one row for each statistic."""
+        figures = self.figures
+        for statistic in STATISTICS:
+            estimate = statistic.of(figures) if figures else None
+            yield {
+                "drive": drive.label,
+                "step": self.plan.id,
+                "repeat": self.repeat,
+                "label": self.plan.label,
+                "asked": self.plan.at,
+                **achieved,
+                "statistic": statistic.key,
+                "latency_us": us(estimate.value if estimate else None),
+                "low_us": us(estimate.low if estimate else None),
+                "high_us": us(estimate.high if estimate else None),
+                "samples": figures.ios if figures else None,
+                "needed": estimate.needed if estimate else None,
+                "supported": bool(estimate and estimate.supported),
+                "long_enough": bool(estimate and estimate.long_enough),
+                **more,
+            }
+
+
+def _runs(places: Iterable[Place]) -> Iterator[_Run]:
+    """Yield each place's runs together and, where there are several, each by itself, numbered from 1."""
+    for place in places:
+        yield _Run(place.plan, None, place.figures)
+        if len(place.runs) > 1:
+            yield from (_Run(run.plan, run.plan.repeat + 1, run.figures) for run in place.runs)
+
+
+def time_table(drive: Drive) -> Table:
+    """Return one row for each interval of one drive, its steps one after the other on a running clock."""
+    return Table.of(
+        [
+            {
+                "drive": drive.label,
+                "step": step.plan.id,
+                "asked": step.plan.at,
+                "start_s": start_s,
+                "middle_s": (start_s + end_s) / 2,
+                "end_s": end_s,
+                "reads": moment.ios,
+                "read_iops": moment.iops,
+                "p50_us": us(moment.p50_ns),
+                "p99_us": us(moment.p99_ns),
+                "max_us": us(moment.max_ns),
+                "achieved_MBps": moment.pressure_Bps / 1e6,
+            }
+            for step, moment, start_s, end_s in on_one_clock(drive)
+        ]
+    )
+
+
+def on_one_clock(drive: Drive) -> Iterator[tuple[Step, Moment, float, float]]:
+    """Yield each interval of a drive's steps, and when it began and ended if one followed the other without a pause."""
+    clock_s = 0.0
+    for step, figures, _ in drive.measured():
+        if not figures.moments:
+            continue
+        offset_s = clock_s - figures.moments[0].start_s
+        for moment in figures.moments:
+            yield step, moment, moment.start_s + offset_s, moment.end_s + offset_s
+        clock_s = figures.moments[-1].end_s + offset_s
+
+
+def us(value_ns: float | None) -> float | None:
+    """Return nanoseconds as microseconds; what is not known stays so."""
+    return None if value_ns is None else value_ns / 1000
+
+
+def _edges(positions: Sequence[float]) -> dict[float, tuple[float, float]]:
+    """Return for each position the half-way points to its neighbours, as wide on the outside as on the inside."""
+    places = sorted(set(positions))
+    if len(places) == 1:
+        return {places[0]: (places[0] * 0.5, places[0] * 1.5 or 1.0)}
+    between = [(a + b) / 2 for a, b in itertools.pairwise(places)]
+    first, last = 2 * places[0] - between[0], 2 * places[-1] - between[-1]
+    bounds = [first, *between, last]
+    return {place: (bounds[n], bounds[n + 1]) for n, place in enumerate(places)}

@@ -1,0 +1,127 @@
+"""The circumstances of a review as terms and values: machine, target, clock, generator, where it came from.
+
+What is not known says so: an absent fact must not look like a good one.
+"""
+
+from __future__ import annotations
+
+import shlex
+
+from iogauge.models.state import MEANING
+from iogauge.report.run.surroundings import state_text
+from iogauge.results.review import Drive
+from iogauge.schema import SCHEMA_VERSION
+from iogauge.text.cells import latency
+from iogauge.text.numbers import block, figure, size
+
+Facts = list[tuple[str, str]]
+
+_KINDS = {"block": "block device", "file": "file", "null": "nothing: the null engine"}
+
+
+def environment(drive: Drive) -> list[tuple[str, Facts]]:
+    """Return what was measured, on what and with what, in sections."""
+    return [
+        ("Target", _target(drive)),
+        ("Simulated on" if drive.target.modelled else "Machine", _machine(drive)),
+        ("Clock and generator", _generator(drive)),
+    ]
+
+
+def _target(drive: Drive) -> Facts:
+    target = drive.target
+    if target.modelled:
+        model = target.modelled
+        return [
+            ("Path", target.path),
+            ("Kind", "drive model, in virtual time"),
+            ("Drive", f"{target.model}: {model.drive}, version {model.drive_version}"),
+            ("Behind", f"{model.machine_title}: {model.machine}, version {model.machine_version}"),
+            ("Size", size(target.size_bytes)),
+            *([("Begun", f"{model.begun_as}: {MEANING[model.begun_as]}")] if model.begun_as else []),
+            ("Parameters", f"SHA-256 {model.sha256}"),
+        ]
+    return [
+        ("Path", target.path),
+        *([("Lies at", target.real_path)] if target.real_path not in ("", target.path) else []),
+        ("Kind", _KINDS[target.kind]),
+        ("Size", size(target.size_bytes)),
+        ("Model", _known(target.model)),
+        ("Serial", _known(target.serial)),
+        ("Firmware", _known(target.firmware)),
+        ("Device", _known(target.device)),
+        *([("Filesystem", _known(target.filesystem))] if target.kind == "file" else []),
+        (
+            "Logical / physical block",
+            f"{_block(target.logical_block_bytes)} / {_block(target.physical_block_bytes)}",
+        ),
+        ("Rotating", {True: "yes", False: "no", None: "unknown"}[target.rotational]),
+        ("Scheduler", _known(target.scheduler)),
+        ("Write cache", _known(target.write_cache)),
+        ("Before", state_text(drive.manifest.found.get(target.path), target)),
+    ]
+
+
+def _machine(drive: Drive) -> Facts:
+    machine = drive.manifest.machine
+    if program := drive.manifest.measured_by:
+        return [("Machine", f"not known: {program} ran the steps, and its results do not tell of it")]
+    return [
+        ("Host", machine.hostname),
+        ("Processor", machine.cpu),
+        ("CPUs", f"{machine.cpus}, {machine.cpus_allowed} of them allowed"),
+        ("Memory", size(machine.memory_bytes)),
+        ("Kernel", machine.kernel),
+        ("Virtual", machine.virtualised or "no sign of it"),
+        ("Clocksource", _known(machine.clocksource)),
+        ("Governor", _known(machine.governor)),
+    ]
+
+
+def _generator(drive: Drive) -> Facts:
+    facts: Facts = []
+    for _, _, record in drive.measured():
+        clock = record.result.clock
+        if clock.source == "virtual":
+            return [("Timestamps", "virtual time: no clock was read, and no generator was in the way")]
+        facts.append(
+            ("Timestamps", "TSC" if clock.source == "tsc" else f"clock_gettime ({clock.reason or 'no TSC'})")
+        )
+        if clock.read_cost_ns:
+            facts.append(("Reading the clock", latency(clock.read_cost_ns)))
+        if clock.source == "tsc":
+            facts.append(("Off the kernel's clock by", f"{clock.check_ppm:+.2f} ppm"))
+        break
+    ceiling = drive.manifest.ceiling
+    if ceiling is None:
+        return [*facts, ("Ceiling", "not measured")]
+    return [
+        *facts,
+        ("Ceiling, one worker", f"{figure(round(ceiling.iops))} IOPS on the null engine"),
+        ("Own cost of a request", f"{latency(ceiling.lat_mean_ns)} (null engine, iodepth 1), not subtracted"),
+        ("Timer wakes late by", f"{latency(ceiling.sleep_slack_ns)} (p99)"),
+    ]
+
+
+def provenance(drive: Drive) -> Facts:
+    """Return where a drive's review came from."""
+    manifest = drive.manifest
+    return [
+        ("Command", shlex.join(manifest.command)),
+        ("Pace", manifest.pace),
+        ("Repeats", str(manifest.repeats)),
+        ("Drive's state", manifest.state),
+        ("Seed", str(manifest.seed)),
+        ("Begun", manifest.created_at),
+        ("Review", f"{manifest.id}, schema {manifest.schema_version} (read as {SCHEMA_VERSION})"),
+        ("Versions", ", ".join(f"{name} {version}" for name, version in sorted(manifest.versions.items()))),
+        *([("Commit", manifest.machine.git)] if manifest.machine.git else []),
+    ]
+
+
+def _known(value: str | None) -> str:
+    return value or "unknown"
+
+
+def _block(value_bytes: int | None) -> str:
+    return "unknown" if value_bytes is None else block(value_bytes)

@@ -1,0 +1,343 @@
+"""A review's judgement as a table for people and as JSON for programs.
+
+Both say the same: quantiles that the sample does not support are marked in the one and ``supported: false`` in the
+other. Shapes text and data; ``review.py`` and ``show.py`` print them.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from iogauge.machine.warnings import warning
+from iogauge.models.state import MEANING
+from iogauge.report.run.fail_if import Violation
+from iogauge.report.run.surroundings import state_text
+from iogauge.reviews.runner import Failed, place_of
+from iogauge.schema import Code, Manifest, SuitePlan
+from iogauge.schema import Warning as Caution
+from iogauge.stats.figures import Ratio
+from iogauge.stats.pooled import variations
+from iogauge.stats.quantiles import FEWEST_BLOCKS, Estimate
+from iogauge.store import Review
+from iogauge.suites import Judgement, StepJudgement, suite_to_judge
+from iogauge.text import numbers
+from iogauge.text.grid import WIDTH, aligned
+
+SHOWN = (0.5, 0.99, 0.999, 0.9999)
+"""Quantiles of the table; JSON has all that were judged."""
+_WIDE = 0.2
+"""An interval that reaches farther than this part of its figure is lopsided, and told by its bounds."""
+
+
+@dataclass(frozen=True)
+class Judged:
+    """One plan of a review: what its steps show, and what its suite concludes from them."""
+
+    judgement: Judgement
+    findings: tuple[str, ...]
+
+
+def judged(
+    review: Review,
+    plans: Sequence[SuitePlan],
+    *,
+    warn: Callable[[str], None],
+    trusted: Collection[str],
+) -> list[Judged]:
+    """Judge plans of a review by their suites; ``warn`` hears where one cannot be had.
+
+    ``trusted``: Python files, by their absolute paths, that may be run.
+    """
+    found = []
+    for plan in plans:
+        suite = suite_to_judge(plan, warn=warn, trusted=trusted)
+        judgement = suite.judge(review, plan)
+        found.append(Judged(judgement, suite.findings(judgement)))
+    return found
+
+
+def tables(judged: Sequence[Judged], manifest: Manifest, *, variation: bool = False) -> str:
+    """Return the steps of every plan and what they show as lines of text, ending with a newline.
+
+    ``variation``: how the figures of every step differ from run to run, too.
+    """
+    lines = [line for each in judged for line in [*_table(each, manifest, variation=variation), ""]]
+    if any(re.search(r"~ \d", line) for line in lines):
+        lines.append("~ fewer than ten samples lie beyond this quantile: run longer (--runtime, --pace full)")
+    if any(re.search(r"\? \d", line) for line in lines):
+        lines.append(numbers.TOO_SHORT)
+    intervals = any(re.search(r"\(\S+( \S+)? to \S+( \S+)?\)", line) for line in lines)
+    if intervals:
+        lines.append("in brackets: the 95 % interval")
+    if intervals and any(step.figures.mean and not step.figures.mean.dependence for step in _steps(judged)):
+        lines.append(
+            f"intervals take requests as independent where steps have fewer than {FEWEST_BLOCKS} intervals of time: "
+            "true ranges are wider there"
+        )
+    if missed := numbers.may_miss(run.duration_s for step in _steps(judged) for run in step.runs):
+        lines.append(missed)
+    for target in manifest.targets:
+        if target.modelled:
+            if state := target.modelled.begun_as:
+                lines.append(f"{target.path} begins every run {state}: {MEANING[state]}")
+        else:
+            lines.append(f"{target.path} before: {state_text(manifest.found.get(target.path), target)}")
+    if manifest.ceiling is not None:
+        lines.append(
+            f"the generator alone: {manifest.ceiling.iops:,.0f} IOPS a worker, "
+            f"{numbers.duration(manifest.ceiling.lat_mean_ns)} of every latency at depth 1"
+        )
+    return "".join(f"{line}\n" for line in lines)
+
+
+def _table(judged: Judged, manifest: Manifest, *, variation: bool) -> Iterator[str]:
+    """Yield the lines of one plan."""
+    judgement, plan = judged.judgement, judged.judgement.plan
+    shown = sorted({*SHOWN, *([manifest.until_supported] if manifest.until_supported else [])})
+    run = sum(len(step.runs) for step in judgement.steps)
+    planned = run + len(judgement.missing)
+    # What prepares a drive can have nothing to show.
+    done = f", {run} of {numbers.counted(planned, 'step')}" if planned else ""
+    title = f"{plan.title} ({manifest.pace}): {', '.join(plan.targets)}{done}"
+    yield title
+    yield "-" * min(len(title), WIDTH)
+    for series, steps in judgement.by_series().items():
+        if series:
+            yield f"{series}:"
+        # Names are read from their beginning, numbers compared by their ends.
+        left = 1 if any(step.plan.label for step in steps) else 0
+        yield from aligned([_head(plan, shown), *(_cells(step, plan, shown) for step in steps)], left=left)
+    for table in (*judgement.tables, *(matrix.table for matrix in judgement.matrices)):
+        yield f"{table.title}:"
+        yield from aligned([table.head, *table.rows], left=1)
+    yield from _variation(judgement)
+    if variation:
+        yield from _varied(judgement)
+    growth = judgement.growth if plan.pressure else None
+    if growth is not None:
+        grown = numbers.times(growth.value, growth.low, growth.high)
+        yield f"reads take {grown} as long under the most writes as under the fewest (mean)"
+    yield from judged.findings
+    yield from (f"note: {note}" for note in plan.notes)
+    if judgement.missing:
+        yield f"missing: {', '.join(judgement.missing)}"
+
+
+def _variation(judgement: Judgement) -> Iterator[str]:
+    """Yield how much each figure differed from run to run, at the place where it did most."""
+    worst: dict[str, tuple[float, str]] = {}
+    for step in judgement.steps:
+        place = place_of(judgement.plan, step.plan)
+        where = f"({place})" if step.plan.label else f"at {place}"
+        for name, each in variations(step.runs).items():
+            worst[name] = max(worst.get(name, (0.0, "")), (each.coefficient, where))
+    if worst:
+        runs = max(len(step.runs) for step in judgement.steps)
+        shown = ", ".join(
+            f"{name} {numbers.percent(value)} {where}" for name, (value, where) in worst.items()
+        )
+        named = all(step.plan.label for step in judgement.steps)
+        along = "" if named else f", by {judgement.plan.axis.name}"
+        yield f"from run to run, of {runs}, at most (coefficient of variation{along}): {shown}"
+
+
+def _varied(judgement: Judgement) -> Iterator[str]:
+    """Yield the coefficient of variation of every figure between the runs of each step, and what lies between them."""
+    found = [(step, variations(step.runs)) for step in judgement.steps if len(step.runs) > 1]
+    names = list(dict.fromkeys(name for _, each in found for name in each))
+    if not names:
+        return
+    rows = [
+        [
+            place_of(judgement.plan, step.plan),
+            str(len(step.runs)),
+            *(numbers.percent(each[name].coefficient) if name in each else "-" for name in names),
+            "-" if "mean" not in each or (share := each["mean"].share) is None else numbers.percent(share),
+        ]
+        for step, each in found
+    ]
+    yield "from run to run (coefficient of variation), and the share of the mean's variance that lies between runs:"
+    yield from aligned([["step", "runs", *names, "between runs"], *rows])
+
+
+def _steps(judged: Sequence[Judged]) -> list[StepJudgement]:
+    return [step for each in judged for step in each.judgement.steps]
+
+
+def as_json(
+    judged: Sequence[Judged],
+    manifest: Manifest,
+    *,
+    path: str,
+    violations: Iterable[tuple[str, Violation]],
+    failed: Iterable[Failed] = (),
+) -> dict[str, Any]:
+    """Return all that the review shows, in JSON's types. Latencies are in nanoseconds, rates in bytes a second."""
+    return {
+        "schema_version": manifest.schema_version,
+        "review": path,
+        "id": manifest.id,
+        "pace": manifest.pace,
+        "repeats": manifest.repeats,
+        "state": manifest.state,
+        "seed": manifest.seed,
+        "targets": [target.model_dump(mode="json") for target in manifest.targets],
+        "found": {path: state.model_dump(mode="json") for path, state in manifest.found.items()},
+        "machine": manifest.machine.model_dump(mode="json"),
+        "plans": [_plan(each) for each in judged],
+        "warnings": [warning.model_dump(mode="json") for warning in manifest.warnings],
+        "failed": [{"step": each.step_id, "why": each.why} for each in failed],
+        "violations": [
+            {"step": step, "condition": found.condition, "message": found.message, "unknown": found.unknown}
+            for step, found in violations
+        ],
+    }
+
+
+def _plan(judged: Judged) -> dict[str, Any]:
+    judgement, plan = judged.judgement, judged.judgement.plan
+    return {
+        "key": plan.key,
+        "suite": plan.suite,
+        "targets": list(plan.targets),
+        "axis": plan.axis.model_dump(mode="json"),
+        "kind": plan.kind.value,
+        "findings": list(judged.findings),
+        "steps": [_step(step) for step in judgement.steps],
+        "missing": list(judgement.missing),
+        "growth": _ratio(judgement.growth) if plan.pressure else None,
+        "tables": [asdict(table) for table in judgement.tables],
+        "matrices": [asdict(matrix) for matrix in judgement.matrices],
+        "convergences": [asdict(convergence) for convergence in judgement.convergences],
+        "notes": list(plan.notes),
+    }
+
+
+def warnings(judged: Sequence[Judged], manifest: Manifest) -> tuple[Caution, ...]:
+    """Return each kind of warning once: those of the whole review, then those of steps, with how many gave it."""
+    first: dict[Code, tuple[StepJudgement, Caution, Judgement]] = {}
+    steps: Counter[Code] = Counter()
+    for each in judged:
+        for step in each.judgement.steps:
+            own = [given for given in step.warnings if given not in manifest.warnings]
+            steps.update({given.code for given in own})
+            for given in own:
+                first.setdefault(given.code, (step, given, each.judgement))
+    several = len(judged) > 1
+    return (
+        *manifest.warnings,
+        *_unprepared(judged),
+        *(_placed(*found, steps=steps[code], several=several) for code, found in first.items()),
+    )
+
+
+def _unprepared(judged: Sequence[Judged]) -> Iterator[Caution]:
+    """Yield a warning for each target that was not yet steady when what prepares it came to its end."""
+    for each in judged:
+        plan = each.judgement.plan
+        if plan.prepares and any(not found.steady for found in each.judgement.convergences):
+            target = ", ".join(plan.targets)
+            yield warning(
+                Code.UNSTEADY,
+                what=f"{target} was not steady when its preparation ended: what was measured after it began in a "
+                "state that still changed",
+            )
+
+
+def _placed(
+    step: StepJudgement, given: Caution, judgement: Judgement, *, steps: int, several: bool
+) -> Caution:
+    others = f", and {numbers.counted(steps - 1, 'other step')}" if steps > 1 else ""
+    suite = f"{judgement.plan.title}, " if several else ""
+    place = (
+        f"{suite}{'' if step.plan.label or step.plan.series else 'at '}{place_of(judgement.plan, step.plan)}"
+    )
+    return given.model_copy(update={"message": f"{place}{others}: {given.message}"})
+
+
+def _head(plan: SuitePlan, shown: Sequence[float]) -> list[str]:
+    rate = ["achieved", f"{plan.judged} IOPS"] if plan.pressure else ["IOPS", "MB/s"]
+    return [plan.axis.unit, *rate, "mean", *(f"p{q * 100:.12g}" for q in shown)]
+
+
+def _cells(step: StepJudgement, plan: SuitePlan, shown: Sequence[float]) -> list[str]:
+    figures, mean = step.figures, step.figures.mean
+    iops = _spread(figures.iops, figures.iops_low, figures.iops_high, "{:,.0f}".format)
+    pressed = numbers.bandwidth(step.achieved_Bps) if step.achieved_Bps else "-"
+    return [
+        step.plan.label or f"{step.plan.at:g}",
+        *([pressed, iops] if plan.pressure else [iops, numbers.megabytes(figures.rate_Bps)]),
+        # Of repeats, with how far the interval reaches; of one run it is in --json and in the report.
+        "-"
+        if mean is None
+        else _spread(mean.value, mean.low, mean.high, numbers.duration)
+        if figures.runs > 1
+        else numbers.duration(mean.value),
+        *(numbers.marked(figures.quantiles.get(q)) for q in shown),
+    ]
+
+
+def _spread(value: float, low: float | None, high: float | None, shown: Callable[[float], str]) -> str:
+    """Return a figure with how far its interval reaches, as a part of it; of a wide interval, the bounds.
+
+    >>> _spread(100.0, 98.0, 103.0, words.figure), _spread(100.0, None, None, words.figure)
+    ('100.0 ±3.0 %', '100.0')
+    >>> _spread(54_338.0, 16_000.0, 190_000.0, words.figure)
+    '54,338 (16,000 to 190,000)'
+    """
+    if low is None or high is None or value <= 0:
+        return shown(value)
+    reach = max(high / value - 1, 1 - low / value)
+    if reach > _WIDE:
+        return numbers.ranged(value, low, high, shown)
+    return f"{shown(value)} ±{numbers.percent(reach)}"
+
+
+def _step(step: StepJudgement) -> dict[str, Any]:
+    figures = step.figures
+    return {
+        "id": step.plan.id,
+        "series": step.plan.series,
+        "label": step.plan.label,
+        "direction": step.plan.direction,
+        "at": step.plan.at,
+        "seed": step.plan.seed,
+        "asked_Bps": step.asked_Bps,
+        "achieved_Bps": step.achieved_Bps,
+        "duration_s": figures.duration_s,
+        "runs": len(step.runs),
+        "ios": figures.ios,
+        "iops": figures.iops,
+        "iops_low": figures.iops_low,
+        "iops_high": figures.iops_high,
+        "rate_Bps": figures.rate_Bps,
+        "mean_ns": _estimate(figures.mean),
+        "quantiles_ns": {f"{q:.12g}": _estimate(estimate) for q, estimate in figures.quantiles.items()},
+        "variation": {name: asdict(each) for name, each in variations(step.runs).items()},
+        "errors": figures.errors,
+        "flagged": figures.flagged,
+        "late": figures.late,
+        "in_flight": figures.in_flight,
+        "warnings": [warning.model_dump(mode="json") for warning in step.warnings],
+    }
+
+
+def _estimate(estimate: Estimate | None) -> dict[str, Any] | None:
+    if estimate is None:
+        return None
+    return {
+        "value": estimate.value,
+        "low": estimate.low,
+        "high": estimate.high,
+        "supported": estimate.supported,
+        "needed": estimate.needed,
+        "long_enough": estimate.long_enough,
+    }
+
+
+def _ratio(growth: Ratio | None) -> dict[str, float | None] | None:
+    return None if growth is None else {"value": growth.value, "low": growth.low, "high": growth.high}

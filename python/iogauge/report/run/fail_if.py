@@ -1,0 +1,298 @@
+"""``--fail-if 'p99.9 > 1ms'``: conditions on a run's results, for scripts.
+
+    [job=NAME:] [read|write|trim|sync .] [lat|clat|slat|response|queued|lateness|loop_gap .] FIGURE OP VALUE
+
+FIGURE is ``pQ`` (``p99.9``), ``mean``, ``min``, ``max``, ``stddev`` of a latency (lat where none is named), or
+``iops``, ``bw``, ``ios``, ``errors``, ``short``, ``late``, ``flagged``. OP is one of ``> >= < <= == !=``.
+
+A condition is checked on every reported row by itself, or on those named NAME. A latency is checked in every
+direction by itself unless one is named; counts and rates are then those of all directions together.
+
+A quantile that its sample cannot support is not compared: neither "holds" nor "violated" would be true. The finding
+is marked ``unknown``, and a command reports it as an error, with how much longer to run.
+
+Does not decide exit statuses; ``cli`` does.
+"""
+
+from __future__ import annotations
+
+import difflib
+import operator
+import re
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Literal, NoReturn
+
+from iogauge.errors import IogaugeError
+from iogauge.report.run.rows import Row, rows, supported
+from iogauge.schema import Direction, Job, JobFile, Kind, RunRecord
+from iogauge.stats.histogram import needed
+from iogauge.text import numbers
+
+Measure = Literal["duration", "bandwidth", "number"]
+
+_OPERATORS: dict[str, Callable[[float, float], bool]] = {
+    ">=": operator.ge,
+    "<=": operator.le,
+    "==": operator.eq,
+    "!=": operator.ne,
+    ">": operator.gt,
+    "<": operator.lt,
+}
+_MOMENTS = ("mean", "min", "max", "stddev")
+_COUNTS = ("ios", "errors", "short", "late", "flagged")
+_UNITS: dict[Measure, dict[str, int]] = {
+    "duration": {"ns": 1, "us": 10**3, "µs": 10**3, "ms": 10**6, "s": 10**9, "min": 60 * 10**9},
+    "bandwidth": {
+        "B/s": 1,
+        "kB/s": 10**3,
+        "MB/s": 10**6,
+        "GB/s": 10**9,
+        "KiB/s": 1 << 10,
+        "MiB/s": 1 << 20,
+        "GiB/s": 1 << 30,
+    },
+    "number": {"": 1, "k": 10**3, "M": 10**6, "G": 10**9},
+}
+_EXAMPLE = "write for instance 'p99.9 > 1ms', 'read.p99 > 200us', 'iops < 10000' or 'write.bw < 100MB/s'"
+_SHAPE = re.compile(r"(?P<metric>[^<>=!]*)(?P<op>>=|<=|==|!=|>|<)(?P<value>[^<>=!]*)")
+_QUANTILE = re.compile(r"p(\d+(?:\.\d+)?)")
+_VALUE = re.compile(r"(\d+(?:\.\d+)?)\s*([^\d\s.]*)")
+
+
+@dataclass(frozen=True)
+class Violation:
+    """One row (and direction) on which a condition holds that should not, or cannot be told (``unknown``).
+
+    ``measured`` is in ns, B/s or plain numbers; None where unknown. ``message`` says it all in a sentence.
+    """
+
+    condition: str
+    row: str
+    direction: Direction | None
+    measured: float | None
+    message: str
+    hint: str | None = None
+    unknown: bool = False
+
+
+@dataclass(frozen=True)
+class Condition:
+    """A parsed ``--fail-if``. ``threshold`` is in ns, B/s or plain numbers, as ``measure`` says."""
+
+    text: str
+    figure: str
+    op: str
+    threshold: float
+    measure: Measure
+    job: str | None = None
+    direction: Direction | None = None
+    kind: Kind = Kind.LAT
+    q: float | None = None
+    """The quantile as a fraction, in (0, 1), where the figure is one."""
+
+    def concerns(self, jobs: JobFile) -> bool:
+        """Return whether any job of ``jobs`` could ever meet the condition."""
+        return any(self._concerns(job) for job in jobs.jobs if self.job in (None, job.name))
+
+    def require(self, jobs: JobFile) -> None:
+        """Raise IogaugeError where no job of ``jobs`` could ever meet the condition: a typing error, found early."""
+        meant = [job for job in jobs.jobs if self.job in (None, job.name)]
+        if not meant:
+            _fail(
+                self.text, f"there is no job {self.job!r}", near=self.job, of={job.name for job in jobs.jobs}
+            )
+        if not any(map(self._concerns, meant)):
+            issued = sorted({direction.value for job in meant for direction in _issued(job)})
+            raise IogaugeError(
+                f"--fail-if '{self.text}': no job issues a {self.direction}",
+                hint=f"name a direction that is issued: {', '.join(issued)}",
+            )
+
+    def check(self, record: RunRecord) -> list[Violation]:
+        """Return where the condition holds in ``record``, and where that cannot be told; empty: all is well.
+
+        A condition on writes is none on a row that only reads.
+        """
+        meant = [row for row in rows(record) if self.job in (None, row.name)]
+        if not meant:
+            names = {row.name for row in rows(record)}
+            _fail(self.text, f"the run has no row {self.job!r}", near=self.job, of=names)
+        concerned = [row for row in meant if any(map(self._concerns, row.jobs))]
+        return [found for row in concerned for found in self._check_row(row)]
+
+    def _concerns(self, job: Job) -> bool:
+        return self.direction is None or self.direction in _issued(job)
+
+    def _check_row(self, row: Row) -> Iterable[Violation]:
+        if self.figure in ("iops", "bw", *_COUNTS):
+            directions = [self.direction] if self.direction else list(Direction)
+            yield from self._judge(row, self.direction, self._rate_or_count(row, directions))
+            return
+        if self.kind is Kind.LOOP_GAP:
+            yield from self._latency(row, None)
+            return
+        directions = [self.direction] if self.direction else list(row.directions)
+        if not directions:
+            yield self._unknown(row, None, "nothing was completed")
+        for direction in directions:
+            yield from self._latency(row, direction)
+
+    def _rate_or_count(self, row: Row, directions: list[Direction]) -> float:
+        if self.figure == "iops":
+            return sum(row.iops(direction) for direction in directions)
+        if self.figure == "bw":
+            return sum(row.bandwidth_Bps(direction) for direction in directions)
+        tallies = [row.tally(direction) for direction in directions]
+        if self.figure == "errors":
+            return sum(sum(tally.errors.values()) for tally in tallies)
+        return float(sum(getattr(tally, self.figure) for tally in tallies))
+
+    def _latency(self, row: Row, direction: Direction | None) -> Iterable[Violation]:
+        histogram = row.histogram(direction, self.kind) if direction else row.loop_gap
+        if histogram is None:
+            yield self._unknown(
+                row, direction, f"{self.kind.value} is not known: the engine makes no call to submit"
+            )
+        elif histogram.count == 0 or (self.figure == "stddev" and histogram.count < 2):
+            yield self._unknown(row, direction, f"{numbers.counted(histogram.count, 'sample')} only")
+        elif self.q is None:
+            yield from self._judge(row, direction, float(getattr(histogram, self.figure)))
+        elif not supported(histogram, self.q):
+            samples, wanted = histogram.count, needed(self.q)
+            reason = f"{numbers.counted(samples, 'sample')} cannot support it, {wanted:,} would"
+            hint = f"run {wanted / samples:.3g} times as long, or ask for a lower quantile"
+            yield self._unknown(row, direction, reason, hint=hint)
+        else:
+            yield from self._judge(row, direction, float(histogram.quantile(self.q)))
+
+    def _judge(self, row: Row, direction: Direction | None, measured: float) -> Iterable[Violation]:
+        if _OPERATORS[self.op](measured, self.threshold):
+            message = f"{_place(row, direction)} {self._name()} is {self._written(measured)} ({self.text})"
+            yield Violation(self.text, row.name, direction, measured, message)
+
+    def _unknown(
+        self, row: Row, direction: Direction | None, reason: str, *, hint: str | None = None
+    ) -> Violation:
+        message = f"{_place(row, direction)} {self._name()} cannot be judged: {reason} ({self.text})"
+        return Violation(self.text, row.name, direction, None, message, hint, unknown=True)
+
+    def _name(self) -> str:
+        return self.figure if self.figure in ("iops", "bw", *_COUNTS) else f"{self.kind.value} {self.figure}"
+
+    def _written(self, value: float) -> str:
+        if self.measure == "duration":
+            return numbers.duration(value)
+        return numbers.bandwidth(value) if self.measure == "bandwidth" else numbers.figure(value)
+
+
+def parse(text: str) -> Condition:
+    """Return the condition that ``text`` states. Raises IogaugeError, saying what is wrong and what was meant.
+
+    >>> parse("read.p99.9 > 1ms").threshold, parse("job=log: write.bw < 100MB/s").job
+    (1000000.0, 'log')
+    """
+    job, rest = None, text.strip()
+    if rest.startswith("job="):
+        job, colon, rest = (part.strip() for part in rest.removeprefix("job=").rpartition(":"))
+        if not colon or not job:
+            _fail(text, "a colon must follow job=NAME", hint="write 'job=NAME: p99 > 1ms'")
+    shape = _SHAPE.fullmatch(rest)
+    if not shape:
+        _fail(text, "not a figure, a comparison and a value", hint=_EXAMPLE)
+    *scopes, figure = _words(shape["metric"].strip())
+    q = _quantile(text, figure)
+    measure: Measure = "duration"
+    if figure == "bw":
+        measure = "bandwidth"
+    elif figure == "iops" or figure in _COUNTS:
+        measure = "number"
+    elif q is None and figure not in _MOMENTS:
+        known = {"p50", "p99", "p99.9", "iops", "bw", *_MOMENTS, *_COUNTS}
+        _fail(text, f"{figure!r} is not a figure of a run", near=figure, of=known)
+    direction, kind = _scopes(text, scopes)
+    if kind and measure != "duration":
+        _fail(
+            text, f"{figure} is not a figure of {kind.value}", hint=f"write {figure!r} without {kind.value!r}"
+        )
+    if kind is Kind.LOOP_GAP and direction:
+        _fail(text, "the loop gap belongs to no direction", hint=f"leave out {direction.value!r}")
+    threshold = _threshold(text, shape["value"].strip(), measure)
+    return Condition(
+        text.strip(), figure, shape["op"], threshold, measure, job, direction, kind or Kind.LAT, q
+    )
+
+
+def _words(metric: str) -> list[str]:
+    """Split at the dots, but not at the one inside ``p99.9``.
+
+    >>> _words("read.lat.p99.9")
+    ['read', 'lat', 'p99.9']
+    """
+    numbers = metric.split(".")
+    if len(numbers) > 1 and numbers[-1].isdigit() and re.fullmatch(r"p\d+", numbers[-2]):
+        numbers[-2:] = [".".join(numbers[-2:])]
+    return numbers
+
+
+def _quantile(text: str, figure: str) -> float | None:
+    found = _QUANTILE.fullmatch(figure)
+    if not found:
+        return None
+    q = float(Decimal(found[1]) / 100)
+    if not 0 < q < 1:
+        _fail(text, f"{figure} is not a quantile between 0 and 100", hint="use 'min' or 'max' for the ends")
+    return q
+
+
+def _scopes(text: str, scopes: list[str]) -> tuple[Direction | None, Kind | None]:
+    direction: Direction | None = None
+    kind: Kind | None = None
+    for word in scopes:
+        if word in list(Direction) and direction is None and kind is None:
+            direction = Direction(word)
+        elif word in list(Kind) and kind is None:
+            kind = Kind(word)
+        else:
+            known = {*(each.value for each in Direction), *(each.value for each in Kind)}
+            _fail(
+                text,
+                f"{word!r} is not a direction or a latency, or not in its place",
+                near=word,
+                of=known - {word},
+            )
+    return direction, kind
+
+
+def _threshold(text: str, value: str, measure: Measure) -> float:
+    found = _VALUE.fullmatch(value)
+    if not found:
+        _fail(text, f"{value!r} is not a value", hint=_EXAMPLE)
+    number, unit = found[1], found[2]
+    units = _UNITS[measure]
+    if unit not in units:
+        if not unit:
+            _fail(text, f"{value!r} lacks its unit", hint=f"use one of {', '.join(units)}")
+        near = next((each for each in units if each.lower() == unit.lower()), None)
+        hint = f"did you mean {number}{near}?" if near else f"use one of {', '.join(filter(None, units))}"
+        _fail(text, f"{unit!r} is not a unit here", hint=hint)
+    return float(Decimal(number) * units[unit])
+
+
+def _fail(
+    text: str, reason: str, *, hint: str | None = None, near: str | None = None, of: Iterable[str] = ()
+) -> NoReturn:
+    known = sorted(of)
+    close = difflib.get_close_matches(near or "", known, n=1)
+    if hint is None:
+        hint = f"did you mean {close[0]!r}?" if close else f"use one of {', '.join(known)}"
+    raise IogaugeError(f"--fail-if '{text.strip()}': {reason}", hint=hint)
+
+
+def _issued(job: Job) -> set[Direction]:
+    return {*job.rw.directions, *([Direction.SYNC] if job.fsync or job.fdatasync else [])}
+
+
+def _place(row: Row, direction: Direction | None) -> str:
+    return f"{row.name}: {direction.value}" if direction else f"{row.name}:"

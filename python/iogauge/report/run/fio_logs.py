@@ -1,0 +1,343 @@
+"""fio's log files: ``write_bw_log``, ``write_lat_log``, ``write_iops_log`` and ``write_hist_log``, in fio's formats.
+
+    PREFIX_bw.N.log, PREFIX_iops.N.log, PREFIX_{lat,clat,slat}.N.log     time, value, ddir, bs, prio
+    PREFIX_clat_hist.N.log                                               time, ddir, bs, 1856 counts
+
+Time in ms since the row's measured start, latencies in ns, bandwidth in KiB/s (per request in kB/s, as fio does).
+With ``log_avg_msec`` (and for histograms ``log_hist_msec``) lines come from the run's intervals while it runs;
+without it, one line a request, which ``request_logs`` writes afterwards. Memory does not grow with the run.
+
+Differences from fio, all deliberate: an engine that has no slat has no log of it; a window without I/O is a line with
+zeros (a latency log, where zero would be a lie, has no line for it); and a group that is reported as one row has one
+file, numbered as its first worker.
+As in fio, what is left at the end and shorter than half a window has a line for its latencies, but none for rates.
+
+Source: fio's HOWTO (log file formats); io_u.c (account_io_completion), stat.c (calc_log_samples) and the files of fio
+3.33.
+"""
+
+from __future__ import annotations
+
+import io
+import math
+from collections.abc import Callable, Mapping
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TextIO
+
+from iogauge.errors import IogaugeError
+from iogauge.report.run.fio_buckets import buckets
+from iogauge.report.run.rows import histogram_of, left_out
+from iogauge.schema import Direction, EngineKind, Interval, Job, JobFile, Kind
+from iogauge.stats.histogram import Histogram
+from iogauge.store.outputs import Claims, Existing, Output
+from iogauge.workload.clones import clones
+
+SHORTEST_NS = 10_000_000
+"""No interval is shorter: handing out histograms must stay far from the time of an I/O."""
+LONGEST_NS = 60_000_000_000
+"""No interval is longer: its buckets count to 2**32, which the null engine reaches in a minute and a half."""
+DEFAULT_NS = 1_000_000_000
+
+_WHOLE = 0.5
+"""Share of its length from which a window at the end counts as a whole one."""
+
+_HELD = 16
+"""Histograms of one window held apart, before they are merged: a window may be hours of short intervals."""
+
+DDIR = {Direction.READ: 0, Direction.WRITE: 1, Direction.TRIM: 2}
+_LATENCIES = (Kind.LAT, Kind.CLAT, Kind.SLAT)
+
+
+def interval_ns_for(jobs: JobFile, *, otherwise_ns: int = DEFAULT_NS) -> int:
+    """Return the longest interval that divides every log's window and ``otherwise_ns``.
+
+    Raises IogaugeError where that would be shorter than 10 ms.
+    """
+    interval_ns = math.gcd(otherwise_ns, *_windows(jobs))
+    if interval_ns < SHORTEST_NS:
+        raise IogaugeError(
+            f"{jobs.source}: log windows of {', '.join(f'{each / 1e6:g} ms' for each in sorted(_windows(jobs)))} "
+            f"need intervals of {interval_ns / 1e6:g} ms, and {SHORTEST_NS / 1e6:g} ms is the shortest",
+            hint="use multiples of 10 for log_avg_msec and log_hist_msec; without log_avg_msec every request is logged",
+        )
+    return interval_ns
+
+
+def require_interval(jobs: JobFile, *, interval_ns: int) -> None:
+    """Raise IogaugeError where a chosen interval does not divide the windows that the jobs' logs need."""
+    for window_ns in sorted(_windows(jobs)):
+        if window_ns % interval_ns:
+            raise IogaugeError(
+                f"a log window of {window_ns / 1e6:g} ms is no multiple of the interval, {interval_ns / 1e6:g} ms",
+                hint="choose an interval that divides log_avg_msec and log_hist_msec, or leave it out",
+            )
+
+
+def needs_requests(jobs: JobFile) -> bool:
+    """Return whether some log wants a line for every request."""
+    return any(request_names(job) for job in jobs.jobs)
+
+
+def wanted(jobs: JobFile) -> bool:
+    """Return whether any job has a log of intervals."""
+    return any(interval_names(job) for job in jobs.jobs)
+
+
+def _windows(jobs: JobFile) -> set[int]:
+    averaged = {job.log_avg_ns for job in jobs.jobs if _prefixes(job)}
+    histograms = {job.log_hist_ns for job in jobs.jobs if job.write_hist_log is not None}
+    return (averaged | histograms) - {0}
+
+
+def _prefixes(job: Job) -> dict[str, str]:
+    """The logs of rates and latencies that a job asks for: what is logged, and under which prefix."""
+    given = {"bw": job.write_bw_log, "iops": job.write_iops_log, "lat": job.write_lat_log}
+    return {what: prefix or job.name for what, prefix in given.items() if prefix is not None}
+
+
+def request_names(job: Job) -> list[str]:
+    """Return which logs of a job have a line for every request."""
+    return [] if job.log_avg_ns else _value_names(job)
+
+
+def interval_names(job: Job) -> list[str]:
+    """Return which logs of a job have a line for every window of time."""
+    averaged = _value_names(job) if job.log_avg_ns else []
+    return [*averaged, *(["clat_hist"] if job.write_hist_log is not None else [])]
+
+
+def _all_names(job: Job) -> list[str]:
+    return [*request_names(job), *interval_names(job)]
+
+
+def _value_names(job: Job) -> list[str]:
+    names = [name for what in _prefixes(job) for name in (_latencies(job) if what == "lat" else (what,))]
+    return [*map(str, names)]
+
+
+def _latencies(job: Job) -> tuple[Kind, ...]:
+    """The latencies that a job's logs have: what its engine can tell apart, without what the job leaves out.
+
+    Only an engine that makes a call just to submit has a slat.
+    """
+    at_once = job.ioengine in (EngineKind.PSYNC, EngineKind.PVSYNC2)
+    at_once = at_once or (job.ioengine is EngineKind.NULL and job.iodepth == 1)
+    kinds = _LATENCIES[:-1] if at_once or job.sqthread_poll else _LATENCIES
+    return tuple(kind for kind in kinds if not left_out(job, kind))
+
+
+def empty_names(job: Job) -> set[str]:
+    """Return which logs fio makes and writes nothing to, because what they are of is left out.
+
+    Averages of rates come from a timer of fio's, which does not look at what is left out.
+    """
+    names = {"clat_hist"} if job.disable_clat else set()
+    if job.disable_bw_measurement and not job.log_avg_ns:
+        names |= {"bw", "iops"} if job.disable_clat and job.disable_slat else {"bw"}
+    return names
+
+
+def claim(
+    jobs: JobFile,
+    claims: Claims,
+    *,
+    names: Callable[[Job], list[str]] = _all_names,
+    directory: Path = Path(),
+) -> dict[str, Output]:
+    """Claim the logs of the jobs, by their names in ``directory``. Raises IogaugeError where one must not be written.
+
+    ``names``: which of a job's. As fio does, logs replace those of an earlier run.
+    """
+    return {name: claims.file(directory / name, existing=Existing.REPLACE) for name in names_of(jobs, names)}
+
+
+def names_of(jobs: JobFile, names: Callable[[Job], list[str]]) -> list[str]:
+    """Return the names of the jobs' logs, each once, since jobs may share them. ``names``: which of a job's."""
+    return list(
+        dict.fromkeys(
+            name_of(name, jobs.jobs[clone.job], number)
+            for number, clone in enumerate(clones(jobs), 1)
+            if clone.first
+            for name in names(jobs.jobs[clone.job])
+        )
+    )
+
+
+def name_of(name: str, job: Job, number: int) -> str:
+    """Return the name of one log file; ``number`` counts workers from 1.
+
+    >>> name_of("clat", Job(name="reader", write_lat_log="out"), 1)
+    'out_clat.1.log'
+    """
+    given = {"bw": job.write_bw_log, "iops": job.write_iops_log, "clat_hist": job.write_hist_log}
+    prefix = given.get(name, job.write_lat_log) or job.name
+    return f"{prefix}_{name}.{number}.log" if job.per_job_logs else f"{prefix}_{name}.log"
+
+
+@dataclass
+class _Window:
+    """What one row did in the window that is open."""
+
+    number: int
+    end_ns: int = 0
+    start_ns: int | None = None
+    tallies: dict[Direction, list[int]] = field(default_factory=dict)
+    """I/Os and bytes."""
+    latencies: dict[tuple[Direction, Kind], list[Histogram]] = field(default_factory=dict)
+
+    def add(self, interval: Interval, kinds: tuple[Kind, ...]) -> None:
+        self.start_ns = interval.start_ns if self.start_ns is None else min(self.start_ns, interval.start_ns)
+        self.end_ns = max(self.end_ns, interval.end_ns)
+        for direction, tally in interval.tallies.items():
+            sums = self.tallies.setdefault(direction, [0, 0])
+            sums[0] += tally.ios
+            sums[1] += tally.bytes
+            for kind in kinds:
+                # Where clat was not recorded apart, it did not differ from lat.
+                found = histogram_of(tally, kind) or (
+                    histogram_of(tally, Kind.LAT) if kind is Kind.CLAT else None
+                )
+                if found is not None:
+                    parts = self.latencies.setdefault((direction, kind), [])
+                    parts.append(found)
+                    if len(parts) == _HELD:
+                        parts[:] = [Histogram.merge(parts)]
+
+
+@dataclass
+class _WindowLogs:
+    """The open files of one row. ``origin_ns`` is the row's measured start, since that of its stage."""
+
+    job: Job
+    directions: tuple[Direction, ...]
+    files: dict[str, TextIO]
+    origin_ns: int | None = None
+    average: _Window | None = None
+    histogram: _Window | None = None
+    rated: bool = False
+    """Whether a line of rates was written."""
+
+    def time_ms(self, instant_ns: int) -> int:
+        return (instant_ns - (self.origin_ns or 0)) // 10**6
+
+
+class FioLogs:
+    """Writes the logs of a run's intervals: made as the run begins, fed with its intervals, closed at its end.
+
+    Trouble with a file never stops the run: it is kept, and raised by ``close`` as IogaugeError.
+    """
+
+    def __init__(self, jobs: JobFile, outputs: Mapping[str, Output]) -> None:
+        """``outputs`` are those that ``claim`` returned for the jobs."""
+        self._trouble: IogaugeError | None = None
+        self._rows: dict[tuple[int, int], _WindowLogs] = {}
+        self._files = ExitStack()
+        self._open_files: dict[Output, TextIO] = {}
+        for number, clone in enumerate(clones(jobs), 1):
+            if clone.first:
+                job = jobs.jobs[clone.job]
+                files = {
+                    name: self._open(outputs[name_of(name, job, number)]) for name in interval_names(job)
+                }
+                self._rows[clone.stage, clone.row] = _WindowLogs(
+                    job,
+                    tuple(direction for direction in DDIR if direction in job.rw.directions),
+                    {name: file for name, file in files.items() if name not in empty_names(job)},
+                )
+
+    def _open(self, output: Output) -> TextIO:
+        """Open a log, which jobs without per_job_logs share."""
+        if output in self._open_files:
+            return self._open_files[output]
+        try:
+            file = self._files.enter_context(output.stream())
+        except IogaugeError:
+            self._files.close()
+            raise
+        text = io.TextIOWrapper(file, encoding="ascii")
+        self._files.callback(text.detach)  # which writes what waits, and leaves the closing to the output
+        self._open_files[output] = text
+        return text
+
+    def interval(self, interval: Interval) -> None:
+        """Take one interval, or one part of one; the ramp is left out."""
+        row = self._rows.get((interval.stage, interval.row))
+        if row is None or interval.ramp or self._trouble:
+            return
+        if row.origin_ns is None:
+            row.origin_ns = interval.start_ns
+        try:
+            if row.job.log_avg_ns and _prefixes(row.job):
+                row.average = self._enter(row, row.average, interval, row.job.log_avg_ns, self._averages)
+                row.average.add(interval, _LATENCIES if row.job.write_lat_log is not None else ())
+            if row.job.log_hist_ns and "clat_hist" in row.files:
+                row.histogram = self._enter(
+                    row, row.histogram, interval, row.job.log_hist_ns, self._histograms
+                )
+                row.histogram.add(interval, (Kind.CLAT,))
+        except IogaugeError as error:
+            self._trouble = error
+
+    def _enter(
+        self,
+        row: _WindowLogs,
+        window: _Window | None,
+        interval: Interval,
+        window_ns: int,
+        write: Callable[[_WindowLogs, _Window], None],
+    ) -> _Window:
+        """Return the window that ``interval`` belongs to, having written the one before if that is over."""
+        number = interval.start_ns // window_ns
+        if window is not None and window.number != number:
+            write(row, window)
+            window = None
+        return window or _Window(number)
+
+    def _averages(self, row: _WindowLogs, window: _Window) -> None:
+        time_ms = row.time_ms(window.end_ns)
+        length_ns = max(window.end_ns - (window.start_ns or 0), 1)
+        # The rest of a run is too short to stand for a rate, unless it is all there is; its latencies are samples.
+        rated = length_ns >= _WHOLE * row.job.log_avg_ns or not row.rated
+        row.rated = True
+        for direction in row.directions:
+            ios, moved = window.tallies.get(direction, (0, 0))
+            values = (
+                {"bw": moved * 10**9 // length_ns >> 10, "iops": ios * 10**9 // length_ns} if rated else {}
+            )
+            for kind in _LATENCIES:
+                parts = Histogram.merge(window.latencies.get((direction, kind), ()))
+                if parts.count:
+                    values[kind.value] = round(parts.mean)
+            for name, value in values.items():
+                if name in row.files:
+                    row.files[name].write(f"{time_ms}, {value}, {DDIR[direction]}, 0, 0\n")
+
+    def _histograms(self, row: _WindowLogs, window: _Window) -> None:
+        time_ms = row.time_ms(window.end_ns)
+        for direction in row.directions:
+            counts = buckets(Histogram.merge(window.latencies.get((direction, Kind.CLAT), ())))
+            size = getattr(row.job.bs, direction.value).maximum_bytes
+            row.files["clat_hist"].write(
+                f"{time_ms}, {DDIR[direction]}, {size}, {', '.join(map(str, counts))}\n"
+            )
+
+    def close(self) -> None:
+        """Write the windows that are still open and close the files.
+
+        Raises IogaugeError where anything could not be written, now or earlier.
+        """
+        try:
+            for row in self._rows.values():
+                if row.average and not self._trouble:
+                    self._averages(row, row.average)
+                if row.histogram and not self._trouble:
+                    self._histograms(row, row.histogram)
+            self._files.close()
+        except IogaugeError as error:
+            self._trouble = self._trouble or error
+        if trouble := self._trouble:
+            raise IogaugeError(
+                f"the job's logs are not complete: {trouble}", hint="free some space, or log elsewhere"
+            ) from trouble

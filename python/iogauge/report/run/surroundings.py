@@ -1,0 +1,210 @@
+"""What surrounds a run's figures: the devices' own account, the generator's limits, requests that never came back.
+
+A mean latency is split by the block device's ``stat``: what block layer and device took, and what the rest, the
+system calls and the wake-up, added. Its counters are read before and after a run, and know nothing of ramps. The
+warnings are rendered apart, since they belong on another stream.
+
+Source: Intel's evaluation guides (platform settings), and our own probes of the machine.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from iogauge.report.run.rows import rows
+from iogauge.schema import (
+    DeviceStat,
+    Direction,
+    DriveResult,
+    InFlight,
+    LedgerEntry,
+    ModelFacts,
+    RunRecord,
+    TargetFacts,
+    TargetState,
+)
+from iogauge.schema import Warning as Caution
+from iogauge.stats.histogram import Histogram
+from iogauge.text import numbers
+from iogauge.text.grid import labelled
+
+_SAME = 0.05
+"""Counts of I/Os that differ by less are taken for the same I/Os."""
+
+
+def lines(record: RunRecord) -> list[str]:
+    """Return the lines below the rows."""
+    found: list[str] = []
+    for stat in record.device_stats:
+        found += _device(record, stat)
+    return found + _generator(record) + _ending(record)
+
+
+def warnings(given: tuple[Caution, ...]) -> str:
+    """Return the warnings, each with its remedy below it; empty where there is none.
+
+    >>> warnings(())
+    ''
+    """
+    return "".join(f"warning: {each.message}\n   hint: {each.hint}\n" for each in given)
+
+
+def in_flight(request: InFlight) -> str:
+    """Return one sentence on a request that had not come back."""
+    return (
+        f"a {request.direction.value} of {numbers.block(request.length_bytes)} at {request.offset_bytes} of "
+        f"{request.path} has not come back after {numbers.duration(request.age_ns)}"
+    )
+
+
+def _device(record: RunRecord, stat: DeviceStat) -> list[str]:
+    found: list[str] = []
+    ramp = ", ramp included" if has_ramp(record) else ""
+    for direction, ios, spent_ns in (
+        (Direction.READ, stat.read_ios, stat.read_ns),
+        (Direction.WRITE, stat.write_ios, stat.write_ns),
+        (Direction.TRIM, stat.trim_ios, stat.trim_ns),
+        (Direction.SYNC, stat.flush_ios, stat.flush_ns),
+    ):
+        if not ios:
+            continue
+        mean_ns = spent_ns / ios
+        text = f"{direction.value}: {ios:,} I/Os, mean {numbers.duration(mean_ns)} in block layer and device{ramp}"
+        lat = _lat_on(record, stat.device, direction)
+        # Flushes are not the syncs that caused them: one fsync may send several, or none.
+        if lat.count and direction is not Direction.SYNC:
+            text += _share(ios, mean_ns, lat)
+        found += labelled(stat.device if not found else "", text, indent="", width=11)
+    busy = stat.busy_ns / record.result.elapsed_ns if record.result.elapsed_ns else 0.0
+    if found:
+        found += labelled("", f"busy {numbers.percent(min(busy, 1.0))} of the time", indent="", width=11)
+    return found
+
+
+def has_ramp(record: RunRecord) -> bool:
+    """Return whether any job has a ramp."""
+    return any(job.ramp_time_ns for job in record.jobs.jobs)
+
+
+def _share(ios: int, mean_ns: float, lat: Histogram) -> str:
+    """How much of the mean lat lies below; only where the device saw the same I/Os as we did, neither split, merged
+    nor mixed with others'."""
+    if abs(ios / lat.count - 1) > _SAME:
+        return f"; not comparable with the run's own {lat.count:,}"
+    return f", {numbers.percent(mean_ns / lat.mean)} of the mean lat {numbers.duration(lat.mean)}"
+
+
+def _lat_on(record: RunRecord, device: str, direction: Direction) -> Histogram:
+    """The lat of all rows that used this device alone, merged; empty where none did."""
+    device_of = {facts.path: facts.device for facts in record.targets}
+    parts = []
+    for row in rows(record):
+        used = {device_of.get(file.path) for plan in row.plans for file in plan.files}
+        if used == {device}:
+            parts.append(row.lat(direction))
+    return Histogram.merge(parts)
+
+
+def _generator(record: RunRecord) -> list[str]:
+    found = []
+    if record.ceiling:
+        ceiling = record.ceiling
+        text = (
+            f"at most {ceiling.iops:,.0f} IOPS a worker (null engine, 4 KiB, iodepth 32); adds "
+            f"{numbers.duration(round(ceiling.lat_mean_ns))} to a request at iodepth 1; "
+            f"the timer wakes up to {numbers.duration(round(ceiling.sleep_slack_ns))} late (p99)"
+        )
+        found += labelled("generator", text, indent="", width=11)
+    clock = record.result.clock
+    if clock.source == "virtual":
+        return found + _modelled(record)
+    parts = [f"{clock.source}{f' ({clock.reason})' if clock.reason else ''}"]
+    if clock.tsc_hz:
+        parts.append(
+            f"{clock.tsc_hz / 1e9:.4g} GHz, {clock.check_ppm:+.2g} ppm off the kernel's over the run"
+        )
+    if clock.read_cost_ns:
+        parts.append(f"{numbers.duration(clock.read_cost_ns)} a reading")
+    return found + labelled("clock", ", ".join(parts), indent="", width=11)
+
+
+def _modelled(record: RunRecord) -> list[str]:
+    """What was modelled, and what each drive model did besides answering."""
+    found = []
+    for facts in record.targets:
+        if facts.modelled:
+            found += labelled("modelled", model_text(facts.modelled), indent="", width=11)
+    for drive in record.result.drives:
+        found += labelled("drive", f"{drive.path}: {'; '.join(_did(drive, record))}", indent="", width=11)
+    return found
+
+
+def state_text(state: TargetState | None, target: TargetFacts) -> str:
+    """Return a target's state in words.
+
+    >>> facts = TargetFacts(path="/dev/nvme0n1", kind="block", size_bytes=400 * 10**9)
+    >>> state_text(None, facts)
+    "unknown: it is in no ledger of iogauge's"
+    >>> state = TargetState(
+    ...     known_since="2026-01-01T00:00:00Z",
+    ...     purged_at="2026-01-03T10:00:00Z",
+    ...     written_bytes=1200 * 10**9,
+    ...     random_bytes=400 * 10**9,
+    ...     last=None,
+    ... )
+    >>> state_text(state, facts)
+    'iogauge wrote at least 1.200 TB (3.0 x its size), 400.0 GB of it at random, since its purge on 2026-01-03'
+    """
+    if state is None:
+        return "unknown: it is in no ledger of iogauge's"
+    times = state.written_bytes / target.size_bytes
+    written = (
+        f"{numbers.size(state.written_bytes)} ({times:.1f} x its size)" if state.written_bytes else "nothing"
+    )
+    random = f", {numbers.size(state.random_bytes)} of it at random," if state.random_bytes else ""
+    since = (
+        f"since its purge on {state.purged_at[:10]}"
+        if state.purged_at
+        else f"since {state.known_since[:10]}; what was there before is unknown"
+    )
+    least = "at least " if state.written_bytes else ""
+    last = f"; last {_writes(state.last)}" if state.last else ""
+    return f"iogauge wrote {least}{written}{random} {since}{last}"
+
+
+def _writes(entry: LedgerEntry) -> str:
+    way = "at random" if entry.random_bytes * 2 >= entry.written_bytes else "in order"
+    by = f", by {entry.source}" if entry.source else ""
+    return f"{numbers.block(entry.block_bytes)} {way} on {entry.at[:10]}{by}"
+
+
+def model_text(model: ModelFacts) -> str:
+    """Return what a target was modelled by, in words."""
+    return (
+        f"{model.drive} (version {model.drive_version}) behind {model.machine} (version {model.machine_version}), "
+        f"in virtual time{f', begun {model.begun_as}' if model.begun_as else ''}; parameters {model.sha256[:12]}"
+    )
+
+
+def _did(drive: DriveResult, record: RunRecord) -> Iterator[str]:
+    elapsed_s = record.result.elapsed_ns / 1e9
+    if elapsed_s:
+        yield f"{drive.energy_J:.4g} J, {drive.energy_J / elapsed_s:.3g} W on average"
+    if drive.hottest_C is not None:
+        throttled = drive.throttled_ns / record.result.elapsed_ns if record.result.elapsed_ns else 0.0
+        yield f"up to {drive.hottest_C:.0f} C, throttled {numbers.percent(throttled)} of the time"
+    if drive.write_amplification is not None:
+        yield f"write amplification {drive.write_amplification:.3g}"
+    if drive.unwritten_reads:
+        yield f"{drive.unwritten_reads:,} reads of what was never written"
+
+
+def _ending(record: RunRecord) -> list[str]:
+    found = []
+    for request in record.result.in_flight:
+        found += labelled("in flight", in_flight(request), indent="", width=11)
+    if record.result.stopped_by:
+        reason = f": {record.result.error}" if record.result.error else ""
+        found += labelled("stopped", f"by {record.result.stopped_by}{reason}", indent="", width=11)
+    found += labelled("seed", str(record.plan.seed), indent="", width=11)
+    return found

@@ -1,0 +1,302 @@
+"""The default report of a run: a table to read, 100 columns wide, in plain text whose meaning needs no colour.
+
+For every row and direction: rates with how they varied, latencies side by side (service and, where requests had a
+schedule, response with what lies between), what went wrong, and below them what the workers did and cost.
+
+A quantile that its sample cannot support, n (1 - q) < 10, is marked with ``~`` and the mark explained.
+Does not print; what surrounds the rows (devices, ceiling, warnings) is in ``surroundings.py``.
+
+Source: fio 3.33's normal output for the terms.
+"""
+
+from __future__ import annotations
+
+import errno
+
+from iogauge.report.run import fio_buckets, surroundings
+from iogauge.report.run.interval_stats import IntervalStats
+from iogauge.report.run.rows import Row, Stream, fraction, left_out, rows, supported
+from iogauge.schema import BlockSize, Direction, EngineKind, Job, Kind, RunRecord, WorkerResult
+from iogauge.stats.histogram import Histogram
+from iogauge.text import numbers
+from iogauge.text.grid import WIDTH, aligned, labelled
+
+SHOWN = (1, 10, 50, 90, 95, 99, 99.5, 99.9, 99.95, 99.99)
+"""The percentiles shown where the job names none; json+ has all of fio's default list."""
+_DEFAULT_LIST = Job(name="default").percentile_list
+
+
+def render(record: RunRecord, stats: IntervalStats) -> str:
+    """Return the whole report of a run, without its warnings: those are ``surroundings.warnings``."""
+    lines: list[str] = []
+    for row in rows(record):
+        lines += [*_row(row, stats), ""]
+    lines += surroundings.lines(record)
+    notes = []
+    if any(row.scheduled(direction) for row in rows(record) for direction in row.streams):
+        notes.append("response counts from when the schedule wanted a request: queued + lateness + lat")
+    if any(row.commits(direction) for row in rows(record) for direction in row.streams):
+        notes.append("a sync's response counts from the first write that it makes last: what a commit waits")
+    if any("~ " in line for line in lines):
+        notes.append("~ fewer than 10 samples are expected beyond this quantile: it may lie anywhere above")
+    if notes:
+        lines += ["", *notes]
+    return "\n".join(lines).rstrip() + "\n"
+
+
+def _row(row: Row, stats: IntervalStats) -> list[str]:
+    lines = _heading(row)
+    if not row.directions:
+        lines.append("  nothing was completed")
+    for direction in row.streams:
+        lines += _direction(row, direction, stats)
+    return lines + _queue(row) + _cost(row) + _workers(row)
+
+
+def _heading(row: Row) -> list[str]:
+    job = row.job
+    # The null engine has no page cache, and no machine model has one.
+    cached = job.ioengine is not EngineKind.NULL and row.record.result.clock.source != "virtual"
+    parts = [
+        job.rw.value,
+        _blocks(job),
+        job.ioengine.value,
+        *(["direct" if job.direct else "buffered"] if cached else []),
+        f"iodepth {row.plans[0].iodepth}",
+        numbers.counted(len(row.workers), "worker"),
+        f"{row.seconds:.3f} s measured",
+    ]
+    if len(row.record.plan.stages) > 1:
+        parts.append(f"stage {row.result.stage + 1}")
+    title = f"{row.name}: {', '.join(parts)}"
+    return [title, "-" * min(len(title), WIDTH)]
+
+
+def _blocks(job: Job) -> str:
+    """The block sizes of the directions that the job issues, said once where they are equal."""
+
+    def said(sizes: BlockSize) -> str:
+        if sizes.split:
+            return "/".join(numbers.block(share.size_bytes) for share in sizes.split)
+        ends = [numbers.block(sizes.minimum_bytes), numbers.block(sizes.maximum_bytes)]
+        return ends[0] if ends[0] == ends[1] else " to ".join(ends)
+
+    issued = [direction for direction in Direction if direction in job.rw.directions]
+    texts = {direction.value: said(getattr(job.bs, direction.value)) for direction in issued}
+    if len(set(texts.values())) == 1:
+        return next(iter(texts.values()))
+    return ", ".join(f"{name} {text}" for name, text in texts.items())
+
+
+def _direction(row: Row, direction: Stream, stats: IntervalStats) -> list[str]:
+    tally = row.tally(direction)
+    rates = (
+        f"{row.iops(direction):,.0f} IOPS"
+        if row.iops(direction) >= 100
+        else f"{row.iops(direction):.2f} IOPS"
+    )
+    parts = [rates]
+    if tally.bytes:
+        rate_Bps = row.bandwidth_Bps(direction)
+        parts.append(f"{numbers.bandwidth(rate_Bps)} = {numbers.bandwidth_binary(rate_Bps)}")
+    total = f"{tally.ios:,} I/Os"
+    parts.append(f"{total}, {numbers.size(tally.bytes)}" if tally.bytes else total)
+    lines = [f"  {direction.value:<13}{'   '.join(parts)}"]
+    spread = stats.iops(stage=row.result.stage, row=row.result.row, direction=direction)
+    if spread.samples > 1:
+        figures = ", ".join(
+            f"{name} {value:,.0f}"
+            for name, value in (
+                ("min", spread.minimum),
+                ("mean", spread.mean),
+                ("max", spread.maximum),
+                ("stddev", spread.stddev),
+            )
+        )
+        every = numbers.duration(row.record.plan.interval_ns)
+        lines += labelled("", f"IOPS over {spread.samples} intervals of {every}: {figures}")
+    return lines + _latencies(row, direction) + _trouble(row, direction)
+
+
+def _kinds(row: Row, direction: Stream) -> list[Kind]:
+    """The latencies to show, side by side: lat, what was asked for, and what a schedule adds; none that is left out."""
+    job = row.job
+    kinds = [Kind.LAT]
+    if direction is not Direction.SYNC:
+        kinds += [Kind.CLAT] if job.clat_percentiles else []
+        kinds += [Kind.SLAT] if job.slat_percentiles and row.histogram(direction, Kind.SLAT) else []
+    if row.scheduled(direction):
+        kinds += [Kind.RESPONSE, Kind.QUEUED, Kind.LATENESS]
+    elif row.commits(direction):
+        kinds += [Kind.RESPONSE]
+    return [kind for kind in kinds if not left_out(job, kind)]
+
+
+def _latencies(row: Row, direction: Stream) -> list[str]:
+    if not row.lat(direction).count:
+        return _told(row, direction)
+    kinds = _kinds(row, direction)
+    if not kinds:
+        return labelled("latency", "left out, as the job asks", indent=" " * 4)
+    columns = [row.histogram(direction, kind) or Histogram.empty() for kind in kinds]
+    asked = row.job.percentile_list
+    shown = asked
+    if asked == _DEFAULT_LIST:
+        # Beyond the first quantile that the sample cannot support, all say the same: nothing.
+        beyond = [
+            percentile for percentile in SHOWN if not supported(row.lat(direction), fraction(percentile))
+        ]
+        shown = tuple(percentile for percentile in SHOWN if percentile <= min(beyond, default=100))
+    table = [["", *(kind.value for kind in kinds)]]
+    for name in ("mean", "stddev", "min"):
+        table.append([name, *(_cell(getattr(each, name)) for each in columns)])
+    for percentile in shown:
+        table.append([f"p{percentile:.12g}", *(_quantile(each, fraction(percentile)) for each in columns)])
+    table.append(["max", *(_cell(each.max) for each in columns)])
+    return aligned(table, indent=" " * 4, gap=4)
+
+
+def _told(row: Row, direction: Stream) -> list[str]:
+    """What another program told of a latency without its samples, as far as the job asks for it."""
+    lines = []
+    for each in row.record.told:
+        if (each.stage, each.row, each.direction) == (row.result.stage, row.result.row, direction):
+            asked = ((f"p{p:.12g}", fraction(p)) for p in row.job.percentile_list)
+            found = [
+                ("mean", each.mean_ns),
+                *((name, each.quantiles_ns.get(q)) for name, q in asked),
+                ("max", each.max_ns),
+            ]
+            figures = ", ".join(
+                f"{name} {numbers.duration(value)}" for name, value in found if value is not None
+            )
+            lines += labelled(each.kind.value, f"{figures}; told without samples")
+    return lines
+
+
+def _quantile(histogram: Histogram, q: float) -> str:
+    if not histogram.count:
+        return "-"
+    mark = "" if supported(histogram, q) else "~ "
+    return mark + _cell(histogram.quantile(q))
+
+
+def _cell(value_ns: float) -> str:
+    """A time whose unit is two characters wide, so that the numbers of a column line up."""
+    number, _, unit = numbers.duration(value_ns).partition(" ")
+    return f"{number} {unit:>2}" if unit else number
+
+
+def _trouble(row: Row, direction: Stream) -> list[str]:
+    """Errors by name, and completions that mean less than they seem to; nothing where there were none."""
+    tally = row.tally(direction)
+    lines = []
+    if tally.errors:
+        named = ", ".join(
+            f"{errno.errorcode.get(number, f'errno {number}')} {count:,}"
+            for number, count in sorted(tally.errors.items(), key=lambda item: -item[1])
+        )
+        lines += labelled("errors", f"{sum(tally.errors.values()):,}: {named}", indent=" " * 4)
+    for label, count, text in (
+        ("short", tally.short, "moved fewer bytes than asked"),
+        (
+            "flagged",
+            tally.flagged,
+            "were in flight while their worker stood still: latency may be its own",
+        ),
+        ("late", tally.late, "started over 1 ms after they were ready"),
+    ):
+        if count:
+            share = numbers.percent(count / max(tally.ios, 1))
+            lines += labelled(label, f"{count:,} ({share}) {text}", indent=" " * 4)
+    return lines
+
+
+def _queue(row: Row) -> list[str]:
+    workers = row.workers
+    seen = fio_buckets.added(worker.depth for worker in workers)
+    if not sum(seen):
+        return []
+    mean = sum(worker.depth_mean for worker in workers)
+    text = f"mean {mean:.1f} in flight of {sum(plan.iodepth for plan in row.plans)}; seen {_powers(seen)}"
+    lines = labelled("depth", text)
+    ios = sum(row.tally(direction).ios + sum(row.tally(direction).errors.values()) for direction in Direction)
+    submits = sum(worker.submit_calls for worker in workers)
+    reaps = sum(worker.reap_calls for worker in workers)
+    batches = [
+        f"{ios / calls:.1f} I/Os a {name}"
+        for calls, name in ((submits, "submission"), (reaps, "reap"))
+        if calls
+    ]
+    if batches:
+        lines += labelled("batches", ", ".join(batches))
+    overdue = sum(worker.overdue for worker in workers)
+    if overdue:
+        lines += labelled("overdue", f"{overdue:,} requests were due before the end and never issued")
+    return lines
+
+
+def _powers(counts: list[int]) -> str:
+    """Counts by powers of two as shares: ``1: 2.0 %, 16-31: 98.0 %``."""
+    total = sum(counts)
+    names = ["1" if power == 0 else f"{1 << power}-{(2 << power) - 1}" for power in range(len(counts))]
+    shares = [
+        f"{name}: {numbers.percent(count / total)}"
+        for name, count in zip(names, counts, strict=True)
+        if count
+    ]
+    return ", ".join(shares)
+
+
+def _cost(row: Row) -> list[str]:
+    ios = sum(row.tally(direction).ios for direction in Direction)
+    user_ns = sum(worker.user_ns for worker in row.workers)
+    system_ns = sum(worker.system_ns for worker in row.workers)
+    lines = []
+    if ios and user_ns + system_ns:
+        each = f"{numbers.duration(round(user_ns / ios))} user + {numbers.duration(round(system_ns / ios))}"
+        apart = "; kernel threads not included" if _kernel_threads(row) else ""
+        lines += labelled("CPU per I/O", f"{each} system{apart}")
+    gap = row.loop_gap
+    if gap.count:
+        ends = f"p99 {_quantile(gap, 0.99)}, max {_cell(gap.max)}".replace("  ", " ")
+        lines += labelled("loop gap", f"{ends} between two rounds of a worker")
+    return lines
+
+
+def _kernel_threads(row: Row) -> bool:
+    """Whether threads of the kernel did part of the work: those that poll a ring, and those that block in its place."""
+    rings = [plan for plan in row.plans if plan.engine.kind is EngineKind.IO_URING]
+    return any(plan.handed_over or plan.engine.sqthread_poll for plan in rings)
+
+
+def _workers(row: Row) -> list[str]:
+    table = [["worker", "on CPU", "usr", "sys", "switches", "forced", "migrations", "depth"]]
+    table += [_worker(worker) for worker in row.workers]
+    lines = aligned(table, indent="  ", left=2)
+    if any(plan.handed_over and not plan.cpus for plan in row.plans):
+        lines += labelled("not pinned", "kernel threads (io-wq) do its requests and would share its CPU")
+    for worker in row.workers:
+        if worker.error:
+            lines += labelled("error", f"{worker.name}: {worker.error}")
+        if worker.stuck:
+            lines += labelled("stuck", f"{worker.name} was still inside the kernel when the run ended")
+    return lines
+
+
+def _worker(worker: WorkerResult) -> list[str]:
+    span_ns = max(worker.end_ns - worker.start_ns, 1)
+    seen = ",".join(map(str, worker.cpus[:4])) + (",..." if len(worker.cpus) > 4 else "")
+    cells = [
+        worker.name,
+        f"{seen}{' pinned' if worker.pinned else ''}" if seen else "-",
+        numbers.percent(worker.user_ns / span_ns),
+        numbers.percent(worker.system_ns / span_ns),
+        f"{worker.voluntary_switches:,}",
+        f"{worker.involuntary_switches:,}",
+        f"{worker.migrations:,}",
+        f"{worker.depth_mean:.1f}",
+    ]
+    # No worker of ours completes anything without a call: another program did not tell.
+    told = worker.submit_calls or worker.reap_calls or worker.user_ns + worker.system_ns
+    return cells if told else [*cells[:2], *("-" for _ in cells[2:])]

@@ -1,0 +1,211 @@
+"""The figures of reviews as one flat table: what is asked for in SQL, and what is written for other programs.
+
+One row for each complete step, and for each direction of what its suite judges: where that is one, ``direction`` names
+it; a mix has a row of all its requests, ``all``, and one for each direction. Latencies are in nanoseconds, with the
+95 % interval of a single run beside each. ``supported`` is the highest quantile that the sample supports; what is above
+it is given, and means little.
+
+The columns from ``pattern`` to ``depth`` are the load, where a step has one that publications have words for. They are
+what joins a review with the built-in one, ``published``, whose rows are one for each published drive and load.
+
+Reads the store; a review that is damaged is an error.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from iogauge.results.figure import metrics_of, quantile_metric
+from iogauge.results.published import (
+    PUBLISHED,
+    Load,
+    figure_of_point,
+    load_of,
+    load_of_point,
+    load_text,
+    named_drives,
+    published_drives,
+)
+from iogauge.results.reported import told_record
+from iogauge.results.saved import saved_figures
+from iogauge.schema import Direction, RunRecord, StepPlan, SuitePlan
+from iogauge.stats.figures import StepFigures
+from iogauge.store import Review
+from iogauge.store.reported import read_told
+
+QUANTILES = (0.5, 0.9, 0.99, 0.999, 0.9999, 0.99999)
+ALL = "all"
+
+_TEXT = ("review", "plan", "step", "target", "suite", "series", "label", "axis", "unit", "direction")
+_LATENCIES = ("mean_ns", *map(quantile_metric, QUANTILES))
+
+
+def _bounds(metric: str) -> tuple[str, str]:
+    name, _, unit = metric.rpartition("_")
+    return f"{name}_low_{unit}", f"{name}_high_{unit}"
+
+
+_FIGURES: list[pa.Field[Any]] = [
+    *(pa.field(name, pa.string(), nullable=name != "plan") for name in _TEXT),
+    pa.field("pattern", pa.string()),
+    *(pa.field(name, pa.int64()) for name in ("block_bytes", "read_percent", "threads", "depth")),
+    pa.field("position", pa.float64()),
+    pa.field("repeat", pa.int64()),
+    pa.field("duration_s", pa.float64()),
+    pa.field("ios", pa.int64()),
+    pa.field("iops", pa.float64()),
+    pa.field("rate_Bps", pa.float64()),
+    pa.field("pressure_Bps", pa.float64()),
+    *(pa.field(name, pa.float64()) for metric in _LATENCIES for name in (metric, *_bounds(metric))),
+    pa.field("supported", pa.float64()),
+    pa.field("errors", pa.int64()),
+]
+FIGURES = pa.schema(_FIGURES)
+"""Units end the names; ``position`` is in the column ``unit``; ``plan`` is the key of a suite's plan in its review.
+
+It names a file of each that is exported, and is never null: what has no plan has the name of where it is from.
+"""
+
+_MOMENTS: list[pa.Field[Any]] = [
+    *(pa.field(name, pa.string()) for name in ("review", "step", "target", "suite")),
+    pa.field("start_s", pa.float64()),
+    pa.field("end_s", pa.float64()),
+    pa.field("ios", pa.int64()),
+    pa.field("iops", pa.float64()),
+    pa.field("p50_ns", pa.float64()),
+    pa.field("p99_ns", pa.float64()),
+    pa.field("max_ns", pa.float64()),
+    pa.field("pressure_Bps", pa.float64()),
+]
+MOMENTS = pa.schema(_MOMENTS)
+"""Each step over time, ramp left out; latencies are empty where nothing completed."""
+
+
+def figures_table(paths: Iterable[Path], *, published: Iterable[str] = ()) -> pa.Table:
+    """Return the figures of reviews, step by step, and of the ``published`` ones of these names.
+
+    Raises IogaugeError as ``Review.open`` and its readers do, and as ``named_drives`` does.
+    """
+    rows = [row for path in paths for row in (*_rows(Review.open(path)), *_told(path))]
+    rows += _published(named_drives(published))
+    return pa.Table.from_pylist(rows, schema=FIGURES)
+
+
+def moments_table(paths: Iterable[Path]) -> pa.Table:
+    """Return what was judged of each step over time, a row for each of its intervals. Raises as ``figures_table``."""
+    rows = []
+    for path in paths:
+        review = Review.open(path)
+        for plan, step, record in _steps(review):
+            figures = _figures(review, plan, step, record, step.direction)
+            head = {
+                "review": str(path),
+                "step": step.id,
+                "target": ", ".join(plan.targets),
+                "suite": plan.suite,
+            }
+            for moment in figures.moments:
+                names = [name for name in MOMENTS.names if name not in head]
+                rows.append(head | {name: getattr(moment, name) for name in names})
+    return pa.Table.from_pylist(rows, schema=MOMENTS)
+
+
+def _steps(review: Review) -> Iterator[tuple[SuitePlan, StepPlan, RunRecord]]:
+    for plan in review.manifest.plans:
+        for step in plan.steps:
+            if step.judged and review.has(step.id):
+                yield plan, step, review.record(step.id)
+
+
+def _rows(review: Review) -> Iterator[dict[str, Any]]:
+    for plan, step, record in _steps(review):
+        whole = step.direction
+        ways = {way for job in record.jobs.jobs if job.name == plan.reader for way in job.rw.directions}
+        if whole is None and len(ways) == 1:
+            whole = next(iter(ways))
+        yield _row(review, plan, step, _figures(review, plan, step, record, whole), whole)
+        if whole is None:
+            for way in sorted(ways):
+                figures = _figures(review, plan, step, record, way)
+                if figures.ios:
+                    yield _row(review, plan, step, figures, way)
+
+
+def _told(path: Path) -> Iterator[dict[str, Any]]:
+    """Yield what an imported review has without samples; quantiles that are no column are left out."""
+    for each in read_told(path):
+        yield {
+            "review": str(path),
+            **{name: v for name, v in told_record(each).items() if name in FIGURES.names},
+        }
+
+
+def _published(drives: Collection[str]) -> Iterator[dict[str, Any]]:
+    """Yield a row for each load of each published drive: what it does not tell is empty."""
+    for drive, points in published_drives().items():
+        if drive not in drives:
+            continue
+        loads: dict[Load, dict[str, Any]] = {}
+        for point in points:
+            load = load_of_point(point)
+            assert load is not None, point
+            metric, value = figure_of_point(point)
+            head = {"review": PUBLISHED, "plan": PUBLISHED, "suite": PUBLISHED, "target": drive}
+            row = loads.setdefault(load, {**head, "label": load_text(load), "repeat": 0, **_load(load)})
+            if metric in FIGURES.names:
+                row.setdefault(metric, value)
+        yield from loads.values()
+
+
+def _load(load: Load | None) -> dict[str, Any]:
+    if load is None:
+        return {}
+    return {
+        "pattern": "random" if load.random else "sequential",
+        "block_bytes": load.block_bytes,
+        "read_percent": load.read_percent,
+        "threads": load.threads,
+        "depth": load.depth,
+    }
+
+
+def _figures(
+    review: Review, plan: SuitePlan, step: StepPlan, record: RunRecord, direction: Direction | None
+) -> StepFigures:
+    return saved_figures(review, plan, step, record, direction=direction, quantiles=QUANTILES)
+
+
+def _row(
+    review: Review, plan: SuitePlan, step: StepPlan, figures: StepFigures, direction: Direction | None
+) -> dict[str, Any]:
+    supported = [q for q, estimate in figures.quantiles.items() if estimate and estimate.supported]
+    row: dict[str, Any] = {
+        "review": str(review.path),
+        "plan": plan.key,
+        "step": step.id,
+        "target": ", ".join(plan.targets),
+        "suite": plan.suite,
+        "series": step.series,
+        "label": step.label,
+        "axis": plan.axis.name,
+        "unit": plan.axis.unit,
+        "direction": direction.value if direction else ALL,
+        **_load(load_of(step, plan)),
+        "position": step.at,
+        "repeat": step.repeat,
+        "duration_s": figures.duration_s,
+        "ios": figures.ios,
+        "pressure_Bps": figures.pressure_Bps,
+        "supported": max(supported, default=None),
+        "errors": figures.errors,
+    }
+    for metric, estimate in metrics_of(figures):
+        row[metric] = estimate.value
+        if metric in _LATENCIES:
+            low, high = _bounds(metric)
+            row |= {low: estimate.low, high: estimate.high}
+    return row

@@ -1,0 +1,126 @@
+"""Where a suite's steps stand in a review: their names, seeds and repeats, and the order in which they run.
+
+A suite plans one repeat of itself on its targets and knows nothing else. Here its steps are named after their plan,
+repeated, and given seeds that derive from the review's; so the same review seed gives the same steps, however it
+is interrupted, and no two steps share a seed.
+
+Repeats are randomised complete blocks: each repeat conducts every suite on every target once, in an order of its
+own, so that what drifts meanwhile (temperature, wear, neighbours) does not fall on one of them alone. What prepares a
+target comes first in its block, and a review without repeats keeps the order in which its suites were asked for.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import random
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+
+from iogauge.errors import IogaugeError
+from iogauge.reviews.judgeable import check_judgeable
+from iogauge.schema import Manifest, StepPlan, SuitePlan
+
+
+def seed_of(seed: int, name: str) -> int:
+    """Return the seed of one step: the same for the same review seed and name, unrelated between names.
+
+    >>> seed_of(1, "pressure-100") == seed_of(1, "pressure-100") != seed_of(1, "pressure-200")
+    True
+    """
+    digest = hashlib.sha256(f"{seed}/{name}".encode()).digest()
+    return int.from_bytes(digest[:8], "big") >> 1
+
+
+def distinct(steps: Sequence[StepPlan]) -> None:
+    """Refuse steps of which two would be taken for one.
+
+    Raises IogaugeError: two have the same id, or, of one repeat, the same series, label and place on the axis.
+    """
+    ids = Counter(step.id for step in steps)
+    places = Counter((step.series, step.label, step.at, step.repeat) for step in steps if step.judged)
+    if twice := [name for name, count in ids.items() if count > 1]:
+        raise IogaugeError(
+            f"two steps are called {twice[0]}", hint="give each step of the suite an id of its own"
+        )
+    if same := [place for place, count in places.items() if count > 1]:
+        series, label, at, _ = same[0]
+        called = ", ".join(filter(None, (series, label, f"at {at:g}")))
+        raise IogaugeError(
+            f"two steps stand at the same place ({called}) and would be taken for repeats of one",
+            hint="give each step a label or a series of its own",
+        )
+
+
+def check_steps(plan: SuitePlan, new: Sequence[StepPlan]) -> None:
+    """Refuse steps that come to those of a plan, before any of them runs.
+
+    Raises IogaugeError: two would be taken for one, or one could not be judged.
+    """
+    distinct((*plan.steps, *new))
+    check_judgeable(new, reader=plan.reader, pressure=plan.pressure)
+
+
+def put(plan: SuitePlan, *, seed: int, repeats: int) -> SuitePlan:
+    """Return a suite's plan as one of a review: its steps named by its key, with all its repeats."""
+    search = plan.search and _placed(plan.search, key=plan.key, seed=seed, repeat=0)
+    check_steps(plan.model_copy(update={"steps": ()}), plan.steps)
+    steps = placed(plan.steps, key=plan.key, seed=seed, repeats=range(repeats))
+    return plan.model_copy(update={"search": search, "steps": steps})
+
+
+def placed(steps: Sequence[StepPlan], *, key: str, seed: int, repeats: Iterable[int]) -> tuple[StepPlan, ...]:
+    """Return a plan's steps under the names that they have in a review, once for each of ``repeats``.
+
+    >>> step = StepPlan(id="reads-70", at=70, job_file="", seed=0, state_group="reads-70")
+    >>> [each.id for each in placed([step], key="mixed", seed=1, repeats=range(2))]
+    ['mixed.reads-70', 'mixed.reads-70.r2']
+    """
+    return tuple(_placed(step, key=key, seed=seed, repeat=repeat) for repeat in repeats for step in steps)
+
+
+def _placed(step: StepPlan, *, key: str, seed: int, repeat: int) -> StepPlan:
+    again = f".r{repeat + 1}" if repeat else ""
+    name = f"{key}.{step.id}{again}"
+    return step.model_copy(
+        update={
+            "id": name,
+            "seed": seed_of(seed, name),
+            "state_group": f"{key}.{step.state_group}{again}",
+            "repeat": repeat,
+        }
+    )
+
+
+def order(manifest: Manifest) -> Iterator[tuple[int, SuitePlan]]:
+    """Yield the repeat and the plan that are next, from the first to the last."""
+    for repeat in range(manifest.repeats):
+        plans = list(manifest.plans)
+        if manifest.repeats > 1:
+            random.Random(seed_of(manifest.seed, f"block {repeat}")).shuffle(plans)
+        # What prepares a drive comes before what is measured on it.
+        plans.sort(key=lambda plan: not plan.prepares)
+        for plan in plans:
+            if not plan.prepares or any(step.repeat == repeat for step in plan.steps):
+                yield repeat, plan
+
+
+def with_plan(manifest: Manifest, plan: SuitePlan) -> Manifest:
+    """Return a manifest with this plan in place of the one that has its key."""
+    plans = tuple(plan if each.key == plan.key else each for each in manifest.plans)
+    return manifest.model_copy(update={"plans": plans})
+
+
+def in_order(manifest: Manifest) -> Iterator[tuple[SuitePlan, tuple[StepPlan, ...]]]:
+    """Yield the steps that are known in the order in which they run, one plan's of a repeat together.
+
+    What prepares comes first, then searches whose plans have no steps yet, then the rest.
+    """
+    planned = [
+        (repeat, plan, tuple(step for step in plan.steps if step.repeat == repeat))
+        for repeat, plan in order(manifest)
+    ]
+    yield from ((plan, steps) for repeat, plan, steps in planned if plan.prepares and not repeat)
+    for plan in manifest.plans:
+        if plan.search is not None and not plan.steps:
+            yield plan, (plan.search,)
+    yield from ((plan, steps) for repeat, plan, steps in planned if repeat or not plan.prepares)

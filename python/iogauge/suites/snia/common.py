@@ -1,0 +1,316 @@
+"""What SNIA's performance tests have in common: purge, precondition, then round after round until it is steady.
+
+A test of this kind is a state group: its first step purges the target and writes all of it twice in order (128 KiB;
+"workload-independent preconditioning"). Then come rounds, each a step whose job file has one stage for each cell of the
+test, so that one run is one round. Rounds follow until one of their cells, the tracked one, is steady over the last
+five of them, or until there are as many as the specification allows. What is reported are means over that window.
+
+Steady is SNIA's: within the window the values lie no further apart than a fifth of their mean, and the line of best
+fit rises or falls by no more than a tenth of it.
+
+What is not done: the drive's own write cache is left as it is, and a purge is a discard, not a format (``run.purge``).
+A drive model begins every run in the state that its file or ``--state`` gives, so it is neither purged nor
+preconditioned.
+
+Source: SNIA PTS 2.0.2, for enterprise drives (PTS-E).
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import ClassVar
+
+from iogauge.results.conclusions import Convergence, Matrix, ShownTable
+from iogauge.results.judgement import Judgement
+from iogauge.schema import Axis, RunRecord, StepPlan, SuitePlan
+from iogauge.stats.figures import StepFigures, step_figures
+from iogauge.stats.steady import ROUNDS
+from iogauge.store import Review
+from iogauge.suites.snia.window import CRITERIA, convergence, rounds_of, steady_text, window_of
+from iogauge.suites.suite import Ahead, Asked, Common, Pace, Suite, begins
+from iogauge.target import is_model
+from iogauge.text import numbers
+from iogauge.workload.numbers import KIB, SECOND, size_text
+
+SOURCE = "SNIA Solid State Storage Performance Test Specification (PTS) 2.0.2"
+TRACKED = "tracked"
+"""The job of each round whose figure says whether the drive is steady."""
+THREADS, DEPTH = 4, 32
+"""Of the tests at many requests in flight (PTS-E)."""
+MOST_ROUNDS: dict[Pace, int] = {"quick": 8, "standard": 25, "full": 25}
+FILL_BYTES = 128 * KIB
+FILLS = 2
+"""How often the whole range is written before the test."""
+PERCENTILES = "50"
+"""Of cells, whose rate and mean are reported; what is not asked for is not warned about."""
+_ROUND = "round"
+
+Jobs = Mapping[str, Mapping[str, object]]
+
+
+class Procedure(Suite):
+    """A test that goes in rounds. A subclass says what its cells are, and how its rounds are reported."""
+
+    SOURCE = SOURCE
+    OWN_STATE = True
+    AXIS = Axis(name=_ROUND, unit="no.")
+    READER = TRACKED
+    JUDGED = "I/O"
+    UNIT: ClassVar[str] = "IOPS"
+    """Of the tracked value."""
+    FOLLOWED: ClassVar[str]
+    """What is tracked, in words."""
+    GROUPS: ClassVar[Mapping[str, str]] = {"test": ""}
+    """State groups by name, one after the other, and the series that its steps are: each begins with a purge."""
+    RUNTIME_NS: ClassVar[Mapping[Pace, int]] = {
+        "quick": SECOND // 5,
+        "standard": 2 * SECOND,
+        "full": 60 * SECOND,
+    }
+    """Of one cell."""
+    RAMP_NS: ClassVar[Mapping[Pace, int]] = dict.fromkeys(("quick", "standard", "full"), 0)
+    MODELLED_NS = SECOND
+
+    @abstractmethod
+    def cells(self, asked: Asked, group: str) -> Jobs:
+        """Return the stages of one round: jobs by name, the tracked one among them."""
+
+    @abstractmethod
+    def shown(self, rounds: Sequence[RunRecord], series: str, title: str) -> tuple[Matrix | ShownTable, ...]:
+        """Return what the runs of a window of rounds show; ``title`` says which they are."""
+
+    def tracked(self, figures: StepFigures) -> float:
+        """Return the tracked value of a round, in ``UNIT``."""
+        return figures.iops
+
+    def fill_bytes(self, _group: str) -> int:
+        """Return the size of the requests that fill the target before the test."""
+        return FILL_BYTES
+
+    def after(self, _plan: SuitePlan, _window: Sequence[RunRecord], _asked: Asked) -> tuple[StepPlan, ...]:
+        """Return what is measured once its last group is steady, or held to be."""
+        return ()
+
+    def afterwards(self, plan: SuitePlan, asked: Asked) -> tuple[StepPlan, ...]:
+        """Return what ``after`` may return, where that is not known yet: as many steps, as hard as they can be."""
+        return self.after(plan, (), asked)
+
+    def plan(self, asked: Asked) -> SuitePlan:
+        """Purge, fill, and as many rounds as a window has; further ones follow from what these show."""
+        empty = self.empty(asked, notes=self.notes(asked))
+        steps = self._opening(Common.of(empty), asked, next(iter(self.GROUPS)))
+        return empty.model_copy(update={"steps": steps})
+
+    def size_bytes(self, asked: Asked) -> int | None:
+        """Return how much of the target to use: of a drive, all of it only at the pace of the specification."""
+        return range_of(asked, super().size_bytes(asked), self.FILE_BYTES)
+
+    def notes(self, asked: Asked) -> Iterator[str]:
+        """Yield what is not as the specification has it."""
+        yield from pace_notes(asked, cell_ns=self.runtime_ns(asked))
+        yield from range_notes(asked, self.size_bytes(asked))
+        yield from state_notes(asked)
+
+    def _opening(self, load: Common, asked: Asked, group: str) -> tuple[StepPlan, ...]:
+        fill = () if is_model(load.path) else (fill_step(load, group, bs=self.fill_bytes(group)),)
+        rounds = (self._round(load, asked, group, number) for number in range(1, ROUNDS + 1))
+        return (*fill, *rounds)
+
+    def _round(self, load: Common, asked: Asked, group: str, number: int) -> StepPlan:
+        return load.step(
+            f"{group}-{_ROUND}-{number}",
+            number,
+            self.cells(asked, group),
+            series=self.GROUPS[group],
+            label=f"{_ROUND} {number}",
+            state_group=group,
+            is_round=True,
+            percentile_list=PERCENTILES,
+        )
+
+    def ahead(self, plan: SuitePlan, asked: Asked, /) -> Ahead | None:
+        """Return the groups behind the first, as many rounds as may be, and what is measured once it is steady."""
+        load = Common.of(plan)
+        _, *others = self.GROUPS
+        openings = [self._opening(load, asked, group) for group in others]
+        least = (*(step for steps in openings for step in steps), *self.afterwards(plan, asked))
+        rounds = range(ROUNDS + 1, MOST_ROUNDS[asked.pace] + 1)
+        further = (self._round(load, asked, group, number) for group in self.GROUPS for number in rounds)
+        return Ahead(least, (*least, *further))
+
+    def more(self, plan: SuitePlan, review: Review, /, *, repeat: int) -> tuple[StepPlan, ...]:
+        """Return one more round as long as it is not steady; then what follows, and the next group."""
+        mine = [step for step in plan.steps if step.repeat == repeat]
+        if not all(review.has(step.id) for step in mine):
+            return ()
+        asked, load = Asked.of(review.manifest, plan), Common.of(plan)
+        records: list[RunRecord] = []
+        for group, series in self.GROUPS.items():
+            rounds = [step for step in mine if step.is_round and step.series == series]
+            if not rounds:
+                return self._opening(load, asked, group)
+            records = [review.record(step.id) for step in rounds]
+            window = window_of([self.tracked(cell(record, TRACKED)) for record in records])
+            steady = window is not None and window.rounds.steady
+            if not steady and len(rounds) < MOST_ROUNDS[asked.pace]:
+                return (self._round(load, asked, group, len(rounds) + 1),)
+            if window is not None:
+                records = records[window.first : window.last + 1]
+        # What follows is planned at once, so it is there where any step is neither a round nor the filling before.
+        if any(not step.is_round and not step.purge for step in mine):
+            return ()
+        return self.after(plan, records, asked)
+
+    def judge(self, review: Review, plan: SuitePlan) -> Judgement:
+        """Return every round's tracked figures, whether they are steady, and the means of the window."""
+        tables: list[ShownTable] = []
+        matrices: list[Matrix] = []
+        courses: list[Convergence] = []
+        for name, series, records in _courses(review, plan):
+            values = [self.tracked(cell(record, TRACKED)) for record in records]
+            window = window_of(values)
+            if window is None:
+                continue
+            rounds = range(1, len(values) + 1)
+            courses.append(convergence(name or "all", rounds, values, window, axis=_ROUND, unit=self.UNIT))
+            where = f"rounds {window.first + 1} to {window.last + 1}"
+            title = joined(name, where if window.rounds.steady else f"{where}, not steady")
+            for found in self.shown(records[window.first : window.last + 1], series, title):
+                if isinstance(found, Matrix):
+                    matrices.append(found)
+                else:
+                    tables.append(found)
+        if courses:
+            head = (self.FOLLOWED, "window", f"mean, {self.UNIT}", *CRITERIA, "steady")
+            tables.insert(0, ShownTable("Steady state", head, tuple(map(_verdict, courses))))
+        return replace(
+            super().judge(review, plan),
+            tables=tuple(tables),
+            matrices=tuple(matrices),
+            convergences=tuple(courses),
+        )
+
+    def findings(self, judgement: Judgement, /) -> tuple[str, ...]:
+        """Return in which round each part of the test was steady, and at what."""
+        return tuple(
+            (
+                f"steady in round {course.last + 1}"
+                if course.steady
+                else f"not steady after {numbers.counted(len(course.values), _ROUND)}"
+            )
+            + f": {joined(course.title if course.title != 'all' else '', self.FOLLOWED)}, "
+            f"{numbers.figure(course.mean)} {self.UNIT}; {steady_text(rounds_of(course))}"
+            for course in judgement.convergences
+        )
+
+
+def _courses(review: Review, plan: SuitePlan) -> Iterator[tuple[str, str, list[RunRecord]]]:
+    """Yield the complete rounds of each repeat and group: which they are, in words, their series, and their runs."""
+    found: dict[tuple[int, str], list[RunRecord]] = {}
+    for step in plan.steps:
+        if step.is_round and review.has(step.id):
+            found.setdefault((step.repeat, step.series), []).append(review.record(step.id))
+    for (repeat, series), records in found.items():
+        yield joined(series, again(repeat)), series, records
+
+
+def _verdict(course: Convergence) -> tuple[str, ...]:
+    rounds = rounds_of(course)
+    return (
+        course.title,
+        f"{course.first + 1} to {course.last + 1}",
+        numbers.figure(course.mean),
+        numbers.percent(rounds.range_share),
+        numbers.percent(rounds.slope_share),
+        "yes" if course.steady else "no",
+    )
+
+
+def joined(*parts: str) -> str:
+    """Return the parts that are not empty, with commas between.
+
+    >>> joined("", "128 KiB", "repeat 2")
+    '128 KiB, repeat 2'
+    """
+    return ", ".join(filter(None, parts))
+
+
+def cell(record: RunRecord, name: str) -> StepFigures:
+    """Return the figures of one cell of a round, from its totals."""
+    return step_figures(record, (), reader=name, pressure=None, quantiles=())
+
+
+def mean(values: Sequence[float]) -> float:
+    """Return the mean over a window's rounds, as the specification reports every value."""
+    return sum(values) / len(values)
+
+
+def fill_step(load: Common, group: str, *, bs: int = FILL_BYTES) -> StepPlan:
+    """Return the step that purges a target and writes all of its range twice, in order."""
+    return load.step(
+        f"{group}-fill",
+        0,
+        {"fill": {"rw": "write"}},
+        label="filling it twice",
+        state_group=group,
+        purge=True,
+        judged=False,
+        bs=size_text(bs),
+        iodepth=DEPTH,
+        loops=FILLS,
+        time_based=None,
+        runtime=None,
+        percentile_list=PERCENTILES,
+    )
+
+
+def range_of(asked: Asked, usual: int | None, shortened: Mapping[Pace, int]) -> int | None:
+    """Return how much of a target a test uses: all of a drive at the pace of the specification, ``shortened`` else."""
+    target = asked.target
+    if usual is not None or target.modelled or asked.pace == "full":
+        return usual
+    return min(shortened[asked.pace], target.size_bytes)
+
+
+def again(repeat: int) -> str:
+    """Return which repeat something is of, in words; empty for the first.
+
+    >>> again(0), again(1)
+    ('', 'repeat 2')
+    """
+    return f"repeat {repeat + 1}" if repeat else ""
+
+
+def pace_notes(asked: Asked, *, cell_ns: int) -> Iterator[str]:
+    """Yield how a test that is shortened differs from the specification."""
+    if asked.pace != "full":
+        yield (
+            f"Shortened: {cell_ns / 1e9:g} s a cell and at most {MOST_ROUNDS[asked.pace]} rounds; "
+            "the specification has a minute and 25 rounds (--pace full)."
+        )
+
+
+def range_notes(asked: Asked, size_bytes: int | None) -> Iterator[str]:
+    """Yield how much of a drive is left out."""
+    if asked.target.kind == "block" and size_bytes is not None and size_bytes < asked.target.size_bytes:
+        share = numbers.percent(size_bytes / asked.target.size_bytes)
+        yield (
+            f"Only {numbers.size(size_bytes)} of the drive are used, {share}: with the rest empty, flash has more "
+            "room to work in, and its steady state is faster, than in the specification's test of all of it."
+        )
+
+
+def state_notes(asked: Asked) -> Iterator[str]:
+    """Yield what a purge is on this kind of target."""
+    if asked.target.modelled:
+        yield "A drive model is neither purged nor filled, and its rounds differ by chance alone."
+        if state := asked.target.modelled.begun_as:
+            yield f"{begins(state)}."
+    elif asked.target.kind == "file":
+        yield (
+            "A file is purged by giving its blocks back to the file system; what the drive below holds is not touched."
+        )
+    else:
+        yield "The drive is purged by a discard of all of it; the specification also knows formats and sanitizing."

@@ -1,0 +1,151 @@
+"""SNIA's cross stimulus recovery test: how a drive goes from writes in order to writes at random, and back again.
+
+After a purge: eight hours of 1024 KiB in order, six hours of 8 KiB at random, and eight hours in order again. All of it
+is one run. What is looked for is how long the rate takes to settle after each change, and whether writes in order come
+back to what they were.
+
+Caveats. What is published of the test does not fix threads and depth: it is one thread at depth 32. A part's
+beginning and end are its first and last tenth. ``standard`` and ``quick`` are the same in minutes and in seconds. A
+drive model is not purged; see ``pts_write_saturation`` for one that begins fresh.
+
+Source: SNIA PTS 2.0.2, the cross stimulus recovery test.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import ClassVar
+
+from iogauge.results.conclusions import Matrix
+from iogauge.results.judgement import Judgement
+from iogauge.schema import Axis, StepPlan, SuitePlan
+from iogauge.stats.figures import step_figures
+from iogauge.stats.moments import Moment
+from iogauge.store import Review
+from iogauge.suites.snia.common import (
+    DEPTH,
+    PERCENTILES,
+    SOURCE,
+    TRACKED,
+    again,
+    joined,
+    range_notes,
+    range_of,
+    state_notes,
+)
+from iogauge.suites.suite import Asked, Common, Pace, Suite, time_text
+from iogauge.text import numbers
+from iogauge.workload.numbers import HOUR, KIB, SECOND
+
+BEFORE, AFTER = "before", "after"
+RANDOM_SHARE = 6 / 8
+"""Of the time of each part in order, what the part at random takes."""
+EDGE = 0.1
+"""Share of a part that is its beginning, and its end."""
+SIZES = {BEFORE: 1024 * KIB, TRACKED: 8 * KIB, AFTER: 1024 * KIB}
+
+
+BEGINNING, END, WHOLE = "beginning", "end", "all of it"
+
+
+class PtsCrossStimulus(Suite):
+    """See the module's text."""
+
+    NAME = "pts-cross-stimulus"
+    TITLE = "SNIA PTS: cross stimulus recovery"
+    SOURCE = SOURCE
+    OWN_STATE = True
+    AXIS = Axis(name="part", unit="no.")
+    READER = TRACKED
+    JUDGED = "random write"
+    RUNTIME_NS: ClassVar[Mapping[Pace, int]] = {
+        "quick": 8 * SECOND,
+        "standard": 480 * SECOND,
+        "full": 8 * HOUR,
+    }
+    RAMP_NS: ClassVar[Mapping[Pace, int]] = dict.fromkeys(("quick", "standard", "full"), 0)
+
+    def plan(self, asked: Asked) -> SuitePlan:
+        """One step: a purge, and the three parts."""
+        empty = self.empty(asked, notes=_notes(asked, self.size_bytes(asked)))
+        in_order = {"rw": "write", "bs": "1m"}
+        random_ns = round(empty.runtime_ns * RANDOM_SHARE)
+        jobs: dict[str, dict[str, object]] = {
+            BEFORE: {**in_order},
+            TRACKED: {"stonewall": 1, "rw": "randwrite", "bs": "8k", "runtime": time_text(random_ns)},
+            AFTER: {"stonewall": 1, **in_order},
+        }
+        step = Common.of(empty).step(
+            "parts",
+            0,
+            jobs,
+            label="at random, between",
+            purge=True,
+            iodepth=DEPTH,
+            percentile_list=PERCENTILES,
+        )
+        return empty.model_copy(update={"steps": (step,)})
+
+    def size_bytes(self, asked: Asked) -> int | None:
+        """Return how much of the target to use: of a drive, all of it only at the pace of the specification."""
+        return range_of(asked, super().size_bytes(asked), self.FILE_BYTES)
+
+    def judge(self, review: Review, plan: SuitePlan) -> Judgement:
+        """Return the part at random, and of each part its beginning, its end and its whole."""
+        steps = [step for step in plan.steps if review.has(step.id)]
+        matrices = tuple(_parts(review, step) for step in steps)
+        return replace(super().judge(review, plan), matrices=matrices)
+
+    def findings(self, judgement: Judgement, /) -> tuple[str, ...]:
+        """Return how far writes in order come back to what they were."""
+        said = []
+        for matrix in judgement.matrices:
+            rates = {(column, row): value for column, row, value in matrix.cells}
+            was, first, last = (
+                rates.get(each)
+                for each in ((END, _WORDS[BEFORE]), (BEGINNING, _WORDS[AFTER]), (END, _WORDS[AFTER]))
+            )
+            if was and first is not None and last is not None:
+                said.append(
+                    f"after writes at random, writes in order begin at {numbers.percent(first / was)} of what they "
+                    f"were and end at {numbers.percent(last / was)}"
+                )
+        return tuple(said)
+
+
+def _parts(review: Review, step: StepPlan) -> Matrix:
+    """Return the rates of the three parts: at their beginnings, at their ends, and over all of each."""
+    record = review.record(step.id)
+    cells: list[tuple[str, str, float]] = []
+    for name, size in SIZES.items():
+        figures = step_figures(record, review.intervals(step.id), reader=name, pressure=None)
+        if moments := figures.moments:
+            edge = max(round(EDGE * len(moments)), 1)
+            for column, rate in (
+                (BEGINNING, _iops(moments[:edge])),
+                (END, _iops(moments[-edge:])),
+                (WHOLE, figures.iops),
+            ):
+                cells.append((column, _WORDS[name], rate * size / 1e6))
+    title = joined("writes in MB/s", again(step.repeat))
+    return Matrix(title=title, unit="MB/s", columns="of the part", rows="part", cells=tuple(cells))
+
+
+_WORDS = {
+    BEFORE: "1024 KiB in order",
+    TRACKED: "8 KiB at random",
+    AFTER: "1024 KiB in order, again",
+}
+
+
+def _iops(moments: Sequence[Moment]) -> float:
+    """Requests a second over several moments."""
+    return sum(each.ios for each in moments) / (moments[-1].end_s - moments[0].start_s)
+
+
+def _notes(asked: Asked, size_bytes: int | None) -> Iterator[str]:
+    if asked.pace != "full":
+        yield "Shortened: the specification's three parts take eight, six and eight hours (--pace full)."
+    yield from range_notes(asked, size_bytes)
+    yield from state_notes(asked)

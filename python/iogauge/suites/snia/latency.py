@@ -1,0 +1,61 @@
+"""SNIA's latency test: how long a request waits when it is alone, in steady state.
+
+Round by round, 8 KiB, 4 KiB and 512 B at random as reads, as a mix of 65 to 35, and as writes: nine cells of a minute.
+One thread at depth 1. Tracked is the mean latency of 4 KiB writes; reported are mean and maximum.
+
+Caveats. The specification averages the maxima of the window's rounds; the largest of them is shown here, which is what
+a maximum means.
+
+Source: SNIA PTS 2.0.2, the latency test.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from iogauge.results.conclusions import Matrix
+from iogauge.schema import RunRecord
+from iogauge.stats.figures import StepFigures
+from iogauge.suites.snia.cells import allowed, block_notes, mix_cells, mix_matrix
+from iogauge.suites.snia.common import Jobs, Procedure
+from iogauge.suites.suite import Asked
+from iogauge.workload.numbers import KIB
+
+SHARES = (100, 65, 0)
+SIZES = (8 * KIB, 4 * KIB, 512)
+
+
+class PtsLatency(Procedure):
+    """See the module's text."""
+
+    NAME = "pts-latency"
+    TITLE = "SNIA PTS: latency"
+    FOLLOWED = "mean latency of 4 KiB random writes"
+    UNIT = "us"
+
+    def tracked(self, figures: StepFigures) -> float:
+        """Mean latency, microseconds."""
+        return _mean_us(figures) or 0.0
+
+    def cells(self, asked: Asked, _group: str) -> Jobs:
+        """Every mix, and in it every size: a stage each."""
+        return mix_cells(SHARES, allowed(SIZES, asked), threads=1, depth=1)
+
+    def shown(self, rounds: Sequence[RunRecord], _series: str, title: str) -> tuple[Matrix, ...]:
+        """Mean and maximum latency by mix and size."""
+        means = mix_matrix(rounds, f"mean latency in us, {title}", "us", _mean_us)
+        most = mix_matrix(rounds, f"largest latency in us, {title}", "us", _max_us, over=max)
+        return means, most
+
+    def notes(self, asked: Asked) -> Iterator[str]:
+        """Yield what is not as the specification has it."""
+        yield from super().notes(asked)
+        yield from block_notes(SIZES, asked)
+
+
+def _mean_us(figures: StepFigures) -> float | None:
+    return None if figures.mean is None else figures.mean.value / 1e3
+
+
+def _max_us(figures: StepFigures) -> float | None:
+    return None if figures.max_ns is None else figures.max_ns / 1e3

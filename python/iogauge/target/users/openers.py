@@ -1,0 +1,98 @@
+"""What other processes have open, as far as proc shows it to us.
+
+stat of a descriptor in proc asks the file's own filesystem, which may never answer where that is another machine (NFS)
+or another process (FUSE). Reading the link asks nobody. So a descriptor is looked at only where its link leads into
+/dev, where its filesystem is this kernel's own, or where that filesystem has answered before.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from iogauge.target.users.mounts import Mount, all_mounts, processes
+from iogauge.target.users.sysfs import HOST, Host, names_in, number_of, read_text
+
+
+@dataclass(frozen=True)
+class OpenFile:
+    """A file or device that another process has open."""
+
+    process: str
+    path: Path
+    """Of the descriptor, in proc."""
+    status: os.stat_result
+
+    @property
+    def is_writable(self) -> bool:
+        """Whether the process can write to it."""
+        flags = _info(self.path).get("flags", "0")
+        return int(flags, 8) & os.O_ACCMODE != os.O_RDONLY
+
+
+def open_files(host: Host = HOST, *, answered: Collection[str] = ()) -> Iterator[OpenFile]:
+    """Yield what other processes have open. ``answered``: numbers of filesystems that have answered already."""
+    mounts = {mount.id: mount for mount in all_mounts(host)}
+    for process in processes(host):
+        if int(process) == os.getpid():
+            continue
+        folder = host.proc / process / "fd"
+        for name in names_in(folder):
+            path = folder / name
+            if not _answers(path, mounts, answered):
+                continue
+            try:
+                status = host.stat(str(path))
+            except (OSError, ValueError):
+                continue
+            yield OpenFile(process, path, status)
+
+
+def processes_with_open(numbers: Collection[str], host: Host = HOST, *, write: bool = False) -> list[str]:
+    """Name the other processes that have one of these block devices open, as ``name (pid 123)``; those we may look at.
+
+    ``write``: only those that can write to it.
+    """
+    users = dict.fromkeys(
+        file.process
+        for file in open_files(host)
+        if stat.S_ISBLK(file.status.st_mode)
+        and number_of(file.status.st_rdev) in numbers
+        and (not write or file.is_writable)
+    )
+    return [program_name(process, host) for process in users]
+
+
+def program_name(process: str, host: Host = HOST) -> str:
+    """Return how a process is called in messages."""
+    return f"{read_text(host.proc / process / 'comm') or '?'} (pid {process})"
+
+
+def mount_id(descriptor: Path) -> int | None:
+    """Return the id of the mount through which a descriptor in proc was opened, None where the kernel does not say."""
+    number = _info(descriptor).get("mnt_id")
+    return int(number) if number else None
+
+
+def _answers(descriptor: Path, mounts: Mapping[int, Mount], answered: Collection[str]) -> bool:
+    """Whether a descriptor can be looked at without waiting for anybody."""
+    try:
+        link = str(descriptor.readlink())
+    except OSError:
+        return False
+    if link.startswith("/dev/"):
+        return True
+    if not link.startswith("/"):
+        return False  # A pipe, a socket.
+    mount = mounts.get(mount_id(descriptor) or 0)
+    return mount is not None and (not mount.is_remote or mount.number in answered)
+
+
+def _info(descriptor: Path) -> dict[str, str]:
+    """Return what the kernel says of a descriptor in proc; nothing where it may not be read."""
+    text = read_text(descriptor.parent.with_name("fdinfo") / descriptor.name) or ""
+    lines = (line.partition(":") for line in text.splitlines())
+    return {name: value.strip() for name, _, value in lines}

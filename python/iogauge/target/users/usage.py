@@ -1,0 +1,196 @@
+"""Who uses a block device or a file right now: mounts, swap, device-mapper and md, loop devices, btrfs members.
+
+Use of a part is use of the whole and the other way round: a disk is in use when one of its partitions is mounted,
+a loop device when the file behind it is mounted through another loop device. Two searches cover that. *Down* from
+a device lies everything stored on it: partitions, holders, loop devices attached to it. *Up* lies what it is
+itself stored on: its whole disk, its slaves, its backing file. Anything in use below counts; above, only uses of
+that very device or file do, not of its other parts.
+
+This explains; the last word has the kernel, when it refuses O_EXCL. Source: issue "Safety"; sysfs-block, loop(4).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from iogauge.target.users.loops import Loop, bound_loops
+from iogauge.target.users.mounts import Backing, FileId, Mount, mounted, mounts_of, swapped
+from iogauge.target.users.openers import mount_id
+from iogauge.target.users.overlays import Overlays
+from iogauge.target.users.sysfs import HOST, BlockDevice, Host, read_text
+
+
+@dataclass(frozen=True)
+class Use:
+    """One thing that uses a target, in words that follow "is in use:", and how to end it."""
+
+    what: str
+    remedy: str
+
+
+class Usage:
+    """One look at everything on this machine that uses block devices or files."""
+
+    def __init__(self, host: Host = HOST) -> None:
+        self._host = host
+        self._direct: list[Backing] = [
+            *mounted(host),
+            *swapped(host),
+            *_btrfs_members(host),
+            *_zram_backing(host),
+        ]
+        self._overlays = Overlays(host)
+        self._loops = list(bound_loops(host, self._overlays))
+
+    def of_device(self, device: BlockDevice) -> list[Use]:
+        """Return every use of a block device, of anything on it, and of what it lies on."""
+        found = self._below(device, "it", set())
+        found += self._above(device, {device.number})
+        return list(dict.fromkeys(found))
+
+    def of_file(self, file: FileId, *, path: str = "", size_bytes: int = 0) -> list[Use]:
+        """Return every use of a regular file as if it were a device: mounted, swapped to, behind a loop device.
+
+        Given its resolved ``path`` and ``size_bytes``, return uses of the same file in the layers of an overlay too,
+        and loop devices that may be over it.
+        """
+        files = frozenset({file})
+        if not path:
+            return list(dict.fromkeys(self._file(files, seen=set())))
+        files |= self._overlays.files_below(path, file[0])
+        uses = self._file(files, seen=set())
+        uses += [
+            _perhaps_attached(loop)
+            for loop in self._loops
+            if not loop.files & files and loop.may_be_over(path, size_bytes)
+        ]
+        return list(dict.fromkeys(uses))
+
+    def of_backing_files(self, device: BlockDevice) -> list[Use]:
+        """Return who has locked, or can write to, the files that a device lies on: those behind loop devices."""
+        return [
+            Use(f"its backing file {loop.path} is {user}", "end that use")
+            for loop in self._loops_under(device, set())
+            if (user := loop.other_user(self._host))
+        ]
+
+    def _loops_under(self, device: BlockDevice, seen: set[str]) -> list[Loop]:
+        """Return the loop devices that a device is, is a part of, or lies on."""
+        if device.number in seen:
+            return []
+        seen.add(device.number)
+        loops = [loop for loop in self._loops if loop.device.number == device.number]
+        behind = [BlockDevice.by_number(loop.number, self._host) for loop in loops if loop.number]
+        for below in (device.disk, *device.slaves, *behind):
+            loops += self._loops_under(below, seen) if below else []
+        return loops
+
+    def _below(self, device: BlockDevice, called: str, seen: set[str]) -> list[Use]:
+        if device.number in seen:
+            return []
+        seen.add(device.number)
+        found = self._uses(device, called)
+        for partition in device.partitions:
+            found += self._below(partition, f"its partition {partition.name}", seen)
+        for holder in device.holders:
+            if holder.number not in seen:
+                found.append(Use(f"{called} is held by {holder.title}", f"take {holder.title} down"))
+                found += self._below(holder, f"{holder.title} on it", seen)
+        for loop in self._loops:
+            if loop.number == device.number and loop.device.number not in seen:
+                found.append(_attached(loop, called))
+                found += self._below(loop.device, f"{loop.device.name} over it", seen)
+        return found
+
+    def _above(self, device: BlockDevice, seen: set[str]) -> list[Use]:
+        found: list[Use] = []
+        if device.is_partition and device.disk.number not in seen:
+            disk = device.disk
+            seen.add(disk.number)
+            called = f"the whole disk {disk.name}"
+            found += self._uses(disk, called)
+            found += [
+                Use(f"{called} is held by {held.title}", f"take {held.title} down") for held in disk.holders
+            ]
+            found += [_attached(loop, called) for loop in self._loops if loop.number == disk.number]
+            found += self._above(disk, seen)
+        for slave in device.slaves:
+            if slave.number not in seen:
+                seen.add(slave.number)
+                found += self._uses(slave, f"{slave.name} below it")
+                found += self._above(slave, seen)
+        for loop in self._loops:
+            if loop.device.number == device.number:
+                found += self._behind(loop, seen)
+        return found
+
+    def _behind(self, loop: Loop, seen: set[str]) -> list[Use]:
+        """What else uses the file or device behind a loop device."""
+        if loop.files:
+            return self._file(loop.files, seen=seen, called="its backing file")
+        behind = BlockDevice.by_number(loop.number, self._host) if loop.number else None
+        if behind is None or behind.number in seen:
+            return []
+        return [*self._below(behind, f"{behind.name} behind it", seen), *self._above(behind, seen)]
+
+    def _file(self, files: frozenset[FileId], *, seen: set[str], called: str = "it") -> list[Use]:
+        found = [Use(f"{called} is {use.what}", use.remedy) for use in self._direct if files & use.files]
+        for loop in self._loops:
+            if loop.files & files and loop.device.number not in seen:
+                found.append(_attached(loop, called))
+                found += self._below(loop.device, f"{loop.device.name} over it", seen)
+        return found
+
+    def _uses(self, device: BlockDevice, called: str) -> list[Use]:
+        return [
+            Use(f"{called} is {use.what}", use.remedy) for use in self._direct if device.number in use.numbers
+        ]
+
+
+def mount_of_fd(fd: int, host: Host = HOST) -> Mount | None:
+    """Return the mount through which a descriptor was opened, None where the kernel does not say."""
+    number = mount_id(host.proc / "self" / "fd" / str(fd))
+    return next((mount for mount in mounts_of(host) if mount.id == number), None)
+
+
+def _attached(loop: Loop, called: str) -> Use:
+    name = loop.device.name
+    return Use(f"loop device {name} is attached to {called}", f"losetup -d /dev/{name}")
+
+
+def _perhaps_attached(loop: Loop) -> Use:
+    name = loop.device.name
+    return Use(
+        f"loop device {name} may be attached to it: /dev/{name} cannot be asked, and is over a file of that name, "
+        f"{loop.path}",
+        f"run as a user who may open /dev/{name}, or detach it (losetup -d /dev/{name})",
+    )
+
+
+def _btrfs_members(host: Host) -> Iterator[Backing]:
+    """Every device of a mounted btrfs: mountinfo names only one of them, under an anonymous number."""
+    for devices in sorted(Path(host.sys, "fs", "btrfs").glob("*/devices")):
+        members = (BlockDevice.by_name(path.name, host) for path in devices.iterdir())
+        label = read_text(devices.parent / "label") or devices.parent.name
+        yield Backing(
+            what=f"a member of the mounted btrfs {label}",
+            remedy=f"unmount the btrfs {label}",
+            numbers=frozenset(member.number for member in members if member),
+            files=frozenset(),
+        )
+
+
+def _zram_backing(host: Host) -> Iterator[Backing]:
+    """Devices that a zram writes its cold pages back to."""
+    for device in BlockDevice.all(host):
+        path = device.text("backing_dev")
+        number = host.device_number(path) if path and path != "none" else None
+        if number:
+            yield Backing(
+                what=f"the backing device of {device.name}",
+                remedy=f"reset {device.name}",
+                numbers=frozenset({number}),
+                files=frozenset(),
+            )

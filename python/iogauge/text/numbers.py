@@ -1,0 +1,333 @@
+"""Numbers with units, for people: the unit is chosen per value and always named.
+
+Exists so that every table, progress line and message writes a latency or a bandwidth alike. Does not parse, and
+imports nothing heavy: progress lines need it before anything is measured.
+"""
+
+from __future__ import annotations
+
+import math
+import shlex
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Protocol
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+_TIMES = ((1_000_000_000, "s"), (1_000_000, "ms"), (1_000, "us"))
+_SIZES = ((10**15, "PB"), (10**12, "TB"), (10**9, "GB"), (10**6, "MB"), (10**3, "kB"))
+_BLOCKS = ((1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB"))
+
+
+def figure(value: float) -> str:
+    """Return ``value`` with four significant digits, thousands separated; large ones keep all of theirs.
+
+    >>> figure(0.5321), figure(77.314), figure(123456.7), figure(0)
+    ('0.5321', '77.31', '123,457', '0')
+    """
+    if value == 0 or not math.isfinite(value):
+        return f"{value:.0f}"
+    digits = math.floor(math.log10(abs(value)))
+    return f"{value:,.{min(max(3 - digits, 0), 6)}f}"
+
+
+def duration(value_ns: float) -> str:
+    """Return a time in ns, us, ms or s.
+
+    >>> duration(812), duration(77_314), duration(2_500_000_000), duration(math.nan)
+    ('812 ns', '77.31 us', '2.500 s', '-')
+    """
+    if not math.isfinite(value_ns):
+        return "-"
+    for unit_ns, name in _TIMES:
+        # The margin keeps 999,999 ns from being written as "1000 us".
+        if abs(value_ns) >= unit_ns * 0.99995:
+            return f"{figure(value_ns / unit_ns)} {name}"
+    return f"{value_ns:.0f} ns" if abs(value_ns) >= 100 or value_ns == int(value_ns) else f"{value_ns:.1f} ns"
+
+
+def marked(latency: Estimated | None) -> str:
+    """Return an estimated latency with its mark: ~ where its sample does not support it, ? where its run is too short.
+
+    >>> marked(None)
+    '-'
+    """
+    return "-" if latency is None else mark(latency) + duration(latency.value)
+
+
+class Marked(Protocol):
+    """What can need a mark: an estimate, or two figures compared."""
+
+    @property
+    def supported(self) -> bool:
+        """Whether enough samples lie beyond it."""
+        ...
+
+    @property
+    def long_enough(self) -> bool:
+        """Whether its run is long enough for its dependence."""
+        ...
+
+
+class Estimated(Marked, Protocol):
+    """A value with its 95 % interval, either side of which may be open."""
+
+    @property
+    def value(self) -> float:
+        """The estimate."""
+        ...
+
+    @property
+    def low(self) -> float | None:
+        """The interval's lower end."""
+        ...
+
+    @property
+    def high(self) -> float | None:
+        """The interval's upper end."""
+        ...
+
+    @property
+    def needed(self) -> int:
+        """How many samples would support it."""
+        ...
+
+
+def mark(estimate: Marked) -> str:
+    """Return the mark of a figure that needs more samples, or a run that is longer for how alike its seconds are."""
+    return ("" if estimate.supported else "~ ") + ("" if estimate.long_enough else "? ")
+
+
+TOO_SHORT = "? neighbouring seconds are strongly correlated: run longer for an interval"
+"""What the mark stands for."""
+
+SHORT_S = 60
+"""Published procedures run a step for a minute; of steps as long as that nothing is said."""
+
+
+def may_miss(seconds: Iterable[float]) -> str:
+    """Say how rare a stall the shortest of some runs can miss; empty where none is shorter than a minute.
+
+    What comes at random, three times a run on average, is missing from one run in twenty (Hanley and Lippman-Hand, "If
+    nothing goes wrong, is everything all right?", JAMA 249, 1983).
+
+    >>> may_miss([60, 3])
+    'one in twenty steps of 3 s misses a stall that comes at random about every 1 s'
+    >>> may_miss([60, 59.97, 0]), may_miss([])
+    ('', '')
+    """
+    shortest_s = float(f"{min((each for each in seconds if each > 0), default=SHORT_S):.2g}")
+    if shortest_s >= SHORT_S:
+        return ""
+    return (
+        f"one in twenty steps of {shortest_s:g} s misses a stall that comes at random "
+        f"about every {shortest_s / 3:.2g} s"
+    )
+
+
+CANNOT_BE_TOLD = "cannot be told: the runs are too short for their dependence"
+"""What a finding says of figures whose intervals are open for that reason."""
+
+
+def left_out(figure_of: str, places: Sequence[str]) -> str:
+    """Return a clause about the places whose figure decides nothing; empty where there are none.
+
+    >>> left_out("the rate of", ["2 logs", "8 logs"])
+    '; the rate of 2 logs and 8 logs cannot be told: the runs are too short for their dependence'
+    >>> left_out("the rate of", [])
+    ''
+    """
+    return f"; {figure_of} {listed(places)} {CANNOT_BE_TOLD}" if places else ""
+
+
+def listed(words: Sequence[str]) -> str:
+    """Return words as a list in a sentence; there is one at least.
+
+    >>> listed(["2"]), listed(["2", "4"]), listed(["2", "4", "8"])
+    ('2', '2 and 4', '2, 4 and 8')
+    """
+    *first, last = words
+    return f"{', '.join(first)} and {last}" if first else last
+
+
+def clock_time(seconds: float) -> str:
+    """Return a waiting time in whole seconds, minutes and hours.
+
+    >>> clock_time(7.4), clock_time(80), clock_time(3720)
+    ('7 s', '1 min 20 s', '1 h 02 min')
+    """
+    whole = max(round(seconds), 0)
+    if whole < 60:
+        return f"{whole} s"
+    if whole < 3600:
+        return f"{whole // 60} min {whole % 60:02d} s"
+    return f"{whole // 3600} h {whole % 3600 // 60:02d} min"
+
+
+def bandwidth(value_Bps: float) -> str:
+    """Return a bandwidth in MB/s (10^6), the unit of every comparison in a report.
+
+    >>> bandwidth(1_689_000_000)
+    '1,689 MB/s'
+    """
+    return f"{figure(value_Bps / 1e6)} MB/s"
+
+
+def megabytes(rate_Bps: float) -> str:
+    """Return a rate in MB/s (10^6) without its unit, for a column; a dash where no data went, as by syncs.
+
+    >>> megabytes(1_689_000_000), megabytes(0)
+    ('1,689', '-')
+    """
+    return figure(rate_Bps / 1e6) if rate_Bps else "-"
+
+
+def bandwidth_binary(value_Bps: float) -> str:
+    """Return a bandwidth in MiB/s (2^20).
+
+    >>> bandwidth_binary(1_689_000_000)
+    '1,611 MiB/s'
+    """
+    return f"{figure(value_Bps / (1 << 20))} MiB/s"
+
+
+def size(value_bytes: int) -> str:
+    """Return an amount of data in decimal units.
+
+    >>> size(8_445_000_000), size(512)
+    ('8.445 GB', '512 B')
+    """
+    for unit, name in _SIZES:
+        if value_bytes >= unit:
+            return f"{figure(value_bytes / unit)} {name}"
+    return f"{value_bytes} B"
+
+
+def block(value_bytes: int) -> str:
+    """Return a block size: binary units where they divide it, bytes otherwise.
+
+    >>> block(4096), block(512), block(5000)
+    ('4 KiB', '512 B', '5000 B')
+    """
+    for unit, name in _BLOCKS:
+        if value_bytes and value_bytes % unit == 0:
+            return f"{value_bytes // unit} {name}"
+    return f"{value_bytes} B"
+
+
+def percent(share: float) -> str:
+    """Return a fraction as a percentage with one decimal; what is not zero is never written as 0.0 %.
+
+    >>> percent(0.423), percent(0.00001), percent(1)
+    ('42.3 %', '<0.1 %', '100.0 %')
+    """
+    return "<0.1 %" if 0 < share < 0.0005 else f"{100 * share:.1f} %"
+
+
+def times(value: float, low: float | None, high: float | None) -> str:
+    """Return how many times one figure is another, with its 95 % interval and as many digits as that supports.
+
+    >>> times(8.159, 6.568, 10.44), times(4.123, 3.98, 4.3), times(1.00213, 1.00151, 1.00272)
+    ('8.2x (6.6 to 10.4)', '4.12x (3.98 to 4.30)', '1.002x (1.002 to 1.003)')
+    >>> times(887.44, 848.5, None), times(3.14159, None, None)
+    ('887.4x (848.5 or more)', '3.142x (no interval)')
+    """
+    digits = _digits(value, low, high)
+
+    def shown(number: float) -> str:
+        return f"{number:,.{digits}f}"
+
+    if low is None or high is None:
+        return f"{shown(value)}x ({_one_sided(low, high, shown)})"
+    return f"{shown(value)}x ({shown(low)} to {shown(high)})"
+
+
+def short(value: float) -> str:
+    """Return a number with two significant digits, or as many as it has before the point.
+
+    >>> short(4.123), short(38.2), short(1234.5)
+    ('4.1', '38', '1,234')
+    """
+    return f"{value:,.{max(1 - _magnitude(value), 0)}f}"
+
+
+def _digits(value: float, low: float | None, high: float | None) -> int:
+    """Return how many decimals a figure is written with: two significant digits of its interval, four of its own."""
+    most = 3 - _magnitude(value)
+    width = high - low if low is not None and high is not None else 0.0
+    return min(max(min(most, 1 - _magnitude(width)) if width > 0 else most, 0), 6)
+
+
+def _magnitude(value: float) -> int:
+    return math.floor(math.log10(abs(value))) if value and math.isfinite(value) else 0
+
+
+def _one_sided(low: float | None, high: float | None, shown: Callable[[float], str]) -> str:
+    if low is not None:
+        return f"{shown(low)} or more"
+    return "no interval" if high is None else f"{shown(high)} or less"
+
+
+def ranged(value: float, low: float | None, high: float | None, shown: Callable[[float], str]) -> str:
+    """Return a figure as ``shown`` writes it, with its 95 % interval, or that it has none.
+
+    >>> ranged(0.83, 0.81, 0.85, percent), ranged(2.5e9, None, None, bandwidth)
+    ('83.0 % (81.0 to 85.0 %)', '2,500 MB/s (no interval)')
+    >>> ranged(990_000, 980_000, 1_010_000, duration)
+    '990.0 us (980.0 us to 1.010 ms)'
+    """
+    if low is None or high is None:
+        return f"{shown(value)} ({_one_sided(low, high, shown)})"
+    unit = shown(high).rpartition(" ")[2]
+    return f"{shown(value)} ({shown(low).removesuffix(f' {unit}')} to {shown(high)})"
+
+
+def estimated(estimate: Estimated, shown: Callable[[float], str]) -> str:
+    """Return an estimate as ``shown`` writes it, with its mark and its 95 % interval, or that it has none."""
+    return mark(estimate) + ranged(estimate.value, estimate.low, estimate.high, shown)
+
+
+def argument(path: object) -> str:
+    """Return a path as an argument that a shell and a command take for that path, whatever it is called.
+
+    >>> argument("saved"), argument("my review"), argument("-x")
+    ('saved', "'my review'", './-x')
+    """
+    return shlex.quote(f"./{path}" if str(path).startswith("-") else str(path))
+
+
+def counted(number: int, noun: str) -> str:
+    """Return a count and its noun, which forms its plural with an s.
+
+    >>> counted(1, "worker"), counted(12000, "worker")
+    ('1 worker', '12,000 workers')
+    """
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
+def placed(at: float, unit: str) -> str:
+    """Return a place on an axis with its unit.
+
+    >>> placed(1, "logs"), placed(20, "%"), placed(3, "")
+    ('1 log', '20 %', '3')
+    """
+    return f"{at:g} {unit_of(at, unit)}".rstrip()
+
+
+def unit_of(at: float, unit: str) -> str:
+    """Return an axis's unit at a place: of one, a word of three letters or more loses the s of its plural.
+
+    >>> unit_of(1, "logs"), unit_of(4, "logs"), unit_of(1, "MB/s"), unit_of(1, "ms"), unit_of(1, "in flight")
+    ('log', 'logs', 'MB/s', 'ms', 'in flight')
+    """
+    one = at == 1 and len(unit) > 2 and unit.isalpha() and unit.endswith("s")
+    return unit[:-1] if one else unit
+
+
+def capitalised(words: str) -> str:
+    """Return words as a sentence begins: the first letter large, the others as they are.
+
+    >>> capitalised("mean I/O latency"), capitalised("")
+    ('Mean I/O latency', '')
+    """
+    return words[:1].upper() + words[1:]

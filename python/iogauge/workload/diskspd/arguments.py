@@ -1,0 +1,470 @@
+"""DiskSpd's command line: read into a ``Command``, and written back.
+
+Every value means what it means to DiskSpd's own parser, which is stricter than its help in places (``-w`` needs its
+number) and laxer in others (``-d60s`` is sixty to it): what it would read only in part is refused here. Options that
+change what is issued and cannot be done on Linux are refused by name; those that only concern Windows or the printing
+are taken, and ``notes`` says so.
+
+What a command means as fio jobs is in ``diskspd_jobs.py``; jobs become commands in ``diskspd_commands.py``.
+
+Source: DiskSpd 2.2 (CmdLineParser.cpp, Common.cpp).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Final, Literal
+
+from iogauge.workload.numbers import size_text
+from iogauge.workload.options.kinds import MODEL
+from iogauge.workload.problem import BadValue, Place, shown
+
+Content = Literal["pattern", "zero", "random", "buffer"]
+"""What is written: the bytes 0 to 255 over and over, zeroes, random data for every write, or for one buffer."""
+
+_SIZE: Final = re.compile(r"([0-9]{1,18})([kmgtb]?)", re.IGNORECASE)
+_POWERS: Final = {"": 0, "k": 1, "m": 2, "g": 3, "t": 4}
+_LARGEST: Final = 2**63 - 1
+_DRIVE: Final = re.compile(r"[A-Za-z]:")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Command:
+    """One command line of DiskSpd; the defaults are DiskSpd's. Written here as the option that sets each."""
+
+    targets: tuple[str, ...] = ()
+    block_bytes: int = 64 * 1024
+    """-b. At least 1."""
+    duration_s: int = 10
+    warmup_s: int = 5
+    """-W."""
+    cooldown_s: int = 0
+    """-C: goes on after the measured time."""
+    threads: int = 1
+    """-t, for each target. At least 1."""
+    total_threads: int = 0
+    """-F, for all targets together; 0: ``threads`` for each."""
+    outstanding: int = 2
+    """-o, for each target of each thread. At least 1."""
+    thread_outstanding: int = 0
+    """-O, for all targets of a thread; 0: ``outstanding`` for each."""
+    write_percent: int = 0
+    random_percent: int = 0
+    """-r (100) and -rs: how many of the requests begin at a random offset; 0: sequential."""
+    align_bytes: int = 0
+    """-r and -s: what random offsets are multiples of, or the step of a sequence; 0: the block size."""
+    interlocked: bool = False
+    """-si: all threads of a target go on with one sequence."""
+    thread_stride_bytes: int = 0
+    """-T: how far apart the sequences of a target's threads begin."""
+    zones: tuple[tuple[int, int], ...] = ()
+    """-rdpct: percent of the requests, percent of the target; what is left goes to the rest."""
+    unbuffered: bool = False
+    """-Su: around the cache."""
+    write_through: bool = False
+    """-Sw. Both: -Sh."""
+    base_bytes: int = 0
+    end_bytes: int = 0
+    """-f, and the end of -B: no request goes beyond; 0: the target's end."""
+    create_bytes: int = 0
+    """-c; 0: the target is there."""
+    rate_Bpms: int = 0
+    """-g, for each target of each thread, bytes a millisecond; 0: no limit."""
+    rate_iops: int = 0
+    """-g with i."""
+    burst: int = 0
+    """-i: requests of all threads of a target together between two pauses; 0: no pauses."""
+    think_ms: int = 0
+    seed: int | None = 0
+    """-z; None: by the clock."""
+    content: Content = "pattern"
+    buffer_bytes: int = 0
+    """-Z with a size."""
+    cpus: tuple[int, ...] = ()
+    """-a, in order: threads take them in turn. Empty: all."""
+    unpinned: bool = False
+    """-n."""
+    latency: bool = False
+    """-L: latencies are printed. They are always measured here."""
+    interval_ms: int = 0
+    """-D; 0: not given."""
+    notes: tuple[str, ...] = ()
+    """What was asked for and has no meaning here, a sentence each."""
+
+    def arguments(self, *, xml: bool = False) -> tuple[str, ...]:
+        """Return the command line, without the program's name; ``xml`` asks for XML on stdout.
+
+        >>> " ".join(Command(targets=("t.dat",), block_bytes=4096, random_percent=100).arguments())
+        '-b4k -d10 -W5 -o2 -t1 -w0 -r t.dat'
+        """
+        words = [f"-b{_size(self.block_bytes)}", f"-d{self.duration_s}", f"-W{self.warmup_s}"]
+        words += [f"-O{self.thread_outstanding}" if self.thread_outstanding else f"-o{self.outstanding}"]
+        words += [f"-F{self.total_threads}" if self.total_threads else f"-t{self.threads}"]
+        words += [f"-w{self.write_percent}", *self._pattern()]
+        words += ["-S" + "u" * self.unbuffered + "w" * self.write_through] * (
+            self.unbuffered or self.write_through
+        )
+        for letter, value, text in (
+            ("C", self.cooldown_s, str(self.cooldown_s)),
+            ("T", self.thread_stride_bytes, _size(self.thread_stride_bytes)),
+            ("B", self.base_bytes, _size(self.base_bytes)),
+            ("f", self.end_bytes, _size(self.end_bytes)),
+            ("c", self.create_bytes, _size(self.create_bytes)),
+            ("g", self.rate_Bpms, str(self.rate_Bpms)),
+            ("g", self.rate_iops, f"{self.rate_iops}i"),
+            ("i", self.burst, str(self.burst)),
+            ("j", self.think_ms, str(self.think_ms)),
+            ("z", self.seed != 0, "" if self.seed is None else str(self.seed)),
+            ("Z", self.content != "pattern", self._content()),
+            ("a", self.cpus, ",".join(map(str, self.cpus))),
+            ("n", self.unpinned, ""),
+            ("L", self.latency, ""),
+            ("D", self.interval_ms, str(self.interval_ms)),
+            ("R", xml, "xml"),
+        ):
+            words += [f"-{letter}{text}"] if value else []
+        return (*words, *self.targets)
+
+    def _pattern(self) -> list[str]:
+        align = _size(self.align_bytes) if self.align_bytes else ""
+        if not self.random_percent:
+            return [f"-s{'i' * self.interlocked}{align}"] if self.interlocked or align else []
+        words = [f"-rs{self.random_percent}"] if self.random_percent < 100 else []
+        words += [f"-r{align}"] if align or not words else []
+        if self.zones:
+            words.append("-rdpct" + ":".join(f"{io}/{target}" for io, target in self.zones))
+        return words
+
+    def _content(self) -> str:
+        return {"random": "r", "buffer": _size(self.buffer_bytes)}.get(self.content, "")
+
+
+def command_line(words: Iterable[str]) -> str:
+    """Return words as one line for a shell of Windows, in double quotes where they have blanks.
+
+    >>> print(command_line(["-b4k", "D:\\\\my disk.dat"]))
+    -b4k "D:\\my disk.dat"
+    """
+    return " ".join(f'"{word}"' if re.search(r"\s", word) else word for word in words)
+
+
+def _size(value: int) -> str:
+    """Write a size as DiskSpd reads it: with fio's suffixes, up to T."""
+    text = size_text(value)
+    return f"{int(text[:-1]) * 1024}t" if text.endswith("p") else text
+
+
+def read(arguments: Sequence[str], *, windows: bool = False) -> Command:
+    """Read a command line, with or without the program's name. Raises ``IogaugeError``.
+
+    ``windows``: it was run there, and is not to be run here. Targets may then be Windows' own (``#1`` becomes the path
+    that it stands for), and so may the form of the output.
+
+    >>> command = read("-d600 -b4k -w30 -r -o4 -t8 -h -L t.dat".split())
+    >>> command.block_bytes, command.unbuffered, command.write_through, command.warmup_s
+    (4096, True, True, 5)
+    """
+    words = list(arguments)
+    if words and re.fullmatch(r"(?:.*[\\/])?diskspd(?:\.exe)?", words[0], re.IGNORECASE):
+        words = words[1:]
+    reading = _Reading(windows=windows)
+    first = next((at for at, word in enumerate(words) if not word.startswith("-")), len(words))
+    options, targets = words[:first], words[first:]
+    # Sizes may be written in blocks, wherever the block size stands.
+    word = ""
+    try:
+        for word in sorted(options, key=lambda option: not option.startswith("-b")):
+            reading.option(word)
+        for word in targets:
+            reading.target(word)
+        word = ""
+        return reading.command()
+    except BadValue as problem:
+        raise Place("diskspd").error(word, str(problem), hint=problem.hint) from None
+
+
+_REFUSED: Final = {
+    "X": ("reads a profile from a file", "write its values as options"),
+    "e": ("traces by ETW, which is Windows' own", "leave it out"),
+    "y": ("waits for events of Windows, or sets them", "leave it out"),
+    "p": (
+        "begins several requests at the same offset, which no worker here does",
+        "leave it out, or use -o1 with more threads",
+    ),
+    "l": ("asks for large pages, which buffers here do not use", "leave it out"),
+    "I": ("sets a priority, which is not supported", "leave it out, or set it around iogauge with ionice"),
+    "N": ("flushes mapped memory, which is not supported", "leave it out"),
+    ":": ("switches an experiment of DiskSpd's on", "leave it out"),
+}
+_NOTED: Final = {
+    "P": "progress is shown on stderr, not as dots after so many I/Os (-P)",
+    "v": "the results are the same with -v",
+    "x": "how completions are taken is the engine's: -x has no meaning here",
+}
+
+
+class _Reading:
+    """A command line while it is being read. Raises ``BadValue``."""
+
+    def __init__(self, *, windows: bool) -> None:
+        self.windows = windows
+        self.values: dict[str, Any] = {}
+        self.notes: list[str] = []
+        self.targets: list[str] = []
+        self.seen: set[str] = set()
+
+    def option(self, word: str) -> None:
+        letter, rest = word[1:2], word[2:]
+        self.seen.add(letter)
+        if letter in _REFUSED:
+            raise BadValue(_REFUSED[letter][0], hint=_REFUSED[letter][1])
+        if letter in _NOTED:
+            self.notes.append(_NOTED[letter])
+        elif letter in _PLAIN:
+            field, minimum = _PLAIN[letter]
+            self.values[field] = _whole(rest, minimum=minimum)
+        elif letter in _ALONE:
+            if rest:
+                raise BadValue("takes no value", hint="write the letter alone")
+            _ALONE[letter](self)
+        elif letter in _SIZES:
+            self.values[_SIZES[letter]] = self.size(rest, minimum=1)
+        elif letter in _OWN:
+            _OWN[letter](self, rest)
+        else:
+            raise BadValue(
+                "is not an option of DiskSpd", hint="options come before targets, in one word each: -b4k"
+            )
+
+    def size(self, text: str, *, minimum: int = 0) -> int:
+        match = _SIZE.fullmatch(text)
+        if match is None:
+            raise BadValue(
+                "needs a size", hint="write bytes, or K, M, G, T (powers of 1024), or b for blocks"
+            )
+        suffix = match[2].lower()
+        unit = (
+            self.values.get("block_bytes", Command.block_bytes) if suffix == "b" else 1024 ** _POWERS[suffix]
+        )
+        value = int(match[1]) * unit
+        if not minimum <= value <= _LARGEST:
+            raise BadValue(f"must be from {minimum} to {_LARGEST} bytes", hint="write another size")
+        return int(value)
+
+    def target(self, word: str) -> None:
+        if word.startswith("-"):
+            raise BadValue("stands after a target", hint="DiskSpd takes options before targets only")
+        if self.windows:
+            self.targets.append(rf"\\.\PhysicalDrive{word[1:]}" if word.startswith("#") else word)
+            return
+        if word.startswith("#") or _DRIVE.fullmatch(word):
+            raise BadValue(
+                "is a drive by Windows' name",
+                hint="name the device instead, such as /dev/nvme0n1, or model:p4800x",
+            )
+        if word.startswith("*"):
+            raise BadValue("stands for a target of an XML profile", hint="name a file or a device")
+        if "\\" in word or (_DRIVE.match(word) and not word.startswith(MODEL)):
+            raise BadValue("is a path of Windows", hint="name a file or a device of this machine")
+        self.targets.append(word)
+
+    def bounds(self, rest: str) -> None:
+        base, colon, length = rest.partition(":")
+        self.values["base_bytes"] = self.size(base)
+        if colon:
+            self._end(self.values["base_bytes"] + self.size(length, minimum=1))
+
+    def end(self, rest: str) -> None:
+        if rest and not set(rest) - set("rst"):
+            self.notes.append("hints to Windows' cache (-fr, -fs, -ft) have no meaning here")
+            return
+        self._end(self.size(rest, minimum=1))
+
+    def _end(self, value: int) -> None:
+        if "end_bytes" in self.values:
+            raise BadValue("gives the end a second time", hint="keep one of -f and -B with a length")
+        self.values["end_bytes"] = value
+
+    def rate(self, rest: str) -> None:
+        field, other = ("rate_iops", "rate_Bpms") if rest.endswith("i") else ("rate_Bpms", "rate_iops")
+        self.values[field] = _whole(rest.removesuffix("i"), minimum=1)
+        self.values.pop(other, None)
+
+    def random(self, rest: str) -> None:
+        if rest.startswith("s"):
+            self.values["random_percent"] = _whole(rest[1:], minimum=1, maximum=100)
+        elif rest.startswith("d"):
+            self.zones(rest[1:])
+        else:
+            self.values.setdefault("random_percent", 100)
+            self.values["align_bytes"] = self.size(rest, minimum=1) if rest else 0
+
+    def zones(self, rest: str) -> None:
+        if not rest.startswith("pct"):
+            raise BadValue(
+                "is not a distribution that is supported", hint="write -rdpct with percentages of the target"
+            )
+        zones = []
+        for pair in rest[3:].split(":"):
+            requests, slash, target = pair.partition("/")
+            if not slash:
+                raise BadValue(
+                    "needs its zones", hint="write -rdpct90/10:5/20: I/Os, and what part of the target"
+                )
+            zones.append((_whole(requests, maximum=100), _whole(target, minimum=1, maximum=100)))
+        ios, covered = (sum(column) for column in zip(*zones, strict=True))
+        if ios > 100 or covered > 100 or (covered == 100 and ios < 100):
+            raise BadValue("does not add up to 100 %", hint="let both columns add up to at most 100")
+        self.values["zones"] = tuple(zones)
+
+    def sequential(self, rest: str) -> None:
+        self.values["interlocked"] = rest.startswith("i")
+        stride = rest.removeprefix("i")
+        self.values["align_bytes"] = self.size(stride) if stride else 0
+        if stride and self.values["align_bytes"] < self.values.get("block_bytes", Command.block_bytes):
+            raise BadValue("makes requests overlap, which no worker here does", hint="let it be -b or more")
+
+    def caching(self, rest: str) -> None:
+        for flag in rest or "u":
+            if flag in "mr":
+                what = "mapped memory" if flag == "m" else "caches of remote file systems"
+                raise BadValue(f"is about {what}, which is not supported", hint="use -Su, -Sw or -Sh")
+            if flag not in "bhuw":
+                raise BadValue("is not a way of caching", hint="use -Sb, -Su, -Sw or -Sh")
+            asked = {"cache"} if flag in "bu" else {"through"} if flag == "w" else {"cache", "through"}
+            if asked & self.seen:
+                raise BadValue(
+                    "contradicts, or repeats, what was said before", hint="say it once: -Sh, or -Suw"
+                )
+            self.seen |= asked
+            self.values |= {"unbuffered": True} if flag in "uh" else {}
+            self.values |= {"write_through": True} if flag in "wh" else {}
+
+    def content(self, rest: str) -> None:
+        if "," in rest:
+            raise BadValue("takes what is written from a file", hint="use -Zr, or -Z with a size alone")
+        self.values["content"] = {"": "zero", "r": "random"}.get(rest, "buffer")
+        if self.values["content"] == "buffer":
+            self.values["buffer_bytes"] = self.size(rest, minimum=1)
+
+    def affinity(self, rest: str) -> None:
+        if rest == "g":
+            return
+        words = rest.split(",")
+        if words[0].startswith("g") and (words.pop(0) != "g0" or not words):
+            raise BadValue("names a group of processors", hint="Linux has none: name CPUs, such as -a0,1")
+        cpus = [*self.values.get("cpus", ()), *(_whole(word, maximum=1023) for word in words)]
+        if len(set(cpus)) < len(cpus):
+            raise BadValue("names a CPU twice", hint="name each CPU once")
+        self.values["cpus"] = tuple(cpus)
+
+    def seed(self, rest: str) -> None:
+        self.values["seed"] = _whole(rest, maximum=2**32 - 1) if rest else None
+
+    def interval(self, rest: str) -> None:
+        self.values["interval_ms"] = _whole(rest, minimum=1) if rest else 1000
+
+    def form(self, rest: str) -> None:
+        if rest != "text" and not self.windows:
+            raise BadValue(
+                "is not printed here", hint="use --output-format=json, or --parse-only for the jobs alone"
+            )
+
+    def writes(self, rest: str) -> None:
+        self.values["write_percent"] = _whole(rest, maximum=100)
+
+    def command(self) -> Command:
+        command = Command(targets=tuple(self.targets), notes=tuple(dict.fromkeys(self.notes)), **self.values)
+        for wrong, reason, hint in _contradictions(command, self.seen):
+            if wrong:
+                raise BadValue(reason, hint=hint)
+        if command.cooldown_s:
+            return replace(command, notes=(*command.notes, "nothing is issued after the measured time (-C)"))
+        return command
+
+
+def _contradictions(command: Command, seen: set[str]) -> tuple[tuple[bool, str, str], ...]:
+    """What DiskSpd refuses of options together, and what no worker here can do."""
+    random, several = bool(command.random_percent), command.threads > 1 or command.total_threads > 1
+    end = command.end_bytes or command.create_bytes
+    return (
+        (not command.targets, "names no target", "name a file, a device or a model after the options"),
+        (len(set(command.targets)) < len(command.targets), "names a target twice", "name each target once"),
+        ({"t", "F"} <= seen, "-t and -F cannot be used together", "keep one of them"),
+        (bool(command.thread_outstanding) and "F" not in seen, "-O needs -F", "use -o, or add -F"),
+        (
+            bool(command.total_threads) and len(command.targets) > 1 and not command.thread_outstanding,
+            "-F keeps -o requests on every target from each thread, which no worker here does",
+            "use -t, or -O in place of -o",
+        ),
+        (
+            bool(command.thread_outstanding and (command.rate_Bpms or command.rate_iops or command.think_ms)),
+            "-g and -j cannot be used with -O",
+            "use -t and -o",
+        ),
+        ("x" in seen and "g" in seen, "-g cannot be used with -x", "leave -x out"),
+        ("n" in seen and "a" in seen, "-n and -a cannot be used together", "keep one of them"),
+        (bool(command.burst) != bool(command.think_ms), "-i and -j need each other", "give both, or none"),
+        (
+            0 < command.burst < command.threads * (not command.total_threads) + command.total_threads,
+            "-i leaves some threads no request, since threads share it",
+            "let -i be a multiple of the threads",
+        ),
+        ("s" in seen and "r" in seen, "-s conflicts with -r", "keep one of them"),
+        (random and "T" in seen, "-T conflicts with -r", "leave it out"),
+        ("T" in seen and not several, "-T has no effect with one thread", "leave it out, or add -t"),
+        ("T" in seen and bool(command.total_threads), "-T is supported with -t only", "use -t"),
+        (command.interlocked and "T" in seen, "-si conflicts with -T", "keep one of them"),
+        (
+            command.interlocked and several,
+            "-si lets threads share one sequence, which workers here cannot",
+            "use one thread with a greater -o, or -s with -T",
+        ),
+        (bool(command.zones) and not random, "-rd needs random requests", "add -r"),
+        (
+            0 < command.buffer_bytes < command.block_bytes,
+            "-Z is smaller than a block",
+            "let it be -b or more",
+        ),
+        (0 < end <= command.base_bytes, "-B begins where -f ends", "lower -B, or raise -f"),
+    )
+
+
+def _whole(text: str, *, minimum: int = 0, maximum: int = 2**31 - 1) -> int:
+    if not (text.isascii() and text.isdigit() and len(text) <= 12 and minimum <= int(text) <= maximum):
+        said = f"'{shown(text)}' is not" if text else "needs"
+        raise BadValue(
+            f"{said} a whole number from {minimum} to {maximum}", hint="write it right after the letter"
+        )
+    return int(text)
+
+
+_PLAIN: Final = {
+    "d": ("duration_s", 1), "W": ("warmup_s", 0), "C": ("cooldown_s", 0), "t": ("threads", 1),
+    "F": ("total_threads", 1), "o": ("outstanding", 1), "O": ("thread_outstanding", 1), "i": ("burst", 1),
+    "j": ("think_ms", 1),
+}  # fmt: skip
+"""Letters with a whole number: its field, and the least it may be."""
+
+_ALONE: Final[dict[str, Callable[[_Reading], None]]] = {
+    "L": lambda reading: reading.values.update(latency=True),
+    "n": lambda reading: reading.values.update(unpinned=True),
+    "h": lambda reading: reading.caching("h"),
+}
+_OWN: Final[dict[str, Callable[[_Reading, str], None]]] = {
+    "a": _Reading.affinity,
+    "B": _Reading.bounds,
+    "D": _Reading.interval,
+    "f": _Reading.end,
+    "g": _Reading.rate,
+    "r": _Reading.random,
+    "R": _Reading.form,
+    "s": _Reading.sequential,
+    "S": _Reading.caching,
+    "w": _Reading.writes,
+    "z": _Reading.seed,
+    "Z": _Reading.content,
+}
+_SIZES: Final = {"b": "block_bytes", "c": "create_bytes", "T": "thread_stride_bytes"}

@@ -1,0 +1,181 @@
+"""A DiskSpd command as fio jobs, so that iogauge runs what DiskSpd would.
+
+One section for each target, whose clones are the target's threads; with -F one section for all of them. DiskSpd's
+random offsets are drawn without a map, its requests submitted one by one and taken up to sixteen at a time, and its
+warm-up comes before the measured time. A single request in flight is a synchronous call there, and psync here; more
+are completions of a port there, and libaio here, or io_uring where the cache is in use, since libaio would block.
+
+What differs is returned as notes, to be said: METHODOLOGY.md has them all, under "Different from DiskSpd".
+
+Source: DiskSpd 2.2 (IORequestGenerator.cpp, ThroughputMeter.cpp).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from iogauge.errors import IogaugeError
+from iogauge.schema import (
+    Amount,
+    BlockSize,
+    Distribution,
+    EngineKind,
+    Job,
+    JobFile,
+    PerDirection,
+    Rw,
+    SyncMode,
+    UniformDistribution,
+    Zone,
+    ZonedDistribution,
+)
+from iogauge.workload import parse, to_fio
+from iogauge.workload.diskspd.arguments import Command
+
+SECOND_NS = 10**9
+TAKEN_AT_ONCE = 16
+"""Completions that DiskSpd takes from its port by one call, at most."""
+
+
+def jobs_of(command: Command) -> tuple[Job, ...]:
+    """Return the jobs of a command, one for each target, or for each thread where threads begin apart."""
+    if command.total_threads:
+        threads, groups = command.total_threads, [command.targets]
+    else:
+        threads, groups = command.threads, [(target,) for target in command.targets]
+    shared = _shared(command)
+    names = [f"diskspd-{number}" for number in range(1, len(groups) + 1)] if len(groups) > 1 else ["diskspd"]
+    jobs = []
+    for name, targets in zip(names, groups, strict=True):
+        if command.thread_stride_bytes:
+            for thread in range(threads):
+                skipped = command.thread_stride_bytes * thread
+                region = _region(command, skipped=skipped, files=1)
+                jobs.append(Job(name=f"{name}.{thread}", filenames=targets, **shared, **region))
+        else:
+            region = _region(command, skipped=0, files=len(targets))
+            jobs.append(Job(name=name, filenames=targets, numjobs=threads, **shared, **region))
+    return tuple(jobs)
+
+
+def notes_of(command: Command) -> tuple[str, ...]:
+    """Return what a command means here other than to DiskSpd, a sentence each."""
+    notes = list(command.notes)
+    if command.write_percent and command.content == "pattern":
+        notes.append(
+            "what is written is random data, where DiskSpd without -Z writes the bytes 0 to 255 over and over"
+        )
+    if command.thread_stride_bytes:
+        notes.append(
+            "a thread that has reached the end begins again where it began, not at the target's start (-T)"
+        )
+    if command.unpinned:
+        notes.append("where there are CPUs enough, each worker has one of its own, also with -n")
+    if 0 < command.random_percent < 100 and 0 < command.write_percent < 100:
+        notes.append("reads and writes mix within a sequential run, too (-rs)")
+    return tuple(notes)
+
+
+def _shared(command: Command) -> dict[str, Any]:
+    writes = command.write_percent
+    depth = command.thread_outstanding or command.outstanding
+    size = BlockSize(minimum_bytes=command.block_bytes, maximum_bytes=command.block_bytes)
+    values: dict[str, Any] = {
+        "rw": _rw(command),
+        "bs": PerDirection[BlockSize].same(size),
+        "rwmix_read_percent": 100.0 - writes if 0 < writes < 100 else 50.0,
+        "iodepth": depth,
+        "runtime_ns": command.duration_s * SECOND_NS,
+        "time_based": True,
+        "ramp_time_ns": command.warmup_s * SECOND_NS,
+        "direct": command.unbuffered,
+        "sync": SyncMode.DSYNC if command.write_through and writes else SyncMode.NONE,
+        "thread": True,
+        "zero_buffers": bool(writes) and command.content == "zero",
+        "refill_buffers": bool(writes) and command.content == "random",
+        "cpus_allowed": tuple(sorted(command.cpus)),
+        "cpus_allowed_policy": "split" if command.cpus else "shared",
+        "randrepeat": command.seed is not None,
+        "randseed": command.seed or None,
+    }
+    queueing = queueing_of(depth, unbuffered=command.unbuffered)
+    return values | queueing | _offsets(command) | _pace(command)
+
+
+def _rw(command: Command) -> Rw:
+    writes, random = command.write_percent, bool(command.random_percent)
+    if writes == 0:
+        return Rw.RANDREAD if random else Rw.READ
+    if writes == 100:
+        return Rw.RANDWRITE if random else Rw.WRITE
+    return Rw.RANDRW if random else Rw.READWRITE
+
+
+def queueing_of(depth: int, *, unbuffered: bool) -> dict[str, Any]:
+    """Return how a thread of DiskSpd keeps so many requests in flight, as options of a job.
+
+    >>> queueing_of(1, unbuffered=True)["ioengine"].value, queueing_of(4, unbuffered=True)["iodepth_batch"]
+    ('psync', 1)
+    """
+    if depth == 1:
+        return {"ioengine": EngineKind.PSYNC}
+    return {
+        "ioengine": EngineKind.LIBAIO if unbuffered else EngineKind.IO_URING,
+        "iodepth_batch": 1,
+        "iodepth_batch_complete_max": min(TAKEN_AT_ONCE, depth),
+    }
+
+
+def _offsets(command: Command) -> dict[str, Any]:
+    align = command.align_bytes or command.block_bytes
+    if not command.random_percent:
+        return {"rw_sequence": align - command.block_bytes}
+    distribution: Distribution = UniformDistribution()
+    if command.zones:
+        ios, covered = (sum(column) for column in zip(*command.zones, strict=True))
+        rest = ((100 - ios, 100 - covered),) if covered < 100 else ()
+        zones = tuple(Zone(access_percent=io, size_percent=size) for io, size in (*command.zones, *rest))
+        distribution = ZonedDistribution(zones=zones)
+    return {
+        "norandommap": True,
+        "ba": PerDirection[int].same(align if align != command.block_bytes else 0),
+        "percentage_random": PerDirection[float].same(float(command.random_percent)),
+        "random_distribution": PerDirection[Distribution].same(distribution),
+    }
+
+
+def _pace(command: Command) -> dict[str, Any]:
+    """Limits and pauses. A limit is for reads and writes together: each direction has its share of it."""
+    values: dict[str, Any] = {}
+    for field, limit in (("rate_Bps", command.rate_Bpms * 1000), ("rate_iops", command.rate_iops)):
+        writes = limit * command.write_percent // 100
+        if 0 < writes < limit:
+            values[field] = PerDirection[int](read=limit - writes, write=writes, trim=limit)
+        elif limit:
+            values[field] = PerDirection[int].same(limit)
+    if command.think_ms:
+        threads = command.total_threads or command.threads
+        values |= {"thinktime_ns": command.think_ms * 10**6, "thinktime_blocks": command.burst // threads}
+    return values
+
+
+def _region(command: Command, *, skipped: int, files: int) -> dict[str, Any]:
+    """Where in each of ``files`` targets a section works; a size is of all of them together."""
+    begin = command.base_bytes + skipped
+    end = command.end_bytes or command.create_bytes
+    if end and end < begin:
+        raise IogaugeError(
+            f"diskspd: the load begins at {begin} bytes and ends at {end}",
+            hint="lower -B or -T, or give a larger -f or -c",
+        )
+    size = Amount(size_bytes=(end - begin) * files) if end else None
+    return {"offset": Amount(size_bytes=begin), "size": size}
+
+
+def job_file(command: Command, *, source: str) -> JobFile:
+    """Return the jobs as a job file that was read: complete, and settled as fio settles options that touch.
+
+    Raises ``IogaugeError`` where a value is beyond what a job can have.
+    """
+    text = "\n".join(to_fio(job) for job in jobs_of(command))
+    return parse(text, source=source, environ={})

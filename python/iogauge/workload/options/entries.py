@@ -1,0 +1,401 @@
+"""How entries of the options' table are made: the common shapes, and the few options that are special.
+
+Most options fill one field of ``schema.Job`` with what their kind reads, and are written where the field differs
+from its default. The others say here how they are stored and what a job file needs to say for a given job.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from iogauge.schema import Amount, EngineKind, Job, PerDirection
+from iogauge.workload import patterns
+from iogauge.workload.options.kinds import (
+    AMOUNT,
+    CPU_MASK,
+    FLAG,
+    PERCENT,
+    SWITCH,
+    TEXT,
+    Kind,
+    choice,
+    count,
+    directions,
+    join_directions,
+    whole_percent,
+)
+from iogauge.workload.options.option import Category, Option
+from iogauge.workload.partial_job import Draft
+
+FILES_ORDER = 1
+"""File names are read after the directory that they are in."""
+ENGINE_ORDER = 2
+"""Options of an engine are read once the engine is known."""
+
+_AllThree = tuple[Any, Any, Any]
+
+
+def default_of(name: str) -> Any:
+    """Return the default of a field of ``Job``."""
+    return Job.model_fields[name].get_default()
+
+
+def entry(
+    name: str,
+    category: Category,
+    kind: Kind[Any],
+    default: str,
+    help: str,  # noqa: A002 (fio's word)
+    *,
+    field: str | None = None,
+    aliases: tuple[str, ...] = (),
+    always: bool = False,
+) -> Option:
+    """Return an option that fills ``field`` (its own name where not given); ``always`` writes even a default."""
+    key = field or name
+
+    def store(draft: Draft, value: Any) -> None:
+        draft.values[key] = value
+
+    def text(job: Job) -> str | None:
+        value = getattr(job, key)
+        if value is None or (value == default_of(key) and not always):
+            return None
+        return "" if kind.bare is not None and value == kind.bare else str(kind.write(value))
+
+    return Option(
+        name=name,
+        category=category,
+        kind=kind,
+        default=default,
+        help=help,
+        store=store,
+        text=text,
+        aliases=aliases,
+    )
+
+
+def engine_option(
+    name: str,
+    kind: Kind[Any],
+    default: str,
+    help: str,  # noqa: A002
+    *engines: EngineKind,
+) -> Option:
+    """Return an option that only ``engines`` know. It is kept with the engine of the section that gives it."""
+
+    def store(draft: Draft, value: Any) -> None:
+        draft.engine_values.setdefault(draft.engine, {})[name] = value
+
+    def text(job: Job) -> str | None:
+        value = getattr(job, name)
+        if value == default_of(name):
+            return None
+        return "" if kind.bare is not None and value == kind.bare else str(kind.write(value))
+
+    return Option(
+        name=name,
+        category=Category.DEPTH,
+        kind=kind,
+        default=default,
+        help=help,
+        store=store,
+        text=text,
+        engines=frozenset(engines),
+        order=ENGINE_ORDER,
+    )
+
+
+def per_direction(
+    name: str,
+    category: Category,
+    inner: Kind[int],
+    default: str,
+    help: str,  # noqa: A002
+    *,
+    field: str | None = None,
+    aliases: tuple[str, ...] = (),
+) -> Option:
+    """Return an option with a number for each direction, where zero means that none was given."""
+    key = field or name
+
+    def text(job: Job) -> str | None:
+        value: PerDirection[int] = getattr(job, key)
+        if value == default_of(key):
+            return None
+        return join_directions((value.read or None, value.write or None, value.trim or None), inner.write)
+
+    return Option(
+        name=name,
+        category=category,
+        kind=directions(inner),
+        default=default,
+        help=help,
+        store=lambda draft, value: draft.store_directions(key, value, 0),
+        text=text,
+        aliases=aliases,
+    )
+
+
+def _percentage_random_text(job: Job) -> str | None:
+    value = job.percentage_random
+    if value == default_of("percentage_random"):
+        return None
+    return join_directions((value.read, value.write, value.trim), lambda one: str(whole_percent(one)))
+
+
+PERCENTAGE_RANDOM = Option(
+    name="percentage_random",
+    category=Category.PATTERN,
+    kind=directions(count(0, 100, unit="%")),
+    default="100",
+    help="Share of random I/Os in a random pattern; the others go on where the last one ended.",
+    store=lambda draft, value: draft.store_directions("percentage_random", value, 100),
+    text=_percentage_random_text,
+)
+
+
+def whole_or_part(
+    name: str,
+    default: str,
+    help: str,  # noqa: A002
+    *,
+    optional: bool,
+    aliases: tuple[str, ...] = (),
+) -> Option:
+    """Return an option of bytes or a percentage; where ``optional``, zero means that it was not given, as in fio."""
+
+    def store(draft: Draft, value: Amount) -> None:
+        nothing = not value.size_bytes and not value.percent
+        draft.values[name] = (None if optional else Amount()) if nothing else value
+
+    def text(job: Job) -> str | None:
+        value = getattr(job, name)
+        return None if value == default_of(name) else AMOUNT.write(value)
+
+    return Option(
+        name=name,
+        category=Category.SIZE,
+        kind=AMOUNT,
+        default=default,
+        help=help,
+        store=store,
+        text=text,
+        aliases=aliases,
+    )
+
+
+def never(_: Job) -> None:
+    """Say nothing: another option says it."""
+
+
+def _store_rw(draft: Draft, value: tuple[Any, int]) -> None:
+    draft.values["rw"], draft.values["rw_sequence"] = value
+
+
+RW = Option(
+    name="rw",
+    aliases=("readwrite",),
+    category=Category.PATTERN,
+    kind=patterns.RW,
+    default="read",
+    help="What the I/Os do and in which order. `:n` on a random pattern: n I/Os in sequence from each random "
+    "offset; on a sequential one: bytes skipped after each I/O, backwards where negative.",
+    store=_store_rw,
+    text=lambda job: patterns.RW.write((job.rw, job.rw_sequence)),
+)
+
+
+def _each_bs(job: Job, choose: Callable[[Any], bool]) -> _AllThree | None:
+    """Return the block sizes of the directions that ``choose`` picks, or None where it picks none."""
+    picked = [size if choose(size) else None for size in (job.bs.read, job.bs.write, job.bs.trim)]
+    return None if picked == [None, None, None] else (picked[0], picked[1], picked[2])
+
+
+def _fixed_text(job: Job) -> str | None:
+    sizes = _each_bs(job, lambda size: size.minimum_bytes == size.maximum_bytes)
+    return sizes and join_directions(sizes, lambda size: count().write(size.minimum_bytes))
+
+
+def _range_text(job: Job) -> str | None:
+    sizes = _each_bs(job, lambda size: size.minimum_bytes < size.maximum_bytes and not size.split)
+    return sizes and patterns.RANGES.write(sizes)
+
+
+def _split_text(job: Job) -> str | None:
+    sizes = _each_bs(job, lambda size: bool(size.split))
+    return sizes and patterns.SPLITS.write(sizes)
+
+
+BLOCK_SIZES = (
+    Option(
+        name="bs",
+        aliases=("blocksize",),
+        category=Category.PATTERN,
+        kind=directions(count(1, patterns.LARGEST_BLOCK, unit="bytes")),
+        default="4096",
+        help="Bytes moved by each I/O. A range or a split wins over it.",
+        store=lambda draft, value: draft.store_bs(value),
+        text=_fixed_text,
+    ),
+    Option(
+        name="bsrange",
+        aliases=("blocksize_range",),
+        category=Category.PATTERN,
+        kind=patterns.RANGES,
+        default="none",
+        help="Block sizes drawn from a range, in multiples of its lower end.",
+        store=lambda draft, value: draft.store_shape(value, split=False),
+        text=_range_text,
+    ),
+    Option(
+        name="bssplit",
+        category=Category.PATTERN,
+        kind=patterns.SPLITS,
+        default="none",
+        help="Block sizes and the share of the I/Os that each has; shares left out divide what is missing.",
+        store=lambda draft, value: draft.store_shape(value, split=True),
+        text=_split_text,
+    ),
+)
+
+
+def _store_mix(reads: bool) -> Callable[[Draft, float], None]:
+    def store(draft: Draft, value: float) -> None:
+        draft.values["rwmix_read_percent"] = value if reads else 100 - value
+
+    return store
+
+
+def _mix_text(job: Job) -> str | None:
+    value = job.rwmix_read_percent
+    return None if value == default_of("rwmix_read_percent") else PERCENT.write(value)
+
+
+MIX = (
+    Option(
+        name="rwmixread",
+        category=Category.PATTERN,
+        kind=PERCENT,
+        default="50",
+        help="Share of reads in a mixed pattern.",
+        store=_store_mix(True),
+        text=_mix_text,
+    ),
+    Option(
+        name="rwmixwrite",
+        category=Category.PATTERN,
+        kind=PERCENT,
+        default="50",
+        help="Share of writes in a mixed pattern. Of rwmixread and rwmixwrite the last one given counts.",
+        store=_store_mix(False),
+        text=never,
+    ),
+)
+
+FILENAME = Option(
+    name="filename",
+    category=Category.TARGET,
+    kind=patterns.FILES,
+    default="JOB.CLONE.0 in directory",
+    help="Files, devices or drive models (model:NAME), separated by ':' (another colon in a name is written `\\:`). A "
+    "job uses those of [global] and its own. Without it, a job that is named like a block device uses that device.",
+    store=lambda draft, value: draft.add_files(value),
+    text=lambda job: patterns.FILES.write(job.filenames) if job.filenames else None,
+    order=FILES_ORDER,
+)
+
+DIRECTORY = Option(
+    name="directory",
+    category=Category.TARGET,
+    kind=patterns.DIRECTORY,
+    default="the working directory",
+    help="Where files are; put before every file name that is given after it.",
+    store=lambda draft, value: draft.values.update(directory=value),
+    text=lambda job: patterns.DIRECTORY.write(job.directory) if job.directory and not job.filenames else None,
+)
+
+NAME = Option(
+    name="name",
+    category=Category.JOB,
+    kind=TEXT,
+    default="the section's name",
+    help="The job's name. On a command line it begins a job; in [global] it is a label without effect.",
+    store=lambda draft, value: draft.values.update(name=value),
+    text=never,
+)
+
+
+def _store_kb_base(draft: Draft, value: int) -> None:
+    draft.kb_base = value
+
+
+KB_BASE = Option(
+    name="kb_base",
+    category=Category.JOB,
+    kind=choice({"1024": 1024, "1000": 1000}),
+    default="1024",
+    help="What k means in the lines that follow: with 1024, k is 1024 and kib is 1000; with 1000, the reverse.",
+    store=_store_kb_base,
+    text=never,
+    order=-1,
+)
+
+BUFFERED = Option(
+    name="buffered",
+    category=Category.DURABILITY,
+    kind=SWITCH,
+    default="1",
+    help="The opposite of direct; of the two the last one given counts.",
+    store=lambda draft, value: draft.values.update(direct=not value),
+    text=never,
+)
+
+CPUMASK = Option(
+    name="cpumask",
+    category=Category.CPU,
+    kind=CPU_MASK,
+    default="none",
+    help="cpus_allowed as a bit mask; of the two the last one given counts.",
+    store=lambda draft, value: draft.values.update(cpus_allowed=value),
+    text=never,
+)
+
+
+def _store_dedupe(draft: Draft, value: float) -> None:
+    draft.values["dedupe_percent"] = value
+    draft.values["refill_buffers"] = True
+
+
+def _dedupe_text(job: Job) -> str | None:
+    return PERCENT.write(job.dedupe_percent) if job.dedupe_percent else None
+
+
+DEDUPE = Option(
+    name="dedupe_percentage",
+    category=Category.BUFFERS,
+    kind=PERCENT,
+    default="0",
+    help="Share of writes that repeat what was written before. Switches refill_buffers on.",
+    store=_store_dedupe,
+    text=_dedupe_text,
+)
+
+
+def _refill_text(job: Job) -> str | None:
+    implied = bool(job.buffer_compress_percent or job.dedupe_percent)
+    if job.refill_buffers == implied:
+        return None
+    return "" if job.refill_buffers else "0"
+
+
+REFILL = Option(
+    name="refill_buffers",
+    category=Category.BUFFERS,
+    kind=FLAG,
+    default="0",
+    help="Fill the buffer anew before every write, instead of once.",
+    store=lambda draft, value: draft.values.update(refill_buffers=value),
+    text=_refill_text,
+)

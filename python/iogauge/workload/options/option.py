@@ -1,0 +1,50 @@
+"""What one option is: everything about it in one place, so that reading, writing and the manual cannot differ."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any
+
+from iogauge.schema import EngineKind, Job
+from iogauge.workload.options.kinds import Kind
+from iogauge.workload.partial_job import Draft
+
+
+class Category(StrEnum):
+    """The chapters of the options' manual."""
+
+    JOB = "Job"
+    TARGET = "Target"
+    PATTERN = "Pattern"
+    SIZE = "How much"
+    TIME = "How long"
+    DEPTH = "Engine and depth"
+    RATE = "Rate"
+    BUFFERS = "Buffers"
+    CPU = "CPUs"
+    DURABILITY = "Caching and durability"
+    REPORT = "Reporting"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Option:
+    """One of fio's options, as far as iogauge supports it.
+
+    ``default`` is what fio does without it, in words or in its syntax. ``store`` puts a value that ``kind`` read
+    into a draft; ``text`` gives the value with which a job file would say what a ``Job`` says, or None where it
+    need not say anything. ``order`` is fio's: lower ones are read first within a section of a file.
+    """
+
+    name: str
+    category: Category
+    kind: Kind[Any]
+    default: str
+    help: str
+    store: Callable[[Draft, Any], None]
+    text: Callable[[Job], str | None]
+    aliases: tuple[str, ...] = ()
+    engines: frozenset[EngineKind] = frozenset()
+    """The engines that know this option; empty: it belongs to no engine."""
+    order: int = 0

@@ -1,0 +1,136 @@
+"""The options of what is reported: percentiles, latencies left out, reads and writes as one, logs.
+
+Source: fio 3.33's options.c, and its files and JSON for what each option changes.
+"""
+
+from __future__ import annotations
+
+from iogauge.workload.options.entries import entry, never
+from iogauge.workload.options.kinds import FLAG, LOG, PERCENTILE_LIST, SWITCH, choice, milliseconds
+from iogauge.workload.options.option import Category, Option
+from iogauge.workload.partial_job import Draft
+
+
+def _store_gtod_reduce(draft: Draft, value: bool) -> None:
+    if value:
+        draft.values |= dict.fromkeys(
+            ("disable_lat", "disable_clat", "disable_slat", "disable_bw_measurement"), True
+        )
+        draft.values |= dict.fromkeys(("lat_percentiles", "clat_percentiles", "slat_percentiles"), False)
+
+
+GTOD_REDUCE = Option(
+    name="gtod_reduce",
+    category=Category.REPORT,
+    kind=SWITCH,
+    default="0",
+    help="Leave all latencies out: disable_lat, disable_clat, disable_slat and disable_bw_measurement, and no "
+    "percentiles. 0 changes nothing. Requests are timed all the same, and --fail-if judges them.",
+    store=_store_gtod_reduce,
+    text=never,
+)
+
+PERCENTILES = (
+    entry("group_reporting", Category.REPORT, FLAG, "0", "Report the jobs of a group as one."),
+    entry(
+        "percentile_list",
+        Category.REPORT,
+        PERCENTILE_LIST,
+        "1:5:10:20:…:90:95:99:99.5:99.9:99.95:99.99",
+        "Percentiles of latency to report, at most 20.",
+    ),
+    entry(
+        "clat_percentiles",
+        Category.REPORT,
+        SWITCH,
+        "1",
+        "Report percentiles of completion latency: in JSON, and as a column of the table.",
+    ),
+    entry(
+        "slat_percentiles",
+        Category.REPORT,
+        SWITCH,
+        "0",
+        "Report percentiles of submission latency, where the engine has one: in JSON, and as a column of the table.",
+    ),
+    entry(
+        "lat_percentiles",
+        Category.REPORT,
+        SWITCH,
+        "0",
+        "Report percentiles of latency from start to done in JSON. The table always has them.",
+    ),
+)
+
+LEFT_OUT = (
+    GTOD_REDUCE,
+    *(
+        entry(f"disable_{name}", Category.REPORT, SWITCH, "0", f"Leave {name} out of tables, JSON and logs.")
+        for name in ("lat", "clat", "slat")
+    ),
+    entry(
+        "disable_bw_measurement",
+        Category.REPORT,
+        SWITCH,
+        "0",
+        "Leave the log of every request's bandwidth empty, as fio does. Without clat and slat, that of I/Os too. Logs "
+        "of averages and figures in JSON stay.",
+        aliases=("disable_bw",),
+    ),
+)
+
+UNIFIED = (
+    entry(
+        "unified_rw_reporting",
+        Category.REPORT,
+        choice({word: word for word in ("none", "mixed", "both")} | {"0": "none", "1": "mixed", "2": "both"}),
+        "none",
+        "Report reads, writes and trims as one, called mixed: instead of each (`mixed`), or beside each (`both`).",
+    ),
+)
+
+LOGS = (
+    entry("write_bw_log", Category.REPORT, LOG, "none", "Write a log of bandwidth."),
+    entry(
+        "write_lat_log",
+        Category.REPORT,
+        LOG,
+        "none",
+        "Write logs of latency: lat, clat, and slat where the engine has one.",
+    ),
+    entry("write_iops_log", Category.REPORT, LOG, "none", "Write a log of I/Os a second."),
+    entry(
+        "write_hist_log",
+        Category.REPORT,
+        LOG,
+        "none",
+        "Write a log of latency histograms. Needs log_hist_msec.",
+    ),
+    entry(
+        "per_job_logs",
+        Category.REPORT,
+        SWITCH,
+        "1",
+        "Number the files of logs by worker. With 0, jobs whose logs have one prefix share one file, which each run "
+        "begins anew (fio adds to it).",
+    ),
+    entry(
+        "log_avg_msec",
+        Category.REPORT,
+        milliseconds(),
+        "0: every I/O",
+        "Averaging window of write_bw_log, write_lat_log and write_iops_log. No effect without one of them.",
+        field="log_avg_ns",
+    ),
+    entry(
+        "log_hist_msec",
+        Category.REPORT,
+        milliseconds(),
+        "0",
+        "Window of write_hist_log. No effect without it.",
+        field="log_hist_ns",
+    ),
+)
+
+REPORT = (*PERCENTILES, *LEFT_OUT, *UNIFIED, *LOGS)
+"""All of them, in the order of the manual."""

@@ -1,0 +1,93 @@
+"""What documents say exists does: files, tests, functions, links to headings."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[3]
+DOCUMENTS = [
+    "README.md",
+    "ARCHITECTURE.md",
+    "METHODOLOGY.md",
+    "CONTRIBUTING.md",
+    "examples/README.md",
+    "docs/options.md",
+]
+PACKAGE = ROOT / "python" / "iogauge"
+GROWN = {"bench/history.jsonl"}
+"""Not there before something was measured."""
+
+each_document = pytest.mark.parametrize("document", DOCUMENTS)
+
+
+def quoted(document: str) -> list[str]:
+    """Everything in backticks, code blocks left out."""
+    text = re.sub(r"^```.*?^```", "", (ROOT / document).read_text(), flags=re.MULTILINE | re.DOTALL)
+    return re.findall(r"`([^`\n]+)`", text)
+
+
+def named_paths(document: str) -> list[str]:
+    """Paths from the root, as ``tests/fast/x.py`` or ``crates/core/src/x.rs::a_test``."""
+    tops = "crates|python|tests|bench|docs|examples|.ci"
+    return [word for word in quoted(document) if re.fullmatch(rf"(?:{tops})/[\w./-]*(?:::\w+)?", word)]
+
+
+def anchors(document: Path) -> set[str]:
+    """The anchors that a page's headings have."""
+    headings = re.findall(r"^#+ (.+)$", document.read_text(), re.MULTILINE)
+    return {re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
+@each_document
+def test_named_files_exist_and_hold_the_named_test(document: str) -> None:
+    missing = []
+    for word in named_paths(document):
+        path, _, name = word.partition("::")
+        if not (ROOT / path).exists() and path not in GROWN:
+            missing.append(path)
+        elif name and not re.search(rf"\b(?:def|fn) {name}\(", (ROOT / path).read_text()):
+            missing.append(word)
+    assert missing == []
+
+
+@each_document
+def test_links_to_headings_lead_to_one(document: str) -> None:
+    missing = []
+    page = ROOT / document
+    for path, anchor in re.findall(r"\]\(([^)\s#]*)#([^)\s]+)\)", page.read_text()):
+        if not path.startswith("http") and anchor not in anchors(page.parent / path if path else page):
+            missing.append(f"{path}#{anchor}")
+    assert missing == []
+
+
+def test_architecture_guards_its_invariants() -> None:
+    assert sum("::" in path for path in named_paths("ARCHITECTURE.md")) > 20
+
+
+@pytest.mark.parametrize("room", sorted(path.name for path in PACKAGE.iterdir() if path.is_dir()))
+def test_architecture_maps_every_room_and_file_of_the_package(room: str) -> None:
+    if room.startswith("_"):
+        return
+    text = (ROOT / "ARCHITECTURE.md").read_text()
+    (line,) = re.findall(rf"^\| `{room}/` \| (.*) \|$", text, re.MULTILINE)
+    words = re.findall(r"`([\w*]+)/?`", line)
+    unmapped = [
+        path.stem
+        for path in (PACKAGE / room).glob("*.py")
+        if path.stem != "__init__"
+        and not any(re.fullmatch(word.replace("*", r"\w*"), path.stem) for word in words)
+    ]
+    assert unmapped == []
+
+
+@pytest.mark.parametrize("crate", ["core", "engine", "nbd"])
+def test_architecture_maps_every_file_of_a_crate(crate: str) -> None:
+    text = (ROOT / "ARCHITECTURE.md").read_text()
+    section = text.partition(f"### `crates/{crate}`")[2].partition("\n### ")[0]
+    mapped = set(re.findall(r"`(\w+)(?:\.rs|/)?`", section))
+    source = ROOT / "crates" / crate / "src"
+    files = {path.relative_to(source).parts[0].removesuffix(".rs") for path in source.rglob("*.rs")}
+    assert files - mapped - {"lib", "tests"} == set()

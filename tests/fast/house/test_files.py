@@ -1,0 +1,69 @@
+"""What every file of ours has, and what none has: an opening, an end within reach, no promises for later."""
+
+from __future__ import annotations
+
+import ast
+import re
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[3]
+
+LONGEST = 500
+LONGEST_TEST = 600
+
+
+def found(*patterns: str) -> list[str]:
+    """Paths of our own sources, relative to the root."""
+    return sorted(
+        str(path.relative_to(ROOT))
+        for pattern in patterns
+        for path in ROOT.glob(pattern)
+        if path.stat().st_size
+    )
+
+
+PYTHON = found("python/**/*.py", "tests/**/*.py", "bench/**/*.py", "examples/**/*.py")
+RUST = found("crates/*/src/**/*.rs", "crates/*/tests/**/*.rs", "crates/*/benches/**/*.rs")
+PROSE = found(
+    "*.md", "bench/*.md", "docs/**/*.md", "Makefile", ".ci/run", "*.toml", "crates/*/Cargo.toml", "examples/*"
+)
+
+
+def test_there_is_something_to_check() -> None:
+    assert {"tests/fast/house/test_files.py", "python/iogauge/schema/__init__.py"} <= set(PYTHON)
+    assert "crates/core/src/lib.rs" in RUST
+    assert {"README.md", "Makefile", ".ci/run"} <= set(PROSE)
+
+
+@pytest.mark.parametrize("path", PYTHON)
+def test_python_opens_with_what_it_is(path: str) -> None:
+    assert ast.get_docstring(ast.parse((ROOT / path).read_text())), f"{path} has no module docstring"
+
+
+@pytest.mark.parametrize("path", RUST)
+def test_rust_opens_with_what_it_is(path: str) -> None:
+    assert (ROOT / path).read_text().startswith("//! "), f"{path} has no module documentation"
+
+
+@pytest.mark.parametrize("path", PYTHON + RUST)
+def test_ends_within_reach(path: str) -> None:
+    lines = len((ROOT / path).read_text().splitlines())
+    usual = LONGEST_TEST if "tests" in Path(path).parts else LONGEST
+    assert lines <= usual, f"{path} has {lines} lines: split it by purpose"
+
+
+@pytest.mark.parametrize("path", PYTHON + RUST + PROSE)
+def test_promises_nothing_for_later(path: str) -> None:
+    left = re.findall(
+        r"\b(?:TOD[O]|FIXM[E]|XX[X]|HAC[K]\b|todo[!]|unimplemented[!])", (ROOT / path).read_text()
+    )
+    assert left == []
+
+
+@pytest.mark.parametrize("path", found("*.md", "bench/*.md", "docs/**/*.md"))
+def test_links_within_the_repository_lead_somewhere(path: str) -> None:
+    links = re.findall(r"\]\((?!https?:|mailto:|#)([^)#\s]+)", (ROOT / path).read_text())
+    missing = [link for link in links if not ((ROOT / path).parent / link).exists()]
+    assert missing == []

@@ -1,0 +1,220 @@
+"""Who may depend on whom, and who may do what, where no linter can tell (ARCHITECTURE.md).
+
+The Python layers themselves are import-linter's (``make check``); unsafe code is also the compiler's.
+"""
+
+from __future__ import annotations
+
+import ast
+import json
+import re
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[3]
+PACKAGE = ROOT / "python" / "iogauge"
+CRATES = ROOT / "crates"
+
+ALLOWED = {
+    "iogauge-core": set(),
+    "iogauge-engine": {"iogauge-core"},
+    "iogauge-model": {"iogauge-core"},
+    "iogauge-nbd": {"iogauge-core", "iogauge-model"},
+    "iogauge-py": {"iogauge-core", "iogauge-engine", "iogauge-model", "iogauge-nbd"},
+}
+"""py -> engine | model | nbd -> core, nbd -> model; a crate that is not listed here has no place in the order yet."""
+
+
+PURE = ("core", "model")
+"""Crates without I/O, clock or threads: what they do repeats by seed."""
+
+
+def modules() -> list[Path]:
+    """Every Python module of the package."""
+    return sorted(PACKAGE.rglob("*.py"))
+
+
+def rust_files(crate: str) -> list[Path]:
+    """Every source file of a crate."""
+    return sorted((CRATES / crate / "src").rglob("*.rs"))
+
+
+def pure_files() -> list[Path]:
+    """Every source file of the crates that are to repeat by seed."""
+    return [path for crate in PURE for path in rust_files(crate)]
+
+
+def rust_code(path: Path, *, tests: bool = True) -> str:
+    """The source without comments and string contents and, where not ``tests``, without its test module."""
+    text = path.read_text()
+    if not tests and path.stem == "tests":
+        return ""
+    if not tests:
+        text = re.split(r"^#\[cfg\(test\)\]\s*\nmod ", text, maxsplit=1, flags=re.MULTILINE)[0]
+    text = re.sub(r'"(?:[^"\\\n]|\\.)*"', '""', text)
+    return re.sub(r"//.*", "", text)
+
+
+def imports(tree: ast.AST) -> Iterator[str]:
+    """Dotted names of everything that a module imports, ``from a import b`` as ``a.b``."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            yield from (f"{node.module or ''}.{alias.name}" for alias in node.names)
+
+
+def test_crates_depend_in_order() -> None:
+    asked = ["cargo", "metadata", "--format-version=1", "--no-deps", "--locked"]
+    found = subprocess.run(asked, cwd=ROOT, capture_output=True, text=True, check=True)
+    packages = json.loads(found.stdout)["packages"]
+    ours = {package["name"] for package in packages}
+    assert ours == set(ALLOWED)
+    for package in packages:
+        inner = {dependency["name"] for dependency in package["dependencies"]} & ours
+        assert inner == ALLOWED[package["name"]], package["name"]
+
+
+@pytest.mark.parametrize("crate", PURE)
+def test_pure_crates_forbid_unsafe_code(crate: str) -> None:
+    assert "#![forbid(unsafe_code)]" in (CRATES / crate / "src" / "lib.rs").read_text()
+
+
+def test_only_the_engine_has_unsafe_code() -> None:
+    offenders = [
+        path.relative_to(ROOT)
+        for crate in CRATES.iterdir()
+        if crate.name != "engine"
+        for path in rust_files(crate.name)
+        if re.search(r"\bunsafe\b(?!_code)", rust_code(path))
+    ]
+    assert offenders == []
+
+
+@pytest.mark.parametrize(
+    "forbidden",
+    [
+        r"\bstd::(time|thread|fs|net|process|env|os)\b",
+        r"\b(Instant|SystemTime)\b",
+        r"\blibc\b",
+        r"\b(println|eprintln|print|eprint|dbg)!",
+    ],
+)
+def test_pure_crates_read_no_clock_and_touch_no_system(forbidden: str) -> None:
+    offenders = [
+        path.relative_to(ROOT) for path in pure_files() if re.search(forbidden, rust_code(path, tests=False))
+    ]
+    assert offenders == []
+
+
+def test_pure_crates_repeat_on_any_machine() -> None:
+    """Transcendental functions come from ``libm``: those of ``std`` are the system's, and differ in the last bit."""
+    inexact = r"\.(ln|ln_1p|log|log2|log10|exp|exp2|exp_m1|pow[fi]|cbrt|sin|cos|tan|tanh|atan2?|hypot)\("
+    offenders = [
+        f"{path.relative_to(ROOT)}: {call[0]}"
+        for path in pure_files()
+        for call in re.finditer(inexact, rust_code(path, tests=False))
+    ]
+    assert offenders == []
+
+
+def test_only_run_imports_the_rust_core() -> None:
+    importers = {
+        str(path.relative_to(PACKAGE))
+        for path in modules()
+        for name in imports(ast.parse(path.read_text()))
+        if name == "_core" or name.endswith("._core") or "._core." in name
+    }
+    assert importers
+    assert all(name.startswith("execution/") for name in importers), importers
+
+
+OPENS = {
+    "store/durable.py",  # files of reviews, and outputs once outputs.py has claimed them
+    "store/outputs.py",
+    "store/kept.py",  # what a served drive is written to, once outputs.py has claimed it
+    "target/file.py",  # targets themselves
+    "target/block.py",
+    "target/mark.py",  # what is kept beside targets
+    "target/ledger.py",
+    "target/layers.py",  # devices made for a step
+    "cli/terminal/streams.py",  # /dev/null for a stream that was closed
+    "cli/commands.py",  # the traceback of a defect, in a new temporary file
+}
+"""Who may open a file for writing: a way around the doors would be a way around their refusals."""
+
+WRITING = re.compile(
+    r"(write_text|write_bytes|touch|symlink_to|hardlink_to|NamedTemporaryFile|TemporaryFile|mkstemp|copyfile|copytree)"
+)
+MODE = re.compile(r"[rwxabt+]*[wxa+][rwxabt+]*")
+
+
+def opens_for_writing(call: ast.Call) -> bool:
+    """Whether a call opens, makes or fills a file; Arrow's writers do where they are given a path."""
+    owner, _, name = ast.unparse(call.func).rpartition(".")
+    given = [*call.args, *(keyword.value for keyword in call.keywords)]
+    if name in ("open", "fdopen"):
+        modes = [value.value for value in given if isinstance(value, ast.Constant)]
+        flags = " ".join(map(ast.unparse, given)) if owner == "os" else ""
+        return any(isinstance(mode, str) and MODE.fullmatch(mode) for mode in modes) or bool(
+            re.search("O_WRONLY|O_RDWR|O_CREAT", flags)
+        )
+    if name in ("ParquetWriter", "write_table", "OSFile"):
+        return any("path" in ast.unparse(value) for value in given)
+    return bool(WRITING.fullmatch(name))
+
+
+def test_only_the_doors_open_files_for_writing() -> None:
+    offenders = [
+        f"{path.relative_to(PACKAGE)}:{node.lineno}: {ast.unparse(node)}"
+        for path in modules()
+        if str(path.relative_to(PACKAGE)) not in OPENS
+        for node in ast.walk(ast.parse(path.read_text()))
+        if isinstance(node, ast.Call) and opens_for_writing(node)
+    ]
+    assert offenders == []
+
+
+HANDLES_PATHS = {
+    "engine/src/files.rs": {"O_RDWR"},  # descriptors, opened anew
+    "py/src/descriptor.rs": {"OpenOptions"},  # the same
+    "py/src/spill.rs": {"PathBuf"},  # which is read
+    "nbd/src/listen.rs": {"PathBuf"},  # the socket that a server listens on
+}
+"""Where the core has to do with paths, or with opening files for writing."""
+
+
+def test_the_core_is_given_no_path_to_write() -> None:
+    """Python says what may be written, and hands out descriptors."""
+    handles = (
+        r"\b(PathBuf|OpenOptions|O_RDWR|O_WRONLY|O_CREAT|File::options|File::create\w*|create_new"
+        r"|fs::(?:write|rename|copy|hard_link))\b"
+    )
+    uses = {
+        str(path.relative_to(CRATES)): set(re.findall(handles, rust_code(path, tests=False)))
+        for crate in ALLOWED
+        for path in rust_files(crate.removeprefix("iogauge-"))
+    }
+    assert {path: names for path, names in uses.items() if names} == HANDLES_PATHS
+
+
+def test_only_the_command_line_prints() -> None:
+    offenders = []
+    for path in modules():
+        if path.is_relative_to(PACKAGE / "cli"):
+            continue
+        tree = ast.parse(path.read_text())
+        for node in ast.walk(tree):
+            called = (
+                isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "print"
+            )
+            stream = isinstance(node, ast.Attribute) and ast.unparse(node) in ("sys.stdout", "sys.stderr")
+            if called or stream:
+                offenders.append(f"{path.relative_to(ROOT)}:{node.lineno}")
+        offenders += [
+            f"{path.relative_to(ROOT)}: {name}" for name in imports(tree) if name.split(".")[0] == "rich"
+        ]
+    assert offenders == []

@@ -1,0 +1,209 @@
+"""Charts: what is in their tables, that every variant is valid Vega-Lite, and that drawing it needs no browser."""
+
+from __future__ import annotations
+
+import csv
+import io
+import struct
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree
+
+import pytest
+import vl_convert
+
+from iogauge.errors import IogaugeError
+from iogauge.report.charts.data import STATISTICS, Table, pressure_table, time_table
+from iogauge.report.charts.drawing import VEGA_LITE
+from iogauge.report.charts.over_time import time_chart
+from iogauge.report.charts.pressure import pressure_chart
+from iogauge.report.charts.specification import ONLY, Chart, log_axis
+from iogauge.report.export import claim_charts, write_charts
+from iogauge.results.review import Drive as Reviewed
+from iogauge.results.review import load
+from iogauge.store.outputs import Claims
+from tests import reviews
+from tests.reviews import Drive
+
+SMALL: dict[str, Any] = {"seconds": 3, "reads_a_second": 400}
+
+
+@pytest.fixture(scope="module")
+def flash(tmp_path_factory: pytest.TempPathFactory) -> Reviewed:
+    path = tmp_path_factory.mktemp("flash") / "review"
+    reviews.save(path, Drive(**SMALL, silent=(1,)), pressures_MBps=(0, 100, 300, 700), missing=(300,))
+    return load([path])[0]
+
+
+@pytest.fixture(scope="module")
+def both(tmp_path_factory: pytest.TempPathFactory) -> tuple[Reviewed, ...]:
+    folder = tmp_path_factory.mktemp("both")
+    reviews.save(folder / "a", Drive(**SMALL), pressures_MBps=(100, 700))
+    fast = Drive("Crosspoint 4800", base_us=1.5, slope=0.0, **SMALL)
+    reviews.save(folder / "b", fast, pressures_MBps=(100, 400, 700))
+    return load([folder / "a", folder / "b"])
+
+
+def rows(table: Table, **wanted: object) -> list[dict[str, Any]]:
+    return [row for row in table.records() if all(row[name] == value for name, value in wanted.items())]
+
+
+def test_every_step_has_a_row_for_each_statistic(flash: Reviewed) -> None:
+    table = pressure_table([flash])
+    assert len(table.rows) == 4 * len(STATISTICS)
+    for place, step in enumerate(flash.steps):
+        found = rows(table, step=step.plan.id)
+        assert [row["statistic"] for row in found] == [statistic.key for statistic in STATISTICS]
+        if step.figures is None:
+            assert place == 2
+            assert {row["latency_us"] for row in found} == {None}
+        else:
+            assert step.figures.mean is not None
+            assert found[0]["latency_us"] == pytest.approx(step.figures.mean.value / 1000, rel=1e-5)
+            assert found[0]["low_us"] < found[0]["latency_us"] < found[0]["high_us"]
+
+
+def test_a_quantile_beyond_the_sample_is_marked_with_what_it_needs(flash: Reviewed) -> None:
+    row = rows(pressure_table([flash]), step="at-0700", statistic="p99.99")[0]
+    assert not row["supported"]
+    assert row["high_us"] is None
+    assert row["needed"] == 100_000 > row["samples"]
+
+
+def test_treads_of_the_stair_meet_half_way(flash: Reviewed) -> None:
+    found = rows(pressure_table([flash]), statistic="mean")
+    assert [(row["from"], row["to"]) for row in found] == [(-50, 50), (50, 200), (200, 500), (500, 900)]
+    assert [row["achieved_MBps"] for row in found][2] is None
+
+
+def test_steps_follow_each_other_on_one_clock_and_silence_is_zero(flash: Reviewed) -> None:
+    found = time_table(flash).records()
+    assert [row["start_s"] for row in found] == list(range(9))
+    assert [row["end_s"] for row in found] == list(range(1, 10))
+    for row in found[1::3]:
+        assert (row["reads"], row["read_iops"], row["p50_us"], row["max_us"]) == (0, 0, None, None)
+    assert all(row["p50_us"] <= row["p99_us"] <= row["max_us"] for row in found[0::3])
+
+
+def test_csv_says_what_the_chart_draws(flash: Reviewed) -> None:
+    table = pressure_table([flash])
+    read = list(csv.reader(io.StringIO(table.csv())))
+    assert read[0] == list(table.columns)
+    assert len(read) == 1 + len(table.rows)
+    latency = table.columns.index("latency_us")
+    assert [float(row[latency]) if row[latency] else None for row in read[1:]] == [
+        row[latency] for row in table.rows
+    ]
+    assert {row[table.columns.index("supported")] for row in read[1:]} == {"true", "false"}
+
+
+def compiled(chart: Chart, statistic: str, scale: str) -> dict[str, Any]:
+    """Return the Vega that a variant compiles to; the compiler refuses what is not Vega-Lite."""
+    vega: dict[str, Any] = vl_convert.vegalite_to_vega(chart.spec(statistic, scale), vl_version=VEGA_LITE)
+    return vega
+
+
+def test_every_variant_compiles_with_both_axes(both: tuple[Reviewed, ...], flash: Reviewed) -> None:
+    for chart in (pressure_chart(both), pressure_chart([flash])):
+        assert set(chart.variants) == {(s.key, scale) for s in STATISTICS for scale in ("linear", "log")}
+        for statistic, scale in chart.variants:
+            axes = compiled(chart, statistic, scale)["axes"]
+            assert {axis["orient"] for axis in axes} == {"bottom", "left", "right"}
+
+
+def test_the_latency_axis_is_logarithmic_where_figures_span_decades(
+    both: tuple[Reviewed, ...], flash: Reviewed
+) -> None:
+    assert pressure_chart(both).scales["mean"] == "log"
+    assert pressure_chart([flash]).scales["mean"] == "linear"
+
+
+def test_an_axis_of_many_places_names_none_below_zero(tmp_path: Path) -> None:
+    few = Drive(seconds=1, reads_a_second=40)
+    for name, most in (("a", 800), ("b", 2000)):
+        reviews.save(tmp_path / name, few, pressures_MBps=[most * part / 8 for part in range(9)])
+    chart = pressure_chart(load([tmp_path / "a", tmp_path / "b"]))
+    drawn = vl_convert.vegalite_to_svg(chart.variants["mean", "linear"], vl_version=VEGA_LITE)
+    labels = {
+        element.text for element in ElementTree.fromstring(drawn).iter() if element.tag.endswith("}text")
+    }
+    assert {"0", "1,000", "2,000"} <= labels
+    assert not any(label and label[0] in "-−" for label in labels)
+
+
+def test_a_drive_has_a_line_of_its_own_in_the_legend(both: tuple[Reviewed, ...]) -> None:
+    drawn = vl_convert.vegalite_to_svg(pressure_chart(both).spec("p99"), vl_version=VEGA_LITE)
+    texts = [text.text for text in ElementTree.fromstring(drawn).iter("{http://www.w3.org/2000/svg}text")]
+    assert {"Flash 9000", "Crosspoint 4800"} <= set(texts)
+
+
+def test_unsupported_points_are_hollow(flash: Reviewed) -> None:
+    chart = pressure_chart([flash])
+    drawn = {key: vl_convert.vegalite_to_svg(chart.spec(key)) for key in ("median", "p99.99")}
+    points = {
+        key: [
+            path.get("fill")
+            for path in ElementTree.fromstring(svg).iter("{http://www.w3.org/2000/svg}path")
+            if path.get("aria-roledescription") == "point"
+        ]
+        for key, svg in drawn.items()
+    }
+    assert len(points["median"]) == len(points["p99.99"]) == 3
+    assert "#ffffff" not in points["median"]
+    assert set(points["p99.99"]) == {"#ffffff"}
+
+
+def test_the_chart_over_time_compiles_and_marks_silence(flash: Reviewed) -> None:
+    chart = time_chart(flash, name="over-time-1")
+    drawn = vl_convert.vegalite_to_svg(chart.spec(ONLY), vl_version=VEGA_LITE)
+    # Three steps with one silent second each: in the panels of latency and reads, and of writes where they were asked.
+    marks = [
+        path for path in ElementTree.fromstring(drawn).iter("{http://www.w3.org/2000/svg}path")
+        if path.get("fill") == "#c8321f"
+    ]  # fmt: skip
+    assert len(marks) == 3 + 3 + 2
+
+
+def test_a_review_without_any_step_still_makes_charts(tmp_path: Path) -> None:
+    reviews.save(tmp_path / "review", pressures_MBps=(100, 200), missing=(100, 200))
+    drives = load([tmp_path / "review"])
+    compiled(pressure_chart(drives), "mean", "log")
+    compiled(time_chart(drives[0], name="time"), ONLY, "log")
+
+
+@pytest.mark.parametrize(
+    ("values", "domain", "ticks"),
+    [
+        ([85.0, 450.0], [50, 500], [50, 100, 200, 500]),
+        ([10.0, 1000.0], [10, 1000], [10, 20, 50, 100, 200, 500, 1000]),
+        ([100.0], [100, 200], [100, 200]),
+        ([0.3, 4000.0, None, 0], [0.1, 10_000], [0.1, 1, 10, 100, 1000, 10_000]),
+        ([], [1, 2], [1, 2]),
+    ],
+)
+def test_logarithmic_axes_hold_all_values_between_round_numbers(
+    values: list[float | None], domain: list[float], ticks: list[float]
+) -> None:
+    scale, found = log_axis(values)
+    assert scale.to_dict()["domain"] == pytest.approx(domain)
+    assert found == pytest.approx(ticks)
+
+
+def test_charts_are_written_as_pictures_and_data(flash: Reviewed, tmp_path: Path) -> None:
+    chart = pressure_chart([flash])
+    charts = [chart, time_chart(flash, name="over-time-1")]
+    written = write_charts(charts, claim_charts(charts, tmp_path / "charts", Claims()))
+    names = {path.name for path in written}
+    assert names == {path.name for path in (tmp_path / "charts").iterdir()}
+    assert {f"write-pressure-{s.key}.{kind}" for s in STATISTICS for kind in ("svg", "png")} <= names
+    assert {"write-pressure.csv", "over-time-1.csv", "over-time-1.svg", "over-time-1.png"} <= names
+    png = (tmp_path / "charts" / "write-pressure-mean.png").read_bytes()
+    assert png.startswith(b"\x89PNG")
+    assert struct.unpack(">I", png[16:20])[0] > 1600
+    assert (tmp_path / "charts" / "write-pressure.csv").read_text() == chart.table.csv()
+
+
+def test_a_place_that_cannot_be_written_is_named(flash: Reviewed, tmp_path: Path) -> None:
+    (tmp_path / "taken").write_text("a file")
+    with pytest.raises(IogaugeError, match="taken"):
+        claim_charts([], tmp_path / "taken" / "charts", Claims())

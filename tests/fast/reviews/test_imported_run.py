@@ -1,0 +1,92 @@
+"""fio's json+ as a record of a run: judged and shown by what judges and shows our own."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from iogauge.errors import IogaugeError
+from iogauge.report.run import jsonplus, table
+from iogauge.report.run.interval_stats import IntervalStats
+from iogauge.reviews.imported_run import run_record
+from iogauge.schema import Direction, RunRecord
+from iogauge.stats.figures import step_figures
+from iogauge.store.imported import ImportedStep, read_foreign
+
+SAMPLES = Path(__file__).parents[1] / "imports"
+FIO = json.loads((SAMPLES / "fio-plus.json").read_text())
+
+
+def step(name: str = "fio-plus.json") -> ImportedStep:
+    (found,) = read_foreign(SAMPLES / name)
+    return found
+
+
+def test_its_figures_are_those_of_fio() -> None:
+    record = run_record(step())
+    figures = step_figures(record, (), reader="reader", pressure="writer", quantiles=(0.5, 0.99))
+    reads, writes = FIO["jobs"][0]["read"], FIO["jobs"][1]["write"]
+    assert figures.ios == reads["total_ios"]
+    assert figures.iops == pytest.approx(reads["iops"], rel=1e-6)
+    assert figures.pressure_Bps == pytest.approx(writes["bw_bytes"], rel=1e-3)
+    assert figures.mean is not None
+    assert figures.mean.value == pytest.approx(reads["lat_ns"]["mean"], rel=1e-6)
+    for q, key in ((0.5, "50.000000"), (0.99, "99.000000")):
+        found = figures.quantiles[q]
+        assert found is not None
+        assert found.value == pytest.approx(reads["lat_ns"]["percentile"][key], rel=1e-3)
+
+
+def test_it_is_a_record_like_any_other() -> None:
+    record = run_record(step())
+    assert RunRecord.model_validate_json(record.model_dump_json()) == record
+    assert record.started_at == step().started_at
+    stats = IntervalStats.over((), interval_ns=record.plan.interval_ns)
+    shown = table.render(record, stats)
+    assert "reader: randread, 4 KiB, libaio, direct, iodepth 4" in shown
+    written = json.loads(jsonplus.render(record, stats, plus=True))
+    ours, theirs = (each["jobs"][0]["read"]["lat_ns"] for each in (written, FIO))
+    assert (ours["N"], ours["min"], ours["max"]) == (theirs["N"], theirs["min"], theirs["max"])
+    assert sum(ours["bins"].values()) == theirs["N"]
+
+
+def test_what_fio_does_not_tell_is_empty() -> None:
+    record = run_record(step())
+    assert (record.device_stats, record.ceiling, record.result.in_flight) == ((), None, ())
+    (target,) = record.targets
+    assert (target.path, target.kind, target.size_bytes) == ("/tmp/drive.bin", "file", 0)
+    worker = record.result.workers[0]
+    assert (worker.cpus, worker.depth) == ((), ())
+    assert worker.user_ns == round(worker.end_ns * FIO["jobs"][0]["usr_cpu"] / 100)
+
+
+def test_percentiles_alone_cannot_be_judged() -> None:
+    with pytest.raises(IogaugeError, match="has no counts of lat") as caught:
+        run_record(step("fio.json"))
+    assert "json+" in str(caught.value.hint)
+
+
+def test_jobs_that_are_not_known_cannot_be_judged() -> None:
+    with pytest.raises(IogaugeError, match="verify is not supported"):
+        run_record(replace(step(), jobs=None, warnings=("verify is not supported",)))
+
+
+def test_more_rows_than_the_options_make_are_refused() -> None:
+    given = step()
+    with pytest.raises(IogaugeError, match="more rows than its options make"):
+        run_record(replace(given, rows=(*given.rows, given.rows[0])))
+
+
+def test_clones_reported_apart_have_rows_of_their_own(tmp_path: Path) -> None:
+    document = json.loads((SAMPLES / "fio-sync.json").read_text())
+    document["jobs"][0]["job options"]["numjobs"] = "2"
+    document["jobs"] *= 2
+    path = tmp_path / "two.json"
+    path.write_text(json.dumps(document))
+    (found,) = read_foreign(path)
+    record = run_record(found)
+    assert [row.row for row in record.result.rows] == [0, 1]
+    assert sum(row.tallies[Direction.READ].ios for row in record.result.rows) == 600

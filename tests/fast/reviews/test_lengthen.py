@@ -1,0 +1,134 @@
+"""Steps that are made longer for a quantile: which are, how far, and that those which are not say why."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from iogauge import workload
+from iogauge.results.review import load, warnings
+from iogauge.reviews.lengthen import CAP, kept, longer, shortfall, stretched
+from iogauge.reviews.manifest import new_manifest
+from iogauge.reviews.runner import conduct
+from iogauge.schema import Code, Direction, JobFile, RunRecord, StepPlan, SuitePlan
+from iogauge.store import Review
+from iogauge.suites import SUITES
+from tests import builders
+from tests.suite_runs import Quiet
+
+TIMED = "[reader]\nrw=randread\nruntime=10\nramp_time=1\ntime_based=1\n"
+COUNTED = "[reader]\nrw=randread\nnumber_ios=100\n"
+Q = 0.999
+"""Takes 10,000 requests."""
+
+
+def plan_of(*steps: StepPlan) -> SuitePlan:
+    (plan,) = builders.manifest(steps).plans
+    return plan
+
+
+def completed(step: StepPlan, reads: int) -> RunRecord:
+    jobs = workload.parse(step.job_file, source=step.id)
+    tally = builders.tally({80_000: reads} if reads else {})
+    return builders.record([builders.row("reader", {Direction.READ: tally})], jobs=jobs)
+
+
+@pytest.mark.parametrize(("reads", "times"), [(10_000, None), (9_999, 2), (1_000, 11), (3, CAP), (0, None)])
+def test_a_step_becomes_as_long_as_its_sample_asks_for(reads: int, times: int | None) -> None:
+    step = builders.step("a", job_file=TIMED)
+    found = longer(plan_of(step), step, completed(step, reads), q=Q)
+    assert (found and found.longer) == times
+    if found:
+        (job,) = workload.parse(found.job_file, source="a").jobs
+        assert (job.runtime_ns, job.ramp_time_ns) == (10**10 * found.longer, 10**9)
+
+
+PREPARES = builders.step("fill", job_file=COUNTED, state_group="g", judged=False)
+
+
+@pytest.mark.parametrize(
+    ("step", "others", "why"),
+    [
+        (builders.step("a", job_file=TIMED), (), None),
+        (PREPARES, (), "it only brings the drive into a state"),
+        (builders.step("a", job_file=TIMED, purge=True), (), "it begins with a purge"),
+        (
+            builders.step("a", job_file=TIMED, state_group="g"),
+            (PREPARES,),
+            "the drive's state depends on the steps before it",
+        ),
+        (builders.step("a", job_file=COUNTED), (), "a job of it ends with what it moves"),
+    ],
+)
+def test_what_keeps_a_step_is_said(step: StepPlan, others: tuple[StepPlan, ...], why: str | None) -> None:
+    plan = plan_of(step, *others)
+    assert kept(step, plan.steps) == why
+    record = completed(step, 1_000)
+    assert (longer(plan, step, record, q=Q) is None) == (why is not None)
+    if step.judged and why:
+        said = f"p99.9 takes 10,000 requests, and it completed 1,000; it was not run longer: {why}"
+        assert shortfall(plan, step, record, q=Q) == said
+
+
+@pytest.mark.parametrize(
+    ("times", "reads", "says"),
+    [
+        (CAP, 9_999, "it was run 20 times as long, and no step becomes longer"),
+        (3, 9_999, "it was run 3 times as long, and its rate fell"),
+        (3, 10_000, None),
+        (1, 0, "it was not run longer: nothing completed"),
+    ],
+)
+def test_what_is_still_short_is_said(times: int, reads: int, says: str | None) -> None:
+    step = stretched(builders.step("a", job_file=TIMED), times)
+    plan = plan_of(step)
+    found = shortfall(plan, step, completed(step, reads), q=Q)
+    assert (found is None) == (says is None)
+    assert found is None or found.endswith(f"; {says}")
+    # What only prepares a drive is asked for nothing.
+    prepares = plan.model_copy(update={"prepares": True})
+    assert shortfall(prepares, step, completed(step, reads), q=Q) is None
+
+
+def test_syncs_count_where_they_are_judged() -> None:
+    step = builders.step("a", job_file=f"{TIMED}fdatasync=10\n", direction=Direction.SYNC)
+    rows = {Direction.READ: builders.tally({80_000: 10_000}), Direction.SYNC: builders.tally({80_000: 1_000})}
+    record = builders.record([builders.row("reader", rows)], jobs=workload.parse(step.job_file, source="a"))
+    found = longer(plan_of(step), step, record, q=Q)
+    assert found is not None
+    assert found.longer == 11
+
+
+def test_a_review_says_it_when_it_happens_and_keeps_it(tmp_path: Path) -> None:
+    suite = SUITES["mixed"]
+    manifest = new_manifest(
+        [suite],
+        [builders.target()],
+        seed=1,
+        until_supported=Q,
+        command=(),
+        machine=builders.machine(),
+        ceiling=None,
+    )
+    review, watcher = Review.create(tmp_path / "r", manifest), Quiet()
+
+    def run(job_file: JobFile, **_: object) -> RunRecord:
+        (job,) = job_file.jobs
+        reads = 100 if job_file.source.endswith("-70") else 4_000 * job.runtime_ns // 10**9
+        done = {direction: builders.tally({80_000: reads}) for direction in job.rw.directions}
+        return builders.record([builders.row(job.name, done)], jobs=job_file)
+
+    assert conduct(review, lambda _: suite, execute=run, watcher=watcher) == ()
+    (said,) = watcher.said
+    assert said.startswith(f"{suite.TITLE}, 70 %: p99.9 takes 10,000 requests, and it completed 200; ")
+    judged = suite.judge(review, review.manifest.plans[0])
+    (short,) = [step for step in judged.steps if step.warnings]
+    assert [(step.code, step.message in said) for step in short.warnings] == [(Code.UNSUPPORTED, True)]
+    assert said.endswith(next(step.short for step in review.manifest.steps if step.short))
+    assert any(
+        said.endswith(message) for each in warnings(load([review.path])) for message, _ in each.messages
+    )
+    again = Quiet()
+    assert conduct(review, lambda _: suite, execute=run, watcher=again) == ()
+    assert again.said == []

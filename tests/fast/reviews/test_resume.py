@@ -1,0 +1,336 @@
+"""What a review that goes on takes back: its targets' state, where somebody wrote to them, and where blocks did."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from iogauge.cli import main
+from iogauge.machine.trace import trace_of
+from iogauge.reviews.manifest import new_manifest
+from iogauge.reviews.runner import Interrupted, _Run, conduct, remaining
+from iogauge.schema import Axis, Code, JobFile, RunRecord, State, StepPlan, SuitePlan, TargetFacts, Trace
+from iogauge.store import Review
+from iogauge.store.review import StepWriter
+from iogauge.suites import suite_of
+from iogauge.suites.suite import Asked, Common, Suite
+from iogauge.target.users.sysfs import Host
+from tests import builders
+from tests.suite_runs import Quiet, cut_down
+
+FLASH = builders.target(
+    "/dev/nvme0n1", kind="block", size_bytes=10**9, model="INTEL SSDPE2MD800G4", rotational=False
+)
+
+
+class Two(Suite):
+    """Two steps that do the same."""
+
+    NAME = "two"
+    TITLE = "Two"
+    SOURCE = "made up"
+    AXIS = Axis(name="step", unit="step")
+    READER = "job"
+
+    def __init__(self, rw: str) -> None:
+        self.rw = rw
+
+    def plan(self, asked: Asked) -> SuitePlan:
+        """Both."""
+        empty = self.empty(asked)
+        load = Common.of(empty)
+        steps = tuple(load.step(f"at-{at}", at, {"job": {"rw": self.rw}}) for at in (1, 2))
+        return empty.model_copy(update={"steps": steps})
+
+
+class Drive(Quiet):
+    """Stands in for a drive and whoever writes to it: notes what runs, and is interrupted where told to."""
+
+    def __init__(self, *, interrupted_at: str = "") -> None:
+        super().__init__()
+        self.ran: list[str] = []
+        self.written_bytes = 0
+        self.others: dict[str, Any] = {}
+        self._interrupted_at = interrupted_at
+
+    def execute(self, job_file: JobFile, **_: Any) -> RunRecord:
+        """Run."""
+        self.ran.append(job_file.source)
+        self.written_bytes += 4096
+        stopped = "interrupt" if job_file.source == self._interrupted_at else None
+        rows = [builders.row(job.name, {}) for job in job_file.jobs]
+        return builders.record(rows, jobs=job_file, stopped_by=stopped)
+
+    def trace(self, _: TargetFacts) -> Trace:
+        """What was written so far."""
+        seen = Trace(boot="one", written_bytes=self.written_bytes, trims=0)
+        return seen.model_copy(update=self.others)
+
+    def purge(self, path: str, **_: Any) -> None:
+        """Forget everything."""
+        self.ran.append(f"purge of {path}")
+
+
+def begun(path: Path, suite: Suite, *, state: State = "fresh", repeats: int = 2) -> Review:
+    manifest = new_manifest(
+        [suite],
+        [FLASH],
+        seed=1,
+        repeats=repeats,
+        state=state,
+        command=(),
+        machine=builders.machine(),
+        ceiling=None,
+    )
+    return Review.create(path, manifest)
+
+
+def go(review: Review, suite: Suite, drive: Drive) -> None:
+    def suites(name: str) -> Suite:
+        return suite if name == suite.NAME else suite_of(name)
+
+    assert remaining(review, suites)
+    failed = conduct(
+        review, suites, execute=drive.execute, watcher=drive, purge=drive.purge, trace=drive.trace
+    )
+    assert failed == ()
+
+
+PURGE = "purge of /dev/nvme0n1"
+FIRST = [PURGE, "precondition.purge", "two.at-1", "two.at-2"]
+SECOND = [PURGE, "precondition.purge.r2", "two.at-1.r2", "two.at-2.r2"]
+
+
+@pytest.mark.parametrize(
+    ("rw", "again"), [("randread", ["two.at-1.r2", "two.at-2.r2"]), ("randrw", SECOND), ("randtrim", SECOND)]
+)
+def test_each_block_begins_from_the_state_where_the_one_before_changed_it(
+    tmp_path: Path, rw: str, again: list[str]
+) -> None:
+    review, drive = begun(tmp_path / "r", Two(rw)), Drive()
+    go(review, Two(rw), drive)
+    assert drive.ran == [*FIRST, *again]
+
+
+@pytest.mark.parametrize(
+    ("written_bytes", "expected"),
+    [
+        (0, ["two.at-2.r2"]),
+        (10**6, [PURGE, "precondition.purge.r2", "two.at-2.r2"]),
+    ],
+)
+def test_a_target_that_others_wrote_to_is_prepared_again(
+    tmp_path: Path, written_bytes: int, expected: list[str]
+) -> None:
+    suite = Two("randwrite")
+    review, drive = begun(tmp_path / "r", suite), Drive(interrupted_at="two.at-2.r2")
+    with pytest.raises(Interrupted):
+        go(review, suite, drive)
+    kept = review.record("two.at-1.r2")
+    later = Drive()
+    later.written_bytes = drive.written_bytes + written_bytes
+    go(Review.open(review.path), suite, later)
+    assert later.ran == expected
+    said = f"{FLASH.path}: since the review was last saved 1.000 MB were written to it: its state is prepared again"
+    assert later.said == ([said] if written_bytes else [])
+    whole = Review.open(review.path)
+    assert set(whole.completed()) == {step.id for step in whole.manifest.steps}
+    assert whole.record("two.at-1.r2") == kept
+    assert whole.manifest.warnings == ()
+
+
+def test_where_nothing_prepares_it_the_review_says_so_for_good(tmp_path: Path) -> None:
+    suite = Two("randwrite")
+    review, drive = begun(tmp_path / "r", suite, state="as-is"), Drive(interrupted_at="two.at-2")
+    with pytest.raises(Interrupted):
+        go(review, suite, drive)
+    go(Review.open(review.path), suite, Drive())
+    (warning,) = Review.open(review.path).manifest.warnings
+    assert warning.code is Code.WRITTEN_MEANWHILE
+    assert "8.192 kB were written to it" in warning.message
+
+
+class Killed(BaseException):
+    """Stands in for SIGKILL: nothing is saved after it."""
+
+
+def test_what_a_killed_step_wrote_is_said_to_be_its_own(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    suite, drive = Two("randwrite"), Drive()
+    review = begun(tmp_path / "r", suite, state="as-is", repeats=1)
+
+    def killed_at(place: str) -> None:
+        """Let the review be killed as it saves its second step, or what it knows once that is saved."""
+
+        def kill(self: Any, *_: Any) -> None:
+            raise Killed
+
+        with monkeypatch.context() as patch:
+            patch.setattr(place, kill)
+            if not place.endswith("_leave"):
+                patch.setattr("iogauge.reviews.runner._Run._leave", kill)
+            with pytest.raises(Killed):
+                go(Review.open(review.path), suite, drive)
+
+    for step, place in (
+        ("two.at-1", "iogauge.store.review.StepWriter.finish"),
+        ("two.at-1", "iogauge.reviews.runner._Run._leave"),
+    ):
+        killed_at(place)
+        assert Review.open(review.path).manifest.under_way == step
+    go(Review.open(review.path), suite, drive)
+    manifest = Review.open(review.path).manifest
+    assert manifest.under_way is None
+    assert manifest.warnings == ()  # it had left nothing before
+    Review.open(review.path).discard("two.at-2")
+    killed_at("iogauge.store.review.StepWriter.finish")
+    drive.said.clear()
+    killed_at("iogauge.store.review.StepWriter.finish")
+    go(Review.open(review.path), suite, drive)
+    own = (
+        "/dev/nvme0n1: between two parts of this review 4.096 kB were written to it (two.at-2, which was running "
+        "when this review was killed, may have done it): what came after may have met another state than what came "
+        "before"
+    )
+    # Twice, and no more is told the second time than came since the first.
+    assert drive.said == [own, own]
+    (warning,) = Review.open(review.path).manifest.warnings
+    assert warning.message == own
+
+
+class Growing(Two):
+    """A third step follows from the two, and shares their drive's state."""
+
+    def plan(self, asked: Asked) -> SuitePlan:
+        """Both, in one group."""
+        plan = super().plan(asked)
+        return plan.model_copy(
+            update={"steps": tuple(step.model_copy(update={"state_group": "all"}) for step in plan.steps)}
+        )
+
+    def more(self, plan: SuitePlan, review: Review, /, *, repeat: int) -> tuple[StepPlan, ...]:
+        """The third."""
+        if len(plan.steps) > 2:
+            return ()
+        return (Common.of(plan).step("at-3", 3, {"job": {"rw": self.rw}}, state_group="all"),)
+
+
+MAY_HAVE = "two.at-3, which was running when this review was killed, may have done it"
+
+
+@pytest.mark.parametrize(
+    ("others", "expected"),
+    [
+        ({}, f"4.096 kB were written to it ({MAY_HAVE})"),
+        # Neither a run that entered the ledger nor what came before another boot is a killed step's.
+        ({"entries": 1, "entered_bytes": 10**6}, "1 run of iogauge wrote 1.000 MB to it"),
+        (
+            {"boot": "two"},
+            "the machine was started anew, and what was written to it before is not known",
+        ),
+        ({"boot": "two", "modified_ns": 5}, f"the file was written to ({MAY_HAVE})"),
+    ],
+)
+def test_a_killed_step_is_named_where_it_may_have_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, others: dict[str, Any], expected: str
+) -> None:
+    suite, drive = Growing("randwrite"), Drive()
+    review = begun(tmp_path / "r", suite, state="as-is", repeats=1)
+    finish, leave = StepWriter.finish, _Run._leave
+
+    def unless_killed(goes_on: Callable[..., None]) -> Callable[..., None]:
+        def either(*arguments: Any) -> None:
+            if drive.ran[-1] == "two.at-3":
+                raise Killed
+            goes_on(*arguments)
+
+        return either
+
+    with monkeypatch.context() as patch:
+        patch.setattr(StepWriter, "finish", unless_killed(finish))
+        patch.setattr(_Run, "_leave", unless_killed(leave))
+        with pytest.raises(Killed):
+            go(Review.open(review.path), suite, drive)
+    assert Review.open(review.path).manifest.under_way == "two.at-3"
+    drive.others = others
+    drive.said.clear()
+    go(Review.open(review.path), suite, drive)
+    assert any(f"between two parts of this review {expected}: what came" in each for each in drive.said)
+
+
+def test_what_an_interrupted_preparation_left_is_prepared_once(tmp_path: Path) -> None:
+    suite = Two("randwrite")
+    review, drive = begun(tmp_path / "r", suite), Drive(interrupted_at="precondition.purge")
+    with pytest.raises(Interrupted):
+        go(review, suite, drive)
+    later = Drive()
+    go(Review.open(review.path), suite, later)
+    assert later.ran == [*FIRST, *SECOND]
+
+
+# --- On a real file ------------------------------------------------------------------------------------------
+
+
+def resumed(review: Path, capsys: pytest.CaptureFixture[str]) -> tuple[dict[str, Any], str]:
+    """Lose the last step of a review, and let it go on: what it shows, and what it said."""
+    saved = Review.open(review)
+    saved.discard(saved.manifest.plans[-1].steps[-1].id)
+    capsys.readouterr()
+    assert main(["review", "--resume", str(review), "--json"]) == 0
+    out, said = capsys.readouterr()
+    return json.loads(out), said
+
+
+def codes(shown: dict[str, Any]) -> Sequence[str]:
+    return [warning["code"] for warning in shown["warnings"]]
+
+
+def test_a_review_of_a_file_knows_whether_anything_wrote_to_it(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cut_down(monkeypatch)
+    file = tmp_path / "f.bin"
+    asked = ["--suite=mixed", "--size=8m", "--runtime=20ms", "--seed=1"]
+    for state in ("as-is", "fresh"):
+        assert main(["review", str(file), *asked, f"--state={state}", f"--output={tmp_path / state}"]) == 0
+    # Of the first review the second one wrote to the file; of the second nobody did.
+    shown, said = resumed(tmp_path / "as-is", capsys)
+    assert "written_meanwhile" in codes(shown)
+    assert "runs of iogauge wrote" in said
+    assert main(["show", str(tmp_path / "as-is")]) == 0
+    assert "between two parts of this review" in capsys.readouterr().err
+    shown, said = resumed(tmp_path / "as-is", capsys)
+    assert said.count("between two parts") == 1  # what was found once stays, and nothing is added
+    shown, said = resumed(tmp_path / "fresh", capsys)
+    assert "its state is prepared again" in said
+    assert "purged: " in said
+    assert "written_meanwhile" not in codes(shown)
+    shown, said = resumed(tmp_path / "fresh", capsys)
+    assert "prepared again" not in said
+    with file.open("r+b") as opened:
+        opened.write(b"x")
+    assert main(["review", "--resume", str(tmp_path / "fresh")]) == 0  # nothing is left to be run
+
+
+# --- Traces --------------------------------------------------------------------------------------------------
+
+
+def test_a_device_s_trace_is_of_its_counters_and_its_boot(tmp_path: Path) -> None:
+    device = tmp_path / "sys" / "class" / "block" / "sda"
+    device.mkdir(parents=True)
+    (device / "stat").write_text("100 1 2000 30 200 2 4000 60 0 70 90 5 0 500 6 7 8\n")
+    boot = tmp_path / "proc" / "sys" / "kernel" / "random" / "boot_id"
+    boot.parent.mkdir(parents=True)
+    boot.write_text("c0ffee\n")
+    host = Host(tmp_path / "sys", tmp_path / "proc")
+    facts = builders.target("/dev/sda", kind="block", device="sda")
+    assert trace_of(facts, host) == Trace(boot="c0ffee", written_bytes=4000 * 512, trims=5)
+    gone = trace_of(facts.model_copy(update={"device": "sdb"}), host)
+    assert gone == Trace(boot="c0ffee")
+    assert trace_of(builders.target("model:p4800x", kind="model"), host) is None
+    assert trace_of(builders.target(str(tmp_path / "missing.bin")), host) is None

@@ -1,0 +1,98 @@
+"""Several runs as one: counts add up, histograms merge, and what is uncertain is how the runs differ."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from scipy import stats as scipy_stats
+
+from iogauge.stats.figures import StepFigures, step_figures
+from iogauge.stats.pooled import together, variations
+from tests import builders
+
+JOBS = "[reader]\nrw=randread\nruntime=1\ntime_based\n"
+
+
+def run(lat_ns: int, *, ios: int = 20_000, errors: int = 0) -> StepFigures:
+    """A run in which every thousandth read takes ten times as long."""
+    from iogauge import workload
+
+    reads = builders.tally({lat_ns: ios - ios // 1000, 10 * lat_ns: ios // 1000})
+    reads = reads.model_copy(update={"errors": {5: errors} if errors else {}})
+    row = builders.row("reader", {builders.Direction.READ: reads}, index=0, end_ns=10**9)
+    record = builders.record((row,), jobs=workload.parse(JOBS, source="x"))
+    return step_figures(record, [], reader="reader", pressure=None)
+
+
+def test_one_run_is_itself() -> None:
+    alone = run(80_000)
+    assert together([alone]) is alone
+    assert variations([alone]) == {}
+
+
+def test_the_pressure_of_runs_has_the_interval_of_how_they_differ() -> None:
+    runs = [replace(run(80_000), pressure_Bps=rate) for rate in (100.0, 110.0, 121.0)]
+    pressure = together(runs).pressure_estimate
+    assert (pressure.low, pressure.value, pressure.high) == pytest.approx((86.81, 110, 139.39), abs=0.01)
+    assert together([replace(each, pressure_Bps=0.0) for each in runs]).pressure_estimate.low is None
+
+
+def test_figures_of_runs_are_those_of_their_logarithms() -> None:
+    latencies = [80_000, 84_000, 79_000, 90_000]
+    runs = [run(latency, ios=20_000 + 500 * place) for place, latency in enumerate(latencies)]
+    found = together(runs)
+    assert found.runs == 4
+    assert found.ios == found.whole.count == sum(each.ios for each in runs)
+    assert found.iops == pytest.approx(scipy_stats.gmean([each.iops for each in runs]))
+    assert found.mean is not None
+    assert found.mean.value == pytest.approx(found.whole.mean)
+    logs = np.log([each.mean.value for each in runs if each.mean])
+    low, high = scipy_stats.t.interval(0.95, 3, loc=logs.mean(), scale=scipy_stats.sem(logs))
+    assert found.mean.low is not None
+    assert found.mean.high is not None
+    assert found.mean.high / found.mean.low == pytest.approx(math.exp(high - low))
+    median = found.quantiles[0.5]
+    assert median is not None
+    assert median.value == found.whole.quantile(0.5)
+    assert median.low is not None
+    assert median.low < median.value
+
+
+def test_what_no_run_supports_all_together_may() -> None:
+    runs = [run(80_000, ios=50_000) for _ in range(3)]
+    assert all(not each.quantiles[0.9999].supported for each in runs if each.quantiles[0.9999])
+    found = together(runs).quantiles[0.9999]
+    assert found is not None
+    assert found.supported
+    assert found.count == 150_000
+    assert "p99.99" not in variations(runs)
+
+
+def test_troubles_of_runs_add_up() -> None:
+    runs = [run(80_000, errors=2), run(81_000, errors=3)]
+    assert together(runs).errors == 5
+
+
+def test_a_run_in_which_nothing_completed_leaves_no_interval() -> None:
+    silent = replace(
+        run(80_000), mean=None, ios=0, iops=0.0, quantiles=dict.fromkeys((0.5, 0.99, 0.999, 0.9999))
+    )
+    found = together([run(80_000), silent])
+    assert found.mean is not None
+    assert (found.mean.low, found.mean.high, found.iops_low) == (None, None, None)
+    assert variations([run(80_000), silent]) == {}
+
+
+def test_variation_is_said_of_every_figure_that_all_runs_have() -> None:
+    runs = [run(latency) for latency in (80_000, 88_000, 96_000)]
+    found = variations(runs)
+    assert set(found) == {"iops", "mean", "p50", "p99", "p99.9"}
+    values = [each.mean.value for each in runs if each.mean]
+    assert found["mean"].coefficient == pytest.approx(np.std(values, ddof=1) / np.mean(values))
+    assert found["iops"].coefficient == 0
+    share = found["mean"].share
+    assert share is not None
+    assert 0.9 < share <= 1

@@ -1,0 +1,100 @@
+"""Reviews saved under every version of the schema still load, and are judged to the same figures.
+
+``saved_reviews/vN`` was written by ``save_sample`` when version N was current, and is never written again: a change
+of the schema that it does not survive needs a new version, and code that reads the old one.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from iogauge import workload
+from iogauge.reviews.manifest import new_manifest
+from iogauge.reviews.runner import conduct
+from iogauge.schema import SCHEMA_VERSION, Code
+from iogauge.schema import Warning as Caution
+from iogauge.store import Review
+from iogauge.store.query import query
+from iogauge.store.versions import upgraded
+from iogauge.suites import SUITES, suite_of
+from tests import builders
+from tests.suite_runs import Quiet
+
+SAVED = Path(__file__).parents[1] / "saved_reviews"
+VERSIONS = range(1, SCHEMA_VERSION + 1)
+
+
+def save_sample(path: Path) -> None:
+    """Save a review of the made-up drive: seven steps and a search, with a warning in each."""
+    manifest = new_manifest(
+        [SUITES["write-pressure"]],
+        [builders.target("/dev/example0", kind="block", serial="A1")],
+        seed=1,
+        command=("iogauge", "review"),
+        machine=builders.machine(),
+        ceiling=builders.ceiling(),
+    )
+    review = Review.create(path, manifest)
+    warning = Caution(code=Code.VIRTUAL_MACHINE, message="this machine is virtual", hint="use a real one")
+
+    def execute(job_file: object, *, seed: int, on_interval: object, **_: object) -> object:
+        record, intervals = builders.pressed_run(job_file, seed=seed, warnings=(warning,))
+        for interval in intervals:
+            on_interval(interval)
+        return record
+
+    conduct(review, suite_of, execute=execute, watcher=Quiet())
+
+
+def check(path: Path, *, version: int) -> None:
+    """Load all of a saved sample and judge it."""
+    review = Review.open(path)
+    (plan,) = review.manifest.plans
+    assert [target.path for target in review.manifest.targets] == list(plan.targets) == ["/dev/example0"]
+    assert review.manifest.schema_version == version
+    assert review.completed() == tuple(step.id for step in plan.steps)
+    for step in plan.steps:
+        assert workload.parse(step.job_file, source=step.id).jobs
+        assert review.record(step.id).plan.seed == step.seed
+        assert sum(1 for _ in review.intervals(step.id)) == (1 if step.at == 0 else 2)
+    assert [warning.code for warning in review.manifest.warnings] == [Code.VIRTUAL_MACHINE]
+    judgement = SUITES[plan.suite].judge(review, plan)
+    assert [step.plan.at for step in judgement.steps] == [0, 100, 200, 300, 400, 500, 600, 700]
+    for judged in judgement.steps:
+        assert judged.figures.ios == 10_007
+        assert judged.figures.mean is not None
+        assert judged.figures.mean.value == pytest.approx(
+            (80_000 + judged.asked_Bps / 1000) * 1.009, rel=2e-3
+        )
+    assert query(review.path, "SELECT count(DISTINCT step) AS n FROM totals").to_pylist() == [{"n": 8}]
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_every_version_still_loads_and_means_the_same(version: int) -> None:
+    check(SAVED / f"v{version}", version=version)
+
+
+def test_rounds_were_told_by_their_labels() -> None:
+    labels = ("filling it twice", "round 1", "round 25")
+    steps = [{"id": label, "label": label} for label in labels]
+    found = upgraded(
+        {
+            "schema_version": 2,
+            "plans": [{"suite": name, "steps": steps} for name in ("pts-iops", "precondition", "mine.py")],
+        }
+    )
+    marked = [[step.get("is_round") for step in plan["steps"]] for plan in found["plans"]]
+    assert marked == [[False, True, True]] * 2 + [[None] * 3]
+    # What a step says itself counts.
+    told = {
+        "schema_version": 2,
+        "plans": [{"suite": "pts-iops", "steps": [{"label": "round 1", "is_round": False}]}],
+    }
+    assert upgraded(told) == told
+
+
+def test_what_is_saved_now_means_the_same(tmp_path: Path) -> None:
+    save_sample(tmp_path / "now")
+    check(tmp_path / "now", version=SCHEMA_VERSION)

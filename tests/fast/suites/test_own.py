@@ -1,0 +1,391 @@
+"""Suites of one's own, from Python files and TOML plans: loading, running, resuming, and judging without the file."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from iogauge import workload
+from iogauge.cli import main
+from iogauge.errors import IogaugeError
+from iogauge.store import Review
+from iogauge.suites import SUITES, Asked, suite_of, suite_to_judge
+from iogauge.suites.own.figures_alone import PlainSuite
+from tests import builders
+from tests.suite_runs import cut_down
+
+EXAMPLES = Path(__file__).resolve().parents[3] / "examples"
+ASKED = Asked(targets=(builders.target("/dev/nvme0n1", kind="block"),), pace="quick")
+
+WHOLE = """
+from iogauge.schema import Axis
+from iogauge.suites.suite import Common, Suite
+
+class Mine(Suite):
+    NAME = "mine"
+    TITLE = "Mine"
+    SOURCE = "me"
+    AXIS = Axis(name="depth", unit="in flight")
+    READER = "load"
+
+    def plan(self, asked):
+        empty = self.empty(asked)
+        step = Common.of(empty).step("one", 1, {"load": {"rw": "randread"}}, bs="4k")
+        return empty.model_copy(update={"steps": (step,)})
+
+    def findings(self, judgement):
+        return ("mine was run",)
+"""
+PLAN = """
+name = "few"
+[[step]]
+at = 1
+options = { rw = "randread", bs = "4k", norandommap = true }
+"""
+
+
+@pytest.fixture(autouse=True)
+def folder(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
+    cut_down(monkeypatch)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def written(name: str, text: str) -> str:
+    Path(name).write_text(text)
+    return name
+
+
+def review(*arguments: str) -> int:
+    return main(
+        ["review", "model:p4800x", "--runtime=60ms", "--seed=1", "--output=saved", "--json", *arguments]
+    )
+
+
+def shown(capsys: pytest.CaptureFixture[str]) -> dict[str, Any]:
+    (plan,) = json.loads(capsys.readouterr().out)["plans"]
+    found: dict[str, Any] = plan
+    return found
+
+
+def test_a_python_file_is_a_suite(capsys: pytest.CaptureFixture[str]) -> None:
+    assert review("--suite", written("mine.py", WHOLE)) == 0
+    plan = shown(capsys)
+    assert (plan["key"], plan["findings"]) == ("mine", ["mine was run"])
+    assert plan["suite"] == str(Path("mine.py").absolute())
+    assert [step["id"] for step in plan["steps"]] == ["mine.one"]
+    assert main(["report", "saved", "--judge-by", "mine.py"]) == 0
+    assert "Mine was run" in Path("saved/report.html").read_text()
+
+
+@pytest.mark.parametrize(
+    ("option", "name", "text"), [("--suite", "mine.py", WHOLE), ("--plan", "few.toml", PLAN)]
+)
+def test_a_review_by_one_is_resumed_and_judged_without_its_file(
+    option: str,
+    name: str,
+    text: str,
+    folder: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    assert review(option, written(name, text)) == 0
+    whole = shown(capsys)
+    saved = Review.open(Path("saved"))
+    with saved.lock():
+        saved.discard(saved.manifest.steps[0].id)
+    # From elsewhere: the path that is remembered is absolute.
+    elsewhere = folder / "elsewhere"
+    elsewhere.mkdir()
+    monkeypatch.chdir(elsewhere)
+    assert main(["review", "--resume", "../saved", "--json"]) == 0
+    assert shown(capsys) == whole
+    (folder / name).unlink()
+    assert main(["review", "--resume", "../saved", "--json"]) == 0
+    out, err = capsys.readouterr()
+    (plan,) = json.loads(out)["plans"]
+    assert plan == {**whole, "findings": []}
+    assert f"warning: {folder / name}: no such file: " in err
+    assert "judged by what the review says of itself" in err
+    assert main(["report", "../saved"]) == 0
+    assert "judged by what the review says of itself" in capsys.readouterr().err
+
+
+def test_looking_at_a_review_runs_no_file_that_is_not_named(capsys: pytest.CaptureFixture[str]) -> None:
+    assert review("--suite", written("mine.py", WHOLE)) == 0
+    findings = shown(capsys)["findings"]
+    assert findings
+    Path("mine.py").write_text(f"{WHOLE}\nopen('was-run', 'w').close()\n")
+    for command in (["show", "saved", "--json"], ["report", "saved"]):
+        assert main(command) == 0
+        assert "--judge-by" in capsys.readouterr().err
+        assert not Path("was-run").exists()
+    assert main(["show", "saved", "--json", "--judge-by", "mine.py"]) == 0
+    assert Path("was-run").exists()
+    assert shown(capsys)["findings"] == findings
+
+
+def test_what_is_missing_cannot_be_measured_without_the_file(capsys: pytest.CaptureFixture[str]) -> None:
+    assert review("--suite", written("mine.py", WHOLE)) == 0
+    saved = Review.open(Path("saved"))
+    with saved.lock():
+        saved.discard(saved.manifest.steps[0].id)
+    Path("mine.py").unlink()
+    capsys.readouterr()
+    assert main(["review", "--resume", "saved"]) == 1
+    assert "mine.py: no such file" in capsys.readouterr().err
+
+
+def test_plain_plans_nothing() -> None:
+    said: list[str] = []
+    plan = SUITES["mixed"].plan(ASKED).model_copy(update={"suite": "of-tomorrow"})
+    found = suite_to_judge(plan, warn=said.append)
+    assert isinstance(found, PlainSuite)
+    assert "there is no suite 'of-tomorrow'" in said[0]
+    with pytest.raises(IogaugeError, match="plans nothing"):
+        found.plan(ASKED)
+    assert suite_to_judge(SUITES["mixed"].plan(ASKED), warn=said.append) is SUITES["mixed"]
+    assert len(said) == 1
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("raise ValueError('no')", "its code failed: ValueError: no"),
+        ("def f(:", "its code failed: SyntaxError"),
+        ("x = 1", "defines 0 suites"),
+        (WHOLE + "\nclass Other(Mine):\n    pass\n", "defines 2 suites (Mine, Other)"),
+        (WHOLE.replace('NAME = "mine"', 'NAME = "Mine!"'), "'Mine!' cannot name a suite"),
+        (WHOLE.replace('NAME = "mine"', 'NAME = "mixed"'), "iogauge has a suite 'mixed' of its own"),
+        (WHOLE.replace('    READER = "load"\n', ""), "Mine lacks READER"),
+        (WHOLE.replace("def plan", "def plans"), "Mine lacks plan"),
+        (WHOLE + "\n    def __init__(self, x): pass\n", "Mine() failed: TypeError"),
+    ],
+)
+def test_a_file_that_is_no_suite_says_why(text: str, says: str) -> None:
+    with pytest.raises(IogaugeError) as caught:
+        suite_of(written("bad.py", text))
+    assert says in str(caught.value)
+    assert caught.value.hint
+    assert not re.search("input should|pydantic|value_error|type=", str(caught.value), re.IGNORECASE)
+
+
+@pytest.mark.parametrize(
+    ("text", "hint"),
+    [
+        (PLAN.replace("[[step]]", "[[steps]]"), "did you mean [[step]]?"),
+        (PLAN.replace("[[step]]", "[[stp]]"), "did you mean [[step]]?"),
+        (PLAN.replace("name =", "nmae ="), "did you mean name?"),
+        (PLAN.replace("options =", "option ="), "did you mean options?"),
+        ('axis = { name = "x", units = "s" }\n' + PLAN, "did you mean unit?"),
+        (PLAN.replace("at = 1", "at = 1\ncolour = 3"), "known are: at, label, "),
+    ],
+)
+def test_a_misspelt_key_names_the_nearest(text: str, hint: str) -> None:
+    with pytest.raises(IogaugeError, match="is not known") as caught:
+        suite_of(written("bad.toml", text))
+    assert str(caught.value.hint).startswith(hint)
+
+
+TWO = """
+name = "two"
+reader = "first"
+[[step]]
+at = 1
+options = { rw = "randread", bs = "4k", norandommap = true }
+jobs.first = { numjobs = 2 }
+jobs.second = {}
+"""
+
+
+def test_two_jobs_of_a_step_are_two_rows(capsys: pytest.CaptureFixture[str]) -> None:
+    assert review("--plan", written("two.toml", TWO)) == 0
+    assert shown(capsys)["missing"] == []
+    saved = Review.open(Path("saved"))
+    record = saved.record(saved.manifest.steps[0].id)
+    assert [row.name for row in record.result.rows] == ["first", "first", "second"]
+    assert main(["show", "saved"]) == 0
+    assert main(["report", "saved"]) == 0
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("merged.toml", TWO.replace("norandommap", "group_reporting = true, norandommap")),
+        (
+            "mine.py",
+            WHOLE.replace(
+                '{"load": {"rw": "randread"}}', '{"load": {"rw": "randread"}, "b": {"rw": "randread"}}'
+            ).replace('bs="4k"', 'bs="4k", group_reporting=1'),
+        ),
+        ("mine.py", WHOLE.replace('{"load": {"rw"', '{"other": {"rw"')),
+    ],
+)
+def test_what_could_not_be_judged_is_refused_when_it_is_planned(
+    name: str, text: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    option = "--plan" if name.endswith("toml") else "--suite"
+    assert review(option, written(name, text)) == 1
+    err = capsys.readouterr().err
+    assert "reported in one row with" in err or "has no job 'load'" in err
+    assert "hint: " in err
+    assert not Path("saved").exists()
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        (
+            WHOLE.replace("empty = self.empty(asked)", "empty = 1 / 0"),
+            "mine.py:13: plan: ZeroDivisionError: division by zero",
+        ),
+        (
+            WHOLE.replace('return ("mine was run",)', "return judgement.none"),
+            "mine.py:18: findings: AttributeError: ",
+        ),
+        (WHOLE.replace("(step,)", "()"), "mine.py: plan: it has no steps"),
+        (WHOLE.replace("        return empty.model", "        empty.model"), "plan: gives NoneType"),
+        (
+            f"{WHOLE}\n    def more(self, plan, review, *, repeat):\n        return {{}}[repeat]\n",
+            "mine.py:21: more: KeyError: 0",
+        ),
+        (
+            f"{WHOLE}\n    def judge(self, review, plan):\n        raise OSError('gone')\n",
+            "mine.py:21: judge: OSError: gone",
+        ),
+    ],
+)
+def test_what_a_suite_raises_is_said_with_its_line(
+    text: str, says: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert review("--suite", written("mine.py", text)) == 1
+    err = capsys.readouterr().err
+    assert f"error: {Path.cwd()}/mine.py" in err
+    assert says in err
+    assert "defect of iogauge" not in err
+
+
+def test_what_a_suite_says_itself_passes() -> None:
+    text = WHOLE.replace(
+        "empty = self.empty(asked)",
+        "from iogauge.errors import IogaugeError; raise IogaugeError('too small')",
+    )
+    with pytest.raises(IogaugeError, match=r"^too small$"):
+        suite_of(written("mine.py", text)).plan(ASKED)
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("name = ", "not TOML"),
+        ("a = " + "[" * 5000 + "]" * 5000, "nested too deep"),
+        (". ".join(["a"] * 100_000) + " = 1", "nested too deep"),
+        ('name = "few"', "[[step]] is missing"),
+        ("name = 3\n[[step]]\nat = 1\n", "name is 3, and must be a string"),
+        (PLAN.replace("at = 1", 'at = "x"'), "[[step]] 1: at is 'x', and must be a number"),
+        (PLAN.replace("at = 1", "at = 1\ncolour = 3"), "[[step]] 1: 'colour' is not known"),
+        (PLAN.replace("at = 1\n", ""), "[[step]] 1: at is missing"),
+        (PLAN + "judged = []\n", "[[step]] 1: judged is [], and must be true or false"),
+        ('name = "few"\nstep = []', "there is no [[step]]"),
+        ('name = "few"\nstep = 3', "step is 3, and must be an array"),
+        ('name = "few"\nstep = [3]', "[[step]] 1 is 3, and must be a table"),
+        (PLAN.replace("at = 1", 'at = 1\njob_file = "gone.fio"'), "job_file has options and jobs of its own"),
+        ('name = "few"\n[[step]]\nat = 1\njob_file = "gone.fio"\njobs.load = {}\n', "job_file has options"),
+        (PLAN.replace('"few"', '"spec"'), "iogauge has a suite 'spec' of its own"),
+        (PLAN.replace('"4k"', '"4k\\nrw=write"'), "[[step]] 1: options.bs"),
+        (PLAN.replace('"4k"', "[1]"), "[[step]] 1: options.bs"),
+        ('name = "few"\n[[step]]\nat = 1\njob_file = "gone.fio"\n', "gone.fio: no such file"),
+    ],
+)
+def test_a_plan_that_is_none_says_where(text: str, says: str) -> None:
+    with pytest.raises(IogaugeError) as caught:
+        suite_of(written("bad.toml", text))
+    assert says in str(caught.value)
+    assert caught.value.hint
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        (PLAN.replace("norandommap = true", "rwx = 1"), "rwx"),
+        (PLAN.replace('rw = "randread"', 'rw = "sideways"'), "sideways"),
+        (PLAN + "jobs.other = {}\n", "step 1 has no job 'load'"),
+        (PLAN.replace("norandommap = true", 'filename = "/dev/sda"'), "/dev/sda"),
+    ],
+)
+def test_a_step_that_cannot_be_is_refused_before_anything_is_made(
+    text: str, says: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert review("--plan", written("bad.toml", text)) == 1
+    assert says in capsys.readouterr().err
+    assert not Path("saved").exists()
+
+
+def test_options_and_job_files_of_a_plan() -> None:
+    plan = suite_of(str(EXAMPLES / "plan.toml")).plan(ASKED)
+    jobs = [workload.parse(step.job_file, source=step.id).jobs for step in plan.steps]
+    assert [[(job.name, job.numjobs, job.iodepth) for job in each] for each in jobs] == [
+        [("load", 1, 1)],
+        [("load", 1, 16)],
+        [("load", 4, 4)],
+        [("load", 1, 32)],
+    ]
+    assert {job.filenames for each in jobs for job in each} == {("/dev/nvme0n1",)}
+    assert jobs[-1][0].runtime_ns == 3 * 10**9
+    assert plan.steps[0].label == "one"
+    assert plan.axis.unit == "in flight"
+
+
+def test_a_job_file_that_names_another_target_is_refused() -> None:
+    written("other.fio", "[load]\nfilename=/dev/sda\nrw=randread\n")
+    suite = suite_of(written("plan.toml", 'name = "few"\n[[step]]\nat = 1\njob_file = "other.fio"\n'))
+    with pytest.raises(IogaugeError, match="names /dev/sda, and steps run on the review's target"):
+        suite.plan(ASKED)
+
+
+def test_a_job_file_is_read_once_and_given_the_review_s_size() -> None:
+    written("mine.fio", "[load]\nrw=randread\nruntime=1\ntime_based\n")
+    suite = suite_of(written("plan.toml", 'name = "few"\n[[step]]\nat = 1\njob_file = "mine.fio"\n'))
+    Path("mine.fio").unlink()
+    file = builders.target("/tmp/x.bin", kind="file")
+    (step,) = suite.plan(Asked(targets=(file,), pace="quick", size_bytes=1 << 20)).steps
+    (job,) = workload.parse(step.job_file, source="x").jobs
+    assert job.filenames == ("/tmp/x.bin",)
+    assert job.size is not None
+    assert job.size.size_bytes == 1 << 20
+
+
+def test_a_plan_names_targets_where_the_command_does_not(capsys: pytest.CaptureFixture[str]) -> None:
+    plan = written("few.toml", 'targets = ["model:p3700"]\n' + PLAN)
+    assert main(["review", "--plan", plan, "--runtime=60ms", "--output=r", "--json"]) == 0
+    assert shown(capsys)["targets"] == ["model:p3700"]
+    assert review("--plan", plan) == 0
+    assert shown(capsys)["targets"] == ["model:p4800x"]
+    bare = written("bare.toml", PLAN)
+    assert main(["review", "--plan", bare]) == 2
+    assert "name a TARGET" in capsys.readouterr().err
+
+
+def test_two_suites_of_one_name_are_refused(capsys: pytest.CaptureFixture[str]) -> None:
+    shutil.copy(written("one.toml", PLAN), "two.toml")
+    assert review("--plan", "one.toml", "--plan", "two.toml") == 2
+    assert "two suites are named 'few'" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    "arguments", [("--suite", "examples/suite_of_ones_own.py"), ("--plan", "examples/plan.toml")]
+)
+def test_the_examples_run(arguments: tuple[str, str], capsys: pytest.CaptureFixture[str]) -> None:
+    option, path = arguments
+    assert review(option, str(EXAMPLES.parent / path)) == 0
+    plan = shown(capsys)
+    assert len(plan["steps"]) in (4, 5)
+    assert all(step["ios"] for step in plan["steps"])
+    text = (EXAMPLES.parent / path).read_text()
+    assert f"iogauge review model:p4800x {option} {path}" in text
+    assert path.removeprefix("examples/") in (EXAMPLES / "README.md").read_text()

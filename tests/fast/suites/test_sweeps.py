@@ -1,0 +1,382 @@
+"""The suites of the reviews of 2017: what they plan, what they conclude, and whole reviews of drive models by them."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from iogauge import workload
+from iogauge.cli import main
+from iogauge.report.page import render
+from iogauge.report.sections import Report
+from iogauge.results.conclusions import Shown
+from iogauge.reviews.manifest import new_manifest
+from iogauge.reviews.runner import conduct
+from iogauge.schema import Job, JobFile, RunRecord, StepPlan, SuitePlan
+from iogauge.stats.extremes import knee
+from iogauge.store import Review
+from iogauge.suites import SUITES, Asked, Pace
+from iogauge.suites.reader_under_writers import BEYOND, FEWEST, KEPT, MOST_STEPS, WRITER_Bps, climb_for
+from iogauge.workload.diskspd import arguments
+from iogauge.workload.diskspd import jobs as diskspd_jobs
+from tests import builders
+from tests.suite_runs import Quiet
+
+SWEEPS = ("queue-depth", "mixed", "reader-under-writers")
+
+
+def asked(pace: Pace = "full", **more: int) -> Asked:
+    return Asked(targets=(builders.target("/dev/nvme0n1", kind="block"),), pace=pace, **more)
+
+
+def planned(suite: str, pace: Pace = "full", **more: int) -> SuitePlan:
+    return SUITES[suite].plan(asked(pace, **more))
+
+
+def jobs(step: StepPlan) -> dict[str, Job]:
+    """The step's jobs by name, as the parser of every other job file reads them."""
+    return {job.name: job for job in workload.parse(step.job_file, source=step.id).jobs}
+
+
+@pytest.mark.parametrize("suite", SUITES)
+@pytest.mark.parametrize("pace", ["quick", "full"])
+def test_every_step_is_a_job_file_with_the_job_that_is_judged(suite: str, pace: Pace) -> None:
+    plan = planned(suite, pace)
+    steps = [*plan.steps, *([plan.search] if plan.search else [])]
+    assert steps
+    assert len({step.id for step in steps}) == len(steps)
+    for step in steps:
+        assert plan.reader in jobs(step) or not step.judged
+        # What only brings a drive into a state may end by its work.
+        assert all(job.direct and (job.runtime_ns or not step.judged) for job in jobs(step).values())
+
+
+def test_mixed_goes_from_reads_to_writes_with_sixteen_in_flight() -> None:
+    steps = planned("mixed").steps
+    assert [step.at for step in steps] == list(range(100, -1, -10))
+    for step in steps:
+        job = jobs(step)["mix"]
+        assert (job.numjobs, job.iodepth, job.rwmix_read_percent) == (4, 4, step.at)
+        assert job.bs.read.minimum_bytes == job.bs.write.minimum_bytes == 4096
+        assert job.runtime_ns == 60 * 10**9
+
+
+def test_queue_depth_is_one_thread_and_reads_come_first() -> None:
+    steps = planned("queue-depth").steps
+    found = [(jobs(step)["load"].rw.value, jobs(step)["load"].bs.read.minimum_bytes) for step in steps]
+    assert list(dict.fromkeys(found)) == [
+        ("randread", 4096),
+        ("read", 131_072),
+        ("randwrite", 4096),
+        ("write", 131_072),
+    ]
+    for step in steps:
+        job = jobs(step)["load"]
+        assert (job.numjobs, job.iodepth, job.iodepth_batch) == (1, step.at, 1)
+    assert {step.at for step in steps if step.series == "4 KiB random reads"} >= {1, 2, 4, 8, 16, 32, 64}
+
+
+def test_writers_come_in_until_there_must_be_too_many() -> None:
+    plan = planned("reader-under-writers")
+    assert plan.search is not None
+    searched = jobs(plan.search)
+    # One alone, and then many that nothing limits.
+    assert searched["writer"].stonewall
+    assert all(searched[name].rate_Bps.write == 0 for name in ("alone", "writer"))
+    for limit_Bps, alone_Bps in ((2.03e9, 400e6), (620e6, 90e6), (30e6, 20e6), (1e6, 3e5), (900.0, 700.0)):
+        for pace in ("quick", "standard"):
+            most = MOST_STEPS[pace]
+            climb = climb_for(limit_Bps, alone_Bps, pace=pace)
+            assert 1 <= climb.each_Bps <= min(WRITER_Bps, alone_Bps)
+            steps, rest = divmod(climb.most, BEYOND * climb.stride)
+            assert rest == 0
+            enough = steps * climb.stride
+            assert (
+                (enough - climb.stride) * climb.each_Bps * KEPT <= limit_Bps < enough * climb.each_Bps * KEPT
+            )
+            assert steps <= most
+            assert limit_Bps < 1000 or enough > FEWEST
+
+
+def pressed(takes_Bps: float, alone_Bps: float = 400e6) -> Callable[..., RunRecord]:
+    """Return what runs job files on a made-up drive that takes so much of writes, and so much of each writer."""
+
+    def run(job_file: JobFile, **_: object) -> RunRecord:
+        rows = []
+        for index, job in enumerate(job_file.jobs):
+            (direction,) = job.rw.directions
+            asked_Bps = job.numjobs * min(job.rate_Bps.write or 10**12, alone_Bps)
+            got_Bps = {"alone": alone_Bps, "writer": min(asked_Bps, takes_Bps)}.get(job.name, 40e6)
+            done = builders.tally({100_000: int(3 * got_Bps / 4096)}, block_bytes=4096)
+            rows.append(builders.row(job.name, {direction: done}, index=index))
+        return builders.record(rows, jobs=job_file)
+
+    return run
+
+
+def climbed(
+    path: Path,
+    *,
+    searched_Bps: float,
+    takes_Bps: float,
+    alone_Bps: float = 400e6,
+    disturbed_MBps: int = 0,
+    pace: Pace = "quick",
+) -> tuple[list[float], list[str]]:
+    """Return the pressures that were tried, MB/s, and what was found, where the search saw what is not so.
+
+    ``disturbed_MBps``: in this step the drive takes a tenth less than it is asked for.
+    """
+    suite = SUITES["reader-under-writers"]
+    manifest = new_manifest(
+        [suite], [builders.target()], seed=1, command=(), machine=builders.machine(), ceiling=None, pace=pace
+    )
+    review = Review.create(path, manifest)
+
+    def run(job_file: JobFile, **given: object) -> RunRecord:
+        searches = job_file.source.endswith(".search")
+        if disturbed_MBps and job_file.source.endswith(f".writers-{disturbed_MBps // 100}"):
+            return pressed(0.9e6 * disturbed_MBps)(job_file, **given)
+        return pressed(searched_Bps if searches else takes_Bps, alone_Bps)(job_file, **given)
+
+    assert conduct(review, lambda _: suite, execute=run, watcher=Quiet()) == ()
+    (plan,) = review.manifest.plans
+    return [step.at for step in plan.steps], list(suite.findings(suite.judge(review, plan)))
+
+
+@pytest.mark.parametrize(
+    ("searched_Bps", "takes_Bps", "last", "says"),
+    [
+        (620e6, 620e6, 800, "it keeps up with 600.0 MB/s"),
+        # It took more while it was searched than it does for longer.
+        (620e6, 250e6, 400, "it keeps up with 200.0 MB/s"),
+        # It takes more than the search saw.
+        (620e6, 950e6, 1100, "it keeps up with 900.0 MB/s"),
+        (620e6, 9e9, 1400, "its rate still rose at the last step: it was not saturated"),
+        (620e6, 90e6, 300, "it keeps up with none of the writers that were tried"),
+    ],
+)
+def test_writers_come_in_until_the_drive_does_not_keep_up(
+    tmp_path: Path, searched_Bps: float, takes_Bps: float, last: float, says: str
+) -> None:
+    tried, found = climbed(tmp_path / "r", searched_Bps=searched_Bps, takes_Bps=takes_Bps)
+    assert tried == [100 * step for step in range(round(last / 100) + 1)]
+    assert any(each.startswith(says) for each in found)
+
+
+@pytest.mark.parametrize(
+    ("takes_Bps", "alone_Bps", "last", "keeps_up", "saturated"),
+    [
+        (2.5e9, 900e6, 2700, "2,500 MB/s", "it is saturated when asked for 2,600 MB/s: it takes 2,500 MB/s"),
+        (30e6, 20e6, 300, "none", "it is saturated when asked for 200.0 MB/s: it takes 30.00 MB/s"),
+        # No writer gets what it asks for, and yet the drive takes more of more writers.
+        (300e6, 60e6, 700, "none", "it is saturated when asked for 600.0 MB/s: it takes 300.0 MB/s"),
+    ],
+)
+def test_at_full_pace_writers_of_100_MBps_come_in_whatever_the_drive(
+    tmp_path: Path, takes_Bps: float, alone_Bps: float, last: int, keeps_up: str, saturated: str
+) -> None:
+    tried, found = climbed(
+        tmp_path / "r", searched_Bps=takes_Bps, takes_Bps=takes_Bps, alone_Bps=alone_Bps, pace="full"
+    )
+    assert tried == [100 * writers for writers in range(last // 100 + 1)]
+    assert found[0].startswith(f"it keeps up with {keeps_up}")
+    assert found[1].startswith(saturated)
+    assert "a read then takes" in found[1]
+
+
+def test_full_pace_has_no_ramp_that_its_source_has_not() -> None:
+    for suite in SUITES.values():
+        # DiskSpd warms up for 5 s where it is not told otherwise, as the guide does not.
+        assert type(suite).RAMP_NS["full"] == (5 * 10**9 if suite.NAME == "spec" else 0)
+
+
+def test_one_request_at_a_time_is_one_load_however_it_is_asked_for() -> None:
+    rows = {step.id: jobs(step)["load"] for step in planned("spec").steps}
+    for key, row in (
+        ("randread-4k", "-b4k -r -w0 -o4 -t8"),
+        ("randwrite-4k", "-b4k -r -w100 -o4 -t8"),
+        ("randread-4k-qd1", "-b4k -r -w0 -o1 -t1"),
+        ("randwrite-4k-qd1", "-b4k -r -w100 -o1 -t1"),
+    ):
+        words = f"diskspd -d600 -h -L {row} /dev/nvme0n1".split()
+        (theirs,) = diskspd_jobs.job_file(arguments.read(words), source="row").jobs
+        # What only concerns the reporting, what is written, and the seed differ.
+        besides = {"name", "group_reporting", "percentile_list", "refill_buffers", "randrepeat"}
+        assert rows[key].model_dump(exclude=besides) == theirs.model_dump(exclude=besides)
+    assert any("the bytes 0 to 255 over and over" in note for note in planned("spec").notes)
+
+
+def test_a_step_that_was_disturbed_ends_nothing(tmp_path: Path) -> None:
+    tried, found = climbed(tmp_path / "r", searched_Bps=620e6, takes_Bps=620e6, disturbed_MBps=300)
+    assert tried == [100 * step for step in range(9)]
+    assert found[0].startswith("it keeps up with 600.0 MB/s")
+
+
+def test_a_drive_that_is_saturated_in_the_last_step_alone_is_said_to_be(tmp_path: Path) -> None:
+    # At full pace 14 writers are the last that are tried, and the drive takes as much as 13 ask for.
+    _, found = climbed(tmp_path / "r", searched_Bps=620e6, takes_Bps=1.3e9, pace="full")
+    assert found[0].startswith("it keeps up with 1,300 MB/s")
+    assert found[1] == (
+        "it is saturated in the last step alone, asked for 1,400 MB/s: it takes 1,300 MB/s (no interval); whether that "
+        "is its end was not seen"
+    )
+
+
+def test_no_ramp_is_longer_than_what_it_comes_before() -> None:
+    assert planned("mixed", "quick").ramp_ns == 500_000_000
+    short = planned("mixed", "quick", runtime_ns=20_000_000)
+    assert (short.ramp_ns, short.runtime_ns) == (20_000_000, 20_000_000)
+    assert {job.ramp_time_ns for step in short.steps for job in jobs(step).values()} == {20_000_000}
+
+
+def test_a_knee_is_the_least_place_with_nearly_the_most() -> None:
+    assert knee({1: 100.0, 2: 190.0, 4: 237.0, 8: 238.0, 16: 250.0}) == 8
+    assert knee({4: 250.0, 1: 249.0}) == 1
+    assert knee({1: 100.0}) is None
+    assert knee({1: 0.0, 2: 0.0}) is None
+
+
+def test_what_the_target_s_blocks_do_not_allow_is_left_out_and_said() -> None:
+    target = builders.target("/dev/nvme0n1", kind="block").model_copy(update={"logical_block_bytes": 4096})
+    plan = SUITES["transfer-size"].plan(Asked(targets=(target,), pace="full"))
+    assert min(step.at for step in plan.steps) == 4
+    assert all(job.offset.size_bytes == 0 for step in plan.steps for job in jobs(step).values())
+    assert any("smaller requests and shifts are left out" in note for note in plan.notes)
+    whole = planned("transfer-size")
+    assert {step.at for step in whole.steps} == {0.5 * 2**doubling for doubling in range(12)}
+    shifts = {job.offset.size_bytes for step in whole.steps for job in jobs(step).values()}
+    assert shifts == {0, 512, 2048}
+
+
+@pytest.mark.slow
+def test_what_a_shift_costs_is_found(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    asked = ["review", "model:p4800x", "--suite=transfer-size", "--runtime=20ms", "--seed=1"]
+    assert main([*asked, f"--output={tmp_path}/sizes"]) == 0
+    found = shown(tmp_path / "sizes", capsys)["findings"]
+    assert isinstance(found, list)
+    assert [each.split(":")[0] for each in found] == [
+        f"4 KiB {way}, depth 1, shifted by {shift}"
+        for way in ("reads", "writes")
+        for shift in ("512 B", "2 KiB")
+    ]
+
+
+@pytest.fixture(scope="module")
+def reviews(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A short review by each suite, of the two drives that everybody compares."""
+    place = tmp_path_factory.mktemp("reviews")
+    for suite in SWEEPS:
+        # Whether a drive keeps up is seen over a while.
+        runtime = "200ms" if suite == "reader-under-writers" else "50ms"
+        for drive in ("p4800x", "p3700"):
+            asked = ["review", f"model:{drive}", "--suite", suite, f"--runtime={runtime}", "--seed=1"]
+            assert main([*asked, f"--output={place}/{suite}-{drive}"]) == 0
+    return place
+
+
+def shown(review: Path, capsys: pytest.CaptureFixture[str]) -> dict[str, object]:
+    capsys.readouterr()
+    assert main(["review", "--resume", str(review), "--json"]) == 0
+    (found,) = json.loads(capsys.readouterr().out)["plans"]
+    assert isinstance(found, dict)
+    return found
+
+
+def test_queue_depth_finds_the_published_knees(reviews: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    optane, flash = (
+        shown(reviews / f"queue-depth-{drive}", capsys)["findings"] for drive in ("p4800x", "p3700")
+    )
+    assert isinstance(optane, list)
+    assert isinstance(flash, list)
+    depths = []
+    for found in (optane[0], flash[0]):
+        # Runs of few intervals have no interval of their own.
+        begins = r"4 KiB random reads: [\d,.]+ MB/s \((?:no interval|.* to .*)\) at most; "
+        share = r"(?:, (?P<percent>[\d.]+) % \((?:no interval|[\d.]+ to [\d.]+ %)\))?"
+        knee_at = re.fullmatch(
+            rf"{begins}depth (?P<depth>\d+) is the least that reaches 95 % of it{share}", found
+        )
+        assert knee_at, found
+        depths.append(int(knee_at["depth"]))
+        # The deepest is all of what there is, and says no share.
+        assert (knee_at["percent"] is None) == (depths[-1] == 64), found
+        assert 95 <= float(knee_at["percent"] or 100) <= 100, found
+    assert 4 <= depths[0] <= 6
+    assert depths[1] > 32
+    assert [each.split(":")[0] for each in optane] == [
+        "4 KiB random reads",
+        "128 KiB sequential reads",
+        "4 KiB random writes",
+        "128 KiB sequential writes",
+    ]
+
+
+def test_mixed_finds_the_bathtub(reviews: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (finding,) = shown(reviews / "mixed-p4800x", capsys)["findings"]  # type: ignore[misc]
+    assert finding.startswith("highest at 100 % reads")
+    assert finding.endswith(" of the highest")
+    assert "lowest at 40 %" in finding or "lowest at 50 %" in finding
+
+
+def test_a_reader_under_writers_finds_where_the_drive_stops_keeping_up(
+    reviews: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    optane, flash = (
+        shown(reviews / f"reader-under-writers-{drive}", capsys) for drive in ("p4800x", "p3700")
+    )
+    # Published: about 2 GB/s, and 400 MB/s.
+    kept_MBps = re.match(r"it keeps up with ([\d,]+) MB/s", optane["findings"][0])  # type: ignore[index]
+    assert kept_MBps
+    assert 1800 <= int(kept_MBps[1].replace(",", "")) <= 2200
+    assert "it keeps up with 400.0 MB/s" in flash["findings"][0]  # type: ignore[index]
+    last = optane["steps"][-1]  # type: ignore[index]
+    assert last["achieved_Bps"] < 0.99 * last["asked_Bps"]
+
+
+@pytest.mark.parametrize("suite", SWEEPS)
+def test_two_drives_are_one_report(suite: str, reviews: Path, tmp_path: Path) -> None:
+    both = [reviews / f"{suite}-{drive}" for drive in ("p4800x", "p3700")]
+    report = Report.of(both, conclude=lambda _review, _plan: Shown(("it is so",)))
+    page = render.page(report)
+    assert page.count("It is so.") == 2
+    (section,) = report.sections
+    assert len(section.along) == (4 if suite == "queue-depth" else 1)
+    for chart in section.along:
+        assert {row["drive"] for row in chart.table.records()} == {drive.label for drive in report.drives}
+        assert f'data-chart="{chart.name}"' in page
+    assert (
+        main(["report", *map(str, both), f"--output={tmp_path}/report.html", f"--export={tmp_path}/charts"])
+        == 0
+    )
+    for chart in section.along:
+        assert "<path" in (tmp_path / "charts" / f"{chart.name}-p99.svg").read_text()
+
+
+def test_directions_of_a_mix_are_judged_together(reviews: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    steps = shown(reviews / "mixed-p4800x", capsys)["steps"]
+    totals = {step["at"]: step["ios"] for step in steps}  # type: ignore[attr-defined]
+
+    assert all(totals[share] > 0.5 * totals[100] for share in (50, 0))
+
+
+@pytest.mark.slow
+def test_findings_of_repeats_have_intervals(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """What a suite says of several runs says how sure it is, and the value lies within."""
+    asked = ["review", "model:p3700", "--runtime=20ms", "--repeats=3", "--seed=1", f"--output={tmp_path}/r"]
+    assert main([*asked, "--suite=mixed", "--suite=queue-depth", "--suite=spec"]) == 0
+    capsys.readouterr()
+    assert main(["show", f"{tmp_path}/r", "--json"]) == 0
+    plans = json.loads(capsys.readouterr().out)["plans"]
+    said = [finding for plan in plans for finding in plan["findings"]]
+    assert len(said) >= 8
+    for finding in said:
+        ranges = re.findall(r"([\d.,]+) [^\d(]+ \(([\d.,]+)(?: \S+)? to ([\d.,]+)", finding)
+        assert ranges, finding
+        for texts in ranges:
+            value, low, high = (float(text.replace(",", "")) for text in texts)
+            assert low <= value <= high or low > high  # of two units: 950.0 us to 1.010 ms

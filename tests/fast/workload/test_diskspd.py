@@ -1,0 +1,328 @@
+"""DiskSpd's command lines: what they mean to DiskSpd's own parser, what they become here, and what is refused."""
+
+from __future__ import annotations
+
+import shlex
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from iogauge.errors import IogaugeError
+from iogauge.schema import Amount, EngineKind, Job, Rw, SyncMode, Zone, ZonedDistribution
+from iogauge.workload.diskspd.arguments import Command, read
+from iogauge.workload.diskspd.jobs import SECOND_NS, job_file, jobs_of, notes_of
+
+
+def command(line: str) -> Command:
+    return read(shlex.split(line))
+
+
+def jobs(line: str) -> tuple[Job, ...]:
+    return job_file(command(line), source="diskspd").jobs
+
+
+def job(line: str) -> Job:
+    (found,) = jobs(line)
+    return found
+
+
+def test_defaults_are_diskspds() -> None:
+    one = job("t.dat")
+    assert (one.bs.read.minimum_bytes, one.iodepth, one.numjobs, one.rw) == (65536, 2, 1, Rw.READ)
+    assert (one.runtime_ns, one.ramp_time_ns, one.time_based) == (10 * SECOND_NS, 5 * SECOND_NS, True)
+    assert (one.direct, one.sync, one.randrepeat) == (False, SyncMode.NONE, True)
+    assert one.size is None
+
+
+def test_the_published_specification_run() -> None:
+    """Intel's evaluation guide for the P4800X, but for its target."""
+    one = job("diskspd.exe -d600 -b4k -w30 -r -o4 -t8 -h -L t.dat")
+    assert (one.rw, one.rwmix_read_percent) == (Rw.RANDRW, 70)
+    assert (one.iodepth, one.numjobs, one.ioengine) == (4, 8, EngineKind.LIBAIO)
+    assert (one.direct, one.sync) == (True, SyncMode.DSYNC)
+    assert (one.norandommap, one.group_reporting) == (True, False)
+    assert (one.iodepth_batch, one.iodepth_batch_complete_max) == (1, 4)
+    assert one.runtime_ns == 600 * SECOND_NS
+
+
+@pytest.mark.parametrize(
+    ("options", "direct", "sync"),
+    [
+        ("-w100", False, "none"),
+        ("-w100 -Sb", False, "none"),
+        ("-w100 -S", True, "none"),
+        ("-w100 -Su", True, "none"),
+        ("-w100 -Sw", False, "dsync"),
+        ("-w100 -Sbw", False, "dsync"),
+        ("-w100 -Suw", True, "dsync"),
+        ("-w100 -Sw -Su", True, "dsync"),
+        ("-w100 -Sh", True, "dsync"),
+        ("-w100 -h", True, "dsync"),
+        ("-w0 -h", True, "none"),
+    ],
+)
+def test_caching(options: str, direct: bool, sync: str) -> None:
+    one = job(f"{options} t.dat")
+    assert (one.direct, one.sync.value) == (direct, sync)
+
+
+@pytest.mark.parametrize(
+    ("options", "engine"),
+    [
+        ("-o1", "psync"),
+        ("-o2 -Sh", "libaio"),
+        ("-o2", "io_uring"),
+        ("-F2 -O1", "psync"),
+        ("-F2 -O9 -h", "libaio"),
+    ],
+)
+def test_one_in_flight_is_a_synchronous_call(options: str, engine: str) -> None:
+    assert job(f"{options} t.dat").ioengine.value == engine
+
+
+@pytest.mark.parametrize(
+    ("options", "field", "value"),
+    [
+        ("-b4096", "block_bytes", 4096),
+        ("-b1m", "block_bytes", 1 << 20),
+        ("-f8b -b4K", "end_bytes", 32768),
+        ("-b4k -T2b -t2", "thread_stride_bytes", 8192),
+        ("-c2G", "create_bytes", 2 << 30),
+        ("-f1T", "end_bytes", 1 << 40),
+        ("-B1m:3m", "end_bytes", 4 << 20),
+        ("-B1m -f3m", "base_bytes", 1 << 20),
+        ("-rs40", "random_percent", 40),
+        ("-rs40 -r8k", "align_bytes", 8192),
+        ("-r8k -rs40", "random_percent", 40),
+        ("-r", "random_percent", 100),
+        ("-si", "interlocked", True),
+        ("-s128k", "align_bytes", 131072),
+        ("-g500", "rate_Bpms", 500),
+        ("-g500i", "rate_iops", 500),
+        ("-z", "seed", None),
+        ("-z7", "seed", 7),
+        ("-Z", "content", "zero"),
+        ("-Zr", "content", "random"),
+        ("-Z1m", "buffer_bytes", 1 << 20),
+        ("-a0,3", "cpus", (0, 3)),
+        ("-ag0,1 -a2", "cpus", (1, 2)),
+        ("-ag", "cpus", ()),
+        ("-D", "interval_ms", 1000),
+        ("-D250", "interval_ms", 250),
+        ("-o3 -o5", "outstanding", 5),
+    ],
+)
+def test_each_option(options: str, field: str, value: object) -> None:
+    assert getattr(command(f"{options} t.dat"), field) == value
+
+
+def test_random_offsets() -> None:
+    one = job("-b4k -r512 -rs30 -rdpct90/10:0/10:5/20 t.dat")
+    assert (one.rw, one.ba.read, one.percentage_random.read, one.norandommap) == (Rw.RANDREAD, 512, 30, True)
+    zones = [Zone(access_percent=a, size_percent=s) for a, s in ((90, 10), (0, 10), (5, 20), (5, 60))]
+    assert one.random_distribution.read == ZonedDistribution(zones=tuple(zones))
+
+
+def test_what_a_distribution_leaves_untouched_stays_so() -> None:
+    zones = job("-r -rdpct100/25 t.dat").random_distribution.read
+    assert isinstance(zones, ZonedDistribution)
+    assert zones.zones[-1] == Zone(access_percent=0, size_percent=75)
+
+
+def test_sequences_of_threads() -> None:
+    assert job("-b4k -s16k t.dat").rw_sequence == 12288
+    assert job("-t4 t.dat").numjobs == 4
+    first, second = jobs("-t2 -T1m -f8m t.dat")
+    assert (first.offset, first.size) == (Amount(), Amount(size_bytes=8 << 20))
+    assert (second.offset, second.size) == (Amount(size_bytes=1 << 20), Amount(size_bytes=7 << 20))
+    assert job("-si -t1 t.dat").rw is Rw.READ
+
+
+def test_regions() -> None:
+    one = job("-B1m -f3m -c8m t.dat")
+    assert (one.offset, one.size) == (Amount(size_bytes=1 << 20), Amount(size_bytes=2 << 20))
+
+
+def test_limits_and_pauses() -> None:
+    one = job("-g100 -w30 -r t.dat")
+    assert (one.rate_Bps.read, one.rate_Bps.write) == (70_000, 30_000)
+    assert job("-g200i t.dat").rate_iops.read == 200
+    assert job("-g200i -w100 t.dat").rate_iops.write == 200
+    paused = job("-i8 -j5 -t2 t.dat")
+    assert (paused.thinktime_ns, paused.thinktime_blocks) == (5_000_000, 4), "threads share a burst"
+
+
+def test_targets_and_threads() -> None:
+    each = jobs("-t3 -o4 a b")
+    assert [(one.name, one.filenames, one.numjobs) for one in each] == [
+        ("diskspd-1", ("a",), 3),
+        ("diskspd-2", ("b",), 3),
+    ]
+    (pool,) = jobs("-F3 -O8 -f1m a b")
+    assert (pool.filenames, pool.numjobs, pool.iodepth) == (("a", "b"), 3, 8)
+    assert pool.size == Amount(size_bytes=2 << 20), "a size is of all files together"
+    assert job("-o4 -F3 a").iodepth == 4
+
+
+def test_contents_and_seeds() -> None:
+    assert job("-w100 -Z t.dat").zero_buffers
+    assert job("-w100 -Zr t.dat").refill_buffers
+    assert not job("-w0 -Zr t.dat").refill_buffers
+    assert (job("-z5 t.dat").randseed, job("-z t.dat").randrepeat) == (5, False)
+
+
+def test_cpus() -> None:
+    one = job("-a2,0 -t2 t.dat")
+    assert (one.cpus_allowed, one.cpus_allowed_policy) == ((0, 2), "split")
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ("-P", "(-P)"),
+        ("-P1000", "(-P)"),
+        ("-C5", "(-C)"),
+        ("-x", "-x has no meaning"),
+        ("-v", "-v"),
+        ("-fr", "(-fr, -fs, -ft)"),
+        ("-n", "-n"),
+        ("-w10", "bytes 0 to 255"),
+        ("-t2 -T1m", "(-T)"),
+        ("-w10 -rs10 -Z", "(-rs)"),
+    ],
+)
+def test_what_has_no_meaning_here_is_said(options: str, said: str) -> None:
+    (note,) = notes_of(command(f"{options} t.dat"))
+    assert said in note
+
+
+@pytest.mark.parametrize("options", ["", "-L", "-D500", "-w10 -Z", "-w10 -Zr", "-Rtext"])
+def test_what_is_done_needs_no_word(options: str) -> None:
+    assert notes_of(command(f"{options} t.dat")) == ()
+
+
+@pytest.mark.parametrize(
+    ("line", "reason"),
+    [
+        ("-b4k", "names no target"),
+        ("-w t.dat", "-w: needs a whole number from 0 to 100"),
+        ("-w101 t.dat", "'101' is not a whole number"),
+        ("-d60s t.dat", "'60s' is not a whole number"),
+        ("-b t.dat", "-b: needs a size"),
+        ("-b0 t.dat", "must be from 1"),
+        ("-b4q t.dat", "needs a size"),
+        ("-q t.dat", "is not an option of DiskSpd"),
+        ("- t.dat", "is not an option of DiskSpd"),
+        ("-L5 t.dat", "takes no value"),
+        ("t.dat -b4k", "stands after a target"),
+        ("#1", "is a drive by Windows' name"),
+        ("D:", "is a drive by Windows' name"),
+        (r"'C:\t.dat'", "is a path of Windows"),
+        ("'*1'", "stands for a target of an XML profile"),
+        ("a a", "names a target twice"),
+        ("-t2 -F2 t.dat", "cannot be used together"),
+        ("-O4 t.dat", "-O needs -F"),
+        ("-F2 -o2 a b", "every target from each thread"),
+        ("-F2 -O2 -g100 t.dat", "cannot be used with -O"),
+        ("-n -a0 t.dat", "cannot be used together"),
+        ("-i4 t.dat", "-i and -j need each other"),
+        ("-i2 -j1 -t4 t.dat", "leaves some threads no request"),
+        ("-r -s t.dat", "-s conflicts with -r"),
+        ("-r -T1m -t2 t.dat", "-T conflicts with -r"),
+        ("-T1m t.dat", "no effect with one thread"),
+        ("-si -t2 t.dat", "share one sequence"),
+        ("-s1k t.dat", "overlap"),
+        ("-rdabs10/1G t.dat", "not a distribution that is supported"),
+        ("-rdpct90/10 t.dat", "-rd needs random requests"),
+        ("-r -rdpct90/100 t.dat", "does not add up"),
+        ("-r -rdpct90 t.dat", "needs its zones"),
+        ("-Sm t.dat", "mapped memory"),
+        ("-Sr t.dat", "remote file systems"),
+        ("-Sd t.dat", "not a way of caching"),
+        ("-Shw t.dat", "contradicts"),
+        ("-h -Sh t.dat", "contradicts"),
+        ("-Z4k,file t.dat", "from a file"),
+        ("-Z4k t.dat", "smaller than a block"),
+        ("-B2m -f1m t.dat", "-B begins where -f ends"),
+        ("-B1m:1m -f1m t.dat", "a second time"),
+        ("-ag1,0 t.dat", "group of processors"),
+        ("-a0,0 t.dat", "names a CPU twice"),
+        ("-Rxml t.dat", "is not printed here"),
+        ("-Xprofile.xml t.dat", "reads a profile"),
+        ("-eDISK_IO t.dat", "traces by ETW"),
+        ("-ysgo t.dat", "waits for events"),
+        ("-p t.dat", "at the same offset"),
+        ("-l t.dat", "large pages"),
+        ("-I1 t.dat", "priority"),
+    ],
+)
+def test_what_cannot_be_done_is_refused_with_a_hint(line: str, reason: str) -> None:
+    with pytest.raises(IogaugeError, match="diskspd") as caught:
+        command(line)
+    assert reason in str(caught.value)
+    assert caught.value.hint
+
+
+def test_values_beyond_a_job_are_refused_by_its_option() -> None:
+    with pytest.raises(IogaugeError, match="iodepth"):
+        job("-o99999 t.dat")
+
+
+def test_a_command_of_windows_can_be_read_where_it_is_not_to_be_run() -> None:
+    one = read(["-b4k", "-Rxml", "#1", "D:", r"C:\a.dat"], windows=True)
+    assert one.targets == (r"\\.\PhysicalDrive1", "D:", r"C:\a.dat")
+    assert jobs_of(one)[0].filenames == (r"\\.\PhysicalDrive1",)
+
+
+SIZES = st.integers(1, 64).map(lambda blocks: blocks * 4096)
+
+
+@st.composite
+def commands(draw: st.DrawFn) -> Command:
+    random = draw(st.sampled_from([0, 30, 100]))
+    threads = draw(st.integers(1, 8))
+    pace = draw(st.sampled_from([{}, {"rate_Bpms": 100}, {"rate_iops": 50}, {"burst": 8, "think_ms": 3}]))
+    content = draw(st.sampled_from(["pattern", "zero", "random", "buffer"]))
+    base = draw(st.sampled_from([0, 4096]))
+    return Command(
+        targets=tuple(
+            draw(st.lists(st.sampled_from(["a.dat", "/dev/sdx", "model:ram"]), min_size=1, unique=True))
+        ),
+        block_bytes=4096,
+        duration_s=draw(st.integers(1, 100)),
+        warmup_s=draw(st.integers(0, 9)),
+        threads=threads,
+        outstanding=draw(st.integers(1, 64)),
+        write_percent=draw(st.sampled_from([0, 30, 100])),
+        random_percent=random,
+        align_bytes=draw(st.sampled_from([0, 8192])),
+        thread_stride_bytes=draw(SIZES) if threads > 1 and not random else 0,
+        zones=draw(st.sampled_from([(), ((90, 10), (5, 20))])) if random else (),
+        unbuffered=draw(st.booleans()),
+        write_through=draw(st.booleans()),
+        base_bytes=base,
+        end_bytes=draw(st.sampled_from([0, 1 << 50, 1 << 30])),
+        create_bytes=draw(st.sampled_from([0, 1 << 30])),
+        seed=draw(st.sampled_from([0, 3, None])),
+        content=content,
+        buffer_bytes=8192 if content == "buffer" else 0,
+        cpus=draw(st.sampled_from([(), (0,), (3, 1)])),
+        latency=draw(st.booleans()),
+        interval_ms=draw(st.sampled_from([0, 500])),
+        **pace,
+    )
+
+
+@given(commands())
+def test_what_is_written_reads_back(one: Command) -> None:
+    assert read(one.arguments()) == one
+    assert job_file(one, source="diskspd").jobs
+
+
+@given(st.lists(st.text(alphabet="-bdrstwoFOSZgaD0123456789k,/:ui.\\ \0é", max_size=8), max_size=5))
+def test_any_words_are_read_or_refused(words: list[str]) -> None:
+    try:
+        job_file(read(words), source="diskspd")
+    except IogaugeError as error:
+        assert error.hint  # noqa: PT017 (either outcome is right)

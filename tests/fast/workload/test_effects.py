@@ -1,0 +1,213 @@
+"""No option is accepted without effect: each changes the plan of a run, or something else that can be seen of it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.fast.report.test_request_logs import Pieces
+
+from iogauge.execution.planning import Opened, make_plan, needs
+from iogauge.report.run import fio_logs, jsonplus, request_logs, table
+from iogauge.report.run.interval_stats import IntervalStats
+from iogauge.schema import Direction, JobFile, Kind, RunPlan
+from iogauge.store.outputs import Claims
+from iogauge.workload import OPTIONS, parse
+from tests import builders
+
+NULL = "ioengine=null size=1m"
+RING = "ioengine=io_uring filename=/drive"
+MIXED = f"{NULL} rw=randrw"
+QUEUE = f"{NULL} iodepth=16"
+
+PLAN: dict[str, tuple[str, str]] = {
+    "name": (f"{NULL} filename=/x", "name=other"),
+    "kb_base": ("ioengine=null size=1m", "kb_base=1000"),
+    "numjobs": (NULL, "numjobs=2"),
+    "exitall": (NULL, "exitall"),
+    "continue_on_error": (NULL, "continue_on_error=io"),
+    "filename": (NULL, "filename=/b"),
+    "directory": (NULL, "directory=/mnt"),
+    "rw": (NULL, "rw=randwrite"),
+    "bs": (NULL, "bs=8k"),
+    "bsrange": (NULL, "bsrange=4k-8k"),
+    "bssplit": (NULL, "bssplit=4k/50:8k/50"),
+    "ba": (NULL, "ba=8k"),
+    "rwmixread": (MIXED, "rwmixread=70"),
+    "rwmixwrite": (MIXED, "rwmixwrite=70"),
+    "percentage_random": (MIXED, "percentage_random=50"),
+    "random_distribution": (MIXED, "random_distribution=zipf:1.2"),
+    "norandommap": (MIXED, "norandommap"),
+    "randrepeat": (NULL, "randrepeat=0"),
+    "randseed": (NULL, "randseed=5"),
+    "size": ("ioengine=null", "size=2m"),
+    "io_size": (NULL, "io_size=2m"),
+    "offset": (NULL, "offset=4k"),
+    "offset_increment": (f"{NULL} numjobs=2", "offset_increment=4k"),
+    "number_ios": (NULL, "number_ios=5"),
+    "loops": (NULL, "loops=2"),
+    "runtime": (NULL, "runtime=5"),
+    "time_based": (f"{NULL} runtime=5", "time_based"),
+    "ramp_time": (NULL, "ramp_time=1"),
+    "startdelay": (NULL, "startdelay=1"),
+    "ioengine": ("size=1m filename=/drive", "ioengine=libaio"),
+    "iodepth": (NULL, "iodepth=2"),
+    "iodepth_batch": (QUEUE, "iodepth_batch=2"),
+    "iodepth_batch_complete_min": (QUEUE, "iodepth_batch_complete_min=2"),
+    "iodepth_batch_complete_max": (QUEUE, "iodepth_batch_complete_max=2"),
+    "iodepth_low": (QUEUE, "iodepth_low=2"),
+    "hipri": (RING, "hipri"),
+    "fixedbufs": (RING, "fixedbufs"),
+    "registerfiles": (RING, "registerfiles"),
+    "sqthread_poll": (RING, "sqthread_poll"),
+    "sqthread_poll_cpu": (f"{RING} sqthread_poll", "sqthread_poll_cpu=1"),
+    "rate": (NULL, "rate=1m"),
+    "rate_iops": (NULL, "rate_iops=5"),
+    "rate_min": (NULL, "rate_min=1m"),
+    "rate_process": (f"{NULL} rate_iops=5", "rate_process=poisson"),
+    "thinktime": (NULL, "thinktime=5"),
+    "thinktime_spin": (f"{NULL} thinktime=5", "thinktime_spin=2"),
+    "thinktime_blocks": (f"{NULL} thinktime=5", "thinktime_blocks=2"),
+    "refill_buffers": (NULL, "refill_buffers"),
+    "zero_buffers": (NULL, "zero_buffers"),
+    "scramble_buffers": (NULL, "scramble_buffers=0"),
+    "buffer_compress_percentage": (NULL, "buffer_compress_percentage=10"),
+    "dedupe_percentage": (NULL, "dedupe_percentage=10"),
+    "cpus_allowed": (NULL, "cpus_allowed=0"),
+    "cpumask": (NULL, "cpumask=1"),
+    "cpus_allowed_policy": (f"{NULL} cpus_allowed=0,1", "cpus_allowed_policy=split"),
+    "direct": (RING, "direct=1"),
+    "buffered": (f"{RING} direct=1", "buffered=1"),
+    "invalidate": (RING, "invalidate=0"),
+    "sync": (NULL, "sync=dsync"),
+    "fsync": (NULL, "fsync=1"),
+    "fdatasync": (NULL, "fdatasync=1"),
+    "stonewall": (NULL, "stonewall"),
+    "group_reporting": (f"{NULL} numjobs=2", "group_reporting"),
+    "new_group": (f"{NULL} group_reporting", "new_group"),
+}  # fmt: skip
+"""What changes the plan: what the job says already, and the line that is added to the second of two jobs."""
+
+JSON: dict[str, tuple[str, str]] = {
+    "description": (NULL, "description=text"),
+    "percentile_list": (NULL, "percentile_list=50"),
+    "clat_percentiles": (NULL, "clat_percentiles=0"),
+    "slat_percentiles": (NULL, "slat_percentiles=1"),
+    "lat_percentiles": (NULL, "lat_percentiles=1"),
+    "gtod_reduce": (NULL, "gtod_reduce=1"),
+    "disable_lat": (NULL, "disable_lat=1"),
+    "disable_clat": (NULL, "disable_clat=1"),
+    "disable_slat": (NULL, "disable_slat=1"),
+    "unified_rw_reporting": (MIXED, "unified_rw_reporting=1"),
+}
+"""What changes the results as JSON."""
+
+TABLE = {
+    name: JSON[name]
+    for name in (
+        "percentile_list", "clat_percentiles", "slat_percentiles", "gtod_reduce", "disable_lat", "disable_clat",
+        "unified_rw_reporting",
+    )
+}  # fmt: skip
+"""What changes the table. It has lat's percentiles whatever is asked for."""
+
+LOGS: dict[str, tuple[str, str]] = {
+    "write_bw_log": (NULL, "write_bw_log"),
+    "write_lat_log": (NULL, "write_lat_log"),
+    "write_iops_log": (NULL, "write_iops_log"),
+    "write_hist_log": (f"{NULL} log_hist_msec=100", "write_hist_log"),
+    "per_job_logs": (f"{NULL} write_bw_log", "per_job_logs=0"),
+    "disable_bw_measurement": (f"{NULL} write_bw_log=x", "disable_bw_measurement=1"),
+    "log_avg_msec": (f"{NULL} write_bw_log", "log_avg_msec=100"),
+    "log_hist_msec": (f"{NULL} write_hist_log log_hist_msec=100", "log_hist_msec=200"),
+}
+"""What changes which logs there are, or their lines."""
+
+NONE = {"thread": "Accepted: workers are always threads."}
+"""What changes nothing, and says so."""
+
+
+def jobs(common: str, line: str = "") -> JobFile:
+    """Two jobs, the second with one line more."""
+    lines = "\n".join(common.split())
+    return parse(f"[first]\n{lines}\n[second]\n{lines}\n" + "\n".join(line.split()), source="t", environ={})
+
+
+def planned(job_file: JobFile) -> RunPlan:
+    drive = Opened(fd=3, size_bytes=1 << 30, writable=True, is_block_device=False)
+    return make_plan(
+        job_file,
+        {need.path: drive for need in needs(job_file)},
+        seed=1,
+        interval_ns=10**9,
+        give_up_ns=10**9,
+        request_log=False,
+        cpus=(0, 1, 2, 3),
+    )
+
+
+def reported(job_file: JobFile) -> tuple[Any, str]:
+    """The second job's results, as JSON and as a table."""
+    reads = builders.tally({50_000: 20_000})
+    slat = {Kind.SLAT: builders.histogram({700: 20_000})}
+    reads = reads.model_copy(update={"histograms": reads.histograms | slat})
+    rows = [builders.row(job.name, {Direction.READ: reads}, index=i) for i, job in enumerate(job_file.jobs)]
+    record = builders.record(rows, jobs=job_file, plan=planned(job_file))
+    stats = IntervalStats(interval_ns=10**9)
+    whole = jsonplus.document(record, stats, plus=True)["jobs"]
+    for job in whole:
+        del job["job options"]
+    return whole, table.render(record, stats)
+
+
+def logged(job_file: JobFile, directory: Path) -> dict[str, str]:
+    """The logs of a second in which the second job completed something, by name."""
+    directory.mkdir()
+    claimed = fio_logs.claim(job_file, Claims(), directory=directory)
+    logs = fio_logs.FioLogs(job_file, claimed)
+    for index in range(10):
+        tallies = {Direction.READ: builders.tally({50_000: 5})}
+        logs.interval(builders.interval(index, tallies, row=1, interval_ns=10**8))
+    logs.close()
+    spill = Pieces([{"row": 1, "start_ns": 0, "done_ns": 50_000}])
+    request_logs.convert(spill, jobs=job_file, plan=planned(job_file), parquet=None, logs=claimed)
+    return {path.name: path.read_text() for path in directory.iterdir()}
+
+
+@pytest.mark.parametrize("name", PLAN)
+def test_it_changes_the_plan(name: str) -> None:
+    common, line = PLAN[name]
+    assert planned(jobs(common)) != planned(jobs(common, line))
+
+
+@pytest.mark.parametrize("name", JSON)
+def test_it_changes_the_results(name: str) -> None:
+    common, line = JSON[name]
+    before, after = reported(jobs(common))[0], reported(jobs(common, line))[0]
+    assert before != after
+    assert before[0] == after[0]
+
+
+@pytest.mark.parametrize("name", TABLE)
+def test_it_changes_the_table(name: str) -> None:
+    common, line = TABLE[name]
+    assert reported(jobs(common))[1] != reported(jobs(common, line))[1]
+
+
+@pytest.mark.parametrize("name", LOGS)
+def test_it_changes_the_logs(name: str, tmp_path: Path) -> None:
+    common, line = LOGS[name]
+    assert logged(jobs(common), tmp_path / "before") != logged(jobs(common, line), tmp_path / "after")
+
+
+def test_every_option_has_an_effect_or_says_that_it_has_none() -> None:
+    seen = [*PLAN, *JSON, *LOGS, *NONE]
+    assert len(seen) == len(set(seen))
+    assert set(seen) == {option.name for option in OPTIONS}
+    assert {option.name: option.help for option in OPTIONS if option.name in NONE} == NONE
+
+
+def test_what_is_changed_is_what_is_named() -> None:
+    for name, (_, line) in (PLAN | JSON | LOGS).items():
+        assert line.split()[0].partition("=")[0] == name

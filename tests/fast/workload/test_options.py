@@ -1,0 +1,152 @@
+"""The table of options: complete, consistent, and what the manual and the examples are made of."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from iogauge.schema import EngineKind, Job
+from iogauge.workload import BY_NAME, OPTIONS, load, parse
+from iogauge.workload.options import known
+from iogauge.workload.options.reference import page
+
+ROOT = Path(__file__).resolve().parents[3]
+
+ISSUE = """
+    filename rw bs bssplit bsrange ba iodepth iodepth_batch iodepth_batch_complete_min
+    iodepth_batch_complete_max iodepth_low numjobs thread size io_size offset offset_increment runtime
+    time_based ramp_time startdelay loops number_ios stonewall group_reporting new_group exitall rwmixread
+    rwmixwrite random_distribution percentage_random norandommap randrepeat randseed allrandrepeat
+    refill_buffers zero_buffers scramble_buffers buffer_compress_percentage dedupe_percentage cpus_allowed
+    cpus_allowed_policy rate rate_iops rate_min rate_process thinktime percentile_list clat_percentiles
+    slat_percentiles lat_percentiles write_bw_log write_lat_log write_iops_log write_hist_log log_avg_msec
+    log_hist_msec direct sync fsync fdatasync ioengine hipri fixedbufs registerfiles sqthread_poll
+    continue_on_error
+"""
+"""What the project set out to support."""
+ALIASES = """
+    readwrite blocksize blocksize_range blockalign iodepth_batch_submit iodepth_batch_complete io_limit fileoffset
+    timeout ratemin wait_for_previous allrandrepeat
+"""
+"""fio's other names of the supported options."""
+
+
+def test_everything_asked_for_is_there() -> None:
+    assert set(ISSUE.split()) | set(ALIASES.split()) <= BY_NAME.keys()
+
+
+def test_names_are_unique_and_either_supported_or_not() -> None:
+    names = [name for option in OPTIONS for name in (option.name, *option.aliases)]
+    assert len(names) == len(set(names))
+    assert not BY_NAME.keys() & (known.ALL | known.COMMANDS)
+    assert not {engine.value for engine in EngineKind} & known.ENGINES
+
+
+def test_what_is_known_is_known_under_its_name() -> None:
+    assert known.AT_DEFAULT.keys() | known.HINTS.keys() <= known.ALL
+    assert known.ENGINE_HINTS.keys() <= known.ENGINES
+
+
+def test_every_field_of_a_job_can_be_set() -> None:
+    lines = """
+        description=x
+        filename=/a
+        rw=randrw:2
+        bsrange=1k-2k
+        ba=512
+        ioengine=io_uring
+        iodepth=8
+        iodepth_batch=2
+        iodepth_batch_complete_min=1
+        iodepth_batch_complete_max=2
+        iodepth_low=4
+        numjobs=2
+        thread
+        size=1m
+        io_size=2m
+        offset=1m
+        offset_increment=1m
+        runtime=5
+        time_based
+        ramp_time=1
+        startdelay=1
+        loops=2
+        number_ios=5
+        stonewall
+        group_reporting
+        new_group
+        exitall
+        rwmixread=10
+        random_distribution=zipf
+        percentage_random=50
+        randseed=5
+        refill_buffers
+        zero_buffers
+        scramble_buffers=0
+        buffer_compress_percentage=10
+        dedupe_percentage=10
+        cpus_allowed=0
+        cpus_allowed_policy=split
+        rate=1m
+        rate_min=1k
+        rate_process=poisson
+        thinktime=5
+        thinktime_spin=2
+        thinktime_blocks=2
+        percentile_list=50
+        gtod_reduce=1
+        clat_percentiles=0
+        slat_percentiles=1
+        lat_percentiles=1
+        unified_rw_reporting=mixed
+        per_job_logs=0
+        write_bw_log
+        write_lat_log
+        write_iops_log
+        write_hist_log
+        log_avg_msec=5
+        log_hist_msec=5
+        direct=1
+        invalidate=0
+        sync=dsync
+        fsync=1
+        fdatasync=1
+        hipri
+        fixedbufs
+        registerfiles
+        sqthread_poll
+        sqthread_poll_cpu=0
+        continue_on_error=all
+    """
+    job = parse("[j]\n" + lines, source="t", environ={}).jobs[0]
+    other = parse("[j]\nrate_iops=5\ndirectory=/mnt\n", source="t", environ={}).jobs[0]
+    default = Job(name="j")
+    changed = {
+        field
+        for field in Job.model_fields
+        for one in (job, other)
+        if getattr(one, field) != getattr(default, field)
+    }
+    assert Job.model_fields.keys() - changed == {"name"}
+
+
+def test_the_manual_is_current() -> None:
+    path = ROOT / "docs/options.md"
+    assert path.read_text() == page(), "write iogauge.workload.options.reference.page() to docs/options.md"
+
+
+def test_the_manual_names_every_option_and_every_default() -> None:
+    text = page()
+    assert all(f"`{name}`" in text for name in BY_NAME)
+    assert all(option.help.endswith(".") and option.default and option.kind.syntax for option in OPTIONS)
+
+
+@pytest.mark.parametrize("path", sorted((ROOT / "examples").glob("*.fio")), ids=lambda path: path.name)
+def test_examples_are_read_and_explained(path: Path) -> None:
+    assert load(path, environ={"TARGET": "/dev/nvme0n1"}).jobs
+    assert path.read_text().startswith("; ")
+
+
+def test_there_are_examples() -> None:
+    assert (ROOT / "examples/write-pressure.fio").exists()
