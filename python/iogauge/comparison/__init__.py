@@ -1,1 +1,1 @@
-"""A room.."""
+"""Reviews side by side: which steps pair up, how much they differ, what follows, and how near published figures are."""

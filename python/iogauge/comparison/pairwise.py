@@ -22,7 +22,7 @@ together by their numbers, which is as valid and finds less; but what differs be
 be told from what differs between the drives. A single run has only its own interval, which says nothing of how runs
 differ.
 
-Judges no suite and prints nothing; the sentences are in ``compare_findings.py``.
+Judges no suite and prints nothing; the sentences are in ``findings.py``.
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
 The first that is named is the base, A; everything else is compared with it. A review of several targets is several
 sides, and named alone, its first target is the base. Figures that another program told without samples belong to the
 side of their target. ``published`` among the names lays every measured drive over the
-published figures of its loads (``laid.py``), and ``published:NAME`` over those of some drives.
+published figures of its loads (``versus_published.py``), and ``published:NAME`` over those of some drives.
 
 Source of the published rows: ``published.py``.
 """

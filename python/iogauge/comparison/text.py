@@ -3,7 +3,7 @@
 A table has each step's main figure, where it differs or cannot be judged; what is left out is counted, and shown where
 all of it is asked for. Data have everything.
 
-Shapes only: what is compared is ``compare.py``'s, and the sentences are ``compare_findings.py``'s.
+Shapes only: what is compared is ``pairwise.py``'s, and the sentences are ``findings.py``'s.
 """
 
 from __future__ import annotations

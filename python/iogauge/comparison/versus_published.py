@@ -5,9 +5,9 @@ compared side by side, as two reviews are: every published figure of a load that
 the drive's own, with how many times it the drive's is. The drive's interval is known, a publication's is not: nothing
 is tested, and another machine and another drive's state lie between the two.
 
-A load that several suites have is taken from the first of them. Does not print (``laid_text.py``), and does not say
-which row is of which load (``published.py``).
-Source: the evaluations that the rows of ``models/published_points.csv`` name.
+A load that several suites have is taken from the first of them. Does not print (``versus_published_text.py``), and
+does not say which row is of which load (``published.py``). Source: the evaluations that the rows of
+``models/published_points.csv`` name.
 """
 
 from __future__ import annotations

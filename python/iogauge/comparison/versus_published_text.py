@@ -1,6 +1,6 @@
 """A drive over what was published as lines of text, as cells of a table, and as data for programs.
 
-Shapes only: what is laid beside what is ``laid.py``'s.
+Shapes only: what is laid beside what is ``versus_published.py``'s.
 """
 
 from __future__ import annotations

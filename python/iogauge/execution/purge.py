@@ -46,7 +46,7 @@ def purge(
 ) -> None:
     """Give back all that the device or file at ``path`` holds; nothing is to be done for a drive model.
 
-    ``destroy`` names what may be lost, and ``on_message`` hears what was done, both as in ``run.execute``.
+    ``destroy`` names what may be lost, and ``on_message`` hears what was done, both as in ``execution.execute``.
 
     Raises IogaugeError: the target may not be written, does not exist, or cannot give back what it holds. A part of
     what it held may be lost then.

@@ -1,7 +1,7 @@
 """The report as Markdown, for a pull request or an issue: what was found, a table a suite, and the circumstances.
 
 The same sections, sentences and figures as the page (``sections.py``), without charts. Names of drives and jobs are
-text (``markdown_text.py``).
+text (``text.markdown``).
 """
 
 from __future__ import annotations

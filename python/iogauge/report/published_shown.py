@@ -1,7 +1,7 @@
 """What was published, as the built-in review shows it: drive by drive, a line for each figure, with its source.
 
-Has the rows that tell a whole load, as they can be laid over a measured step. Does not judge: see ``laid.py``.
-Source: the evaluations that the rows of ``models/published_points.csv`` name.
+Has the rows that tell a whole load, as they can be laid over a measured step. Does not judge: see
+``versus_published.py``. Source: the evaluations that the rows of ``models/published_points.csv`` name.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """What a report of saved reviews consists of: a section for each suite, with its charts, tables and sentences.
 
-The page (``html.py``), the pictures (``export.py``) and the Markdown (``markdown.py``) are written from it.
-Reads the store alone; what a suite concludes comes from its caller (``stats.shown``), since reports know no suite.
+The page (``page``), the pictures (``export.py``) and the Markdown (``markdown.py``) are written from it. Reads the
+store alone; what a suite concludes comes from its caller (``results.conclusions``), since reports know no suite.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
 """What a review shows, step by step: figures with their intervals, beside what was asked and what was achieved.
 
-The figures themselves are ``stats.figures``'s, the same that charts are drawn from. What a suite concludes from several
-steps together is plain data (``stats.shown``) that a terminal prints and a report draws. Nothing here knows a suite.
+The figures themselves are ``stats.figures``'s, the same that charts are drawn from. What a suite concludes from
+several steps together is plain data (``results.conclusions``) that a terminal prints and a report draws. Nothing here
+knows a suite.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """A review made of what fio or DiskSpd measured, so that it is listed, shown, compared and asked like one of ours.
 
 A run whose file has the counts of its latencies becomes a step, with a record as ours: once for each of its jobs,
-since a plan judges one. A run that has only percentiles becomes figures as they were told (``store.told``). What the
-files do not say stays unknown: the machine, the drive behind a path, the state that it was in.
+since a plan judges one. A run that has only percentiles becomes figures as they were told (``store.reported``). What
+the files do not say stays unknown: the machine, the drive behind a path, the state that it was in.
 
 Reads and runs nothing; what a file holds is ``store.imported``'s.
 """

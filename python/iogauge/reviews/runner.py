@@ -40,7 +40,7 @@ from iogauge.text import numbers
 
 
 class Execute(Protocol):
-    """``run.execute``, as far as it is used here."""
+    """``execution.execute``, as far as it is used here."""
 
     def __call__(
         self,
@@ -58,7 +58,7 @@ class Execute(Protocol):
 
 
 class Purge(Protocol):
-    """``run.purge``, as far as it is used here."""
+    """``execution.purge``, as far as it is used here."""
 
     def __call__(self, path: str, *, destroy: Collection[str], on_message: Callable[[str], None]) -> None:
         """Give back all that a target holds."""

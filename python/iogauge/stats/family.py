@@ -22,8 +22,9 @@ So there are two kinds of claims, that some differ and that some are alike. Each
 5 %, and both together have at most 10 %.
 
 Does not choose families: that is ``comparison/pairwise.py``'s. Source: P. Westfall and S. Young, "Resampling-Based
-Multiple Testing" (1993), the step-down procedure of the smallest p; S. Holm, "A simple sequentially rejective multiple test
-procedure" (1979); R. Berger, "Multiparameter hypothesis testing and acceptance sampling" (1982), on claims about all.
+Multiple Testing" (1993), the step-down procedure of the smallest p; S. Holm, "A simple sequentially rejective
+multiple test procedure" (1979); R. Berger, "Multiparameter hypothesis testing and acceptance sampling" (1982), on
+claims about all.
 """
 
 from __future__ import annotations

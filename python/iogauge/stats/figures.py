@@ -54,7 +54,7 @@ class StepFigures:
     told: bool = False
     """Whether another program told of its latencies without their samples: there are no intervals and no histogram."""
     runs: int = 1
-    """How many runs of the step these are of: see ``together.py``."""
+    """How many runs of the step these are of: see ``pooled.py``."""
     iops_low: float | None = None
     iops_high: float | None = None
     """95 % interval of ``iops`` by how it differs from run to run; ``None`` for a single run."""

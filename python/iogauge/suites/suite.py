@@ -1,6 +1,6 @@
 """What a suite is: it plans steps and judges what came of them.
 
-A suite touches no drive, no file and no clock, so it can be planned and judged anywhere. ``conduct.py`` runs its
+A suite touches no drive, no file and no clock, so it can be planned and judged anywhere. ``reviews.runner`` runs its
 steps; the store holds what they measured, and judging reads the store alone, so an old review can be judged again
 by newer code.
 """
@@ -134,7 +134,7 @@ class Suite(ABC):
     def plan(self, asked: Asked) -> SuitePlan:
         """Return the steps of one repeat, or, where they depend on the target's abilities, only the search for these.
 
-        Ids of steps are unique in the suite, and seeds 0: ``place.py`` makes them the review's.
+        Ids of steps are unique in the suite, and seeds 0: ``reviews.ordering`` makes them the review's.
         """
 
     def refine(self, plan: SuitePlan, found: RunRecord, asked: Asked) -> SuitePlan:

@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.fast.report.test_fio_logs import little_room  # noqa: F401 (a fixture)
 
 from iogauge import cli
 from iogauge.cli.terminal import status
+from tests.fast.report.test_fio_logs import little_room  # noqa: F401 (a fixture)
 
 JOB = (
     "--no-ceiling",

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pytest
-from tests.fast.execution.test_many_jobs import calls
 
 from iogauge.cli.run.status_reports import StatusReports
 from iogauge.report.run import jsonplus, table
@@ -12,6 +11,7 @@ from iogauge.report.run.rows import rows
 from iogauge.report.run.so_far import SoFar
 from iogauge.schema import ClockFacts, Direction, Interval, Job, Kind, RunRecord
 from tests import builders, report_records
+from tests.fast.execution.test_many_jobs import calls
 
 READ, WRITE = Direction.READ, Direction.WRITE
 CLOCK = ClockFacts(source="tsc", read_cost_ns=20.0)

@@ -78,7 +78,7 @@ class Watching:
 
 
 class Runs:
-    """Stands in for ``run.execute``: notes each call, and ends one of them badly where told to."""
+    """Stands in for ``execution.execute``: notes each call, and ends one of them badly where told to."""
 
     def __init__(self, *, bad: int = -1, ends: Callable[[RunRecord], RunRecord] | None = None) -> None:
         self.seeds: list[int] = []

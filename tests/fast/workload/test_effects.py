@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.fast.report.test_request_logs import Pieces
 
 from iogauge.execution.planning import Opened, make_plan, needs
 from iogauge.report.run import fio_logs, jsonplus, request_logs, table
@@ -15,6 +14,7 @@ from iogauge.schema import Direction, JobFile, Kind, RunPlan
 from iogauge.store.outputs import Claims
 from iogauge.workload import OPTIONS, parse
 from tests import builders
+from tests.fast.report.test_request_logs import Pieces
 
 NULL = "ioengine=null size=1m"
 RING = "ioengine=io_uring filename=/drive"

@@ -291,7 +291,7 @@ def test_an_error_of_global_options_names_the_section_that_they_break() -> None:
 
 
 def test_a_depth_that_the_engine_cannot_keep_is_no_error() -> None:
-    """As in fio, which notes it and keeps one I/O in flight; so does the plan (``run.planning``)."""
+    """As in fio, which notes it and keeps one I/O in flight; so does the plan (``execution.planning``)."""
     assert job("ioengine=psync\niodepth=8").iodepth == 8
 
 

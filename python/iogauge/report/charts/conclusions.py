@@ -3,7 +3,7 @@
 The convergence plot is the specification's: the values, the window of rounds that was asked for steadiness, the mean of
 the window with a tenth on either side, and the line of best fit. The matrix is coloured by value, which it also names.
 
-Does not judge: what is steady, and over which window, is the suite's (``stats.shown``).
+Does not judge: what is steady, and over which window, is the suite's (``results.conclusions``).
 Source: SNIA PTS 2.0.2, the plots of every test.
 """
 

@@ -1,7 +1,7 @@
 """A chart: Vega-Lite specifications that hold no data, and the one table that all of them draw.
 
 The page, the pictures made for scripts and the ones saved from the page are drawn from the same specifications.
-What they show is in the other ``charts_*.py``; how they look, in ``charts_theme.py``. What a reader can choose (a
+What they show is in the other files here; how they look, in ``theme.py``. What a reader can choose (a
 statistic, a step) are parameters of a specification, so that one serves for all of them.
 """
 

@@ -1,1 +1,1 @@
-"""A room.."""
+"""Saved reviews as one HTML page."""

@@ -3,7 +3,7 @@
 Before anything else it says what differs around the drives: machine, system, firmware, versions, pace. What two reviews
 do not share is as likely a reason for a difference as the drives are.
 
-Does not compare: see ``compare.py``. Returns plain text and the names of what it links to: escaping and layout are the
+Does not compare: see ``comparison``. Returns plain text and the names of what it links to: escaping and layout are the
 template's.
 """
 

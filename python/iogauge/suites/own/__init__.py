@@ -1,1 +1,1 @@
-"""A room.."""
+"""Your own suites: a Python file, or a TOML plan of steps."""

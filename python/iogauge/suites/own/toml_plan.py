@@ -1,8 +1,8 @@
 """A suite from a TOML file: a list of steps, each a few of fio's options or a job file, and what is judged of them.
 
-For whoever wants several loads in one resumable, reportable review and has nothing to compute: what depends on what was
-measured before takes Python (``own.py``). Every step runs on the review's target, so that one plan serves any. A job
-file keeps its own times and sizes; one that names another target is refused when the review is begun.
+For whoever wants several loads in one resumable, reportable review and has nothing to compute: what depends on what
+was measured before takes Python (``python_file.py``). Every step runs on the review's target, so that one plan serves
+any. A job file keeps its own times and sizes; one that names another target is refused when the review is begun.
 
     name = "shallow-and-deep"
     reader = "load"

@@ -1,6 +1,6 @@
 """What is wrong with a TOML plan, in the plan's own words: which key of which table, and what to write instead.
 
-Knows nothing of what a plan means: ``from_toml`` has its keys and checks its values by pydantic, whose findings these
+Knows nothing of what a plan means: ``toml_plan`` has its keys and checks its values by pydantic, whose findings these
 are.
 """
 

@@ -8,9 +8,9 @@ five of them, or until there are as many as the specification allows. What is re
 Steady is SNIA's: within the window the values lie no further apart than a fifth of their mean, and the line of best
 fit rises or falls by no more than a tenth of it.
 
-What is not done: the drive's own write cache is left as it is, and a purge is a discard, not a format (``run.purge``).
-A drive model begins every run in the state that its file or ``--state`` gives, so it is neither purged nor
-preconditioned.
+What is not done: the drive's own write cache is left as it is, and a purge is a discard, not a format
+(``execution.purge``). A drive model begins every run in the state that its file or ``--state`` gives, so it is
+neither purged nor preconditioned.
 
 Source: SNIA PTS 2.0.2, for enterprise drives (PTS-E).
 """

@@ -6,7 +6,7 @@ back to what they were.
 
 Caveats. What is published of the test does not fix threads and depth: it is one thread at depth 32. A part's
 beginning and end are its first and last tenth. ``standard`` and ``quick`` are the same in minutes and in seconds. A
-drive model is not purged; see ``pts_write_saturation`` for one that begins fresh.
+drive model is not purged; see ``write_saturation`` for one that begins fresh.
 
 Source: SNIA PTS 2.0.2, the cross stimulus recovery test.
 """

@@ -1,1 +1,1 @@
-"""A room.."""
+"""DiskSpd's command lines: read as jobs, and written from jobs."""

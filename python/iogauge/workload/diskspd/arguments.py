@@ -5,7 +5,7 @@ number) and laxer in others (``-d60s`` is sixty to it): what it would read only 
 change what is issued and cannot be done on Linux are refused by name; those that only concern Windows or the printing
 are taken, and ``notes`` says so.
 
-What a command means as fio jobs is in ``diskspd_jobs.py``; jobs become commands in ``diskspd_commands.py``.
+What a command means as fio jobs is in ``jobs.py``; jobs become commands in ``commands.py``.
 
 Source: DiskSpd 2.2 (CmdLineParser.cpp, Common.cpp).
 """
