@@ -39,7 +39,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
         if arguments is None:
             process.start()
-        from iogauge.cli.commands import call
+        from iogauge.cli.terminal.commands import call
     except KeyboardInterrupt:
         import sys
 

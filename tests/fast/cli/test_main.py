@@ -12,9 +12,8 @@ from types import SimpleNamespace
 import pytest
 
 from iogauge import __version__, cli
-from iogauge.cli import commands
 from iogauge.cli import model as cli_model
-from iogauge.cli.terminal import status
+from iogauge.cli.terminal import commands, status
 from iogauge.errors import IogaugeError
 
 HEAVY = ("numpy", "pyarrow", "rich", "iogauge.schema", "iogauge.workload")
@@ -109,11 +108,15 @@ def test_the_version(capsys: pytest.CaptureFixture[str]) -> None:
 
 def test_every_command_has_its_file() -> None:
     folder = Path(cli.__file__).parent
-    names = [*cli.COMMANDS, *(f"model_{name}" for name in cli_model.COMMANDS)]
-    # With an underscore, where Python has the word itself.
-    files = [{f"{name}.py", f"{name}_.py"} for name in names]
-    there = {path.name for path in folder.iterdir()}
-    assert [each for each in files if not each & there] == []
+    commands_of = {folder: cli.COMMANDS, folder / "model": cli_model.COMMANDS}
+    # With an underscore, where Python has the word itself; a folder, where it has several files.
+    missing = [
+        name
+        for place, names in commands_of.items()
+        for name in names
+        if not any((place / file).exists() for file in (f"{name}.py", f"{name}_.py", f"{name}/__init__.py"))
+    ]
+    assert missing == []
 
 
 def test_an_unknown_command_is_a_usage_error_with_a_guess(capsys: pytest.CaptureFixture[str]) -> None:

@@ -12,6 +12,7 @@ ROOT = Path(__file__).resolve().parents[3]
 
 LONGEST = 500
 LONGEST_TEST = 600
+MOST_FILES = 17
 
 
 def found(*patterns: str) -> list[str]:
@@ -52,6 +53,12 @@ def test_ends_within_reach(path: str) -> None:
     lines = len((ROOT / path).read_text().splitlines())
     usual = LONGEST_TEST if "tests" in Path(path).parts else LONGEST
     assert lines <= usual, f"{path} has {lines} lines: split it by purpose"
+
+
+@pytest.mark.parametrize("folder", sorted({str(Path(path).parent) for path in PYTHON}))
+def test_a_folder_holds_few_files(folder: str) -> None:
+    files = [path for path in PYTHON if str(Path(path).parent) == folder]
+    assert len(files) <= MOST_FILES, f"{folder} has {len(files)} files: split it by purpose"
 
 
 @pytest.mark.parametrize("path", PYTHON + RUST + PROSE)

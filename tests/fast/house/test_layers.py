@@ -121,7 +121,7 @@ def test_pure_crates_repeat_on_any_machine() -> None:
     assert offenders == []
 
 
-def test_only_run_imports_the_rust_core() -> None:
+def test_only_execution_imports_the_rust_core() -> None:
     importers = {
         str(path.relative_to(PACKAGE))
         for path in modules()
@@ -142,7 +142,7 @@ OPENS = {
     "target/ledger.py",
     "target/layers.py",  # devices made for a step
     "cli/terminal/streams.py",  # /dev/null for a stream that was closed
-    "cli/commands.py",  # the traceback of a defect, in a new temporary file
+    "cli/terminal/commands.py",  # the traceback of a defect, in a new temporary file
 }
 """Who may open a file for writing: a way around the doors would be a way around their refusals."""
 

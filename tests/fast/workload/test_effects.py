@@ -14,7 +14,7 @@ from iogauge.schema import Direction, JobFile, Kind, RunPlan
 from iogauge.store.outputs import Claims
 from iogauge.workload import OPTIONS, parse
 from tests import builders
-from tests.fast.report.test_request_logs import Pieces
+from tests.fast.report.run.test_request_logs import Pieces
 
 NULL = "ioengine=null size=1m"
 RING = "ioengine=io_uring filename=/drive"

@@ -22,8 +22,8 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 from typer.main import get_command, get_group
 
-from iogauge.cli import COMMANDS, one_dash
-from iogauge.cli.terminal import process, status, streams
+from iogauge.cli import COMMANDS
+from iogauge.cli.terminal import one_dash, process, status, streams
 from iogauge.errors import IogaugeError
 
 PLAIN: dict[str, Any] = {

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 IOGAUGE = Path(sys.executable).with_name("iogauge")
-SAVED = Path(__file__).resolve().parents[1] / "fast" / "saved_reviews" / "v2"
+SAVED = Path(__file__).resolve().parents[2] / "fast" / "saved_reviews" / "v2"
 # Root's processes are not limited; another user's are, who may read root's files all the same.
 USER = "60713"
 CAPABILITIES = "+dac_override,+dac_read_search"

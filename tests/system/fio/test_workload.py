@@ -19,7 +19,7 @@ from tests.fio_parser import AMOUNTS, DIRECTIONS, ENVIRON, SCALARS, assert_like_
 
 pytestmark = pytest.mark.skipif(shutil.which("fio") is None, reason="needs fio")
 
-OURS = Path(__file__).resolve().parents[2] / "examples"
+OURS = Path(__file__).resolve().parents[3] / "examples"
 EXAMPLES = Path("/usr/share/doc/fio/examples")
 
 FILES = {

@@ -11,7 +11,7 @@ import pytest
 from iogauge import cli
 from iogauge.cli.terminal import status
 from iogauge.workload import from_arguments, load
-from tests.fast.cli.test_run import JOB, Runner, runner  # noqa: F401 (a fixture)
+from tests.fast.cli.run.test_run import JOB, Runner, runner  # noqa: F401 (a fixture)
 
 TWO = "[global]\nsize=1g\nioengine=null\n[reader]\nrw=randread\n[writer]\nrw=randwrite\n"
 

@@ -47,7 +47,7 @@ def started(*arguments: str, code: str = "", **environ: str) -> subprocess.Popen
 MODULES = (
     "enum",
     "iogauge.cli.terminal.process",
-    "iogauge.cli.commands",
+    "iogauge.cli.terminal.commands",
     "typer",
     "pydantic",
     "numpy",

@@ -18,7 +18,7 @@ pytestmark = [
     pytest.mark.skipif(not Path("/dev/loop-control").exists(), reason="needs loop devices"),
 ]
 
-IMPORTED = Path(__file__).resolve().parents[1] / "fast" / "imports" / "diskspd.xml"
+IMPORTED = Path(__file__).resolve().parents[2] / "fast" / "imports" / "diskspd.xml"
 CONTENT = bytes(range(256)) * (1 << 12)
 JOB = ("--name=reader", "--rw=read", "--size=64k", "--bs=64k", "--direct=0", "--no-ceiling")
 NULL = ("--name=x", "--ioengine=null", "--rw=read", "--size=64k", "--number_ios=1", "--no-ceiling")

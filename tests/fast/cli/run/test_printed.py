@@ -13,7 +13,7 @@ import pytest
 
 from iogauge import cli
 from iogauge.cli.terminal import status
-from tests.fast.report.test_fio_logs import little_room  # noqa: F401 (a fixture)
+from tests.fast.report.run.test_fio_logs import little_room  # noqa: F401 (a fixture)
 
 JOB = (
     "--no-ceiling",
