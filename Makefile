@@ -18,7 +18,7 @@ PYTEST := $(BIN)/python -m pytest --numprocesses auto --maxprocesses 8
 
 SYSTEM_TOOLS := chromium fio losetup nbdcopy nbdinfo qemu-img addpart dmsetup cryptsetup mkswap mkfs.btrfs mkfs.ext4 mkfs.f2fs mkfs.ntfs mkfs.vfat mkfs.xfs
 
-.PHONY: help setup check test test-all test-timed test-system fuzz demo bench clean
+.PHONY: help setup check test test-all test-timed test-system fuzz demo docs bench clean
 .DEFAULT_GOAL := help
 
 help:
@@ -30,6 +30,7 @@ help:
 	@echo "make test-timed   TIMES over (20): tests that read a clock or start processes and threads; for a busy machine"
 	@echo "make test-system  as root: real block devices, fio cross-checks"
 	@echo "make fuzz         a million broken inputs to everything that reads what others wrote (hours)"
+	@echo "make docs         the documents as a searchable site, in site/"
 	@echo "make bench        side by side with fio; as root also on zram"
 
 setup: $(filter .tools/%,$(UV))
@@ -91,8 +92,14 @@ demo: setup
 	@$(BIN)/iogauge report demo/reviews/file $(DEMO_MODELS:%=demo/reviews/%) --output demo/report.html
 	@echo "demo: open $(CURDIR)/demo/report.html"
 
+# --strict: a warning or a link that leads nowhere fails the build.
+docs: setup
+	@$(UV) sync --locked --quiet --group docs
+	@said=$$(NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict 2>&1) || { echo "$$said"; exit 1; }
+	@echo "docs: open $(CURDIR)/site/index.html"
+
 bench: setup
 	@$(BIN)/python -m bench
 
 clean:
-	rm -rf target .venv .tools demo .mypy_cache .pytest_cache .ruff_cache .import_linter_cache python/iogauge/_core*.so
+	rm -rf target .venv .tools demo site .mypy_cache .pytest_cache .ruff_cache .import_linter_cache python/iogauge/_core*.so

@@ -2,7 +2,7 @@
 
 Made-up runs of known distribution (``bench/streams.py``) go through the functions that judge real ones. The goals are
 coverage of at least 93 % and false findings in 5 +- 2 %; what falls short is printed as such. No peer is run: fio gives
-no intervals. Writes the table that METHODOLOGY.md shows, in Markdown, to ``bench/out/coverage.md``.
+no intervals. Writes the table that docs/statistics.md shows, in Markdown, to ``bench/out/coverage.md``.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 //! One I/O asked for, and the same I/O finished.
 //!
-//! The instants are those of METHODOLOGY.md: `intended <= ready <= start <= issued <= done`.
+//! The instants are those of docs/latency.md: `intended <= ready <= start <= issued <= done`.
 
 use crate::time::Nanos;
 

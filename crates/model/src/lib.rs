@@ -4,7 +4,7 @@
 //! drive from a real one. Nothing here does I/O, reads a clock, starts a thread or uses unsafe code: a modelled run
 //! repeats, request by request, for the same seed, on any machine.
 //!
-//! Source: the published figures to which models are fitted; METHODOLOGY.md ("Drive models") has them beside what they show.
+//! Source: the published figures to which models are fitted; docs/accuracy.md has them beside what they show.
 
 #![forbid(unsafe_code)]
 

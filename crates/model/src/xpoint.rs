@@ -13,7 +13,7 @@
 //!
 //! What it does not do: power states and temperature, which are the device's around it.
 //!
-//! Source: the figures of METHODOLOGY.md, to which it is fitted; Wu et al., Towards an Unwritten Contract of Intel Optane
+//! Source: the figures of docs/accuracy.md, to which it is fitted; Wu et al., Towards an Unwritten Contract of Intel Optane
 //! SSD (HotStorage 2019): chunks of 4 KiB, no two requests in one, no cost of translation.
 
 use iogauge_core::generate::{Rng, Stream};

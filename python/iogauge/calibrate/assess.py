@@ -1,4 +1,4 @@
-"""Every published row beside what the shipped models show: the table in METHODOLOGY.md, and what a fit sums up."""
+"""Every published row beside what the shipped models show: the table in docs/accuracy.md, and what a fit sums up."""
 
 from __future__ import annotations
 

@@ -4,7 +4,7 @@ An error is relative: 0.03 is three percent, either way the same in logarithm. L
 on how well the drive is known: a P4800X is described by its maker's guide row by row, most flash by reviewers' prose.
 A figure that its source gives as a range is met anywhere in it.
 
-The limits are ours; METHODOLOGY.md says them.
+The limits are ours; docs/accuracy.md says them.
 """
 
 from __future__ import annotations

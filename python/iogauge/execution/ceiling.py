@@ -1,7 +1,7 @@
 """What the generator can do with no drive at all: its ceiling, and what it adds to every request.
 
 Measured where the run's first worker will be, printed beside its results, never subtracted. Several short probes, of
-which the best counts: whatever disturbs one makes it slower, nothing makes it faster. Source: METHODOLOGY.md,
+which the best counts: whatever disturbs one makes it slower, nothing makes it faster. Source: docs/latency.md,
 on what the machine itself costs.
 """
 

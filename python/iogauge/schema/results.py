@@ -11,7 +11,7 @@ from iogauge.schema.base import Direction, Encoded, Model, NonNegative
 
 
 class Kind(StrEnum):
-    """The latencies of METHODOLOGY.md's table, in its order; ``loop_gap`` belongs to no direction."""
+    """The latencies of docs/latency.md's table, in its order; ``loop_gap`` belongs to no direction."""
 
     LAT = "lat"
     CLAT = "clat"

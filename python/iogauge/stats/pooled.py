@@ -3,7 +3,7 @@
 Runs are the replicate (``repeats.py``), so the interval of every figure is that of its spread from run to run: what
 happens within one run says nothing of the next. Counts add up; what is measured over time stays with its run.
 
-Source: METHODOLOGY.md, "Repeats".
+Source: docs/statistics.md, "Repeats".
 """
 
 from __future__ import annotations

@@ -2,20 +2,27 @@
 
 from __future__ import annotations
 
+import importlib.util
 import re
 from pathlib import Path
 
 import pytest
 
+from iogauge.cli import COMMANDS
+from iogauge.cli.model import COMMANDS as MODEL_COMMANDS
+
 ROOT = Path(__file__).resolve().parents[3]
+PAGES = sorted(path.relative_to(ROOT).as_posix() for path in (ROOT / "docs").glob("*.md"))
 DOCUMENTS = [
     "README.md",
     "ARCHITECTURE.md",
-    "METHODOLOGY.md",
     "CONTRIBUTING.md",
     "examples/README.md",
-    "docs/options.md",
+    "bench/README.md",
+    *PAGES,
 ]
+MADE = {"commands.md", "api.md"}
+"""Pages of the site that ``docs/reference.py`` makes from the code."""
 PACKAGE = ROOT / "python" / "iogauge"
 GROWN = {"bench/history.jsonl"}
 """Not there before something was measured."""
@@ -61,6 +68,22 @@ def test_links_to_headings_lead_to_one(document: str) -> None:
         if not path.startswith("http") and anchor not in anchors(page.parent / path if path else page):
             missing.append(f"{path}#{anchor}")
     assert missing == []
+
+
+def test_the_site_has_every_page() -> None:
+    navigation = re.findall(r": (\S+\.md)$", (ROOT / "mkdocs.yml").read_text(), re.MULTILINE)
+    assert sorted(navigation) == sorted({Path(page).name for page in PAGES} | MADE)
+
+
+def test_the_site_shows_the_help_of_every_command() -> None:
+    specification = importlib.util.spec_from_file_location("reference", ROOT / "docs" / "reference.py")
+    assert specification is not None
+    assert specification.loader is not None
+    reference = importlib.util.module_from_spec(specification)
+    specification.loader.exec_module(reference)
+    page = reference.commands_page()
+    for command in [*COMMANDS, *(f"model {name}" for name in MODEL_COMMANDS)]:
+        assert f"# iogauge {command}\n\n```text\nUsage: iogauge {command} " in page
 
 
 def test_architecture_guards_its_invariants() -> None:

@@ -72,5 +72,8 @@ def test_promises_nothing_for_later(path: str) -> None:
 @pytest.mark.parametrize("path", found("*.md", "bench/*.md", "docs/**/*.md"))
 def test_links_within_the_repository_lead_somewhere(path: str) -> None:
     links = re.findall(r"\]\((?!https?:|mailto:|#)([^)#\s]+)", (ROOT / path).read_text())
-    missing = [link for link in links if not ((ROOT / path).parent / link).exists()]
+    made = (
+        {"commands.md", "api.md"} if path.startswith("docs/") else set()
+    )  # of the site, by docs/reference.py
+    missing = [link for link in links if not ((ROOT / path).parent / link).exists() and link not in made]
     assert missing == []

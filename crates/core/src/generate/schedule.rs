@@ -8,7 +8,7 @@
 //! What it does not do: it knows nothing of what was issued. Whoever is late asks again and finds the past due times
 //! still waiting; that is how a worker catches up.
 //!
-//! Source: the instants of a request as METHODOLOGY.md has them; fio 3.33, which cuts Poisson gaps to whole microseconds
+//! Source: the instants of a request as docs/latency.md has them; fio 3.33, which cuts Poisson gaps to whole microseconds
 //! and gives 396k where 300k is asked.
 
 use super::rng::{Rng, Stream};

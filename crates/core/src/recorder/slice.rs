@@ -4,7 +4,7 @@ use crate::recorder::histogram::{Histogram, Merged};
 use crate::request::{Direction, Errno};
 use crate::time::Nanos;
 
-/// The latencies of METHODOLOGY.md's table; `as usize` indexes arrays of [`Latency::COUNT`].
+/// The latencies of docs/latency.md's table; `as usize` indexes arrays of [`Latency::COUNT`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Latency {
     /// From start to done.

@@ -5,7 +5,7 @@ random offsets are drawn without a map, its requests submitted one by one and ta
 warm-up comes before the measured time. A single request in flight is a synchronous call there, and psync here; more
 are completions of a port there, and libaio here, or io_uring where the cache is in use, since libaio would block.
 
-What differs is returned as notes, to be said: METHODOLOGY.md has them all, under "Different from DiskSpd".
+What differs is returned as notes, to be said: docs/diskspd.md has them all.
 
 Source: DiskSpd 2.2 (IORequestGenerator.cpp, ThroughputMeter.cpp).
 """

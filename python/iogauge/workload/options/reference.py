@@ -28,8 +28,8 @@ are computed (`size=8*16m`), and so is a value in parentheses.
 **fio's own options** `--output-format`, `--minimal`, `--terse-version`, `--output`, `--status-interval`, `--section`,
 `--readonly`, `--eta`, `--eta-interval`, `--max-jobs`, `--parse-only` and `--showcmd` are those of `iogauge run --help`.
 
-**Different from fio, deliberately**: [the whole list](../METHODOLOGY.md#different-from-fio-deliberately) is in
-METHODOLOGY.md. One that matters here: values that fio reads only in part (`size=1.5g` is one byte in fio,
+**Different from fio, deliberately**: [the whole list](fio.md#different-from-fio-deliberately). One that
+matters here: values that fio reads only in part (`size=1.5g` is one byte in fio,
 `runtime=10sec` ten microseconds, `bs = 4k` four bytes) are errors, as are shares that do not add up, an unset
 variable, `time_based` without `runtime`, and `write_hist_log` without `log_hist_msec`.
 """
@@ -51,7 +51,8 @@ def page() -> str:
 
 def _row(option: Option) -> str:
     names = ", ".join(f"`{name}`" for name in (option.name, *option.aliases))
-    syntax = option.kind.syntax.replace("|", "\\|")  # a bar would end the table's cell
+    # A bar would end the table's cell; a bracket may begin a link.
+    syntax = option.kind.syntax.replace("|", "\\|").replace("[", "\\[")
     engines = f" ({', '.join(sorted(option.engines))} only)" if option.engines else ""
     return f"| {names} | {syntax} | {option.default} | {option.help}{engines} |"
 

@@ -10,7 +10,7 @@ use crate::recorder::{Counts, Cutter, Exact, LATE, Latency, Span};
 use crate::request::{Completion, Direction, Kind, Request};
 use crate::time::Nanos;
 
-/// The latency of one request by METHODOLOGY.md's table; without a stamp there is no slat, and clat is lat.
+/// The latency of one request by docs/latency.md's table; without a stamp there is no slat, and clat is lat.
 fn latency(latency: Latency, request: &Request, completion: &Completion) -> Nanos {
     let issued = completion.issued;
     match latency {
