@@ -96,7 +96,7 @@ demo: setup
 docs: setup
 	@$(UV) sync --locked --quiet --group docs
 	@said=$$(NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict 2>&1) || { echo "$$said"; exit 1; }
-	@echo "docs: open $(CURDIR)/site/index.html"
+	@echo "docs: open $(CURDIR)/site/index.html, or to search: $(BIN)/python -m http.server --directory site"
 
 bench: setup
 	@$(BIN)/python -m bench
