@@ -284,9 +284,9 @@ def _cells(step: StepJudgement, plan: SuitePlan, shown: Sequence[float]) -> list
 def _spread(value: float, low: float | None, high: float | None, shown: Callable[[float], str]) -> str:
     """Return a figure with how far its interval reaches, as a part of it; of a wide interval, the bounds.
 
-    >>> _spread(100.0, 98.0, 103.0, words.figure), _spread(100.0, None, None, words.figure)
+    >>> _spread(100.0, 98.0, 103.0, numbers.figure), _spread(100.0, None, None, numbers.figure)
     ('100.0 ±3.0 %', '100.0')
-    >>> _spread(54_338.0, 16_000.0, 190_000.0, words.figure)
+    >>> _spread(54_338.0, 16_000.0, 190_000.0, numbers.figure)
     '54,338 (16,000 to 190,000)'
     """
     if low is None or high is None or value <= 0:

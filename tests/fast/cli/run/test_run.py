@@ -61,7 +61,7 @@ def runner(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Runner:
     module = ModuleType("iogauge.execution")
     module.execute, module.measure_ceiling = made.execute, made.measure_ceiling  # type: ignore[attr-defined]
     monkeypatch.setitem(sys.modules, "iogauge.execution", module)
-    monkeypatch.setattr(iogauge, "run", module, raising=False)
+    monkeypatch.setattr(iogauge, "execution", module, raising=False)
     monkeypatch.chdir(tmp_path)
     return made
 

@@ -72,9 +72,10 @@ def test_so_is_sigterm(module: str) -> None:
 
 @pytest.mark.parametrize(("number", "word"), [(signal.SIGINT, "interrupted"), (signal.SIGTERM, "terminated")])
 def test_a_run_that_is_stopped_prints_what_it_measured(number: signal.Signals, word: str) -> None:
-    child = started("run", *NULL, "--runtime=60")
+    child = started("run", *NULL, "--runtime=600", "--eta-interval=1")
     assert child.stderr is not None
     assert child.stderr.readline().startswith("null, about")
+    assert "x: read" in child.stderr.readline()
     child.send_signal(number)
     out, err = child.communicate(timeout=600)
     assert child.returncode == 128 + number

@@ -211,7 +211,7 @@ def test_a_duration_keeps_its_value_to_four_digits(value_ns: float) -> None:
 
 @given(st.text(st.characters(categories=["L", "N", "P", "Zs"]), max_size=400))
 def test_wrapping_loses_no_word(words: str) -> None:
-    given_words = numbers.replace("\u00a0", " ")
+    given_words = words.replace("\u00a0", " ")
     assert " ".join(labelled("x", given_words)).split()[1:] == given_words.replace("\u00a0", " ").split()
 
 
