@@ -75,6 +75,13 @@ def test_the_site_has_every_page() -> None:
     assert sorted(navigation) == sorted({Path(page).name for page in PAGES} | MADE)
 
 
+def test_the_page_of_models_opens_with_what_its_table_adds_up_to() -> None:
+    text = (ROOT / "docs" / "accuracy.md").read_text()
+    summed = re.findall(r"\d+ of \d+", text.partition("Within their limits: ")[2].partition("\n")[0])
+    assert len(summed) == 4
+    assert re.findall(r"\d+ of \d+", text.partition("\n## ")[0]) == summed
+
+
 def test_the_site_shows_the_help_of_every_command() -> None:
     specification = importlib.util.spec_from_file_location("reference", ROOT / "docs" / "reference.py")
     assert specification is not None
