@@ -61,11 +61,6 @@ impl Row {
         );
     }
 
-    /// Whether a worker is one of this row's.
-    pub fn has(&self, worker: usize) -> bool {
-        self.sources.contains_key(&worker)
-    }
-
     /// Adds what a worker completed in a slice, and zeros for the time between its last slice and this one.
     pub fn add(&mut self, worker: usize, slice: &Slice) {
         self.reach(worker, slice.start);

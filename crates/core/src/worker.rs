@@ -14,7 +14,7 @@ mod slots;
 
 use crate::generate::{Io, Pattern, PatternError, Schedule, child_seed};
 use crate::plan::{Rw, WorkerPlan};
-use crate::recorder::{self, LATE};
+use crate::recorder::LATE;
 use crate::request::{Completion, Direction, Errno, Kind, Request, Want};
 use crate::time::Nanos;
 use limits::{Counted, Limits, Think};
@@ -83,14 +83,14 @@ impl Worker {
             .collect();
         let schedule = |rate: crate::plan::SchedulePlan, direction: u64| {
             // A rate for a direction that is never issued would stay due for ever.
-            let issued = recorder::directions(plan)[direction as usize];
-            (issued && (rate.rate_iops > 0 || rate.rate_Bps > 0))
+            let issued = plan.pattern.directions()[direction as usize];
+            (issued && rate.has_rate())
                 .then(|| Schedule::new(rate, plan.poisson, child_seed(plan.seed, direction)))
         };
         let rw = plan.pattern.rw;
         Ok(Self {
             pattern: Pattern::new(&plan.pattern, &regions, plan.seed)?,
-            unhindered: !recorder::is_scheduled(plan) && plan.time_based,
+            unhindered: !plan.is_scheduled() && plan.time_based,
             schedules: [
                 schedule(plan.schedule.read, 0),
                 schedule(plan.schedule.write, 1),

@@ -7,8 +7,8 @@ use std::fs::OpenOptions;
 use std::os::fd::AsRawFd;
 
 use common::plan;
+use iogauge_core::Stop;
 use iogauge_core::plan::{EngineKind, FilePlan, Rw, SchedulePlan, StagePlan, WorkerPlan};
-use iogauge_core::stage::Stop;
 use iogauge_core::testing::same;
 use iogauge_core::time::{MILLISECOND, SECOND};
 use iogauge_engine::Error;

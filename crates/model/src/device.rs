@@ -10,60 +10,12 @@ use std::collections::VecDeque;
 use iogauge_core::results::DriveResult;
 use iogauge_core::{Kind, Nanos};
 
-use crate::disk::Disk;
 use crate::drive::{Access, Active, Drive, Returned};
-use crate::nand::{Nand, NandCounters, Wear};
+use crate::media::Media;
+use crate::nand::{NandCounters, Wear};
 use crate::pending::Pending;
 use crate::power::{Drawn, Power};
-use crate::ram::Ram;
 use crate::spec::DriveSpec;
-use crate::xpoint::Xpoint;
-
-/// What stores the data of one controller.
-#[derive(Debug)]
-pub(crate) enum Media {
-    Xpoint(Box<Xpoint>),
-    Nand(Box<Nand>),
-    Disk(Box<Disk>),
-    Ram(Ram),
-}
-
-/// Calls a method of whichever media it is.
-macro_rules! each {
-    ($media:expr, $inner:ident => $call:expr) => {
-        match $media {
-            Media::Xpoint($inner) => $call,
-            Media::Nand($inner) => $call,
-            Media::Disk($inner) => $call,
-            Media::Ram($inner) => $call,
-        }
-    };
-}
-
-impl Drive for Media {
-    #[inline]
-    fn submit(&mut self, now: Nanos, access: Access) -> Option<Nanos> {
-        each!(self, media => media.submit(now, access))
-    }
-
-    #[inline]
-    fn next_event(&self) -> Option<Nanos> {
-        each!(self, media => media.next_event())
-    }
-
-    fn advance(&mut self, now: Nanos, returned: &mut Vec<Returned>) {
-        each!(self, media => media.advance(now, returned))
-    }
-
-    fn volatile(&self) -> bool {
-        each!(self, media => media.volatile())
-    }
-
-    #[inline]
-    fn active(&self) -> Active {
-        each!(self, media => media.active())
-    }
-}
 
 /// A request that was cut into parts.
 #[derive(Clone, Copy, Debug)]
@@ -115,7 +67,7 @@ impl Device {
     /// Which parameter is out of its range, and what that is.
     pub fn new(spec: &DriveSpec, seed: u64) -> Result<Self, String> {
         spec.check()?;
-        let media = (0..spec.controllers).map(|controller| spec.media(controller, seed));
+        let media = (0..spec.controllers).map(|controller| Media::new(spec, controller, seed));
         Ok(Self {
             media: media.collect(),
             power: Power::new(spec.power.clone(), spec.thermal),

@@ -19,6 +19,7 @@ use crate::reactor::{Limits, Reactor};
 use crate::store::{FileStore, MemoryStore, Store};
 use crate::summary::Summary;
 use crate::timely::Timely;
+use crate::transport;
 
 /// Most bytes of an export's name.
 const LONGEST_NAME: usize = 255;
@@ -98,7 +99,7 @@ impl Server {
         let listener = Listener::bind(&config.listen)?;
         let dilate = config.dilate.get();
         let spin = pace::lateness_of_polls();
-        let bias = Bias::measure(make()?, size_bytes, dilate, &config.listen, spin)?;
+        let bias = transport::measure(make()?, size_bytes, dilate, &config.listen, spin)?;
         if bias.fraction > MOST_BIAS {
             return Err(Error::TooBiased {
                 bias,

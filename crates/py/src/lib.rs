@@ -57,12 +57,12 @@ impl RunHandle {
             self.run
                 .poll(Duration::from_secs_f64(timeout_s.clamp(0.0, 3600.0)))
         });
-        let told = |event: &Event| match event {
+        let as_json = |event: &Event| match event {
             Event::Interval(interval) => Ok(("interval", json(interval)?)),
             Event::Finished(result) => Ok(("finished", json(result)?)),
             Event::Failed(error) => Err(mapped(error)),
         };
-        events.iter().map(told).collect()
+        events.iter().map(as_json).collect()
     }
 
     /// Asks the run to end: nothing more is issued, what is in flight is waited for.
@@ -88,9 +88,9 @@ fn probe(plan: &str) -> PyResult<Vec<(&'static str, String, String)>> {
     iogauge_engine::memory::check(&plan).map_err(|error| mapped(&error))?;
     let mut notes = Vec::new();
     for worker in plan.stages.iter().flat_map(|stage| &stage.workers) {
-        let found = iogauge_engine::probe::check(worker).map_err(|error| mapped(&error))?;
+        let of_worker = iogauge_engine::probe::check(worker).map_err(|error| mapped(&error))?;
         notes.extend(
-            found
+            of_worker
                 .into_iter()
                 .map(|note| (note.code, note.message, note.hint)),
         );

@@ -13,7 +13,7 @@ use iogauge_core::plan::RunPlan;
 use iogauge_core::results::{Interval, RunResult};
 use iogauge_engine::ClockFacts;
 use iogauge_engine::spill::{FrameWriter, Spilled};
-use iogauge_model::{Device, DriveSpec, Machine, Told};
+use iogauge_model::{Device, DriveSpec, Machine};
 use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use serde::de::DeserializeOwned;
@@ -95,11 +95,11 @@ impl ModelHandle {
         if !files.all(|file| (0..devices.len() as i32).contains(&file.fd)) {
             return Err(PyValueError::new_err("a file names no drive"));
         }
-        let (told, events) = sync_channel(INTERVALS);
+        let (sender, events) = sync_channel(INTERVALS);
         let spilled = Arc::new(OnceLock::new());
         let stop = Arc::new(AtomicBool::new(false));
-        let teller = Teller {
-            told,
+        let runner = ModelRunner {
+            events: sender,
             spill: spill.map(FrameWriter::new).transpose()?,
             spilled: spilled.clone(),
             batch: Vec::with_capacity(BATCH),
@@ -108,15 +108,15 @@ impl ModelHandle {
         thread::Builder::new()
             .name("iogauge-model".into())
             .spawn(move || {
-                let to_say = teller.told.clone();
-                // Who waits must hear of an end, whatever it was.
-                let ran = AssertUnwindSafe(|| teller.run(&plan, devices, &machine));
-                if let Err(panic) = catch_unwind(ran) {
+                let last_event = runner.events.clone();
+                // Whoever polls waits for an end, even that of a thread that panics.
+                let work = AssertUnwindSafe(|| runner.run(&plan, devices, &machine));
+                if let Err(panic) = catch_unwind(work) {
                     let cause = panic.downcast_ref::<String>().map(String::as_str);
                     let cause = cause.or_else(|| panic.downcast_ref::<&str>().copied());
                     let cause = cause.unwrap_or("no cause given");
                     let text = format!("the drive model failed: {cause}");
-                    let _ = to_say.send(Event::Failed(text));
+                    let _ = last_event.send(Event::Failed(text));
                 }
             })
             .map_err(|cause| CoreError::new_err((format!("no thread: {cause}"), None::<String>)))?;
@@ -138,12 +138,12 @@ impl ModelHandle {
                 Err(RecvTimeoutError::Disconnected) => Err(gone()),
             }
         })?;
-        let told = |event: Event| match event {
+        let as_json = |event: Event| match event {
             Event::Interval(interval) => Ok(("interval", json(&*interval)?)),
             Event::Finished(result) => Ok(("finished", json(&*result)?)),
             Event::Failed(cause) => Err(CoreError::new_err((cause, None::<String>))),
         };
-        events.into_iter().map(told).collect()
+        events.into_iter().map(as_json).collect()
     }
 
     /// Asks the run to end: nothing more is issued, what is in flight is waited for.
@@ -167,18 +167,18 @@ fn gone() -> PyErr {
 }
 
 /// The thread of a run.
-struct Teller {
-    told: SyncSender<Event>,
+struct ModelRunner {
+    events: SyncSender<Event>,
     spill: Option<FrameWriter>,
     spilled: Arc<OnceLock<Spilled>>,
     batch: Vec<LogRecord>,
     stop: Arc<AtomicBool>,
 }
 
-impl Teller {
+impl ModelRunner {
     fn run(mut self, plan: &RunPlan, mut devices: Vec<Device>, machine: &Machine) {
         let stop = self.stop.clone();
-        let mut go_on = || !stop.load(Ordering::Relaxed);
+        let mut should_continue = || !stop.load(Ordering::Relaxed);
         // It takes its instants from no clock.
         let clock = ClockFacts {
             source: "virtual",
@@ -187,8 +187,15 @@ impl Teller {
             read_cost_ns: 0.0,
             check_ppm: 0.0,
         };
-        let mut sink = |told| self.tell(told);
-        let ended = iogauge_model::run(plan, machine, &mut devices, clock, &mut sink, &mut go_on);
+        let mut sink = |event| self.pass_on(event);
+        let ended = iogauge_model::run(
+            plan,
+            machine,
+            &mut devices,
+            clock,
+            &mut sink,
+            &mut should_continue,
+        );
         self.flush();
         if let Some(spill) = &mut self.spill {
             let _ = self.spilled.set(spill.end());
@@ -205,18 +212,18 @@ impl Teller {
             }
             Err(cause) => Event::Failed(cause),
         };
-        // Nobody to tell is no reason to fail.
-        let _ = self.told.send(last);
+        // A handle that is gone is no reason to fail.
+        let _ = self.events.send(last);
     }
 
-    fn tell(&mut self, told: Told) {
-        match told {
-            Told::Interval(interval) => {
-                if self.told.send(Event::Interval(interval)).is_err() {
+    fn pass_on(&mut self, event: iogauge_model::Event) {
+        match event {
+            iogauge_model::Event::Interval(interval) => {
+                if self.events.send(Event::Interval(interval)).is_err() {
                     self.stop.store(true, Ordering::Relaxed);
                 }
             }
-            Told::Request(record) => {
+            iogauge_model::Event::Request(record) => {
                 self.batch.push(record);
                 if self.batch.len() >= BATCH {
                     self.flush();

@@ -3,7 +3,7 @@
 //! It makes the same requests from the same random numbers as the general way, with a fraction of its steps: at tens of
 //! millions of requests a second those are felt. What it does not do: everything else.
 
-use super::pattern::Io;
+use super::io::Io;
 use super::region::Region;
 use super::region::Shape;
 use super::rng::Rng;

@@ -1,13 +1,13 @@
 //! Whole runs on small drives, against arithmetic.
 
+use iogauge_core::Stop;
 use iogauge_core::log_record::LogRecord;
 use iogauge_core::plan::{EnginePlan, FilePlan, LogOverflow, RunPlan, Rw, StagePlan, WorkerPlan};
 use iogauge_core::results::{Interval, RunResult};
-use iogauge_core::stage::Stop;
 use iogauge_core::testing::{self, file, iops, same};
 use iogauge_core::time::{MILLISECOND, SECOND};
 
-use super::{Told, run};
+use super::{Event, run};
 use crate::machine::{EngineCosts, Machine};
 use crate::stalls::StallSpec;
 use crate::xpoint::tests::{link, plain};
@@ -84,9 +84,9 @@ struct Seen {
 fn seen(plan: &RunPlan, spec: XpointSpec, machine: &Machine) -> Seen {
     let (mut intervals, mut log) = (Vec::new(), Vec::new());
     let mut drive = Xpoint::new(spec, link(), plan.seed);
-    let mut sink = |told| match told {
-        Told::Interval(interval) => intervals.push(*interval),
-        Told::Request(record) => log.push(record),
+    let mut sink = |event| match event {
+        Event::Interval(interval) => intervals.push(*interval),
+        Event::Request(record) => log.push(record),
     };
     let result = run(
         plan,
