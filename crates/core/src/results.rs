@@ -96,7 +96,7 @@ pub struct Interval {
 }
 
 impl Interval {
-    /// The part of `row` that `slice` tells of.
+    /// The interval of `row` that `slice` holds.
     pub fn new(
         stage: u32,
         row: u32,

@@ -142,7 +142,7 @@ impl Row {
         )
     }
 
-    /// The whole row, once all of its workers have ended and [`Row::ready`] has given all of its intervals.
+    /// The totals of the row, once all of its workers have ended and [`Row::ready`] has returned all of its intervals.
     pub fn result(&self) -> RowResult {
         let start_ns = self
             .sources
@@ -229,9 +229,9 @@ mod tests {
             rest.iter().map(|i| (i.index, ios(i))).collect::<Vec<_>>(),
             [(1, 7), (4, 10), (5, 10)]
         );
-        let whole = row.result();
-        assert_eq!(whole.tallies["read"].ios, 68);
-        assert_eq!((whole.start_ns, whole.end_ns), (0, 6 * SECOND));
+        let result = row.result();
+        assert_eq!(result.tallies["read"].ios, 68);
+        assert_eq!((result.start_ns, result.end_ns), (0, 6 * SECOND));
     }
 
     #[test]

@@ -18,7 +18,7 @@ pub enum Stop {
     Exitall,
     /// A worker with `exitall` ended with an error.
     Error,
-    /// Asked to.
+    /// Somebody interrupted the run.
     Interrupt,
 }
 
@@ -36,7 +36,7 @@ struct StageWorker {
     phase: Phase,
     exitall: bool,
     group: u32,
-    /// Told to end by another's end, or by whoever runs the stage.
+    /// Stopped by another's end, or by an interrupt.
     ending: bool,
     /// Bytes a second at least, by direction; 0: no limit.
     rate_min: [u64; 3],
@@ -175,7 +175,7 @@ impl Stage {
         })
     }
 
-    /// Ends all of the stage because somebody asks for it. True the first time.
+    /// Stops all workers because somebody interrupts the run. True the first time.
     pub fn interrupt(&mut self) -> bool {
         let first = self.stopped != Some(Stop::Interrupt);
         self.stopped = Some(Stop::Interrupt);

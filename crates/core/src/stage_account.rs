@@ -1,4 +1,4 @@
-//! The account of one stage: who is ready, what was recorded, who has ended, and what it all comes to.
+//! The account of one stage: who is ready, what was recorded, who has ended, and the results.
 //!
 //! Real engines and drive models drive the same [`StageAccount`]. The driver reports what its workers do and stops the
 //! workers that the account names; the account merges slices into intervals, keeps errors and writes the results. It
@@ -157,7 +157,7 @@ impl<'a> StageAccount<'a> {
         slow
     }
 
-    /// Somebody asks for the stage's end. True the first time: the driver stops all workers.
+    /// Somebody interrupts the run. True the first time: the driver stops all workers.
     pub fn interrupt(&mut self) -> bool {
         self.stage.interrupt()
     }
@@ -222,7 +222,7 @@ impl<'a> StageAccount<'a> {
         self.stage.done()
     }
 
-    /// What the stage came to, once [`Self::intervals`] has given the last ones.
+    /// The results, once [`Self::intervals`] has returned the last intervals.
     pub fn into_result(self) -> StageResult {
         let results = self
             .accounts

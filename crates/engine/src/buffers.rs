@@ -194,12 +194,12 @@ impl Drop for Buffers {
 /// Maps zeroed memory; from 2 MiB on aligned to huge pages, and asking for them.
 fn map(bytes: usize) -> Result<NonNull<u8>, Error> {
     let huge = bytes >= HUGE_PAGE;
-    let asked = if huge { bytes + HUGE_PAGE } else { bytes };
+    let mapping_bytes = if huge { bytes + HUGE_PAGE } else { bytes };
     // SAFETY: a fresh private mapping, placed by the kernel, touches nothing that exists.
     let start = unsafe {
         libc::mmap(
             ptr::null_mut(),
-            asked,
+            mapping_bytes,
             libc::PROT_READ | libc::PROT_WRITE,
             libc::MAP_PRIVATE | libc::MAP_ANONYMOUS,
             -1,

@@ -154,7 +154,7 @@ impl Loop<'_> {
         }
     }
 
-    /// Records what has come back and tells the worker.
+    /// Records what has come back and passes it to the worker.
     #[inline]
     fn complete<E: Engine>(&self, state: &mut Guard<'_, WorkerState>, done: &mut Vec<Completion>) {
         let WorkerState {

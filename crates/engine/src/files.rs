@@ -85,7 +85,7 @@ impl File {
         })
     }
 
-    /// Whether direct I/O on it can be asked not to block, without which io_uring leaves every request to a thread of
+    /// Whether it supports direct I/O that does not block, without which io_uring leaves every request to a thread of
     /// the kernel. Asks by a read of one byte, which direct I/O refuses as misaligned where the answer is yes.
     pub(crate) fn takes_nonblocking(&self) -> bool {
         let mut byte = 0u8;

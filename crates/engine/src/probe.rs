@@ -1,4 +1,4 @@
-//! What the kernel and the device allow, found out before a run: errors with their remedy, and warnings.
+//! Checks before a run what the kernel and the device allow: errors with their remedy, and warnings.
 //!
 //! It changes nothing: it looks at the plan, at the descriptors in it, at /proc and /sys, and opens files for reading
 //! only. What only trying can show is said by [`crate::open`]. Source: fio 3.33's checks of a job; proc(5), sysfs(5).
@@ -20,7 +20,7 @@ use crate::ring_setup;
 pub struct Note {
     /// The schema's code.
     pub code: &'static str,
-    /// What was found, and where.
+    /// What it will do differently, and where.
     pub message: String,
     /// What to do about it.
     pub hint: String,
@@ -57,7 +57,7 @@ pub fn check(plan: &WorkerPlan) -> Result<Vec<Note>, Error> {
     Ok(notes)
 }
 
-/// Whether an io_uring of this plan polls: asked for, and the queues of all its devices can.
+/// Whether an io_uring of this plan polls: the plan says so, and the queues of all its devices can.
 pub(crate) fn polls(plan: &WorkerPlan) -> Result<bool, Error> {
     if !plan.engine.hipri || plan.engine.kind != EngineKind::IoUring {
         return Ok(false);
@@ -228,7 +228,7 @@ fn direct_alignment(file: &FilePlan) -> Option<u64> {
     // SAFETY: statx is plain numbers, for which zero is a value.
     let mut facts: libc::statx = unsafe { mem::zeroed() };
     // SAFETY: the path is an empty string that ends in zero, `facts` a writable statx.
-    let asked = unsafe {
+    let status = unsafe {
         libc::statx(
             file.fd,
             c"".as_ptr(),
@@ -237,7 +237,7 @@ fn direct_alignment(file: &FilePlan) -> Option<u64> {
             &mut facts,
         )
     };
-    if asked == 0 && facts.stx_mask & libc::STATX_DIOALIGN != 0 && facts.stx_dio_offset_align > 0 {
+    if status == 0 && facts.stx_mask & libc::STATX_DIOALIGN != 0 && facts.stx_dio_offset_align > 0 {
         return Some(u64::from(facts.stx_dio_offset_align));
     }
     let mut sector_bytes: libc::c_int = 0;

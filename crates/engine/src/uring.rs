@@ -152,7 +152,7 @@ impl Uring {
         }
     }
 
-    /// The kernel took fewer than asked: it is short of memory, was interrupted, or (before Linux 5.18) stopped at a
+    /// The kernel took fewer than submitted: it is short of memory, was interrupted, or (before Linux 5.18) stopped at a
     /// request that it refused, whose completion says so.
     #[cold]
     fn hand_over_rest(&mut self, mut count: u32, mut errno: Option<i32>) -> Result<(), Error> {

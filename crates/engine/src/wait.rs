@@ -93,7 +93,7 @@ fn measure_slack() -> Nanos {
     late[NAPS * 99 / 100]
 }
 
-/// Asks the kernel to wake this thread as close to the asked time as it can, instead of up to 50 us later.
+/// Asks the kernel to wake this thread as close to the requested time as it can, instead of up to 50 us later.
 /// [`crate::open`] does this for the worker's thread.
 pub fn sharpen_timer() {
     // SAFETY: PR_SET_TIMERSLACK takes one number and touches no memory of ours. It cannot fail with a positive one.

@@ -127,7 +127,7 @@ pub(crate) struct Thread<'a> {
     /// When it goes on.
     at: Nanos,
     doing: Doing,
-    /// What the worker wanted beside the batch that is being submitted; `None`: to be asked again.
+    /// What the worker wanted beside the batch that is being submitted; `None`: ask it again.
     then: Option<Want>,
     batch: Vec<Request>,
     /// Start and issue of the request in each slot.
@@ -273,8 +273,8 @@ impl<'a> Thread<'a> {
             }
             Doing::Spinning { .. } => {
                 self.cpu_ns += now.saturating_sub(self.at);
-                let goes_on = self.noise.work(now, 0);
-                self.pass(goes_on);
+                let resumes_at = self.noise.work(now, 0);
+                self.pass(resumes_at);
                 self.reap(log);
                 self.decide();
             }
@@ -311,8 +311,8 @@ impl<'a> Thread<'a> {
             self.set_timer();
         }
         let late = if slept { self.noise.of_wake() } else { 0 };
-        let goes_on = self.noise.work(now, late);
-        self.pass(goes_on);
+        let resumes_at = self.noise.work(now, late);
+        self.pass(resumes_at);
     }
 
     /// Asks the worker, as long as that takes no time.

@@ -90,7 +90,7 @@ pub enum Step<'a> {
         /// Why.
         refusal: Refusal,
     },
-    /// The client ends the session: answer what was asked, then close.
+    /// The client ends the session: answer its requests, then close.
     Finish,
     /// The client breaks the rules: close.
     Drop,
@@ -193,18 +193,18 @@ impl Session {
             length_bytes,
             fua: flags & wire::FLAG_FUA != 0,
         };
-        let asked = meaning(command, flags)
+        let checked = meaning(command, flags)
             .map(request)
             .and_then(|request| self.check(request));
         if command == wire::CMD_WRITE {
             self.phase = Phase::Payload {
                 request: request(Command::Write),
                 taken: 0,
-                refusal: asked.err(),
+                refusal: checked.err(),
             };
             return (used, Step::Again);
         }
-        let step = match asked {
+        let step = match checked {
             Ok(request) => Step::Ask(request),
             Err(refusal) => Step::Refuse { cookie, refusal },
         };

@@ -56,7 +56,7 @@ impl Server {
         let stopped = stop.clone();
         let thread = thread::Builder::new()
             .name("iogauge-nbd".into())
-            // Nobody to tell is no reason to fail.
+            // A handle that is gone is no reason to fail.
             .spawn(move || drop(tell.send(server.serve(&stopped))))
             .map_err(|cause| CoreError::new_err((format!("no thread: {cause}"), None::<String>)))?;
         Ok(Self {

@@ -27,7 +27,7 @@ use crate::request::{Direction, Kind};
 
 const TRIM: usize = Direction::Trim as usize;
 
-/// How the direction of the next request is found.
+/// How the direction of the next request is chosen.
 #[derive(Clone, Copy, Debug)]
 enum Mix {
     Always(Kind),

@@ -127,7 +127,7 @@ impl Instants {
         }
     }
 
-    /// Equality without the call of `memcmp` that a derived one makes: this is asked of every completion.
+    /// Equality without the call of `memcmp` that a derived one makes: it runs for every completion.
     #[inline(always)]
     fn same(&self, other: &Self) -> bool {
         let differing = self
