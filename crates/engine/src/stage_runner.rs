@@ -21,7 +21,7 @@ use crate::heartbeat::{BEAT, Heartbeat};
 use crate::revocable::Revocable;
 use crate::spill::Spill;
 use crate::worker_state::WorkerState;
-use crate::worker_thread::{Ended, Gate, Report, WorkerThread};
+use crate::worker_thread::{Gate, Report, ThreadEnd, WorkerThread};
 
 /// Between the gate's opening and the first request: time for every thread to wake.
 const LEAD: Nanos = 2 * MILLISECOND;
@@ -225,7 +225,7 @@ impl StageRunner<'_> {
         // Workers look for an interrupt themselves: their ends may come before this thread has seen it.
         self.heed_interrupt();
         match report {
-            Report::Ended(ended) => self.take_end(worker, ended),
+            Report::Ended(end) => self.take_end(worker, end),
             Report::Ready(..) => {}
         }
     }
@@ -282,38 +282,38 @@ impl StageRunner<'_> {
                 }
                 Some(since) if now.saturating_sub(since) > NOTICE => {
                     // The thread is stuck inside the kernel.
-                    self.end(worker, Ended::without_usage(now, true), true);
+                    self.end(worker, ThreadEnd::without_usage(now, true), true);
                 }
                 _ => {}
             }
         }
     }
 
-    fn take_end(&mut self, worker: usize, ended: Result<Ended, Error>) {
+    fn take_end(&mut self, worker: usize, end: Result<ThreadEnd, Error>) {
         if self.account.has_ended(worker) {
             return; // Its state was revoked; it came back after all.
         }
-        let ended = ended.unwrap_or_else(|error| {
+        let end = end.unwrap_or_else(|error| {
             self.account.fail(worker, error.to_string());
-            Ended::without_usage(self.context.clock.now(), true)
+            ThreadEnd::without_usage(self.context.clock.now(), true)
         });
-        self.end(worker, ended, false);
+        self.end(worker, end, false);
     }
 
     /// Ends a worker whose thread does not hold its state.
-    fn end(&mut self, worker: usize, ended: Ended, stuck: bool) {
+    fn end(&mut self, worker: usize, end: ThreadEnd, stuck: bool) {
         let Some(cell) = self.workers[worker].state.clone() else {
             return;
         };
         let Some(state) = cell.revoke() else { return };
         let plan = self.workers[worker].plan;
-        let log_dropped = state.end_log(ended.at);
+        let log_dropped = state.end_log(end.at);
         if let Some(errno) = state.worker.failed() {
             self.account.fail(worker, failure(plan, errno));
         }
         // Whoever ended the run without waiting knows; otherwise a drive that does not answer is an error.
         let lost = state.worker.in_flight();
-        if ended.gave_up && lost > 0 && !self.context.gives_up() {
+        if end.gave_up && lost > 0 && !self.context.gives_up() {
             let patience = self.context.plan.give_up_ns / SECOND;
             let name = &plan.name;
             let error = format!("{name}: {lost} in flight, and none came back for {patience} s");
@@ -322,14 +322,14 @@ impl StageRunner<'_> {
         let others = self.account.end(
             worker,
             WorkerEnd {
-                at: ended.at,
+                at: end.at,
                 worker: &state.worker,
                 recorder: &mut state.recorder,
                 busy: &state.busy,
-                usage: ended.usage,
-                cpus: ended.cpus,
+                usage: end.usage,
+                cpus: end.cpus,
                 log_dropped,
-                gave_up: ended.gave_up,
+                gave_up: end.gave_up,
                 stuck,
             },
         );

@@ -53,12 +53,12 @@ pub enum Report {
     /// It waits at the gate, with its state and the way that its slices take.
     Ready(Arc<Revocable<WorkerState>>, Slices),
     /// It ended. `Err`: the engine could not be opened, or failed.
-    Ended(Result<Ended, Error>),
+    Ended(Result<ThreadEnd, Error>),
 }
 
 /// How a thread ended.
 #[derive(Clone, Debug)]
-pub struct Ended {
+pub struct ThreadEnd {
     /// When, on the run's clock.
     pub at: Nanos,
     /// Requests were left in flight.
@@ -69,7 +69,7 @@ pub struct Ended {
     pub cpus: Vec<u32>,
 }
 
-impl Ended {
+impl ThreadEnd {
     /// The end of a thread that cannot say what it used.
     pub fn without_usage(at: Nanos, gave_up: bool) -> Self {
         Self {
@@ -122,7 +122,7 @@ impl WorkerThread {
         let _ = self.reports.send((self.worker, Report::Ended(ended)));
     }
 
-    fn prepare_and_run(&self) -> Result<Result<Ended, Error>, Error> {
+    fn prepare_and_run(&self) -> Result<Result<ThreadEnd, Error>, Error> {
         affinity::run_on(&self.plan.cpus)?;
         if self.plan.invalidate {
             files::invalidate(&self.plan);
@@ -177,7 +177,7 @@ struct InThread<'a> {
 }
 
 impl UseEngine for InThread<'_> {
-    type Out = Result<Ended, Error>;
+    type Out = Result<ThreadEnd, Error>;
 
     fn run<E: Engine>(self, mut engine: E) -> Self::Out {
         let thread = self.thread;
@@ -187,7 +187,7 @@ impl UseEngine for InThread<'_> {
             .reports
             .send((thread.worker, Report::Ready(state.clone(), slices)));
         let Some(stage_start) = thread.gate.pass() else {
-            return Ok(Ended::without_usage(thread.clock.now(), false));
+            return Ok(ThreadEnd::without_usage(thread.clock.now(), false));
         };
         let start = stage_start + thread.plan.start_delay_ns;
         self.wait_for(start);
@@ -235,7 +235,7 @@ impl UseEngine for InThread<'_> {
         if gave_up {
             std::mem::forget(engine);
         }
-        Ok(Ended {
+        Ok(ThreadEnd {
             at,
             gave_up,
             usage,
