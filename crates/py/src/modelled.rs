@@ -19,7 +19,7 @@ use pyo3::prelude::*;
 use serde::de::DeserializeOwned;
 
 use crate::descriptor::{self, Access};
-use crate::{CoreError, json, parsed};
+use crate::{CoreError, parse_plan, to_json};
 
 /// Records that are spilled at a time.
 const BATCH: usize = 4096;
@@ -31,35 +31,35 @@ enum Event {
     Failed(String),
 }
 
-fn wrong(what: &str, cause: impl std::fmt::Display) -> PyErr {
+fn invalid(what: &str, cause: impl std::fmt::Display) -> PyErr {
     CoreError::new_err((format!("{what}: {cause}"), None::<String>))
 }
 
-/// From JSON. Where in it something is wrong says nothing to those who wrote something else.
-fn spec<T: DeserializeOwned>(what: &str, text: &str) -> PyResult<T> {
+/// Parses JSON that Python wrote. Errors leave out its lines and columns, which the user never saw.
+fn parse_spec<T: DeserializeOwned>(what: &str, text: &str) -> PyResult<T> {
     serde_json::from_str(text).map_err(|cause| {
         let cause = cause.to_string();
-        wrong(what, cause.split(" at line ").next().unwrap_or_default())
+        invalid(what, cause.split(" at line ").next().unwrap_or_default())
     })
 }
 
-fn drive(text: &str) -> PyResult<DriveSpec> {
-    let spec: DriveSpec = spec("drive", text)?;
-    spec.check().map_err(|cause| wrong("drive", cause))?;
+fn parse_drive(text: &str) -> PyResult<DriveSpec> {
+    let spec: DriveSpec = parse_spec("drive", text)?;
+    spec.check().map_err(|cause| invalid("drive", cause))?;
     Ok(spec)
 }
 
-fn machine(text: &str) -> PyResult<Machine> {
-    let machine: Machine = spec("machine", text)?;
-    machine.check().map_err(|cause| wrong("machine", cause))?;
+fn parse_machine(text: &str) -> PyResult<Machine> {
+    let machine: Machine = parse_spec("machine", text)?;
+    machine.check().map_err(|cause| invalid("machine", cause))?;
     Ok(machine)
 }
 
-/// Looks whether these are a drive and a machine, from JSON. Raises CoreError which says which parameter is not.
+/// Checks a drive and a machine, from JSON. Raises CoreError with the parameter that is wrong.
 #[pyfunction]
 pub(crate) fn check_model(drive: &str, machine: &str) -> PyResult<()> {
-    self::drive(drive)?;
-    self::machine(machine).map(|_| ())
+    parse_drive(drive)?;
+    parse_machine(machine).map(|_| ())
 }
 
 /// See the module's text.
@@ -82,11 +82,11 @@ impl ModelHandle {
         machine: &str,
         spill: Option<i32>,
     ) -> PyResult<Self> {
-        let plan = parsed(plan)?;
-        let spill = descriptor::opened(spill, Access::Append)?.filter(|_| plan.request_log);
-        let machine = self::machine(machine)?;
+        let plan = parse_plan(plan)?;
+        let spill = descriptor::reopen(spill, Access::Append)?.filter(|_| plan.request_log);
+        let machine = parse_machine(machine)?;
         let device = |(spec, seed): &(String, u64)| {
-            Device::new(&drive(spec)?, *seed).map_err(|cause| wrong("drive", cause))
+            Device::new(&parse_drive(spec)?, *seed).map_err(|cause| invalid("drive", cause))
         };
         // A flash drive's steady state takes a while to make.
         let devices = py.detach(|| drives.iter().map(device).collect::<PyResult<Vec<_>>>())?;
@@ -131,22 +131,22 @@ impl ModelHandle {
     fn poll(&self, py: Python<'_>, timeout_s: f64) -> PyResult<Vec<(&'static str, String)>> {
         let timeout = Duration::from_secs_f64(timeout_s.clamp(0.0, 3600.0));
         let events = py.detach(|| {
-            let events = self.events.lock().map_err(|_| gone())?;
+            let events = self.events.lock().map_err(|_| thread_is_gone())?;
             match events.recv_timeout(timeout) {
                 Ok(first) => Ok(std::iter::once(first).chain(events.try_iter()).collect()),
                 Err(RecvTimeoutError::Timeout) => Ok(Vec::new()),
-                Err(RecvTimeoutError::Disconnected) => Err(gone()),
+                Err(RecvTimeoutError::Disconnected) => Err(thread_is_gone()),
             }
         })?;
         let as_json = |event: Event| match event {
-            Event::Interval(interval) => Ok(("interval", json(&*interval)?)),
-            Event::Finished(result) => Ok(("finished", json(&*result)?)),
+            Event::Interval(interval) => Ok(("interval", to_json(&*interval)?)),
+            Event::Finished(result) => Ok(("finished", to_json(&*result)?)),
             Event::Failed(cause) => Err(CoreError::new_err((cause, None::<String>))),
         };
         events.into_iter().map(as_json).collect()
     }
 
-    /// Asks the run to end: nothing more is issued, what is in flight is waited for.
+    /// Ends the run: nothing more is issued, what is in flight is waited for.
     fn stop(&self) {
         self.stop.store(true, Ordering::Relaxed);
     }
@@ -158,11 +158,11 @@ impl ModelHandle {
 
     /// What came of the log, as JSON, once the run is over; None where there is none.
     fn spilled(&self) -> PyResult<Option<String>> {
-        self.spilled.get().map(json).transpose()
+        self.spilled.get().map(to_json).transpose()
     }
 }
 
-fn gone() -> PyErr {
+fn thread_is_gone() -> PyErr {
     PyRuntimeError::new_err("the run's thread is gone")
 }
 
@@ -202,7 +202,7 @@ impl ModelRunner {
         }
         let last = match ended {
             Ok(mut result) => {
-                let names = names(plan, devices.len());
+                let names = drive_names(plan, devices.len());
                 let now = result.elapsed_ns;
                 let drives = devices.iter().zip(&names);
                 result.drives = drives
@@ -242,7 +242,7 @@ impl ModelRunner {
 }
 
 /// What the plan calls each drive.
-fn names(plan: &RunPlan, drives: usize) -> Vec<String> {
+fn drive_names(plan: &RunPlan, drives: usize) -> Vec<String> {
     let mut names = vec![String::new(); drives];
     for worker in plan.stages.iter().flat_map(|stage| &stage.workers) {
         for file in &worker.files {
