@@ -7,6 +7,7 @@
 use std::collections::BTreeMap;
 
 use crate::busy::Busy;
+use crate::log_record::LogOrigin;
 use crate::plan::{RunPlan, StagePlan, WorkerPlan};
 use crate::recorder::{Cutter, Handover, Recorder, SliceSource};
 use crate::results::{InFlight, Interval, MOST_OVERDUE, StageResult, ThreadUsage, WorkerResult};
@@ -112,6 +113,16 @@ impl<'a> StageAccount<'a> {
     /// Index in the run of one of the stage's workers.
     pub fn run_worker(&self, worker: usize) -> usize {
         self.first_worker + worker
+    }
+
+    /// What the log records of a worker have in common, but for instants, which its start fixes.
+    pub fn log_origin(&self, worker: usize) -> LogOrigin {
+        LogOrigin {
+            worker: self.run_worker(worker) as u32,
+            row: self.plan.workers[worker].row,
+            stage: self.index as u16,
+            ..LogOrigin::default()
+        }
     }
 
     /// A worker has everything it needs. True once all have.

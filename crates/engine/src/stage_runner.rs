@@ -121,8 +121,6 @@ fn start_threads<'a>(
         });
         let thread = WorkerThread {
             worker,
-            run_worker: account.run_worker(worker),
-            stage: context.index as u32,
             plan: plan.clone(),
             run: context.plan.clone(),
             clock: context.clock,
@@ -130,6 +128,7 @@ fn start_threads<'a>(
             signals: signals.clone(),
             heartbeat: context.heartbeat.clone(),
             spill: context.spill.cloned(),
+            log_origin: account.log_origin(worker),
             reports: reports.clone(),
         };
         std::thread::Builder::new()

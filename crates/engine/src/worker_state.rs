@@ -58,7 +58,7 @@ impl WorkerState {
 
 #[cfg(test)]
 mod tests {
-    use iogauge_core::log_record::Logged;
+    use iogauge_core::log_record::LogOrigin;
     use iogauge_core::plan::{RunPlan, Rw};
     use iogauge_core::recorder::{self, Cutter, Slice};
     use iogauge_core::request::{Completion, Want};
@@ -76,7 +76,7 @@ mod tests {
             request_log_capacity: 1,
             ..run_plan(Vec::new())
         };
-        let mut log = WorkerLog::new(&Spill::without_thread(), &run, 1, Logged::default());
+        let mut log = WorkerLog::new(&Spill::without_thread(), &run, 1, LogOrigin::default());
         log.begin(0, ramp_end);
         let first = Slice::new(recorder::kept(&plan, true));
         let slices = slices_like(&first);

@@ -5,7 +5,7 @@ use std::sync::mpsc::Sender;
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 
 use iogauge_core::busy::Busy;
-use iogauge_core::log_record::Logged;
+use iogauge_core::log_record::LogOrigin;
 use iogauge_core::plan::{RunPlan, WorkerPlan};
 use iogauge_core::recorder::{self, Cutter, Recorder, Slice};
 use iogauge_core::results::ThreadUsage;
@@ -86,10 +86,6 @@ impl ThreadEnd {
 pub struct WorkerThread {
     /// Its index in its stage.
     pub worker: usize,
-    /// Its index in the run.
-    pub run_worker: usize,
-    /// Its stage.
-    pub stage: u32,
     /// The plan of it.
     pub plan: WorkerPlan,
     /// The run's plan.
@@ -104,6 +100,8 @@ pub struct WorkerThread {
     pub heartbeat: Arc<Heartbeat>,
     /// Where its requests are logged, if they are.
     pub spill: Option<Spill>,
+    /// What its log records have in common.
+    pub log_origin: LogOrigin,
     /// Where it reports.
     pub reports: Sender<(usize, Report)>,
 }
@@ -148,15 +146,10 @@ impl WorkerThread {
         let stamps_issue = self.plan.stamps_issue();
         let first = Slice::new(recorder::kept(&self.plan, stamps_issue));
         let slices = slices_like(&first);
-        let log = self.spill.as_ref().map(|spill| {
-            let logged = Logged {
-                worker: self.run_worker as u32,
-                row: self.plan.row,
-                stage: self.stage as u16,
-                ..Logged::default()
-            };
-            WorkerLog::new(spill, &self.run, self.plan.iodepth, logged)
-        });
+        let log = self
+            .spill
+            .as_ref()
+            .map(|spill| WorkerLog::new(spill, &self.run, self.plan.iodepth, self.log_origin));
         let recorder = Recorder::new(Box::new(first), slices.clone());
         Ok((
             WorkerState {

@@ -4,7 +4,7 @@
 //! of the drive.
 
 use iogauge_core::generate::child_seed;
-use iogauge_core::log_record::{LogRecord, Logged};
+use iogauge_core::log_record::LogRecord;
 use iogauge_core::plan::RunPlan;
 use iogauge_core::results::{Interval, RunResult, ThreadUsage};
 use iogauge_core::stage_account::{StageAccount, WorkerEnd};
@@ -76,14 +76,7 @@ impl<'a> StageRunner<'a> {
         let stage = &plan.stages[index];
         let mut account = StageAccount::new(plan, index);
         let mut threads = Vec::new();
-        for (worker, worker_plan) in stage.workers.iter().enumerate() {
-            let run_worker = account.run_worker(worker);
-            let logged = Logged {
-                worker: run_worker as u32,
-                row: worker_plan.row,
-                stage: index as u16,
-                ..Logged::default()
-            };
+        for worker in 0..stage.workers.len() {
             threads.push(Thread::new(
                 stage,
                 machine,
@@ -91,8 +84,8 @@ impl<'a> StageRunner<'a> {
                     index: worker,
                     stage_start: start,
                     interval: plan.interval_ns,
-                    noise_seed: child_seed(plan.seed, run_worker as u64),
-                    logged: plan.request_log.then_some(logged),
+                    noise_seed: child_seed(plan.seed, account.run_worker(worker) as u64),
+                    log_origin: plan.request_log.then(|| account.log_origin(worker)),
                 },
             )?);
             account.ready(worker);

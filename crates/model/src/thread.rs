@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 
 use iogauge_core::busy::Busy;
 use iogauge_core::generate::{Rng, Stream};
-use iogauge_core::log_record::{LogRecord, Logged};
+use iogauge_core::log_record::{LogOrigin, LogRecord};
 use iogauge_core::plan::{EngineKind, StagePlan, SyncMode, WorkerPlan};
 use iogauge_core::recorder::{self, Cutter, Handover, Recorder, Slice, SliceSource};
 use iogauge_core::{Completion, Kind, Nanos, Request, Want, Worker};
@@ -134,7 +134,7 @@ pub(crate) struct Thread<'a> {
     stamps: Box<[(Nanos, Nanos)]>,
     /// Slots whose requests the drive is done with, or will be, and when; the earliest first.
     arrived: VecDeque<(u32, Nanos)>,
-    logged: Option<Logged>,
+    log_origin: Option<LogOrigin>,
 }
 
 /// Where a thread is in its run.
@@ -149,7 +149,7 @@ pub(crate) struct Position {
     /// Of what disturbs it.
     pub(crate) noise_seed: u64,
     /// What log records of this worker have in common, where they are kept.
-    pub(crate) logged: Option<Logged>,
+    pub(crate) log_origin: Option<LogOrigin>,
 }
 
 impl<'a> Thread<'a> {
@@ -198,10 +198,10 @@ impl<'a> Thread<'a> {
             batch: Vec::with_capacity(depth as usize),
             stamps: vec![(0, 0); depth as usize].into(),
             arrived: VecDeque::with_capacity(depth as usize),
-            logged: position.logged.map(|logged| Logged {
+            log_origin: position.log_origin.map(|log_origin| LogOrigin {
                 stage_start: position.stage_start,
                 ramp_end: position.stage_start + cutter.ramp_end,
-                ..logged
+                ..log_origin
             }),
         };
         thread.set_timer();
@@ -414,8 +414,8 @@ impl<'a> Thread<'a> {
                 result: Ok(request.length_bytes),
             };
             self.recorder.record(request, &completion);
-            if let Some(logged) = &self.logged {
-                log(LogRecord::new(logged, request, &completion));
+            if let Some(log_origin) = &self.log_origin {
+                log(LogRecord::new(log_origin, request, &completion));
             }
             let direction = request.kind.direction() as usize;
             if let Some(bytes) = self.bytes.get_mut(direction) {
