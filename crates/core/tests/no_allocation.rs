@@ -172,7 +172,7 @@ fn allocations(plan: &WorkerPlan, requests: u64) -> u64 {
     allocations_so_far() - before
 }
 
-/// An error of the medium, which a job may be told to go on after.
+/// An error of the medium, after which a job may go on.
 const EIO: i32 = 5;
 const REQUESTS: u64 = 100_003;
 const NO_RATE: &str = r#"{"rate_iops": 0, "rate_Bps": 0, "rate_min_Bps": 0, "first_ns": 0}"#;

@@ -103,7 +103,7 @@ pub fn sharpen_timer() {
 /// Sleeps; returns false if a signal cut it short.
 fn sleep(nap: Nanos) -> bool {
     let wanted = timespec(nap);
-    // SAFETY: `wanted` is a valid timespec for the whole call, and the remaining time is not asked for.
+    // SAFETY: `wanted` is a valid timespec for the call, and the null pointer means that the remaining time is not returned.
     unsafe { libc::clock_nanosleep(libc::CLOCK_MONOTONIC, 0, &wanted, std::ptr::null_mut()) == 0 }
 }
 

@@ -1,4 +1,4 @@
-//! Whole runs on the null engine and on real files: all that was asked for is done, counted once, and agrees with the log.
+//! Runs on the null engine and on real files: every request is done, counted once, and agrees with the log.
 
 mod common;
 mod outcome;

@@ -178,7 +178,7 @@ impl Session {
         let (magic, flags, command) = (fields.u32(), fields.u16(), fields.u16());
         let (cookie, offset_bytes, length_bytes) = (fields.u64(), fields.u64(), fields.u32());
         let used = wire::REQUEST_BYTES;
-        // What follows the header of an oversized write cannot be told from requests, or is not worth reading.
+        // What follows the header of an oversized write cannot be distinguished from requests, or is not worth reading.
         let oversized = command == wire::CMD_WRITE && length_bytes > MOST_PAYLOAD;
         if magic != wire::REQUEST || oversized {
             return self.over(used, Step::Drop);

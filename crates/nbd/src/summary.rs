@@ -100,7 +100,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn lateness_is_told_in_time_and_as_a_share() {
+    fn lateness_is_a_time_and_a_share() {
         let mut late = Lateness::default();
         for _ in 0..99 {
             late.record(10_000, 1_000_000);

@@ -165,7 +165,7 @@ fn floods(socket: &Path) -> i64 {
     over.write_all(&hello()).unwrap();
     press(&mut over, &request(0, wire::CMD_WRITE, 0, u32::MAX));
     let mut reply = Vec::new();
-    // It hangs up, with or without having been heard out.
+    // The server hangs up, whether or not it has read everything.
     let _ = over.read_to_end(&mut reply);
     let own = [&reads, &flushes, &refused, &lists, &block, &reply];
     own.map(|bytes| bytes.capacity() as i64).iter().sum()
@@ -185,7 +185,7 @@ fn disconnects(socket: &Path) {
         if length % 7 == 0 {
             stream.shutdown(std::net::Shutdown::Write).unwrap();
             let mut reply = Vec::new();
-            // What was asked in full is answered, unless there was no place.
+            // A complete request is answered, unless there was no place.
             let _ = stream.read_to_end(&mut reply);
         }
     }

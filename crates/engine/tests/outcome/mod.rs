@@ -50,7 +50,7 @@ impl Outcome {
     }
 }
 
-/// Runs a plan; `steer` is asked after everything that happens.
+/// Runs a plan; `steer` is called after every event.
 pub fn steered(plan: RunPlan, steer: impl FnMut(&Run, &[Interval])) -> Result<Outcome, Error> {
     let scratch = Scratch::new(b"");
     let spill = OpenOptions::new().append(true).open(&scratch.path).unwrap();

@@ -56,8 +56,8 @@ pub(crate) fn done<D: Drive>(device: &mut D, requests: &[(Nanos, Access)]) -> Ve
         while let Some(event) = device.next_event().filter(|&event| event <= until) {
             device.advance(event, &mut returned);
             for one in returned.drain(..) {
-                assert_eq!(one.at, event, "told late");
-                assert_eq!(at[one.ticket as usize], Nanos::MAX, "told twice");
+                assert_eq!(one.at, event, "returned late");
+                assert_eq!(at[one.ticket as usize], Nanos::MAX, "returned twice");
                 at[one.ticket as usize] = one.at;
             }
         }

@@ -199,7 +199,7 @@ proptest! {
         let moved = ((counters.chunks_of_programs + again + counters.page_reads) * 4096) as f64;
         let most = f64::from(spec.channels) * spec.channel_Bps * last / 1e9;
         prop_assert!(moved <= most, "{moved} {most}");
-        // What the host is told to be written is on dies or in the buffer.
+        // What the host takes for written is on dies or in the buffer.
         let room = (counters.chunks_programmed * 4096) as f64 + spec.buffer_bytes as f64;
         prop_assert!((counters.chunks_written * 4096) as f64 <= room);
         // Little's law: as many are in flight as the load keeps there.
