@@ -28,7 +28,7 @@ pub enum Event {
 }
 
 /// Runs `plan` on `drives` in front of which `machine` stands, and passes events to `sink` on the way. A file's descriptor
-/// is the index of its drive. `should_continue` is called every [`LOOK`] of virtual time or sooner; once it returns false,
+/// is the index of its drive. `should_continue` is called every 100 ms of virtual time or sooner; once it returns false,
 /// nothing more is issued.
 ///
 /// # Errors
