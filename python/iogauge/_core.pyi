@@ -15,10 +15,10 @@ class RunHandle:
         """Return ("interval", JSON) and ("finished", JSON) events."""
 
     def stop(self) -> None:
-        """Ask the run to end."""
+        """End the run: issue nothing more, and wait for what is in flight."""
 
     def give_up(self) -> None:
-        """Ask the run to end without what is in flight."""
+        """End the run without waiting for what is in flight."""
 
     def spilled(self) -> str | None:
         """Return {"kept": records, "failure": text or null} as JSON once the run is over; None without a log."""
@@ -33,10 +33,10 @@ class ModelHandle:
         """Return ("interval", JSON) and ("finished", JSON) events."""
 
     def stop(self) -> None:
-        """Ask the run to end."""
+        """End the run: issue nothing more, and wait for what is in flight."""
 
     def give_up(self) -> None:
-        """Ask the run to end."""
+        """End the run in the same way: a drive model keeps nobody waiting."""
 
     def spilled(self) -> str | None:
         """Return {"kept": records, "failure": text or null} as JSON once the run is over; None without a log."""
@@ -57,7 +57,7 @@ class SpillReader:
         """Return how far into the file it has read."""
 
 class Server:
-    """A drive model that is being served by NBD, by a thread of its own. Let go of, it ends."""
+    """A drive model, served by NBD on a thread of its own until this object is deleted."""
 
     def __init__(self, drive: str, seed: int, config: str, store: int | None) -> None:
         """``drive`` and ``config``, of crates/nbd's ``Config``, as JSON. ``store``: a descriptor of the data's file.
@@ -78,12 +78,12 @@ class Server:
         """Return what was served, as JSON, once it has ended; None until then."""
 
     def stop(self) -> None:
-        """Ask for the end."""
+        """End the service."""
 
 __version__: str
 
 def check_model(drive: str, machine: str) -> None:
-    """Raise CoreError, which says why, where these, as JSON, are not a drive and a machine."""
+    """Check a drive and a machine, as JSON. Raise CoreError with the parameter that is wrong."""
 
 def probe(plan: str) -> list[tuple[str, str, str]]:
     """Return what the plan's engines will do differently here: code, message, hint."""

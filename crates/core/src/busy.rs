@@ -39,11 +39,11 @@ impl Powers {
 pub struct Busy {
     /// Calls of the engine's `submit`.
     pub submit_calls: u64,
-    /// Looks at the completions that found some.
+    /// Reaps that returned completions.
     pub reap_calls: u64,
-    /// Requests a submission took.
+    /// Requests of a submission.
     pub submit_batch: Powers,
-    /// Completions a look found.
+    /// Completions of a reap.
     pub reap_batch: Powers,
     /// Requests in flight after a submission.
     pub depth: Powers,
@@ -71,7 +71,7 @@ impl Busy {
         self.depth.count_level(in_flight);
     }
 
-    /// A look at the completions found so many.
+    /// A reap returned so many completions.
     #[inline]
     pub fn reaped(&mut self, completions: u32) {
         self.reap_calls += 1;

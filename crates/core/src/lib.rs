@@ -13,13 +13,15 @@ pub mod plan;
 pub mod recorder;
 pub mod request;
 pub mod results;
-pub mod rows;
-pub mod stage;
+mod rows;
+mod stage;
+pub mod stage_account;
 #[cfg(any(test, feature = "testing"))]
 pub mod testing;
 pub mod time;
 pub mod worker;
 
 pub use request::{Completion, Direction, Errno, Kind, Request, Want};
+pub use stage::Stop;
 pub use time::Nanos;
 pub use worker::Worker;

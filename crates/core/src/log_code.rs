@@ -263,7 +263,7 @@ mod tests {
             ..LogRecord::default()
         };
         let records: Vec<_> = (0..1000).map(record).collect();
-        let each = encoded(&records).len() as f64 / 1000.0;
-        assert!(each < 7.0, "{each}");
+        let record_bytes = encoded(&records).len() as f64 / 1000.0;
+        assert!(record_bytes < 7.0, "{record_bytes}");
     }
 }

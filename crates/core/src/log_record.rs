@@ -30,7 +30,7 @@ pub struct LogRecord {
 
 /// Whose requests a log holds, and since when.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Logged {
+pub struct LogOrigin {
     /// Index of the worker in its run.
     pub worker: u32,
     /// Its row.
@@ -44,9 +44,9 @@ pub struct Logged {
 }
 
 impl LogRecord {
-    /// A request of `logged` that came back.
-    pub fn new(logged: &Logged, request: &Request, completion: &Completion) -> Self {
-        let since = |instant: Nanos| instant.saturating_sub(logged.stage_start);
+    /// A request that came back, of the worker that `log_origin` names.
+    pub fn new(log_origin: &LogOrigin, request: &Request, completion: &Completion) -> Self {
+        let since = |instant: Nanos| instant.saturating_sub(log_origin.stage_start);
         Self {
             intended_ns: since(request.intended),
             ready_ns: since(request.ready),
@@ -59,12 +59,12 @@ impl LogRecord {
                 Ok(bytes) => i32::try_from(bytes).unwrap_or(i32::MAX),
                 Err(errno) => -errno.0,
             },
-            worker: logged.worker,
+            worker: log_origin.worker,
             target: request.target,
-            row: logged.row,
+            row: log_origin.row,
             direction: request.kind.direction() as u8,
-            ramp: u8::from(completion.done < logged.ramp_end),
-            stage: logged.stage,
+            ramp: u8::from(completion.done < log_origin.ramp_end),
+            stage: log_origin.stage,
         }
     }
 }

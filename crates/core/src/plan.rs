@@ -6,6 +6,7 @@ use std::num::NonZeroU32;
 
 use serde::Deserialize;
 
+use crate::request::Direction;
 use crate::time::Nanos;
 
 /// fio's `rw`.
@@ -32,6 +33,29 @@ impl Rw {
             self,
             Rw::Randread | Rw::Randwrite | Rw::Randtrim | Rw::Randrw | Rw::Randtrimwrite
         )
+    }
+
+    /// Whether some requests are reads.
+    pub const fn reads(self) -> bool {
+        matches!(self, Rw::Read | Rw::Randread | Rw::Readwrite | Rw::Randrw)
+    }
+
+    /// Whether some requests are writes.
+    pub const fn writes(self) -> bool {
+        !matches!(self, Rw::Read | Rw::Randread | Rw::Trim | Rw::Randtrim)
+    }
+
+    /// Whether some requests are trims.
+    pub const fn trims(self) -> bool {
+        matches!(
+            self,
+            Rw::Trim | Rw::Randtrim | Rw::Trimwrite | Rw::Randtrimwrite
+        )
+    }
+
+    /// Whether some requests change what a file holds.
+    pub const fn changes_files(self) -> bool {
+        self.writes() || self.trims()
     }
 }
 
@@ -64,6 +88,14 @@ pub struct SizesPlan {
     pub split: Vec<BlockSizeShare>,
     /// Random offsets are multiples of this, positive.
     pub align_bytes: u32,
+}
+
+impl SizesPlan {
+    /// The largest block that is ever drawn.
+    pub fn largest_bytes(&self) -> u32 {
+        let split = self.split.iter().map(|share| share.size_bytes);
+        split.fold(self.maximum_bytes, u32::max)
+    }
 }
 
 /// One zone of a zoned distribution.
@@ -121,6 +153,26 @@ pub struct PatternPlan {
     pub fdatasync_every: u64,
 }
 
+impl PatternPlan {
+    /// Whether writes are followed by syncs.
+    pub const fn syncs(&self) -> bool {
+        self.fsync_every > 0 || self.fdatasync_every > 0
+    }
+
+    /// The directions that its requests can have, by [`Direction`].
+    pub const fn directions(&self) -> [bool; Direction::COUNT] {
+        let rw = self.rw;
+        [rw.reads(), rw.writes(), rw.trims(), self.syncs()]
+    }
+
+    /// The block sizes of reads and of writes, where there are any: trims and syncs move no data.
+    pub fn data_sizes(&self) -> impl Iterator<Item = &SizesPlan> {
+        let reads = self.rw.reads().then_some(&self.sizes.read);
+        let writes = self.rw.writes().then_some(&self.sizes.write);
+        reads.into_iter().chain(writes)
+    }
+}
+
 /// One opened file or device.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 pub struct FilePlan {
@@ -150,6 +202,13 @@ pub struct SchedulePlan {
     pub rate_min_Bps: u64,
     /// When the first one is due where gaps are equal, since the worker's start.
     pub first_ns: Nanos,
+}
+
+impl SchedulePlan {
+    /// Whether requests are due at a rate.
+    pub const fn has_rate(&self) -> bool {
+        self.rate_iops > 0 || self.rate_Bps > 0
+    }
 }
 
 /// What is written.
@@ -277,6 +336,41 @@ pub struct WorkerPlan {
     pub continue_on_read_error: bool,
     /// Write, trim and sync errors of the medium are counted and do not end it.
     pub continue_on_write_error: bool,
+}
+
+impl WorkerPlan {
+    /// Whether requests have an intended time of their own, so that they can be late.
+    pub const fn is_scheduled(&self) -> bool {
+        let rates = &self.schedule;
+        self.thinktime_ns > 0
+            || rates.read.has_rate()
+            || rates.write.has_rate()
+            || rates.trim.has_rate()
+    }
+
+    /// Whether the engine stamps the end of the submission call apart from the completion.
+    pub const fn stamps_issue(&self) -> bool {
+        match self.engine.kind {
+            EngineKind::Psync | EngineKind::Pvsync2 => false,
+            EngineKind::IoUring => !self.engine.sqthread_poll,
+            // As in fio, which takes a null engine without a queue for a synchronous one.
+            EngineKind::Null => self.iodepth > 1,
+            EngineKind::Libaio => true,
+        }
+    }
+
+    /// Bytes a second at least, by direction: read, write, trim; 0: no limit. One value in a job file is meant for all
+    /// three, and a direction without requests is not slow.
+    pub fn rate_min_bytes(&self) -> [u64; 3] {
+        let rates = &self.schedule;
+        let minimums = [
+            rates.read.rate_min_Bps,
+            rates.write.rate_min_Bps,
+            rates.trim.rate_min_Bps,
+        ];
+        let issued = self.pattern.directions();
+        std::array::from_fn(|direction| minimums[direction] * u64::from(issued[direction]))
+    }
 }
 
 /// The workers that start and end together.

@@ -1,4 +1,4 @@
-//! One I/O asked for, and the same I/O finished.
+//! A request for one I/O, and its completion.
 //!
 //! The instants are those of docs/latency.md: `intended <= ready <= start <= issued <= done`.
 
@@ -82,7 +82,7 @@ impl Direction {
     }
 }
 
-/// One I/O asked for.
+/// A request for one I/O.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Request {
     /// Which of the worker's `iodepth` places this request occupies until its completion, in `[0, iodepth)`.
@@ -138,7 +138,7 @@ pub enum Want {
     /// Submit this. More may follow at the same instant: ask again before submitting, as far as batches allow.
     Issue(Request),
     /// Until so many completions, or until this instant, whichever comes first. `completions` is zero where
-    /// nothing is in flight (then `until` is given), and `until` is `None` where only completions can help.
+    /// nothing is in flight (then `until` is set), and `until` is `None` where only completions can help.
     Wait {
         /// How many completions to wait for.
         completions: u32,

@@ -96,7 +96,7 @@ pub struct Interval {
 }
 
 impl Interval {
-    /// The part of `row` that `slice` tells of.
+    /// The interval of `row` that `slice` holds.
     pub fn new(
         stage: u32,
         row: u32,
@@ -143,6 +143,45 @@ impl InFlight {
     }
 }
 
+/// What a thread cost the machine.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ThreadUsage {
+    /// CPU time in user mode.
+    pub user_ns: Nanos,
+    /// CPU time in the kernel.
+    pub system_ns: Nanos,
+    /// Times it gave the CPU up.
+    pub voluntary_switches: u64,
+    /// Times the CPU was taken from it.
+    pub involuntary_switches: u64,
+    /// Times it was moved to another CPU; zero where the kernel does not count them.
+    pub migrations: u64,
+    /// Page faults that waited for I/O.
+    pub major_faults: u64,
+    /// Page faults that did not.
+    pub minor_faults: u64,
+}
+
+impl ThreadUsage {
+    /// What was used between `earlier` and this one.
+    #[must_use]
+    pub fn since(self, earlier: ThreadUsage) -> ThreadUsage {
+        ThreadUsage {
+            user_ns: self.user_ns.saturating_sub(earlier.user_ns),
+            system_ns: self.system_ns.saturating_sub(earlier.system_ns),
+            voluntary_switches: self
+                .voluntary_switches
+                .saturating_sub(earlier.voluntary_switches),
+            involuntary_switches: self
+                .involuntary_switches
+                .saturating_sub(earlier.involuntary_switches),
+            migrations: self.migrations.saturating_sub(earlier.migrations),
+            major_faults: self.major_faults.saturating_sub(earlier.major_faults),
+            minor_faults: self.minor_faults.saturating_sub(earlier.minor_faults),
+        }
+    }
+}
+
 /// What one thread cost and how it was kept busy.
 #[derive(Clone, Debug, Default, Serialize)]
 #[allow(missing_docs)]
@@ -179,9 +218,22 @@ pub struct WorkerResult {
 pub const MOST_OVERDUE: u64 = 10_000_000;
 
 impl WorkerResult {
-    /// A worker that ended `end_ns` after its stage began. What its thread cost, and how it ended, is left empty.
-    pub fn new(plan: &WorkerPlan, stage: u32, end_ns: Nanos, busy: &Busy) -> Self {
+    /// A worker that ended `end_ns` after its stage began, on a thread that cost `usage`. How it ended is left empty.
+    pub fn new(
+        plan: &WorkerPlan,
+        stage: u32,
+        end_ns: Nanos,
+        busy: &Busy,
+        usage: &ThreadUsage,
+    ) -> Self {
         Self {
+            user_ns: usage.user_ns,
+            system_ns: usage.system_ns,
+            voluntary_switches: usage.voluntary_switches,
+            involuntary_switches: usage.involuntary_switches,
+            migrations: usage.migrations,
+            major_faults: usage.major_faults,
+            minor_faults: usage.minor_faults,
             name: plan.name.clone(),
             row: plan.row,
             stage,
@@ -229,6 +281,21 @@ pub struct DriveResult {
     pub unwritten_reads: u64,
 }
 
+/// All of a stage but its intervals.
+#[derive(Clone, Debug, Default)]
+pub struct StageResult {
+    /// In the order of the plan's first worker of each.
+    pub rows: Vec<RowResult>,
+    /// In the order of the plan.
+    pub workers: Vec<WorkerResult>,
+    /// Requests that never came back.
+    pub in_flight: Vec<InFlight>,
+    /// Why it ended before its workers were done, if it did.
+    pub stopped_by: Option<Stop>,
+    /// The first worker's that has one.
+    pub error: Option<String>,
+}
+
 /// All of a run but its intervals. `drives` are those of a modelled run, and `clock` is whatever stamped it: the engine's facts, or a model's.
 #[derive(Clone, Debug, Serialize)]
 #[allow(missing_docs)]
@@ -241,4 +308,29 @@ pub struct RunResult<Clock> {
     pub stopped_by: Option<Stop>,
     pub error: Option<String>,
     pub elapsed_ns: Nanos,
+}
+
+impl<Clock> RunResult<Clock> {
+    /// A run of which no stage is over yet.
+    pub fn new(clock: Clock) -> Self {
+        Self {
+            rows: Vec::new(),
+            workers: Vec::new(),
+            in_flight: Vec::new(),
+            drives: Vec::new(),
+            clock,
+            stopped_by: None,
+            error: None,
+            elapsed_ns: 0,
+        }
+    }
+
+    /// Adds a stage. Of errors, and of reasons to stop, the first is kept.
+    pub fn add(&mut self, stage: StageResult) {
+        self.rows.extend(stage.rows);
+        self.workers.extend(stage.workers);
+        self.in_flight.extend(stage.in_flight);
+        self.stopped_by = self.stopped_by.or(stage.stopped_by);
+        self.error = self.error.take().or(stage.error);
+    }
 }

@@ -61,11 +61,6 @@ impl Row {
         );
     }
 
-    /// Whether a worker is one of this row's.
-    pub fn has(&self, worker: usize) -> bool {
-        self.sources.contains_key(&worker)
-    }
-
     /// Adds what a worker completed in a slice, and zeros for the time between its last slice and this one.
     pub fn add(&mut self, worker: usize, slice: &Slice) {
         self.reach(worker, slice.start);
@@ -147,7 +142,7 @@ impl Row {
         )
     }
 
-    /// The whole row, once all of its workers have ended and [`Row::ready`] has given all of its intervals.
+    /// The totals of the row, once all of its workers have ended and [`Row::ready`] has returned all of its intervals.
     pub fn result(&self) -> RowResult {
         let start_ns = self
             .sources
@@ -234,9 +229,9 @@ mod tests {
             rest.iter().map(|i| (i.index, ios(i))).collect::<Vec<_>>(),
             [(1, 7), (4, 10), (5, 10)]
         );
-        let whole = row.result();
-        assert_eq!(whole.tallies["read"].ios, 68);
-        assert_eq!((whole.start_ns, whole.end_ns), (0, 6 * SECOND));
+        let result = row.result();
+        assert_eq!(result.tallies["read"].ios, 68);
+        assert_eq!((result.start_ns, result.end_ns), (0, 6 * SECOND));
     }
 
     #[test]

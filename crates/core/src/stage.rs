@@ -4,8 +4,7 @@
 //! no clock; whoever runs the workers reports to it and does as it says. Stonewalls are the boundaries between
 //! stages, ramps and delays instants that the stage's start fixes.
 
-use crate::plan::{StagePlan, WorkerPlan};
-use crate::recorder;
+use crate::plan::StagePlan;
 use crate::time::{Nanos, SECOND};
 
 /// A rate may settle for so long before its minimum is checked, as in fio.
@@ -19,7 +18,7 @@ pub enum Stop {
     Exitall,
     /// A worker with `exitall` ended with an error.
     Error,
-    /// Asked to.
+    /// Somebody interrupted the run.
     Interrupt,
 }
 
@@ -33,11 +32,11 @@ enum Phase {
 
 /// One worker as its stage sees it.
 #[derive(Clone, Debug)]
-struct Member {
+struct StageWorker {
     phase: Phase,
     exitall: bool,
     group: u32,
-    /// Told to end by another's end, or by whoever runs the stage.
+    /// Stopped by another's end, or by an interrupt.
     ending: bool,
     /// Bytes a second at least, by direction; 0: no limit.
     rate_min: [u64; 3],
@@ -50,7 +49,7 @@ struct Member {
 /// See the module's text.
 #[derive(Clone, Debug)]
 pub struct Stage {
-    members: Vec<Member>,
+    workers: Vec<StageWorker>,
     /// How many are still being prepared.
     preparing: usize,
     start: Option<Nanos>,
@@ -60,7 +59,7 @@ pub struct Stage {
 impl Stage {
     /// A stage whose workers are being prepared.
     pub fn new(plan: &StagePlan) -> Self {
-        let members: Vec<Member> = plan
+        let workers: Vec<StageWorker> = plan
             .workers
             .iter()
             .map(|worker| {
@@ -70,12 +69,12 @@ impl Stage {
                 } else {
                     worker.runtime_ns
                 };
-                Member {
+                StageWorker {
                     phase: Phase::Preparing,
                     exitall: worker.exitall,
                     group: worker.group,
                     ending: false,
-                    rate_min: rate_min(worker),
+                    rate_min: worker.rate_min_bytes(),
                     checked: (
                         measured_from.saturating_add(SETTLE),
                         measured_from.saturating_add(end),
@@ -85,8 +84,8 @@ impl Stage {
             })
             .collect();
         Self {
-            preparing: members.len(),
-            members,
+            preparing: workers.len(),
+            workers,
             start: None,
             stopped: None,
         }
@@ -94,8 +93,8 @@ impl Stage {
 
     /// A worker has everything it needs. True once all have.
     pub fn ready(&mut self, worker: usize) -> bool {
-        if self.members[worker].phase == Phase::Preparing {
-            self.members[worker].phase = Phase::Ready;
+        if self.workers[worker].phase == Phase::Preparing {
+            self.workers[worker].phase = Phase::Ready;
             self.preparing -= 1;
         }
         self.preparing == 0
@@ -107,34 +106,34 @@ impl Stage {
     /// Where a worker is not ready: the barrier is the caller's to keep.
     pub fn begin(&mut self, now: Nanos) {
         assert!(
-            self.members
+            self.workers
                 .iter()
-                .all(|member| member.phase == Phase::Ready),
+                .all(|worker| worker.phase == Phase::Ready),
             "a worker is not ready"
         );
-        self.members
+        self.workers
             .iter_mut()
-            .for_each(|member| member.phase = Phase::Running);
+            .for_each(|worker| worker.phase = Phase::Running);
         self.start = Some(now);
     }
 
     /// A worker has nothing more to do. Returns the workers that end with it: those of its group, as fio's exitall has it.
     /// A failed job ends alone unless its end is to end others.
     pub fn finished(&mut self, worker: usize, failed: bool) -> Vec<usize> {
-        let member = &mut self.members[worker];
-        member.phase = Phase::Finished;
-        if !member.exitall {
+        let worker = &mut self.workers[worker];
+        worker.phase = Phase::Finished;
+        if !worker.exitall {
             return Vec::new();
         }
-        let group = member.group;
-        let ended: Vec<usize> = (0..self.members.len())
-            .filter(|&other| self.members[other].group == group)
+        let group = worker.group;
+        let ended: Vec<usize> = (0..self.workers.len())
+            .filter(|&other| self.workers[other].group == group)
             .filter(|&other| {
-                self.members[other].phase != Phase::Finished && !self.members[other].ending
+                self.workers[other].phase != Phase::Finished && !self.workers[other].ending
             })
             .collect();
         for &other in &ended {
-            self.members[other].ending = true;
+            self.workers[other].ending = true;
         }
         if !ended.is_empty() {
             let why = if failed { Stop::Error } else { Stop::Exitall };
@@ -152,36 +151,36 @@ impl Stage {
             return false;
         };
         let at = now.saturating_sub(start);
-        let member = &mut self.members[worker];
-        let (from, to) = member.checked;
-        let ending = member.ending || at >= to;
-        if member.phase != Phase::Running || member.rate_min == [0; 3] || ending || at < from {
+        let worker = &mut self.workers[worker];
+        let (from, to) = worker.checked;
+        let ending = worker.ending || at >= to;
+        if worker.phase != Phase::Running || worker.rate_min == [0; 3] || ending || at < from {
             return false;
         }
-        let Some((since, before)) = member.window else {
-            member.window = Some((at, bytes));
+        let Some((since, before)) = worker.window else {
+            worker.window = Some((at, bytes));
             return false;
         };
         let length = at - since;
         if length < SECOND {
             return false;
         }
-        member.window = Some((at, bytes));
+        worker.window = Some((at, bytes));
         if length >= 2 * SECOND {
             return false;
         }
         (0..3).any(|direction| {
             let moved = u128::from(bytes[direction] - before[direction]) * u128::from(SECOND);
-            moved < u128::from(member.rate_min[direction]) * u128::from(length)
+            moved < u128::from(worker.rate_min[direction]) * u128::from(length)
         })
     }
 
-    /// Ends all of the stage because somebody asks for it. True the first time.
+    /// Stops all workers because somebody interrupts the run. True the first time.
     pub fn interrupt(&mut self) -> bool {
         let first = self.stopped != Some(Stop::Interrupt);
         self.stopped = Some(Stop::Interrupt);
-        for member in &mut self.members {
-            member.ending = true;
+        for worker in &mut self.workers {
+            worker.ending = true;
         }
         first
     }
@@ -193,28 +192,10 @@ impl Stage {
 
     /// Whether all workers are finished.
     pub fn done(&self) -> bool {
-        self.members
+        self.workers
             .iter()
-            .all(|member| member.phase == Phase::Finished)
+            .all(|worker| worker.phase == Phase::Finished)
     }
-}
-
-/// Bytes a second at least, for the directions that the worker issues: a single value in a job file is meant for all
-/// three, and a direction without requests is not slow.
-fn rate_min(worker: &WorkerPlan) -> [u64; 3] {
-    let issued = recorder::directions(worker);
-    let asked = [
-        worker.schedule.read.rate_min_Bps,
-        worker.schedule.write.rate_min_Bps,
-        worker.schedule.trim.rate_min_Bps,
-    ];
-    std::array::from_fn(|direction| {
-        if issued[direction] {
-            asked[direction]
-        } else {
-            0
-        }
-    })
 }
 
 #[cfg(test)]

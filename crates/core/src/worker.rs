@@ -14,7 +14,7 @@ mod slots;
 
 use crate::generate::{Io, Pattern, PatternError, Schedule, child_seed};
 use crate::plan::{Rw, WorkerPlan};
-use crate::recorder::{self, LATE};
+use crate::recorder::LATE;
 use crate::request::{Completion, Direction, Errno, Kind, Request, Want};
 use crate::time::Nanos;
 use limits::{Counted, Limits, Think};
@@ -22,7 +22,7 @@ use slots::Slots;
 
 /// Requests that a generator in time would have issued, while this one issued nothing for a reason of its own.
 #[derive(Clone, Copy, Debug, Default)]
-struct Held {
+struct IssueGap {
     since: Nanos,
     /// How many may still follow, since there were slots for them; none once the worker waits for something else.
     requests: usize,
@@ -62,7 +62,7 @@ pub struct Worker {
     think: Think,
     /// When the first write was intended that no sync came after; `Nanos::MAX` where there is none.
     unsynced: Nanos,
-    held: Held,
+    issue_gap: IssueGap,
     /// When nobody looked for completions, the last time that this went on for long.
     away: (Nanos, Nanos),
     continue_on_read_error: bool,
@@ -83,14 +83,14 @@ impl Worker {
             .collect();
         let schedule = |rate: crate::plan::SchedulePlan, direction: u64| {
             // A rate for a direction that is never issued would stay due for ever.
-            let issued = recorder::directions(plan)[direction as usize];
-            (issued && (rate.rate_iops > 0 || rate.rate_Bps > 0))
+            let issued = plan.pattern.directions()[direction as usize];
+            (issued && rate.has_rate())
                 .then(|| Schedule::new(rate, plan.poisson, child_seed(plan.seed, direction)))
         };
         let rw = plan.pattern.rw;
         Ok(Self {
             pattern: Pattern::new(&plan.pattern, &regions, plan.seed)?,
-            unhindered: !recorder::is_scheduled(plan) && plan.time_based,
+            unhindered: !plan.is_scheduled() && plan.time_based,
             schedules: [
                 schedule(plan.schedule.read, 0),
                 schedule(plan.schedule.write, 1),
@@ -114,7 +114,7 @@ impl Worker {
             trims_count: !matches!(rw, Rw::Trimwrite | Rw::Randtrimwrite),
             think: Think::new(plan),
             unsynced: Nanos::MAX,
-            held: Held::default(),
+            issue_gap: IssueGap::default(),
             away: (0, 0),
             continue_on_read_error: plan.continue_on_read_error,
             continue_on_write_error: plan.continue_on_write_error,
@@ -141,7 +141,7 @@ impl Worker {
     pub fn next(&mut self, now: Nanos) -> Want {
         let want = self.decide(now);
         if !matches!(want, Want::Issue(_)) {
-            self.held.requests = 0;
+            self.issue_gap.requests = 0;
         }
         want
     }
@@ -237,11 +237,11 @@ impl Worker {
         } else if let Some((_, until)) = self.think.until.take() {
             self.think.resumed = until;
             intended = until;
-        } else if self.held.requests > 0 {
+        } else if self.issue_gap.requests > 0 {
             let usable_at = self.slots.usable_at();
-            intended = self.held.since.max(usable_at).max(self.think.resumed);
+            intended = self.issue_gap.since.max(usable_at).max(self.think.resumed);
         }
-        self.held.requests = self.held.requests.saturating_sub(1);
+        self.issue_gap.requests = self.issue_gap.requests.saturating_sub(1);
         self.count(&io);
         let wanted = self.wanted(io.kind, intended);
         Want::Issue(self.slots.take(&io, wanted, intended))
@@ -370,7 +370,7 @@ impl Worker {
     /// as soon as its slot was free, so that this time is its lateness.
     pub fn issuing_resumed(&mut self, since: Nanos) {
         let requests = self.slots.depth() - self.slots.in_flight() as usize;
-        self.held = Held { since, requests };
+        self.issue_gap = IssueGap { since, requests };
     }
 
     /// Whether it will issue nothing more, however much room there is for it.
@@ -439,11 +439,11 @@ impl Worker {
 
     #[cold]
     fn fail(&mut self, kind: Kind, errno: Errno, at: Nanos) {
-        let goes_on = match kind {
+        let continues = match kind {
             Kind::Read => self.continue_on_read_error,
             _ => self.continue_on_write_error,
         };
-        if !(goes_on && errno.of_the_medium()) {
+        if !(continues && errno.of_the_medium()) {
             self.failed.get_or_insert(errno);
             self.stop(at);
         }

@@ -13,30 +13,30 @@ use iogauge_core::{Completion, Errno, Nanos, Request, Want, Worker};
 struct Counting;
 
 thread_local! {
-    static ASKED: Cell<u64> = const { Cell::new(0) };
+    static ALLOCATIONS: Cell<u64> = const { Cell::new(0) };
 }
 
-fn asked() -> u64 {
-    ASKED.get()
+fn allocations_so_far() -> u64 {
+    ALLOCATIONS.get()
 }
 
 // SAFETY: every call is passed on unchanged to the system's allocator, whose contract is the same. The counter is a
 // constant-initialised thread-local without a destructor, so that counting neither allocates nor fails.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        ASKED.set(ASKED.get() + 1);
+        ALLOCATIONS.set(ALLOCATIONS.get() + 1);
         // SAFETY: the caller keeps the contract, which is the same.
         unsafe { System.alloc(layout) }
     }
 
     unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
-        ASKED.set(ASKED.get() + 1);
+        ALLOCATIONS.set(ALLOCATIONS.get() + 1);
         // SAFETY: as above.
         unsafe { System.dealloc(pointer, layout) }
     }
 
     unsafe fn realloc(&self, pointer: *mut u8, layout: Layout, size: usize) -> *mut u8 {
-        ASKED.set(ASKED.get() + 1);
+        ALLOCATIONS.set(ALLOCATIONS.get() + 1);
         // SAFETY: as above.
         unsafe { System.realloc(pointer, layout, size) }
     }
@@ -108,7 +108,7 @@ fn allocations(plan: &WorkerPlan, requests: u64) -> u64 {
     );
     let mut worker = Worker::new(plan).expect("the plan is valid");
     let mut in_flight: Vec<(Nanos, Nanos, Request)> = Vec::with_capacity(plan.iodepth as usize);
-    let before = asked();
+    let before = allocations_so_far();
     let mut now = 1_000_000;
     worker.begin(now, plan.ramp_ns, plan.runtime_ns);
     recorder.begin(
@@ -169,10 +169,10 @@ fn allocations(plan: &WorkerPlan, requests: u64) -> u64 {
     assert_eq!(worker.next(now), Want::Finished);
     let slice = recorder.close(now);
     assert!(slice.sides[0].is_some());
-    asked() - before
+    allocations_so_far() - before
 }
 
-/// An error of the medium, which a job may be told to go on after.
+/// An error of the medium, after which a job may go on.
 const EIO: i32 = 5;
 const REQUESTS: u64 = 100_003;
 const NO_RATE: &str = r#"{"rate_iops": 0, "rate_Bps": 0, "rate_min_Bps": 0, "first_ns": 0}"#;
@@ -182,9 +182,9 @@ const THINKING: &str = r#""thinktime_ns": 20000, "thinktime_spin_ns": 5000, "thi
 
 #[test]
 fn the_counter_counts() {
-    let before = asked();
+    let before = allocations_so_far();
     drop(std::hint::black_box(Box::new(1u64)));
-    assert_eq!(asked() - before, 2);
+    assert_eq!(allocations_so_far() - before, 2);
 }
 
 #[test]

@@ -6,48 +6,9 @@
 use std::io;
 use std::mem;
 
-use iogauge_core::Nanos;
+use iogauge_core::results::ThreadUsage;
 
 use crate::error::Error;
-
-/// What the calling thread has used since it began.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct ThreadUsage {
-    /// CPU time in user mode.
-    pub user_ns: Nanos,
-    /// CPU time in the kernel.
-    pub system_ns: Nanos,
-    /// Times it gave the CPU up.
-    pub voluntary_switches: u64,
-    /// Times the CPU was taken from it.
-    pub involuntary_switches: u64,
-    /// Times it was moved to another CPU; zero where the kernel does not count them.
-    pub migrations: u64,
-    /// Page faults that waited for I/O.
-    pub major_faults: u64,
-    /// Page faults that did not.
-    pub minor_faults: u64,
-}
-
-impl ThreadUsage {
-    /// What was used between `earlier` and this one.
-    #[must_use]
-    pub fn since(self, earlier: ThreadUsage) -> ThreadUsage {
-        ThreadUsage {
-            user_ns: self.user_ns.saturating_sub(earlier.user_ns),
-            system_ns: self.system_ns.saturating_sub(earlier.system_ns),
-            voluntary_switches: self
-                .voluntary_switches
-                .saturating_sub(earlier.voluntary_switches),
-            involuntary_switches: self
-                .involuntary_switches
-                .saturating_sub(earlier.involuntary_switches),
-            migrations: self.migrations.saturating_sub(earlier.migrations),
-            major_faults: self.major_faults.saturating_sub(earlier.major_faults),
-            minor_faults: self.minor_faults.saturating_sub(earlier.minor_faults),
-        }
-    }
-}
 
 /// The CPUs that the calling thread may run on, in ascending order.
 pub fn allowed_cpus() -> Result<Vec<u32>, Error> {

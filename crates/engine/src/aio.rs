@@ -8,7 +8,6 @@
 //! Source: io_submit(2), io_getevents(2); fio 3.33's engines/libaio.c.
 #![allow(unsafe_code)]
 
-use std::collections::VecDeque;
 use std::io;
 
 use iogauge_core::plan::WorkerPlan;
@@ -16,6 +15,7 @@ use iogauge_core::{Completion, Errno, Kind, Nanos, Request};
 
 use crate::Engine;
 use crate::aio_context::{Context, Event, FDSYNC, FSYNC, Iocb, PREAD, PWRITE};
+use crate::blocking::OutsideQueue;
 use crate::buffers::Buffers;
 use crate::clock::Clock;
 use crate::error::Error;
@@ -43,8 +43,8 @@ pub struct Aio {
     batch: Vec<*mut Iocb>,
     events: Box<[Event]>,
     in_flight: u32,
-    /// Done by this thread or refused, and not yet handed out.
-    finished: VecDeque<Completion>,
+    /// Trims, which this thread makes, and what the kernel refused.
+    outside: OutsideQueue,
     submit_limit: usize,
     reap_limit: usize,
     buffers: Buffers,
@@ -74,7 +74,7 @@ impl Aio {
             batch: Vec::with_capacity(depth),
             events: vec![Event::default(); depth].into(),
             in_flight: 0,
-            finished: VecDeque::with_capacity(depth),
+            outside: OutsideQueue::new(depth),
             submit_limit: plan.engine.submit_batch.get() as usize,
             reap_limit: plan.engine.reap_batch as usize,
         })
@@ -182,18 +182,8 @@ impl Engine for Aio {
             return Ok(0);
         };
         if first.kind == Kind::Trim {
-            let start = self.clock.now();
             let file = &self.files[first.target as usize];
-            let result = file.without_data(first.kind, first.offset_bytes, first.length_bytes);
-            let done = self.clock.now();
-            self.stamp = done;
-            self.finished.push_back(Completion {
-                slot: first.slot,
-                start,
-                issued: None,
-                done,
-                result,
-            });
+            self.stamp = self.outside.make(self.clock, file, first);
             return Ok(1);
         }
         self.batch.clear();
@@ -215,7 +205,7 @@ impl Engine for Aio {
             return Ok(taken);
         };
         let slot = requests[taken].slot;
-        self.finished.push_back(Completion {
+        self.outside.push(Completion {
             slot,
             start,
             issued: Some(issued),
@@ -232,8 +222,7 @@ impl Engine for Aio {
         until: Option<Nanos>,
         done: &mut Vec<Completion>,
     ) -> Result<(), Error> {
-        let mut taken = self.finished.len().min(self.reap_limit);
-        done.extend(self.finished.drain(..taken));
+        let mut taken = self.outside.reap(self.reap_limit, done);
         let available = taken + self.in_flight as usize;
         if available == 0 {
             if let Some(until) = until {

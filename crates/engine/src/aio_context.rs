@@ -1,6 +1,6 @@
 //! The kernel's side of libaio: requests, events, and a context with its ring, in the layouts known since Linux 2.6.
 //!
-//! Three system calls and one mapped ring; what is asked for, and what an event means, is `aio.rs`.
+//! Three system calls and one mapped ring; what requests and events mean is in `aio.rs`.
 #![allow(unsafe_code)]
 
 use std::ptr;

@@ -7,11 +7,10 @@
 use std::io;
 use std::ptr::{self, NonNull};
 
-use iogauge_core::plan::WorkerPlan;
+use iogauge_core::plan::{SizesPlan, WorkerPlan};
 use iogauge_core::{Kind, Request};
 
 use crate::content::{Before, Content};
-use crate::directions::Directions;
 use crate::error::Error;
 
 const PAGE: usize = 4096;
@@ -31,12 +30,16 @@ pub(crate) struct Layout {
 
 impl Layout {
     pub(crate) fn of(plan: &WorkerPlan) -> Self {
-        let directions = Directions::of(plan.pattern.rw);
+        let rw = plan.pattern.rw;
         let depth = plan.iodepth as usize;
-        let mixed = directions.read && directions.write;
-        let stride = directions
-            .largest_bytes(&plan.pattern)
-            .next_multiple_of(PAGE);
+        let mixed = rw.reads() && rw.writes();
+        let largest = plan
+            .pattern
+            .data_sizes()
+            .map(SizesPlan::largest_bytes)
+            .max();
+        // At least one byte, so that trims have an address too.
+        let stride = (largest.unwrap_or(1) as usize).next_multiple_of(PAGE);
         let places = if mixed { 2 * depth } else { depth };
         let bytes = stride * places;
         let page = if bytes >= HUGE_PAGE { HUGE_PAGE } else { PAGE };
@@ -84,7 +87,7 @@ impl Buffers {
             places_per_fixed: (LARGEST_FIXED / stride).max(1),
             content: Content::new(&plan.buffers, plan.seed),
         };
-        let writes = Directions::of(plan.pattern.rw).write;
+        let writes = plan.pattern.rw.writes();
         for place in 0..places {
             let written = writes && place >= buffers.read_places;
             let (content, buffer) = buffers.parts(place, stride);
@@ -191,12 +194,12 @@ impl Drop for Buffers {
 /// Maps zeroed memory; from 2 MiB on aligned to huge pages, and asking for them.
 fn map(bytes: usize) -> Result<NonNull<u8>, Error> {
     let huge = bytes >= HUGE_PAGE;
-    let asked = if huge { bytes + HUGE_PAGE } else { bytes };
+    let mapping_bytes = if huge { bytes + HUGE_PAGE } else { bytes };
     // SAFETY: a fresh private mapping, placed by the kernel, touches nothing that exists.
     let start = unsafe {
         libc::mmap(
             ptr::null_mut(),
-            asked,
+            mapping_bytes,
             libc::PROT_READ | libc::PROT_WRITE,
             libc::MAP_PRIVATE | libc::MAP_ANONYMOUS,
             -1,

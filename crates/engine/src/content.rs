@@ -1,4 +1,4 @@
-//! What is written: random bytes of a chosen compressibility, repeated where deduplication is asked for.
+//! What is written: random bytes of a chosen compressibility, repeated where the job wants duplicates.
 //!
 //! Pure: it fills slices. Where the buffers lie and when they are filled is `buffers.rs`. The meaning of the options
 //! is fio's, as its HOWTO and code have it: every 512 bytes end in the compressible share as zeroes, and a repeated write has
@@ -39,7 +39,7 @@ impl Content {
         let before = match () {
             () if plan.zero => Before::Nothing,
             () if plan.refill => Before::Refill,
-            // Scrambling would undo what was asked for.
+            // Scrambling would undo that.
             () if plan.scramble && plain => Before::Scramble,
             () => Before::Nothing,
         };

@@ -8,10 +8,11 @@ use iogauge_core::time::MILLISECOND;
 use iogauge_core::{Completion, Errno, Kind, Nanos, Request, Want};
 
 use crate::Engine;
-use crate::desk::{Desk, Held, Place};
 use crate::error::Error;
 use crate::exchange::Signals;
 use crate::heartbeat::Heartbeat;
+use crate::revocable::{Guard, Revocable};
+use crate::worker_state::WorkerState;
 
 /// While the log is full, check again after this long.
 const FULL_LOG: Nanos = MILLISECOND / 10;
@@ -21,18 +22,18 @@ const FULL_LOG: Nanos = MILLISECOND / 10;
 pub enum End {
     /// Nothing more to issue and nothing in flight, at this instant.
     Finished(Nanos),
-    /// Told to leave its requests in flight behind.
+    /// Ordered to leave its requests in flight behind.
     GaveUp(Nanos),
-    /// The desk was taken while the thread was inside the engine.
-    Abandoned,
+    /// Its state was revoked while the thread was inside the engine.
+    Revoked,
 }
 
-/// What the loop needs to know beside its engine and its desk.
+/// What the loop needs beside its engine.
 #[derive(Debug)]
 pub struct Loop<'a> {
-    /// The desk's place.
-    pub place: &'a Place,
-    /// What the thread is told, and tells.
+    /// What the thread works on, and lets go of while it is inside the engine.
+    pub state: &'a Revocable<WorkerState>,
+    /// Orders to the thread, and its progress.
     pub signals: &'a Signals,
     /// Whether the process stood still.
     pub heartbeat: &'a Heartbeat,
@@ -55,26 +56,26 @@ impl Loop<'_> {
         let limit = self.submit_batch.min(self.iodepth) as usize;
         let mut batch: Vec<Request> = Vec::with_capacity(limit);
         let mut done: Vec<Completion> = Vec::with_capacity(self.iodepth as usize);
-        let Some(mut desk) = self.place.pick_up() else {
-            return Ok(End::Abandoned);
+        let Some(mut state) = self.state.acquire() else {
+            return Ok(End::Revoked);
         };
         let mut now = engine.now();
         let mut in_ramp = true;
         loop {
             if in_ramp && now >= self.ramp_end {
                 in_ramp = false;
-                desk.busy = Busy::default();
+                state.busy = Busy::default();
                 ramped();
             }
             let stop = self.signals.stopped();
             if stop {
-                desk.worker.stop(now);
+                state.worker.stop(now);
             }
-            desk.recorder.advance(now);
+            state.recorder.advance(now);
             batch.clear();
             // A worker that has nothing more to issue does not wait for the log.
-            let want = if stop || desk.may_issue(now, limit) || desk.worker.is_over(now) {
-                desk.worker.fill(now, limit, &mut batch)
+            let want = if stop || state.may_issue(now, limit) || state.worker.is_over(now) {
+                state.worker.fill(now, limit, &mut batch)
             } else {
                 Some(Want::Wait {
                     completions: 1,
@@ -85,7 +86,7 @@ impl Loop<'_> {
                 Some(Want::Finished) if batch.is_empty() => return Ok(End::Finished(now)),
                 Some(Want::Spin { until }) if batch.is_empty() => {
                     let spun = spin(engine, until.min(now + self.tick));
-                    desk.busy.in_flight(0, spun - now);
+                    state.busy.in_flight(0, spun - now);
                     now = spun;
                     continue;
                 }
@@ -98,9 +99,9 @@ impl Loop<'_> {
                 return Ok(End::GaveUp(now));
             }
             let deadline = (now + self.tick).min(until.unwrap_or(Nanos::MAX));
-            let in_flight = desk.worker.in_flight();
+            let in_flight = state.worker.in_flight();
             self.signals.in_flight.store(in_flight, Ordering::Relaxed);
-            drop(desk);
+            drop(state);
 
             let mut looked = if E::BLOCKS { engine.now() } else { 0 };
             let mut submitted = 0;
@@ -121,10 +122,10 @@ impl Loop<'_> {
             } else if E::BLOCKS {
                 engine.reap(0, None, &mut done)?;
             }
-            let Some(held) = self.place.pick_up() else {
-                return Ok(End::Abandoned);
+            let Some(guard) = self.state.acquire() else {
+                return Ok(End::Revoked);
             };
-            desk = held;
+            state = guard;
 
             let after = done
                 .last()
@@ -137,32 +138,32 @@ impl Loop<'_> {
                 0
             };
             let gap = looked.saturating_sub(now) + overslept;
-            desk.recorder.gap(gap, after);
+            state.recorder.gap(gap, after);
             // What came after a long time of waiting was seen as it came.
             if gap > LONG_GAP && !E::BLOCKS && after.saturating_sub(now) < 2 * gap {
-                desk.worker.looked_away(after - gap, after);
+                state.worker.looked_away(after - gap, after);
             }
             if calls > 0 {
-                desk.busy.submitted(calls, submitted as u32, in_flight);
+                state.busy.submitted(calls, submitted as u32, in_flight);
             }
-            desk.busy.in_flight(in_flight, after.saturating_sub(now));
+            state.busy.in_flight(in_flight, after.saturating_sub(now));
             if !done.is_empty() {
-                self.complete::<E>(&mut desk, &mut done);
+                self.complete::<E>(&mut state, &mut done);
             }
             now = after;
         }
     }
 
-    /// Records what has come back and tells the worker.
+    /// Records what has come back and passes it to the worker.
     #[inline]
-    fn complete<E: Engine>(&self, desk: &mut Held<'_>, done: &mut Vec<Completion>) {
-        let Desk {
+    fn complete<E: Engine>(&self, state: &mut Guard<'_, WorkerState>, done: &mut Vec<Completion>) {
+        let WorkerState {
             worker,
             recorder,
             busy,
             log,
             ..
-        } = &mut **desk;
+        } = &mut **state;
         busy.reaped(done.len() as u32);
         if E::BLOCKS {
             for completion in done.iter() {

@@ -13,7 +13,7 @@ pub enum Error {
     Open {
         /// The file.
         path: String,
-        /// The access asked for.
+        /// What it was to be opened for.
         access: &'static str,
         /// What the kernel said.
         cause: io::Error,
@@ -98,7 +98,7 @@ pub enum Error {
     /// The machine's limit on libaio requests leaves too few.
     #[error("libaio: {needed} requests wanted, {used} of the machine's {limit} are taken")]
     AioExhausted {
-        /// The depth asked for.
+        /// The plan's depth.
         needed: u64,
         /// `fs.aio-nr`.
         used: u64,
@@ -108,7 +108,7 @@ pub enum Error {
     /// A worker cannot run on its CPUs.
     #[error("cannot run on CPU {cpus}: {cause}")]
     Affinity {
-        /// The CPUs asked for.
+        /// The plan's CPUs.
         cpus: String,
         /// What the kernel said.
         cause: io::Error,

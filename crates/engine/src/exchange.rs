@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 
 use crossbeam_queue::ArrayQueue;
-use iogauge_core::recorder::Slice;
+use iogauge_core::recorder::{Handover, Slice, SliceSource};
 
 /// Empty slices at hand beyond the one in use: how many intervals the collector may be behind.
 pub(crate) const SPARES: usize = 4;
@@ -80,13 +80,29 @@ pub fn slices_like(slice: &Slice) -> Slices {
     Slices::new((0..SPARES).map(|_| Box::new(slice.touched())))
 }
 
-/// What a worker's thread is told, and what it tells of itself while it runs.
+impl Handover for Slices {
+    fn swap(&mut self, slice: &mut Box<Slice>) -> bool {
+        self.exchange(slice)
+    }
+}
+
+impl SliceSource for Slices {
+    fn next_full(&self) -> Option<Box<Slice>> {
+        self.pop()
+    }
+
+    fn give_back(&self, slice: Box<Slice>) {
+        Exchange::give_back(self, slice);
+    }
+}
+
+/// Orders to a worker's thread, and its progress while it runs.
 #[derive(Debug, Default)]
 pub struct Signals {
     /// Issue nothing more.
     pub stop: AtomicBool,
-    /// The same for all workers of the run. A worker looks for itself, because thousands of busy threads can keep the
-    /// collecting thread, which would tell it, from the CPU for minutes.
+    /// The same for all workers of the run. A worker reads it itself, because thousands of busy threads can keep the
+    /// collecting thread, which would set `stop`, from the CPU for minutes.
     pub stop_run: Arc<AtomicBool>,
     /// Leave requests in flight behind.
     pub give_up: AtomicBool,

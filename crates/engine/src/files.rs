@@ -10,9 +10,8 @@ use std::io;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
 
 use iogauge_core::plan::{FilePlan, SyncMode, WorkerPlan};
-use iogauge_core::{Errno, Kind};
+use iogauge_core::{Errno, Kind, Request};
 
-use crate::directions::Directions;
 use crate::error::{Error, last_errno};
 
 /// One file of a worker, open with the flags of its job.
@@ -32,7 +31,7 @@ pub(crate) fn open_all(plan: &WorkerPlan) -> Result<Vec<File>, Error> {
 
 impl File {
     fn open(plan: &WorkerPlan, file: &FilePlan) -> Result<File, Error> {
-        let changes = Directions::of(plan.pattern.rw).changes();
+        let changes = plan.pattern.rw.changes_files();
         if changes && !file.writable {
             return Err(Error::ReadOnly {
                 path: file.path.clone(),
@@ -86,7 +85,7 @@ impl File {
         })
     }
 
-    /// Whether direct I/O on it can be asked not to block, without which io_uring leaves every request to a thread of
+    /// Whether it supports direct I/O that does not block, without which io_uring leaves every request to a thread of
     /// the kernel. Asks by a read of one byte, which direct I/O refuses as misaligned where the answer is yes.
     pub(crate) fn takes_nonblocking(&self) -> bool {
         let mut byte = 0u8;
@@ -107,13 +106,14 @@ impl File {
         self.is_block_device
     }
 
-    /// Trims or syncs, in this thread. Returns the bytes concerned.
-    pub(crate) fn without_data(
-        &self,
-        kind: Kind,
-        offset_bytes: u64,
-        length_bytes: u32,
-    ) -> Result<u32, Errno> {
+    /// Trims or syncs, on the calling thread. Returns the bytes concerned.
+    pub(crate) fn without_data(&self, request: &Request) -> Result<u32, Errno> {
+        let &Request {
+            kind,
+            offset_bytes,
+            length_bytes,
+            ..
+        } = request;
         let fd = self.raw();
         let failed = loop {
             let range = [offset_bytes, u64::from(length_bytes)];

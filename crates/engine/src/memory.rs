@@ -44,7 +44,7 @@ pub fn check(plan: &RunPlan) -> Result<(), Error> {
 
 /// The buffers, histograms and log of one worker.
 fn needed_bytes(run: &RunPlan, plan: &WorkerPlan) -> u64 {
-    let kept = recorder::kept(plan, recorder::stamps_issue(plan));
+    let kept = recorder::kept(plan, plan.stamps_issue());
     // A slice has one more, of loop gaps.
     let histograms = 1 + kept
         .iter()

@@ -3,7 +3,7 @@
 //! It takes its stamps where a real engine would, and touches no file and no buffer.
 
 use iogauge_core::plan::WorkerPlan;
-use iogauge_core::{Completion, Kind, Nanos, Request, recorder};
+use iogauge_core::{Completion, Kind, Nanos, Request};
 
 use crate::Engine;
 use crate::clock::Clock;
@@ -31,7 +31,7 @@ impl Null {
             waiter,
             reap_limit: plan.engine.reap_batch as usize,
             submit_limit: plan.engine.submit_batch.get() as usize,
-            stamps_issue: recorder::stamps_issue(plan),
+            stamps_issue: plan.stamps_issue(),
             taken: Vec::with_capacity(plan.iodepth as usize),
         }
     }

@@ -1,4 +1,4 @@
-//! What the kernel and the device allow, found out before a run: errors with their remedy, and warnings.
+//! Checks before a run what the kernel and the device allow: errors with their remedy, and warnings.
 //!
 //! It changes nothing: it looks at the plan, at the descriptors in it, at /proc and /sys, and opens files for reading
 //! only. What only trying can show is said by [`crate::open`]. Source: fio 3.33's checks of a job; proc(5), sysfs(5).
@@ -11,7 +11,6 @@ use std::path::Path;
 use iogauge_core::plan::{EngineKind, FilePlan, SizesPlan, WorkerPlan};
 use serde::Serialize;
 
-use crate::directions::Directions;
 use crate::error::Error;
 use crate::files::File;
 use crate::ring_setup;
@@ -21,7 +20,7 @@ use crate::ring_setup;
 pub struct Note {
     /// The schema's code.
     pub code: &'static str,
-    /// What was found, and where.
+    /// What it will do differently, and where.
     pub message: String,
     /// What to do about it.
     pub hint: String,
@@ -37,15 +36,14 @@ pub fn check(plan: &WorkerPlan) -> Result<Vec<Note>, Error> {
     if plan.engine.kind == EngineKind::Null {
         return Ok(notes);
     }
-    let directions = Directions::of(plan.pattern.rw);
     for file in &plan.files {
-        if directions.changes() && !file.writable {
+        if plan.pattern.rw.changes_files() && !file.writable {
             return Err(Error::ReadOnly {
                 path: file.path.clone(),
             });
         }
         if plan.engine.direct {
-            aligned(plan, directions, file)?;
+            aligned(plan, file)?;
         }
     }
     match plan.engine.kind {
@@ -54,12 +52,12 @@ pub fn check(plan: &WorkerPlan) -> Result<Vec<Note>, Error> {
         _ => {}
     }
     notes.extend(polling_note(plan)?);
-    notes.extend(trim_note(plan, directions));
+    notes.extend(trim_note(plan));
     notes.extend(worker_note(plan)?);
     Ok(notes)
 }
 
-/// Whether an io_uring of this plan polls: asked for, and the queues of all its devices can.
+/// Whether an io_uring of this plan polls: the plan says so, and the queues of all its devices can.
 pub(crate) fn polls(plan: &WorkerPlan) -> Result<bool, Error> {
     if !plan.engine.hipri || plan.engine.kind != EngineKind::IoUring {
         return Ok(false);
@@ -82,10 +80,9 @@ pub fn handed_over(plan: &WorkerPlan) -> Result<bool, Error> {
     if plan.engine.kind != EngineKind::IoUring {
         return Ok(false);
     }
-    let directions = Directions::of(plan.pattern.rw);
-    let syncs = plan.pattern.fsync_every > 0 || plan.pattern.fdatasync_every > 0;
-    let punches = directions.trim && plan.files.iter().any(|file| !file.is_block_device);
-    if !plan.engine.direct || directions.write && syncs || punches {
+    let pattern = &plan.pattern;
+    let punches = pattern.rw.trims() && plan.files.iter().any(|file| !file.is_block_device);
+    if !plan.engine.direct || pattern.rw.writes() && pattern.syncs() || punches {
         return Ok(true);
     }
     Ok(blocking_file(plan)?.is_some())
@@ -153,7 +150,7 @@ fn polling_note(plan: &WorkerPlan) -> Result<Option<Note>, Error> {
 }
 
 /// Trims that stop the thread until they are done, where the job expects them to be in flight beside others.
-fn trim_note(plan: &WorkerPlan, directions: Directions) -> Option<Note> {
+fn trim_note(plan: &WorkerPlan) -> Option<Note> {
     let blocks = match plan.engine.kind {
         EngineKind::Libaio => true,
         EngineKind::IoUring => {
@@ -162,7 +159,7 @@ fn trim_note(plan: &WorkerPlan, directions: Directions) -> Option<Note> {
         }
         _ => false,
     };
-    (directions.trim && plan.iodepth > 1 && blocks).then(|| Note {
+    (plan.pattern.rw.trims() && plan.iodepth > 1 && blocks).then(|| Note {
         code: "engine_fallback",
         message: "trims are done one at a time here, and hold up the requests behind them".into(),
         hint: "use ioengine=io_uring without hipri, on Linux 6.12 or later for block devices; or trims in a job of their own"
@@ -186,7 +183,7 @@ fn worker_note(plan: &WorkerPlan) -> Result<Option<Note>, Error> {
 }
 
 /// Compares sizes and places with what direct I/O on this file needs. Where nobody knows, nothing is refused.
-fn aligned(plan: &WorkerPlan, directions: Directions, file: &FilePlan) -> Result<(), Error> {
+fn aligned(plan: &WorkerPlan, file: &FilePlan) -> Result<(), Error> {
     let Some(align_bytes) = direct_alignment(file) else {
         return Ok(());
     };
@@ -200,7 +197,7 @@ fn aligned(plan: &WorkerPlan, directions: Directions, file: &FilePlan) -> Result
         }),
     };
     refuse("offset", file.region_offset_bytes)?;
-    for (_, sizes) in directions.data(&plan.pattern) {
+    for sizes in plan.pattern.data_sizes() {
         for size in used_sizes(sizes) {
             refuse("block size", u64::from(size))?;
         }
@@ -231,7 +228,7 @@ fn direct_alignment(file: &FilePlan) -> Option<u64> {
     // SAFETY: statx is plain numbers, for which zero is a value.
     let mut facts: libc::statx = unsafe { mem::zeroed() };
     // SAFETY: the path is an empty string that ends in zero, `facts` a writable statx.
-    let asked = unsafe {
+    let status = unsafe {
         libc::statx(
             file.fd,
             c"".as_ptr(),
@@ -240,7 +237,7 @@ fn direct_alignment(file: &FilePlan) -> Option<u64> {
             &mut facts,
         )
     };
-    if asked == 0 && facts.stx_mask & libc::STATX_DIOALIGN != 0 && facts.stx_dio_offset_align > 0 {
+    if status == 0 && facts.stx_mask & libc::STATX_DIOALIGN != 0 && facts.stx_dio_offset_align > 0 {
         return Some(u64::from(facts.stx_dio_offset_align));
     }
     let mut sector_bytes: libc::c_int = 0;

@@ -14,12 +14,12 @@ use crate::error::Error;
 pub(crate) struct Mode {
     /// Completions are polled for (`IORING_SETUP_IOPOLL`).
     pub(crate) poll: bool,
-    /// A kernel thread submits, and polls where that is asked for (`IORING_SETUP_SQPOLL`).
+    /// A kernel thread submits, and polls if the plan says so (`IORING_SETUP_SQPOLL`).
     pub(crate) kernel_thread: bool,
 }
 
 impl Mode {
-    /// Whether completions are found only by calls that look for them.
+    /// Whether completions are seen only by calls that poll for them.
     pub(crate) const fn polls_by_call(self) -> bool {
         self.poll && !self.kernel_thread
     }

@@ -3,86 +3,29 @@
 //! [`Run::start`] returns at once; one collecting thread runs the stages. It merges what the workers hand over, beats
 //! for the heartbeat, and looks for workers that the kernel does not give back. It never touches the target.
 
-use std::collections::VecDeque;
 use std::fs::File;
 use std::panic::AssertUnwindSafe;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
+use iogauge_core::Stop;
 use iogauge_core::plan::RunPlan;
-use iogauge_core::results::{Interval, RunResult};
-use iogauge_core::stage::Stop;
+use iogauge_core::results::RunResult;
 
-use crate::clock::{Clock, ClockFacts};
+use crate::clock::Clock;
 use crate::error::Error;
+pub use crate::events::Event;
+use crate::events::{Events, StopFlags};
 use crate::heartbeat::Heartbeat;
 use crate::spill::{Spill, Spilled};
-use crate::staging;
-
-/// Intervals that may wait for whoever polls; beyond that the collector leaves slices with their workers.
-pub(crate) const EVENTS: usize = 4096;
-
-/// What a run tells while it goes on.
-#[derive(Debug)]
-pub enum Event {
-    /// An interval of a row is over.
-    Interval(Box<Interval>),
-    /// The run is over; nothing follows.
-    Finished(Box<RunResult<ClockFacts>>),
-    /// The run could not be started; nothing follows.
-    Failed(Error),
-}
-
-/// Events on their way from the collecting thread to whoever polls.
-#[derive(Debug, Default)]
-pub(crate) struct Events {
-    queue: Mutex<VecDeque<Event>>,
-    arrived: Condvar,
-}
-
-impl Events {
-    pub(crate) fn push(&self, event: Event) {
-        self.queue
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .push_back(event);
-        self.arrived.notify_one();
-    }
-
-    pub(crate) fn full(&self) -> bool {
-        self.queue
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .len()
-            >= EVENTS
-    }
-
-    fn take(&self, timeout: Duration) -> Vec<Event> {
-        let queue = self.queue.lock().unwrap_or_else(PoisonError::into_inner);
-        let waited = self
-            .arrived
-            .wait_timeout_while(queue, timeout, |queue| queue.is_empty());
-        waited
-            .unwrap_or_else(PoisonError::into_inner)
-            .0
-            .drain(..)
-            .collect()
-    }
-}
-
-/// What the outside may ask of a run.
-#[derive(Debug, Default)]
-pub(crate) struct Asked {
-    pub(crate) stop: Arc<AtomicBool>,
-    pub(crate) give_up: AtomicBool,
-}
+use crate::stage_runner;
 
 /// A run under way.
 #[derive(Debug)]
 pub struct Run {
     events: Arc<Events>,
-    asked: Arc<Asked>,
+    stop_flags: Arc<StopFlags>,
     spill: Option<Spill>,
 }
 
@@ -93,20 +36,20 @@ impl Run {
     /// Where a thread cannot be started. Everything else comes as [`Event::Failed`].
     pub fn start(plan: RunPlan, log: Option<File>) -> Result<Self, Error> {
         let events = Arc::new(Events::default());
-        let asked = Arc::new(Asked::default());
+        let stop_flags = Arc::new(StopFlags::default());
         let log = log.filter(|_| plan.request_log);
         let spill = log.map(Spill::start).transpose()?;
         let run = Self {
             events: events.clone(),
-            asked: asked.clone(),
+            stop_flags: stop_flags.clone(),
             spill: spill.clone(),
         };
         let collecting = std::thread::Builder::new()
             .name("iogauge-collect".into())
             .spawn(move || {
                 let plan = Arc::new(plan);
-                let whole = || collect(&plan, spill.as_ref(), &asked, &events);
-                survived(spill.as_ref(), &events, whole);
+                let work = || collect(&plan, spill.as_ref(), &stop_flags, &events);
+                report_panic(spill.as_ref(), &events, work);
             });
         match collecting {
             Ok(_) => Ok(run),
@@ -125,15 +68,15 @@ impl Run {
         self.events.take(timeout)
     }
 
-    /// Asks the run to end: nothing more is issued, what is in flight is waited for.
+    /// Ends the run: nothing more is issued, what is in flight is waited for.
     pub fn stop(&self) {
-        self.asked.stop.store(true, Ordering::Relaxed);
+        self.stop_flags.stop.store(true, Ordering::Relaxed);
     }
 
-    /// Asks the run to end without waiting for what is in flight.
+    /// Ends the run without waiting for what is in flight.
     pub fn give_up(&self) {
         self.stop();
-        self.asked.give_up.store(true, Ordering::Relaxed);
+        self.stop_flags.give_up.store(true, Ordering::Relaxed);
     }
 
     /// What came of the log, once the run is over.
@@ -142,9 +85,9 @@ impl Run {
     }
 }
 
-/// Does what the collecting thread does. Whoever polls hears of a panic, and the log is closed.
-fn survived(spill: Option<&Spill>, events: &Events, whole: impl FnOnce()) {
-    if std::panic::catch_unwind(AssertUnwindSafe(whole)).is_err() {
+/// Does the collecting thread's work. Where that panics, closes the log and tells whoever polls.
+fn report_panic(spill: Option<&Spill>, events: &Events, work: impl FnOnce()) {
+    if std::panic::catch_unwind(AssertUnwindSafe(work)).is_err() {
         abandon(spill);
         events.push(Event::Failed(Error::Thread {
             what: "the collecting thread panicked",
@@ -160,51 +103,38 @@ fn abandon(spill: Option<&Spill>) {
 }
 
 /// Waits until the log is written, unless an interrupt says not to wait.
-fn close(spill: Option<&Spill>, plan: &RunPlan, asked: &Asked) {
+fn close(spill: Option<&Spill>, plan: &RunPlan, stop_flags: &StopFlags) {
     if let Some(spill) = spill {
         let patience = Duration::from_nanos(plan.give_up_ns);
-        spill.close(patience, || !asked.give_up.load(Ordering::Relaxed));
+        spill.close(patience, || !stop_flags.give_up.load(Ordering::Relaxed));
     }
 }
 
 /// Runs the stages one after the other, and says how it went.
-fn collect(plan: &Arc<RunPlan>, spill: Option<&Spill>, asked: &Arc<Asked>, events: &Arc<Events>) {
+fn collect(
+    plan: &Arc<RunPlan>,
+    spill: Option<&Spill>,
+    stop_flags: &Arc<StopFlags>,
+    events: &Arc<Events>,
+) {
     let clock = Clock::get();
     let started = clock.now();
     let heartbeat = Arc::new(Heartbeat::default());
-    let mut result = RunResult {
-        rows: Vec::new(),
-        workers: Vec::new(),
-        in_flight: Vec::new(),
-        drives: Vec::new(),
-        clock: clock.facts(),
-        stopped_by: None,
-        error: None,
-        elapsed_ns: 0,
-    };
-    let mut first_worker = 0;
-    for (index, stage) in plan.stages.iter().enumerate() {
-        let context = staging::Context {
+    let mut result = RunResult::new(clock.facts());
+    for index in 0..plan.stages.len() {
+        let context = stage_runner::Context {
             plan,
-            stage,
-            index: index as u32,
-            first_worker,
+            index,
             clock,
             heartbeat: &heartbeat,
             spill,
-            asked,
+            stop_flags,
             events,
         };
-        match staging::run(&context) {
-            Ok(outcome) => {
-                result.rows.extend(outcome.rows);
-                result.workers.extend(outcome.workers);
-                result.in_flight.extend(outcome.in_flight);
-                result.stopped_by = result.stopped_by.or(outcome.stopped_by);
-                result.error = result.error.or(outcome.error);
-            }
+        match stage_runner::run(&context) {
+            Ok(stage) => result.add(stage),
             Err(error) if result.workers.is_empty() => {
-                close(spill, plan, asked);
+                close(spill, plan, stop_flags);
                 return events.push(Event::Failed(error));
             }
             // What earlier stages measured is kept.
@@ -216,15 +146,14 @@ fn collect(plan: &Arc<RunPlan>, spill: Option<&Spill>, asked: &Arc<Asked>, event
                 break;
             }
         }
-        first_worker += stage.workers.len();
-        if asked.stop.load(Ordering::Relaxed) {
+        if stop_flags.stop.load(Ordering::Relaxed) {
             result.stopped_by = Some(Stop::Interrupt);
             break;
         }
     }
     result.clock = clock.facts();
     result.elapsed_ns = clock.now() - started;
-    close(spill, plan, asked);
+    close(spill, plan, stop_flags);
     events.push(Event::Finished(Box::new(result)));
 }
 
@@ -240,9 +169,9 @@ mod tests {
         let file = File::from(std::os::fd::OwnedFd::from(writer));
         let spill = Spill::start(file).unwrap();
         let events = Events::default();
-        survived(Some(&spill), &events, || panic!("as a bug would"));
-        let heard = events.take(Duration::ZERO);
-        assert!(matches!(heard[..], [Event::Failed(Error::Thread { .. })]));
+        report_panic(Some(&spill), &events, || panic!("as a bug would"));
+        let events = events.take(Duration::ZERO);
+        assert!(matches!(events[..], [Event::Failed(Error::Thread { .. })]));
         assert!(spill.spilled().unwrap().failure.is_some());
         let begun = Instant::now();
         while spill.has_thread() {

@@ -13,6 +13,7 @@ use iogauge_core::plan::{EngineKind, WorkerPlan};
 use iogauge_core::{Completion, Errno, Kind, Nanos, Request};
 
 use crate::Engine;
+use crate::blocking;
 use crate::buffers::Buffers;
 use crate::clock::Clock;
 use crate::error::{Error, last_errno};
@@ -86,19 +87,11 @@ impl Engine for Sync {
             Kind::Read | Kind::Write => self.buffers.address(request),
             _ => std::ptr::null_mut(),
         };
-        let start = self.clock.now();
-        let result = match request.kind {
+        let completion = blocking::complete(self.clock, request.slot, || match request.kind {
             Kind::Read | Kind::Write => move_bytes(self.call, file.raw(), request, address),
-            kind => file.without_data(kind, request.offset_bytes, request.length_bytes),
-        };
-        let done = self.clock.now();
-        self.finished.push(Completion {
-            slot: request.slot,
-            start,
-            issued: None,
-            done,
-            result,
+            Kind::Trim | Kind::Sync | Kind::DataSync => file.without_data(request),
         });
+        self.finished.push(completion);
         Ok(1)
     }
 

@@ -14,15 +14,13 @@
 //! Source: the kernel's io_uring_enter(2); fio 3.33's engines/io_uring.c.
 #![allow(unsafe_code)]
 
-use std::collections::VecDeque;
-
 use iogauge_core::plan::WorkerPlan;
 use iogauge_core::{Completion, Errno, Kind, Nanos, Request};
 
 use crate::Engine;
+use crate::blocking::OutsideQueue;
 use crate::buffers::Buffers;
 use crate::clock::Clock;
-use crate::directions::Directions;
 use crate::error::Error;
 use crate::files::{self, File};
 use crate::probe;
@@ -59,8 +57,8 @@ pub struct Uring {
     slots: Box<[Slot]>,
     /// In flight in the kernel.
     in_flight: u32,
-    /// Done by this thread, and not yet handed out.
-    finished: VecDeque<Completion>,
+    /// Made by this thread.
+    outside: OutsideQueue,
     templates: Vec<Template>,
     submit_limit: usize,
     reap_limit: usize,
@@ -96,7 +94,7 @@ impl Uring {
         if registered {
             ring.register_files(&files)?;
         }
-        let trims = Directions::of(plan.pattern.rw).trim;
+        let trims = plan.pattern.rw.trims();
         let mut templates = Vec::with_capacity(files.len());
         for (index, file) in files.iter().enumerate() {
             let fd = if registered { index as i32 } else { file.raw() };
@@ -119,7 +117,7 @@ impl Uring {
             ring,
             slots: vec![Slot::default(); plan.iodepth as usize].into(),
             in_flight: 0,
-            finished: VecDeque::with_capacity(plan.iodepth as usize),
+            outside: OutsideQueue::new(plan.iodepth as usize),
             templates,
             submit_limit: plan.engine.submit_batch.get() as usize,
             reap_limit: plan.engine.reap_batch as usize,
@@ -154,7 +152,7 @@ impl Uring {
         }
     }
 
-    /// The kernel took fewer than asked: it is short of memory, was interrupted, or (before Linux 5.18) stopped at a
+    /// The kernel took fewer than submitted: it is short of memory, was interrupted, or (before Linux 5.18) stopped at a
     /// request that it refused, whose completion says so.
     #[cold]
     fn hand_over_rest(&mut self, mut count: u32, mut errno: Option<i32>) -> Result<(), Error> {
@@ -293,19 +291,8 @@ impl Engine for Uring {
             self.polls,
             request,
         ) {
-            let start = self.clock.now();
             let file = &self.files[request.target as usize];
-            let result =
-                file.without_data(request.kind, request.offset_bytes, request.length_bytes);
-            let done = self.clock.now();
-            self.stamp = done;
-            self.finished.push_back(Completion {
-                slot: request.slot,
-                start,
-                issued: None,
-                done,
-                result,
-            });
+            self.stamp = self.outside.make(self.clock, file, request);
             return Ok(1);
         }
         // One pass over the requests: they and their entries are cold after the kernel's work.
@@ -352,8 +339,7 @@ impl Engine for Uring {
         until: Option<Nanos>,
         done: &mut Vec<Completion>,
     ) -> Result<(), Error> {
-        let mut taken = self.finished.len().min(self.reap_limit);
-        done.extend(self.finished.drain(..taken));
+        let mut taken = self.outside.reap(self.reap_limit, done);
         let available = taken + self.in_flight as usize;
         let want = (min.max(u32::from(until.is_some())) as usize)
             .min(available)

@@ -93,7 +93,7 @@ fn measure_slack() -> Nanos {
     late[NAPS * 99 / 100]
 }
 
-/// Asks the kernel to wake this thread as close to the asked time as it can, instead of up to 50 us later.
+/// Asks the kernel to wake this thread as close to the requested time as it can, instead of up to 50 us later.
 /// [`crate::open`] does this for the worker's thread.
 pub fn sharpen_timer() {
     // SAFETY: PR_SET_TIMERSLACK takes one number and touches no memory of ours. It cannot fail with a positive one.
@@ -103,7 +103,7 @@ pub fn sharpen_timer() {
 /// Sleeps; returns false if a signal cut it short.
 fn sleep(nap: Nanos) -> bool {
     let wanted = timespec(nap);
-    // SAFETY: `wanted` is a valid timespec for the whole call, and the remaining time is not asked for.
+    // SAFETY: `wanted` is a valid timespec for the call, and the null pointer means that the remaining time is not returned.
     unsafe { libc::clock_nanosleep(libc::CLOCK_MONOTONIC, 0, &wanted, std::ptr::null_mut()) == 0 }
 }
 

@@ -1,19 +1,19 @@
 //! The other ways in which runs end: stopped, failed, too slow, given up. What was measured until then is kept.
 
 mod common;
-mod whole;
+mod outcome;
 
 use std::fs::OpenOptions;
 use std::os::fd::AsRawFd;
 
 use common::plan;
+use iogauge_core::Stop;
 use iogauge_core::plan::{EngineKind, FilePlan, Rw, SchedulePlan, StagePlan, WorkerPlan};
-use iogauge_core::stage::Stop;
 use iogauge_core::testing::same;
 use iogauge_core::time::{MILLISECOND, SECOND};
 use iogauge_engine::Error;
-use whole::{
-    PRIME, Whole, check, engines, execute, file, iops, ios, run_plan, spilled, steered, worker,
+use outcome::{
+    Outcome, PRIME, check, engines, execute, file, iops, ios, run_plan, spilled, steered, worker,
 };
 
 /// Goes on for ever, slowly enough for the log.
@@ -27,7 +27,7 @@ fn endless(kind: EngineKind, scratch: &common::Scratch) -> WorkerPlan {
 /// Reads a file whose second half is not there.
 fn beyond_the_end(scratch: &common::Scratch) -> WorkerPlan {
     let file = FilePlan {
-        region_bytes: 2 * 4096 * whole::BLOCKS,
+        region_bytes: 2 * 4096 * outcome::BLOCKS,
         ..scratch.plan()
     };
     WorkerPlan {
@@ -42,18 +42,18 @@ fn a_stop_ends_it_and_keeps_what_was_measured() {
     let scratch = file();
     for kind in engines() {
         let plan = endless(kind, &scratch);
-        let whole = steered(run_plan(vec![plan.clone()]), |run, intervals| {
+        let outcome = steered(run_plan(vec![plan.clone()]), |run, intervals| {
             if intervals.len() >= 2 {
                 run.stop();
             }
         })
         .unwrap();
         assert_eq!(
-            (whole.result.stopped_by, whole.result.error.as_ref()),
+            (outcome.result.stopped_by, outcome.result.error.as_ref()),
             (Some(Stop::Interrupt), None)
         );
-        assert!(ios(whole.row(0)) > 0 && whole.result.in_flight.is_empty());
-        check(&whole, &[plan]);
+        assert!(ios(outcome.row(0)) > 0 && outcome.result.in_flight.is_empty());
+        check(&outcome, &[plan]);
     }
 }
 
@@ -66,15 +66,17 @@ fn a_stop_reaches_a_worker_that_has_not_begun() {
         ..endless(EngineKind::Null, &scratch)
     };
     let plans = vec![endless(EngineKind::Null, &scratch), late];
-    let whole = steered(run_plan(plans), |run, intervals| {
+    let outcome = steered(run_plan(plans), |run, intervals| {
         if !intervals.is_empty() {
             run.stop();
         }
     })
     .unwrap();
-    assert_eq!(whole.result.stopped_by, Some(Stop::Interrupt));
-    assert_eq!(ios(whole.row(1)), 0);
-    assert!(whole.row(1).start_ns <= whole.row(1).end_ns && whole.row(1).end_ns < 60 * SECOND);
+    assert_eq!(outcome.result.stopped_by, Some(Stop::Interrupt));
+    assert_eq!(ios(outcome.row(1)), 0);
+    assert!(
+        outcome.row(1).start_ns <= outcome.row(1).end_ns && outcome.row(1).end_ns < 60 * SECOND
+    );
 }
 
 #[test]
@@ -85,17 +87,17 @@ fn an_error_ends_its_worker_alone() {
         number_ios: PRIME,
         ..worker(EngineKind::Null, &scratch)
     };
-    let whole = execute(run_plan(vec![beyond_the_end(&scratch), other]));
-    let error = whole.result.error.clone().unwrap();
+    let outcome = execute(run_plan(vec![beyond_the_end(&scratch), other]));
+    let error = outcome.result.error.clone().unwrap();
     assert!(
         error.contains("test: a request to") && error.contains(scratch.path.to_str().unwrap()),
         "{error}"
     );
-    assert_eq!(whole.result.stopped_by, None);
-    assert_eq!(whole.row(0).tallies["read"].ios, whole::BLOCKS);
-    assert_eq!(whole.row(0).tallies["read"].errors[&libc::ENODATA], 1);
-    assert_eq!(ios(whole.row(1)), PRIME);
-    assert_eq!(whole.result.workers[1].error, None);
+    assert_eq!(outcome.result.stopped_by, None);
+    assert_eq!(outcome.row(0).tallies["read"].ios, outcome::BLOCKS);
+    assert_eq!(outcome.row(0).tallies["read"].errors[&libc::ENODATA], 1);
+    assert_eq!(ios(outcome.row(1)), PRIME);
+    assert_eq!(outcome.result.workers[1].error, None);
 }
 
 #[test]
@@ -105,14 +107,14 @@ fn an_error_of_an_exitall_job_ends_all() {
         exitall: true,
         ..beyond_the_end(&scratch)
     };
-    let whole = execute(run_plan(vec![
+    let outcome = execute(run_plan(vec![
         failing,
         WorkerPlan {
             row: 1,
             ..endless(EngineKind::Null, &scratch)
         },
     ]));
-    assert_eq!(whole.result.stopped_by, Some(Stop::Error));
+    assert_eq!(outcome.result.stopped_by, Some(Stop::Error));
 }
 
 #[test]
@@ -130,13 +132,13 @@ fn an_exitall_job_ends_all() {
             ..endless(EngineKind::Null, &scratch)
         },
     ];
-    let whole = execute(run_plan(plans.clone()));
+    let outcome = execute(run_plan(plans.clone()));
     assert_eq!(
-        (whole.result.stopped_by, whole.result.error.as_ref()),
+        (outcome.result.stopped_by, outcome.result.error.as_ref()),
         (Some(Stop::Exitall), None)
     );
-    assert_eq!(ios(whole.row(0)), PRIME);
-    check(&whole, &plans);
+    assert_eq!(ios(outcome.row(0)), PRIME);
+    check(&outcome, &plans);
 }
 
 /// A file that ends is no fault of the medium: to go on after errors does not mean to go on after this one.
@@ -147,16 +149,16 @@ fn only_errors_of_the_medium_are_forgiven() {
         continue_on_read_error: true,
         ..beyond_the_end(&scratch)
     };
-    let whole = execute(run_plan(vec![plan]));
-    assert!(whole.result.error.is_some());
-    let tally = &whole.row(0).tallies["read"];
+    let outcome = execute(run_plan(vec![plan]));
+    assert!(outcome.result.error.is_some());
+    let tally = &outcome.row(0).tallies["read"];
     assert_eq!(
         (tally.ios, tally.errors[&libc::ENODATA]),
-        (whole::BLOCKS, 1)
+        (outcome::BLOCKS, 1)
     );
     // What failed has no latency.
-    assert_eq!(tally.exact["lat"].count, whole::BLOCKS);
-    let failed = whole.log.iter().filter(|record| record.result < 0);
+    assert_eq!(tally.exact["lat"].count, outcome::BLOCKS);
+    let failed = outcome.log.iter().filter(|record| record.result < 0);
     assert_eq!(
         failed.map(|record| record.result).collect::<Vec<_>>(),
         [-libc::ENODATA]
@@ -184,13 +186,13 @@ fn a_job_below_its_rate_min_is_ended() {
         schedule: same(iops(1_000)),
         ..worker(EngineKind::Null, &scratch)
     };
-    let whole = execute(run_plan(vec![slow, other]));
+    let outcome = execute(run_plan(vec![slow, other]));
     assert_eq!(
-        whole.result.error.as_deref(),
+        outcome.result.error.as_deref(),
         Some("test: slower than its rate_min")
     );
-    assert_eq!(whole.result.workers[1].error, None);
-    assert_eq!(ios(whole.row(1)), 7_000, "3,500 of each direction");
+    assert_eq!(outcome.result.workers[1].error, None);
+    assert_eq!(ios(outcome.row(1)), 7_000, "3,500 of each direction");
 }
 
 /// Reads a pipe that nobody writes to, two requests at once: they never come back.
@@ -209,12 +211,12 @@ fn stuck(pipe: &std::io::PipeReader, scratch: &common::Scratch) -> WorkerPlan {
 }
 
 /// Checks that both requests of the stuck worker are reported, and no other.
-fn check_stuck(whole: &Whole) {
-    assert_eq!(whole.result.in_flight.len(), 2);
-    for (request, offset) in whole.result.in_flight.iter().zip([0, 4096]) {
+fn check_stuck(outcome: &Outcome) {
+    assert_eq!(outcome.result.in_flight.len(), 2);
+    for (request, offset) in outcome.result.in_flight.iter().zip([0, 4096]) {
         assert_eq!((request.worker, request.path.as_str()), (0, "pipe"));
         assert_eq!((request.offset_bytes, request.length_bytes), (offset, 4096));
-        assert!(request.age_ns > 0 && request.age_ns <= whole.result.elapsed_ns);
+        assert!(request.age_ns > 0 && request.age_ns <= outcome.result.elapsed_ns);
     }
 }
 
@@ -235,7 +237,7 @@ fn a_request_that_never_comes_back_is_reported_with_its_age() {
     // Whoever gives up does not wait for the log either.
     let log = common::Scratch::new(b"");
     let spill = OpenOptions::new().append(true).open(&log.path).unwrap();
-    let whole = spilled(plan, spill, |run, intervals| {
+    let outcome = spilled(plan, spill, |run, intervals| {
         let others = intervals.iter().filter(|interval| interval.row == 1);
         let ios = others.flat_map(|interval| interval.tallies.values().map(|tally| tally.ios));
         if ios.sum::<u64>() == PRIME {
@@ -243,10 +245,10 @@ fn a_request_that_never_comes_back_is_reported_with_its_age() {
         }
     })
     .unwrap();
-    check_stuck(&whole);
-    assert_eq!((ios(whole.row(0)), ios(whole.row(1))), (0, PRIME));
-    assert_eq!(whole.result.stopped_by, Some(Stop::Interrupt));
-    assert_eq!(whole.result.error, None);
+    check_stuck(&outcome);
+    assert_eq!((ios(outcome.row(0)), ios(outcome.row(1))), (0, PRIME));
+    assert_eq!(outcome.result.stopped_by, Some(Stop::Interrupt));
+    assert_eq!(outcome.result.error, None);
 }
 
 /// A worker that waits for its start has nothing in flight, and is not taken for silent.
@@ -268,11 +270,11 @@ fn a_worker_whose_requests_do_not_come_back_is_given_up_alone() {
     };
     let mut plan = run_plan(vec![stuck, waiting]);
     plan.give_up_ns = 300 * MILLISECOND;
-    let whole = execute(plan);
-    check_stuck(&whole);
-    assert_eq!(whole.result.stopped_by, Some(Stop::Error));
-    assert!(whole.result.workers[0].error.is_some());
-    assert_eq!(whole.result.workers[1].error, None);
+    let outcome = execute(plan);
+    check_stuck(&outcome);
+    assert_eq!(outcome.result.stopped_by, Some(Stop::Error));
+    assert!(outcome.result.workers[0].error.is_some());
+    assert_eq!(outcome.result.workers[1].error, None);
 }
 
 #[test]
@@ -301,12 +303,12 @@ fn what_cannot_begin_is_an_error() {
     after.stages.push(StagePlan {
         workers: vec![closed],
     });
-    let whole = execute(after);
+    let outcome = execute(after);
     assert!(
-        whole
+        outcome
             .result
             .error
             .is_some_and(|error| error.contains(scratch.path.to_str().unwrap()))
     );
-    assert_eq!(ios(&whole.result.rows[0]), PRIME);
+    assert_eq!(ios(&outcome.result.rows[0]), PRIME);
 }

@@ -301,7 +301,7 @@ fn an_instant_is_waited_for_and_the_past_is_not() {
                 engine.reap(0, None, &mut done).unwrap();
                 engine.reap(1, None, &mut done).unwrap();
             }
-            assert!(done.is_empty(), "nothing was asked for");
+            assert!(done.is_empty(), "nothing was requested");
         }
     }
     let scratch = Scratch::new(&numbered(1));

@@ -2,7 +2,7 @@
 #![allow(unsafe_code)]
 
 mod common;
-mod whole;
+mod outcome;
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::Mutex;
@@ -10,12 +10,12 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use iogauge_core::plan::{EngineKind, LogOverflow, WorkerPlan};
 use iogauge_core::time::MILLISECOND;
-use whole::{engines, file, iops, ios, run_plan, steered, worker};
+use outcome::{engines, file, iops, ios, run_plan, steered, worker};
 
 /// The system's allocator, counting what threads named as workers ask of it.
 struct Counting;
 
-static ASKED: AtomicU64 = AtomicU64::new(0);
+static ALLOCATIONS: AtomicU64 = AtomicU64::new(0);
 
 /// Counts if the calling thread is the first worker of a stage.
 fn count() {
@@ -23,7 +23,7 @@ fn count() {
     // SAFETY: PR_GET_NAME writes at most 16 bytes, which the array has.
     let known = unsafe { libc::prctl(libc::PR_GET_NAME, name.as_mut_ptr()) } == 0;
     if known && name.starts_with(b"iogauge-0\0") {
-        ASKED.fetch_add(1, Ordering::SeqCst);
+        ALLOCATIONS.fetch_add(1, Ordering::SeqCst);
     }
 }
 
@@ -56,7 +56,7 @@ static ALLOCATOR: Counting = Counting;
 static ALONE: Mutex<()> = Mutex::new(());
 
 /// Runs until so many requests were done between two looks at the count; says what it was.
-fn asked_during(plan: WorkerPlan, overflow: LogOverflow, requests: u64) -> u64 {
+fn allocations_during(plan: WorkerPlan, overflow: LogOverflow, requests: u64) -> u64 {
     let _alone = ALONE
         .lock()
         .unwrap_or_else(std::sync::PoisonError::into_inner);
@@ -65,27 +65,27 @@ fn asked_during(plan: WorkerPlan, overflow: LogOverflow, requests: u64) -> u64 {
     (plan.interval_ns, plan.request_log_capacity) = (20 * MILLISECOND, 1);
     plan.log_overflow = overflow;
     let (mut first, mut last) = (None, None);
-    let before = ASKED.load(Ordering::SeqCst);
+    let before = ALLOCATIONS.load(Ordering::SeqCst);
     // Between the first interval and the order to stop the thread is at work, and nowhere else.
-    let whole = steered(plan, |run, intervals| {
+    let outcome = steered(plan, |run, intervals| {
         let done: u64 = intervals
             .iter()
             .flat_map(|part| part.tallies.values())
             .map(|tally| tally.ios)
             .sum();
         if !intervals.is_empty() && first.is_none() {
-            first = Some((done, ASKED.load(Ordering::SeqCst)));
+            first = Some((done, ALLOCATIONS.load(Ordering::SeqCst)));
         }
         if let Some((since, _)) = first
             && last.is_none()
             && done - since >= requests
         {
-            last = Some(ASKED.load(Ordering::SeqCst));
+            last = Some(ALLOCATIONS.load(Ordering::SeqCst));
             run.stop();
         }
     })
     .unwrap();
-    assert!(whole.result.error.is_none() && ios(whole.row(0)) >= requests);
+    assert!(outcome.result.error.is_none() && ios(outcome.row(0)) >= requests);
     let (_, first) = first.unwrap();
     assert!(
         first > before,
@@ -104,15 +104,15 @@ fn on_every_engine() {
         } else {
             10_007
         };
-        let asked = asked_during(worker(kind, &scratch), LogOverflow::Wait, requests);
-        assert_eq!(asked, 0, "{kind:?}");
+        let allocations = allocations_during(worker(kind, &scratch), LogOverflow::Wait, requests);
+        assert_eq!(allocations, 0, "{kind:?}");
     }
 }
 
 #[test]
 fn where_the_log_drops() {
     let plan = worker(EngineKind::Null, &file());
-    assert_eq!(asked_during(plan, LogOverflow::Drop, 100_003), 0);
+    assert_eq!(allocations_during(plan, LogOverflow::Drop, 100_003), 0);
 }
 
 #[test]
@@ -127,5 +127,5 @@ fn at_a_rate_and_with_a_random_map() {
     plan.pattern.random_map = true;
     plan.pattern.sizes.read.maximum_bytes = 16384;
     plan.pattern.fsync_every = 97;
-    assert_eq!(asked_during(plan, LogOverflow::Wait, 10_007), 0);
+    assert_eq!(allocations_during(plan, LogOverflow::Wait, 10_007), 0);
 }

@@ -2,12 +2,12 @@
 //! was busy with meanwhile.
 
 mod common;
-mod whole;
+mod outcome;
 
 use iogauge_core::plan::{EngineKind, PerDirection, Rw, WorkerPlan};
 use iogauge_core::testing::same;
 use iogauge_core::time::{MILLISECOND, SECOND};
-use whole::{check, direction, engines, execute, file, iops, run_plan, worker};
+use outcome::{check, direction, engines, execute, file, iops, run_plan, worker};
 
 fn rated(kind: EngineKind, scratch: &common::Scratch) -> WorkerPlan {
     // With slots for whatever becomes due while the thread is late.
@@ -31,9 +31,13 @@ fn a_constant_rate_is_done_to_the_last_request() {
             runtime_ns: 400 * MILLISECOND,
             ..rated(kind, &scratch)
         };
-        let whole = execute(run_plan(vec![plan.clone()]));
-        check(&whole, &[plan]);
-        let mut intended: Vec<_> = whole.log.iter().map(|record| record.intended_ns).collect();
+        let outcome = execute(run_plan(vec![plan.clone()]));
+        check(&outcome, &[plan]);
+        let mut intended: Vec<_> = outcome
+            .log
+            .iter()
+            .map(|record| record.intended_ns)
+            .collect();
         intended.sort_unstable();
         let expected: Vec<_> = (0..)
             .map(|k: u64| k * SECOND / rate)
@@ -45,8 +49,8 @@ fn a_constant_rate_is_done_to_the_last_request() {
             intended.len(),
             expected.len()
         );
-        assert_eq!(whole.result.workers[0].overdue, 0);
-        let tally = &whole.row(0).tallies["read"];
+        assert_eq!(outcome.result.workers[0].overdue, 0);
+        let tally = &outcome.row(0).tallies["read"];
         for latency in ["lat", "response", "queued", "lateness"] {
             assert_eq!(tally.exact[latency].count, expected.len() as u64);
         }
@@ -65,20 +69,20 @@ fn reads_and_writes_have_rates_of_their_own() {
         write: iops(1_000),
         trim: iops(1_000),
     };
-    let whole = execute(run_plan(vec![plan.clone()]));
-    check(&whole, &[plan]);
+    let outcome = execute(run_plan(vec![plan.clone()]));
+    check(&outcome, &[plan]);
     let count = |name| {
-        whole
+        outcome
             .log
             .iter()
             .filter(|record| direction(record) == name)
             .count()
     };
     assert_eq!(
-        (count("read"), count("write"), whole.log.len()),
+        (count("read"), count("write"), outcome.log.len()),
         (3_000, 300, 3_300)
     );
-    assert_eq!(whole.result.workers[0].overdue, 0);
+    assert_eq!(outcome.result.workers[0].overdue, 0);
 }
 
 #[test]
@@ -91,10 +95,10 @@ fn the_next_burst_is_intended_for_the_end_of_the_pause() {
         number_ios: 101,
         ..worker(EngineKind::Null, &scratch)
     };
-    let whole = execute(run_plan(vec![plan.clone()]));
-    check(&whole, &[plan]);
-    assert_eq!(whole.log.len(), 101);
-    for pair in whole.log.chunks(4).collect::<Vec<_>>().windows(2) {
+    let outcome = execute(run_plan(vec![plan.clone()]));
+    check(&outcome, &[plan]);
+    assert_eq!(outcome.log.len(), 101);
+    for pair in outcome.log.chunks(4).collect::<Vec<_>>().windows(2) {
         let quiet_from = pair[0].iter().map(|record| record.done_ns).max().unwrap();
         assert_eq!(pair[1][0].intended_ns, quiet_from + 3 * MILLISECOND);
         assert!(

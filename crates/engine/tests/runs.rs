@@ -1,12 +1,12 @@
-//! Whole runs on the null engine and on real files: all that was asked for is done, counted once, and agrees with the log.
+//! Runs on the null engine and on real files: every request is done, counted once, and agrees with the log.
 
 mod common;
-mod whole;
+mod outcome;
 
 use iogauge_core::plan::{EngineKind, RunPlan, StagePlan, WorkerPlan};
 use iogauge_core::testing::same;
 use iogauge_core::time::{MILLISECOND, SECOND};
-use whole::{PRIME, check, engines, execute, file, histogram, iops, ios, run_plan, worker};
+use outcome::{PRIME, check, engines, execute, file, histogram, iops, ios, run_plan, worker};
 
 #[test]
 fn a_prime_number_of_requests_is_done_and_agrees_with_its_log() {
@@ -23,22 +23,22 @@ fn a_prime_number_of_requests_is_done_and_agrees_with_its_log() {
             plan.engine.submit_batch = u32::try_into(submit_batch).unwrap();
             plan.engine.reap_batch = reap_batch;
             plan.pattern.fdatasync_every = if kind == EngineKind::Null { 50 } else { 0 };
-            let whole = execute(run_plan(vec![plan.clone()]));
+            let outcome = execute(run_plan(vec![plan.clone()]));
             assert_eq!(
-                (whole.result.error.as_ref(), whole.result.stopped_by),
+                (outcome.result.error.as_ref(), outcome.result.stopped_by),
                 (None, None)
             );
-            let row = whole.row(0);
+            let row = outcome.row(0);
             assert_eq!(
                 row.tallies["read"].ios + row.tallies["write"].ios,
                 PRIME,
                 "{kind:?} at {iodepth}"
             );
-            check(&whole, &[plan]);
-            let result = &whole.result.workers[0];
+            check(&outcome, &[plan]);
+            let result = &outcome.result.workers[0];
             assert!(result.depth_mean <= f64::from(iodepth) && result.submit_calls > 0);
             assert_eq!(result.overdue, 0);
-            assert!(whole.result.in_flight.is_empty() && !result.stuck);
+            assert!(outcome.result.in_flight.is_empty() && !result.stuck);
         }
     }
 }
@@ -52,12 +52,12 @@ fn quantiles_are_those_of_the_log() {
             number_ios: PRIME,
             ..worker(kind, &scratch)
         };
-        let whole = execute(run_plan(vec![plan]));
-        for (name, tally) in &whole.row(0).tallies {
-            let of = whole
+        let outcome = execute(run_plan(vec![plan]));
+        for (name, tally) in &outcome.row(0).tallies {
+            let of = outcome
                 .log
                 .iter()
-                .filter(|record| whole::direction(record) == *name);
+                .filter(|record| outcome::direction(record) == *name);
             let mut exact: Vec<u64> = of.map(|record| record.done_ns - record.start_ns).collect();
             exact.sort_unstable();
             let histogram = histogram(tally, "lat");
@@ -88,20 +88,20 @@ fn workers_of_one_row_are_counted_together() {
         })
         .collect();
     // In one interval, so that nothing has to be collected in time.
-    let whole = execute(RunPlan {
+    let outcome = execute(RunPlan {
         interval_ns: 3_600 * SECOND,
         ..run_plan(plans.clone())
     });
-    assert_eq!((ios(whole.row(0)), ios(whole.row(1))), (2 * 1009, 1009));
-    assert_eq!(whole.result.workers.len(), 3);
+    assert_eq!((ios(outcome.row(0)), ios(outcome.row(1))), (2 * 1009, 1009));
+    assert_eq!(outcome.result.workers.len(), 3);
     assert!(
-        whole
+        outcome
             .result
             .workers
             .iter()
             .all(|worker| worker.late_handovers == 0)
     );
-    check(&whole, &plans);
+    check(&outcome, &plans);
 }
 
 #[test]
@@ -115,18 +115,18 @@ fn the_ramp_is_shown_and_not_counted() {
         schedule: same(iops(20_000)),
         ..worker(EngineKind::Null, &scratch)
     };
-    let whole = execute(run_plan(vec![plan.clone()]));
-    check(&whole, &[plan]);
-    let row = whole.row(0);
+    let outcome = execute(run_plan(vec![plan.clone()]));
+    check(&outcome, &[plan]);
+    let row = outcome.row(0);
     assert_eq!(row.start_ns, 370 * MILLISECOND);
     assert!(row.end_ns >= 470 * MILLISECOND - MILLISECOND);
-    let before = whole
+    let before = outcome
         .log
         .iter()
         .filter(|record| record.done_ns < 370 * MILLISECOND)
         .count() as u64;
-    assert!(before > 0 && ios(row) == whole.log.len() as u64 - before);
-    let ramps: Vec<_> = whole
+    assert!(before > 0 && ios(row) == outcome.log.len() as u64 - before);
+    let ramps: Vec<_> = outcome
         .intervals_of(0)
         .map(|part| (part.ramp, part.start_ns, part.end_ns))
         .collect();
@@ -146,16 +146,16 @@ fn a_worker_may_begin_later() {
         row: 1,
         ..early.clone()
     };
-    let whole = execute(run_plan(vec![early.clone(), late.clone()]));
-    check(&whole, &[early, late]);
+    let outcome = execute(run_plan(vec![early.clone(), late.clone()]));
+    check(&outcome, &[early, late]);
     assert!(
-        whole
+        outcome
             .log
             .iter()
             .all(|record| record.worker == 0 || record.start_ns >= 120 * MILLISECOND)
     );
-    assert_eq!((ios(whole.row(0)), ios(whole.row(1))), (1009, 1009));
-    assert_eq!(whole.row(1).start_ns, 120 * MILLISECOND);
+    assert_eq!((ios(outcome.row(0)), ios(outcome.row(1))), (1009, 1009));
+    assert_eq!(outcome.row(1).start_ns, 120 * MILLISECOND);
 }
 
 #[test]
@@ -170,24 +170,24 @@ fn stages_run_one_after_the_other() {
     };
     let mut plan = run_plan(Vec::new());
     plan.stages = vec![stage(0), stage(1), stage(2)];
-    let whole = execute(plan);
-    let seen: Vec<_> = whole
+    let outcome = execute(plan);
+    let seen: Vec<_> = outcome
         .result
         .rows
         .iter()
         .map(|row| (row.row, row.stage, ios(row)))
         .collect();
     assert_eq!(seen, [(0, 0, 1009), (1, 1, 1009), (2, 2, 1009)]);
-    let stages: Vec<_> = whole
+    let stages: Vec<_> = outcome
         .intervals
         .iter()
         .map(|interval| interval.stage)
         .collect();
     assert!(stages.is_sorted());
-    for (worker, result) in whole.result.workers.iter().enumerate() {
+    for (worker, result) in outcome.result.workers.iter().enumerate() {
         assert_eq!(result.stage as usize, worker);
         assert_eq!(
-            whole
+            outcome
                 .log
                 .iter()
                 .filter(|record| record.worker as usize == worker)
@@ -210,12 +210,12 @@ fn intervals_that_nobody_collects_in_time_keep_everything() {
         iodepth_low: 256,
         ..worker(EngineKind::Null, &scratch)
     };
-    let mut whole = run_plan(vec![plan.clone()]);
-    whole.interval_ns = 100_000;
-    let whole = execute(whole);
-    assert!(whole.result.workers[0].late_handovers > 0);
-    assert_eq!(ios(whole.row(0)), 30_000, "15,000 of each direction");
-    let parts: u64 = whole
+    let mut run = run_plan(vec![plan.clone()]);
+    run.interval_ns = 100_000;
+    let outcome = execute(run);
+    assert!(outcome.result.workers[0].late_handovers > 0);
+    assert_eq!(ios(outcome.row(0)), 30_000, "15,000 of each direction");
+    let parts: u64 = outcome
         .intervals
         .iter()
         .flat_map(|part| part.tallies.values())

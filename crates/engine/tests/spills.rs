@@ -1,7 +1,7 @@
 //! The request log while its disk is slow, full or stuck: what gives way, and what is said of it.
 
 mod common;
-mod whole;
+mod outcome;
 
 use std::fs::{File, OpenOptions};
 use std::io::{PipeReader, Read, Write};
@@ -14,7 +14,7 @@ use iogauge_core::plan::{EngineKind, LogOverflow, RunPlan, WorkerPlan};
 use iogauge_core::results::Interval;
 use iogauge_core::time::{MILLISECOND, SECOND};
 use iogauge_engine::spill::FrameReader;
-use whole::{PRIME, Whole, file, ios, run_plan, spilled, worker};
+use outcome::{Outcome, PRIME, file, ios, run_plan, spilled, worker};
 
 /// More than a pipe, two pieces and the spilling thread hold between them.
 const REQUESTS: u64 = 12 * PRIME;
@@ -46,11 +46,11 @@ fn pipe() -> (PipeReader, File) {
 fn taken_late(
     plan: RunPlan,
     mut is_time: impl FnMut(&[Interval]) -> bool,
-) -> (Whole, Vec<LogRecord>) {
+) -> (Outcome, Vec<LogRecord>) {
     let (reader, spill) = pipe();
     let mut waiting = Some(reader);
     let mut taking = None;
-    let whole = spilled(plan, spill, |_, intervals| {
+    let outcome = spilled(plan, spill, |_, intervals| {
         if let Some(mut reader) = waiting.take_if(|_| is_time(intervals)) {
             taking = Some(thread::spawn(move || {
                 let mut bytes = Vec::new();
@@ -65,7 +65,7 @@ fn taken_late(
     FrameReader::new(File::open(&scratch.path).unwrap(), 0)
         .and_then(|mut frames| frames.read(usize::MAX, &mut log))
         .unwrap();
-    (whole, log)
+    (outcome, log)
 }
 
 #[test]
@@ -77,11 +77,14 @@ fn the_load_waits_for_a_slow_disk_and_the_wait_is_the_generators() {
                 .last()
                 .is_some_and(|last| last.tallies.values().all(|tally| tally.ios == 0))
     };
-    let (whole, log) = taken_late(logged(LogOverflow::Wait), stands_still);
-    assert_eq!((log.len() as u64, ios(whole.row(0))), (REQUESTS, REQUESTS));
-    let waited = whole.result.workers[0].log_wait_ns;
+    let (outcome, log) = taken_late(logged(LogOverflow::Wait), stands_still);
+    assert_eq!(
+        (log.len() as u64, ios(outcome.row(0))),
+        (REQUESTS, REQUESTS)
+    );
+    let waited = outcome.result.workers[0].log_wait_ns;
     assert!(waited >= 50 * MILLISECOND, "{waited} ns for an interval");
-    assert_eq!(whole.result.workers[0].log_dropped, 0);
+    assert_eq!(outcome.result.workers[0].log_dropped, 0);
     // Whatever was issued after the wait was ready before it; the drive answered as ever.
     let late = log
         .iter()
@@ -92,16 +95,16 @@ fn the_load_waits_for_a_slow_disk_and_the_wait_is_the_generators() {
         log.iter()
             .all(|record| record.intended_ns <= record.ready_ns)
     );
-    assert_eq!(whole.spilled.unwrap().failure, None);
+    assert_eq!(outcome.spilled.unwrap().failure, None);
 }
 
 #[test]
 fn a_load_that_must_not_wait_drops_and_counts() {
-    let (whole, log) = taken_late(logged(LogOverflow::Drop), |intervals| {
+    let (outcome, log) = taken_late(logged(LogOverflow::Drop), |intervals| {
         completed(intervals) == REQUESTS
     });
-    let result = &whole.result.workers[0];
-    assert_eq!(ios(whole.row(0)), REQUESTS);
+    let result = &outcome.result.workers[0];
+    assert_eq!(ios(outcome.row(0)), REQUESTS);
     assert_eq!(log.len() as u64 + result.log_dropped, REQUESTS);
     assert!(result.log_dropped > 0 && !log.is_empty());
     assert_eq!(result.log_wait_ns, 0);
@@ -110,24 +113,30 @@ fn a_load_that_must_not_wait_drops_and_counts() {
 #[test]
 fn a_full_disk_ends_the_log_and_not_the_run() {
     let full = OpenOptions::new().append(true).open("/dev/full").unwrap();
-    let whole = spilled(logged(LogOverflow::Wait), full, |_, _| {}).unwrap();
-    assert!(whole.result.workers[0].log_dropped > 0);
-    assert_eq!((ios(whole.row(0)), whole.result.error), (REQUESTS, None));
-    let outcome = whole.spilled.unwrap();
-    assert_eq!(outcome.kept, 0);
-    assert_eq!(outcome.failure.as_deref(), Some("No space left on device"));
+    let outcome = spilled(logged(LogOverflow::Wait), full, |_, _| {}).unwrap();
+    assert!(outcome.result.workers[0].log_dropped > 0);
+    assert_eq!(
+        (ios(outcome.row(0)), outcome.result.error),
+        (REQUESTS, None)
+    );
+    let log_outcome = outcome.spilled.unwrap();
+    assert_eq!(log_outcome.kept, 0);
+    assert_eq!(
+        log_outcome.failure.as_deref(),
+        Some("No space left on device")
+    );
 }
 
 #[test]
 fn what_was_written_before_the_disk_failed_is_counted() {
     let (mut reader, spill) = pipe();
     let taking = thread::spawn(move || reader.read_exact(&mut vec![0; 300 << 10]));
-    let whole = spilled(logged(LogOverflow::Wait), spill, |_, _| {}).unwrap();
+    let outcome = spilled(logged(LogOverflow::Wait), spill, |_, _| {}).unwrap();
     taking.join().unwrap().unwrap();
-    assert_eq!(ios(whole.row(0)), REQUESTS);
-    let outcome = whole.spilled.unwrap();
-    assert!((1..REQUESTS).contains(&outcome.kept), "{outcome:?}");
-    assert_eq!(outcome.failure.as_deref(), Some("Broken pipe"));
+    assert_eq!(ios(outcome.row(0)), REQUESTS);
+    let log_outcome = outcome.spilled.unwrap();
+    assert!((1..REQUESTS).contains(&log_outcome.kept), "{log_outcome:?}");
+    assert_eq!(log_outcome.failure.as_deref(), Some("Broken pipe"));
 }
 
 #[test]
@@ -137,11 +146,14 @@ fn a_disk_that_never_answers_does_not_hold_the_run() {
         give_up_ns: SECOND / 5,
         ..logged(LogOverflow::Wait)
     };
-    let whole = spilled(plan, spill, |_, _| {}).unwrap();
-    assert_eq!((ios(whole.row(0)), whole.result.error), (REQUESTS, None));
-    let outcome = whole.spilled.unwrap();
+    let outcome = spilled(plan, spill, |_, _| {}).unwrap();
     assert_eq!(
-        outcome.failure.as_deref(),
+        (ios(outcome.row(0)), outcome.result.error),
+        (REQUESTS, None)
+    );
+    let log_outcome = outcome.spilled.unwrap();
+    assert_eq!(
+        log_outcome.failure.as_deref(),
         Some("nothing could be written for 200ms")
     );
 }
@@ -161,7 +173,7 @@ fn a_log_that_was_given_up_stays_given_up_when_its_disk_answers() {
     let mut waiting = Some(reader);
     let mut taking = None;
     let mut taken_at = 0;
-    let whole = spilled(endless(), spill, |run, intervals| {
+    let outcome = spilled(endless(), spill, |run, intervals| {
         let stood_still = intervals
             .iter()
             .filter(|part| completed(std::slice::from_ref(part)) == 0);
@@ -186,11 +198,11 @@ fn a_log_that_was_given_up_stays_given_up_when_its_disk_answers() {
         .join()
         .unwrap()
         .unwrap();
-    let requests = ios(whole.row(0));
-    let outcome = whole.spilled.unwrap();
-    assert!(outcome.kept < requests && whole.result.workers[0].log_dropped > 0);
+    let requests = ios(outcome.row(0));
+    let log_outcome = outcome.spilled.unwrap();
+    assert!(log_outcome.kept < requests && outcome.result.workers[0].log_dropped > 0);
     assert_eq!(
-        outcome.failure.as_deref(),
+        log_outcome.failure.as_deref(),
         Some("nothing could be written for 1s")
     );
 }
@@ -201,23 +213,27 @@ fn a_worker_whose_time_is_over_does_not_wait_for_the_log() {
     let mut plan = endless();
     plan.stages[0].workers[0].runtime_ns = SECOND / 10;
     let give_up_ns = plan.give_up_ns;
-    let whole = spilled(plan, spill, |_, _| {}).unwrap();
-    assert!(whole.row(0).end_ns < give_up_ns, "{}", whole.row(0).end_ns);
-    assert!(whole.result.workers[0].log_wait_ns > 0);
+    let outcome = spilled(plan, spill, |_, _| {}).unwrap();
+    assert!(
+        outcome.row(0).end_ns < give_up_ns,
+        "{}",
+        outcome.row(0).end_ns
+    );
+    assert!(outcome.result.workers[0].log_wait_ns > 0);
 }
 
 #[test]
 fn two_interrupts_end_the_wait_for_a_disk() {
     let (_reader, spill) = pipe();
-    let whole = spilled(logged(LogOverflow::Wait), spill, |run, intervals| {
+    let outcome = spilled(logged(LogOverflow::Wait), spill, |run, intervals| {
         if completed(intervals) > 0 {
             run.give_up();
         }
     })
     .unwrap();
-    let outcome = whole.spilled.unwrap();
+    let log_outcome = outcome.spilled.unwrap();
     assert!(
-        outcome
+        log_outcome
             .failure
             .unwrap()
             .starts_with("the run was ended before")
@@ -237,10 +253,10 @@ fn a_damaged_end_is_told_after_all_that_is_good() {
         let scratch = Scratch::new(bytes);
         FrameReader::new(File::open(&scratch.path).unwrap(), 6).unwrap()
     };
-    let whole = scratch.content();
-    assert_eq!(&whole[..6], b"before");
+    let content = scratch.content();
+    assert_eq!(&content[..6], b"before");
     // What a kill cuts off is left out.
-    let (mut cut, mut log) = (reading(&whole[..whole.len() - 1]), Vec::new());
+    let (mut cut, mut log) = (reading(&content[..content.len() - 1]), Vec::new());
     cut.read(usize::MAX, &mut log).unwrap();
     assert!((1..PRIME).contains(&(log.len() as u64)), "{}", log.len());
     // Other bytes, zeros, and frames that say what cannot be: shorter or longer than their records, and too many.
@@ -252,16 +268,16 @@ fn a_damaged_end_is_told_after_all_that_is_good() {
         &frame(1 << 18, 1 << 17),
     ];
     for other in other {
-        let mut bytes = whole.clone();
+        let mut bytes = content.clone();
         bytes.write_all(other).unwrap();
         let (mut frames, mut log) = (reading(&bytes), Vec::new());
         frames.read(usize::MAX, &mut log).unwrap();
         assert_eq!(log.len() as u64, PRIME);
-        assert_eq!(frames.position(), whole.len() as u64);
+        assert_eq!(frames.position(), content.len() as u64);
         for _ in 0..2 {
             let error = frames.read(usize::MAX, &mut log).unwrap_err();
             assert_eq!(error.kind(), std::io::ErrorKind::InvalidData);
-            assert!(error.to_string().contains(&whole.len().to_string()));
+            assert!(error.to_string().contains(&content.len().to_string()));
             assert_eq!(log.len() as u64, PRIME);
         }
     }

@@ -10,64 +10,16 @@ use std::collections::VecDeque;
 use iogauge_core::results::DriveResult;
 use iogauge_core::{Kind, Nanos};
 
-use crate::disk::Disk;
 use crate::drive::{Access, Active, Drive, Returned};
-use crate::nand::{Nand, NandCounters, Wear};
+use crate::media::Media;
+use crate::nand::{NandCounters, Wear};
 use crate::pending::Pending;
 use crate::power::{Drawn, Power};
-use crate::ram::Ram;
 use crate::spec::DriveSpec;
-use crate::xpoint::Xpoint;
-
-/// What stores the data of one controller.
-#[derive(Debug)]
-pub(crate) enum Media {
-    Xpoint(Box<Xpoint>),
-    Nand(Box<Nand>),
-    Disk(Box<Disk>),
-    Ram(Ram),
-}
-
-/// Calls a method of whichever media it is.
-macro_rules! each {
-    ($media:expr, $inner:ident => $call:expr) => {
-        match $media {
-            Media::Xpoint($inner) => $call,
-            Media::Nand($inner) => $call,
-            Media::Disk($inner) => $call,
-            Media::Ram($inner) => $call,
-        }
-    };
-}
-
-impl Drive for Media {
-    #[inline]
-    fn submit(&mut self, now: Nanos, access: Access) -> Option<Nanos> {
-        each!(self, media => media.submit(now, access))
-    }
-
-    #[inline]
-    fn next_event(&self) -> Option<Nanos> {
-        each!(self, media => media.next_event())
-    }
-
-    fn advance(&mut self, now: Nanos, returned: &mut Vec<Returned>) {
-        each!(self, media => media.advance(now, returned))
-    }
-
-    fn volatile(&self) -> bool {
-        each!(self, media => media.volatile())
-    }
-
-    #[inline]
-    fn active(&self) -> Active {
-        each!(self, media => media.active())
-    }
-}
 
 /// A request that was cut into parts.
 #[derive(Clone, Copy, Debug)]
-struct Whole {
+struct SplitRequest {
     access: Access,
     /// Parts that are not back.
     left: u32,
@@ -82,7 +34,7 @@ struct Whole {
 /// Commands that are inside at a time, whatever the link: more than hosts have queues for, so that it bounds memory only.
 const MOST_COMMANDS: usize = 1 << 16;
 
-/// Marks tickets of parts: the rest is the place of the whole.
+/// Marks tickets of parts: the rest is the place of the request that was cut.
 const PART: u64 = 1 << 63;
 
 /// See the module's text.
@@ -100,10 +52,10 @@ pub struct Device {
     /// When the drive was last done with everything, as far as that is known.
     idle_since: Nanos,
     /// Requests that wait outside, and until when at least.
-    held: VecDeque<(Nanos, Access)>,
-    wholes: Vec<Whole>,
+    waiting: VecDeque<(Nanos, Access)>,
+    splits: Vec<SplitRequest>,
     unused: Vec<u32>,
-    /// What is done at a known instant and could not be told when it was submitted.
+    /// Requests whose end became known only after they were submitted.
     known: Pending,
     back: Vec<Returned>,
 }
@@ -115,7 +67,7 @@ impl Device {
     /// Which parameter is out of its range, and what that is.
     pub fn new(spec: &DriveSpec, seed: u64) -> Result<Self, String> {
         spec.check()?;
-        let media = (0..spec.controllers).map(|controller| spec.media(controller, seed));
+        let media = (0..spec.controllers).map(|controller| Media::new(spec, controller, seed));
         Ok(Self {
             media: media.collect(),
             power: Power::new(spec.power.clone(), spec.thermal),
@@ -126,8 +78,8 @@ impl Device {
                 .map_or(MOST_COMMANDS, |queue| queue as usize),
             inside: 0,
             idle_since: 0,
-            held: VecDeque::new(),
-            wholes: Vec::new(),
+            waiting: VecDeque::new(),
+            splits: Vec::new(),
             unused: Vec::new(),
             known: Pending::default(),
             back: Vec::new(),
@@ -245,21 +197,21 @@ impl Device {
 
     /// Submits a request in parts.
     fn cut(&mut self, now: Nanos, access: Access, durable: bool, commands: usize) {
-        let place = self.unused.pop().unwrap_or(self.wholes.len() as u32);
-        let whole = Whole {
+        let place = self.unused.pop().unwrap_or(self.splits.len() as u32);
+        let split = SplitRequest {
             access,
             left: 0,
             at: now,
             durable,
             commands,
         };
-        if place as usize == self.wholes.len() {
-            self.wholes.push(whole);
+        if place as usize == self.splits.len() {
+            self.splits.push(split);
         } else {
-            self.wholes[place as usize] = whole;
+            self.splits[place as usize] = split;
         }
-        // The whole must not end before its last part is submitted.
-        self.wholes[place as usize].left = 1;
+        // The request must not end before its last part is submitted.
+        self.splits[place as usize].left = 1;
         match access.kind {
             Kind::Sync | Kind::DataSync => self.sync(now, place),
             Kind::Read | Kind::Write | Kind::Trim => {
@@ -277,7 +229,7 @@ impl Device {
 
     /// Submits what one command to one controller can do from `offset` on, and returns how much that is.
     fn part(&mut self, now: Nanos, place: u32, offset: u64, left: u64) -> u64 {
-        let access = self.wholes[place as usize].access;
+        let access = self.splits[place as usize].access;
         let stripe = self.spec.stripe_bytes;
         let controllers = self.media.len() as u64;
         let mut length = left;
@@ -315,7 +267,7 @@ impl Device {
     }
 
     fn submit_part(&mut self, now: Nanos, place: u32, controller: usize, part: Access) {
-        self.wholes[place as usize].left += 1;
+        self.splits[place as usize].left += 1;
         if let Some(at) = self.media[controller].submit(now, part) {
             self.known.push(part.ticket, at);
         }
@@ -323,36 +275,36 @@ impl Device {
 
     /// One part less is out, as of `now`.
     fn part_back(&mut self, now: Nanos, place: u32, at: Nanos) {
-        let whole = &mut self.wholes[place as usize];
-        whole.left -= 1;
-        whole.at = whole.at.max(at);
-        if whole.left > 0 {
+        let split = &mut self.splits[place as usize];
+        split.left -= 1;
+        split.at = split.at.max(at);
+        if split.left > 0 {
             return;
         }
-        if whole.durable {
-            whole.durable = false;
-            whole.left = 1;
+        if split.durable {
+            split.durable = false;
+            split.left = 1;
             self.sync(now, place);
             self.part_back(now, place, now);
             return;
         }
         let done = Returned {
-            ticket: whole.access.ticket,
-            at: whole.at,
+            ticket: split.access.ticket,
+            at: split.at,
         };
-        // The last of them leaves when the request is told.
-        self.inside -= whole.commands - 1;
+        // The last of them leaves when the request is returned.
+        self.inside -= split.commands - 1;
         self.unused.push(place);
         self.known.push(done.ticket, done.at);
     }
 
     /// Lets in what waits outside, as far as `now` allows.
     fn release(&mut self, now: Nanos) {
-        while let Some(&(from, access)) = self.held.front() {
+        while let Some(&(from, access)) = self.waiting.front() {
             if from > now || !self.has_room(&access) {
                 return;
             }
-            self.held.pop_front();
+            self.waiting.pop_front();
             if let Some(at) = self.enter(now, access) {
                 self.inside += 1;
                 self.known.push(access.ticket, at);
@@ -375,10 +327,10 @@ impl Drive for Device {
             .power
             .admit(now as f64, idle_since as f64, bytes, active);
         let from = libm::ceil(admitted) as Nanos;
-        if from <= now && self.held.is_empty() && self.has_room(&access) {
+        if from <= now && self.waiting.is_empty() && self.has_room(&access) {
             return self.enter(now, access);
         }
-        self.held.push_back((from, access));
+        self.waiting.push_back((from, access));
         self.busy_until(from);
         None
     }
@@ -389,7 +341,7 @@ impl Drive for Device {
         for media in &self.media {
             next = next.min(media.next_event().unwrap_or(Nanos::MAX));
         }
-        if let Some((from, access)) = self.held.front()
+        if let Some((from, access)) = self.waiting.front()
             && self.has_room(access)
         {
             next = next.min(*from);
@@ -401,7 +353,7 @@ impl Drive for Device {
         let mut back = std::mem::take(&mut self.back);
         loop {
             // Only what came in parts, and what waits outside.
-            let leads_to_more = !self.held.is_empty() || self.wholes.len() > self.unused.len();
+            let leads_to_more = !self.waiting.is_empty() || self.splits.len() > self.unused.len();
             for media in &mut self.media {
                 media.advance(now, &mut back);
             }

@@ -41,9 +41,9 @@ pub struct Returned {
 /// A drive model: no I/O, no threads, no wall clock, so it cannot fail and repeats by seed.
 pub trait Drive {
     /// Takes a request at `now`, which never goes back between calls of any method. A drive that serves what comes in
-    /// turn knows at once when it will be done, and says so; then [`Drive::advance`] will not tell of that request.
+    /// turn knows at once when it will be done, and returns that; then [`Drive::advance`] does not return the request.
     fn submit(&mut self, now: Nanos, access: Access) -> Option<Nanos>;
-    /// When to call [`Drive::advance`] next; `None` where nothing is left for it to tell.
+    /// When to call [`Drive::advance`] next; `None` where it has nothing left to return.
     fn next_event(&self) -> Option<Nanos>;
     /// Appends what it is done with by `now`, in order.
     fn advance(&mut self, now: Nanos, returned: &mut Vec<Returned>);

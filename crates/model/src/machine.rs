@@ -35,7 +35,7 @@ pub struct Machine {
     pub wake_ns: Nanos,
     /// From the drive's completion until a thread that is already looking sees it.
     pub poll_ns: Nanos,
-    /// How much later than asked a sleep until an instant ends, in the mean; exponential.
+    /// How much later than requested a sleep until an instant ends, in the mean; exponential.
     pub timer_late_ns: Nanos,
     /// Threads that wait poll instead of sleeping, whether or not the job asks for it (hipri).
     pub polls: bool,

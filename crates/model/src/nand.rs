@@ -88,9 +88,8 @@ pub struct Nand {
 }
 
 impl Nand {
-    /// A drive at rest, on which was written what [`NandSpec::initial`] says. What lies beyond its capacity must not be
-    /// asked for.
-    ///
+    /// A drive at rest, on which was written what [`NandSpec::initial`] says. Requests must not reach beyond its
+    /// capacity.
     pub fn new(spec: NandSpec, capacity_bytes: u64, link: Link, seed: u64) -> Self {
         let space = Space::new(capacity_bytes, &spec, seed);
         let kinds = spec.stalls.iter().enumerate();

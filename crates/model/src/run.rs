@@ -1,38 +1,35 @@
 //! A plan from its first stage to its last, in virtual time: one thread, one clock, the earliest event first.
 //!
-//! What comes of it has the shape of a real run's results. The clock begins at zero and goes on from stage to stage; so
-//! does the state of the drive.
+//! The result has the shape of a real run's. The clock begins at zero and goes on from stage to stage; so does the state
+//! of the drive.
 
-use std::collections::BTreeMap;
-
-use iogauge_core::Nanos;
 use iogauge_core::generate::child_seed;
-use iogauge_core::log_record::{LogRecord, Logged};
+use iogauge_core::log_record::LogRecord;
 use iogauge_core::plan::RunPlan;
-use iogauge_core::recorder::Cutter;
-use iogauge_core::results::{Interval, MOST_OVERDUE, RunResult, WorkerResult};
-use iogauge_core::rows::Row;
-use iogauge_core::stage::{Stage, Stop};
+use iogauge_core::results::{Interval, RunResult, ThreadUsage};
+use iogauge_core::stage_account::{StageAccount, WorkerEnd};
 use iogauge_core::time::MILLISECOND;
+use iogauge_core::{Nanos, Stop};
 
 use crate::drive::{Drive, Returned};
 use crate::machine::Machine;
-use crate::thread::{Place, Thread};
+use crate::thread::{Position, Thread};
 
 /// The stage is looked at this often at least.
 const LOOK: Nanos = 100 * MILLISECOND;
 
-/// What a run tells while it goes on.
+/// What happens while a run goes on.
 #[derive(Debug)]
-pub enum Told {
+pub enum Event {
     /// An interval of a row is over.
     Interval(Box<Interval>),
     /// A request came back; only where the plan logs them.
     Request(LogRecord),
 }
 
-/// Runs `plan` on `drives` in front of which `machine` stands, and tells `sink` on the way. A file's descriptor is the
-/// index of its drive. `go_on` is asked every [`LOOK`] of virtual time or sooner; where it says no, nothing more is issued.
+/// Runs `plan` on `drives` in front of which `machine` stands, and passes events to `sink` on the way. A file's descriptor
+/// is the index of its drive. `should_continue` is called every 100 ms of virtual time or sooner; once it returns false,
+/// nothing more is issued.
 ///
 /// # Errors
 /// Where a worker's pattern cannot be drawn.
@@ -41,27 +38,15 @@ pub fn run<Clock>(
     machine: &Machine,
     drives: &mut [impl Drive],
     clock: Clock,
-    sink: &mut impl FnMut(Told),
-    go_on: &mut impl FnMut() -> bool,
+    sink: &mut impl FnMut(Event),
+    should_continue: &mut impl FnMut() -> bool,
 ) -> Result<RunResult<Clock>, String> {
-    let mut result = RunResult {
-        rows: Vec::new(),
-        workers: Vec::new(),
-        in_flight: Vec::new(),
-        drives: Vec::new(),
-        clock,
-        stopped_by: None,
-        error: None,
-        elapsed_ns: 0,
-    };
+    let mut result = RunResult::new(clock);
     for index in 0..plan.stages.len() {
-        let first_worker = result.workers.len();
-        let start = result.elapsed_ns;
-        let mut running = Running::new(plan, machine, index, first_worker, start)?;
-        running.run(drives, sink, go_on);
-        result.elapsed_ns = running.now;
-        result.stopped_by = result.stopped_by.or(running.stage.stopped());
-        running.end(&mut result);
+        let mut runner = StageRunner::new(plan, machine, index, result.elapsed_ns)?;
+        runner.run(drives, sink, should_continue);
+        result.elapsed_ns = runner.now;
+        result.add(runner.account.into_result());
         if result.stopped_by == Some(Stop::Interrupt) {
             break;
         }
@@ -70,77 +55,46 @@ pub fn run<Clock>(
 }
 
 /// A stage under way.
-struct Running<'a> {
-    index: u32,
-    stage: Stage,
+struct StageRunner<'a> {
+    account: StageAccount<'a>,
     threads: Vec<Thread<'a>>,
     /// When each thread does its next step.
     due: Vec<Nanos>,
-    results: Vec<Option<WorkerResult>>,
-    errors: Vec<Option<String>>,
-    rows: Vec<Row>,
-    /// For each thread, which of `rows` is its own.
-    row_of: Vec<usize>,
-    start: Nanos,
     now: Nanos,
     interval: Nanos,
     /// When to look at the stage next.
     look: Nanos,
 }
 
-impl<'a> Running<'a> {
+impl<'a> StageRunner<'a> {
     fn new(
         plan: &'a RunPlan,
         machine: &Machine,
         index: usize,
-        first_worker: usize,
         start: Nanos,
     ) -> Result<Self, String> {
         let stage = &plan.stages[index];
-        let mut rows: Vec<Row> = Vec::new();
-        let mut places = BTreeMap::new();
-        let mut row_of = Vec::with_capacity(stage.workers.len());
+        let mut account = StageAccount::new(plan, index);
         let mut threads = Vec::new();
-        let mut state = Stage::new(stage);
-        for (place, worker) in stage.workers.iter().enumerate() {
-            let logged = Logged {
-                worker: (first_worker + place) as u32,
-                row: worker.row,
-                stage: index as u16,
-                ..Logged::default()
-            };
+        for worker in 0..stage.workers.len() {
             threads.push(Thread::new(
                 stage,
                 machine,
-                Place {
-                    index: place,
+                Position {
+                    index: worker,
                     stage_start: start,
                     interval: plan.interval_ns,
-                    noise_seed: child_seed(plan.seed, (first_worker + place) as u64),
-                    logged: plan.request_log.then_some(logged),
+                    noise_seed: child_seed(plan.seed, account.run_worker(worker) as u64),
+                    log_origin: plan.request_log.then(|| account.log_origin(worker)),
                 },
             )?);
-            let row = *places.entry(worker.row).or_insert_with(|| {
-                let name = worker.name.clone();
-                rows.push(Row::new(index as u32, worker.row, name, plan.interval_ns));
-                rows.len() - 1
-            });
-            let cutter = Cutter::of(worker, plan.interval_ns);
-            rows[row].join(place, cutter, worker.start_delay_ns);
-            row_of.push(row);
-            state.ready(place);
+            account.ready(worker);
         }
-        state.begin(start);
+        account.begin(start);
         Ok(Self {
-            index: index as u32,
-            stage: state,
-            results: threads.iter().map(|_| None).collect(),
-            errors: threads.iter().map(|_| None).collect(),
+            account,
             due: threads.iter().map(Thread::due).collect(),
             threads,
-            rows,
-            row_of,
-            start,
             now: start,
             interval: plan.interval_ns,
             look: start + plan.interval_ns.min(LOOK),
@@ -150,11 +104,11 @@ impl<'a> Running<'a> {
     fn run(
         &mut self,
         drives: &mut [impl Drive],
-        sink: &mut impl FnMut(Told),
-        go_on: &mut impl FnMut() -> bool,
+        sink: &mut impl FnMut(Event),
+        should_continue: &mut impl FnMut() -> bool,
     ) {
         let mut returned: Vec<Returned> = Vec::new();
-        while !self.stage.done() {
+        while !self.account.is_over() {
             let (thread, index) = self.earliest();
             let (event, drive) = soonest(drives);
             let at = thread.min(event);
@@ -164,7 +118,7 @@ impl<'a> Running<'a> {
             }
             self.now = self.now.max(at);
             if self.now >= self.look {
-                self.look_around(sink, go_on);
+                self.look_around(sink, should_continue);
             }
             if event <= thread {
                 drives[drive].advance(at, &mut returned);
@@ -174,15 +128,15 @@ impl<'a> Running<'a> {
                     self.due[index] = self.threads[index].due();
                 }
             } else {
-                let mut log = |record| sink(Told::Request(record));
+                let mut log = |record| sink(Event::Request(record));
                 self.threads[index].step(at, drives, &mut log);
                 self.due[index] = self.threads[index].due();
                 if self.threads[index].finished() {
-                    self.finish(index);
+                    self.end(index);
                 }
             }
         }
-        self.tell(sink);
+        self.collect(sink);
     }
 
     /// When the next thread goes on, and which; of several at one instant, the first of the job file.
@@ -203,79 +157,61 @@ impl<'a> Running<'a> {
         self.due[index] = self.threads[index].due();
     }
 
-    /// What is done now and then: intervals told, rates watched, the outside asked.
+    /// Passes on intervals, checks rates, and asks whether to continue.
     #[cold]
-    fn look_around(&mut self, sink: &mut impl FnMut(Told), go_on: &mut impl FnMut() -> bool) {
+    fn look_around(
+        &mut self,
+        sink: &mut impl FnMut(Event),
+        should_continue: &mut impl FnMut() -> bool,
+    ) {
         self.look = self.now + self.interval.min(LOOK);
-        self.tell(sink);
+        self.collect(sink);
         for index in 0..self.threads.len() {
             let bytes = self.threads[index].bytes;
-            if self.stage.too_slow(index, self.now, bytes) {
-                let name = &self.threads[index].plan.name;
-                self.errors[index] = Some(format!("{name}: slower than its rate_min"));
+            if self.account.is_too_slow(index, self.now, bytes) {
                 self.stop(index);
             }
         }
-        if !go_on() && self.stage.interrupt() {
+        if !should_continue() && self.account.interrupt() {
             (0..self.threads.len()).for_each(|index| self.stop(index));
         }
     }
 
-    fn tell(&mut self, sink: &mut impl FnMut(Told)) {
-        for index in 0..self.threads.len() {
-            self.drain(index);
+    /// Merges what the threads have handed over, and passes on the intervals that are complete.
+    fn collect(&mut self, sink: &mut impl FnMut(Event)) {
+        for (index, thread) in self.threads.iter().enumerate() {
+            self.account.collect(index, thread.recorder.handover());
         }
-        for row in &mut self.rows {
-            for interval in row.ready(self.now - self.start) {
-                sink(Told::Interval(Box::new(interval)));
-            }
-        }
-    }
-
-    /// Merges what a thread has handed over.
-    fn drain(&mut self, index: usize) {
-        let slices = &self.threads[index].slices;
-        while let Some(slice) = slices.pop() {
-            self.rows[self.row_of[index]].add(index, &slice);
-            slices.give_back(slice);
+        for interval in self.account.intervals(self.now) {
+            sink(Event::Interval(Box::new(interval)));
         }
     }
 
     /// A worker has nothing more to do.
-    fn finish(&mut self, index: usize) {
-        let since_start = self.now - self.start;
-        self.drain(index);
-        let row = self.row_of[index];
-        let last = self.threads[index].recorder.close(self.now);
-        self.rows[row].add(index, last);
-        // Closing may hand over the slices before the last.
-        self.drain(index);
-        self.rows[row].end(index, since_start);
-        let thread = &self.threads[index];
-        self.results[index] = Some(WorkerResult {
-            user_ns: thread.cpu_ns,
-            overdue: thread.worker.overdue(MOST_OVERDUE),
-            error: self.errors[index].clone(),
-            ..WorkerResult::new(thread.plan, self.index, since_start, &thread.busy)
-        });
-        for other in self.stage.finished(index, self.errors[index].is_some()) {
-            self.stop(other);
-        }
-    }
-
-    fn end<Clock>(self, result: &mut RunResult<Clock>) {
-        result.rows.extend(self.rows.iter().map(Row::result));
-        let workers = self.results.into_iter().flatten();
-        result.workers.extend(workers);
-        let mut errors = result
-            .workers
-            .iter()
-            .filter_map(|worker| worker.error.as_ref());
-        result.error = errors.next().cloned();
+    fn end(&mut self, index: usize) {
+        let thread = &mut self.threads[index];
+        let others = self.account.end(
+            index,
+            WorkerEnd {
+                at: self.now,
+                worker: &thread.worker,
+                recorder: &mut thread.recorder,
+                busy: &thread.busy,
+                usage: ThreadUsage {
+                    user_ns: thread.cpu_ns,
+                    ..ThreadUsage::default()
+                },
+                cpus: Vec::new(),
+                log_dropped: 0,
+                gave_up: false,
+                stuck: false,
+            },
+        );
+        others.into_iter().for_each(|other| self.stop(other));
     }
 }
 
-/// When the next drive has something to tell, and which.
+/// When the next drive has an event, and which drive.
 #[inline]
 fn soonest(drives: &[impl Drive]) -> (Nanos, usize) {
     let mut soonest = (Nanos::MAX, 0);

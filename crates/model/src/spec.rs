@@ -1,15 +1,13 @@
-//! Everything that a drive model is made of, as its file gives it, and the drive made of that.
+//! Everything that a drive model is made of, as its file gives it.
 
-use iogauge_core::generate::child_seed;
 use serde::{Deserialize, Serialize};
 
-use crate::device::Media;
-use crate::disk::{Disk, DiskSpec};
-use crate::link::{Link, LinkSpec};
-use crate::nand::{Nand, NandSpec};
+use crate::disk::DiskSpec;
+use crate::link::LinkSpec;
+use crate::nand::NandSpec;
 use crate::power::{PowerSpec, ThermalSpec};
-use crate::ram::{Ram, RamSpec};
-use crate::xpoint::{Xpoint, XpointSpec};
+use crate::ram::RamSpec;
+use crate::xpoint::XpointSpec;
 
 /// What stores the data.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
@@ -83,27 +81,5 @@ impl DriveSpec {
         self.media.check()?;
         self.power.check()?;
         self.thermal.as_ref().map_or(Ok(()), ThermalSpec::check)
-    }
-
-    /// What stores the data of one controller.
-    pub(crate) fn media(&self, controller: u32, seed: u64) -> Media {
-        let link = Link::new(&self.link);
-        let seed = child_seed(seed, u64::from(controller));
-        // Whole stripes: the last row of them may be one that not all controllers fill.
-        let row = self.stripe_bytes * u64::from(self.controllers);
-        let capacity = match self.controllers {
-            1 => self.capacity_bytes,
-            _ => self.capacity_bytes.div_ceil(row) * self.stripe_bytes,
-        };
-        match &self.media {
-            MediaSpec::Xpoint(spec) => {
-                Media::Xpoint(Box::new(Xpoint::new(spec.clone(), link, seed)))
-            }
-            MediaSpec::Nand(spec) => {
-                Media::Nand(Box::new(Nand::new(spec.clone(), capacity, link, seed)))
-            }
-            MediaSpec::Disk(spec) => Media::Disk(Box::new(Disk::new(*spec, capacity, link))),
-            MediaSpec::Ram(spec) => Media::Ram(Ram::new(*spec, link)),
-        }
     }
 }

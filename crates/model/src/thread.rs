@@ -2,13 +2,12 @@
 
 use std::cell::RefCell;
 use std::collections::VecDeque;
-use std::rc::Rc;
 
 use iogauge_core::busy::Busy;
 use iogauge_core::generate::{Rng, Stream};
-use iogauge_core::log_record::{LogRecord, Logged};
+use iogauge_core::log_record::{LogOrigin, LogRecord};
 use iogauge_core::plan::{EngineKind, StagePlan, SyncMode, WorkerPlan};
-use iogauge_core::recorder::{self, Cutter, Handover, Recorder, Slice};
+use iogauge_core::recorder::{self, Cutter, Handover, Recorder, Slice, SliceSource};
 use iogauge_core::{Completion, Kind, Nanos, Request, Want, Worker};
 
 use crate::drive::{Access, Drive};
@@ -23,18 +22,15 @@ struct Exchange {
 }
 
 /// Full slices on their way out, and empty ones to go on with.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Slices(Rc<RefCell<Exchange>>);
+#[derive(Debug, Default)]
+pub(crate) struct Slices(RefCell<Exchange>);
 
-impl Slices {
-    /// The next full slice.
-    pub(crate) fn pop(&self) -> Option<Box<Slice>> {
+impl SliceSource for Slices {
+    fn next_full(&self) -> Option<Box<Slice>> {
         self.0.borrow_mut().full.pop_front()
     }
 
-    /// Gives a slice back.
-    pub(crate) fn give_back(&self, mut slice: Box<Slice>) {
-        slice.clear();
+    fn give_back(&self, slice: Box<Slice>) {
         self.0.borrow_mut().empty.push_back(slice);
     }
 }
@@ -52,13 +48,13 @@ impl Handover for Slices {
 /// What the thread does next.
 #[derive(Clone, Copy, Debug)]
 enum Doing {
-    /// Asks its worker.
+    /// Asks its worker for requests.
     Deciding,
     /// Hands the `next` request of its batch to the drive; the call began at `start`.
     Submitting { next: usize, start: Nanos },
     /// Waits for so many completions, or until an instant.
     Waiting { min: usize, until: Nanos },
-    /// Does nothing until an instant, with open eyes.
+    /// Busy-waits until an instant.
     Spinning { until: Nanos },
     /// Nothing more, once it has done what it is at.
     Finished,
@@ -108,7 +104,6 @@ pub(crate) struct Thread<'a> {
     pub(crate) plan: &'a WorkerPlan,
     pub(crate) worker: Worker,
     pub(crate) recorder: Recorder<Slices>,
-    pub(crate) slices: Slices,
     pub(crate) busy: Busy,
     /// CPU time used so far, since the ramp's end.
     pub(crate) cpu_ns: Nanos,
@@ -132,19 +127,19 @@ pub(crate) struct Thread<'a> {
     /// When it goes on.
     at: Nanos,
     doing: Doing,
-    /// What the worker wanted beside the batch that is being submitted; `None`: to be asked again.
+    /// What the worker wanted beside the batch that is being submitted; `None`: ask it again.
     then: Option<Want>,
     batch: Vec<Request>,
     /// Start and issue of the request in each slot.
     stamps: Box<[(Nanos, Nanos)]>,
     /// Slots whose requests the drive is done with, or will be, and when; the earliest first.
     arrived: VecDeque<(u32, Nanos)>,
-    logged: Option<Logged>,
+    log_origin: Option<LogOrigin>,
 }
 
 /// Where a thread is in its run.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Place {
+pub(crate) struct Position {
     /// Index in its stage.
     pub(crate) index: usize,
     /// When the stage began.
@@ -154,49 +149,47 @@ pub(crate) struct Place {
     /// Of what disturbs it.
     pub(crate) noise_seed: u64,
     /// What log records of this worker have in common, where they are kept.
-    pub(crate) logged: Option<Logged>,
+    pub(crate) log_origin: Option<LogOrigin>,
 }
 
 impl<'a> Thread<'a> {
-    /// The thread of the stage's worker at `place`, about to begin with it.
+    /// The thread of the stage's worker at `position`, about to begin with it.
     ///
     /// # Errors
     /// Where the pattern cannot be drawn.
     pub(crate) fn new(
         stage: &'a StagePlan,
         machine: &Machine,
-        place: Place,
+        position: Position,
     ) -> Result<Self, String> {
-        let plan = &stage.workers[place.index];
+        let plan = &stage.workers[position.index];
         let mut worker = Worker::new(plan).map_err(|cause| format!("{}: {cause}", plan.name))?;
-        let start = place.stage_start + plan.start_delay_ns;
+        let start = position.stage_start + plan.start_delay_ns;
         worker.begin(start, plan.ramp_ns, plan.runtime_ns);
-        let stamps_issue = recorder::stamps_issue(plan);
+        let stamps_issue = plan.stamps_issue();
         let slice = Slice::new(recorder::kept(plan, stamps_issue));
-        let slices = Slices::default();
-        let mut recorder = Recorder::new(Box::new(slice), slices.clone());
-        let cutter = Cutter::of(plan, place.interval);
-        recorder.begin(cutter, place.stage_start, start);
+        let mut recorder = Recorder::new(Box::new(slice), Slices::default());
+        let cutter = Cutter::of(plan, position.interval);
+        recorder.begin(cutter, position.stage_start, start);
         let depth = plan.iodepth;
         let mut thread = Self {
             plan,
             worker,
             recorder,
-            slices,
             busy: Busy::default(),
             cpu_ns: 0,
             bytes: [0; 3],
             stamps_issue,
             durable: plan.engine.sync != SyncMode::None,
             costs: Costs::new(machine, plan),
-            noise: Noise::new(&machine.noise, place.noise_seed, start),
-            timer: Exponential::new(Rng::new(place.noise_seed, Stream::Mix)),
+            noise: Noise::new(&machine.noise, position.noise_seed, start),
+            timer: Exponential::new(Rng::new(position.noise_seed, Stream::Mix)),
             late: 0,
             ramp_end: match plan.ramp_ns {
                 0 => Nanos::MAX,
-                _ => place.stage_start + cutter.ramp_end,
+                _ => position.stage_start + cutter.ramp_end,
             },
-            index: place.index as u64,
+            index: position.index as u64,
             limit: plan.engine.submit_batch.get().min(depth) as usize,
             most: plan.engine.reap_batch as usize,
             at: start,
@@ -205,10 +198,10 @@ impl<'a> Thread<'a> {
             batch: Vec::with_capacity(depth as usize),
             stamps: vec![(0, 0); depth as usize].into(),
             arrived: VecDeque::with_capacity(depth as usize),
-            logged: place.logged.map(|logged| Logged {
-                stage_start: place.stage_start,
-                ramp_end: place.stage_start + cutter.ramp_end,
-                ..logged
+            log_origin: position.log_origin.map(|log_origin| LogOrigin {
+                stage_start: position.stage_start,
+                ramp_end: position.stage_start + cutter.ramp_end,
+                ..log_origin
             }),
         };
         thread.set_timer();
@@ -280,8 +273,8 @@ impl<'a> Thread<'a> {
             }
             Doing::Spinning { .. } => {
                 self.cpu_ns += now.saturating_sub(self.at);
-                let goes_on = self.noise.work(now, 0);
-                self.pass(goes_on);
+                let resumes_at = self.noise.work(now, 0);
+                self.pass(resumes_at);
                 self.reap(log);
                 self.decide();
             }
@@ -318,8 +311,8 @@ impl<'a> Thread<'a> {
             self.set_timer();
         }
         let late = if slept { self.noise.of_wake() } else { 0 };
-        let goes_on = self.noise.work(now, late);
-        self.pass(goes_on);
+        let resumes_at = self.noise.work(now, late);
+        self.pass(resumes_at);
     }
 
     /// Asks the worker, as long as that takes no time.
@@ -338,7 +331,7 @@ impl<'a> Thread<'a> {
                 self.doing = Doing::Submitting { next: 0, start };
                 return;
             }
-            self.go_on();
+            self.do_rest();
             if !matches!(self.doing, Doing::Deciding) {
                 return;
             }
@@ -388,12 +381,12 @@ impl<'a> Thread<'a> {
         }
         let in_flight = self.worker.in_flight();
         self.busy.submitted(1, self.batch.len() as u32, in_flight);
-        self.go_on();
+        self.do_rest();
     }
 
     /// Does what the worker wanted beside its requests.
     #[inline]
-    fn go_on(&mut self) {
+    fn do_rest(&mut self) {
         self.doing = match self.then {
             Some(Want::Finished) => Doing::Finished,
             Some(Want::Wait { completions, until }) => Doing::Waiting {
@@ -421,8 +414,8 @@ impl<'a> Thread<'a> {
                 result: Ok(request.length_bytes),
             };
             self.recorder.record(request, &completion);
-            if let Some(logged) = &self.logged {
-                log(LogRecord::new(logged, request, &completion));
+            if let Some(log_origin) = &self.log_origin {
+                log(LogRecord::new(log_origin, request, &completion));
             }
             let direction = request.kind.direction() as usize;
             if let Some(bytes) = self.bytes.get_mut(direction) {

@@ -42,20 +42,20 @@ fn worse(key: &str) -> Option<Worse> {
 }
 
 /// Places of parameters that are worse one way, as JSON pointers.
-fn places(value: &Value, pointer: &str, found: &mut Vec<(String, Worse)>) {
+fn places(value: &Value, pointer: &str, leaves: &mut Vec<(String, Worse)>) {
     match value {
         Value::Object(table) => {
             for (key, inner) in table {
                 let pointer = format!("{pointer}/{key}");
                 match worse(key).filter(|_| inner.is_number()) {
-                    Some(worse) => found.push((pointer, worse)),
-                    None => places(inner, &pointer, found),
+                    Some(worse) => leaves.push((pointer, worse)),
+                    None => places(inner, &pointer, leaves),
                 }
             }
         }
         Value::Array(list) => {
             for (index, inner) in list.iter().enumerate() {
-                places(inner, &format!("{pointer}/{index}"), found);
+                places(inner, &format!("{pointer}/{index}"), leaves);
             }
         }
         _ => {}
@@ -68,7 +68,7 @@ fn worsened<T: Serialize + DeserializeOwned>(spec: &T, pointer: &str, worse: Wor
     let value = tree.pointer_mut(pointer).unwrap();
     let factor = if worse == Worse::More { 2.5 } else { 0.4 };
     *value = match value.as_u64() {
-        Some(whole) => Value::from(((whole as f64 * factor) as u64).max(1)),
+        Some(integer) => Value::from(((integer as f64 * factor) as u64).max(1)),
         None => Value::from(value.as_f64().unwrap() * factor),
     };
     serde_json::from_value(tree).unwrap()
@@ -126,11 +126,11 @@ fn drives() -> Vec<DriveSpec> {
 fn no_drive_is_faster_with_anything_that_is_worse() {
     let (machine, mut fell) = (Machine::ideal(), 0);
     for drive in drives() {
-        let mut found = Vec::new();
-        places(&serde_json::to_value(&drive).unwrap(), "", &mut found);
+        let mut leaves = Vec::new();
+        places(&serde_json::to_value(&drive).unwrap(), "", &mut leaves);
         for (name, loads) in loads(&drive, 8) {
             let before = iops(&loads, &machine, &drive);
-            for (pointer, worse) in &found {
+            for (pointer, worse) in &leaves {
                 let after = iops(&loads, &machine, &worsened(&drive, pointer, *worse));
                 fell += usize::from(falls(&format!("{pointer} of {name}"), before, after));
             }
@@ -143,8 +143,8 @@ fn no_drive_is_faster_with_anything_that_is_worse() {
 #[test]
 fn no_machine_is_faster_with_anything_that_is_worse() {
     let (drive, machine, mut fell) = (&drives()[0], rich::machine(), 0);
-    let mut found = Vec::new();
-    places(&serde_json::to_value(&machine).unwrap(), "", &mut found);
+    let mut leaves = Vec::new();
+    places(&serde_json::to_value(&machine).unwrap(), "", &mut leaves);
     for (engine, depth, polls) in [
         (EngineKind::Pvsync2, 1, false),
         (EngineKind::Pvsync2, 1, true),
@@ -158,7 +158,7 @@ fn no_machine_is_faster_with_anything_that_is_worse() {
             ..Load::new(Rw::Randread, depth)
         }];
         let before = iops(&load, &machine, drive);
-        for (pointer, worse) in &found {
+        for (pointer, worse) in &leaves {
             let after = iops(&load, &worsened(&machine, pointer, *worse), drive);
             let what = format!("{pointer} by {engine:?}, polling {polls}");
             fell += usize::from(falls(&what, before, after));

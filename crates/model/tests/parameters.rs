@@ -103,7 +103,7 @@ fn seen(drive: &DriveSpec, machine: &Machine) -> Seen {
 }
 
 /// Places of all numbers and switches below `value`, as JSON pointers, with what stands there in words.
-fn leaves(value: &Value, pointer: &str, name: &str, found: &mut Vec<(String, String)>) {
+fn leaves(value: &Value, pointer: &str, name: &str, numbers: &mut Vec<(String, String)>) {
     match value {
         Value::Object(table) => {
             let tag = TAGS.iter().find_map(|tag| table.get(*tag)?.as_str());
@@ -116,7 +116,7 @@ fn leaves(value: &Value, pointer: &str, name: &str, found: &mut Vec<(String, Str
                     inner,
                     &format!("{pointer}/{key}"),
                     &format!("{name} {key}"),
-                    found,
+                    numbers,
                 );
             }
         }
@@ -130,11 +130,11 @@ fn leaves(value: &Value, pointer: &str, name: &str, found: &mut Vec<(String, Str
                     inner,
                     &format!("{pointer}/{index}"),
                     &format!("{name} {index}"),
-                    found,
+                    numbers,
                 );
             }
         }
-        Value::Number(_) | Value::Bool(_) => found.push((pointer.into(), name.into())),
+        Value::Number(_) | Value::Bool(_) => numbers.push((pointer.into(), name.into())),
         Value::Null | Value::String(_) => panic!("{name} is {value}: nothing that could be tried"),
     }
 }
@@ -145,7 +145,7 @@ fn others(value: &Value) -> Vec<Value> {
         return vec![(!switch).into()];
     }
     let scaled = FACTORS.iter().map(|factor| match value.as_u64() {
-        Some(whole) => Value::from((whole as f64 * factor).round() as u64),
+        Some(integer) => Value::from((integer as f64 * factor).round() as u64),
         None => Value::from(value.as_f64().unwrap() * factor),
     });
     scaled.filter(|other| other != value).collect()
@@ -161,15 +161,15 @@ fn try_each<T: Serialize + DeserializeOwned>(
     unmoved: &mut BTreeSet<String>,
 ) {
     let tree = serde_json::to_value(spec).unwrap();
-    let mut found = Vec::new();
-    leaves(&tree, "", "", &mut found);
+    let mut numbers = Vec::new();
+    leaves(&tree, "", "", &mut numbers);
     let before = seen(spec);
     let again = serde_json::from_value(tree.clone()).unwrap();
     assert!(
         seen(&again) == before,
         "what changed nothing moves something"
     );
-    for (pointer, name) in found {
+    for (pointer, name) in numbers {
         if moved.contains(&name) {
             continue;
         }

@@ -1,4 +1,4 @@
-//! What must hold of any drive behind any link and machine, whatever is asked of it.
+//! What must hold of any drive behind any link and machine, whatever requests it gets.
 
 mod common;
 

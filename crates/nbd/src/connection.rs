@@ -55,7 +55,7 @@ pub(crate) struct Connection {
     spoiled: Option<Refusal>,
     /// What was received may hold requests for which there was no room.
     behind: bool,
-    /// Nothing more will be asked: close when all is answered.
+    /// No more requests come: close when all are answered.
     finishing: bool,
 }
 
@@ -141,7 +141,7 @@ impl Connection {
         };
         let room = &mut self.input[self.unread.end..];
         match rustix::net::recv(socket, room, RecvFlags::empty()) {
-            // No more comes; what was asked is still answered.
+            // No more comes; requests that did come are still answered.
             Ok((0, _)) => self.finishing = true,
             Ok((bytes, _)) => self.unread.end += bytes,
             Err(Errno::AGAIN | Errno::INTR) => {}
@@ -149,7 +149,7 @@ impl Connection {
         }
     }
 
-    /// The next request for the drive among what was received; its data is in the store, or the room for it was found.
+    /// The next request for the drive among what was received; its data is in the store, or has room there.
     pub(crate) fn next_request(&mut self, store: &mut dyn Store) -> Option<Request> {
         self.behind = true;
         while self.socket.is_some() && !self.finishing && self.has_room() {

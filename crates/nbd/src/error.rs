@@ -31,7 +31,7 @@ pub enum Error {
         /// Where.
         path: String,
     },
-    /// Other machines could reach the address, and nobody asked for that.
+    /// Other machines could reach the address, and the configuration does not allow that.
     #[error("{address}: other machines could reach it")]
     NotLoopback {
         /// The address.
@@ -48,7 +48,7 @@ pub enum Error {
         "an export of {size_bytes} bytes: not a positive multiple of 512 up to the drive's {capacity_bytes}"
     )]
     Size {
-        /// The size asked for.
+        /// The export's size.
         size_bytes: u64,
         /// The drive's.
         capacity_bytes: u64,
@@ -81,7 +81,7 @@ pub enum Error {
     TooBiased {
         /// The bias.
         bias: Bias,
-        /// The dilation asked for.
+        /// The configured dilation.
         dilate: u32,
         /// One that would do.
         enough: u32,

@@ -26,6 +26,7 @@ mod server;
 pub mod store;
 mod summary;
 mod timely;
+mod transport;
 
 pub use bias::{Bias, MOST_BIAS};
 pub use error::Error;

@@ -21,7 +21,7 @@ pub(crate) const MOST_PIECES: usize = 1024;
 /// A request that is not answered, and how much of it was submitted to the drive.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Pending {
-    /// When it was received, whole.
+    /// When the last of its bytes were received.
     pub(crate) received_at: Nanos,
     pub(crate) request: Request,
     /// Bytes submitted to the drive, from the first on.
@@ -177,16 +177,16 @@ mod tests {
     /// Offsets and lengths of the pieces that a request becomes.
     fn pieces(command: Command, length_bytes: u32) -> Vec<(u64, u32)> {
         let mut pending = Pending::new(0, request(command, length_bytes));
-        let mut found = Vec::new();
+        let mut pieces = Vec::new();
         while !pending.is_submitted() {
             let piece = pending.next_piece();
-            found.push((piece.offset_bytes, piece.length_bytes));
+            pieces.push((piece.offset_bytes, piece.length_bytes));
             pending.submit();
         }
         assert!(!pending.is_outside());
-        (0..found.len()).for_each(|_| pending.complete_piece());
+        (0..pieces.len()).for_each(|_| pending.complete_piece());
         assert!(pending.is_outside());
-        found
+        pieces
     }
 
     #[test]

@@ -51,7 +51,7 @@ impl Drop for SocketFile {
     fn drop(&mut self) {
         let there = std::fs::symlink_metadata(&self.path);
         if there.is_ok_and(|there| (there.dev(), there.ino()) == self.inode) {
-            // Nobody is left to be told, and a stale socket is removed by the next server.
+            // An error has no reader here, and the next server removes a stale socket.
             let _ = std::fs::remove_file(&self.path);
         }
     }

@@ -57,7 +57,7 @@ pub(crate) fn timespec(length: Duration) -> Timespec {
     }
 }
 
-/// Asks the kernel to wake this thread as close to the asked time as it can, instead of up to 50 us later.
+/// Asks the kernel to wake this thread as close to the requested time as it can, instead of up to 50 us later.
 pub(crate) fn sharpen_timer() {
     // It cannot fail with a positive number of nanoseconds, and a blunt timer only costs precision.
     let _ = rustix::thread::set_current_timer_slack(NonZeroU64::new(1));

@@ -90,7 +90,7 @@ pub enum Step<'a> {
         /// Why.
         refusal: Refusal,
     },
-    /// The client ends the session: answer what was asked, then close.
+    /// The client ends the session: answer its requests, then close.
     Finish,
     /// The client breaks the rules: close.
     Drop,
@@ -178,7 +178,7 @@ impl Session {
         let (magic, flags, command) = (fields.u32(), fields.u16(), fields.u16());
         let (cookie, offset_bytes, length_bytes) = (fields.u64(), fields.u64(), fields.u32());
         let used = wire::REQUEST_BYTES;
-        // What follows the header of an oversized write cannot be told from requests, or is not worth reading.
+        // What follows the header of an oversized write cannot be distinguished from requests, or is not worth reading.
         let oversized = command == wire::CMD_WRITE && length_bytes > MOST_PAYLOAD;
         if magic != wire::REQUEST || oversized {
             return self.over(used, Step::Drop);
@@ -193,18 +193,18 @@ impl Session {
             length_bytes,
             fua: flags & wire::FLAG_FUA != 0,
         };
-        let asked = meaning(command, flags)
+        let checked = meaning(command, flags)
             .map(request)
             .and_then(|request| self.check(request));
         if command == wire::CMD_WRITE {
             self.phase = Phase::Payload {
                 request: request(Command::Write),
                 taken: 0,
-                refusal: asked.err(),
+                refusal: checked.err(),
             };
             return (used, Step::Again);
         }
-        let step = match asked {
+        let step = match checked {
             Ok(request) => Step::Ask(request),
             Err(refusal) => Step::Refuse { cookie, refusal },
         };

@@ -24,7 +24,7 @@ use crate::store::Store;
 use crate::summary::{Lateness, Summary};
 use crate::timely::Timely;
 
-/// The longest sleep: how late it is noticed that the end was asked for.
+/// The longest sleep: how late a stop is noticed.
 const LOOK: Duration = Duration::from_millis(50);
 /// How long nobody is let in after the kernel had no descriptor left.
 const PAUSE: Duration = Duration::from_millis(100);
@@ -103,7 +103,7 @@ struct Serving<'a, D> {
     pace: Pace,
     connections: Vec<Option<Connection>>,
     returned: Vec<Returned>,
-    /// What the last sleep found ready; the listener, if any, comes last.
+    /// Sockets that were ready after the last sleep; the listener, if any, comes last.
     ready: Vec<(usize, PollFlags)>,
     in_drive: InDrive,
     /// The connection whose turn it is to give the drive a piece.
@@ -151,12 +151,12 @@ impl<D: Drive> Serving<'_, D> {
             Ok(0) => self.summary.idle_sleeps += 1,
             Ok(_) => {}
         }
-        let found = indices
+        let events = indices
             .iter()
             .zip(&fds)
             .map(|(&index, fd)| (index, fd.revents()));
         self.ready
-            .extend(found.filter(|(_, flags)| !flags.is_empty()));
+            .extend(events.filter(|(_, flags)| !flags.is_empty()));
         Ok(())
     }
 
@@ -227,7 +227,7 @@ impl<D: Drive> Serving<'_, D> {
     /// Gives the drive what waits for it, a piece of each connection in turn, as far as it has room.
     fn feed(&mut self) {
         loop {
-            // A drive is asked for what it was done with before it is given more.
+            // What the drive is done with is taken before it gets more.
             let now = self.settle();
             let places = self.connections.len();
             let mut turns = (0..places).map(|step| (self.turn_of + step) % places);

@@ -19,6 +19,7 @@ use crate::reactor::{Limits, Reactor};
 use crate::store::{FileStore, MemoryStore, Store};
 use crate::summary::Summary;
 use crate::timely::Timely;
+use crate::transport;
 
 /// Most bytes of an export's name.
 const LONGEST_NAME: usize = 255;
@@ -68,7 +69,7 @@ pub struct Server {
 
 impl Server {
     /// Makes everything ready, and measures what programs will see beside the model; that takes up to half a second.
-    /// The drive is made twice: one is served, the other asked how long a read takes. `file` keeps the data, see
+    /// The drive is made twice: one is served, the other shows how long a read takes. `file` keeps the data, see
     /// [`FileStore::new`]; without one, memory does.
     ///
     /// # Errors
@@ -83,8 +84,8 @@ impl Server {
         let drive = make()?;
         let capacity_bytes = drive.capacity_bytes();
         let size_bytes = config.size_bytes.unwrap_or(capacity_bytes);
-        let whole = size_bytes.is_multiple_of(SECTOR.into());
-        if !whole || size_bytes == 0 || size_bytes > capacity_bytes {
+        let in_sectors = size_bytes.is_multiple_of(SECTOR.into());
+        if !in_sectors || size_bytes == 0 || size_bytes > capacity_bytes {
             return Err(Error::Size {
                 size_bytes,
                 capacity_bytes,
@@ -98,7 +99,7 @@ impl Server {
         let listener = Listener::bind(&config.listen)?;
         let dilate = config.dilate.get();
         let spin = pace::lateness_of_polls();
-        let bias = Bias::measure(make()?, size_bytes, dilate, &config.listen, spin)?;
+        let bias = transport::measure(make()?, size_bytes, dilate, &config.listen, spin)?;
         if bias.fraction > MOST_BIAS {
             return Err(Error::TooBiased {
                 bias,

@@ -11,7 +11,7 @@ use crate::protocol::{Command, Request};
 pub struct Summary {
     /// Clients that were let in.
     pub connections: u64,
-    /// Clients that found no place.
+    /// Clients that were turned away because all places were taken.
     pub turned_away: u64,
     /// Sleeps of the loop that nothing ended before their time; for tests.
     #[serde(skip)]
@@ -84,7 +84,7 @@ impl Lateness {
         self.ppm.record(u64::try_from(ppm).unwrap_or(u64::MAX));
     }
 
-    /// Writes down what was found.
+    /// Writes the figures into a summary.
     pub(crate) fn conclude(self, summary: &mut Summary) {
         let (ns, ppm) = (self.ns.all(), self.ppm.all());
         summary.late_p50_ns = ns.quantile(0.5);
@@ -100,7 +100,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn lateness_is_told_in_time_and_as_a_share() {
+    fn lateness_is_a_time_and_a_share() {
         let mut late = Lateness::default();
         for _ in 0..99 {
             late.record(10_000, 1_000_000);

@@ -1,4 +1,4 @@
-//! A drive that tells of each request when it is due: one that knows sooner is made to keep it to itself until then.
+//! Returns each request when it is due, from a drive that may know the end of a request before.
 
 use iogauge_core::Nanos;
 use iogauge_model::{Access, Drive, Pending, Returned};

@@ -164,10 +164,10 @@ fn floods(socket: &Path) -> i64 {
     let mut over = UnixStream::connect(socket).unwrap();
     over.write_all(&hello()).unwrap();
     press(&mut over, &request(0, wire::CMD_WRITE, 0, u32::MAX));
-    let mut heard = Vec::new();
-    // It hangs up, with or without having been heard out.
-    let _ = over.read_to_end(&mut heard);
-    let own = [&reads, &flushes, &refused, &lists, &block, &heard];
+    let mut reply = Vec::new();
+    // The server hangs up, whether or not it has read everything.
+    let _ = over.read_to_end(&mut reply);
+    let own = [&reads, &flushes, &refused, &lists, &block, &reply];
     own.map(|bytes| bytes.capacity() as i64).iter().sum()
 }
 
@@ -184,9 +184,9 @@ fn disconnects(socket: &Path) {
         press(&mut stream, &bytes[..length]);
         if length % 7 == 0 {
             stream.shutdown(std::net::Shutdown::Write).unwrap();
-            let mut heard = Vec::new();
-            // What was asked in full is answered, unless there was no place.
-            let _ = stream.read_to_end(&mut heard);
+            let mut reply = Vec::new();
+            // A complete request is answered, unless there was no place.
+            let _ = stream.read_to_end(&mut reply);
         }
     }
     works(socket);
@@ -211,9 +211,9 @@ fn crowd(socket: &Path) {
         .collect();
     works(socket);
     for mut stream in silent {
-        let mut heard = Vec::new();
-        let _ = stream.read_to_end(&mut heard);
-        assert!(heard.len() <= 18);
+        let mut reply = Vec::new();
+        let _ = stream.read_to_end(&mut reply);
+        assert!(reply.len() <= 18);
     }
     let stream = UnixStream::connect(socket).unwrap();
     let other = Client::new(stream, "other").unwrap_err();

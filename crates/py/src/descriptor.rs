@@ -13,7 +13,7 @@ pub(crate) enum Access {
 }
 
 /// The file behind a descriptor, opened anew.
-pub(crate) fn opened(descriptor: Option<i32>, access: Access) -> PyResult<Option<File>> {
+pub(crate) fn reopen(descriptor: Option<i32>, access: Access) -> PyResult<Option<File>> {
     let open = |number| {
         OpenOptions::new()
             .read(access != Access::Append)

@@ -22,15 +22,15 @@ create_exception!(
     "What went wrong, and a hint or None: `args` of length two."
 );
 
-fn mapped(error: &Error) -> PyErr {
+fn core_error(error: &Error) -> PyErr {
     CoreError::new_err((error.to_string(), error.hint()))
 }
 
-fn parsed(plan: &str) -> PyResult<RunPlan> {
+fn parse_plan(plan: &str) -> PyResult<RunPlan> {
     serde_json::from_str(plan).map_err(|cause| PyValueError::new_err(format!("plan: {cause}")))
 }
 
-fn json(value: &impl serde::Serialize) -> PyResult<String> {
+fn to_json(value: &impl serde::Serialize) -> PyResult<String> {
     serde_json::to_string(value).map_err(|cause| PyValueError::new_err(cause.to_string()))
 }
 
@@ -45,9 +45,9 @@ impl RunHandle {
     /// `spill`: a descriptor open for appending, which every request of a plan that logs them is spilled to.
     #[new]
     fn new(plan: &str, spill: Option<i32>) -> PyResult<Self> {
-        let spill = descriptor::opened(spill, Access::Append)?;
+        let spill = descriptor::reopen(spill, Access::Append)?;
         Ok(Self {
-            run: Run::start(parsed(plan)?, spill).map_err(|error| mapped(&error))?,
+            run: Run::start(parse_plan(plan)?, spill).map_err(|error| core_error(&error))?,
         })
     }
 
@@ -57,40 +57,40 @@ impl RunHandle {
             self.run
                 .poll(Duration::from_secs_f64(timeout_s.clamp(0.0, 3600.0)))
         });
-        let told = |event: &Event| match event {
-            Event::Interval(interval) => Ok(("interval", json(interval)?)),
-            Event::Finished(result) => Ok(("finished", json(result)?)),
-            Event::Failed(error) => Err(mapped(error)),
+        let as_json = |event: &Event| match event {
+            Event::Interval(interval) => Ok(("interval", to_json(interval)?)),
+            Event::Finished(result) => Ok(("finished", to_json(result)?)),
+            Event::Failed(error) => Err(core_error(error)),
         };
-        events.iter().map(told).collect()
+        events.iter().map(as_json).collect()
     }
 
-    /// Asks the run to end: nothing more is issued, what is in flight is waited for.
+    /// Ends the run: nothing more is issued, what is in flight is waited for.
     fn stop(&self) {
         self.run.stop();
     }
 
-    /// Asks the run to end without waiting for what is in flight.
+    /// Ends the run without waiting for what is in flight.
     fn give_up(&self) {
         self.run.give_up();
     }
 
     /// What came of the log, as JSON, once the run is over; None where there is none.
     fn spilled(&self) -> PyResult<Option<String>> {
-        self.run.spilled().as_ref().map(json).transpose()
+        self.run.spilled().as_ref().map(to_json).transpose()
     }
 }
 
-/// Looks, before a run, at what its engines can do here. Returns what they will do differently: (code, message, hint).
+/// Checks before a run what its engines can do here. Returns what they will do differently: (code, message, hint).
 #[pyfunction]
 fn probe(plan: &str) -> PyResult<Vec<(&'static str, String, String)>> {
-    let plan = parsed(plan)?;
-    iogauge_engine::memory::check(&plan).map_err(|error| mapped(&error))?;
+    let plan = parse_plan(plan)?;
+    iogauge_engine::memory::check(&plan).map_err(|error| core_error(&error))?;
     let mut notes = Vec::new();
     for worker in plan.stages.iter().flat_map(|stage| &stage.workers) {
-        let found = iogauge_engine::probe::check(worker).map_err(|error| mapped(&error))?;
+        let of_worker = iogauge_engine::probe::check(worker).map_err(|error| core_error(&error))?;
         notes.extend(
-            found
+            of_worker
                 .into_iter()
                 .map(|note| (note.code, note.message, note.hint)),
         );
@@ -101,23 +101,25 @@ fn probe(plan: &str) -> PyResult<Vec<(&'static str, String, String)>> {
 /// For each worker, in the order of the plan: whether threads of the kernel do requests of it.
 #[pyfunction]
 fn handed_over(plan: &str) -> PyResult<Vec<bool>> {
-    let plan = parsed(plan)?;
+    let plan = parse_plan(plan)?;
     let workers = plan.stages.iter().flat_map(|stage| &stage.workers);
     workers
-        .map(|worker| iogauge_engine::probe::handed_over(worker).map_err(|error| mapped(&error)))
+        .map(|worker| {
+            iogauge_engine::probe::handed_over(worker).map_err(|error| core_error(&error))
+        })
         .collect()
 }
 
 /// CPUs that this process may run on.
 #[pyfunction]
 fn allowed_cpus() -> PyResult<Vec<u32>> {
-    iogauge_engine::affinity::allowed_cpus().map_err(|error| mapped(&error))
+    iogauge_engine::affinity::allowed_cpus().map_err(|error| core_error(&error))
 }
 
 /// Facts of the clock, as JSON. The first call calibrates it.
 #[pyfunction]
 fn clock_facts(py: Python<'_>) -> PyResult<String> {
-    json(&py.detach(|| iogauge_engine::Clock::get().facts()))
+    to_json(&py.detach(|| iogauge_engine::Clock::get().facts()))
 }
 
 /// How late a sleeping thread is woken, 99th percentile, nanoseconds. The first call measures it.

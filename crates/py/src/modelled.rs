@@ -13,13 +13,13 @@ use iogauge_core::plan::RunPlan;
 use iogauge_core::results::{Interval, RunResult};
 use iogauge_engine::ClockFacts;
 use iogauge_engine::spill::{FrameWriter, Spilled};
-use iogauge_model::{Device, DriveSpec, Machine, Told};
+use iogauge_model::{Device, DriveSpec, Machine};
 use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use serde::de::DeserializeOwned;
 
 use crate::descriptor::{self, Access};
-use crate::{CoreError, json, parsed};
+use crate::{CoreError, parse_plan, to_json};
 
 /// Records that are spilled at a time.
 const BATCH: usize = 4096;
@@ -31,35 +31,35 @@ enum Event {
     Failed(String),
 }
 
-fn wrong(what: &str, cause: impl std::fmt::Display) -> PyErr {
+fn invalid(what: &str, cause: impl std::fmt::Display) -> PyErr {
     CoreError::new_err((format!("{what}: {cause}"), None::<String>))
 }
 
-/// From JSON. Where in it something is wrong says nothing to those who wrote something else.
-fn spec<T: DeserializeOwned>(what: &str, text: &str) -> PyResult<T> {
+/// Parses JSON that Python wrote. Errors leave out its lines and columns, which the user never saw.
+fn parse_spec<T: DeserializeOwned>(what: &str, text: &str) -> PyResult<T> {
     serde_json::from_str(text).map_err(|cause| {
         let cause = cause.to_string();
-        wrong(what, cause.split(" at line ").next().unwrap_or_default())
+        invalid(what, cause.split(" at line ").next().unwrap_or_default())
     })
 }
 
-fn drive(text: &str) -> PyResult<DriveSpec> {
-    let spec: DriveSpec = spec("drive", text)?;
-    spec.check().map_err(|cause| wrong("drive", cause))?;
+fn parse_drive(text: &str) -> PyResult<DriveSpec> {
+    let spec: DriveSpec = parse_spec("drive", text)?;
+    spec.check().map_err(|cause| invalid("drive", cause))?;
     Ok(spec)
 }
 
-fn machine(text: &str) -> PyResult<Machine> {
-    let machine: Machine = spec("machine", text)?;
-    machine.check().map_err(|cause| wrong("machine", cause))?;
+fn parse_machine(text: &str) -> PyResult<Machine> {
+    let machine: Machine = parse_spec("machine", text)?;
+    machine.check().map_err(|cause| invalid("machine", cause))?;
     Ok(machine)
 }
 
-/// Looks whether these are a drive and a machine, from JSON. Raises CoreError which says which parameter is not.
+/// Checks a drive and a machine, from JSON. Raises CoreError with the parameter that is wrong.
 #[pyfunction]
 pub(crate) fn check_model(drive: &str, machine: &str) -> PyResult<()> {
-    self::drive(drive)?;
-    self::machine(machine).map(|_| ())
+    parse_drive(drive)?;
+    parse_machine(machine).map(|_| ())
 }
 
 /// See the module's text.
@@ -82,11 +82,11 @@ impl ModelHandle {
         machine: &str,
         spill: Option<i32>,
     ) -> PyResult<Self> {
-        let plan = parsed(plan)?;
-        let spill = descriptor::opened(spill, Access::Append)?.filter(|_| plan.request_log);
-        let machine = self::machine(machine)?;
+        let plan = parse_plan(plan)?;
+        let spill = descriptor::reopen(spill, Access::Append)?.filter(|_| plan.request_log);
+        let machine = parse_machine(machine)?;
         let device = |(spec, seed): &(String, u64)| {
-            Device::new(&drive(spec)?, *seed).map_err(|cause| wrong("drive", cause))
+            Device::new(&parse_drive(spec)?, *seed).map_err(|cause| invalid("drive", cause))
         };
         // A flash drive's steady state takes a while to make.
         let devices = py.detach(|| drives.iter().map(device).collect::<PyResult<Vec<_>>>())?;
@@ -95,11 +95,11 @@ impl ModelHandle {
         if !files.all(|file| (0..devices.len() as i32).contains(&file.fd)) {
             return Err(PyValueError::new_err("a file names no drive"));
         }
-        let (told, events) = sync_channel(INTERVALS);
+        let (sender, events) = sync_channel(INTERVALS);
         let spilled = Arc::new(OnceLock::new());
         let stop = Arc::new(AtomicBool::new(false));
-        let teller = Teller {
-            told,
+        let runner = ModelRunner {
+            events: sender,
             spill: spill.map(FrameWriter::new).transpose()?,
             spilled: spilled.clone(),
             batch: Vec::with_capacity(BATCH),
@@ -108,15 +108,15 @@ impl ModelHandle {
         thread::Builder::new()
             .name("iogauge-model".into())
             .spawn(move || {
-                let to_say = teller.told.clone();
-                // Who waits must hear of an end, whatever it was.
-                let ran = AssertUnwindSafe(|| teller.run(&plan, devices, &machine));
-                if let Err(panic) = catch_unwind(ran) {
+                let last_event = runner.events.clone();
+                // Whoever polls waits for an end, even that of a thread that panics.
+                let work = AssertUnwindSafe(|| runner.run(&plan, devices, &machine));
+                if let Err(panic) = catch_unwind(work) {
                     let cause = panic.downcast_ref::<String>().map(String::as_str);
                     let cause = cause.or_else(|| panic.downcast_ref::<&str>().copied());
                     let cause = cause.unwrap_or("no cause given");
                     let text = format!("the drive model failed: {cause}");
-                    let _ = to_say.send(Event::Failed(text));
+                    let _ = last_event.send(Event::Failed(text));
                 }
             })
             .map_err(|cause| CoreError::new_err((format!("no thread: {cause}"), None::<String>)))?;
@@ -131,22 +131,22 @@ impl ModelHandle {
     fn poll(&self, py: Python<'_>, timeout_s: f64) -> PyResult<Vec<(&'static str, String)>> {
         let timeout = Duration::from_secs_f64(timeout_s.clamp(0.0, 3600.0));
         let events = py.detach(|| {
-            let events = self.events.lock().map_err(|_| gone())?;
+            let events = self.events.lock().map_err(|_| thread_is_gone())?;
             match events.recv_timeout(timeout) {
                 Ok(first) => Ok(std::iter::once(first).chain(events.try_iter()).collect()),
                 Err(RecvTimeoutError::Timeout) => Ok(Vec::new()),
-                Err(RecvTimeoutError::Disconnected) => Err(gone()),
+                Err(RecvTimeoutError::Disconnected) => Err(thread_is_gone()),
             }
         })?;
-        let told = |event: Event| match event {
-            Event::Interval(interval) => Ok(("interval", json(&*interval)?)),
-            Event::Finished(result) => Ok(("finished", json(&*result)?)),
+        let as_json = |event: Event| match event {
+            Event::Interval(interval) => Ok(("interval", to_json(&*interval)?)),
+            Event::Finished(result) => Ok(("finished", to_json(&*result)?)),
             Event::Failed(cause) => Err(CoreError::new_err((cause, None::<String>))),
         };
-        events.into_iter().map(told).collect()
+        events.into_iter().map(as_json).collect()
     }
 
-    /// Asks the run to end: nothing more is issued, what is in flight is waited for.
+    /// Ends the run: nothing more is issued, what is in flight is waited for.
     fn stop(&self) {
         self.stop.store(true, Ordering::Relaxed);
     }
@@ -158,27 +158,27 @@ impl ModelHandle {
 
     /// What came of the log, as JSON, once the run is over; None where there is none.
     fn spilled(&self) -> PyResult<Option<String>> {
-        self.spilled.get().map(json).transpose()
+        self.spilled.get().map(to_json).transpose()
     }
 }
 
-fn gone() -> PyErr {
+fn thread_is_gone() -> PyErr {
     PyRuntimeError::new_err("the run's thread is gone")
 }
 
 /// The thread of a run.
-struct Teller {
-    told: SyncSender<Event>,
+struct ModelRunner {
+    events: SyncSender<Event>,
     spill: Option<FrameWriter>,
     spilled: Arc<OnceLock<Spilled>>,
     batch: Vec<LogRecord>,
     stop: Arc<AtomicBool>,
 }
 
-impl Teller {
+impl ModelRunner {
     fn run(mut self, plan: &RunPlan, mut devices: Vec<Device>, machine: &Machine) {
         let stop = self.stop.clone();
-        let mut go_on = || !stop.load(Ordering::Relaxed);
+        let mut should_continue = || !stop.load(Ordering::Relaxed);
         // It takes its instants from no clock.
         let clock = ClockFacts {
             source: "virtual",
@@ -187,15 +187,22 @@ impl Teller {
             read_cost_ns: 0.0,
             check_ppm: 0.0,
         };
-        let mut sink = |told| self.tell(told);
-        let ended = iogauge_model::run(plan, machine, &mut devices, clock, &mut sink, &mut go_on);
+        let mut sink = |event| self.pass_on(event);
+        let ended = iogauge_model::run(
+            plan,
+            machine,
+            &mut devices,
+            clock,
+            &mut sink,
+            &mut should_continue,
+        );
         self.flush();
         if let Some(spill) = &mut self.spill {
             let _ = self.spilled.set(spill.end());
         }
         let last = match ended {
             Ok(mut result) => {
-                let names = names(plan, devices.len());
+                let names = drive_names(plan, devices.len());
                 let now = result.elapsed_ns;
                 let drives = devices.iter().zip(&names);
                 result.drives = drives
@@ -205,18 +212,18 @@ impl Teller {
             }
             Err(cause) => Event::Failed(cause),
         };
-        // Nobody to tell is no reason to fail.
-        let _ = self.told.send(last);
+        // A handle that is gone is no reason to fail.
+        let _ = self.events.send(last);
     }
 
-    fn tell(&mut self, told: Told) {
-        match told {
-            Told::Interval(interval) => {
-                if self.told.send(Event::Interval(interval)).is_err() {
+    fn pass_on(&mut self, event: iogauge_model::Event) {
+        match event {
+            iogauge_model::Event::Interval(interval) => {
+                if self.events.send(Event::Interval(interval)).is_err() {
                     self.stop.store(true, Ordering::Relaxed);
                 }
             }
-            Told::Request(record) => {
+            iogauge_model::Event::Request(record) => {
                 self.batch.push(record);
                 if self.batch.len() >= BATCH {
                     self.flush();
@@ -235,7 +242,7 @@ impl Teller {
 }
 
 /// What the plan calls each drive.
-fn names(plan: &RunPlan, drives: usize) -> Vec<String> {
+fn drive_names(plan: &RunPlan, drives: usize) -> Vec<String> {
     let mut names = vec![String::new(); drives];
     for worker in plan.stages.iter().flat_map(|stage| &stage.workers) {
         for file in &worker.files {

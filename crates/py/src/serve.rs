@@ -14,7 +14,7 @@ use pyo3::prelude::*;
 use serde::de::DeserializeOwned;
 
 use crate::descriptor::{self, Access};
-use crate::{CoreError, json};
+use crate::{CoreError, to_json};
 
 /// See the module's text.
 #[pyclass(frozen, module = "iogauge._core")]
@@ -22,7 +22,7 @@ pub(crate) struct Server {
     bias: Bias,
     size_bytes: u64,
     address: Option<SocketAddr>,
-    ended: Mutex<Receiver<Result<Summary, Error>>>,
+    end: Mutex<Receiver<Result<Summary, Error>>>,
     stop: Arc<AtomicBool>,
     thread: Option<JoinHandle<()>>,
 }
@@ -39,31 +39,31 @@ impl Server {
         config: &str,
         store: Option<i32>,
     ) -> PyResult<Self> {
-        let drive: DriveSpec = read("drive", drive)?;
-        let config: Config = read("config", config)?;
+        let drive: DriveSpec = parse("drive", drive)?;
+        let config: Config = parse("config", config)?;
         let access = if config.read_only {
             Access::Read
         } else {
             Access::Write
         };
-        let file = descriptor::opened(store, access)?;
+        let file = descriptor::reopen(store, access)?;
         let server = py.detach(|| iogauge_nbd::Server::bind(&config, &drive, seed, file));
-        let server = server.map_err(|error| mapped(&error))?;
+        let server = server.map_err(|error| server_error(&error))?;
         let (bias, address) = (server.bias(), server.address());
         let size_bytes = server.export().size_bytes;
         let stop = Arc::new(AtomicBool::new(false));
-        let (tell, ended) = sync_channel(1);
+        let (sender, end) = sync_channel(1);
         let stopped = stop.clone();
         let thread = thread::Builder::new()
             .name("iogauge-nbd".into())
-            // Nobody to tell is no reason to fail.
-            .spawn(move || drop(tell.send(server.serve(&stopped))))
+            // A handle that is gone is no reason to fail.
+            .spawn(move || drop(sender.send(server.serve(&stopped))))
             .map_err(|cause| CoreError::new_err((format!("no thread: {cause}"), None::<String>)))?;
         Ok(Self {
             bias,
             size_bytes,
             address,
-            ended: Mutex::new(ended),
+            end: Mutex::new(end),
             stop,
             thread: Some(thread),
         })
@@ -71,7 +71,7 @@ impl Server {
 
     /// What programs will see beside the model, as JSON.
     fn bias(&self) -> PyResult<String> {
-        json(&self.bias)
+        to_json(&self.bias)
     }
 
     /// Bytes of the export.
@@ -87,44 +87,44 @@ impl Server {
     /// Waits for `timeout_s` at most. Returns what was served, as JSON, once it has ended; None until then.
     fn wait(&self, py: Python<'_>, timeout_s: f64) -> PyResult<Option<String>> {
         let timeout = Duration::from_secs_f64(timeout_s.clamp(0.0, 3600.0));
-        let gone = || PyRuntimeError::new_err("the server's thread is gone");
-        let ended = py.detach(|| {
-            let ended = self.ended.lock().map_err(|_| gone())?;
-            match ended.recv_timeout(timeout) {
-                Ok(ended) => Ok(Some(ended)),
+        let thread_is_gone = || PyRuntimeError::new_err("the server's thread is gone");
+        let end = py.detach(|| {
+            let end = self.end.lock().map_err(|_| thread_is_gone())?;
+            match end.recv_timeout(timeout) {
+                Ok(end) => Ok(Some(end)),
                 Err(RecvTimeoutError::Timeout) => Ok(None),
-                Err(RecvTimeoutError::Disconnected) => Err(gone()),
+                Err(RecvTimeoutError::Disconnected) => Err(thread_is_gone()),
             }
         })?;
-        match ended {
-            Some(Ok(summary)) => json(&summary).map(Some),
-            Some(Err(error)) => Err(mapped(&error)),
+        match end {
+            Some(Ok(summary)) => to_json(&summary).map(Some),
+            Some(Err(error)) => Err(server_error(&error)),
             None => Ok(None),
         }
     }
 
-    /// Asks for the end: connections are closed, and the socket is removed.
+    /// Ends the service: connections are closed, and the socket is removed.
     fn stop(&self) {
         self.stop.store(true, Ordering::Relaxed);
     }
 }
 
 impl Drop for Server {
-    /// However it is let go of, the socket is removed. The thread, which never asks for the GIL, ends within 50 ms.
+    /// Ends the service, so that the socket is removed. The thread never takes the GIL, and ends within 50 ms.
     fn drop(&mut self) {
         self.stop();
         if let Some(thread) = self.thread.take() {
-            // Where it panicked, that has been said.
+            // A panic has printed its message.
             let _ = thread.join();
         }
     }
 }
 
-fn mapped(error: &Error) -> PyErr {
+fn server_error(error: &Error) -> PyErr {
     CoreError::new_err((error.to_string(), error.hint()))
 }
 
-fn read<T: DeserializeOwned>(what: &str, text: &str) -> PyResult<T> {
+fn parse<T: DeserializeOwned>(what: &str, text: &str) -> PyResult<T> {
     serde_json::from_str(text)
         .map_err(|cause| CoreError::new_err((format!("{what}: {cause}"), None::<String>)))
 }

@@ -33,7 +33,7 @@ impl SpillReader {
     fn read<'py>(&self, py: Python<'py>, most: usize) -> PyResult<Bound<'py, PyBytes>> {
         let records = py.detach(|| {
             let mut records: Vec<LogRecord> = Vec::new();
-            let mut frames = self.frames.lock().map_err(|_| gone())?;
+            let mut frames = self.frames.lock().map_err(|_| reader_panicked())?;
             match frames.read(most, &mut records) {
                 Ok(()) => Ok(records),
                 Err(damage) if damage.kind() == ErrorKind::InvalidData => {
@@ -47,10 +47,14 @@ impl SpillReader {
 
     /// How far into the file it has read, bytes.
     fn position(&self) -> PyResult<u64> {
-        Ok(self.frames.lock().map_err(|_| gone())?.position())
+        Ok(self
+            .frames
+            .lock()
+            .map_err(|_| reader_panicked())?
+            .position())
     }
 }
 
-fn gone() -> PyErr {
+fn reader_panicked() -> PyErr {
     PyRuntimeError::new_err("a reader panicked")
 }

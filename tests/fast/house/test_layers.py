@@ -10,6 +10,7 @@ import json
 import re
 import subprocess
 from collections.abc import Iterator
+from itertools import takewhile
 from pathlib import Path
 
 import pytest
@@ -68,14 +69,137 @@ def imports(tree: ast.AST) -> Iterator[str]:
 
 
 def test_crates_depend_in_order() -> None:
-    asked = ["cargo", "metadata", "--format-version=1", "--no-deps", "--locked"]
-    found = subprocess.run(asked, cwd=ROOT, capture_output=True, text=True, check=True)
-    packages = json.loads(found.stdout)["packages"]
+    command = ["cargo", "metadata", "--format-version=1", "--no-deps", "--locked"]
+    metadata = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
+    packages = json.loads(metadata.stdout)["packages"]
     ours = {package["name"] for package in packages}
     assert ours == set(ALLOWED)
     for package in packages:
         inner = {dependency["name"] for dependency in package["dependencies"]} & ours
         assert inner == ALLOWED[package["name"]], package["name"]
+
+
+Module = tuple[str, ...]
+"""A Rust module's place in its crate: ``("nand", "spec")``; the crate itself is ``()``."""
+
+
+def rust_modules(crate: Path) -> dict[Module, str]:
+    """The code of every module of a crate that has a file of its own, without tests."""
+    modules = {}
+    for path in sorted((crate / "src").rglob("*.rs")):
+        place = path.relative_to(crate / "src").with_suffix("").parts
+        if "tests" not in place:
+            modules[place[:-1] if place[-1] in ("lib", "mod") else place] = rust_code(path, tests=False)
+    return modules
+
+
+def use_paths(tree: str) -> Iterator[str]:
+    """The paths that the tree of a ``use`` stands for.
+
+    >>> list(use_paths("super::{a, b::{self, C as D}}"))
+    ['super::a', 'super::b::self', 'super::b::C']
+    """
+    start, brace, rest = tree.partition("{")
+    if not brace:
+        yield re.sub(r"\s+as\s+\w+$", "", tree.strip())
+        return
+    depth = 0
+    branch = ""
+    for character in rest.rstrip().removesuffix("}") + ",":
+        if character == "," and depth == 0:
+            if branch.strip():
+                yield from (start.strip() + path for path in use_paths(branch))
+            branch = ""
+            continue
+        depth += {"{": 1, "}": -1}.get(character, 0)
+        branch += character
+
+
+def paths_of(code: str) -> Iterator[tuple[str, bool]]:
+    """Every path that code names by ``use``, ``crate::`` or ``super::``, and whether it is exported again."""
+    pattern = r"\b(pub(?:\([a-z]+\))?\s+)?use\s+([^;]+);"
+    for exported, tree in re.findall(pattern, code):
+        yield from ((path, bool(exported)) for path in use_paths(tree))
+    for path in re.findall(r"\b(?:crate|super)(?:::\w+)+", re.sub(pattern, "", code)):
+        yield path, False
+
+
+def absolute(path: str, module: Module, modules: dict[Module, str]) -> Module | None:
+    """A path from the crate's root on; None where it leads into another crate."""
+    names = path.split("::")
+    if names[0] not in ("crate", "super", "self") and (*module, names[0]) not in modules:
+        return None
+    base = () if names[0] == "crate" else module
+    while names and names[0] in ("crate", "super", "self"):
+        base = base[:-1] if names.pop(0) == "super" else base
+    return (*base, *(name for name in names if name != "self"))
+
+
+def owner(target: Module, modules: dict[Module, str], exports: dict[Module, Module]) -> Module:
+    """The module that a path leads into, past the names under which others export it again."""
+    depth = next(depth for depth in range(len(target), -1, -1) if target[:depth] in modules)
+    name, rest = target[: depth + 1], target[depth + 1 :]
+    return owner((*exports[name], *rest), modules, exports) if name in exports else target[:depth]
+
+
+def dependencies(modules: dict[Module, str]) -> set[tuple[Module, Module]]:
+    """Which module uses which, as siblings: ``nand::spec`` using ``link`` counts as ``nand`` using ``link``.
+
+    A module and what lies inside it are one unit to the outside, and may use each other: the parent declares its
+    children, and a child's ``super::`` reaches the type whose methods it holds.
+    """
+    exports: dict[Module, Module] = {}
+    targets: list[tuple[Module, Module]] = []
+    for module, code in modules.items():
+        for path, exported in paths_of(code):
+            target = absolute(path, module, modules)
+            if target is not None:
+                targets.append((module, target))
+                if exported:
+                    exports[*module, target[-1]] = target
+    uses = set()
+    for user, target in targets:
+        used = owner(target, modules, exports)
+        shared = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(user, used, strict=False)))
+        if shared < min(len(user), len(used)):
+            uses.add((user[: shared + 1], used[: shared + 1]))
+    return uses
+
+
+def circles(uses: set[tuple[Module, Module]]) -> list[str]:
+    """The uses that lie on a circle.
+
+    >>> circles({(("a",), ("b",)), (("b",), ("c",)), (("c",), ("b",))})
+    ['b -> c', 'c -> b']
+    """
+    reached = {module: {target for user, target in uses if user == module} for module, _ in uses}
+    for _ in range(len(reached)):
+        for targets in reached.values():
+            targets |= {further for target in targets for further in reached.get(target, ())}
+    return sorted(
+        f"{'::'.join(user)} -> {'::'.join(target)}"
+        for user, target in uses
+        if user in reached.get(target, ())
+    )
+
+
+def test_a_circle_between_rust_modules_is_found(tmp_path: Path) -> None:
+    source = tmp_path / "src"
+    (source / "disk").mkdir(parents=True)
+    (source / "lib.rs").write_text("mod disk;\nmod ram;\npub use ram::Ram;\npub use disk::Disk;\n")
+    (source / "disk.rs").write_text("mod spec;\npub use spec::Spec;\n")
+    (source / "disk" / "spec.rs").write_text("use super::Disk;\nfn size() { crate::Ram::size(); }\n")
+    (source / "ram.rs").write_text("// use crate::disk::Spec;\n")
+    assert circles(dependencies(rust_modules(tmp_path))) == []
+    (source / "ram.rs").write_text("use crate::{disk::{Spec as DiskSpec}};\n")
+    assert circles(dependencies(rust_modules(tmp_path))) == ["disk -> ram", "ram -> disk"]
+
+
+@pytest.mark.parametrize("crate", sorted(name.removeprefix("iogauge-") for name in ALLOWED))
+def test_no_circle_between_the_files_of_a_crate(crate: str) -> None:
+    uses = dependencies(rust_modules(CRATES / crate))
+    assert uses
+    assert circles(uses) == []
 
 
 @pytest.mark.parametrize("crate", PURE)

@@ -1,4 +1,4 @@
-//! What is wrong with a pattern: found when it is made, never while it runs.
+//! Why a pattern cannot be made. Errors come when it is made, never while it runs.
 
 use std::fmt;
 

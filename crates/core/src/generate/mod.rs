@@ -7,6 +7,7 @@
 
 mod block_map;
 mod error;
+mod io;
 mod layout;
 mod pattern;
 mod permutation;
@@ -20,7 +21,8 @@ mod syncs;
 mod zipf;
 
 pub use error::PatternError;
-pub use pattern::{Io, Pattern};
+pub use io::Io;
+pub use pattern::Pattern;
 pub use rng::{Chance, Rng, Stream, child_seed};
 pub use schedule::Schedule;
 

@@ -16,6 +16,7 @@
 //! Source: fio 3.33's documentation and code; the tables of `tests/fio_facts.rs`, taken from fio 3.33.
 
 use super::error::PatternError;
+use super::io::Io;
 use super::layout::{Shapes, in_order, lay_out};
 use super::plain::Plain;
 use super::region::{Place, Region};
@@ -26,20 +27,7 @@ use crate::request::{Direction, Kind};
 
 const TRIM: usize = Direction::Trim as usize;
 
-/// A request without its slot and times.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Io {
-    /// Index into the worker's files.
-    pub target: u32,
-    /// What to do.
-    pub kind: Kind,
-    /// Where, from the start of the file. Zero for syncs.
-    pub offset_bytes: u64,
-    /// How much. Zero for syncs.
-    pub length_bytes: u32,
-}
-
-/// How the direction of the next request is found.
+/// How the direction of the next request is chosen.
 #[derive(Clone, Copy, Debug)]
 enum Mix {
     Always(Kind),

@@ -3,7 +3,7 @@
 //! It makes the same requests from the same random numbers as the general way, with a fraction of its steps: at tens of
 //! millions of requests a second those are felt. What it does not do: everything else.
 
-use super::pattern::Io;
+use super::io::Io;
 use super::region::Region;
 use super::region::Shape;
 use super::rng::Rng;
@@ -82,61 +82,61 @@ mod tests {
 
     #[test]
     fn taken_where_nothing_else_is_asked_for() {
-        let whole = [(0, 1024 * KIB)];
+        let regions = [(0, 1024 * KIB)];
         let simple = PatternPlan {
             random_map: false,
             ..plan(Rw::Randread)
         };
-        assert!(plainly(&simple, &whole));
-        assert!(!plainly(&simple, &[whole[0], whole[0]]));
+        assert!(plainly(&simple, &regions));
+        assert!(!plainly(&simple, &[regions[0], regions[0]]));
         assert!(!plainly(
             &PatternPlan {
                 random_map: true,
                 ..simple.clone()
             },
-            &whole
+            &regions
         ));
         assert!(!plainly(
             &PatternPlan {
                 sequence: 2,
                 ..simple.clone()
             },
-            &whole
+            &regions
         ));
         assert!(!plainly(
             &PatternPlan {
                 rw: Rw::Randrw,
                 ..simple.clone()
             },
-            &whole
+            &regions
         ));
         assert!(!plainly(
             &PatternPlan {
                 rw: Rw::Read,
                 ..simple.clone()
             },
-            &whole
+            &regions
         ));
         assert!(!plainly(
             &PatternPlan {
                 fsync_every: 1,
                 ..simple.clone()
             },
-            &whole
+            &regions
         ));
         assert!(!plainly(
             &PatternPlan {
                 percentage_random: tests::same(&99.0),
                 ..simple.clone()
             },
-            &whole
+            &regions
         ));
         assert!(!plainly(
             &PatternPlan {
                 sizes: tests::same(&tests::sizes(4096, 8192)),
                 ..simple
             },
-            &whole
+            &regions
         ));
     }
 

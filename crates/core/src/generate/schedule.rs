@@ -9,7 +9,7 @@
 //! still waiting; that is how a worker catches up.
 //!
 //! Source: the instants of a request as docs/latency.md has them; fio 3.33, which cuts Poisson gaps to whole microseconds
-//! and gives 396k where 300k is asked.
+//! and issues 396k where the job says 300k.
 
 use super::rng::{Rng, Stream};
 use crate::plan::SchedulePlan;
@@ -41,7 +41,7 @@ pub struct Schedule {
 #[derive(Clone, Debug)]
 enum Law {
     Unlimited,
-    /// `due` is `whole / rate` rounded down, and this the remainder, in `[0, rate)`. `first` is where it begins, and
+    /// The exact due time is `due + remainder / rate`, with the remainder in `[0, rate)`. `first` is where it begins, and
     /// where it begins anew.
     Constant {
         first: Nanos,
@@ -59,7 +59,7 @@ enum Law {
 #[derive(Clone, Copy, Debug)]
 struct Step {
     weight: u64,
-    whole: Nanos,
+    gap_ns: Nanos,
     remainder: u64,
 }
 
@@ -69,7 +69,7 @@ impl Step {
         let scaled = weight * SECOND;
         Self {
             weight,
-            whole: scaled / rate,
+            gap_ns: scaled / rate,
             remainder: scaled % rate,
         }
     }
@@ -162,7 +162,7 @@ impl Schedule {
                 if step.weight != weight {
                     *step = Step::new(weight, self.rate);
                 }
-                self.due = self.due.saturating_add(step.whole);
+                self.due = self.due.saturating_add(step.gap_ns);
                 // remainder + step.remainder, taken modulo the rate without overflow.
                 if *remainder >= self.rate - step.remainder {
                     *remainder -= self.rate - step.remainder;
@@ -174,9 +174,9 @@ impl Schedule {
             Law::Poisson { fraction, rng } => {
                 let mean = weight as f64 * (SECOND as f64 / self.rate as f64);
                 let gap = *fraction + mean * rng.exponential();
-                let whole = libm::floor(gap);
-                *fraction = gap - whole;
-                self.due = self.due.saturating_add(whole as u64);
+                let floor = libm::floor(gap);
+                *fraction = gap - floor;
+                self.due = self.due.saturating_add(floor as u64);
             }
         }
     }

@@ -62,11 +62,11 @@ impl Scatter {
             None => 0,
             Some(center) => {
                 let wanted = ((count as f64 * center) as u64).min(count - 1);
-                let found = permutation.at(0);
-                if wanted >= found {
-                    wanted - found
+                let unrotated = permutation.at(0);
+                if wanted >= unrotated {
+                    wanted - unrotated
                 } else {
-                    count - (found - wanted)
+                    count - (unrotated - wanted)
                 }
             }
         };
@@ -145,15 +145,15 @@ impl Spread {
 }
 
 fn draw_normal(count: u64, center: f64, deviation: f64, rng: &mut Rng) -> u64 {
-    let whole = count as f64;
+    let blocks = count as f64;
     let distance = loop {
         let distance = deviation * rng.normal();
-        if distance >= -whole / 2.0 && distance < whole / 2.0 {
+        if distance >= -blocks / 2.0 && distance < blocks / 2.0 {
             break distance;
         }
     };
     let position = center + distance;
-    let turned = position - whole * libm::floor(position / whole);
+    let turned = position - blocks * libm::floor(position / blocks);
     (turned as u64).min(count - 1)
 }
 

@@ -128,9 +128,9 @@ mod tests {
                 for _ in 0..100_000 {
                     counts[zipf.draw(&mut rng) as usize] += 1;
                 }
-                let whole = weight(1, ranks, theta);
+                let total = weight(1, ranks, theta);
                 let expected: Vec<f64> = (1..=ranks)
-                    .map(|k| 1e5 * weight(k, k, theta) / whole)
+                    .map(|k| 1e5 * weight(k, k, theta) / total)
                     .collect();
                 assert_chi_square(&counts, &expected);
             }
@@ -151,12 +151,12 @@ mod tests {
                     assert!(number <= ranks);
                     counts[edges.partition_point(|edge| *edge < number)] += 1;
                 }
-                let whole = weight(1, ranks, theta);
+                let total = weight(1, ranks, theta);
                 let mut first = 1;
                 let expected: Vec<f64> = edges
                     .iter()
                     .map(|&edge| {
-                        let share = 2e5 * weight(first, edge, theta) / whole;
+                        let share = 2e5 * weight(first, edge, theta) / total;
                         first = edge + 1;
                         share
                     })

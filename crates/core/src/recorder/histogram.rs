@@ -8,7 +8,7 @@ use hdrhistogram::serialization::{Serializer, V2DeflateSerializer};
 
 use crate::time::Nanos;
 
-/// Largest value told apart, ns: 73 minutes. Larger ones are counted as this one; their exact maximum is kept.
+/// Largest value with a bucket of its own, ns: 73 minutes. Larger ones are counted as this one; their exact maximum is kept.
 pub const HIGHEST_NS: Nanos = (1 << 42) - 1;
 
 const HALF_BITS: u32 = 10;
@@ -192,16 +192,16 @@ impl Merged {
 
     /// HdrHistogram V2, compressed: what every HdrHistogram library decodes.
     pub fn encode(&self) -> Vec<u8> {
-        let mut whole = hdrhistogram::Histogram::<u64>::new_with_bounds(1, HIGHEST_NS, 3)
+        let mut reference = hdrhistogram::Histogram::<u64>::new_with_bounds(1, HIGHEST_NS, 3)
             .expect("bounds are constant");
         for (&bucket, &count) in &self.counts {
-            whole
+            reference
                 .record_n(range_of(bucket as usize).0, count)
                 .expect("within bounds");
         }
         let mut bytes = Vec::new();
         V2DeflateSerializer::new()
-            .serialize(&whole, &mut bytes)
+            .serialize(&reference, &mut bytes)
             .expect("writing to memory cannot fail");
         bytes
     }

@@ -11,7 +11,7 @@ mod slice;
 pub use histogram::{Exact, Histogram, Merged};
 pub use slice::{Counts, Kept, Latency, MergedSide, MergedSlice, Side, Slice, Span};
 
-use crate::plan::{EngineKind, WorkerPlan};
+use crate::plan::WorkerPlan;
 use crate::request::{Completion, Direction, Errno, Kind, Request};
 use crate::time::{MILLISECOND, Nanos};
 
@@ -67,16 +67,24 @@ impl Cutter {
     }
 }
 
-/// Takes full slices and gives empty ones.
+/// The worker's end of the way that slices take to whoever collects them.
 pub trait Handover {
     /// Swaps a full slice for an empty one; where there is none, leaves it and says `false`.
     fn swap(&mut self, slice: &mut Box<Slice>) -> bool;
 }
 
+/// The collector's end of the same way.
+pub trait SliceSource {
+    /// The next full slice.
+    fn next_full(&self) -> Option<Box<Slice>>;
+    /// Gives an empty slice back to the worker.
+    fn give_back(&self, slice: Box<Slice>);
+}
+
 /// Which latencies a worker keeps of what it issues: only those that can differ from one another.
 pub fn kept(plan: &WorkerPlan, stamps_issue: bool) -> Kept {
-    let scheduled = is_scheduled(plan);
-    let issued = directions(plan);
+    let scheduled = plan.is_scheduled();
+    let issued = plan.pattern.directions();
     Direction::ALL.map(|direction| {
         // A sync was wanted when the writes were that it makes last.
         let responds = scheduled || direction == Direction::Sync;
@@ -89,26 +97,6 @@ pub fn kept(plan: &WorkerPlan, stamps_issue: bool) -> Kept {
             scheduled,
         ])
     })
-}
-
-/// Whether the engine stamps the end of the submission call apart from the completion.
-pub fn stamps_issue(plan: &WorkerPlan) -> bool {
-    match plan.engine.kind {
-        EngineKind::Psync | EngineKind::Pvsync2 => false,
-        EngineKind::IoUring => !plan.engine.sqthread_poll,
-        // As in fio, which takes a null engine without a queue for a synchronous one.
-        EngineKind::Null => plan.iodepth > 1,
-        EngineKind::Libaio => true,
-    }
-}
-
-/// Whether requests have an intended time of their own.
-pub fn is_scheduled(plan: &WorkerPlan) -> bool {
-    let rates = &plan.schedule;
-    plan.thinktime_ns > 0
-        || [rates.read, rates.write, rates.trim]
-            .iter()
-            .any(|rate| rate.rate_iops > 0 || rate.rate_Bps > 0)
 }
 
 /// What decides all latencies of a completion. Completions of one batch share it, and are counted together.
@@ -139,7 +127,7 @@ impl Instants {
         }
     }
 
-    /// Equality without the call of `memcmp` that a derived one makes: this is asked of every completion.
+    /// Equality without the call of `memcmp` that a derived one makes: it runs for every completion.
     #[inline(always)]
     fn same(&self, other: &Self) -> bool {
         let differing = self
@@ -343,28 +331,15 @@ impl<H: Handover> Recorder<H> {
         &self.slice
     }
 
+    /// The way that its slices take.
+    pub fn handover(&self) -> &H {
+        &self.handover
+    }
+
     /// How many slices went on into the next because no empty one was at hand.
     pub fn late_handovers(&self) -> u64 {
         self.late_handovers
     }
-}
-
-/// The directions that a worker's requests can have.
-pub fn directions(plan: &WorkerPlan) -> [bool; Direction::COUNT] {
-    use crate::plan::Rw;
-    let (read, write, trim) = match plan.pattern.rw {
-        Rw::Read | Rw::Randread => (true, false, false),
-        Rw::Write | Rw::Randwrite => (false, true, false),
-        Rw::Trim | Rw::Randtrim => (false, false, true),
-        Rw::Readwrite | Rw::Randrw => (true, true, false),
-        Rw::Trimwrite | Rw::Randtrimwrite => (false, true, true),
-    };
-    [
-        read,
-        write,
-        trim,
-        plan.pattern.fsync_every > 0 || plan.pattern.fdatasync_every > 0,
-    ]
 }
 
 #[cfg(test)]

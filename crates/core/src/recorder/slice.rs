@@ -47,7 +47,7 @@ impl Latency {
     }
 }
 
-/// How many different errnos a tally tells apart; more are counted as errno 0.
+/// How many different errnos a tally counts by themselves; more are counted as errno 0.
 const ERRNOS: usize = 8;
 
 /// Counts beside the histograms.
@@ -57,7 +57,7 @@ pub struct Counts {
     pub ios: u64,
     /// Bytes moved by those.
     pub bytes: u64,
-    /// Completed with fewer bytes than asked.
+    /// Completed with fewer bytes than requested.
     pub short: u64,
     /// In flight across a long loop gap.
     pub flagged: u64,

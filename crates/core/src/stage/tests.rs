@@ -57,8 +57,8 @@ fn slowest(rate_min: u64) -> Stage {
 const START: Nanos = 1_000_000_007;
 const RATE: u64 = 1_000_000;
 
-/// Looks every 20 ms at a worker that moves `rate` bytes a second in all directions; says when it was found too slow.
-fn found(stage: &mut Stage, rate: [u64; 3], until: Nanos) -> Option<Nanos> {
+/// Looks every 20 ms at a worker that moves `rate` bytes a second in each direction; returns when it was too slow.
+fn first_too_slow(stage: &mut Stage, rate: [u64; 3], until: Nanos) -> Option<Nanos> {
     (0..until / (20 * MILLISECOND))
         .map(|look| look * 20 * MILLISECOND)
         .find(|&at| {
@@ -80,23 +80,23 @@ fn the_barrier_is_kept() {
 fn a_worker_is_too_slow_once_its_rate_has_settled() {
     // Three seconds of delay and ramp, two to settle, one that is looked at.
     assert_eq!(
-        found(&mut slowest(RATE), [RATE - 10_000; 3], 12 * SECOND),
+        first_too_slow(&mut slowest(RATE), [RATE - 10_000; 3], 12 * SECOND),
         Some(6 * SECOND)
     );
     assert_eq!(
-        found(&mut slowest(RATE), [RATE, RATE - 10_000, 0], 12 * SECOND),
+        first_too_slow(&mut slowest(RATE), [RATE, RATE - 10_000, 0], 12 * SECOND),
         Some(6 * SECOND)
     );
     // What is never issued is not slow.
     assert_eq!(
-        found(&mut slowest(RATE), [RATE, RATE, 0], 12 * SECOND),
+        first_too_slow(&mut slowest(RATE), [RATE, RATE, 0], 12 * SECOND),
         None
     );
     assert_eq!(
-        found(&mut slowest(RATE), [RATE + 10_000; 3], 13 * SECOND),
+        first_too_slow(&mut slowest(RATE), [RATE + 10_000; 3], 13 * SECOND),
         None
     );
-    assert_eq!(found(&mut slowest(0), [0; 3], 12 * SECOND), None);
+    assert_eq!(first_too_slow(&mut slowest(0), [0; 3], 12 * SECOND), None);
 }
 
 #[test]
@@ -185,7 +185,7 @@ proptest! {
         prop_assert_eq!(stage.stopped(), None);
     }
 
-    /// Whatever the order: who has exitall ends those of its group that are not ended yet, each is told once, an interrupt ends
+    /// Whatever the order: who has exitall ends those of its group that have not ended, each is named once, an interrupt ends
     /// all, and everybody has to finish all the same.
     #[test]
     fn an_end_ends_its_group(

@@ -8,7 +8,7 @@ impl Worker {
     /// Puts what is to be issued at `now` behind `batch`, which takes `limit` requests in all. Returns what the worker wants
     /// then; `None` where the batch is full and more may follow.
     ///
-    /// What is issued, and when, is what [`Worker::next`] says if it is asked for one after the other.
+    /// What is issued, and when, is what [`Worker::next`] returns when it is called for one after the other.
     #[inline(always)]
     pub fn fill(&mut self, now: Nanos, limit: usize, batch: &mut Vec<Request>) -> Option<Want> {
         loop {
@@ -29,7 +29,7 @@ impl Worker {
     #[inline(always)]
     fn burst(&mut self, now: Nanos, most: usize, batch: &mut Vec<Request>) {
         let over = now >= self.end || now >= self.ramp_end;
-        let hindered = over || self.draining || self.blocked || self.held.requests > 0;
+        let hindered = over || self.draining || self.blocked || self.issue_gap.requests > 0;
         if hindered || !self.unhindered {
             return;
         }

@@ -120,11 +120,11 @@ impl Slots {
     /// been free `earlier` than now, among them by that instant: a generator in time would have taken them in that order.
     #[inline(always)]
     pub(super) fn give(&mut self, slot: u32, free_at: Nanos, earlier: bool) -> Kind {
-        let given = &mut self.slots[slot as usize];
-        debug_assert!(given.busy, "slot {slot} completed twice");
-        given.free_at = free_at;
-        given.busy = false;
-        let kind = given.request.kind;
+        let entry = &mut self.slots[slot as usize];
+        debug_assert!(entry.busy, "slot {slot} completed twice");
+        entry.free_at = free_at;
+        entry.busy = false;
+        let kind = entry.request.kind;
         let length = self.free.len();
         let mut place = self.free_head + length - self.in_flight as usize;
         if place >= length {

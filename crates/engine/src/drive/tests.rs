@@ -108,7 +108,7 @@ fn driven(iodepth: u32, batches: (u32, u32), service: Nanos) -> (Device, f64) {
     let slices = slices_like(&first);
     let mut recorder = Recorder::new(Box::new(first), slices);
     recorder.begin(Cutter::of(&plan, 1_000 * MILLISECOND), 0, 0);
-    let place = Place::new(Desk {
+    let state = Revocable::new(WorkerState {
         worker,
         recorder,
         busy: Busy::default(),
@@ -116,7 +116,7 @@ fn driven(iodepth: u32, batches: (u32, u32), service: Nanos) -> (Device, f64) {
     });
     let (signals, heartbeat) = (Signals::default(), Heartbeat::default());
     let looping = Loop {
-        place: &place,
+        state: &state,
         signals: &signals,
         heartbeat: &heartbeat,
         iodepth,

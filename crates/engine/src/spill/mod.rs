@@ -130,10 +130,10 @@ impl Spill {
         }
     }
 
-    /// Waits until all that was handed over is written, while `goes_on` says so and the log is not broken.
-    pub(crate) fn close(&self, patience: Duration, mut goes_on: impl FnMut() -> bool) {
+    /// Waits until all that was handed over is written, while `should_continue` says so and the log is not broken.
+    pub(crate) fn close(&self, patience: Duration, mut should_continue: impl FnMut() -> bool) {
         self.shared.closing.store(true, Ordering::Release);
-        while self.spilled().is_none() && !self.is_broken() && goes_on() {
+        while self.spilled().is_none() && !self.is_broken() && should_continue() {
             thread::sleep(PAUSE);
             self.watch(patience);
         }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use iogauge_core::log_record::{LogRecord, Logged};
+use iogauge_core::log_record::{LogOrigin, LogRecord};
 use iogauge_core::plan::{LogOverflow, RunPlan};
 use iogauge_core::{Completion, Nanos, Request};
 
@@ -38,7 +38,7 @@ impl Sizes {
 /// See the module's text.
 #[derive(Debug)]
 pub struct WorkerLog {
-    logged: Logged,
+    log_origin: LogOrigin,
     pieces: Pieces,
     /// The one in use: never longer than `piece_records`.
     piece: Vec<LogRecord>,
@@ -53,7 +53,7 @@ pub struct WorkerLog {
 
 impl WorkerLog {
     /// The log of a worker with `iodepth` requests in flight at most. Allocates and touches all that it will ever need.
-    pub fn new(spill: &Spill, plan: &RunPlan, iodepth: u32, logged: Logged) -> Self {
+    pub fn new(spill: &Spill, plan: &RunPlan, iodepth: u32, log_origin: LogOrigin) -> Self {
         let sizes = Sizes::of(plan, iodepth);
         let piece = || {
             let mut piece = vec![LogRecord::default(); sizes.records];
@@ -72,7 +72,7 @@ impl WorkerLog {
             ended: ended.clone(),
         });
         Self {
-            logged,
+            log_origin,
             pieces,
             piece: piece(),
             piece_records: sizes.records,
@@ -92,12 +92,12 @@ impl WorkerLog {
 
     /// Instants are logged since `stage_start`.
     pub fn begin(&mut self, stage_start: Nanos, ramp_end: Nanos) {
-        (self.logged.stage_start, self.logged.ramp_end) = (stage_start, ramp_end);
+        (self.log_origin.stage_start, self.log_origin.ramp_end) = (stage_start, ramp_end);
     }
 
     /// When the worker's ramp ends.
     pub fn ramp_end(&self) -> Nanos {
-        self.logged.ramp_end
+        self.log_origin.ramp_end
     }
 
     /// Whether `requests` more can be kept, or need not be.
@@ -131,7 +131,7 @@ impl WorkerLog {
             return;
         }
         self.piece
-            .push(LogRecord::new(&self.logged, request, completion));
+            .push(LogRecord::new(&self.log_origin, request, completion));
     }
 
     /// Hands over what is left: nothing follows.
@@ -162,14 +162,19 @@ mod tests {
     fn a_log_takes_the_memory_that_it_says() {
         for (capacity, iodepth) in [(1, 1), (1000, 8), (1 << 18, 1), (1 << 18, 32_768)] {
             let plan = plan(capacity);
-            let log = WorkerLog::new(&Spill::without_thread(), &plan, iodepth, Logged::default());
+            let log = WorkerLog::new(
+                &Spill::without_thread(),
+                &plan,
+                iodepth,
+                LogOrigin::default(),
+            );
             let mut records = log.piece.capacity();
             let mut spare = Vec::new();
             while log.pieces.exchange(&mut spare) {
                 records += spare.capacity();
             }
             assert_eq!(WorkerLog::bytes(&plan, iodepth), records * 72);
-            // No more than asked for, where two pieces of what is in flight and to be submitted fit.
+            // No more than the plan says, where two pieces of what is in flight and to be submitted fit.
             assert!(records <= (capacity as usize).max(2 * 64.max(2 * iodepth as usize)));
         }
     }

@@ -56,8 +56,8 @@ pub(crate) fn done<D: Drive>(device: &mut D, requests: &[(Nanos, Access)]) -> Ve
         while let Some(event) = device.next_event().filter(|&event| event <= until) {
             device.advance(event, &mut returned);
             for one in returned.drain(..) {
-                assert_eq!(one.at, event, "told late");
-                assert_eq!(at[one.ticket as usize], Nanos::MAX, "told twice");
+                assert_eq!(one.at, event, "returned late");
+                assert_eq!(at[one.ticket as usize], Nanos::MAX, "returned twice");
                 at[one.ticket as usize] = one.at;
             }
         }
@@ -103,8 +103,8 @@ fn larger_requests_are_split_into_commands() {
     let begun = 500 + 1_000;
     let split = alone(&slow_first(spec), access(0, Kind::Write, 0, 16384));
     assert_eq!(split, begun + 2 * (3_000 + 2_000) + 6_000);
-    let whole = alone(&slow_first(drive()), access(0, Kind::Write, 0, 16384));
-    assert_eq!(whole, begun + 3_000 + 3 * 2_000 + 6_000);
+    let latency = alone(&slow_first(drive()), access(0, Kind::Write, 0, 16384));
+    assert_eq!(latency, begun + 3_000 + 3 * 2_000 + 6_000);
 }
 
 #[test]
@@ -314,7 +314,7 @@ fn tags_count_commands_and_a_request_of_too_many_enters_alone() {
         );
     }
     assert_eq!(device.inside, 4, "two of two commands each");
-    assert_eq!(device.held.len(), 1);
+    assert_eq!(device.waiting.len(), 1);
     assert_eq!(
         device.submit(0, access(3, Kind::Read, 0, 64 * 131_072)),
         None

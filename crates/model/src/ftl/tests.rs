@@ -40,15 +40,15 @@ fn write_amplification(geometry: Geometry) -> f64 {
 #[test]
 fn write_amplification_is_that_of_the_closed_form() {
     for over_provisioning in [0.07, 0.15, 0.28, 0.4, 0.67] {
-        let found = write_amplification(Geometry {
+        let factor = write_amplification(Geometry {
             blocks: 2048,
             pages_per_block: 256,
             over_provisioning,
         });
         let expected = closed_form(over_provisioning);
         assert!(
-            (found / expected - 1.0).abs() < 0.03,
-            "OP {over_provisioning}: {found:.3}, closed form {expected:.3}"
+            (factor / expected - 1.0).abs() < 0.03,
+            "OP {over_provisioning}: {factor:.3}, closed form {expected:.3}"
         );
     }
 }

@@ -53,7 +53,7 @@ impl Nand {
             request.taken += count;
             self.last_write = at;
             self.folding = false;
-            let whole = next + count == last + 1;
+            let complete = next + count == last + 1;
             self.space.write(next, count);
             if let Some(slc) = &mut self.slc {
                 for (page, chunks) in self.space.pages_of(next, count) {
@@ -62,7 +62,7 @@ impl Nand {
             }
             self.buffer.put(next, count);
             self.counters.chunks_written += count;
-            if !whole {
+            if !complete {
                 break;
             }
             self.waiting.pop_front();

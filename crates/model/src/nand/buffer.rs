@@ -25,9 +25,9 @@ pub(super) struct Buffer {
     open: u32,
     /// Chunks of each unit that waits for a die.
     ready: VecDeque<u32>,
-    /// Units ever filled, and given to a die.
+    /// Units ever filled, and those of them that went to a die.
     filled: u64,
-    given: u64,
+    on_dies: u64,
     /// Units from this one on are not all programmed; whether those after it are.
     programmed: u64,
     after: VecDeque<bool>,
@@ -48,7 +48,7 @@ impl Buffer {
             open: 0,
             ready: VecDeque::new(),
             filled: 0,
-            given: 0,
+            on_dies: 0,
             programmed: 0,
             after: VecDeque::new(),
             recent: vec![(u64::MAX, 0); entries as usize].into(),
@@ -88,8 +88,8 @@ impl Buffer {
         if self.held == 0 {
             return false;
         }
-        let (found, number) = self.recent[chunk as usize & (self.recent.len() - 1)];
-        found == chunk && number + self.held >= self.put
+        let (recent, number) = self.recent[chunk as usize & (self.recent.len() - 1)];
+        recent == chunk && number + self.held >= self.put
     }
 
     /// Chunks `[first, first + count)` were trimmed: they are not found any more, though they go on holding their places.
@@ -136,8 +136,8 @@ impl Buffer {
     pub(super) fn give(&mut self) -> Option<(u64, u32)> {
         let chunks = self.ready.pop_front()?;
         self.after.push_back(false);
-        self.given += 1;
-        Some((self.given - 1, chunks))
+        self.on_dies += 1;
+        Some((self.on_dies - 1, chunks))
     }
 
     /// A unit is programmed.

@@ -128,12 +128,12 @@ impl Dies {
         let (word, bit) = (self.cursor / 64, self.cursor % 64);
         for step in 0..=words {
             let at = (word + step) % words;
-            let mut found = self.idle[at];
+            let mut idle_dies = self.idle[at];
             if step == 0 {
-                found &= u64::MAX << bit;
+                idle_dies &= u64::MAX << bit;
             }
-            if found != 0 {
-                let die = at * 64 + found.trailing_zeros() as usize;
+            if idle_dies != 0 {
+                let die = at * 64 + idle_dies.trailing_zeros() as usize;
                 self.cursor = (die + 1) % self.dies.len();
                 return Some(die as u32);
             }

@@ -244,7 +244,7 @@ impl Space {
         share
     }
 
-    /// The host trims chunks `[first, first + count)`; `forgotten` is told of every page that held something and now
+    /// The host trims chunks `[first, first + count)`; `forgotten` is called for every page that held something and now
     /// holds nothing.
     pub(super) fn trim(&mut self, first: u64, count: u64, mut forgotten: impl FnMut(u64)) {
         let end = first + count;

@@ -1,13 +1,13 @@
 //! Whole runs on small drives, against arithmetic.
 
+use iogauge_core::Stop;
 use iogauge_core::log_record::LogRecord;
 use iogauge_core::plan::{EnginePlan, FilePlan, LogOverflow, RunPlan, Rw, StagePlan, WorkerPlan};
 use iogauge_core::results::{Interval, RunResult};
-use iogauge_core::stage::Stop;
 use iogauge_core::testing::{self, file, iops, same};
 use iogauge_core::time::{MILLISECOND, SECOND};
 
-use super::{Told, run};
+use super::{Event, run};
 use crate::machine::{EngineCosts, Machine};
 use crate::stalls::StallSpec;
 use crate::xpoint::tests::{link, plain};
@@ -84,9 +84,9 @@ struct Seen {
 fn seen(plan: &RunPlan, spec: XpointSpec, machine: &Machine) -> Seen {
     let (mut intervals, mut log) = (Vec::new(), Vec::new());
     let mut drive = Xpoint::new(spec, link(), plan.seed);
-    let mut sink = |told| match told {
-        Told::Interval(interval) => intervals.push(*interval),
-        Told::Request(record) => log.push(record),
+    let mut sink = |event| match event {
+        Event::Interval(interval) => intervals.push(*interval),
+        Event::Request(record) => log.push(record),
     };
     let result = run(
         plan,
@@ -229,7 +229,7 @@ fn mixed_reads_and_writes_are_slower_than_either() {
 fn intervals_add_up_to_the_whole_and_the_log_has_every_request() {
     let seen = seen(&plan(vec![vec![reader(4), writer(2)]]), noisy(), &HOST);
     for (row, name) in ["read", "write"].into_iter().enumerate() {
-        let whole = seen.result.rows[row].tallies[name].ios;
+        let ios = seen.result.rows[row].tallies[name].ios;
         let of_row = |interval: &&Interval| interval.row == row as u32;
         let parts = seen.intervals.iter().filter(of_row);
         let sum: u64 = parts
@@ -237,7 +237,7 @@ fn intervals_add_up_to_the_whole_and_the_log_has_every_request() {
             .map(|tally| tally.ios)
             .sum();
         let logged = seen.log.iter().filter(|record| record.row == row as u32);
-        assert_eq!((sum, logged.count() as u64), (whole, whole));
+        assert_eq!((sum, logged.count() as u64), (ios, ios));
     }
     assert!(seen.intervals.len() >= 20);
 }
@@ -263,13 +263,13 @@ fn a_rate_is_kept_to_the_request() {
 
 #[test]
 fn what_a_thread_uses_is_counted_from_its_ramp_s_end() {
-    let whole = seen(&plan(vec![vec![reader(1)]]), plain(), &HOST);
+    let unramped = seen(&plan(vec![vec![reader(1)]]), plain(), &HOST);
     let ramped = WorkerPlan {
         ramp_ns: SECOND / 20,
         ..reader(1)
     };
     let ramped = seen(&plan(vec![vec![ramped]]), plain(), &HOST);
-    let (one, other) = (&whole.result.workers[0], &ramped.result.workers[0]);
+    let (one, other) = (&unramped.result.workers[0], &ramped.result.workers[0]);
     let ios = ramped.result.rows[0].tallies["read"].ios;
     assert!(ios.abs_diff(other.submit_calls) <= 1 && ios.abs_diff(other.reap_calls) <= 1);
     assert!(one.user_ns.abs_diff(other.user_ns) < one.user_ns / 100);

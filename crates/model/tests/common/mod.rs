@@ -12,7 +12,7 @@ use iogauge_core::plan::{EngineKind, EnginePlan, LogOverflow, RunPlan, Rw, SyncM
 use iogauge_core::results::{DriveResult, RunResult};
 use iogauge_core::testing::{self, BLOCK, file, same, stage};
 use iogauge_core::time::SECOND;
-use iogauge_model::{Device, DriveSpec, Machine, Told, run};
+use iogauge_model::{Device, DriveSpec, Event, Machine, run};
 
 /// What one worker does.
 #[derive(Clone, Debug)]
@@ -153,8 +153,8 @@ impl Ran {
 pub fn ran(plan: &RunPlan, machine: &Machine, spec: &DriveSpec) -> Ran {
     let mut device = Device::new(spec, plan.seed).unwrap();
     let mut log = Vec::new();
-    let mut sink = |told| {
-        if let Told::Request(record) = told {
+    let mut sink = |event| {
+        if let Event::Request(record) = event {
             log.push(record);
         }
     };

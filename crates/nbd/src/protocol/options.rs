@@ -1,4 +1,4 @@
-//! Options that a client may set before it makes requests, and what it is told of the export.
+//! Options that a client may set before it makes requests, and what the replies say about the export.
 
 use super::wire::{self, Fields};
 use super::{MOST_OPTION, MOST_PAYLOAD, Phase, SECTOR, Session, Step};
@@ -65,7 +65,7 @@ impl Session {
         output.extend((wire::TRANSMISSION_FLAGS | read_only).to_be_bytes());
     }
 
-    /// Tells all there is to tell, asked for or not, and begins where the client wants to go.
+    /// Replies with everything about the export, and begins the transmission where the option is GO.
     fn inform(&mut self, option: u32, data: &[u8], output: &mut Vec<u8>) {
         let Some(name) = name_of(data) else {
             return wire::option_reply(output, option, wire::REP_ERR_INVALID, &[]);

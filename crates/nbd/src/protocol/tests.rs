@@ -19,9 +19,9 @@ fn export(size_bytes: u64, read_only: bool) -> Arc<Export> {
 
 /// What came of some bytes: the data of writes joined, however it was cut.
 #[derive(Clone, Debug, Default, PartialEq)]
-struct Heard {
-    asked: Vec<Request>,
-    refused: Vec<(u64, Refusal)>,
+struct Transcript {
+    requests: Vec<Request>,
+    refusals: Vec<(u64, Refusal)>,
     data: Vec<(u64, u8)>,
     end: Option<Step<'static>>,
     output: Vec<u8>,
@@ -30,18 +30,18 @@ struct Heard {
 struct Feeder {
     session: Session,
     pending: Vec<u8>,
-    heard: Heard,
+    transcript: Transcript,
     size_bytes: u64,
 }
 
 impl Feeder {
     fn new(export: Arc<Export>) -> Self {
-        let mut heard = Heard::default();
+        let mut transcript = Transcript::default();
         Self {
             size_bytes: export.size_bytes,
-            session: Session::new(export, &mut heard.output),
+            session: Session::new(export, &mut transcript.output),
             pending: Vec::new(),
-            heard,
+            transcript,
         }
     }
 
@@ -49,11 +49,13 @@ impl Feeder {
     fn feed(&mut self, bytes: &[u8]) {
         self.pending.extend_from_slice(bytes);
         let mut idle = 0;
-        while self.heard.end.is_none() {
-            let before = self.heard.output.len();
-            let (used, step) = self.session.step(&self.pending, &mut self.heard.output);
+        while self.transcript.end.is_none() {
+            let before = self.transcript.output.len();
+            let (used, step) = self
+                .session
+                .step(&self.pending, &mut self.transcript.output);
             assert!(used <= self.pending.len());
-            assert!(self.heard.output.len() - before <= 1024);
+            assert!(self.transcript.output.len() - before <= 1024);
             // It never goes round in circles.
             idle = if used == 0 { idle + 1 } else { 0 };
             assert!(idle < 3);
@@ -70,17 +72,19 @@ impl Feeder {
                 } => {
                     assert!(offset_bytes + bytes.len() as u64 <= self.size_bytes);
                     let places = (offset_bytes..).zip(bytes.iter().copied());
-                    self.heard.data.extend(places);
+                    self.transcript.data.extend(places);
                 }
                 Step::Ask(request) => {
                     let end = request.offset_bytes + u64::from(request.length_bytes);
                     assert!(end <= self.size_bytes);
                     assert!(request.length_bytes > 0 || request.command == Command::Flush);
-                    self.heard.asked.push(request);
+                    self.transcript.requests.push(request);
                 }
-                Step::Refuse { cookie, refusal } => self.heard.refused.push((cookie, refusal)),
-                Step::Finish => self.heard.end = Some(Step::Finish),
-                Step::Drop => self.heard.end = Some(Step::Drop),
+                Step::Refuse { cookie, refusal } => {
+                    self.transcript.refusals.push((cookie, refusal))
+                }
+                Step::Finish => self.transcript.end = Some(Step::Finish),
+                Step::Drop => self.transcript.end = Some(Step::Drop),
             }
             self.pending.drain(..used);
         }
@@ -92,15 +96,15 @@ impl Feeder {
         feeder.feed(&hello());
         feeder.feed(&go("drive"));
         assert!(feeder.session.negotiated());
-        feeder.heard = Heard::default();
+        feeder.transcript = Transcript::default();
         feeder
     }
 
     /// What the session says to one request without data.
-    fn asks(&mut self, flags: u16, command: u16, offset: u64, length: u32) -> Heard {
-        self.heard = Heard::default();
+    fn asks(&mut self, flags: u16, command: u16, offset: u64, length: u32) -> Transcript {
+        self.transcript = Transcript::default();
         self.feed(&request(flags, command, offset, length));
-        self.heard.clone()
+        self.transcript.clone()
     }
 }
 
@@ -182,8 +186,8 @@ proptest! {
         read_only in any::<bool>(),
         cuts in prop::collection::vec(1usize..3000, 1..20),
     ) {
-        let mut whole = Feeder::new(export(SIZE, read_only));
-        whole.feed(&bytes);
+        let mut uncut = Feeder::new(export(SIZE, read_only));
+        uncut.feed(&bytes);
         let mut cut = Feeder::new(export(SIZE, read_only));
         let mut rest = &bytes[..];
         for length in cuts.iter().cycle() {
@@ -194,7 +198,7 @@ proptest! {
                 break;
             }
         }
-        prop_assert_eq!(whole.heard, cut.heard);
+        prop_assert_eq!(uncut.transcript, cut.transcript);
     }
 
     #[test]
@@ -220,10 +224,14 @@ fn bytes_one_by_one_are_as_good_as_all_at_once() {
     for byte in &bytes {
         feeder.feed(&[*byte]);
     }
-    let asked = feeder.heard.asked.iter().map(|asked| asked.command);
-    assert!(asked.eq([Command::Write, Command::Flush]));
-    assert_eq!(feeder.heard.data.len(), 1024);
-    assert_eq!(feeder.heard.end, Some(Step::Finish));
+    let commands = feeder
+        .transcript
+        .requests
+        .iter()
+        .map(|request| request.command);
+    assert!(commands.eq([Command::Write, Command::Flush]));
+    assert_eq!(feeder.transcript.data.len(), 1024);
+    assert_eq!(feeder.transcript.end, Some(Step::Finish));
 }
 
 #[test]
@@ -232,9 +240,9 @@ fn an_option_that_is_not_known_is_refused_and_the_session_goes_on() {
     feeder.feed(&hello());
     // Among them TLS, structured replies and metadata.
     for number in [0, 4, 5, 8, 9, 10, 11, u32::MAX] {
-        feeder.heard.output.clear();
+        feeder.transcript.output.clear();
         feeder.feed(&option(number, &[1; 100]));
-        assert_eq!(replies(&feeder.heard.output), [wire::REP_ERR_UNSUP]);
+        assert_eq!(replies(&feeder.transcript.output), [wire::REP_ERR_UNSUP]);
     }
     feeder.feed(&go("drive"));
     assert!(feeder.session.negotiated());
@@ -245,12 +253,12 @@ fn no_other_name_leads_anywhere() {
     for name in ["other", "driv", "drives", "drive\0", "../drive", "*"] {
         let mut feeder = Feeder::new(export(SIZE, false));
         feeder.feed(&hello());
-        feeder.heard.output.clear();
+        feeder.transcript.output.clear();
         feeder.feed(&go(name));
-        assert_eq!(replies(&feeder.heard.output), [wire::REP_ERR_UNKNOWN]);
+        assert_eq!(replies(&feeder.transcript.output), [wire::REP_ERR_UNKNOWN]);
         assert!(!feeder.session.negotiated());
         feeder.feed(&option(wire::OPT_EXPORT_NAME, name.as_bytes()));
-        assert_eq!(feeder.heard.end, Some(Step::Drop), "{name}");
+        assert_eq!(feeder.transcript.end, Some(Step::Drop), "{name}");
     }
 }
 
@@ -265,9 +273,9 @@ fn what_an_option_says_of_its_own_lengths_is_not_believed() {
     ] {
         let mut feeder = Feeder::new(export(SIZE, false));
         feeder.feed(&hello());
-        feeder.heard.output.clear();
+        feeder.transcript.output.clear();
         feeder.feed(&option(wire::OPT_GO, data));
-        assert_eq!(replies(&feeder.heard.output), [wire::REP_ERR_INVALID]);
+        assert_eq!(replies(&feeder.transcript.output), [wire::REP_ERR_INVALID]);
     }
     for length in [MOST_OPTION + 1, u32::MAX] {
         let mut feeder = Feeder::new(export(SIZE, false));
@@ -275,7 +283,7 @@ fn what_an_option_says_of_its_own_lengths_is_not_believed() {
         let mut header = option(wire::OPT_GO, &[]);
         header[12..].copy_from_slice(&length.to_be_bytes());
         feeder.feed(&header);
-        assert_eq!(feeder.heard.end, Some(Step::Drop));
+        assert_eq!(feeder.transcript.end, Some(Step::Drop));
     }
 }
 
@@ -284,19 +292,22 @@ fn lengths_up_to_4_gib_are_refused_where_they_cannot_be_served() {
     let huge = 1 << 40;
     let sectors = u32::MAX - u32::MAX % SECTOR;
     let mut feeder = Feeder::negotiated(export(huge, false));
-    let refused = |heard: Heard| heard.refused;
-    let read = refused(feeder.asks(0, wire::CMD_READ, 0, sectors));
+    let refusals = |transcript: Transcript| transcript.refusals;
+    let read = refusals(feeder.asks(0, wire::CMD_READ, 0, sectors));
     assert_eq!(read, [(7, Refusal::Invalid)]);
     let held = wire::FLAG_NO_HOLE;
-    let zero = refused(feeder.asks(held, wire::CMD_WRITE_ZEROES, 0, sectors));
+    let zero = refusals(feeder.asks(held, wire::CMD_WRITE_ZEROES, 0, sectors));
     assert_eq!(zero, [(7, Refusal::Overflow)]);
     // Holes cost nothing, however large.
     for command in [wire::CMD_TRIM, wire::CMD_WRITE_ZEROES] {
-        let asked = feeder.asks(0, command, huge - u64::from(sectors), sectors);
-        assert_eq!(asked.asked.len(), 1);
+        let transcript = feeder.asks(0, command, huge - u64::from(sectors), sectors);
+        assert_eq!(transcript.requests.len(), 1);
     }
     assert_eq!(
-        feeder.asks(0, wire::CMD_READ, 0, MOST_PAYLOAD).asked.len(),
+        feeder
+            .asks(0, wire::CMD_READ, 0, MOST_PAYLOAD)
+            .requests
+            .len(),
         1
     );
     let write = feeder.asks(0, wire::CMD_WRITE, 0, u32::MAX);
@@ -308,13 +319,13 @@ fn what_lies_beyond_the_end_is_refused() {
     let mut feeder = Feeder::negotiated(export(SIZE, false));
     for offset in [SIZE - 512, SIZE, 1 << 63, u64::MAX - 511] {
         let read = feeder.asks(0, wire::CMD_READ, offset, 1024);
-        assert_eq!(read.refused, [(7, Refusal::Invalid)]);
+        assert_eq!(read.refusals, [(7, Refusal::Invalid)]);
         let zero = feeder.asks(0, wire::CMD_WRITE_ZEROES, offset, 1024);
-        assert_eq!(zero.refused, [(7, Refusal::NoSpace)]);
+        assert_eq!(zero.refusals, [(7, Refusal::NoSpace)]);
     }
     for (offset, length) in [(1, 512), (0, 511), (0, 0)] {
         let read = feeder.asks(0, wire::CMD_READ, offset, length);
-        assert_eq!(read.refused, [(7, Refusal::Invalid)]);
+        assert_eq!(read.refusals, [(7, Refusal::Invalid)]);
     }
 }
 
@@ -324,34 +335,38 @@ fn the_data_of_a_refused_write_is_passed_over() {
     feeder.feed(&request(0, wire::CMD_WRITE, SIZE, 1024));
     feeder.feed(&[0xff; 1024]);
     feeder.feed(&request(0, wire::CMD_READ, 0, 512));
-    assert_eq!(feeder.heard.refused, [(7, Refusal::NoSpace)]);
-    assert_eq!(feeder.heard.data, []);
-    assert_eq!(feeder.heard.asked.len(), 1);
+    assert_eq!(feeder.transcript.refusals, [(7, Refusal::NoSpace)]);
+    assert_eq!(feeder.transcript.data, []);
+    assert_eq!(feeder.transcript.requests.len(), 1);
 }
 
 #[test]
 fn a_read_only_export_can_only_be_read() {
     let mut feeder = Feeder::negotiated(export(SIZE, true));
     for command in [wire::CMD_TRIM, wire::CMD_WRITE_ZEROES] {
-        let heard = feeder.asks(0, command, 0, 512);
-        assert_eq!(heard.refused, [(7, Refusal::NotPermitted)]);
+        let transcript = feeder.asks(0, command, 0, 512);
+        assert_eq!(transcript.refusals, [(7, Refusal::NotPermitted)]);
     }
     feeder.feed(&request(0, wire::CMD_WRITE, 0, 512));
     feeder.feed(&[1; 512]);
     assert_eq!(
-        feeder.heard.refused.last(),
+        feeder.transcript.refusals.last(),
         Some(&(7, Refusal::NotPermitted))
     );
-    assert_eq!(feeder.heard.data, []);
-    assert_eq!(feeder.asks(0, wire::CMD_READ, 0, 512).asked.len(), 1);
-    assert_eq!(feeder.asks(0, wire::CMD_FLUSH, 0, 0).asked.len(), 1);
+    assert_eq!(feeder.transcript.data, []);
+    assert_eq!(feeder.asks(0, wire::CMD_READ, 0, 512).requests.len(), 1);
+    assert_eq!(feeder.asks(0, wire::CMD_FLUSH, 0, 0).requests.len(), 1);
 }
 
 #[test]
 fn commands_and_flags_that_were_not_offered_are_refused() {
     let mut feeder = Feeder::negotiated(export(SIZE, false));
     for (flags, command) in [(0, 5), (0, 7), (0, 0xffff), (1 << 2, 0), (1 << 4, 6)] {
-        let heard = feeder.asks(flags, command, 0, 512);
-        assert_eq!(heard.refused, [(7, Refusal::Invalid)], "{flags} {command}");
+        let transcript = feeder.asks(flags, command, 0, 512);
+        assert_eq!(
+            transcript.refusals,
+            [(7, Refusal::Invalid)],
+            "{flags} {command}"
+        );
     }
 }

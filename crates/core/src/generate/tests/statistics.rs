@@ -12,10 +12,10 @@ const SMALLEST_CLASS: f64 = 10.0;
 pub(in crate::generate) fn assert_chi_square(counts: &[u64], expected: &[f64]) {
     assert_eq!(counts.len(), expected.len());
     let drawn: u64 = counts.iter().sum();
-    let whole: f64 = expected.iter().sum();
+    let total: f64 = expected.iter().sum();
     assert!(
-        (whole / drawn as f64 - 1.0).abs() < 1e-6,
-        "{drawn} drawn, {whole} expected"
+        (total / drawn as f64 - 1.0).abs() < 1e-6,
+        "{drawn} drawn, {total} expected"
     );
     let mut classes: Vec<(f64, f64)> = Vec::new();
     let mut open = false;

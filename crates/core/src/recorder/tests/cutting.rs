@@ -4,7 +4,7 @@ use proptest::prelude::*;
 
 use super::world::cutters;
 use crate::plan::{PerDirection, Rw, WorkerPlan};
-use crate::recorder::{Counts, Cutter, Latency, directions, is_scheduled, kept};
+use crate::recorder::{Counts, Cutter, Latency, kept};
 use crate::request::Errno;
 use crate::testing::{iops, plan};
 use crate::time::SECOND;
@@ -70,7 +70,7 @@ fn only_what_can_differ_is_kept() {
         ..plan(Rw::Randread)
     };
     for (plan, scheduled) in [(plan(Rw::Randread), false), (rated, true), (thinking, true)] {
-        assert_eq!(is_scheduled(&plan), scheduled);
+        assert_eq!(plan.is_scheduled(), scheduled);
         for stamps in [false, true] {
             let mut plan = plan.clone();
             (plan.pattern.rw, plan.pattern.fdatasync_every) = (Rw::Randrw, 1);
@@ -99,10 +99,10 @@ fn a_direction_is_kept_where_the_job_issues_it() {
             write: iops(1),
             trim: iops(1),
         };
-        let [read, write, trim, sync] = directions(&plan);
+        let [read, write, trim, sync] = plan.pattern.directions();
         assert_eq!(([read, write, trim], sync), (expected, false));
         plan.pattern.fdatasync_every = 1;
-        assert!(directions(&plan)[3]);
+        assert!(plan.pattern.directions()[3]);
     }
 }
 

@@ -94,7 +94,7 @@ fn nothing_is_overdue_after_an_early_end() {
         runtime_ns: 60 * SECOND,
         ..plan(Rw::Randread)
     };
-    // Ended by an error, or told to: what was due until then counts, and nothing that would have been.
+    // Ended by an error or a stop: what was due until then counts, and nothing after.
     let mut failed = worker(&plan);
     assert!(matches!(failed.next(0), Want::Issue(_)));
     failed.complete(&done(0, 10 * MILLISECOND, Err(Errno(5))));

@@ -209,9 +209,9 @@ proptest! {
         plan.pattern.sizes = same(sizes);
         let trace = run(&plan, World::random(seed, 100_000, 0));
         // The region is larger than all loops together, unless a map of varying sizes is used up.
-        let asked = io_bytes * loops;
-        if asked <= 2_000 * BLOCK {
-            prop_assert!((asked..asked + u64::from(largest) * 4096).contains(&trace.bytes()));
+        let expected = io_bytes * loops;
+        if expected <= 2_000 * BLOCK {
+            prop_assert!((expected..expected + u64::from(largest) * 4096).contains(&trace.bytes()));
         }
         prop_assert!(trace.bytes() >= io_bytes);
     }

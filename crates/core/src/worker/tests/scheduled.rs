@@ -116,13 +116,13 @@ proptest! {
         let world = World { servers: 1, ..World::fast(service) };
         let trace = run(&plan, world);
         prop_assert!(trace.served.iter().all(|served| served.start < START + runtime_ns));
-        let mut whole = Schedule::new(iops(rate), poisson, crate::generate::child_seed(plan.seed, 0));
-        let mut asked = 0;
-        while whole.peek() < runtime_ns {
-            whole.advance(0);
-            asked += 1;
+        let mut schedule = Schedule::new(iops(rate), poisson, crate::generate::child_seed(plan.seed, 0));
+        let mut due_count = 0;
+        while schedule.peek() < runtime_ns {
+            schedule.advance(0);
+            due_count += 1;
         }
-        let overdue = asked - trace.served.len() as u64;
+        let overdue = due_count - trace.served.len() as u64;
         prop_assert_eq!(trace.worker.overdue(u64::MAX), overdue);
         prop_assert_eq!(trace.worker.overdue(3), overdue.min(3));
         // The time in the queue is the load's, and none of it the generator's.
@@ -163,9 +163,9 @@ proptest! {
             prop_assert_eq!(served.request.intended, due(k as u64, rate));
             prop_assert!(served.start >= served.request.intended);
         }
-        let asked = scheduled(runtime_ns, rate);
-        prop_assert!(reads.len() as u64 + 2 >= asked, "{} of {} reads", reads.len(), asked);
-        prop_assert!(trace.count(Kind::Write) > 2 * asked);
+        let due_count = scheduled(runtime_ns, rate);
+        prop_assert!(reads.len() as u64 + 2 >= due_count, "{} of {} reads", reads.len(), due_count);
+        prop_assert!(trace.count(Kind::Write) > 2 * due_count);
         prop_assert!(trace.of_kind(Kind::Write).all(|served| served.request.intended == served.start));
     }
 

@@ -62,7 +62,7 @@ pub(super) struct World<'a> {
     pub(super) batch: usize,
     /// Now and then the wait ends before its time, as a signal or a look at the clock makes it.
     pub(super) interrupted: bool,
-    /// The worker is told to stop at this instant.
+    /// The worker is stopped at this instant.
     pub(super) stop: Option<Nanos>,
     pub(super) seed: u64,
 }
@@ -103,7 +103,7 @@ pub(super) struct Trace {
     pub(super) worker: Worker,
     /// When the worker said that it was finished.
     pub(super) end: Nanos,
-    /// When it was asked to burn CPU, and until when.
+    /// When it busy-waited, and until when.
     pub(super) spins: Vec<(Nanos, Nanos)>,
 }
 

@@ -103,12 +103,12 @@ fn seen(spec: &NandSpec, seed: u64) -> Vec<f64> {
     let mut late = drive();
     let read = (3 * MS, access(1, Kind::Read, 0, 4096));
     done(&mut late, &[(0, access(0, Kind::Write, 0, 4096)), read]);
-    let found = 1.0 + late.counters().buffer_hits as f64;
+    let hits = 1.0 + late.counters().buffer_hits as f64;
     seen.extend([
         alone(Kind::Trim, 1 << 20),
         longest,
         longest / shortest,
-        found,
+        hits,
     ]);
     seen
 }
@@ -207,8 +207,10 @@ fn changes() -> Vec<(&'static str, NandSpec)> {
 
 /// By which factor, less one, each value differs.
 fn apart(one: &[f64], other: &[f64]) -> Vec<f64> {
-    let each = one.iter().zip(other);
-    each.map(|(one, other)| (other / one - 1.0).abs()).collect()
+    let pairs = one.iter().zip(other);
+    pairs
+        .map(|(one, other)| (other / one - 1.0).abs())
+        .collect()
 }
 
 #[test]

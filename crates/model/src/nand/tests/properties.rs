@@ -80,7 +80,7 @@ fn requests() -> impl Strategy<Value = Vec<(Nanos, Access)>> {
     prop::collection::vec(request, 1..150).prop_map(|requests| {
         let mut now = 0;
         let numbered = requests.into_iter().enumerate();
-        let each = numbered.map(|(ticket, (gap, kind, sector, sectors))| {
+        let accesses = numbered.map(|(ticket, (gap, kind, sector, sectors))| {
             now += gap;
             let kind = match kind {
                 0..3 => Kind::Read,
@@ -92,7 +92,7 @@ fn requests() -> impl Strategy<Value = Vec<(Nanos, Access)>> {
             let length = (u64::from(sectors) * 512).min(CHUNKS * 4096 - offset) as u32;
             (now, access(ticket as u64, kind, offset, length))
         });
-        each.collect()
+        accesses.collect()
     })
 }
 
@@ -136,8 +136,8 @@ proptest! {
             match access.kind {
                 Kind::Write => there.extend(access.offset_bytes / 4096..end.div_ceil(4096)),
                 Kind::Trim => {
-                    let whole = access.offset_bytes.div_ceil(4096)..end / 4096;
-                    there.retain(|chunk| !whole.contains(chunk));
+                    let chunks = access.offset_bytes.div_ceil(4096)..end / 4096;
+                    there.retain(|chunk| !chunks.contains(chunk));
                 }
                 _ => {}
             }
@@ -199,7 +199,7 @@ proptest! {
         let moved = ((counters.chunks_of_programs + again + counters.page_reads) * 4096) as f64;
         let most = f64::from(spec.channels) * spec.channel_Bps * last / 1e9;
         prop_assert!(moved <= most, "{moved} {most}");
-        // What the host is told to be written is on dies or in the buffer.
+        // What the host takes for written is on dies or in the buffer.
         let room = (counters.chunks_programmed * 4096) as f64 + spec.buffer_bytes as f64;
         prop_assert!((counters.chunks_written * 4096) as f64 <= room);
         // Little's law: as many are in flight as the load keeps there.

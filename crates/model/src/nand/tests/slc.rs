@@ -40,18 +40,18 @@ fn writes_fall_off_a_cliff_when_it_is_full() {
     let fast = 4.0 * 16_384e3 / 100_000.0;
     let slow = 4.0 * 16_384e3 / 1_004_000.0;
     let mut drive = small(with_slc(false));
-    let found = write_MBps(&mut drive, 0, MS / 2, MS);
-    assert!((found / fast - 1.0).abs() < 0.1, "{found} {fast}");
-    let found = write_MBps(&mut drive, 2 * MS, 10 * MS, 100 * MS);
-    assert!((found / slow - 1.0).abs() < 0.05, "{found} {slow}");
+    let rate = write_MBps(&mut drive, 0, MS / 2, MS);
+    assert!((rate / fast - 1.0).abs() < 0.1, "{rate} {fast}");
+    let rate = write_MBps(&mut drive, 2 * MS, 10 * MS, 100 * MS);
+    assert!((rate / slow - 1.0).abs() < 0.05, "{rate} {slow}");
     assert_eq!(drive.slc_chunks(), MIB / 4096);
     assert_eq!(drive.counters().fold_programs, 0);
     // Where something moves out for each write that comes in, a die does both.
     let slower = 4.0 * 16_384e3 / (100_000.0 + 25_000.0 + 8_000.0 + 1_000_000.0);
     let mut drive = small(with_slc(true));
     write_MBps(&mut drive, 0, 0, 2 * MS);
-    let found = write_MBps(&mut drive, 2 * MS, 10 * MS, 100 * MS);
-    assert!((found / slower - 1.0).abs() < 0.05, "{found} {slower}");
+    let rate = write_MBps(&mut drive, 2 * MS, 10 * MS, 100 * MS);
+    assert!((rate / slower - 1.0).abs() < 0.05, "{rate} {slower}");
     let counters = drive.counters();
     assert_eq!(counters.host_programs, 0);
     assert!(counters.fold_programs + 64 >= counters.slc_programs);

@@ -48,13 +48,13 @@ fn random_writes_cost_what_the_closed_form_says() {
         let spec = quick(over_provisioning, State::Random);
         let mut drive = Nand::new(spec, SIZE, link(), 7);
         let expected = closed_form(over_provisioning);
-        let found = amplification(&mut drive, SIZE);
+        let factor = amplification(&mut drive, SIZE);
         assert!(
-            (found / expected - 1.0).abs() < 0.03,
-            "OP {over_provisioning}: {found:.3}, closed form {expected:.3}"
+            (factor / expected - 1.0).abs() < 0.03,
+            "OP {over_provisioning}: {factor:.3}, closed form {expected:.3}"
         );
-        assert!(found < last, "more to spare, and more to move");
-        last = found;
+        assert!(factor < last, "more to spare, and more to move");
+        last = factor;
     }
 }
 

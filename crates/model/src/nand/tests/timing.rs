@@ -62,7 +62,7 @@ fn a_write_is_done_when_it_is_in_the_buffer() {
     let mut drive = small(plain());
     let ends = done(&mut drive, &[(0, write(0, 0, 1)), (20_000, read(1, 0, 1))]);
     assert_eq!(ends[0], 500 + 500 + 6_000);
-    // It is still there: no die is asked.
+    // It is still in the buffer: no die reads.
     assert_eq!(ends[1], 20_000 + 500 + 500 + 5_000);
     assert_eq!(drive.counters().buffer_hits, 1);
 }

@@ -26,19 +26,19 @@ const PATIENCE: Duration = Duration::from_secs(600);
 
 /// Everything that came of a run.
 #[derive(Debug)]
-pub struct Whole {
+pub struct Outcome {
     pub intervals: Vec<Interval>,
     pub log: Vec<LogRecord>,
     pub spilled: Option<Spilled>,
     pub result: RunResult<ClockFacts>,
 }
 
-impl Whole {
+impl Outcome {
     pub fn row(&self, row: u32) -> &RowResult {
         self.result
             .rows
             .iter()
-            .find(|found| found.row == row)
+            .find(|result| result.row == row)
             .expect("the row is there")
     }
 
@@ -50,21 +50,21 @@ impl Whole {
     }
 }
 
-/// Runs a plan; `steer` is asked after everything that happens.
-pub fn steered(plan: RunPlan, steer: impl FnMut(&Run, &[Interval])) -> Result<Whole, Error> {
+/// Runs a plan; `steer` is called after every event.
+pub fn steered(plan: RunPlan, steer: impl FnMut(&Run, &[Interval])) -> Result<Outcome, Error> {
     let scratch = Scratch::new(b"");
     let spill = OpenOptions::new().append(true).open(&scratch.path).unwrap();
-    let mut whole = spilled(plan, spill, steer)?;
+    let mut outcome = spilled(plan, spill, steer)?;
     let file = File::open(&scratch.path).unwrap();
     FrameReader::new(file, 0)
-        .and_then(|mut frames| frames.read(usize::MAX, &mut whole.log))
+        .and_then(|mut frames| frames.read(usize::MAX, &mut outcome.log))
         .expect("the spill can be read");
-    let outcome = whole.spilled.as_ref().expect("it was closed");
+    let log_outcome = outcome.spilled.as_ref().expect("it was closed");
     assert_eq!(
-        (outcome.kept, &outcome.failure),
-        (whole.log.len() as u64, &None)
+        (log_outcome.kept, &log_outcome.failure),
+        (outcome.log.len() as u64, &None)
     );
-    Ok(whole)
+    Ok(outcome)
 }
 
 /// Runs a plan whose log goes into `spill` and is not read.
@@ -72,7 +72,7 @@ pub fn spilled(
     plan: RunPlan,
     spill: File,
     mut steer: impl FnMut(&Run, &[Interval]),
-) -> Result<Whole, Error> {
+) -> Result<Outcome, Error> {
     let begun = Instant::now();
     let run = Run::start(plan, Some(spill))?;
     let (mut intervals, mut ended) = (Vec::new(), None);
@@ -87,7 +87,7 @@ pub fn spilled(
         }
         steer(&run, &intervals);
     }
-    Ok(Whole {
+    Ok(Outcome {
         intervals,
         log: Vec::new(),
         spilled: run.spilled(),
@@ -95,7 +95,7 @@ pub fn spilled(
     })
 }
 
-pub fn execute(plan: RunPlan) -> Whole {
+pub fn execute(plan: RunPlan) -> Outcome {
     steered(plan, |_, _| {}).expect("the run could be started")
 }
 
@@ -161,16 +161,16 @@ pub fn direction(record: &LogRecord) -> &'static str {
 }
 
 /// Checks what holds for every run whose log is whole: instants in order, depth kept, log, intervals and totals agree.
-pub fn check(whole: &Whole, plans: &[WorkerPlan]) {
+pub fn check(outcome: &Outcome, plans: &[WorkerPlan]) {
     assert!(
-        whole
+        outcome
             .result
             .workers
             .iter()
             .all(|worker| worker.log_dropped == 0),
         "the log is not whole"
     );
-    for record in &whole.log {
+    for record in &outcome.log {
         let issued = if record.issued_ns == u64::MAX {
             record.start_ns
         } else {
@@ -190,17 +190,17 @@ pub fn check(whole: &Whole, plans: &[WorkerPlan]) {
         assert!(within.end <= file.region_offset_bytes + file.region_bytes);
     }
     for (worker, plan) in plans.iter().enumerate() {
-        let of: Vec<_> = whole
+        let of: Vec<_> = outcome
             .log
             .iter()
             .filter(|record| record.worker as usize == worker)
             .collect();
         assert!(most_at_once(&of) <= plan.iodepth as usize);
     }
-    for row in &whole.result.rows {
+    for row in &outcome.result.rows {
         for (name, total) in &row.tallies {
             let of = |ramp| {
-                let of = whole
+                let of = outcome
                     .log
                     .iter()
                     .filter(move |record| u32::from(record.ramp) == ramp && record.row == row.row);
@@ -214,7 +214,7 @@ pub fn check(whole: &Whole, plans: &[WorkerPlan]) {
                 assert_eq!(total.exact["lat"].sum_ns, of(0).map(lat).sum());
             }
             for ramp in [0, 1] {
-                let parts = whole
+                let parts = outcome
                     .intervals_of(row.row)
                     .filter(|part| u32::from(part.ramp) == ramp);
                 let parts = parts.filter_map(|part| part.tallies.get(name));
@@ -225,12 +225,12 @@ pub fn check(whole: &Whole, plans: &[WorkerPlan]) {
             }
         }
         // Each in the interval of its completion, and no interval missing.
-        let mut reached = whole
+        let mut reached = outcome
             .intervals_of(row.row)
             .map(|part| part.start_ns)
             .min()
             .unwrap();
-        let mut parts: Vec<_> = whole.intervals_of(row.row).collect();
+        let mut parts: Vec<_> = outcome.intervals_of(row.row).collect();
         parts.sort_by_key(|part| (part.start_ns, part.end_ns));
         for (place, part) in parts.iter().enumerate() {
             assert_eq!(part.start_ns, reached);
@@ -243,7 +243,7 @@ pub fn check(whole: &Whole, plans: &[WorkerPlan]) {
                     && (at < part.end_ns || last)
             };
             let seen: u64 = part.tallies.values().map(|tally| tally.ios).sum();
-            assert_eq!(seen, whole.log.iter().filter(within).count() as u64);
+            assert_eq!(seen, outcome.log.iter().filter(within).count() as u64);
             reached = part.end_ns;
         }
         assert_eq!(reached, row.end_ns);

@@ -5,24 +5,26 @@ use std::sync::mpsc::Sender;
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 
 use iogauge_core::busy::Busy;
-use iogauge_core::log_record::Logged;
+use iogauge_core::log_record::LogOrigin;
 use iogauge_core::plan::{RunPlan, WorkerPlan};
 use iogauge_core::recorder::{self, Cutter, Recorder, Slice};
+use iogauge_core::results::ThreadUsage;
 use iogauge_core::time::MILLISECOND;
 use iogauge_core::{Nanos, Worker};
 
 use crate::Engine;
-use crate::affinity::{self, ThreadUsage};
+use crate::affinity;
 use crate::clock::Clock;
-use crate::desk::{Desk, Place};
 use crate::drive::{End, Loop};
 use crate::error::Error;
 use crate::exchange::{Signals, Slices, slices_like};
 use crate::files;
 use crate::heartbeat::Heartbeat;
 use crate::open::{UseEngine, open};
+use crate::revocable::Revocable;
 use crate::spill::{Spill, WorkerLog};
 use crate::wait::Waiter;
+use crate::worker_state::WorkerState;
 
 /// Where the threads of a stage wait for one another.
 #[derive(Debug, Default)]
@@ -32,7 +34,7 @@ pub struct Gate {
 }
 
 impl Gate {
-    /// Lets everybody through, to begin at `start`; `None` sends them home.
+    /// Lets everybody through, to begin at `start`; `None` cancels the start.
     pub fn open(&self, start: Option<Nanos>) {
         *self.opened.lock().unwrap_or_else(PoisonError::into_inner) = Some(start);
         self.changed.notify_all();
@@ -45,18 +47,18 @@ impl Gate {
     }
 }
 
-/// What a thread tells whoever collects.
+/// What a thread reports to the collecting one.
 #[derive(Debug)]
 pub enum Report {
-    /// It waits at the gate; its desk lies at this place.
-    Ready(Arc<Place>, Slices),
+    /// It waits at the gate, with its state and the way that its slices take.
+    Ready(Arc<Revocable<WorkerState>>, Slices),
     /// It ended. `Err`: the engine could not be opened, or failed.
-    Ended(Result<Ended, Error>),
+    Ended(Result<ThreadEnd, Error>),
 }
 
 /// How a thread ended.
 #[derive(Clone, Debug)]
-pub struct Ended {
+pub struct ThreadEnd {
     /// When, on the run's clock.
     pub at: Nanos,
     /// Requests were left in flight.
@@ -67,15 +69,23 @@ pub struct Ended {
     pub cpus: Vec<u32>,
 }
 
-/// Everything a worker's thread is given.
+impl ThreadEnd {
+    /// The end of a thread that cannot say what it used.
+    pub fn without_usage(at: Nanos, gave_up: bool) -> Self {
+        Self {
+            at,
+            gave_up,
+            usage: ThreadUsage::default(),
+            cpus: Vec::new(),
+        }
+    }
+}
+
+/// One worker's thread, and what it needs.
 #[derive(Debug)]
-pub struct Member {
+pub struct WorkerThread {
     /// Its index in its stage.
     pub worker: usize,
-    /// Its index in the run.
-    pub run_worker: usize,
-    /// Its stage.
-    pub stage: u32,
     /// The plan of it.
     pub plan: WorkerPlan,
     /// The run's plan.
@@ -84,31 +94,33 @@ pub struct Member {
     pub clock: Clock,
     /// Where it waits for the others.
     pub gate: Arc<Gate>,
-    /// What it is told, and tells.
+    /// Orders to it, and its progress.
     pub signals: Arc<Signals>,
     /// Whether the process stood still.
     pub heartbeat: Arc<Heartbeat>,
     /// Where its requests are logged, if they are.
     pub spill: Option<Spill>,
+    /// What its log records have in common.
+    pub log_origin: LogOrigin,
     /// Where it reports.
     pub reports: Sender<(usize, Report)>,
 }
 
-impl Member {
+impl WorkerThread {
     /// The whole life of the thread.
     pub fn run(self) {
-        // Whoever collects must hear of the end, even of one that should never come.
-        let whole = AssertUnwindSafe(|| self.prepare_and_run().and_then(|inner| inner));
+        // The collecting thread waits for every end, even that of a thread that panics.
+        let work = AssertUnwindSafe(|| self.prepare_and_run().and_then(|inner| inner));
         let panicked = |_| {
             Err(Error::Thread {
                 what: "a worker's thread panicked",
             })
         };
-        let ended = std::panic::catch_unwind(whole).unwrap_or_else(panicked);
+        let ended = std::panic::catch_unwind(work).unwrap_or_else(panicked);
         let _ = self.reports.send((self.worker, Report::Ended(ended)));
     }
 
-    fn prepare_and_run(&self) -> Result<Result<Ended, Error>, Error> {
+    fn prepare_and_run(&self) -> Result<Result<ThreadEnd, Error>, Error> {
         affinity::run_on(&self.plan.cpus)?;
         if self.plan.invalidate {
             files::invalidate(&self.plan);
@@ -119,33 +131,28 @@ impl Member {
             self.clock,
             waiter,
             InThread {
-                member: self,
+                thread: self,
                 waiter,
             },
         )
     }
 
-    /// A desk with everything on it, allocated and touched.
-    fn desk(&self) -> Result<(Desk, Slices), Error> {
+    /// What the thread works on, allocated and touched.
+    fn new_state(&self) -> Result<(WorkerState, Slices), Error> {
         let worker = Worker::new(&self.plan).map_err(|cause| Error::Pattern {
             job: self.plan.name.clone(),
             cause: cause.to_string(),
         })?;
-        let stamps_issue = recorder::stamps_issue(&self.plan);
+        let stamps_issue = self.plan.stamps_issue();
         let first = Slice::new(recorder::kept(&self.plan, stamps_issue));
         let slices = slices_like(&first);
-        let log = self.spill.as_ref().map(|spill| {
-            let logged = Logged {
-                worker: self.run_worker as u32,
-                row: self.plan.row,
-                stage: self.stage as u16,
-                ..Logged::default()
-            };
-            WorkerLog::new(spill, &self.run, self.plan.iodepth, logged)
-        });
+        let log = self
+            .spill
+            .as_ref()
+            .map(|spill| WorkerLog::new(spill, &self.run, self.plan.iodepth, self.log_origin));
         let recorder = Recorder::new(Box::new(first), slices.clone());
         Ok((
-            Desk {
+            WorkerState {
                 worker,
                 recorder,
                 busy: Busy::default(),
@@ -158,54 +165,49 @@ impl Member {
 
 /// The part of a thread's life that has an engine.
 struct InThread<'a> {
-    member: &'a Member,
+    thread: &'a WorkerThread,
     waiter: Waiter,
 }
 
 impl UseEngine for InThread<'_> {
-    type Out = Result<Ended, Error>;
+    type Out = Result<ThreadEnd, Error>;
 
     fn run<E: Engine>(self, mut engine: E) -> Self::Out {
-        let member = self.member;
-        let (desk, slices) = member.desk()?;
-        let place = Arc::new(Place::new(desk));
-        let _ = member
+        let thread = self.thread;
+        let (state, slices) = thread.new_state()?;
+        let state = Arc::new(Revocable::new(state));
+        let _ = thread
             .reports
-            .send((member.worker, Report::Ready(place.clone(), slices)));
-        let sent_home = |at| Ended {
-            at,
-            gave_up: false,
-            usage: ThreadUsage::default(),
-            cpus: Vec::new(),
+            .send((thread.worker, Report::Ready(state.clone(), slices)));
+        let Some(stage_start) = thread.gate.pass() else {
+            return Ok(ThreadEnd::without_usage(thread.clock.now(), false));
         };
-        let Some(stage_start) = member.gate.pass() else {
-            return Ok(sent_home(member.clock.now()));
-        };
-        let start = stage_start + member.plan.start_delay_ns;
+        let start = stage_start + thread.plan.start_delay_ns;
         self.wait_for(start);
 
-        let cutter = Cutter::of(&member.plan, member.run.interval_ns);
-        if let Some(mut desk) = place.pick_up() {
-            desk.worker
-                .begin(start, member.plan.ramp_ns, member.plan.runtime_ns);
-            desk.recorder.begin(cutter, stage_start, start);
-            if let Some(log) = &mut desk.log {
+        let cutter = Cutter::of(&thread.plan, thread.run.interval_ns);
+        if let Some(mut state) = state.acquire() {
+            state
+                .worker
+                .begin(start, thread.plan.ramp_ns, thread.plan.runtime_ns);
+            state.recorder.begin(cutter, stage_start, start);
+            if let Some(log) = &mut state.log {
                 log.begin(stage_start, stage_start + cutter.ramp_end);
             }
         }
         let mut before = affinity::thread_usage();
         let mut cpus = vec![affinity::current_cpu()];
         let looping = Loop {
-            place: &place,
-            signals: &member.signals,
-            heartbeat: &member.heartbeat,
-            iodepth: member.plan.iodepth,
-            submit_batch: member.plan.engine.submit_batch.get(),
-            tick: member
+            state: &state,
+            signals: &thread.signals,
+            heartbeat: &thread.heartbeat,
+            iodepth: thread.plan.iodepth,
+            submit_batch: thread.plan.engine.submit_batch.get(),
+            tick: thread
                 .run
                 .interval_ns
                 .clamp(5 * MILLISECOND, 100 * MILLISECOND),
-            ramp_end: start + member.plan.ramp_ns,
+            ramp_end: start + thread.plan.ramp_ns,
         };
         let end = looping.run(&mut engine, || before = affinity::thread_usage());
         let usage = affinity::thread_usage().since(before);
@@ -216,7 +218,7 @@ impl UseEngine for InThread<'_> {
         let (at, gave_up) = match end {
             Ok(End::Finished(at)) => (at, false),
             Ok(End::GaveUp(at)) => (at, true),
-            Ok(End::Abandoned) => (member.clock.now(), true),
+            Ok(End::Revoked) => (thread.clock.now(), true),
             Err(error) => {
                 // What the kernel still holds must stay where it is.
                 std::mem::forget(engine);
@@ -226,7 +228,7 @@ impl UseEngine for InThread<'_> {
         if gave_up {
             std::mem::forget(engine);
         }
-        Ok(Ended {
+        Ok(ThreadEnd {
             at,
             gave_up,
             usage,
@@ -236,11 +238,11 @@ impl UseEngine for InThread<'_> {
 }
 
 impl InThread<'_> {
-    /// Waits for the worker's own start, as long as nobody calls it off.
+    /// Waits for the worker's own start, or for an order to stop.
     fn wait_for(&self, start: Nanos) {
         loop {
-            let now = self.member.clock.now();
-            if now >= start || self.member.signals.stopped() {
+            let now = self.thread.clock.now();
+            if now >= start || self.thread.signals.stopped() {
                 return;
             }
             self.waiter.sleep_until(start.min(now + 100 * MILLISECOND));

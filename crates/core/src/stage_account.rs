@@ -1,0 +1,261 @@
+//! The account of one stage: who is ready, what was recorded, who has ended, and the results.
+//!
+//! Real engines and drive models drive the same [`StageAccount`]. The driver reports what its workers do and stops the
+//! workers that the account names; the account merges slices into intervals, keeps errors and writes the results. It
+//! starts no thread, reads no clock and does no I/O: every instant is an argument.
+
+use std::collections::BTreeMap;
+
+use crate::busy::Busy;
+use crate::log_record::LogOrigin;
+use crate::plan::{RunPlan, StagePlan, WorkerPlan};
+use crate::recorder::{Cutter, Handover, Recorder, SliceSource};
+use crate::results::{InFlight, Interval, MOST_OVERDUE, StageResult, ThreadUsage, WorkerResult};
+use crate::rows::Row;
+use crate::stage::Stage;
+use crate::time::Nanos;
+use crate::worker::Worker;
+
+/// What becomes of one worker.
+#[derive(Debug)]
+struct Account {
+    /// Which of the stage's rows it is reported in.
+    row: usize,
+    /// Why it failed; the first reason is kept.
+    error: Option<String>,
+    result: Option<WorkerResult>,
+}
+
+/// How a worker ended, and what it leaves.
+#[derive(Debug)]
+pub struct WorkerEnd<'a, Q: Handover> {
+    /// When, on the run's clock.
+    pub at: Nanos,
+    /// Has decided its last request.
+    pub worker: &'a Worker,
+    /// Has recorded its last completion.
+    pub recorder: &'a mut Recorder<Q>,
+    /// How its loop was kept busy.
+    pub busy: &'a Busy,
+    /// What its thread cost.
+    pub usage: ThreadUsage,
+    /// The CPUs that its thread was on.
+    pub cpus: Vec<u32>,
+    /// Requests that its log did not keep.
+    pub log_dropped: u64,
+    /// Its requests in flight are left behind.
+    pub gave_up: bool,
+    /// Its thread never came back.
+    pub stuck: bool,
+}
+
+/// See the module's text.
+///
+/// The order of calls: [`ready`](Self::ready) for every worker, [`begin`](Self::begin), then
+/// [`collect`](Self::collect), [`intervals`](Self::intervals), [`is_too_slow`](Self::is_too_slow),
+/// [`interrupt`](Self::interrupt) and [`fail`](Self::fail) as it happens, [`end`](Self::end) once for every worker, the
+/// last [`intervals`](Self::intervals), and [`into_result`](Self::into_result).
+#[derive(Debug)]
+pub struct StageAccount<'a> {
+    plan: &'a StagePlan,
+    index: u32,
+    /// Index in the run of the stage's first worker.
+    first_worker: usize,
+    stage: Stage,
+    start: Nanos,
+    rows: Vec<Row>,
+    /// By worker.
+    accounts: Vec<Account>,
+    in_flight: Vec<InFlight>,
+}
+
+impl<'a> StageAccount<'a> {
+    /// The stage at `index` of `run`, whose workers are being prepared.
+    pub fn new(run: &'a RunPlan, index: usize) -> Self {
+        let plan = &run.stages[index];
+        let mut rows: Vec<Row> = Vec::new();
+        let mut row_of = BTreeMap::new();
+        let mut accounts = Vec::with_capacity(plan.workers.len());
+        for (worker, worker_plan) in plan.workers.iter().enumerate() {
+            let row = *row_of.entry(worker_plan.row).or_insert_with(|| {
+                let name = worker_plan.name.clone();
+                rows.push(Row::new(
+                    index as u32,
+                    worker_plan.row,
+                    name,
+                    run.interval_ns,
+                ));
+                rows.len() - 1
+            });
+            let cutter = Cutter::of(worker_plan, run.interval_ns);
+            rows[row].join(worker, cutter, worker_plan.start_delay_ns);
+            accounts.push(Account {
+                row,
+                error: None,
+                result: None,
+            });
+        }
+        Self {
+            plan,
+            index: index as u32,
+            first_worker: run.stages[..index]
+                .iter()
+                .map(|stage| stage.workers.len())
+                .sum(),
+            stage: Stage::new(plan),
+            start: 0,
+            rows,
+            accounts,
+            in_flight: Vec::new(),
+        }
+    }
+
+    /// Index in the run of one of the stage's workers.
+    pub fn run_worker(&self, worker: usize) -> usize {
+        self.first_worker + worker
+    }
+
+    /// What the log records of a worker have in common, but for instants, which its start fixes.
+    pub fn log_origin(&self, worker: usize) -> LogOrigin {
+        LogOrigin {
+            worker: self.run_worker(worker) as u32,
+            row: self.plan.workers[worker].row,
+            stage: self.index as u16,
+            ..LogOrigin::default()
+        }
+    }
+
+    /// A worker has everything it needs. True once all have.
+    pub fn ready(&mut self, worker: usize) -> bool {
+        self.stage.ready(worker)
+    }
+
+    /// All workers begin at `start`, or their `start_delay` after it.
+    ///
+    /// # Panics
+    /// Where a worker is not ready: the barrier is the driver's to keep.
+    pub fn begin(&mut self, start: Nanos) {
+        self.start = start;
+        self.stage.begin(start);
+    }
+
+    /// Merges the slices that a worker has handed over, and gives them back empty.
+    pub fn collect(&mut self, worker: usize, slices: &impl SliceSource) {
+        let row = &mut self.rows[self.accounts[worker].row];
+        while let Some(mut slice) = slices.next_full() {
+            row.add(worker, &slice);
+            slice.clear();
+            slices.give_back(slice);
+        }
+    }
+
+    /// The intervals that are complete at `now`, row by row.
+    pub fn intervals(&mut self, now: Nanos) -> impl Iterator<Item = Interval> {
+        let since_start = now.saturating_sub(self.start);
+        self.rows
+            .iter_mut()
+            .flat_map(move |row| row.ready(since_start))
+    }
+
+    /// Looks at how far a worker has come (bytes completed by direction: read, write, trim). True where it fell below its
+    /// `rate_min`: it has failed, and the driver stops it. The stage's other workers go on, as in fio.
+    pub fn is_too_slow(&mut self, worker: usize, now: Nanos, bytes: [u64; 3]) -> bool {
+        let slow = self.stage.too_slow(worker, now, bytes);
+        if slow {
+            let name = &self.plan.workers[worker].name;
+            self.fail(worker, format!("{name}: slower than its rate_min"));
+        }
+        slow
+    }
+
+    /// Somebody interrupts the run. True the first time: the driver stops all workers.
+    pub fn interrupt(&mut self) -> bool {
+        self.stage.interrupt()
+    }
+
+    /// A worker has failed. Its first error is kept; an error after its end is not.
+    pub fn fail(&mut self, worker: usize, error: String) {
+        self.accounts[worker].error.get_or_insert(error);
+    }
+
+    /// A worker has ended. Returns the workers that the driver stops with it, because its job asks for that.
+    pub fn end<Q: Handover + SliceSource>(
+        &mut self,
+        worker: usize,
+        end: WorkerEnd<'_, Q>,
+    ) -> Vec<usize> {
+        let at = end.at.max(self.start);
+        let since_start = at - self.start;
+        // A slice that the end itself cuts is not late.
+        let late_handovers = end.recorder.late_handovers();
+        self.collect(worker, end.recorder.handover());
+        let row = &mut self.rows[self.accounts[worker].row];
+        row.add(worker, end.recorder.close(at));
+        row.end(worker, since_start);
+        // Closing may hand over the slices before the last.
+        self.collect(worker, end.recorder.handover());
+        if end.gave_up {
+            self.leave_in_flight(worker, end.worker, at);
+        }
+        let plan = &self.plan.workers[worker];
+        let account = &mut self.accounts[worker];
+        account.result = Some(WorkerResult {
+            cpus: end.cpus,
+            overdue: end.worker.overdue(MOST_OVERDUE),
+            late_handovers,
+            log_dropped: end.log_dropped,
+            error: account.error.clone(),
+            stuck: end.stuck,
+            ..WorkerResult::new(plan, self.index, since_start, end.busy, &end.usage)
+        });
+        let failed = account.error.is_some();
+        self.stage.finished(worker, failed)
+    }
+
+    /// Keeps the requests that a worker never saw come back.
+    fn leave_in_flight(&mut self, worker: usize, state: &Worker, at: Nanos) {
+        let index = self.run_worker(worker) as u32;
+        let plan = &self.plan.workers[worker];
+        self.in_flight.extend(
+            state
+                .requests_in_flight()
+                .map(|request| InFlight::new(index, path(plan, request.target), request, at)),
+        );
+    }
+
+    /// Whether a worker has ended.
+    pub fn has_ended(&self, worker: usize) -> bool {
+        self.accounts[worker].result.is_some()
+    }
+
+    /// Whether all workers have ended.
+    pub fn is_over(&self) -> bool {
+        self.stage.done()
+    }
+
+    /// The results, once [`Self::intervals`] has returned the last intervals.
+    pub fn into_result(self) -> StageResult {
+        let results = self
+            .accounts
+            .into_iter()
+            .filter_map(|account| account.result);
+        let workers: Vec<WorkerResult> = results.collect();
+        StageResult {
+            rows: self.rows.iter().map(Row::result).collect(),
+            error: workers.iter().find_map(|worker| worker.error.clone()),
+            workers,
+            in_flight: self.in_flight,
+            stopped_by: self.stage.stopped(),
+        }
+    }
+}
+
+/// The path of one of a worker's files.
+fn path(plan: &WorkerPlan, target: u32) -> &str {
+    plan.files
+        .get(target as usize)
+        .map_or("", |file| file.path.as_str())
+}
+
+#[cfg(test)]
+mod tests;

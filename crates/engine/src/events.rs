@@ -1,0 +1,72 @@
+//! What passes between a run and whoever polls it: events out, the order to stop in.
+
+use std::collections::VecDeque;
+use std::sync::atomic::AtomicBool;
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use std::time::Duration;
+
+use iogauge_core::results::{Interval, RunResult};
+
+use crate::clock::ClockFacts;
+use crate::error::Error;
+
+/// Intervals that may wait for whoever polls; beyond that the collector leaves slices with their workers.
+const MOST_EVENTS: usize = 4096;
+
+/// What happens while a run goes on.
+#[derive(Debug)]
+pub enum Event {
+    /// An interval of a row is over.
+    Interval(Box<Interval>),
+    /// The run is over; nothing follows.
+    Finished(Box<RunResult<ClockFacts>>),
+    /// The run could not be started; nothing follows.
+    Failed(Error),
+}
+
+/// Events on their way from the collecting thread to whoever polls.
+#[derive(Debug, Default)]
+pub(crate) struct Events {
+    queue: Mutex<VecDeque<Event>>,
+    arrived: Condvar,
+}
+
+impl Events {
+    pub(crate) fn push(&self, event: Event) {
+        self.queue
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .push_back(event);
+        self.arrived.notify_one();
+    }
+
+    pub(crate) fn full(&self) -> bool {
+        self.queue
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .len()
+            >= MOST_EVENTS
+    }
+
+    /// Takes all events, waiting `timeout` at most for the first.
+    pub(crate) fn take(&self, timeout: Duration) -> Vec<Event> {
+        let queue = self.queue.lock().unwrap_or_else(PoisonError::into_inner);
+        let waited = self
+            .arrived
+            .wait_timeout_while(queue, timeout, |queue| queue.is_empty());
+        waited
+            .unwrap_or_else(PoisonError::into_inner)
+            .0
+            .drain(..)
+            .collect()
+    }
+}
+
+/// Whether a run is to end early.
+#[derive(Debug, Default)]
+pub(crate) struct StopFlags {
+    /// Issue nothing more; wait for what is in flight.
+    pub(crate) stop: Arc<AtomicBool>,
+    /// Do not wait for what is in flight either.
+    pub(crate) give_up: AtomicBool,
+}

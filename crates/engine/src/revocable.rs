@@ -1,0 +1,115 @@
+//! A value that one thread works on, and that another can take away while the owner is inside a call that may never return.
+//!
+//! The owner holds a [`Guard`] except during such a call. Acquiring and releasing it costs two plain stores: the owner's
+//! side of the barrier is free, and the one who revokes pays for both.
+#![allow(unsafe_code)]
+
+use std::cell::UnsafeCell;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use crate::barrier::Light;
+
+/// See the module's text.
+#[derive(Debug)]
+pub struct Revocable<T> {
+    /// The owner has the value, or is about to see that it was revoked.
+    held: AtomicBool,
+    revoked: AtomicBool,
+    barrier: Light,
+    value: UnsafeCell<T>,
+}
+
+// SAFETY: the value is only reached through `Guard` and by `revoke`. Each writes its own flag, passes the barrier, and
+// goes on only where the other's flag is not set: at least one of the two sees the other.
+unsafe impl<T: Send> Sync for Revocable<T> {}
+
+impl<T> Revocable<T> {
+    /// A cell whose value nobody holds yet.
+    pub fn new(value: T) -> Self {
+        Self {
+            held: AtomicBool::new(false),
+            revoked: AtomicBool::new(false),
+            barrier: Light::get(),
+            value: UnsafeCell::new(value),
+        }
+    }
+
+    /// Acquires the value, unless it was revoked. Only for the owner, which must have dropped its last guard.
+    #[inline]
+    pub fn acquire(&self) -> Option<Guard<'_, T>> {
+        self.held.store(true, Ordering::Relaxed);
+        self.barrier.pass();
+        if self.revoked.load(Ordering::Relaxed) {
+            self.held.store(false, Ordering::Release);
+            return None;
+        }
+        Some(Guard { cell: self })
+    }
+
+    /// Takes the value for good, unless its owner holds it now; then it may be tried again.
+    #[allow(clippy::mut_from_ref)] // `revoked` stays set once this has succeeded, so it succeeds only once.
+    pub fn revoke(&self) -> Option<&mut T> {
+        if self.revoked.swap(true, Ordering::AcqRel) {
+            return None;
+        }
+        self.barrier.heavy();
+        if self.held.load(Ordering::Acquire) {
+            self.revoked.store(false, Ordering::Release);
+            return None;
+        }
+        // SAFETY: the owner does not hold the value, and sees `revoked` before it acquires it again.
+        Some(unsafe { &mut *self.value.get() })
+    }
+}
+
+/// The value in its owner's hands, until this is dropped.
+#[derive(Debug)]
+pub struct Guard<'a, T> {
+    cell: &'a Revocable<T>,
+}
+
+impl<T> Drop for Guard<'_, T> {
+    #[inline]
+    fn drop(&mut self) {
+        self.cell.held.store(false, Ordering::Release);
+    }
+}
+
+impl<T> std::ops::Deref for Guard<'_, T> {
+    type Target = T;
+    #[inline]
+    fn deref(&self) -> &T {
+        // SAFETY: while a `Guard` lives nobody can revoke the value, so no other reference to it exists.
+        unsafe { &*self.cell.value.get() }
+    }
+}
+
+impl<T> std::ops::DerefMut for Guard<'_, T> {
+    #[inline]
+    fn deref_mut(&mut self) -> &mut T {
+        // SAFETY: as above, and `self` is borrowed mutably.
+        unsafe { &mut *self.cell.value.get() }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_value_is_revoked_only_between_two_guards_and_only_once() {
+        let cell = Revocable::new(1);
+        let mut guard = cell.acquire().unwrap();
+        *guard = 2;
+        assert_eq!(cell.revoke(), None);
+        drop(guard);
+        assert_eq!(
+            cell.acquire().as_deref(),
+            Some(&2),
+            "a try leaves it to its owner"
+        );
+        assert_eq!(cell.revoke(), Some(&mut 2));
+        assert_eq!(cell.revoke(), None);
+        assert!(cell.acquire().is_none());
+    }
+}

@@ -1,0 +1,348 @@
+//! One stage: its threads brought to the gate, let through together, watched, and collected.
+//!
+//! What they report goes into a [`StageAccount`], which says whom to stop; this file has the threads and the clock.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
+use std::time::Duration;
+
+use iogauge_core::plan::{RunPlan, WorkerPlan};
+use iogauge_core::results::StageResult;
+use iogauge_core::stage_account::{StageAccount, WorkerEnd};
+use iogauge_core::time::{MILLISECOND, SECOND};
+use iogauge_core::{Errno, Nanos, Stop};
+
+use crate::clock::Clock;
+use crate::error::Error;
+use crate::events::{Event, Events, StopFlags};
+use crate::exchange::{Signals, Slices};
+use crate::heartbeat::{BEAT, Heartbeat};
+use crate::revocable::Revocable;
+use crate::spill::Spill;
+use crate::worker_state::WorkerState;
+use crate::worker_thread::{Gate, Report, ThreadEnd, WorkerThread};
+
+/// Between the gate's opening and the first request: time for every thread to wake.
+const LEAD: Nanos = 2 * MILLISECOND;
+
+/// How long a thread has to give up before its state is revoked.
+const NOTICE: Nanos = 500 * MILLISECOND;
+
+/// What a stage is run in.
+pub struct Context<'a> {
+    pub plan: &'a Arc<RunPlan>,
+    /// Which of the plan's stages it is.
+    pub index: usize,
+    pub clock: Clock,
+    pub heartbeat: &'a Arc<Heartbeat>,
+    pub spill: Option<&'a Spill>,
+    pub stop_flags: &'a StopFlags,
+    pub events: &'a Events,
+}
+
+impl Context<'_> {
+    fn is_stopped(&self) -> bool {
+        self.stop_flags.stop.load(Ordering::Relaxed)
+    }
+
+    fn gives_up(&self) -> bool {
+        self.stop_flags.give_up.load(Ordering::Relaxed)
+    }
+}
+
+/// One worker as the collecting thread sees it.
+struct WatchedWorker<'a> {
+    plan: &'a WorkerPlan,
+    signals: Arc<Signals>,
+    state: Option<Arc<Revocable<WorkerState>>>,
+    slices: Option<Slices>,
+    /// Completions at the last look, and since when there have been no more.
+    progress: (u64, Nanos),
+    /// Since when it is to leave its requests in flight.
+    gives_up_since: Option<Nanos>,
+}
+
+/// Runs one stage to its end.
+///
+/// # Errors
+/// Where a worker could not be prepared: then none has begun.
+pub fn run(context: &Context<'_>) -> Result<StageResult, Error> {
+    let gate = Arc::new(Gate::default());
+    let mut account = StageAccount::new(context.plan, context.index);
+    let (sender, reports) = mpsc::channel();
+    let prepared = start_threads(context, &account, &gate, &sender);
+    // Only threads report from here on, so that the end of the last one is seen.
+    drop(sender);
+    let prepared = prepared.and_then(|mut workers| {
+        let all = gather(context, &mut workers, &reports, &mut account)?;
+        Ok(all.then_some(workers))
+    });
+    let workers = match prepared {
+        Ok(Some(workers)) => workers,
+        Ok(None) => {
+            gate.open(None);
+            return Ok(StageResult {
+                stopped_by: Some(Stop::Interrupt),
+                ..StageResult::default()
+            });
+        }
+        Err(error) => {
+            gate.open(None);
+            return Err(error);
+        }
+    };
+    let start = context.clock.now() + LEAD;
+    context.heartbeat.begin(start);
+    account.begin(start);
+    gate.open(Some(start));
+    let mut runner = StageRunner {
+        context,
+        workers,
+        account,
+    };
+    runner.watch(&reports);
+    Ok(runner.account.into_result())
+}
+
+/// Starts a thread for every worker of the stage.
+fn start_threads<'a>(
+    context: &'a Context<'_>,
+    account: &StageAccount<'_>,
+    gate: &Arc<Gate>,
+    reports: &Sender<(usize, Report)>,
+) -> Result<Vec<WatchedWorker<'a>>, Error> {
+    let plans = &context.plan.stages[context.index].workers;
+    let mut workers = Vec::with_capacity(plans.len());
+    for (worker, plan) in plans.iter().enumerate() {
+        let signals = Arc::new(Signals {
+            stop_run: context.stop_flags.stop.clone(),
+            ..Signals::default()
+        });
+        let thread = WorkerThread {
+            worker,
+            plan: plan.clone(),
+            run: context.plan.clone(),
+            clock: context.clock,
+            gate: gate.clone(),
+            signals: signals.clone(),
+            heartbeat: context.heartbeat.clone(),
+            spill: context.spill.cloned(),
+            log_origin: account.log_origin(worker),
+            reports: reports.clone(),
+        };
+        std::thread::Builder::new()
+            .name(format!("iogauge-{worker}"))
+            .spawn(move || thread.run())
+            .map_err(|cause| Error::NoThread {
+                what: format!("worker {} of {}", worker + 1, plans.len()),
+                cause,
+            })?;
+        workers.push(WatchedWorker {
+            plan,
+            signals,
+            state: None,
+            slices: None,
+            progress: (0, 0),
+            gives_up_since: None,
+        });
+    }
+    Ok(workers)
+}
+
+/// Waits until every worker is at the gate; false where an interrupt came first.
+fn gather(
+    context: &Context<'_>,
+    workers: &mut [WatchedWorker<'_>],
+    reports: &Receiver<(usize, Report)>,
+    account: &mut StageAccount<'_>,
+) -> Result<bool, Error> {
+    while !context.is_stopped() {
+        match reports.recv_timeout(Duration::from_nanos(BEAT)) {
+            Ok((worker, Report::Ready(state, slices))) => {
+                (workers[worker].state, workers[worker].slices) = (Some(state), Some(slices));
+                if account.ready(worker) {
+                    return Ok(true);
+                }
+            }
+            Err(RecvTimeoutError::Timeout) => {}
+            Ok((_, Report::Ended(Err(error)))) => return Err(error),
+            Ok((_, Report::Ended(Ok(_)))) | Err(RecvTimeoutError::Disconnected) => {
+                return Err(Error::Thread {
+                    what: "a worker ended before it began",
+                });
+            }
+        }
+    }
+    Ok(false)
+}
+
+/// A stage whose workers have begun.
+struct StageRunner<'a> {
+    context: &'a Context<'a>,
+    workers: Vec<WatchedWorker<'a>>,
+    account: StageAccount<'a>,
+}
+
+impl StageRunner<'_> {
+    fn watch(&mut self, reports: &Receiver<(usize, Report)>) {
+        let beat = BEAT.min(self.context.plan.interval_ns).max(MILLISECOND);
+        let mut now = self.context.clock.now();
+        for worker in &mut self.workers {
+            worker.progress.1 = now;
+        }
+        while !self.account.is_over() {
+            match reports.recv_timeout(Duration::from_nanos(beat)) {
+                // Take all reports that are there: the checks below visit every worker.
+                Ok(first) => std::iter::once(first)
+                    .chain(reports.try_iter())
+                    .for_each(|(worker, report)| self.take_report(worker, report)),
+                Err(RecvTimeoutError::Timeout) => {}
+                // Every thread reports its end, so this cannot leave a worker unfinished for ever: look, and go on.
+                Err(RecvTimeoutError::Disconnected) => {
+                    std::thread::sleep(Duration::from_nanos(beat))
+                }
+            }
+            now = self.context.clock.now();
+            self.context.heartbeat.beat(now);
+            self.heed_interrupt();
+            if !self.context.events.full() {
+                self.collect(now);
+            }
+            self.check_workers(now);
+        }
+        self.collect(now);
+    }
+
+    fn heed_interrupt(&mut self) {
+        if self.context.is_stopped() && self.account.interrupt() {
+            self.stop(0..self.workers.len());
+        }
+    }
+
+    fn take_report(&mut self, worker: usize, report: Report) {
+        // Workers look for an interrupt themselves: their ends may come before this thread has seen it.
+        self.heed_interrupt();
+        match report {
+            Report::Ended(end) => self.take_end(worker, end),
+            Report::Ready(..) => {}
+        }
+    }
+
+    fn stop(&self, workers: impl IntoIterator<Item = usize>) {
+        for worker in workers {
+            let stop = &self.workers[worker].signals.stop;
+            stop.store(true, Ordering::Relaxed);
+        }
+    }
+
+    /// Merges what the workers have handed over, and passes on the intervals that are complete.
+    fn collect(&mut self, now: Nanos) {
+        for (worker, watched) in self.workers.iter().enumerate() {
+            if let Some(slices) = &watched.slices {
+                self.account.collect(worker, slices);
+            }
+        }
+        for interval in self.account.intervals(now) {
+            let event = Event::Interval(Box::new(interval));
+            self.context.events.push(event);
+        }
+    }
+
+    /// Looks for workers that are too slow, and for those that the kernel does not give back.
+    fn check_workers(&mut self, now: Nanos) {
+        let give_up_ns = self.context.plan.give_up_ns;
+        if let Some(spill) = self.context.spill {
+            spill.watch(Duration::from_nanos(give_up_ns));
+        }
+        let at_once = self.context.gives_up();
+        for worker in 0..self.workers.len() {
+            if self.account.has_ended(worker) {
+                continue;
+            }
+            let watched = &mut self.workers[worker];
+            let signals = &watched.signals;
+            let bytes = signals.bytes.each_ref();
+            let bytes = bytes.map(|counter| counter.load(Ordering::Relaxed));
+            if self.account.is_too_slow(worker, now, bytes) {
+                signals.stop.store(true, Ordering::Relaxed);
+            }
+            let completions = signals.completions.load(Ordering::Relaxed);
+            let idle = signals.in_flight.load(Ordering::Relaxed) == 0;
+            if completions != watched.progress.0 || idle {
+                watched.progress = (completions, now);
+            }
+            let silent = now.saturating_sub(watched.progress.1) > give_up_ns;
+            match watched.gives_up_since {
+                None if silent || at_once => {
+                    watched.gives_up_since = Some(now);
+                    signals.give_up.store(true, Ordering::Relaxed);
+                    signals.stop.store(true, Ordering::Relaxed);
+                }
+                Some(since) if now.saturating_sub(since) > NOTICE => {
+                    // The thread is stuck inside the kernel.
+                    self.end(worker, ThreadEnd::without_usage(now, true), true);
+                }
+                _ => {}
+            }
+        }
+    }
+
+    fn take_end(&mut self, worker: usize, end: Result<ThreadEnd, Error>) {
+        if self.account.has_ended(worker) {
+            return; // Its state was revoked; it came back after all.
+        }
+        let end = end.unwrap_or_else(|error| {
+            self.account.fail(worker, error.to_string());
+            ThreadEnd::without_usage(self.context.clock.now(), true)
+        });
+        self.end(worker, end, false);
+    }
+
+    /// Ends a worker whose thread does not hold its state.
+    fn end(&mut self, worker: usize, end: ThreadEnd, stuck: bool) {
+        let Some(cell) = self.workers[worker].state.clone() else {
+            return;
+        };
+        let Some(state) = cell.revoke() else { return };
+        let plan = self.workers[worker].plan;
+        let log_dropped = state.end_log(end.at);
+        if let Some(errno) = state.worker.failed() {
+            self.account.fail(worker, failure(plan, errno));
+        }
+        // Whoever ended the run without waiting knows; otherwise a drive that does not answer is an error.
+        let lost = state.worker.in_flight();
+        if end.gave_up && lost > 0 && !self.context.gives_up() {
+            let patience = self.context.plan.give_up_ns / SECOND;
+            let name = &plan.name;
+            let error = format!("{name}: {lost} in flight, and none came back for {patience} s");
+            self.account.fail(worker, error);
+        }
+        let others = self.account.end(
+            worker,
+            WorkerEnd {
+                at: end.at,
+                worker: &state.worker,
+                recorder: &mut state.recorder,
+                busy: &state.busy,
+                usage: end.usage,
+                cpus: end.cpus,
+                log_dropped,
+                gave_up: end.gave_up,
+                stuck,
+            },
+        );
+        self.stop(others);
+    }
+}
+
+/// What a failed request means to the job, in words.
+fn failure(plan: &WorkerPlan, errno: Errno) -> String {
+    let cause = std::io::Error::from_raw_os_error(errno.0);
+    let paths: Vec<_> = plan.files.iter().map(|file| file.path.as_str()).collect();
+    format!(
+        "{}: a request to {} failed: {cause}",
+        plan.name,
+        paths.join(", ")
+    )
+}

@@ -1,0 +1,119 @@
+//! Everything that one worker's thread changes while it runs.
+
+use iogauge_core::busy::Busy;
+use iogauge_core::recorder::Recorder;
+use iogauge_core::{Nanos, Worker};
+
+use crate::exchange::Slices;
+use crate::spill::WorkerLog;
+
+/// See the module's text.
+#[derive(Debug)]
+pub struct WorkerState {
+    /// Decides.
+    pub worker: Worker,
+    /// Counts.
+    pub recorder: Recorder<Slices>,
+    /// How the loop was kept busy.
+    pub busy: Busy,
+    /// Where every request goes, if anywhere.
+    pub log: Option<WorkerLog>,
+}
+
+impl WorkerState {
+    /// Whether `limit` requests may be issued at `now`: only while the log has room for all that would be in flight. The
+    /// time without room is the generator's.
+    #[inline]
+    pub fn may_issue(&mut self, now: Nanos, limit: usize) -> bool {
+        let Some(log) = &mut self.log else {
+            return true;
+        };
+        if !log.fits(limit + self.worker.in_flight() as usize) {
+            log.wait_began(now);
+            return false;
+        }
+        if let Some(since) = self.log_wait_ended(now) {
+            self.worker.issuing_resumed(since);
+        }
+        true
+    }
+
+    /// Counts a wait for the log that ends at `now`, as far as it came after the ramp: returns since when it was.
+    #[inline]
+    fn log_wait_ended(&mut self, now: Nanos) -> Option<Nanos> {
+        let log = self.log.as_mut()?;
+        let since = log.wait_ended()?;
+        self.busy.log_wait += now.saturating_sub(since.max(log.ramp_end()));
+        Some(since)
+    }
+
+    /// Ends the log at `now`; returns how many requests it did not keep.
+    pub fn end_log(&mut self, now: Nanos) -> u64 {
+        self.log_wait_ended(now);
+        let Some(log) = &mut self.log else { return 0 };
+        log.end();
+        log.dropped()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use iogauge_core::log_record::LogOrigin;
+    use iogauge_core::plan::{RunPlan, Rw};
+    use iogauge_core::recorder::{self, Cutter, Slice};
+    use iogauge_core::request::{Completion, Want};
+    use iogauge_core::testing::{plan, run_plan};
+
+    use super::*;
+    use crate::exchange::slices_like;
+    use crate::spill::Spill;
+
+    /// The state of a worker whose log is full, at depth one.
+    fn full(ramp_end: Nanos) -> WorkerState {
+        let mut plan = plan(Rw::Randread);
+        (plan.iodepth, plan.iodepth_low) = (1, 1);
+        let run = RunPlan {
+            request_log_capacity: 1,
+            ..run_plan(Vec::new())
+        };
+        let mut log = WorkerLog::new(&Spill::without_thread(), &run, 1, LogOrigin::default());
+        log.begin(0, ramp_end);
+        let first = Slice::new(recorder::kept(&plan, true));
+        let slices = slices_like(&first);
+        let mut recorder = Recorder::new(Box::new(first), slices);
+        recorder.begin(Cutter::of(&plan, 1_000), 0, 0);
+        let mut worker = Worker::new(&plan).unwrap();
+        worker.begin(0, 0, 0);
+        let Want::Issue(request) = worker.next(0) else {
+            panic!("nothing is due");
+        };
+        let completion = Completion {
+            slot: request.slot,
+            start: 0,
+            issued: None,
+            done: 1,
+            result: Ok(4096),
+        };
+        worker.complete(&completion);
+        while log.fits(1) {
+            log.push(&request, &completion);
+        }
+        WorkerState {
+            worker,
+            recorder,
+            busy: Busy::default(),
+            log: Some(log),
+        }
+    }
+
+    #[test]
+    fn a_wait_that_the_end_cuts_short_is_counted_as_far_as_it_came_after_the_ramp() {
+        for (ramp_end, waited) in [(0, 900), (400, 600), (2_000, 0)] {
+            let mut state = full(ramp_end);
+            assert!(!state.may_issue(100, 1));
+            assert!(!state.may_issue(500, 1));
+            state.end_log(1_000);
+            assert_eq!(state.busy.log_wait, waited);
+        }
+    }
+}
