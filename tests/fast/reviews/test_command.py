@@ -70,7 +70,7 @@ def engine(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Engine:
     """The engine, in a directory of its own to work in."""
     engine = Engine()
     monkeypatch.setitem(sys.modules, "iogauge.execution", engine)
-    monkeypatch.setattr(sys.modules["iogauge"], "run", engine, raising=False)
+    monkeypatch.setattr(sys.modules["iogauge"], "execution", engine, raising=False)
     monkeypatch.chdir(tmp_path)
     return engine
 
