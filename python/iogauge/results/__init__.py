@@ -1,4 +1,4 @@
-"""A saved review as everything reads it: its figures with intervals, the names of its positions, its conclusions.
+"""What a saved review shows: steps with their figures, what suites conclude, published figures in the same shape.
 
-Suites judge these objects; reports, comparisons and SQL show the same ones. Nothing here measures, draws or prints.
+Suites, reports, comparisons and SQL read reviews through this package. It measures, draws and prints nothing.
 """

@@ -30,8 +30,7 @@ class Told(Model):
     source: str
     """The file that it was read from."""
     loop: str = ""
-    """DiskSpd above depth 1: which of its asynchronous loops it was measured by,
-    ``workload.diskspd.versions``."""
+    """DiskSpd above depth 1: which asynchronous loop measured it (``workload.diskspd.versions``)."""
     duration_s: float
     ios: int
     iops: float

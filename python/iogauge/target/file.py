@@ -1,7 +1,7 @@
 """Opening a regular file: created, marked and laid out where it is missing, overwritten only where that is safe.
 
 Safe means: iogauge made it (``mark``), or ``--destroy`` names it. A file that is an active swap area, is mounted,
-or is behind a loop device is in use, and never written. Reading an existing file needs no leave.
+or is behind a loop device is in use, and never written. Reading an existing file needs no flag.
 Source: issue "Safety".
 """
 

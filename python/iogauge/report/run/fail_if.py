@@ -230,10 +230,10 @@ def _words(metric: str) -> list[str]:
     >>> _words("read.lat.p99.9")
     ['read', 'lat', 'p99.9']
     """
-    numbers = metric.split(".")
-    if len(numbers) > 1 and numbers[-1].isdigit() and re.fullmatch(r"p\d+", numbers[-2]):
-        numbers[-2:] = [".".join(numbers[-2:])]
-    return numbers
+    parts = metric.split(".")
+    if len(parts) > 1 and parts[-1].isdigit() and re.fullmatch(r"p\d+", parts[-2]):
+        parts[-2:] = [".".join(parts[-2:])]
+    return parts
 
 
 def _quantile(text: str, figure: str) -> float | None:

@@ -77,7 +77,8 @@ class _Course:
                 one.ios = one.bytes / self.blocks[direction]
             elif "bytes" not in self.known:
                 one.bytes = one.ios * self.blocks[direction]
-        # Copied and not made anew, which would take four times as long: one line may leave a million empty windows.
+        directions = [direction for direction in DDIRS if direction in used]
+        # One late line may leave a million empty windows: a copy takes a third of the time of a new one.
         empty = Interval(
             stage=0,
             row=row,
@@ -85,7 +86,7 @@ class _Course:
             start_ns=0,
             end_ns=window_ns,
             ramp=False,
-            tallies={each: _tally(None) for each in DDIRS if each in used},
+            tallies={direction: _tally(None) for direction in directions},
         )
         filled = {index for index, _ in self.slices}
         for index in range(last + 1):
@@ -96,7 +97,7 @@ class _Course:
             }
             if index in filled:
                 window["tallies"] = {
-                    each: _tally(self.slices.get((index, each))) for each in DDIRS if each in used
+                    direction: _tally(self.slices.get((index, direction))) for direction in directions
                 }
             yield empty.model_copy(update=window)
 
