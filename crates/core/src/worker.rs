@@ -35,6 +35,8 @@ pub struct Worker {
     /// When requests are due since the worker's start, by direction: read, write, trim.
     schedules: [Option<Schedule>; 3],
     pending: Option<Io>,
+    /// Drawn in the ramp for an instant that its end let go: it is issued when its direction is due again.
+    set_aside: Option<Io>,
     slots: Slots,
     /// Once full, it is filled again when no more than this are in flight.
     refill_at: u32,
@@ -97,6 +99,7 @@ impl Worker {
                 schedule(plan.schedule.trim, 2),
             ],
             pending: None,
+            set_aside: None,
             slots: Slots::new(plan.iodepth),
             refill_at: plan
                 .iodepth_low
@@ -287,6 +290,12 @@ impl Worker {
         for schedule in self.schedules.iter_mut().flatten() {
             schedule.let_go(ramp);
         }
+        // Of reads and writes with rates of their own, the other may be due first now, and must not wait behind it.
+        if self.schedules[0].is_some() && self.schedules[1].is_some() {
+            self.set_aside = self
+                .pending
+                .take_if(|io| matches!(io.kind, Kind::Read | Kind::Write));
+        }
     }
 
     /// The next request of the pattern, as far as the job's limits allow one.
@@ -322,8 +331,13 @@ impl Worker {
         let not_due = |schedule: &Schedule| self.start.saturating_add(schedule.peek()) > now;
         let toward = match (&self.schedules[0], &self.schedules[1]) {
             (None, None) => return self.pattern.next(),
-            (Some(reads), Some(writes)) if reads.peek() <= writes.peek() => Direction::Read,
-            (Some(_), Some(_)) => Direction::Write,
+            (Some(reads), Some(writes)) => {
+                return self.next_of_both(if reads.peek() <= writes.peek() {
+                    Direction::Read
+                } else {
+                    Direction::Write
+                });
+            }
             (Some(reads), None) if not_due(reads) => Direction::Write,
             (None, Some(writes)) if not_due(writes) => Direction::Read,
             // After the end only what was due before it is made up for.
@@ -332,6 +346,19 @@ impl Worker {
             _ => return self.pattern.next(),
         };
         self.pattern.next_toward(toward)
+    }
+
+    /// The next request of a direction, where reads and writes have rates of their own.
+    #[inline]
+    fn next_of_both(&mut self, toward: Direction) -> Option<Io> {
+        self.set_aside
+            .take_if(|io| io.kind.direction() == toward)
+            .or_else(|| match &self.set_aside {
+                Some(io) if io.kind == Kind::Write => self.pattern.next_without_sync(toward),
+                _ => self.pattern.next_toward(toward),
+            })
+            // The pass ends with what was set aside.
+            .or_else(|| self.set_aside.take())
     }
 
     fn wait_until(&self, until: Nanos) -> Want {

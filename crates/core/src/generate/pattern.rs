@@ -172,7 +172,7 @@ impl Pattern {
                 Some(io)
             }
             Some(_) => None,
-            None => self.next_of(None),
+            None => self.next_of(None, true),
         }
     }
 
@@ -195,15 +195,21 @@ impl Pattern {
     /// a worker whose rates say which of the two is due. A sync that is due comes first all the same.
     #[inline]
     pub fn next_toward(&mut self, direction: Direction) -> Option<Io> {
-        self.next_of(Some(direction))
+        self.next_of(Some(direction), true)
+    }
+
+    /// As [`Self::next_toward`], but no sync comes: for a worker that has yet to issue the write which it would be for.
+    #[inline]
+    pub fn next_without_sync(&mut self, direction: Direction) -> Option<Io> {
+        self.next_of(Some(direction), false)
     }
 
     #[inline]
-    fn next_of(&mut self, wanted: Option<Direction>) -> Option<Io> {
+    fn next_of(&mut self, wanted: Option<Direction>, syncs: bool) -> Option<Io> {
         if self.issued_bytes >= self.pass_bytes {
             return None;
         }
-        if let Some((kind, target)) = self.syncs.take_due() {
+        if syncs && let Some((kind, target)) = self.syncs.take_due() {
             return Some(Io {
                 target,
                 kind,
