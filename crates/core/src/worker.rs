@@ -9,13 +9,14 @@
 //! started in time. Otherwise two seconds lost by the generator would look like two seconds of queueing.
 
 mod burst;
+mod draw;
 mod limits;
 mod slots;
 
 use crate::generate::{Io, Pattern, PatternError, Schedule, child_seed};
 use crate::plan::{Rw, WorkerPlan};
 use crate::recorder::LATE;
-use crate::request::{Completion, Direction, Errno, Kind, Request, Want};
+use crate::request::{Completion, Errno, Kind, Request, Want};
 use crate::time::Nanos;
 use limits::{Counted, Limits, Think};
 use slots::Slots;
@@ -296,69 +297,6 @@ impl Worker {
                 .pending
                 .take_if(|io| matches!(io.kind, Kind::Read | Kind::Write));
         }
-    }
-
-    /// The next request of the pattern, as far as the job's limits allow one.
-    #[inline]
-    fn draw(&mut self, now: Nanos) -> Option<Io> {
-        let measured = self.ramp_end == Nanos::MAX;
-        if let Some(io) = match &self.limits {
-            Some(limits) if measured && limits.reached(self.issued) => return None,
-            _ => self.next_due(now),
-        } {
-            return Some(io);
-        }
-        if measured
-            && !self
-                .limits
-                .as_mut()
-                .is_none_or(|limits| limits.next_pass(self.issued))
-        {
-            return None;
-        }
-        if self.replay {
-            self.pattern.replay();
-        } else {
-            self.pattern.rewind();
-        }
-        self.next_due(now)
-    }
-
-    /// The pattern's next request. Where reads and writes have rates of their own, the one that is due first; where only one
-    /// has, the other as long as that one is not due.
-    #[inline]
-    fn next_due(&mut self, now: Nanos) -> Option<Io> {
-        let not_due = |schedule: &Schedule| self.start.saturating_add(schedule.peek()) > now;
-        let toward = match (&self.schedules[0], &self.schedules[1]) {
-            (None, None) => return self.pattern.next(),
-            (Some(reads), Some(writes)) => {
-                return self.next_of_both(if reads.peek() <= writes.peek() {
-                    Direction::Read
-                } else {
-                    Direction::Write
-                });
-            }
-            (Some(reads), None) if not_due(reads) => Direction::Write,
-            (None, Some(writes)) if not_due(writes) => Direction::Read,
-            // After the end only what was due before it is made up for.
-            (Some(_), None) if now >= self.end => Direction::Read,
-            (None, Some(_)) if now >= self.end => Direction::Write,
-            _ => return self.pattern.next(),
-        };
-        self.pattern.next_toward(toward)
-    }
-
-    /// The next request of a direction, where reads and writes have rates of their own.
-    #[inline]
-    fn next_of_both(&mut self, toward: Direction) -> Option<Io> {
-        self.set_aside
-            .take_if(|io| io.kind.direction() == toward)
-            .or_else(|| match &self.set_aside {
-                Some(io) if io.kind == Kind::Write => self.pattern.next_without_sync(toward),
-                _ => self.pattern.next_toward(toward),
-            })
-            // The pass ends with what was set aside.
-            .or_else(|| self.set_aside.take())
     }
 
     fn wait_until(&self, until: Nanos) -> Want {
