@@ -123,6 +123,7 @@ def _fio_logs(data: bytes) -> None:
         [options],
         [0],
         [dict.fromkeys((Direction.READ, Direction.WRITE), 4096)],
+        elapsed_s=60,
     )
     for before, after in pairwise(intervals):
         assert (before.end_ns, before.index + 1) == (after.start_ns, after.index)

@@ -81,7 +81,14 @@ def read(text: str, path: Path) -> ImportedStep:
     found = tuple(fio_status.intervals([_entries(each, source)[0] for each in documents], source=source))
     if not found:
         blocks = _blocks(job_file, sections)
-        found = fio_logs.beside(path, sections.names, sections.options, sections.of_entry, blocks)
+        found = fio_logs.beside(
+            path,
+            sections.names,
+            sections.options,
+            sections.of_entry,
+            blocks,
+            elapsed_s=_elapsed_s(entries, source),
+        )
     return ImportedStep(
         label=path.stem,
         tool="fio",
@@ -165,6 +172,12 @@ def _sections(entries: list[Json], shared: dict[str, str], source: str) -> _Sect
 def _options(value: Any, source: str) -> dict[str, str]:
     options = members(value, source=source, what="the job options")
     return {str(name): str(given) for name, given in options.items()}
+
+
+def _elapsed_s(entries: list[Json], source: str) -> float | None:
+    """Return how long fio ran before it wrote these entries; None: they do not say."""
+    known = [entry["elapsed"] for entry in entries if "elapsed" in entry]
+    return max((number(value, source=source, what="elapsed") for value in known), default=None)
 
 
 def _job_file(sections: _Sections, source: str, warnings: list[str]) -> JobFile | None:

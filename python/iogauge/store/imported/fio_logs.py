@@ -11,6 +11,9 @@ fio's windows end at their stamp, and a window in which nothing completed has no
 course of a row ends with the first of its threads' logs to end. Logs of means (a latency log that was averaged) tell no
 distribution, and are left alone.
 
+No line can be later than fio's end. A stamp long after it is damage, or Unix time (``log_unix_epoch``); it is refused,
+since every window up to it would become an interval.
+
 Source: fio stat.c (__add_samples, flush_samples), iolog.h; fio's manual, "Log File Formats".
 """
 
@@ -32,6 +35,8 @@ Blocks = Mapping[Direction, int]
 SECOND_MS = 1000
 MOST_INTERVALS = 1_000_000
 """Of one row: eleven days of seconds."""
+SLACK_MS = 10 * SECOND_MS
+"""So much later than twice fio's run time is a stamp that cannot be: clocks and windows round."""
 
 
 @dataclass
@@ -49,8 +54,9 @@ MOST_CLONES = 1 << 16
 class _Course:
     """What the logs of one row add up to, by interval and direction."""
 
-    def __init__(self, window_ms: int, blocks: Blocks) -> None:
+    def __init__(self, window_ms: int, blocks: Blocks, elapsed_s: float | None) -> None:
         self.window_ms = window_ms
+        self.elapsed_s = elapsed_s
         self.blocks = blocks
         self.known: set[str] = set()
         """Which of ``ios`` and ``bytes`` a log told."""
@@ -108,11 +114,13 @@ def beside(
     options: Sequence[dict[str, str]],
     of_entry: Sequence[int],
     blocks: Sequence[Blocks],
+    *,
+    elapsed_s: float | None = None,
 ) -> tuple[Interval, ...]:
     """Return the intervals of all rows for which there are logs beside ``path``. Raises ``IogaugeError``.
 
     ``names`` and ``options`` are the sections', ``of_entry`` which of them each row belongs to, ``blocks`` the block
-    size of each direction where it has one alone.
+    size of each direction where it has one alone, ``elapsed_s`` how long fio ran; None: it did not say.
     """
     found: list[Interval] = []
     first = 1
@@ -124,17 +132,24 @@ def beside(
         numbers = range(first, first + clones)
         first += clones
         if len(mine) == 1:
-            found += _row(path, names[section], given, numbers, mine[0], blocks[section])
+            found += _row(path, names[section], given, numbers, mine[0], blocks[section], elapsed_s)
         elif len(mine) == clones:
             for number, row in zip(numbers, mine, strict=True):
-                found += _row(path, names[section], given, range(number, number + 1), row, blocks[section])
+                one = range(number, number + 1)
+                found += _row(path, names[section], given, one, row, blocks[section], elapsed_s)
     return tuple(found)
 
 
 def _row(
-    path: Path, name: str, options: dict[str, str], numbers: range, row: int, blocks: Blocks
+    path: Path,
+    name: str,
+    options: dict[str, str],
+    numbers: range,
+    row: int,
+    blocks: Blocks,
+    elapsed_s: float | None,
 ) -> Iterator[Interval]:
-    course = _Course(_positive(options.get("log_hist_msec"), otherwise=SECOND_MS), blocks)
+    course = _Course(_positive(options.get("log_hist_msec"), otherwise=SECOND_MS), blocks, elapsed_s)
     for number in numbers:
         for log in _logs(path, options, name, "write_hist_log", "clat_hist", number):
             _add_histograms(course, log)
@@ -242,6 +257,11 @@ def _three(numbers: list[int], log: Path) -> tuple[int, int, int]:
 
 
 def _time(time_ms: int, course: _Course, log: Path) -> int:
+    if course.elapsed_s is not None and time_ms > 2 * SECOND_MS * course.elapsed_s + SLACK_MS:
+        raise IogaugeError(
+            f"{log}: a line is of {time_ms / SECOND_MS:.0f} s, and fio ran for {course.elapsed_s:.0f} s",
+            hint="run fio without log_unix_epoch and log_alternate_epoch, or import without the log",
+        )
     if time_ms > MOST_INTERVALS * course.window_ms:
         raise IogaugeError(
             f"{log}: a stamp is {time_ms} ms", hint="use longer windows, or import without the log"
