@@ -11,7 +11,7 @@ It reads only.
 
 from __future__ import annotations
 
-from iogauge.results.judgement import Judgement
+from iogauge.results.suite_result import SuiteResult
 from iogauge.schema import Axis, SuitePlan
 from iogauge.stats.figures import ratio
 from iogauge.suites.suite import Asked, Common, Suite
@@ -45,9 +45,9 @@ class HotSpot(Suite):
         ]
         return empty.model_copy(update={"steps": tuple(steps)})
 
-    def findings(self, judgement: Judgement, /) -> tuple[str, ...]:
+    def findings(self, result: SuiteResult, /) -> tuple[str, ...]:
         """Compare the first step with the last one."""
-        means = [step.figures.mean for step in judgement.steps if step.figures.mean is not None]
+        means = [position.figures.mean for position in result.positions if position.figures.mean is not None]
         if len(means) < 2:
             return ()
         change = ratio(means[-1], means[0])

@@ -18,9 +18,8 @@ from iogauge.cli.terminal.progress import Progress
 
 if TYPE_CHECKING:
     from iogauge.report.sections import Report
-    from iogauge.results.conclusions import Shown
-    from iogauge.schema import SuitePlan
-    from iogauge.store import Review
+    from iogauge.results.conclusions import Conclusions
+    from iogauge.results.suite_result import SuiteResult
     from iogauge.store.outputs import Output
 
 
@@ -45,7 +44,7 @@ def read_report(
         )
     for drive in made.drives:
         if drive.missing:
-            steps = ", ".join(step.plan.id for step in drive.missing)
+            steps = ", ".join(step.id for step in drive.missing)
             streams.say(f"warning: {drive.path} is incomplete: no step {steps}")
             streams.say(f"hint: complete it: {drive.manifest.completed_by(str(drive.path))}")
     return made
@@ -89,15 +88,8 @@ def shown(what: str) -> Iterator[Callable[[int, int], None]]:
         yield progress.counted
 
 
-def _conclude(trusted: Collection[str], review: Review, plan: SuitePlan) -> Shown:
-    from iogauge.results.conclusions import Shown
+def _conclude(trusted: Collection[str], result: SuiteResult) -> Conclusions:
     from iogauge.suites import suite_to_judge
 
-    suite = suite_to_judge(plan, warn=lambda text: streams.say(f"warning: {text}"), trusted=trusted)
-    judgement = suite.judge(review, plan)
-    return Shown(
-        findings=suite.findings(judgement),
-        tables=judgement.tables,
-        matrices=judgement.matrices,
-        convergences=judgement.convergences,
-    )
+    suite = suite_to_judge(result.plan, warn=lambda text: streams.say(f"warning: {text}"), trusted=trusted)
+    return suite.conclude(result)

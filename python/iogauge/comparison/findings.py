@@ -91,7 +91,7 @@ def _head(series: str) -> str:
 
 def _of(found: SuiteCompared, series: str, figures: Sequence[Compared]) -> Iterator[Statement]:
     """Yield what one figure of a series shows: as a whole and where it differs most, or that it does not differ."""
-    wholes = [each for each in found.overall if each.place.series == series]
+    wholes = [each for each in found.overall if each.position.series == series]
     told = _told([each for each in wholes if each.metric == figures[0].metric])
     clear = _told(figures)
     if told or clear:
@@ -167,7 +167,7 @@ def _range(way: Sequence[Compared]) -> str:
 
 def _span(way: Sequence[Compared], figures: Sequence[Compared]) -> str:
     """Return at which of a series' steps some figures are, and how many these are."""
-    order = sorted(figures, key=lambda each: each.place.at)
+    order = sorted(figures, key=lambda each: each.position.at)
     places = sorted(order.index(each) for each in way)
     first, last = order[places[0]], order[places[-1]]
     count = f"at {len(way)} of {_steps(figures)}"
@@ -240,8 +240,8 @@ def _achieved(found: SuiteCompared, each: Compared) -> str:
     if not each.pressed:
         return ""
     if each.averaged is not None:
-        mine = [step for step in found.figures if step.place.series == each.place.series]
-        unlike = {step.place for step in mine if step.metric == each.metric and not step.pressed_alike}
+        mine = [step for step in found.figures if step.position.series == each.position.series]
+        unlike = {step.position for step in mine if step.metric == each.metric and not step.pressed_alike}
         return f" (the two sides achieved different rates at {len(unlike)} of them)" if unlike else ""
     if each.pressed_alike:
         return ""
@@ -255,17 +255,17 @@ def _achieved(found: SuiteCompared, each: Compared) -> str:
 def _place(each: Compared) -> str:
     if each.averaged is not None:
         return f"over {steps_averaged(each)}"
-    if each.place.label:
-        return f"in {each.place.label}"
-    axis = f"a {each.place.axis} of " if each.place.axis else ""
-    return f"at {axis}{numbers.placed(each.place.at, each.place.unit)}"
+    if each.position.label:
+        return f"in {each.position.label}"
+    axis = f"a {each.position.axis} of " if each.position.axis else ""
+    return f"at {axis}{numbers.placed(each.position.at, each.position.unit)}"
 
 
 def place_text(each: Compared) -> str:
     """Return what a step is called in a table of its series."""
     if each.averaged is not None:
         return steps_averaged(each)
-    place = each.place.label or numbers.placed(each.place.at, each.place.unit)
+    place = each.position.label or numbers.placed(each.position.at, each.position.unit)
     return f"{place} (between steps)" if each.between else place
 
 

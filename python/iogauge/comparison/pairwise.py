@@ -33,7 +33,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
-from iogauge.results.figure import IOPS, MEAN, RATE, FigureRow, Place, quantile_metric
+from iogauge.results.figure import IOPS, MEAN, RATE, Figure, quantile_metric
+from iogauge.results.position import PositionKey
 from iogauge.stats.comparison import MARGIN, Comparison
 from iogauge.stats.family import compare_family
 from iogauge.stats.figures import Ratio, ratio
@@ -46,10 +47,10 @@ ALL_STEPS = "all steps"
 SAME_PRESSURE = 0.99
 """Share of the higher of two achieved pressures from which the lower counts as the same."""
 
-Repeats = dict[int, FigureRow]
-Met = tuple[Place, str, Repeats, Repeats, bool]
+Repeats = dict[int, Figure]
+Met = tuple[PositionKey, str, Repeats, Repeats, bool]
 """A place and a metric, A's rows and B's there, and whether B's were read between two steps."""
-Figures = dict[tuple[Place, str], Repeats]
+Figures = dict[tuple[PositionKey, str], Repeats]
 """The rows of a side by place and metric, and then by repeat."""
 
 
@@ -59,7 +60,7 @@ class Side:
 
     name: str
     review: str
-    rows: tuple[FigureRow, ...]
+    rows: tuple[Figure, ...]
 
     @property
     def repeats(self) -> int:
@@ -71,7 +72,7 @@ class Side:
 class Compared:
     """One figure of one step, B beside A. Values are in the metric's unit; with repeats, their medians."""
 
-    place: Place
+    position: PositionKey
     judged: str
     metric: str
     before: float
@@ -130,9 +131,11 @@ class SuiteCompared:
     @property
     def loops_differ(self) -> bool:
         """Whether DiskSpd measured a figure that is compared by one of its asynchronous loops on A, by another on B."""
-        before = {row.place: row.loop for row in self.before.rows if row.loop}
-        places = {each.place for each in self.figures} & before.keys()
-        return any(row.loop not in ("", before[row.place]) for row in self.after.rows if row.place in places)
+        before = {row.position: row.loop for row in self.before.rows if row.loop}
+        places = {each.position for each in self.figures} & before.keys()
+        return any(
+            row.loop not in ("", before[row.position]) for row in self.after.rows if row.position in places
+        )
 
     @property
     def tests(self) -> int:
@@ -142,7 +145,7 @@ class SuiteCompared:
     @property
     def claims(self) -> int:
         """How many claims of being alike are the suite's other family: one for each figure of each series."""
-        return len({_claim(each.place, each.metric) for each in self._tested})
+        return len({_claim(each.position, each.metric) for each in self._tested})
 
     @property
     def _tested(self) -> list[Compared]:
@@ -157,7 +160,7 @@ class SuiteCompared:
         """Return what was compared, series by series, in the order of A."""
         found: dict[str, tuple[Compared, ...]] = {}
         for each in self.figures:
-            found[each.place.series] = (*found.get(each.place.series, ()), each)
+            found[each.position.series] = (*found.get(each.position.series, ()), each)
         return found
 
 
@@ -168,7 +171,7 @@ def compare_sides(
 
     ``titles`` are what suites are called, by name. ``margin`` is what counts as no difference, a fraction above 0.
     """
-    suites = dict.fromkeys(row.place.suite for row in before.rows)
+    suites = dict.fromkeys(row.position.suite for row in before.rows)
     found = (_suite(suite, before, after, titles.get(suite, suite), margin) for suite in suites)
     return tuple(each for each in found if each.figures)
 
@@ -201,8 +204,8 @@ def _suite(suite: str, before: Side, after: Side, title: str, margin: float) -> 
 def _figures(side: Side, suite: str) -> Figures:
     found: Figures = {}
     for row in side.rows:
-        if row.place.suite == suite:
-            found.setdefault((row.place, row.metric), {})[row.repeat] = row
+        if row.position.suite == suite:
+            found.setdefault((row.position, row.metric), {})[row.repeat] = row
     return found
 
 
@@ -216,7 +219,7 @@ def _common(rows: Repeats, others: Repeats) -> tuple[Repeats, Repeats]:
     return {number: rows[number] for number in numbers}, {number: others[number] for number in numbers}
 
 
-def _between(figures: Figures, place: Place, metric: str) -> Repeats:
+def _between(figures: Figures, place: PositionKey, metric: str) -> Repeats:
     """Return a side's latency at a place that it has no step at, read between the two around it; empty: it cannot be.
 
     Bounds are read like values: between two steps it is no more sure than at them.
@@ -241,7 +244,7 @@ def _between(figures: Figures, place: Place, metric: str) -> Repeats:
     return {}
 
 
-def _interpolated(low: FigureRow, high: FigureRow, place: Place, share: float) -> FigureRow:
+def _interpolated(low: Figure, high: Figure, place: PositionKey, share: float) -> Figure:
     def read(first: float | None, second: float | None) -> float | None:
         if not first or not second:
             return None
@@ -249,7 +252,7 @@ def _interpolated(low: FigureRow, high: FigureRow, place: Place, share: float) -
 
     return replace(
         low,
-        place=place,
+        position=place,
         value=read(low.value, high.value) or 0.0,
         low=read(low.low, high.low),
         high=read(low.high, high.high),
@@ -264,7 +267,7 @@ def _key(met: Met) -> str:
     return f"{place.series}/{place.text}/{metric}"
 
 
-def _claim(place: Place, metric: str) -> str:
+def _claim(place: PositionKey, metric: str) -> str:
     """Return which claim of being alike a figure is under: that of its series."""
     return f"{place.series}/{metric}"
 
@@ -293,7 +296,7 @@ def _means(met: Iterable[Met]) -> list[tuple[Met, tuple[int, int]]]:
 
     Beside each, over how many steps it is, and how many there are.
     """
-    series: dict[tuple[Place, str], list[Met]] = {}
+    series: dict[tuple[PositionKey, str], list[Met]] = {}
     for each in met:
         place, metric, *_ = each
         if metric in OVERALL:
@@ -316,12 +319,12 @@ def _whole(steps: Sequence[Met]) -> list[tuple[Repeats, Repeats]]:
     ]
 
 
-def _mean_row(place: Place, steps: Sequence[Repeats]) -> Repeats:
+def _mean_row(place: PositionKey, steps: Sequence[Repeats]) -> Repeats:
     """Return one side's figure of a whole series, block by block."""
     return {
         block: replace(
             steps[0][min(steps[0])],
-            place=place,
+            position=place,
             value=statistics.geometric_mean(rows[block].value for rows in steps),
             low=None,
             high=None,
@@ -351,7 +354,7 @@ def _compared(met: Met, tested: Mapping[str, Comparison]) -> Compared:
     if comparison is not None:
         found = Ratio(comparison.ratio, comparison.low, comparison.high)
     return Compared(
-        place=place,
+        position=place,
         judged=a.judged,
         metric=metric,
         before=before,
@@ -370,14 +373,14 @@ def _median_pressure(rows: Repeats) -> float:
     return statistics.median(row.pressure_Bps for row in rows.values())
 
 
-def _left_out(ours: Figures, theirs: Figures, met: set[Place]) -> int:
+def _left_out(ours: Figures, theirs: Figures, met: set[PositionKey]) -> int:
     """Count the places of either side that the other says nothing of. B's own places between A's are used for that."""
     here, there = ({place for place, _ in figures} for figures in (ours, theirs))
     used = {place for place in there if met and any(row.pressed for row in _rows(theirs, place))}
     return len(here - met) + len(there - here - used)
 
 
-def _rows(figures: Figures, place: Place) -> Iterator[FigureRow]:
+def _rows(figures: Figures, place: PositionKey) -> Iterator[Figure]:
     for (other, _), rows in figures.items():
         if other == place:
             yield from rows.values()

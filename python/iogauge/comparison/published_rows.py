@@ -14,12 +14,11 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from iogauge.results.figure import IOPS, MEAN, RATE, FigureRow, metric_text, metrics_of, value_text
+from iogauge.results.figure import IOPS, MEAN, RATE, Figure, metric_text, metrics_of, value_text
 from iogauge.results.published import Load, load_of, load_text, published_rows, source_text
-from iogauge.results.review import Drive
+from iogauge.results.suite_result import SuiteResult
 from iogauge.stats.figures import StepFigures
-from iogauge.stats.histogram import Histogram, needed
-from iogauge.stats.quantiles import Estimate, binomial_interval
+from iogauge.stats.quantiles import Estimate
 from iogauge.text.cells import Cell, cell, interval, latency
 
 ORDER = (IOPS, RATE, MEAN)
@@ -47,16 +46,16 @@ class Beside:
     published: tuple[Published, ...]
 
 
-def beside(drives: Sequence[Drive]) -> tuple[Beside, ...]:
+def beside(drives: Sequence[SuiteResult]) -> tuple[Beside, ...]:
     """Return the published figures of the loads that the complete steps of one suite are, load by load."""
     measured: dict[Load, dict[int, StepFigures]] = {}
-    published: dict[Load, tuple[FigureRow, ...]] = {}
+    published: dict[Load, tuple[Figure, ...]] = {}
     for column, drive in enumerate(drives):
-        for place in drive.places:
-            load = load_of(place.plan, drive.plan)
-            if load is not None and place.figures is not None:
-                measured.setdefault(load, {})[column] = place.figures
-                published[load] = published_rows(place.plan, drive.plan)
+        for position in drive.positions:
+            load = load_of(position.plan, drive.plan)
+            if load is not None:
+                measured.setdefault(load, {})[column] = position.figures
+                published[load] = published_rows(position.plan, drive.plan)
     return tuple(
         row
         for load, figures in measured.items()
@@ -65,9 +64,9 @@ def beside(drives: Sequence[Drive]) -> tuple[Beside, ...]:
 
 
 def _lines(
-    load: str, figures: dict[int, StepFigures], rows: Sequence[FigureRow], *, columns: int
+    load: str, figures: dict[int, StepFigures], rows: Sequence[Figure], *, columns: int
 ) -> Iterator[Beside]:
-    found: dict[str, dict[str, list[FigureRow]]] = {}
+    found: dict[str, dict[str, list[Figure]]] = {}
     for row in rows:
         found.setdefault(row.metric, {}).setdefault(_split(row)[0], []).append(row)
     for metric in sorted(found, key=lambda name: (*ORDER, name).index(name)):
@@ -94,19 +93,10 @@ def estimate_of(figures: StepFigures, metric: str) -> Estimate | None:
     named = _QUANTILE.fullmatch(metric)
     if metric in known or named is None:
         return known.get(metric)
-    q = round(float(named[1]) / 100, 12)
-    return figures.quantiles[q] if q in figures.quantiles else _rarer(figures.whole, q)
+    return figures.quantile(round(float(named[1]) / 100, 12))
 
 
-def _rarer(whole: Histogram, q: float) -> Estimate | None:
-    """Return a quantile that steps do not show otherwise, its requests taken as independent."""
-    if not whole.count:
-        return None
-    low, high = binomial_interval(whole, q)
-    return Estimate(whole.quantile(q), low, high, whole.supports(q), needed(q), whole.count, dependence=False)
-
-
-def _published(drive: str, rows: Sequence[FigureRow], metric: str) -> Published:
+def _published(drive: str, rows: Sequence[Figure], metric: str) -> Published:
     low, high = min(row.value for row in rows), max(row.value for row in rows)
     if metric in (IOPS, RATE):
         text = value_text(metric, high)
@@ -119,7 +109,7 @@ def _published(drive: str, rows: Sequence[FigureRow], metric: str) -> Published:
     return Published(drive, text + (f" on {hosts} hosts" if hosts > 1 else ""), tuple(sources))
 
 
-def _split(row: FigureRow) -> tuple[str, str]:
+def _split(row: Figure) -> tuple[str, str]:
     """Return a published drive and its host."""
     found = _HOST.match(row.drive)
     return (found[1], found[2]) if found else (row.drive, "")

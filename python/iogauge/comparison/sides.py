@@ -17,10 +17,11 @@ from pathlib import Path
 from iogauge.comparison.pairwise import Side, SuiteCompared, compare_sides
 from iogauge.comparison.versus_published import LaidDrive, lay
 from iogauge.errors import IogaugeError
-from iogauge.results.figure import FigureRow, rows_of
+from iogauge.results.figure import Figure, figures_of
 from iogauge.results.published import named_drives, parted
 from iogauge.results.reported import told_rows
-from iogauge.results.review import Conclude, Drive, OnProgress, load, no_progress, nothing
+from iogauge.results.review import Conclude, OnProgress, load, no_progress, nothing
+from iogauge.results.suite_result import SuiteResult
 from iogauge.stats.comparison import MARGIN
 from iogauge.store.reported import Told, read_told
 
@@ -60,7 +61,7 @@ def loaded(
     suites: Sequence[str] = (),
     conclude: Conclude = nothing,
     on_progress: OnProgress = no_progress,
-) -> tuple[Drive, ...]:
+) -> tuple[SuiteResult, ...]:
     """Return what the saved reviews among ``names`` tested, of all suites or of some, as ``load`` does.
 
     Raises IogaugeError where one is no review, where none is named or one twice, or where none has one of the suites.
@@ -105,7 +106,9 @@ def _alone(review: Path, published: Sequence[str]) -> IogaugeError:
     )
 
 
-def differences(drives: Sequence[Drive], names: Sequence[str], *, margin: float = MARGIN) -> Differences:
+def differences(
+    drives: Sequence[SuiteResult], names: Sequence[str], *, margin: float = MARGIN
+) -> Differences:
     """Compare drives that are loaded already: those of the reviews among ``names``, whose order says which is A."""
     titles = {drive.plan.suite: drive.plan.title for drive in drives}
     if "imported" in titles:
@@ -126,26 +129,26 @@ def _nothing(before: Side, after: Side, margin: float) -> SuiteCompared:
         after=after,
         figures=(),
         overall=(),
-        left_out=len({row.place for side in (before, after) for row in side.rows}),
+        left_out=len({row.position for side in (before, after) for row in side.rows}),
         blocks=1,
         margin=margin,
     )
 
 
-def pairs(names: Sequence[str], drives: Iterable[Drive]) -> list[tuple[Side, Side]]:
+def pairs(names: Sequence[str], drives: Iterable[SuiteResult]) -> list[tuple[Side, Side]]:
     """Return who is compared with whom: (A, B), A first."""
     sides = _sides(list(drives), names)
     return [(sides[0], other) for other in sides[1:]]
 
 
-def _sides(drives: Sequence[Drive], names: Sequence[str]) -> list[Side]:
+def _sides(drives: Sequence[SuiteResult], names: Sequence[str]) -> list[Side]:
     """Return the measured sides, in the order in which their reviews are named and have them."""
     order = [str(Path(name)) for name in names]
-    rows: dict[tuple[str, str], tuple[FigureRow, ...]] = {}
+    rows: dict[tuple[str, str], tuple[Figure, ...]] = {}
     # By review and targets: what these are called where steps of theirs have samples.
     measured: dict[str, dict[str, str]] = {}
     for drive in sorted(drives, key=lambda each: order.index(str(each.path))):
-        review, found = str(drive.path), rows_of(drive)
+        review, found = str(drive.path), figures_of(drive)
         rows[review, drive.label] = (*rows.get((review, drive.label), ()), *found)
         called = measured.setdefault(review, {})
         if found:

@@ -210,7 +210,7 @@ def _whole(
     """Yield the series as a whole: by what sentences speak of, or by all that was compared."""
     told = set(told_metrics(figures))
     for each in found.overall:
-        if each.place.series == series and (every or each.metric in told):
+        if each.position.series == series and (every or each.metric in told):
             yield each
 
 
@@ -236,9 +236,9 @@ def _by_t(each: Compared) -> str:
 def _figure(each: Compared) -> dict[str, Any]:
     test = each.comparison
     return {
-        "series": each.place.series,
-        "label": each.place.label,
-        "at": each.place.at,
+        "series": each.position.series,
+        "label": each.position.label,
+        "at": each.position.at,
         "metric": each.metric,
         "a": each.before,
         "b": each.after,

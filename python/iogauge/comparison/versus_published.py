@@ -18,9 +18,10 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from iogauge.comparison.published_rows import ORDER, estimate_of
-from iogauge.results.figure import FigureRow, metric_text, place_of
+from iogauge.results.figure import Figure, metric_text
+from iogauge.results.position import Position
 from iogauge.results.published import drive_alone, load_of, load_text, published_rows
-from iogauge.results.review import Drive, Place
+from iogauge.results.suite_result import SuiteResult
 from iogauge.stats.figures import Ratio
 from iogauge.text import numbers
 
@@ -40,7 +41,7 @@ class Laid:
     metric: str
     measured: float
     """In the metric's unit."""
-    published: FigureRow
+    published: Figure
     ratio: Ratio
     """The measured over the published; its interval is the measured one's alone."""
     supported: bool
@@ -67,15 +68,15 @@ class LaidDrive:
         return found
 
 
-def lay(drives: Iterable[Drive], published: Collection[str]) -> tuple[LaidDrive, ...]:
+def lay(drives: Iterable[SuiteResult], published: Collection[str]) -> tuple[LaidDrive, ...]:
     """Lay measured drives over the published ones of these names; those that share no load with any are not there."""
     found: dict[tuple[str, str], dict[str, tuple[Laid, ...]]] = {}
     for drive in drives:
         loads = found.setdefault((drive.label, str(drive.path)), {})
-        for place in drive.places:
-            load = load_of(place.plan, drive.plan)
+        for position in drive.positions:
+            load = load_of(position.plan, drive.plan)
             if load is not None and load_text(load) not in loads:
-                loads[load_text(load)] = tuple(_laid(drive, place, load_text(load), published))
+                loads[load_text(load)] = tuple(_laid(drive, position, load_text(load), published))
     return tuple(
         LaidDrive(name, review, tuple(each for figures in loads.values() for each in figures))
         for (name, review), loads in found.items()
@@ -83,13 +84,10 @@ def lay(drives: Iterable[Drive], published: Collection[str]) -> tuple[LaidDrive,
     )
 
 
-def _laid(drive: Drive, place: Place, load: str, published: Collection[str]) -> Iterator[Laid]:
-    figures = place.figures
-    if figures is None:
-        return
+def _laid(drive: SuiteResult, position: Position, load: str, published: Collection[str]) -> Iterator[Laid]:
     found = []
-    for row in published_rows(place.plan, drive.plan):
-        estimate = estimate_of(figures, row.metric) if row.drive in published else None
+    for row in published_rows(position.plan, drive.plan):
+        estimate = estimate_of(position.figures, row.metric) if row.drive in published else None
         if estimate is not None and estimate.value > 0:
             low, high = (
                 None if bound is None else bound / row.value for bound in (estimate.low, estimate.high)
@@ -97,8 +95,8 @@ def _laid(drive: Drive, place: Place, load: str, published: Collection[str]) -> 
             found.append(
                 Laid(
                     load=load,
-                    where=f"{drive.plan.title}: {place_of(drive, place.runs[0]).text}",
-                    anchor=drive.anchor(place.plan),
+                    where=f"{drive.plan.title}: {position.name}",
+                    anchor=drive.anchor(position.plan),
                     metric=row.metric,
                     measured=estimate.value,
                     published=row,

@@ -13,7 +13,8 @@ from iogauge.report.charts.data import STATISTICS
 from iogauge.report.page import facts as html_facts
 from iogauge.report.page.steps import BETWEEN, VARIATION, StepRow, asked_in, step_rows, varied_rows
 from iogauge.report.sections import Part, Report, Section
-from iogauge.results.review import Drive, warnings
+from iogauge.results.suite_result import SuiteResult
+from iogauge.results.warnings import warnings
 from iogauge.text.cells import Cell
 from iogauge.text.markdown import escaped, table
 from iogauge.text.numbers import capitalised
@@ -67,7 +68,7 @@ def _said(section: Section) -> Iterator[str]:
         for sentence in part.verdict.sentences:
             yield f"- {f'{escaped(part.drive.label)}: ' if len(section.parts) > 1 else ''}{escaped(sentence.text)}"
         if part.drive.missing:
-            names = ", ".join(part.drive.called(step.plan) for step in part.drive.missing)
+            names = ", ".join(part.drive.name_of(step) for step in part.drive.missing)
             yield f"- Incomplete, missing: {escaped(names)}"
     several = len(section.compared) > 1
     for pair in section.compared:
@@ -132,7 +133,7 @@ def _own(part: Part, *, several: bool) -> Iterator[str]:
         yield ""
 
 
-def _circumstances(label: str, drives: Sequence[Drive]) -> Iterator[str]:
+def _circumstances(label: str, drives: Sequence[SuiteResult]) -> Iterator[str]:
     told = [
         f"{term.lower()} {value}"
         for _, facts in html_facts.environment(drives[0])

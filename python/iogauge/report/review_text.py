@@ -1,4 +1,4 @@
-"""A review's judgement as a table for people and as JSON for programs.
+"""A review as a table for people and as JSON for programs.
 
 Both say the same: quantiles that the sample does not support are marked in the one and ``supported: false`` in the
 other. Shapes text and data; ``review.py`` and ``show.py`` print them.
@@ -9,21 +9,24 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from typing import Any
 
 from iogauge.machine.warnings import warning
 from iogauge.models.state import MEANING
 from iogauge.report.run.fail_if import Violation
 from iogauge.report.run.surroundings import state_text
-from iogauge.reviews.runner import Failed, place_of
+from iogauge.results.position import Position
+from iogauge.results.suite_result import SuiteResult
+from iogauge.reviews.runner import Failed
 from iogauge.schema import Code, Manifest, SuitePlan
 from iogauge.schema import Warning as Caution
 from iogauge.stats.figures import Ratio
 from iogauge.stats.pooled import variations
 from iogauge.stats.quantiles import FEWEST_BLOCKS, Estimate
+from iogauge.stats.repeats import Variation
 from iogauge.store import Review
-from iogauge.suites import Judgement, StepJudgement, suite_to_judge
+from iogauge.suites import suite_to_judge
 from iogauge.text import numbers
 from iogauge.text.grid import WIDTH, aligned
 
@@ -33,34 +36,22 @@ _WIDE = 0.2
 """An interval that reaches farther than this part of its figure is lopsided, and told by its bounds."""
 
 
-@dataclass(frozen=True)
-class Judged:
-    """One plan of a review: what its steps show, and what its suite concludes from them."""
-
-    judgement: Judgement
-    findings: tuple[str, ...]
-
-
 def judged(
     review: Review,
     plans: Sequence[SuitePlan],
     *,
     warn: Callable[[str], None],
     trusted: Collection[str],
-) -> list[Judged]:
-    """Judge plans of a review by their suites; ``warn`` hears where one cannot be had.
+) -> list[SuiteResult]:
+    """Return what plans of a review showed, judged by their suites; ``warn`` hears where one cannot be had.
 
     ``trusted``: Python files, by their absolute paths, that may be run.
     """
-    found = []
-    for plan in plans:
-        suite = suite_to_judge(plan, warn=warn, trusted=trusted)
-        judgement = suite.judge(review, plan)
-        found.append(Judged(judgement, suite.findings(judgement)))
-    return found
+    suites = {plan.suite: suite_to_judge(plan, warn=warn, trusted=trusted) for plan in plans}
+    return [SuiteResult(review, plan, conclude=suites[plan.suite].conclude) for plan in plans]
 
 
-def tables(judged: Sequence[Judged], manifest: Manifest, *, variation: bool = False) -> str:
+def tables(judged: Sequence[SuiteResult], manifest: Manifest, *, variation: bool = False) -> str:
     """Return the steps of every plan and what they show as lines of text, ending with a newline.
 
     ``variation``: how the figures of every step differ from run to run, too.
@@ -73,12 +64,14 @@ def tables(judged: Sequence[Judged], manifest: Manifest, *, variation: bool = Fa
     intervals = any(re.search(r"\(\S+( \S+)? to \S+( \S+)?\)", line) for line in lines)
     if intervals:
         lines.append("in brackets: the 95 % interval")
-    if intervals and any(step.figures.mean and not step.figures.mean.dependence for step in _steps(judged)):
+    if intervals and any(
+        position.figures.mean and not position.figures.mean.dependence for position in _positions(judged)
+    ):
         lines.append(
             f"intervals take requests as independent where steps have fewer than {FEWEST_BLOCKS} intervals of time: "
             "true ranges are wider there"
         )
-    if missed := numbers.may_miss(run.duration_s for step in _steps(judged) for run in step.runs):
+    if missed := numbers.may_miss(run.figures.duration_s for result in judged for run in result.runs):
         lines.append(missed)
     for target in manifest.targets:
         if target.modelled:
@@ -94,82 +87,90 @@ def tables(judged: Sequence[Judged], manifest: Manifest, *, variation: bool = Fa
     return "".join(f"{line}\n" for line in lines)
 
 
-def _table(judged: Judged, manifest: Manifest, *, variation: bool) -> Iterator[str]:
+def _table(result: SuiteResult, manifest: Manifest, *, variation: bool) -> Iterator[str]:
     """Yield the lines of one plan."""
-    judgement, plan = judged.judgement, judged.judgement.plan
+    plan, conclusions = result.plan, result.conclusions
     shown = sorted({*SHOWN, *([manifest.until_supported] if manifest.until_supported else [])})
-    run = sum(len(step.runs) for step in judgement.steps)
-    planned = run + len(judgement.missing)
+    run = sum(len(position.runs) for position in result.positions)
+    planned = run + len(result.missing)
     # What prepares a drive can have nothing to show.
     done = f", {run} of {numbers.counted(planned, 'step')}" if planned else ""
     title = f"{plan.title} ({manifest.pace}): {', '.join(plan.targets)}{done}"
     yield title
     yield "-" * min(len(title), WIDTH)
-    for series, steps in judgement.by_series().items():
+    for series, positions in result.by_series().items():
         if series:
             yield f"{series}:"
         # Names are read from their beginning, numbers compared by their ends.
-        left = 1 if any(step.plan.label for step in steps) else 0
-        yield from aligned([_head(plan, shown), *(_cells(step, plan, shown) for step in steps)], left=left)
-    for table in (*judgement.tables, *(matrix.table for matrix in judgement.matrices)):
+        left = 1 if any(position.plan.label for position in positions) else 0
+        rows = (_cells(position, plan, shown) for position in positions)
+        yield from aligned([_head(plan, shown), *rows], left=left)
+    for table in (*conclusions.tables, *(matrix.table for matrix in conclusions.matrices)):
         yield f"{table.title}:"
         yield from aligned([table.head, *table.rows], left=1)
-    yield from _variation(judgement)
+    yield from _variation(result)
     if variation:
-        yield from _varied(judgement)
-    growth = judgement.growth if plan.pressure else None
+        yield from _varied(result)
+    growth = result.growth if plan.pressure else None
     if growth is not None:
         grown = numbers.times(growth.value, growth.low, growth.high)
         yield f"reads take {grown} as long under the most writes as under the fewest (mean)"
-    yield from judged.findings
+    yield from conclusions.findings
     yield from (f"note: {note}" for note in plan.notes)
-    if judgement.missing:
-        yield f"missing: {', '.join(judgement.missing)}"
+    if result.missing:
+        yield f"missing: {', '.join(step.id for step in result.missing)}"
 
 
-def _variation(judgement: Judgement) -> Iterator[str]:
-    """Yield how much each figure differed from run to run, at the place where it did most."""
+def _variation(result: SuiteResult) -> Iterator[str]:
+    """Yield how much each figure differed from run to run, at the position where it did most."""
     worst: dict[str, tuple[float, str]] = {}
-    for step in judgement.steps:
-        place = place_of(judgement.plan, step.plan)
-        where = f"({place})" if step.plan.label else f"at {place}"
-        for name, each in variations(step.runs).items():
-            worst[name] = max(worst.get(name, (0.0, "")), (each.coefficient, where))
+    for position in result.positions:
+        where = f"({position.name})" if position.plan.label else f"at {position.name}"
+        for name, spread in _variations(result, position).items():
+            worst[name] = max(worst.get(name, (0.0, "")), (spread.coefficient, where))
     if worst:
-        runs = max(len(step.runs) for step in judgement.steps)
+        runs = max(len(position.runs) for position in result.positions)
         shown = ", ".join(
             f"{name} {numbers.percent(value)} {where}" for name, (value, where) in worst.items()
         )
-        named = all(step.plan.label for step in judgement.steps)
-        along = "" if named else f", by {judgement.plan.axis.name}"
+        named = all(position.plan.label for position in result.positions)
+        along = "" if named else f", by {result.plan.axis.name}"
         yield f"from run to run, of {runs}, at most (coefficient of variation{along}): {shown}"
 
 
-def _varied(judgement: Judgement) -> Iterator[str]:
+def _variations(result: SuiteResult, position: Position) -> dict[str, Variation]:
+    return variations([run.figures for run in position.runs], result.conclusions.quantiles)
+
+
+def _varied(result: SuiteResult) -> Iterator[str]:
     """Yield the coefficient of variation of every figure between the runs of each step, and what lies between them."""
-    found = [(step, variations(step.runs)) for step in judgement.steps if len(step.runs) > 1]
-    names = list(dict.fromkeys(name for _, each in found for name in each))
+    varied = [
+        (position, _variations(result, position)) for position in result.positions if len(position.runs) > 1
+    ]
+    names = list(dict.fromkeys(name for _, spreads in varied for name in spreads))
     if not names:
         return
     rows = [
         [
-            place_of(judgement.plan, step.plan),
-            str(len(step.runs)),
-            *(numbers.percent(each[name].coefficient) if name in each else "-" for name in names),
-            "-" if "mean" not in each or (share := each["mean"].share) is None else numbers.percent(share),
+            position.name,
+            str(len(position.runs)),
+            *(numbers.percent(spreads[name].coefficient) if name in spreads else "-" for name in names),
+            "-"
+            if "mean" not in spreads or (share := spreads["mean"].share) is None
+            else numbers.percent(share),
         ]
-        for step, each in found
+        for position, spreads in varied
     ]
     yield "from run to run (coefficient of variation), and the share of the mean's variance that lies between runs:"
     yield from aligned([["step", "runs", *names, "between runs"], *rows])
 
 
-def _steps(judged: Sequence[Judged]) -> list[StepJudgement]:
-    return [step for each in judged for step in each.judgement.steps]
+def _positions(judged: Sequence[SuiteResult]) -> list[Position]:
+    return [position for result in judged for position in result.positions]
 
 
 def as_json(
-    judged: Sequence[Judged],
+    judged: Sequence[SuiteResult],
     manifest: Manifest,
     *,
     path: str,
@@ -198,49 +199,48 @@ def as_json(
     }
 
 
-def _plan(judged: Judged) -> dict[str, Any]:
-    judgement, plan = judged.judgement, judged.judgement.plan
+def _plan(result: SuiteResult) -> dict[str, Any]:
+    plan, conclusions = result.plan, result.conclusions
     return {
         "key": plan.key,
         "suite": plan.suite,
         "targets": list(plan.targets),
         "axis": plan.axis.model_dump(mode="json"),
         "kind": plan.kind.value,
-        "findings": list(judged.findings),
-        "steps": [_step(step) for step in judgement.steps],
-        "missing": list(judgement.missing),
-        "growth": _ratio(judgement.growth) if plan.pressure else None,
-        "tables": [asdict(table) for table in judgement.tables],
-        "matrices": [asdict(matrix) for matrix in judgement.matrices],
-        "convergences": [asdict(convergence) for convergence in judgement.convergences],
+        "findings": list(conclusions.findings),
+        "steps": [_step(result, position) for position in result.positions],
+        "missing": [step.id for step in result.missing],
+        "growth": _ratio(result.growth) if plan.pressure else None,
+        "tables": [asdict(table) for table in conclusions.tables],
+        "matrices": [asdict(matrix) for matrix in conclusions.matrices],
+        "convergences": [asdict(convergence) for convergence in conclusions.convergences],
         "notes": list(plan.notes),
     }
 
 
-def warnings(judged: Sequence[Judged], manifest: Manifest) -> tuple[Caution, ...]:
+def warnings(judged: Sequence[SuiteResult], manifest: Manifest) -> tuple[Caution, ...]:
     """Return each kind of warning once: those of the whole review, then those of steps, with how many gave it."""
-    first: dict[Code, tuple[StepJudgement, Caution, Judgement]] = {}
+    first: dict[Code, tuple[Position, Caution, SuiteResult]] = {}
     steps: Counter[Code] = Counter()
-    for each in judged:
-        for step in each.judgement.steps:
-            own = [given for given in step.warnings if given not in manifest.warnings]
+    for result in judged:
+        for position in result.positions:
+            own = [given for given in position.warnings if given not in manifest.warnings]
             steps.update({given.code for given in own})
             for given in own:
-                first.setdefault(given.code, (step, given, each.judgement))
+                first.setdefault(given.code, (position, given, result))
     several = len(judged) > 1
     return (
         *manifest.warnings,
         *_unprepared(judged),
-        *(_placed(*found, steps=steps[code], several=several) for code, found in first.items()),
+        *(_placed(*one, steps=steps[code], several=several) for code, one in first.items()),
     )
 
 
-def _unprepared(judged: Sequence[Judged]) -> Iterator[Caution]:
+def _unprepared(judged: Sequence[SuiteResult]) -> Iterator[Caution]:
     """Yield a warning for each target that was not yet steady when what prepares it came to its end."""
-    for each in judged:
-        plan = each.judgement.plan
-        if plan.prepares and any(not found.steady for found in each.judgement.convergences):
-            target = ", ".join(plan.targets)
+    for result in judged:
+        if result.plan.prepares and any(not course.steady for course in result.conclusions.convergences):
+            target = ", ".join(result.plan.targets)
             yield warning(
                 Code.UNSTEADY,
                 what=f"{target} was not steady when its preparation ended: what was measured after it began in a "
@@ -248,15 +248,11 @@ def _unprepared(judged: Sequence[Judged]) -> Iterator[Caution]:
             )
 
 
-def _placed(
-    step: StepJudgement, given: Caution, judgement: Judgement, *, steps: int, several: bool
-) -> Caution:
+def _placed(position: Position, given: Caution, result: SuiteResult, *, steps: int, several: bool) -> Caution:
     others = f", and {numbers.counted(steps - 1, 'other step')}" if steps > 1 else ""
-    suite = f"{judgement.plan.title}, " if several else ""
-    place = (
-        f"{suite}{'' if step.plan.label or step.plan.series else 'at '}{place_of(judgement.plan, step.plan)}"
-    )
-    return given.model_copy(update={"message": f"{place}{others}: {given.message}"})
+    suite = f"{result.plan.title}, " if several else ""
+    where = f"{suite}{'' if position.plan.label or position.series else 'at '}{position.name}"
+    return given.model_copy(update={"message": f"{where}{others}: {given.message}"})
 
 
 def _head(plan: SuitePlan, shown: Sequence[float]) -> list[str]:
@@ -264,12 +260,12 @@ def _head(plan: SuitePlan, shown: Sequence[float]) -> list[str]:
     return [plan.axis.unit, *rate, "mean", *(f"p{q * 100:.12g}" for q in shown)]
 
 
-def _cells(step: StepJudgement, plan: SuitePlan, shown: Sequence[float]) -> list[str]:
-    figures, mean = step.figures, step.figures.mean
+def _cells(position: Position, plan: SuitePlan, shown: Sequence[float]) -> list[str]:
+    figures, mean = position.figures, position.figures.mean
     iops = _spread(figures.iops, figures.iops_low, figures.iops_high, "{:,.0f}".format)
-    pressed = numbers.bandwidth(step.achieved_Bps) if step.achieved_Bps else "-"
+    pressed = numbers.bandwidth(position.achieved_Bps) if position.achieved_Bps else "-"
     return [
-        step.plan.label or f"{step.plan.at:g}",
+        position.plan.label or numbers.position(position.at),
         *([pressed, iops] if plan.pressure else [iops, numbers.megabytes(figures.rate_Bps)]),
         # Of repeats, with how far the interval reaches; of one run it is in --json and in the report.
         "-"
@@ -277,7 +273,7 @@ def _cells(step: StepJudgement, plan: SuitePlan, shown: Sequence[float]) -> list
         else _spread(mean.value, mean.low, mean.high, numbers.duration)
         if figures.runs > 1
         else numbers.duration(mean.value),
-        *(numbers.marked(figures.quantiles.get(q)) for q in shown),
+        *(numbers.marked(figures.quantile(q)) for q in shown),
     ]
 
 
@@ -297,32 +293,32 @@ def _spread(value: float, low: float | None, high: float | None, shown: Callable
     return f"{shown(value)} ±{numbers.percent(reach)}"
 
 
-def _step(step: StepJudgement) -> dict[str, Any]:
-    figures = step.figures
+def _step(result: SuiteResult, position: Position) -> dict[str, Any]:
+    figures, step = position.figures, position.plan
     return {
-        "id": step.plan.id,
-        "series": step.plan.series,
-        "label": step.plan.label,
-        "direction": step.plan.direction,
-        "at": step.plan.at,
-        "seed": step.plan.seed,
-        "asked_Bps": step.asked_Bps,
-        "achieved_Bps": step.achieved_Bps,
+        "id": step.id,
+        "series": step.series,
+        "label": step.label,
+        "direction": step.direction,
+        "at": step.at,
+        "seed": step.seed,
+        "asked_Bps": position.requested_Bps,
+        "achieved_Bps": position.achieved_Bps,
         "duration_s": figures.duration_s,
-        "runs": len(step.runs),
+        "runs": len(position.runs),
         "ios": figures.ios,
         "iops": figures.iops,
         "iops_low": figures.iops_low,
         "iops_high": figures.iops_high,
         "rate_Bps": figures.rate_Bps,
         "mean_ns": _estimate(figures.mean),
-        "quantiles_ns": {f"{q:.12g}": _estimate(estimate) for q, estimate in figures.quantiles.items()},
-        "variation": {name: asdict(each) for name, each in variations(step.runs).items()},
+        "quantiles_ns": {f"{q:.12g}": _estimate(figures.quantile(q)) for q in result.conclusions.quantiles},
+        "variation": {name: asdict(each) for name, each in _variations(result, position).items()},
         "errors": figures.errors,
         "flagged": figures.flagged,
         "late": figures.late,
         "in_flight": figures.in_flight,
-        "warnings": [warning.model_dump(mode="json") for warning in step.warnings],
+        "warnings": [warning.model_dump(mode="json") for warning in position.warnings],
     }
 
 

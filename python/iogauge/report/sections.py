@@ -22,9 +22,10 @@ from iogauge.report.charts.specification import Chart
 from iogauge.report.charts.sweep import sweep_charts
 from iogauge.report.page.comparison import Over, Pair, PairPart, around, over, pairs
 from iogauge.report.page.verdict import Verdict, verdict
-from iogauge.results.conclusions import ShownTable
+from iogauge.results.conclusions import TextTable
 from iogauge.results.reported import told_table
-from iogauge.results.review import Conclude, Drive, OnProgress, no_progress, nothing
+from iogauge.results.review import Conclude, OnProgress, no_progress, nothing
+from iogauge.results.suite_result import SuiteResult
 from iogauge.schema import SuitePlan
 from iogauge.stats.comparison import MARGIN
 
@@ -33,30 +34,30 @@ from iogauge.stats.comparison import MARGIN
 class Part:
     """What a section has of one drive. Charts are made when they are asked for: text has none."""
 
-    drive: Drive
+    drive: SuiteResult
     number: int
     """Of the drive in its section, from 1."""
 
     @cached_property
     def verdict(self) -> Verdict:
         """What a reader should take away."""
-        return verdict(self.drive, self.drive.shown.findings, told=self.told is not None)
+        return verdict(self.drive, self.drive.conclusions.findings, told=self.told is not None)
 
     @cached_property
-    def told(self) -> ShownTable | None:
+    def told(self) -> TextTable | None:
         """Figures that another program told without samples."""
         return told_table(self.drive.path, self.drive.manifest.plans, self.drive.plan)
 
     @property
-    def tables(self) -> tuple[ShownTable, ...]:
+    def tables(self) -> tuple[TextTable, ...]:
         """What the suite shows as tables, matrices too, and what was told."""
-        shown, told = self.drive.shown, (self.told,) if self.told else ()
+        shown, told = self.drive.conclusions, (self.told,) if self.told else ()
         return (*shown.tables, *(matrix.table for matrix in shown.matrices), *told)
 
     @cached_property
     def concluded(self) -> tuple[Chart, ...]:
         """What the suite concludes from several steps together."""
-        return conclusion_charts(self.drive, self.drive.shown, name=self.drive.slug)
+        return conclusion_charts(self.drive, self.drive.conclusions, name=self.drive.slug)
 
     @cached_property
     def over_time(self) -> tuple[Chart, ...]:
@@ -76,7 +77,7 @@ class Section:
     """Its drives, pair by pair."""
 
     @property
-    def drives(self) -> tuple[Drive, ...]:
+    def drives(self) -> tuple[SuiteResult, ...]:
         """All that it tested."""
         return tuple(part.drive for part in self.parts)
 
@@ -170,20 +171,20 @@ class Report:
         return tuple(map(over, self.differences.laid))
 
     @property
-    def drives(self) -> tuple[Drive, ...]:
+    def drives(self) -> tuple[SuiteResult, ...]:
         """All that was tested, suite by suite."""
         return tuple(drive for section in self.sections for drive in section.drives)
 
     @property
-    def tested(self) -> dict[str, list[Drive]]:
+    def tested(self) -> dict[str, list[SuiteResult]]:
         """Each thing that was tested, by its label, and what suites made of it."""
-        found: dict[str, list[Drive]] = {}
+        found: dict[str, list[SuiteResult]] = {}
         for drive in self.drives:
             found.setdefault(drive.label, []).append(drive)
         return found
 
     @property
-    def reviews(self) -> list[Drive]:
+    def reviews(self) -> list[SuiteResult]:
         """One drive of each review, to ask for what is the review's."""
         return list({drive.path: drive for drive in reversed(self.drives)}.values())[::-1]
 
@@ -193,5 +194,5 @@ class Report:
         return tuple(chart for section in self.sections for chart in section.charts)
 
 
-def _section(drives: tuple[Drive, ...], compared: tuple[PairPart, ...]) -> Section:
+def _section(drives: tuple[SuiteResult, ...], compared: tuple[PairPart, ...]) -> Section:
     return Section(tuple(Part(drive, number) for number, drive in enumerate(drives, 1)), compared)

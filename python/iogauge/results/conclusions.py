@@ -8,12 +8,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from iogauge.stats.figures import QUANTILES
 from iogauge.stats.steady import RANGE
 from iogauge.text import numbers
 
 
 @dataclass(frozen=True)
-class ShownTable:
+class TextTable:
     """A table as people read it: every cell is text, units included or in ``head``."""
 
     title: str
@@ -35,7 +36,7 @@ class Matrix:
     """(column, row, value), in the order in which they are read; not every pair needs to be there."""
 
     @property
-    def table(self) -> ShownTable:
+    def table(self) -> TextTable:
         """The same as a table.
 
         >>> cells = (("100/0", "4 KiB", 5.0), ("0/100", "4 KiB", 3.0))
@@ -45,7 +46,7 @@ class Matrix:
         columns = tuple(dict.fromkeys(column for column, _, _ in self.cells))
         rows = dict.fromkeys(row for _, row, _ in self.cells)
         values = {(column, row): value for column, row, value in self.cells}
-        return ShownTable(
+        return TextTable(
             title=self.title,
             head=(f"{self.rows} \\ {self.columns}", *columns),
             rows=tuple(
@@ -94,12 +95,14 @@ class Convergence:
 
 
 @dataclass(frozen=True)
-class Shown:
-    """All that a suite has to show of one plan beside the figures of its steps."""
+class Conclusions:
+    """All that a suite concludes from the positions of one plan."""
 
     findings: tuple[str, ...] = ()
     """A sentence each, without a full stop."""
-    tables: tuple[ShownTable, ...] = ()
+    tables: tuple[TextTable, ...] = ()
     """In the order in which they are read."""
     matrices: tuple[Matrix, ...] = ()
     convergences: tuple[Convergence, ...] = ()
+    quantiles: tuple[float, ...] = QUANTILES
+    """Which quantiles of latency are judged besides the mean."""

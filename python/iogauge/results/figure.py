@@ -1,7 +1,7 @@
 """One figure of one step, whoever measured it: a review, another tool, or a publication.
 
 What is compared, queried and exported comes from three places that know different amounts: a review has histograms and
-intervals, another tool's result perhaps only percentiles, and a publication a number in a table. ``FigureRow`` is what
+intervals, another tool's result perhaps only percentiles, and a publication a number in a table. ``Figure`` is what
 they have in common, so that nothing has to be invented to lay one beside another: what is not known is None.
 
 Judges nothing and compares nothing. Figures of a review are ``stats.figures``'s, as charts have them.
@@ -12,8 +12,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from iogauge.results.review import Drive, Step
-from iogauge.stats.figures import StepFigures
+from iogauge.results.position import Position, PositionKey
+from iogauge.results.run import Run
+from iogauge.results.suite_result import SuiteResult
+from iogauge.stats.figures import QUANTILES, StepFigures
 from iogauge.stats.quantiles import Estimate
 from iogauge.text import numbers
 from iogauge.workload import parse
@@ -54,33 +56,12 @@ def value_text(metric: str, value: float) -> str:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Place:
-    """Where a step stands: what has the same place in two reviews was the same procedure at the same load."""
-
-    suite: str
-    series: str
-    label: str
-    """What it is called; empty: its place on the axis says it."""
-    at: float
-    axis: str = ""
-    """What the suite varies."""
-    unit: str = ""
-    """Of the axis."""
-
-    @property
-    def text(self) -> str:
-        """The step in words, without its suite."""
-        at = self.label or numbers.placed(self.at, self.unit)
-        return f"{self.series}, {at}" if self.series else at
-
-
-@dataclass(frozen=True, kw_only=True)
-class FigureRow:
+class Figure:
     """One figure of one step on one drive."""
 
     drive: str
     """What it is called; nothing else that is compared has that name."""
-    place: Place
+    position: PositionKey
     repeat: int
     """From 0."""
     judged: str
@@ -122,56 +103,51 @@ class FigureRow:
         )
 
 
-def rows_of(drive: Drive) -> tuple[FigureRow, ...]:
-    """Return the figures of a suite's complete steps on a drive, step by step; rates, mean, and each quantile."""
-    return tuple(row for step, figures, _ in drive.measured() for row in _rows(drive, step, figures))
-
-
-def rows_of_all(drives: Iterable[Drive]) -> tuple[FigureRow, ...]:
-    """Return the figures of several suites and drives, one after the other."""
-    return tuple(row for drive in drives for row in rows_of(drive))
-
-
-def place_of(drive: Drive, step: Step) -> Place:
-    """Return where one of a drive's steps stands."""
-    return Place(
-        suite=drive.plan.suite,
-        series=step.plan.series,
-        label=step.plan.label,
-        at=step.plan.at,
-        axis=drive.plan.axis.name,
-        unit=drive.plan.axis.unit,
+def figures_of(result: SuiteResult) -> tuple[Figure, ...]:
+    """Return the figures of a suite's complete steps on a drive, step by step; rates, mean, and the usual quantiles."""
+    return tuple(
+        figure
+        for position in result.positions
+        for run in position.runs
+        for figure in _figures(result, position, run)
     )
 
 
-def metrics_of(figures: StepFigures) -> Iterator[tuple[str, Estimate]]:
+def figures_of_all(results: Iterable[SuiteResult]) -> tuple[Figure, ...]:
+    """Return the figures of several suites and drives, one after the other."""
+    return tuple(figure for result in results for figure in figures_of(result))
+
+
+def metrics_of(
+    figures: StepFigures, quantiles: Iterable[float] = QUANTILES
+) -> Iterator[tuple[str, Estimate]]:
     """Yield each metric of a step, with its estimate: no latency where nothing completed."""
     yield IOPS, figures.iops_estimate
     yield RATE, figures.rate_estimate
     if figures.mean is not None:
         yield MEAN, figures.mean
-    for q, estimate in figures.quantiles.items():
-        if estimate is not None:
+    for q in quantiles:
+        if (estimate := figures.quantile(q)) is not None:
             yield quantile_metric(q), estimate
 
 
-def _loop(drive: Drive, step: Step) -> str:
+def _loop(result: SuiteResult, run: Run) -> str:
     """Name the loop of DiskSpd that measured the judged job of a step; empty: none of several did."""
-    version = drive.manifest.versions.get("diskspd", "")
+    version = result.manifest.versions.get("diskspd", "")
     if not version:
         return ""
-    jobs = parse(step.plan.job_file, source=step.plan.id).jobs
-    return loop_of(version, max((job.iodepth for job in jobs if job.name == drive.plan.reader), default=1))
+    jobs = parse(run.plan.job_file, source=run.plan.id).jobs
+    return loop_of(version, max((job.iodepth for job in jobs if job.name == result.plan.reader), default=1))
 
 
-def _rows(drive: Drive, step: Step, figures: StepFigures) -> Iterator[FigureRow]:
-    loop = _loop(drive, step)
-    for metric, estimate in metrics_of(figures):
-        yield FigureRow(
-            drive=drive.label,
-            place=place_of(drive, step),
-            repeat=step.plan.repeat,
-            judged=drive.plan.judged,
+def _figures(result: SuiteResult, position: Position, run: Run) -> Iterator[Figure]:
+    loop = _loop(result, run)
+    for metric, estimate in metrics_of(run.figures):
+        yield Figure(
+            drive=result.label,
+            position=position.key,
+            repeat=run.plan.repeat,
+            judged=result.plan.judged,
             metric=metric,
             value=estimate.value,
             low=estimate.low,
@@ -179,8 +155,8 @@ def _rows(drive: Drive, step: Step, figures: StepFigures) -> Iterator[FigureRow]
             supported=estimate.supported,
             long_enough=estimate.long_enough,
             count=estimate.count,
-            source=str(drive.path),
+            source=str(result.path),
             loop=loop,
-            pressed=drive.plan.pressure is not None,
-            pressure_Bps=figures.pressure_Bps,
+            pressed=result.plan.pressure is not None,
+            pressure_Bps=run.figures.pressure_Bps,
         )

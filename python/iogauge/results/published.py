@@ -22,7 +22,8 @@ from pathlib import Path
 from iogauge import workload
 from iogauge.errors import IogaugeError
 from iogauge.models.published import Point, points
-from iogauge.results.figure import IOPS, MEAN, RATE, FigureRow, Place
+from iogauge.results.figure import IOPS, MEAN, RATE, Figure
+from iogauge.results.position import PositionKey
 from iogauge.schema import Direction, Job, StepPlan, SuitePlan
 from iogauge.text.numbers import block, counted
 
@@ -85,7 +86,7 @@ def load_of(step: StepPlan, plan: SuitePlan) -> Load | None:
     return Load(job.rw.random, sizes.pop(), reads, job.numjobs, job.iodepth)
 
 
-def published_rows(step: StepPlan, plan: SuitePlan) -> tuple[FigureRow, ...]:
+def published_rows(step: StepPlan, plan: SuitePlan) -> tuple[Figure, ...]:
     """Return what was published of a step's load, of whichever drive: values without intervals, in the file's order.
 
     ``drive`` is the published drive, with the machine and driver behind it where the source tells them.
@@ -93,7 +94,7 @@ def published_rows(step: StepPlan, plan: SuitePlan) -> tuple[FigureRow, ...]:
     load = load_of(step, plan)
     if load is None:
         return ()
-    place = Place(
+    position = PositionKey(
         suite=plan.suite,
         series=step.series,
         label=step.label,
@@ -102,9 +103,9 @@ def published_rows(step: StepPlan, plan: SuitePlan) -> tuple[FigureRow, ...]:
         unit=plan.axis.unit,
     )
     return tuple(
-        FigureRow(
+        Figure(
             drive=drive_of(point),
-            place=place,
+            position=position,
             repeat=0,
             judged=plan.judged,
             metric=metric,

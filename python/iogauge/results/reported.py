@@ -10,8 +10,9 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from iogauge.results.conclusions import ShownTable
-from iogauge.results.figure import IOPS, MEAN, RATE, FigureRow, Place, quantile_metric
+from iogauge.results.conclusions import TextTable
+from iogauge.results.figure import IOPS, MEAN, RATE, Figure, quantile_metric
+from iogauge.results.position import PositionKey
 from iogauge.schema import SuitePlan
 from iogauge.store.reported import Told, read_told
 from iogauge.text import numbers
@@ -22,7 +23,7 @@ TITLE = "Told without samples: figures as their tool printed them"
 HEAD = ["run", "job", "direction", "IOPS", "MB/s", "mean", *(f"p{100 * q:g}" for q in SHOWN)]
 
 
-def told_rows(told: Sequence[Told], *, drive: str, review: str) -> tuple[FigureRow, ...]:
+def told_rows(told: Sequence[Told], *, drive: str, review: str) -> tuple[Figure, ...]:
     """Return told figures as rows of one side, under the places that an imported run with samples would have."""
     return tuple(row for each in told for row in _rows(each, _series(each, told), drive, review))
 
@@ -60,7 +61,7 @@ def told_lines(told: Sequence[Told]) -> Iterator[str]:
     yield from aligned([HEAD, *(_cells(each) for each in told)], left=3)
 
 
-def told_table(path: Path, plans: Sequence[SuitePlan], plan: SuitePlan) -> ShownTable | None:
+def told_table(path: Path, plans: Sequence[SuitePlan], plan: SuitePlan) -> TextTable | None:
     """Return what of the figures told in a review at ``path`` belongs to one of its plans; ``None``: nothing.
 
     That is what is told of its job on its targets; the first plan has that too which is no plan's, so that none is
@@ -75,7 +76,7 @@ def told_table(path: Path, plans: Sequence[SuitePlan], plan: SuitePlan) -> Shown
         for each in read_told(path)
         if (each.job, each.target) == of_plan or (plan == plans[0] and (each.job, each.target) not in known)
     ]
-    return ShownTable(TITLE, tuple(HEAD), tuple(map(tuple, mine))) if mine else None
+    return TextTable(TITLE, tuple(HEAD), tuple(map(tuple, mine))) if mine else None
 
 
 def _cells(each: Told) -> list[str]:
@@ -102,16 +103,16 @@ def _series(each: Told, told: Sequence[Told]) -> str:
     return each.job if len(ways) == 1 else f"{each.job}, {each.direction.value}"
 
 
-def _rows(each: Told, series: str, drive: str, review: str) -> Iterator[FigureRow]:
-    place = Place(suite="imported", series=series, label=each.label, at=each.at, axis="run")
+def _rows(each: Told, series: str, drive: str, review: str) -> Iterator[Figure]:
+    position = PositionKey(suite="imported", series=series, label=each.label, at=each.at, axis="run")
     figures = {IOPS: each.iops, RATE: each.rate_Bps, MEAN: each.mean_ns}
     figures |= {quantile_metric(q): value for q, value in each.quantiles_ns.items()}
     supported = {quantile_metric(q): each.supports(q) for q in each.quantiles_ns}
     for metric, value in figures.items():
         if value is not None:
-            yield FigureRow(
+            yield Figure(
                 drive=drive,
-                place=place,
+                position=position,
                 repeat=0,
                 judged="I/O",
                 metric=metric,

@@ -31,8 +31,8 @@ from iogauge.results.published import (
     published_drives,
 )
 from iogauge.results.reported import told_record
-from iogauge.results.saved import saved_figures
-from iogauge.schema import Direction, RunRecord, StepPlan, SuitePlan
+from iogauge.results.run import Run
+from iogauge.schema import Direction, StepPlan, SuitePlan
 from iogauge.stats.figures import StepFigures
 from iogauge.store import Review
 from iogauge.store.reported import read_told
@@ -97,42 +97,40 @@ def figures_table(paths: Iterable[Path], *, published: Iterable[str] = ()) -> pa
 
 def moments_table(paths: Iterable[Path]) -> pa.Table:
     """Return what was judged of each step over time, a row for each of its intervals. Raises as ``figures_table``."""
-    rows = []
-    for path in paths:
-        review = Review.open(path)
-        for plan, step, record in _steps(review):
-            figures = _figures(review, plan, step, record, step.direction)
-            head = {
-                "review": str(path),
-                "step": step.id,
-                "target": ", ".join(plan.targets),
-                "suite": plan.suite,
-            }
-            for moment in figures.moments:
-                names = [name for name in MOMENTS.names if name not in head]
-                rows.append(head | {name: getattr(moment, name) for name in names})
+    names = [name for name in MOMENTS.names if name not in ("review", "step", "target", "suite")]
+    rows = [
+        {
+            "review": str(path),
+            "step": run.plan.id,
+            "target": ", ".join(plan.targets),
+            "suite": plan.suite,
+            **{name: getattr(moment, name) for name in names},
+        }
+        for path in paths
+        for plan, run in _runs(Review.open(path))
+        for moment in run.figures.moments
+    ]
     return pa.Table.from_pylist(rows, schema=MOMENTS)
 
 
-def _steps(review: Review) -> Iterator[tuple[SuitePlan, StepPlan, RunRecord]]:
+def _runs(review: Review) -> Iterator[tuple[SuitePlan, Run]]:
     for plan in review.manifest.plans:
         for step in plan.steps:
             if step.judged and review.has(step.id):
-                yield plan, step, review.record(step.id)
+                yield plan, Run(review, plan, step)
 
 
 def _rows(review: Review) -> Iterator[dict[str, Any]]:
-    for plan, step, record in _steps(review):
-        whole = step.direction
-        ways = {way for job in record.jobs.jobs if job.name == plan.reader for way in job.rw.directions}
-        if whole is None and len(ways) == 1:
-            whole = next(iter(ways))
-        yield _row(review, plan, step, _figures(review, plan, step, record, whole), whole)
-        if whole is None:
-            for way in sorted(ways):
-                figures = _figures(review, plan, step, record, way)
+    for plan, run in _runs(review):
+        direction = run.plan.direction
+        if direction is None and len(run.directions) == 1:
+            (direction,) = run.directions
+        yield _row(review, plan, run.plan, run.figures_of(direction), direction)
+        if direction is None:
+            for one in sorted(run.directions):
+                figures = run.figures_of(one)
                 if figures.ios:
-                    yield _row(review, plan, step, figures, way)
+                    yield _row(review, plan, run.plan, figures, one)
 
 
 def _told(path: Path) -> Iterator[dict[str, Any]]:
@@ -173,16 +171,10 @@ def _load(load: Load | None) -> dict[str, Any]:
     }
 
 
-def _figures(
-    review: Review, plan: SuitePlan, step: StepPlan, record: RunRecord, direction: Direction | None
-) -> StepFigures:
-    return saved_figures(review, plan, step, record, direction=direction, quantiles=QUANTILES)
-
-
 def _row(
     review: Review, plan: SuitePlan, step: StepPlan, figures: StepFigures, direction: Direction | None
 ) -> dict[str, Any]:
-    supported = [q for q, estimate in figures.quantiles.items() if estimate and estimate.supported]
+    supported = [q for q in QUANTILES if (estimate := figures.quantile(q)) and estimate.supported]
     row: dict[str, Any] = {
         "review": str(review.path),
         "plan": plan.key,
@@ -203,7 +195,7 @@ def _row(
         "supported": max(supported, default=None),
         "errors": figures.errors,
     }
-    for metric, estimate in metrics_of(figures):
+    for metric, estimate in metrics_of(figures, QUANTILES):
         row[metric] = estimate.value
         if metric in _LATENCIES:
             low, high = _bounds(metric)

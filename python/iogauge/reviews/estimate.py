@@ -18,9 +18,10 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from iogauge import workload
+from iogauge.results.position import name_of
 from iogauge.reviews.lengthen import CAP, kept, stretched
 from iogauge.reviews.ordering import order
-from iogauge.reviews.runner import expected_s, place_of
+from iogauge.reviews.runner import expected_s
 from iogauge.schema import Direction, Job, Manifest, StepPlan, SuitePlan, TargetFacts
 from iogauge.suites.suite import Ahead, Asked, Suite
 
@@ -168,7 +169,7 @@ def cost_of_step(
     return StepCost(
         plan=plan,
         step=step,
-        place=place or place_of(plan, step),
+        place=place or name_of(step, plan.axis, repeat=True),
         expected_s=takes_s,
         longest_s=takes_s,
         at_least=bool(untimed) or step.purge,

@@ -83,5 +83,4 @@ def _count(plan: SuitePlan, step: StepPlan, record: RunRecord) -> int:
         pressure=plan.pressure,
         kind=plan.kind,
         direction=step.direction,
-        quantiles=(),
     ).ios

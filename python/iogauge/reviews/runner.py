@@ -18,6 +18,7 @@ from typing import Protocol
 
 from iogauge import workload
 from iogauge.errors import IogaugeError
+from iogauge.results.position import name_of
 from iogauge.reviews.lengthen import kept, longer, shortfall
 from iogauge.reviews.ordering import check_steps, order, placed, with_plan
 from iogauge.reviews.resume import goes_on, look_again, restart_groups, under_way
@@ -36,7 +37,6 @@ from iogauge.schema import (
 from iogauge.schema import Warning as Caution
 from iogauge.store import Review
 from iogauge.suites.suite import Asked, Suite
-from iogauge.text import numbers
 
 
 class Execute(Protocol):
@@ -200,7 +200,7 @@ class _Run:
             steps = [step for step in plan.steps if step.repeat == repeat]
             for step in steps:
                 if not self.review.has(step.id) and not self._given_up(step):
-                    self._run(plan, step, place_of(plan, step))
+                    self._run(plan, step, name_of(step, plan.axis, repeat=True))
                 self._lengthen(key, step)
                 self._note_short(key, step.id)
             if not steps or not all(self.review.has(step.id) for step in steps):
@@ -223,7 +223,9 @@ class _Run:
         self.review.discard(step.id)
         steps = tuple(stretched if each.id == step.id else each for each in plan.steps)
         self._replace(plan.model_copy(update={"steps": steps}))
-        self._run(plan, stretched, f"{place_of(plan, step)}, {stretched.longer} times as long")
+        self._run(
+            plan, stretched, f"{name_of(step, plan.axis, repeat=True)}, {stretched.longer} times as long"
+        )
 
     def _note_short(self, key: str, step_id: str) -> None:
         """Keep in the plan why a step does not support what was asked for; say it, once of all kept by one reason."""
@@ -239,7 +241,7 @@ class _Run:
         self._replace(plan.model_copy(update={"steps": steps}))
         reason = kept(step, plan.steps)
         if short and (key, reason) not in self.told:
-            self.watcher.message(f"{plan.title}, {place_of(plan, step)}: {short}")
+            self.watcher.message(f"{plan.title}, {name_of(step, plan.axis, repeat=True)}: {short}")
             if reason:
                 self.told.add((key, reason))
 
@@ -348,16 +350,6 @@ class _Run:
     def _fail(self, step: StepPlan, why: str) -> None:
         self.failed.append(Failed(step.id, why))
         self.watcher.message(f"failed: {step.id}: {why}")
-
-
-def place_of(plan: SuitePlan, step: StepPlan) -> str:
-    """Return where a step stands, in words.
-
-    A step's label, or its place on the axis; what it has in common with others before, its repeat behind.
-    """
-    at = step.label or numbers.placed(step.at, plan.axis.unit)
-    again = f" (repeat {step.repeat + 1})" if step.repeat else ""
-    return (f"{step.series}, {at}" if step.series else at) + again
 
 
 def expected_s(step: StepPlan) -> float:

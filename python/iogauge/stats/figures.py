@@ -18,7 +18,7 @@ from functools import cached_property
 from iogauge.schema import Direction, Interval, Kind, RowResult, RunRecord, ToldLatency
 from iogauge.stats.histogram import Histogram, needed
 from iogauge.stats.moments import Moment, moments
-from iogauge.stats.quantiles import Estimate, Sample
+from iogauge.stats.quantiles import Estimate, Latencies, Sample
 from iogauge.stats.rates import rate_estimate
 from iogauge.stats.selection import Selection, latencies
 
@@ -36,9 +36,8 @@ class StepFigures:
     iops: float
     rate_Bps: float
     """Of the reader alone."""
-    whole: Histogram
-    mean: Estimate | None
-    quantiles: dict[float, Estimate | None]
+    latencies: Latencies
+    """The reader's."""
     max_ns: float | None
     """The largest latency; ``None`` where it is not known, or nothing completed."""
     pressure_Bps: float
@@ -51,7 +50,7 @@ class StepFigures:
     """Mean time of a read in block layer and device, by the kernel's own count, ramp included; ``None`` where it keeps
     none."""
     moments: tuple[Moment, ...]
-    told: bool = False
+    reported: bool = False
     """Whether another program told of its latencies without their samples: there are no intervals and no histogram."""
     runs: int = 1
     """How many runs of the step these are of: see ``pooled.py``."""
@@ -62,11 +61,25 @@ class StepFigures:
     pressure_high_Bps: float | None = None
     """The same of ``pressure_Bps``."""
 
-    def only(self, quantiles: Sequence[float]) -> StepFigures:
-        """Return the same with some of its quantiles, in the order in which they are asked for."""
-        if tuple(quantiles) == tuple(self.quantiles):
-            return self
-        return replace(self, quantiles={q: self.quantiles[q] for q in quantiles})
+    @property
+    def whole(self) -> Histogram:
+        """The reader's latencies, all together."""
+        return self.latencies.whole
+
+    @cached_property
+    def mean(self) -> Estimate | None:
+        """The mean latency; ``None`` where the reader completed nothing."""
+        return self.latencies.mean()
+
+    @cached_property
+    def _quantiles(self) -> dict[float, Estimate | None]:
+        return {}
+
+    def quantile(self, q: float) -> Estimate | None:
+        """Return the ``q``-quantile of the latency, 0 < q < 1; ``None`` where the reader completed nothing."""
+        if q not in self._quantiles:
+            self._quantiles[q] = self.latencies.quantile(q)
+        return self._quantiles[q]
 
     @cached_property
     def iops_estimate(self) -> Estimate:
@@ -99,7 +112,6 @@ def step_figures(
     pressure: str | None,
     kind: Kind = Kind.LAT,
     direction: Direction | None = None,
-    quantiles: Sequence[float] = QUANTILES,
 ) -> StepFigures:
     """Return the figures of one step.
 
@@ -126,12 +138,7 @@ def step_figures(
         ios=sum(tally.ios for tally in tallies),
         iops=sum(_rate(row, sum(tally.ios for tally in read.tallies([row]))) for row in rows),
         rate_Bps=sum(_rate(row, sum(tally.bytes for tally in read.tallies([row]))) for row in rows),
-        whole=sample.whole,
-        mean=_as_told(told, told.mean_ns) if told else sample.mean(),
-        quantiles={
-            q: _as_told(told, told.quantiles_ns.get(q), q=q) if told else sample.quantile(q)
-            for q in quantiles
-        },
+        latencies=_Reported(told) if told else sample,
         max_ns=told.max_ns if told else sample.whole.max if sample.whole.count else None,
         pressure_Bps=sum(_rate(row, sum(tally.bytes for tally in press.tallies([row]))) for row in rows),
         errors=sum(sum(tally.errors.values()) for row in rows for tally in row.tallies.values()),
@@ -141,7 +148,7 @@ def step_figures(
         loop_gap_max_ns=max((Histogram.decode(row.loop_gap).max for row in mine if row.loop_gap), default=0),
         device_mean_ns=_device_mean(record),
         moments=course,
-        told=told is not None,
+        reported=told is not None,
     )
 
 
@@ -164,12 +171,27 @@ def _told(record: RunRecord, read: Selection, kind: Kind) -> ToldLatency | None:
     return found[0] if len(found) == 1 else None
 
 
-def _as_told(told: ToldLatency, value_ns: float | None, *, q: float | None = None) -> Estimate | None:
-    """Return a told figure: one without an interval, since nothing is known that one could be made of."""
-    if value_ns is None:
-        return None
-    least = 0 if q is None else needed(q)
-    return Estimate(value_ns, None, None, told.count >= least, least, told.count, dependence=False)
+@dataclass(frozen=True)
+class _Reported:
+    """Latencies that another program reported without their samples: nothing is known to make an interval of."""
+
+    reported: ToldLatency
+
+    @property
+    def whole(self) -> Histogram:
+        return Histogram.empty()
+
+    def mean(self) -> Estimate | None:
+        return self._estimate(self.reported.mean_ns, needed=0)
+
+    def quantile(self, q: float) -> Estimate | None:
+        return self._estimate(self.reported.quantiles_ns.get(q), needed=needed(q))
+
+    def _estimate(self, value_ns: float | None, *, needed: int) -> Estimate | None:
+        if value_ns is None:
+            return None
+        count = self.reported.count
+        return Estimate(value_ns, None, None, count >= needed, needed, count, dependence=False)
 
 
 def _seconds(row: RowResult) -> float:

@@ -8,8 +8,9 @@ Source: docs/statistics.md, "Repeats".
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
 
 from iogauge.stats.figures import StepFigures
 from iogauge.stats.histogram import Histogram, all_but_one, needed
@@ -17,7 +18,7 @@ from iogauge.stats.quantiles import Estimate
 from iogauge.stats.repeats import Variation, repeated, variation
 
 
-def together(runs: Sequence[StepFigures]) -> StepFigures:
+def pooled(runs: Sequence[StepFigures]) -> StepFigures:
     """Return the figures of one step that was run several times; of one run, its own.
 
     A run in which the reader completed nothing leaves the estimates of all of them without an interval: there is no
@@ -26,9 +27,6 @@ def together(runs: Sequence[StepFigures]) -> StepFigures:
     first, *others = runs
     if not others:
         return first
-    wholes = [run.whole for run in runs]
-    whole = Histogram.merge(wholes)
-    rest = all_but_one(wholes) if all(each.count for each in wholes) else []
     rates, pressures = [run.iops for run in runs], [run.pressure_Bps for run in runs]
     spread, pressure_spread = (
         repeated(values) if all(value > 0 for value in values) else None for values in (rates, pressures)
@@ -44,19 +42,7 @@ def together(runs: Sequence[StepFigures]) -> StepFigures:
         pressure_Bps=_rate(pressures),
         pressure_low_Bps=pressure_spread.low if pressure_spread else None,
         pressure_high_Bps=pressure_spread.high if pressure_spread else None,
-        whole=whole,
-        mean=_estimate([run.mean for run in runs], merged=whole.mean) if whole.count else _mean_told(runs),
-        quantiles={
-            q: _estimate(
-                [run.quantiles[q] for run in runs],
-                merged=float(whole.quantile(q)),
-                others=[float(each.quantile(q)) for each in rest],
-                q=q,
-            )
-            if whole.count
-            else None
-            for q in first.quantiles
-        },
+        latencies=_Pooled(tuple(runs)),
         max_ns=max((run.max_ns for run in runs if run.max_ns is not None), default=None),
         errors=sum(run.errors for run in runs),
         flagged=sum(run.flagged for run in runs),
@@ -69,7 +55,38 @@ def together(runs: Sequence[StepFigures]) -> StepFigures:
     )
 
 
-def variations(runs: Sequence[StepFigures]) -> dict[str, Variation]:
+@dataclass(frozen=True)
+class _Pooled:
+    """The latencies of several runs, merged, with intervals from how the runs differ."""
+
+    runs: tuple[StepFigures, ...]
+
+    @cached_property
+    def whole(self) -> Histogram:
+        return Histogram.merge([run.whole for run in self.runs])
+
+    @cached_property
+    def _all_but_one(self) -> Sequence[Histogram]:
+        wholes = [run.whole for run in self.runs]
+        return all_but_one(wholes) if all(whole.count for whole in wholes) else []
+
+    def mean(self) -> Estimate | None:
+        if not self.whole.count:
+            return _mean_told(self.runs)
+        return _estimate([run.mean for run in self.runs], merged=self.whole.mean)
+
+    def quantile(self, q: float) -> Estimate | None:
+        if not self.whole.count:
+            return None
+        return _estimate(
+            [run.quantile(q) for run in self.runs],
+            merged=float(self.whole.quantile(q)),
+            others=[float(whole.quantile(q)) for whole in self._all_but_one],
+            q=q,
+        )
+
+
+def variations(runs: Sequence[StepFigures], quantiles: Iterable[float]) -> dict[str, Variation]:
     """Return how much each figure of a step varies from run to run, by its name; empty for a single run.
 
     Names are ``iops``, ``mean`` and ``p50``, ``p99``, ...: those that every run has, quantiles only where supported.
@@ -77,9 +94,9 @@ def variations(runs: Sequence[StepFigures]) -> dict[str, Variation]:
     found: dict[str, Variation | None] = {}
     if all(run.iops > 0 for run in runs):
         found["iops"] = variation([run.iops for run in runs], [None] * len(runs))
-    for q in (None, *runs[0].quantiles):
+    for q in (None, *quantiles):
         name = figure_name(q)
-        told = [run.mean if q is None else run.quantiles[q] for run in runs]
+        told = [run.mean if q is None else run.quantile(q) for run in runs]
         estimates = [estimate for estimate in told if estimate and estimate.supported]
         if len(estimates) == len(runs) and all(estimate.value > 0 for estimate in estimates):
             found[name] = variation(

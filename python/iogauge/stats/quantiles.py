@@ -22,6 +22,7 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -63,6 +64,23 @@ class Estimate:
     """Whether the run is long enough for its dependence: where it is not, both sides of the interval are open."""
 
 
+class Latencies(Protocol):
+    """The latencies of a step, of which any figure can be had at any time: a run's sample, or that of several runs."""
+
+    @property
+    def whole(self) -> Histogram:
+        """All of them; empty where there are none, or where they are not known one by one."""
+        ...
+
+    def mean(self) -> Estimate | None:
+        """Return the mean; ``None`` where nothing completed, or it is not known."""
+        ...
+
+    def quantile(self, q: float) -> Estimate | None:
+        """Return the ``q``-quantile, 0 < q < 1; ``None`` where nothing completed, or it is not known."""
+        ...
+
+
 class Sample:
     """A run's latencies: the whole, and its intervals for what they say of dependence in time.
 
@@ -72,11 +90,14 @@ class Sample:
     def __init__(
         self, intervals: Sequence[Histogram], *, whole: Histogram | None = None, seed: int = 0
     ) -> None:
-        merged = Histogram.merge(intervals)
-        self.whole = merged if whole is None else whole
-        filled = sum(1 for interval in intervals if interval.count)
-        self.dependence = filled >= FEWEST_BLOCKS
-        self._course = _Course(intervals, merged, seed) if self.dependence else None
+        self._intervals = intervals
+        self._seed = seed
+        self.whole = Histogram.merge(intervals) if whole is None else whole
+        self.dependence = sum(1 for interval in intervals if interval.count) >= FEWEST_BLOCKS
+
+    @cached_property
+    def _course(self) -> _Course | None:
+        return _Course(self._intervals, self._seed) if self.dependence else None
 
     def mean(self) -> Estimate | None:
         """Return the mean; ``None`` where nothing completed. A single sample has no interval."""
@@ -209,7 +230,8 @@ def _log_error(histogram: Histogram, q: float, *, worth: float) -> float | None:
 class _Course:
     """A run's intervals as a table, and what their order says."""
 
-    def __init__(self, intervals: Sequence[Histogram], merged: Histogram, seed: int) -> None:
+    def __init__(self, intervals: Sequence[Histogram], seed: int) -> None:
+        merged = Histogram.merge(intervals)
         self.lowest, self.values = merged.lowest, merged.values
         counts = np.zeros((len(self.values), len(intervals)))
         for place, interval in enumerate(intervals):

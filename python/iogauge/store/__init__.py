@@ -1,8 +1,8 @@
 """Reviews on disk: a manifest and Parquet, atomic, versioned, and open to SQL.
 
-``Review`` creates, opens and locks a saved review, and writes and reads its steps; ``Reading`` is one that a command
-reads and does not change. They are imported when they are asked for: a run that saves no review needs this room's
-doors to the disk, and no Parquet. What is stored are the nouns of ``iogauge.schema``; this room adds none of its own.
+``Review`` creates, opens and locks a saved review, and writes and reads its steps. It is imported when it is asked
+for: a run that saves no review needs this room's doors to the disk, and no Parquet. What is stored are the nouns of
+``iogauge.schema``; this room adds none of its own.
 """
 
 from __future__ import annotations
@@ -11,12 +11,11 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from iogauge.store.reading import Reading
     from iogauge.store.review import Review, StepWriter
 
-__all__ = ["Reading", "Review", "StepWriter"]
+__all__ = ["Review", "StepWriter"]
 
-_MODULES = {"Reading": "reading", "Review": "review", "StepWriter": "review"}
+_MODULES = {"Review": "review", "StepWriter": "review"}
 
 
 def __getattr__(name: str) -> Any:

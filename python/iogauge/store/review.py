@@ -22,7 +22,7 @@ import fcntl
 import os
 import re
 import shlex
-from collections.abc import Callable, Hashable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
@@ -171,11 +171,6 @@ class Review:
         intervals = read_intervals(path)
         while (interval := understood(path, lambda: next(intervals, None))) is not None:
             yield interval
-
-    def once(self, key: Hashable, make: Callable[[], T], enough: Callable[[T], bool]) -> T:
-        """Return what ``make`` makes of the review, anew each time. A ``Reading`` keeps it by its key."""
-        del key, enough
-        return make()
 
     def _whole(self, step_id: str) -> Path:
         folder = self.step_path(step_id)

@@ -11,7 +11,9 @@ from collections.abc import Callable, Collection
 from pathlib import Path
 
 from iogauge.errors import IogaugeError
-from iogauge.results.judgement import Judgement, StepJudgement
+from iogauge.results.conclusions import Conclusions
+from iogauge.results.position import Position
+from iogauge.results.suite_result import SuiteResult
 from iogauge.schema import SuitePlan
 from iogauge.suites.burst_credit import BurstCredit
 from iogauge.suites.commit_latency import CommitLatency
@@ -40,10 +42,11 @@ __all__ = [
     "DEFAULT",
     "SUITES",
     "Asked",
-    "Judgement",
+    "Conclusions",
     "Pace",
-    "StepJudgement",
+    "Position",
     "Suite",
+    "SuiteResult",
     "suite_of",
     "suite_to_judge",
 ]

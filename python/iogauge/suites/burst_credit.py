@@ -22,7 +22,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import ClassVar
 
-from iogauge.results.judgement import Judgement
+from iogauge.results.suite_result import SuiteResult
 from iogauge.schema import Axis, StepPlan, SuitePlan
 from iogauge.stats.moments import Moment
 from iogauge.stats.steady import Steadiness, drift_span, steadiness
@@ -58,12 +58,11 @@ class BurstCredit(Suite):
         empty = self.empty(asked)
         return empty.model_copy(update={"steps": tuple(_steps(Common.of(empty)))})
 
-    def findings(self, judgement: Judgement, /) -> tuple[str, ...]:
+    def findings(self, result: SuiteResult, /) -> tuple[str, ...]:
         """Return when each load's rate changed for good, or that it did not."""
         courses = [
-            (repeat, f"{step.plan.series}{_again(repeat)}: {_course(run.moments)}")
-            for step in judgement.steps
-            for repeat, run in zip(step.repeats, step.runs, strict=True)
+            (run.plan.repeat, f"{run.plan.series}{_again(run.plan.repeat)}: {_course(run.figures.moments)}")
+            for run in result.runs
         ]
         return tuple(sentence for _, sentence in sorted(courses, key=lambda course: course[0]))
 

@@ -25,11 +25,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import ClassVar
 
-from iogauge.results.judgement import Judgement, StepJudgement
+from iogauge.results.position import Position
+from iogauge.results.suite_result import SuiteResult
 from iogauge.schema import Axis, Direction, Kind, StepPlan, SuitePlan
 from iogauge.stats.extremes import SATURATED, saturation, undecided
 from iogauge.stats.figures import Ratio, StepFigures, ratio, step_figures
-from iogauge.stats.pooled import together
+from iogauge.stats.pooled import pooled
 from iogauge.stats.quantiles import Estimate
 from iogauge.suites.suite import Asked, Common, Pace, Suite
 from iogauge.text import numbers
@@ -70,11 +71,11 @@ class CommitLatency(Suite):
         part = (empty.size_bytes or asked.target.size_bytes) // max(LOGS) // BLOCK_BYTES * BLOCK_BYTES
         return empty.model_copy(update={"steps": tuple(_steps(Common.of(empty), part_bytes=part))})
 
-    def findings(self, judgement: Judgement, /) -> tuple[str, ...]:
+    def findings(self, result: SuiteResult, /) -> tuple[str, ...]:
         """Return what a commit of one log takes and is made of, what durability costs, and what many at once get."""
         by_series = {
             series: [step for step in steps if step.figures.mean is not None]
-            for series, steps in judgement.by_series().items()
+            for series, steps in result.by_series().items()
         }
         said: list[str] = []
         synced, durable = (_alone(by_series.get(series, [])) for series in (SYNCED, DURABLE))
@@ -83,7 +84,7 @@ class CommitLatency(Suite):
         )
         if synced and synced.figures.mean and written and written.mean and sync and sync.mean:
             # Where an older iogauge measured, what was judged is the sync alone.
-            judged_whole = judgement.plan.kind is Kind.RESPONSE
+            judged_whole = result.plan.kind is Kind.RESPONSE
             commit = (
                 _time(synced.figures.mean)
                 if judged_whole
@@ -95,9 +96,9 @@ class CommitLatency(Suite):
             )
         if durable and durable.figures.mean:
             said.append(f"{DURABLE}: one log's commit takes {_time(durable.figures.mean)} on average")
-            plain, lasting = (figures and figures.quantiles[MEDIAN] for figures in (written, durable.figures))
+            plain, lasting = (figures and figures.quantile(MEDIAN) for figures in (written, durable.figures))
             if plain and lasting:
-                alone = sync and sync.quantiles[MEDIAN]
+                alone = sync and sync.quantile(MEDIAN)
                 if all(median.long_enough for median in (plain, lasting, alone) if median):
                     said.append(_cost(ratio(lasting, plain), ratio(alone, plain) if alone else None))
                 else:
@@ -132,17 +133,17 @@ def _time(latency: Estimate) -> str:
     return numbers.estimated(latency, numbers.duration)
 
 
-def _alone(steps: Iterable[StepJudgement]) -> StepJudgement | None:
+def _alone(steps: Iterable[Position]) -> Position | None:
     """Return the step in which one log commits."""
     return next((step for step in steps if step.plan.at == 1), None)
 
 
-def _part(step: StepJudgement, direction: Direction) -> StepFigures:
+def _part(step: Position, direction: Direction) -> StepFigures:
     """Return the figures of a step's writes, or of its syncs, by themselves."""
-    return together(
+    return pooled(
         [
-            step_figures(record, intervals(), reader=JOB, pressure=None, direction=direction)
-            for record, intervals in zip(step.records, step.intervals, strict=True)
+            step_figures(run.record, run.intervals(), reader=JOB, pressure=None, direction=direction)
+            for run in step.runs
         ]
     )
 

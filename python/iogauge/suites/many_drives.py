@@ -26,7 +26,8 @@ from dataclasses import dataclass, replace
 from statistics import fmean
 from typing import ClassVar
 
-from iogauge.results.judgement import Judgement, StepJudgement
+from iogauge.results.position import Position
+from iogauge.results.suite_result import SuiteResult
 from iogauge.schema import Axis, Interval, Kind, RunRecord, StepPlan, SuitePlan
 from iogauge.stats.figures import Ratio, ratio, total
 from iogauge.stats.moments import moments
@@ -86,12 +87,12 @@ class ManyDrives(Suite):
         paths = [target.path for target in asked.targets]
         return empty.model_copy(update={"steps": tuple(_steps(Common.of(empty), paths))})
 
-    def findings(self, judgement: Judgement, /) -> tuple[str, ...]:
+    def findings(self, result: SuiteResult, /) -> tuple[str, ...]:
         """Return of each load whether the drives add up, and what a request costs the machine."""
         return tuple(
             sentence
-            for series, steps in judgement.by_series().items()
-            for sentence in _sentences(series, blocks_of(steps, judgement.plan.targets))
+            for series, steps in result.by_series().items()
+            for sentence in _sentences(series, blocks_of(steps, result.plan.targets))
         )
 
 
@@ -140,19 +141,17 @@ class Block:
         return max(sum(run.ios for run in self.together.values()), 1)
 
 
-def blocks_of(steps: Sequence[StepJudgement], targets: Sequence[str]) -> list[Block]:
+def blocks_of(steps: Sequence[Position], targets: Sequence[str]) -> list[Block]:
     """Return the repeats of a load in which every drive was measured together, and gave something alone."""
     alone: dict[int, dict[str, DriveRun]] = defaultdict(dict)
     together: dict[int, tuple[dict[str, DriveRun], Estimate]] = {}
     for step in steps:
-        for repeat, record, intervals, run in zip(
-            step.repeats, step.records, step.intervals, step.runs, strict=True
-        ):
-            drives = drive_runs(record, list(intervals()))
-            if step.plan.at == 1:
-                alone[repeat] |= drives
+        for run in step.runs:
+            drives = drive_runs(run.record, list(run.intervals()))
+            if step.at == 1:
+                alone[run.plan.repeat] |= drives
             else:
-                together[repeat] = drives, run.rate_estimate
+                together[run.plan.repeat] = drives, run.figures.rate_estimate
     return [
         Block(alone[repeat], drives, rate_Bps)
         for repeat, (drives, rate_Bps) in sorted(together.items())

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from iogauge.results.judgement import Judgement
+from iogauge.results.suite_result import SuiteResult
 from iogauge.schema import Axis, SuitePlan
 from iogauge.stats.extremes import all_tied, decided, ties, undecided
 from iogauge.stats.figures import ratio
@@ -54,9 +54,9 @@ class Mixed(Suite):
         )
         return empty.model_copy(update={"steps": tuple(steps)})
 
-    def findings(self, judgement: Judgement, /) -> tuple[str, ...]:
+    def findings(self, result: SuiteResult, /) -> tuple[str, ...]:
         """Return where the rate is highest and lowest, by how much, and which other steps cannot be told from these."""
-        rates = {step.plan.at: step.figures.iops_estimate for step in judgement.steps if step.figures.ios}
+        rates = {step.plan.at: step.figures.iops_estimate for step in result.positions if step.figures.ios}
         return (extremes_of(rates),) if len(rates) > 1 else ()
 
 

@@ -20,7 +20,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
-from iogauge.results.judgement import Judgement
+from iogauge.results.suite_result import SuiteResult
 from iogauge.schema import Axis, StepPlan, SuitePlan
 from iogauge.stats.extremes import SATURATED, saturation, undecided
 from iogauge.stats.quantiles import Estimate
@@ -76,11 +76,11 @@ class QueueDepth(Suite):
         empty = self.empty(asked)
         return empty.model_copy(update={"steps": tuple(_steps(Common.of(empty), DEPTHS[asked.pace]))})
 
-    def findings(self, judgement: Judgement, /) -> tuple[str, ...]:
+    def findings(self, result: SuiteResult, /) -> tuple[str, ...]:
         """Return where each sweep's rate stops growing."""
         sentences = {
             series: at_most({step.plan.at: step.figures.rate_estimate for step in steps})
-            for series, steps in judgement.by_series().items()
+            for series, steps in result.by_series().items()
         }
         return tuple(f"{series}: {sentence}" for series, sentence in sentences.items() if sentence)
 

@@ -27,7 +27,8 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from iogauge.results.judgement import Judgement, StepJudgement, judge_steps
+from iogauge.results.position import Position
+from iogauge.results.suite_result import SuiteResult
 from iogauge.schema import Axis, RunRecord, StepPlan, SuitePlan
 from iogauge.stats.figures import ratio, step_figures
 from iogauge.store import Review
@@ -112,17 +113,17 @@ class ReaderUnderWriters(Suite):
         assert plan.search is not None
         climb = _climb(review.record(plan.search.id), review.manifest.pace)
         mine = sorted((step for step in plan.steps if step.repeat == repeat), key=lambda step: step.at)
-        _, *pressed = judge_steps(review, plan.model_copy(update={"steps": tuple(mine)}), quantiles=()).steps
+        _, *pressed = SuiteResult(review, plan.model_copy(update={"steps": tuple(mine)})).positions
         so_far = round(mine[-1].at * 1e6 / climb.each_Bps)
         missing = MISSED - len(saturation_of(pressed).saturated)
         tried = [so_far + climb.stride * (place + 1) for place in range(missing)]
         load = Common.of(plan)
         return tuple(_step(load, many, rate_Bps=climb.each_Bps) for many in tried if many <= climb.most)
 
-    def findings(self, judgement: Judgement, /) -> tuple[str, ...]:
+    def findings(self, result: SuiteResult, /) -> tuple[str, ...]:
         """Return with how much the drive keeps up, what it takes at most, and how much slower its reads are then."""
-        measured = [step for step in judgement.steps if step.figures.mean is not None]
-        if not measured or measured[0].asked_Bps:
+        measured = [step for step in result.positions if step.figures.mean is not None]
+        if not measured or measured[0].requested_Bps:
             return ()
         alone, *pressed = measured
         end = saturation_of(pressed)
@@ -136,13 +137,13 @@ class ReaderUnderWriters(Suite):
         if len(end.saturated) == MISSED:
             first = end.saturated[0]
             said.append(
-                f"it is saturated when asked for {numbers.bandwidth(first.asked_Bps)}: it takes {_achieved(first)}, "
+                f"it is saturated when asked for {numbers.bandwidth(first.requested_Bps)}: it takes {_achieved(first)}, "
                 f"and {_slower(first, alone)}"
             )
         elif end.saturated:
             (last,) = end.saturated
             said.append(
-                f"it is saturated in the last step alone, asked for {numbers.bandwidth(last.asked_Bps)}: it takes "
+                f"it is saturated in the last step alone, asked for {numbers.bandwidth(last.requested_Bps)}: it takes "
                 f"{_achieved(last)}; whether that is its end was not seen"
             )
         elif pressed:
@@ -150,11 +151,11 @@ class ReaderUnderWriters(Suite):
         return tuple(said)
 
 
-def _achieved(step: StepJudgement) -> str:
+def _achieved(step: Position) -> str:
     return numbers.estimated(step.figures.pressure_estimate, numbers.bandwidth)
 
 
-def _slower(step: StepJudgement, alone: StepJudgement) -> str:
+def _slower(step: Position, alone: Position) -> str:
     """Say how long a read takes in a step, beside one alone. Both have reads."""
     assert step.figures.mean is not None
     assert alone.figures.mean is not None
@@ -215,8 +216,8 @@ def climb_for(limit_Bps: float, alone_Bps: float, *, pace: Pace) -> Climb:
 
 def _climb(found: RunRecord, pace: Pace) -> Climb:
     """Return how writers come in after a search. Raises IogaugeError: nothing was written during it."""
-    limit_Bps = step_figures(found, (), reader=READER, pressure=WRITER, quantiles=()).pressure_Bps
-    alone_Bps = step_figures(found, (), reader=ALONE, pressure=None, quantiles=()).rate_Bps
+    limit_Bps = step_figures(found, (), reader=READER, pressure=WRITER).pressure_Bps
+    alone_Bps = step_figures(found, (), reader=ALONE, pressure=None).rate_Bps
     if min(limit_Bps, alone_Bps) <= 0:
         raise nothing_written(bs="4k")
     return climb_for(limit_Bps, alone_Bps, pace=pace)
@@ -232,16 +233,16 @@ def _round(value: float) -> int:
 class Saturation:
     """Where steps with more and more writers have come to."""
 
-    most: StepJudgement | None
+    most: Position | None
     """The last step with which the drive kept up."""
-    saturated: tuple[StepJudgement, ...]
+    saturated: tuple[Position, ...]
     """Steps in a row, the last ones, in which it was saturated; ``MISSED`` of them end the climb."""
 
 
-def saturation_of(pressed: Sequence[StepJudgement]) -> Saturation:
+def saturation_of(pressed: Sequence[Position]) -> Saturation:
     """Return what steps with writers show, from the fewest writers to the step that ends the climb."""
-    most: StepJudgement | None = None
-    saturated: list[StepJudgement] = []
+    most: Position | None = None
+    saturated: list[Position] = []
     highest_Bps = 0.0
     for step in pressed:
         gained_Bps = step.achieved_Bps - highest_Bps
@@ -257,6 +258,6 @@ def saturation_of(pressed: Sequence[StepJudgement]) -> Saturation:
     return Saturation(most, tuple(saturated))
 
 
-def kept(step: StepJudgement) -> bool:
+def kept(step: Position) -> bool:
     """Return whether the drive kept up with a step's writers."""
-    return step.achieved_Bps >= KEPT * step.asked_Bps
+    return step.achieved_Bps >= KEPT * step.requested_Bps

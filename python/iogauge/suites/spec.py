@@ -26,7 +26,8 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from iogauge.models.published import Point, points
-from iogauge.results.judgement import Judgement, StepJudgement
+from iogauge.results.position import Position
+from iogauge.results.suite_result import SuiteResult
 from iogauge.schema import Axis, EngineKind, StepPlan, SuitePlan
 from iogauge.stats.extremes import decided, ties, undecided
 from iogauge.stats.quantiles import Estimate
@@ -177,9 +178,9 @@ class Spec(Suite):
             and (point.threads, point.depth) == (row.threads, row.depth)
         )
 
-    def findings(self, judgement: Judgement, /) -> tuple[str, ...]:
+    def findings(self, result: SuiteResult, /) -> tuple[str, ...]:
         """Return the highest rates, and what one request at a time takes."""
-        steps = [step for step in judgement.steps if step.figures.mean is not None]
+        steps = [step for step in result.positions if step.figures.mean is not None]
         if not steps:
             return ()
         iops = {step.plan.at: step.figures.iops_estimate for step in steps}
@@ -206,14 +207,14 @@ def _label(row: float) -> str:
     return ROWS[int(row) - 1].label
 
 
-def _alone(steps: list[StepJudgement]) -> Iterator[str]:
+def _alone(steps: list[Position]) -> Iterator[str]:
     """Yield what one request at a time takes, with the published percentiles as far as the sample supports them."""
     for step in steps:
         if ROWS[int(step.plan.at) - 1].depth == 1 and step.figures.mean is not None:
             tail = "".join(
                 f", {100 * q:.12g} % within {numbers.estimated(estimate, numbers.duration)}"
                 for q in (0.99, 0.99999)
-                if (estimate := step.figures.quantiles[q]) is not None and estimate.supported
+                if (estimate := step.figures.quantile(q)) is not None and estimate.supported
             )
             mean = numbers.estimated(step.figures.mean, numbers.duration)
             yield f"{step.plan.label}: {mean} on average{tail}"

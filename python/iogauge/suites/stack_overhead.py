@@ -25,7 +25,8 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from iogauge import models
-from iogauge.results.judgement import Judgement, StepJudgement
+from iogauge.results.position import Position
+from iogauge.results.suite_result import SuiteResult
 from iogauge.schema import Axis, StepPlan, SuitePlan, TargetFacts
 from iogauge.stats.figures import difference
 from iogauge.stats.quantiles import Estimate
@@ -69,16 +70,16 @@ class StackOverhead(Suite):
         beside = tuple(place.path for place in places if place.path != asked.target.path)
         return empty.model_copy(update={"steps": tuple(steps), "beside": beside})
 
-    def findings(self, judgement: Judgement, /) -> tuple[str, ...]:
+    def findings(self, result: SuiteResult, /) -> tuple[str, ...]:
         """Return what each layer adds to the mean."""
         return tuple(
             said
-            for series, steps in judgement.by_series().items()
+            for series, steps in result.by_series().items()
             for said in _said(series, [step for step in steps if step.figures.mean is not None])
         )
 
 
-def _said(series: str, steps: list[StepJudgement]) -> Iterator[str]:
+def _said(series: str, steps: list[Position]) -> Iterator[str]:
     """Yield what each layer adds to the one before it."""
     in_order = {step.plan.at: step for step in steps}
     for before, after in pairwise(in_order.values()):

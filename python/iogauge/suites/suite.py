@@ -16,7 +16,8 @@ from typing import ClassVar
 from iogauge.errors import IogaugeError
 from iogauge.models.published import Point
 from iogauge.models.state import MEANING
-from iogauge.results.judgement import Judgement, judge_steps
+from iogauge.results.conclusions import Conclusions
+from iogauge.results.suite_result import SuiteResult
 from iogauge.schema import (
     Axis,
     BegunAs,
@@ -150,14 +151,13 @@ class Suite(ABC):
         """Return what follows from the search and the steps of one repeat of a new plan; None: that is not known."""
         return None if plan.search or type(self).more is not Suite.more else Ahead()
 
-    def judge(self, review: Review, plan: SuitePlan) -> Judgement:
-        """Return what the complete steps of one of a review's plans show."""
-        asked = review.manifest.until_supported
-        return judge_steps(
-            review, plan, quantiles=tuple(sorted({*self.QUANTILES, *([asked] if asked else [])}))
-        )
+    def conclude(self, result: SuiteResult, /) -> Conclusions:
+        """Return what follows from the positions of a saved plan together."""
+        wanted = result.manifest.until_supported
+        quantiles = tuple(sorted({*self.QUANTILES, *([wanted] if wanted else [])}))
+        return Conclusions(findings=self.findings(result), quantiles=quantiles)
 
-    def findings(self, _judgement: Judgement, /) -> tuple[str, ...]:
+    def findings(self, _result: SuiteResult, /) -> tuple[str, ...]:
         """Return what is worth saying beside how the reader fares under pressure, a sentence each."""
         return ()
 

@@ -37,7 +37,8 @@ from dataclasses import dataclass, replace
 from typing import ClassVar
 
 from iogauge.errors import IogaugeError
-from iogauge.results.judgement import Judgement, StepJudgement
+from iogauge.results.position import Position
+from iogauge.results.suite_result import SuiteResult
 from iogauge.schema import Axis, Kind, RunRecord, StepPlan, SuitePlan
 from iogauge.stats.figures import step_figures
 from iogauge.stats.quantiles import Estimate
@@ -171,17 +172,17 @@ class Tenants(Suite):
         room = plan.size_bytes or review.manifest.target(plan.targets[0]).size_bytes
         load = Common.of(plan)
         mine = tuple(step for step in plan.steps if step.repeat == repeat)
-        steps = self.judge(review, plan.model_copy(update={"steps": mine})).steps
-        rate = _rate(steps[0].records[0])
+        steps = SuiteResult(review, plan.model_copy(update={"steps": mine})).positions
+        rate = _rate(steps[0].runs[0].record)
         wanted = {
             next_number(_fitting_by_value([step for step in steps if step.plan.series == others.series]))
             for others in NEIGHBOURS
         }
         return _phases(load, sorted(many for many in wanted if many is not None), rate=rate, room=room)
 
-    def findings(self, judgement: Judgement, /) -> tuple[str, ...]:
+    def findings(self, result: SuiteResult, /) -> tuple[str, ...]:
         """Return how many fit under the limit, of each kind."""
-        by_series = judgement.by_series()
+        by_series = result.by_series()
         return tuple(
             sentence
             for others in NEIGHBOURS
@@ -235,13 +236,15 @@ def _time(tail: Estimate | None) -> str:
     return "no time that was measured" if tail is None else words.estimated(tail, words.duration)
 
 
-def _behind(steps: Iterable[StepJudgement]) -> frozenset[int]:
+def _behind(steps: Iterable[Position]) -> frozenset[int]:
     """Return the numbers of others beside which the tenant did not get ``KEPT`` of the requests that it asked for."""
-    return frozenset(int(step.plan.at) for step in steps if step.figures.iops < KEPT * _rate(step.records[0]))
+    return frozenset(
+        int(step.plan.at) for step in steps if step.figures.iops < KEPT * _rate(step.runs[0].record)
+    )
 
 
-def _tails(steps: Iterable[StepJudgement]) -> Tails:
-    return {int(step.plan.at): step.figures.quantiles[LIMIT_Q] for step in steps}
+def _tails(steps: Iterable[Position]) -> Tails:
+    return {int(step.plan.at): step.figures.quantile(LIMIT_Q) for step in steps}
 
 
 def _limit_ns(tails: Tails) -> float:
@@ -257,7 +260,7 @@ def _fits(tail: Estimate | None, limit_ns: float) -> bool | None:
     return True if tail.high is not None and tail.high < limit_ns else None
 
 
-def _fitting_by_value(steps: Iterable[StepJudgement]) -> dict[int, bool]:
+def _fitting_by_value(steps: Iterable[Position]) -> dict[int, bool]:
     """Return for each number of others whether they seem to fit: good enough to say which number to try next."""
     tails = _tails(steps)
     limit_ns = _limit_ns(tails)

@@ -18,7 +18,7 @@ from dataclasses import dataclass, replace
 from itertools import product
 from typing import ClassVar
 
-from iogauge.results.judgement import Judgement
+from iogauge.results.suite_result import SuiteResult
 from iogauge.schema import Axis, StepPlan, SuitePlan
 from iogauge.stats.figures import ratio
 from iogauge.suites.suite import Asked, Common, Pace, Suite
@@ -91,11 +91,11 @@ class TransferSize(Suite):
         empty = self.empty(asked, notes=_notes(block))
         return empty.model_copy(update={"steps": tuple(_steps(Common.of(empty), SIZES[asked.pace], block))})
 
-    def findings(self, judgement: Judgement, /) -> tuple[str, ...]:
+    def findings(self, result: SuiteResult, /) -> tuple[str, ...]:
         """Return what a shift costs 4 KiB at depth 1."""
         found = {
             step.plan.series: step.figures.mean
-            for step in judgement.steps
+            for step in result.positions
             if step.plan.at == 4 and step.figures.mean is not None
         }
         said = []

@@ -305,13 +305,22 @@ def counted(number: int, noun: str) -> str:
     return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
+def position(at: float) -> str:
+    """Return a position on an axis: whole as it was requested, or with the digits that matter.
+
+    >>> position(128), position(1250), position(0.5), position(113.33333)
+    ('128', '1,250', '0.5', '113.333')
+    """
+    return f"{at:,.6g}" if at % 1 else f"{at:,.0f}"
+
+
 def placed(at: float, unit: str) -> str:
-    """Return a place on an axis with its unit.
+    """Return a position on an axis with its unit.
 
     >>> placed(1, "logs"), placed(20, "%"), placed(3, "")
     ('1 log', '20 %', '3')
     """
-    return f"{at:g} {unit_of(at, unit)}".rstrip()
+    return f"{position(at)} {unit_of(at, unit)}".rstrip()
 
 
 def unit_of(at: float, unit: str) -> str:

@@ -19,7 +19,7 @@ from iogauge.report.sections import Report
 from iogauge.results.review import Drive as Reviewed
 from iogauge.results.review import load
 from iogauge.stats.figures import StepFigures
-from iogauge.stats.pooled import together
+from iogauge.stats.pooled import pooled
 from tests import reviews
 from tests.reviews import Drive
 
@@ -50,7 +50,7 @@ def test_a_place_is_its_runs_merged(drive: Reviewed) -> None:
     assert merged is not None
     assert merged.ios == sum(run.ios for run in runs) == merged.whole.count
     assert merged.iops == pytest.approx(math.prod(run.iops for run in runs) ** (1 / 3))
-    estimate = merged.quantiles[0.99]
+    estimate = merged.quantile(0.99)
     assert estimate is not None
     # The quantile of all requests, not a mean of quantiles.
     assert estimate.value == merged.whole.quantile(0.99)
@@ -62,7 +62,7 @@ def test_a_place_is_its_runs_merged(drive: Reviewed) -> None:
 def test_a_merged_interval_is_that_of_the_runs_not_of_their_requests(drive: Reviewed) -> None:
     runs = figures(drive)
     means = [run.mean.value for run in runs if run.mean]
-    mean = together(runs).mean
+    mean = pooled(runs).mean
     assert mean is not None
     assert mean.low is not None
     # 4.303: the t distribution with two degrees of freedom.
@@ -72,7 +72,7 @@ def test_a_merged_interval_is_that_of_the_runs_not_of_their_requests(drive: Revi
 
 def test_one_run_keeps_its_own_figures(drive: Reviewed) -> None:
     first = figures(drive)[0]
-    assert together([first]) is first
+    assert pooled([first]) is first
 
 
 def test_what_a_single_run_cannot_support_three_may(tmp_path: Path) -> None:
@@ -82,9 +82,9 @@ def test_what_a_single_run_cannot_support_three_may(tmp_path: Path) -> None:
     assert run is not None
     assert merged is not None
     assert 500 < run.ios < 1000 < merged.ios
-    assert run.quantiles[0.99] is not None
-    assert merged.quantiles[0.99] is not None
-    assert (run.quantiles[0.99].supported, merged.quantiles[0.99].supported) == (False, True)
+    assert run.quantile(0.99) is not None
+    assert merged.quantile(0.99) is not None
+    assert (run.quantile(0.99).supported, merged.quantile(0.99).supported) == (False, True)
 
 
 def test_tables_have_a_row_for_all_runs_and_one_for_each(drive: Reviewed) -> None:

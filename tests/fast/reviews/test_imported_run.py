@@ -35,7 +35,7 @@ def test_its_figures_are_those_of_fio() -> None:
     assert figures.mean is not None
     assert figures.mean.value == pytest.approx(reads["lat_ns"]["mean"], rel=1e-6)
     for q, key in ((0.5, "50.000000"), (0.99, "99.000000")):
-        found = figures.quantiles[q]
+        found = figures.quantile(q)
         assert found is not None
         assert found.value == pytest.approx(reads["lat_ns"]["percentile"][key], rel=1e-3)
 

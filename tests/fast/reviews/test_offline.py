@@ -134,7 +134,7 @@ def test_a_carried_review_is_what_a_native_one_of_the_same_requests_is(
         assert [moment.ios for moment in found.moments] == [moment.ios for moment in expected.moments]
         pairs = [
             (found.mean, expected.mean),
-            *((found.quantiles[q], expected.quantiles[q]) for q in (0.5, 0.99)),
+            *((found.quantile(q), expected.quantile(q)) for q in (0.5, 0.99)),
         ]
         for mine, known in pairs:
             assert mine is not None
@@ -245,11 +245,11 @@ def test_diskspds_figures_are_judged_without_intervals_and_nothing_is_made_up(
         assert found.pressure_Bps == pytest.approx(at * 10**6, rel=0.001)
         assert found.mean is not None
         assert found.mean.value == pytest.approx(5e6)
-        tail = found.quantiles[0.99]
+        tail = found.quantile(0.99)
         assert tail is not None
         assert tail.value == pytest.approx(9.9e6)
         assert (tail.low, tail.high, tail.dependence, tail.supported) == (None, None, False, True)
-        deep = found.quantiles[0.9999]
+        deep = found.quantile(0.9999)
         assert deep is not None
         assert not deep.supported
         assert found.whole.count == 0
@@ -288,8 +288,8 @@ def test_reads_and_writes_together_are_what_diskspd_says_of_both(tmp_path: Path)
     review = Review.open(saved)
     assert review.manifest.targets[0].kind == "block"
     for found in figures(review).values():
-        assert found.quantiles[0.5] is not None
-        assert found.quantiles[0.5].value == pytest.approx(5e6)
+        assert found.quantile(0.5) is not None
+        assert found.quantile(0.5).value == pytest.approx(5e6)
 
 
 def test_repeats_that_were_told_have_a_mean_together_and_no_quantile(tmp_path: Path) -> None:
@@ -315,8 +315,8 @@ def test_repeats_that_were_told_have_a_mean_together_and_no_quantile(tmp_path: P
         first, second = (run.mean.value for run in step.runs if run.mean is not None)
         assert step.figures.mean is not None
         assert step.figures.mean.value == pytest.approx((first + second) / 2)
-        assert step.figures.quantiles[0.99] is None
-        assert all(run.quantiles[0.99] is not None for run in step.runs)
+        assert step.figures.quantile(0.99) is None
+        assert all(run.quantile(0.99) is not None for run in step.runs)
 
 
 def test_what_diskspd_cannot_run_is_named_and_the_rest_comes_back(

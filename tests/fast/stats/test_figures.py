@@ -43,8 +43,8 @@ def test_totals_and_rates_are_the_rows_over_their_measured_time() -> None:
     assert found.pressure_Bps == 100 * MEGABYTE
     assert found.mean is not None
     assert found.mean.value == pytest.approx(1400, abs=1)
-    assert found.quantiles[0.5] is not None
-    assert found.quantiles[0.5].value == 1200
+    assert found.quantile(0.5) is not None
+    assert found.quantile(0.5).value == 1200
     assert found.device_mean_ns == 1000
 
 

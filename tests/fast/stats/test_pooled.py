@@ -10,7 +10,7 @@ import pytest
 from scipy import stats as scipy_stats
 
 from iogauge.stats.figures import StepFigures, step_figures
-from iogauge.stats.pooled import together, variations
+from iogauge.stats.pooled import pooled, variations
 from tests import builders
 
 JOBS = "[reader]\nrw=randread\nruntime=1\ntime_based\n"
@@ -29,21 +29,21 @@ def run(lat_ns: int, *, ios: int = 20_000, errors: int = 0) -> StepFigures:
 
 def test_one_run_is_itself() -> None:
     alone = run(80_000)
-    assert together([alone]) is alone
+    assert pooled([alone]) is alone
     assert variations([alone]) == {}
 
 
 def test_the_pressure_of_runs_has_the_interval_of_how_they_differ() -> None:
     runs = [replace(run(80_000), pressure_Bps=rate) for rate in (100.0, 110.0, 121.0)]
-    pressure = together(runs).pressure_estimate
+    pressure = pooled(runs).pressure_estimate
     assert (pressure.low, pressure.value, pressure.high) == pytest.approx((86.81, 110, 139.39), abs=0.01)
-    assert together([replace(each, pressure_Bps=0.0) for each in runs]).pressure_estimate.low is None
+    assert pooled([replace(each, pressure_Bps=0.0) for each in runs]).pressure_estimate.low is None
 
 
 def test_figures_of_runs_are_those_of_their_logarithms() -> None:
     latencies = [80_000, 84_000, 79_000, 90_000]
     runs = [run(latency, ios=20_000 + 500 * place) for place, latency in enumerate(latencies)]
-    found = together(runs)
+    found = pooled(runs)
     assert found.runs == 4
     assert found.ios == found.whole.count == sum(each.ios for each in runs)
     assert found.iops == pytest.approx(scipy_stats.gmean([each.iops for each in runs]))
@@ -54,7 +54,7 @@ def test_figures_of_runs_are_those_of_their_logarithms() -> None:
     assert found.mean.low is not None
     assert found.mean.high is not None
     assert found.mean.high / found.mean.low == pytest.approx(math.exp(high - low))
-    median = found.quantiles[0.5]
+    median = found.quantile(0.5)
     assert median is not None
     assert median.value == found.whole.quantile(0.5)
     assert median.low is not None
@@ -63,8 +63,8 @@ def test_figures_of_runs_are_those_of_their_logarithms() -> None:
 
 def test_what_no_run_supports_all_together_may() -> None:
     runs = [run(80_000, ios=50_000) for _ in range(3)]
-    assert all(not each.quantiles[0.9999].supported for each in runs if each.quantiles[0.9999])
-    found = together(runs).quantiles[0.9999]
+    assert all(not each.quantile(0.9999).supported for each in runs if each.quantile(0.9999))
+    found = pooled(runs).quantile(0.9999)
     assert found is not None
     assert found.supported
     assert found.count == 150_000
@@ -73,14 +73,14 @@ def test_what_no_run_supports_all_together_may() -> None:
 
 def test_troubles_of_runs_add_up() -> None:
     runs = [run(80_000, errors=2), run(81_000, errors=3)]
-    assert together(runs).errors == 5
+    assert pooled(runs).errors == 5
 
 
 def test_a_run_in_which_nothing_completed_leaves_no_interval() -> None:
     silent = replace(
         run(80_000), mean=None, ios=0, iops=0.0, quantiles=dict.fromkeys((0.5, 0.99, 0.999, 0.9999))
     )
-    found = together([run(80_000), silent])
+    found = pooled([run(80_000), silent])
     assert found.mean is not None
     assert (found.mean.low, found.mean.high, found.iops_low) == (None, None, None)
     assert variations([run(80_000), silent]) == {}

@@ -175,7 +175,7 @@ def test_judges_the_reader_beside_what_pressed(review: Review) -> None:
         assert step.asked_Bps == step.plan.at * 1_000_000
         assert step.achieved_Bps == pytest.approx(step.asked_Bps, rel=1e-3)
         assert step.figures.ios == 10_007
-        median = step.figures.quantiles[0.5]
+        median = step.figures.quantile(0.5)
         assert median is not None
         assert median.value == pytest.approx(80_000 + step.asked_Bps / 1000, rel=2e-3)
 

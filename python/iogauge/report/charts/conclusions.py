@@ -16,14 +16,14 @@ import altair as alt
 from iogauge.report.charts.data import Row, Table
 from iogauge.report.charts.specification import Chart, Choice, finished, patch
 from iogauge.report.charts.theme import ALARM, DRIVES, HEIGHT, INK, SOFT, STAIR_FILL, WIDTH
-from iogauge.results.conclusions import Convergence, Matrix, Shown
-from iogauge.results.review import Drive
+from iogauge.results.conclusions import Conclusions, Convergence, Matrix
+from iogauge.results.suite_result import SuiteResult
 from iogauge.text import numbers
 
 _CHOSEN = "datum.choice === chosen"
 
 
-def conclusion_charts(drive: Drive, shown: Shown, *, name: str) -> tuple[Chart, ...]:
+def conclusion_charts(drive: SuiteResult, shown: Conclusions, *, name: str) -> tuple[Chart, ...]:
     """Return the charts of what a suite has to show of one drive, those that there are."""
     found = []
     if shown.convergences:
@@ -33,7 +33,7 @@ def conclusion_charts(drive: Drive, shown: Shown, *, name: str) -> tuple[Chart, 
     return tuple(found)
 
 
-def convergence_chart(drive: Drive, found: Sequence[Convergence], *, name: str) -> Chart:
+def convergence_chart(drive: SuiteResult, found: Sequence[Convergence], *, name: str) -> Chart:
     """Return the values of every round, with a choice of what was followed; ``found`` has at least one."""
     rows: list[Row] = []
     for choice, each in enumerate(found, 1):
@@ -126,7 +126,7 @@ def _course(axis: str) -> alt.LayerChart:
     )
 
 
-def matrix_chart(drive: Drive, found: Sequence[Matrix], *, name: str) -> Chart:
+def matrix_chart(drive: SuiteResult, found: Sequence[Matrix], *, name: str) -> Chart:
     """Return values over two axes, with a choice of matrices; ``found`` has at least one."""
     rows: list[Row] = []
     for choice, each in enumerate(found, 1):

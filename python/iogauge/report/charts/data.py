@@ -9,7 +9,8 @@ import itertools
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from iogauge.results.review import Drive, Place, Step
+from iogauge.results.position import Position
+from iogauge.results.suite_result import SuiteResult
 from iogauge.schema import StepPlan
 from iogauge.stats.extremes import knee
 from iogauge.stats.figures import StepFigures
@@ -28,7 +29,7 @@ class Statistic:
 
     def of(self, figures: StepFigures) -> Estimate | None:
         """Return this statistic of a step; ``None`` where nothing completed."""
-        return figures.mean if self.q is None else figures.quantiles[self.q]
+        return figures.mean if self.q is None else figures.quantile(self.q)
 
 
 STATISTICS = (
@@ -102,34 +103,34 @@ def _rounded(value: Value, digits: int) -> Value:
     return int(value) if value.is_integer() else value
 
 
-def pressure_table(drives: Iterable[Drive]) -> Table:
+def pressure_table(drives: Iterable[SuiteResult]) -> Table:
     """Return one row for each drive, place, repeat and statistic; latencies in microseconds, empty where not measured.
 
     ``from`` and ``to`` are where the step's tread of the stair begins and ends on the axis.
     """
     rows: list[Row] = []
     for drive in drives:
-        edges = _edges([place.plan.at for place in drive.places])
-        for run in _runs(drive.places):
+        edges = _edges([position.at for position in drive.planned])
+        for run in _runs(drive.planned):
             left, right = edges[run.plan.at]
             achieved: Row = {"achieved_MBps": run.figures.pressure_Bps / 1e6 if run.figures else None}
             rows += run.rows(drive, achieved, {"from": left, "to": right})
     return Table.of(rows)
 
 
-def sweep_table(drives: Iterable[Drive], series: str) -> Table:
-    """Return one row for each drive, place, repeat and statistic of a series: rates, and latencies in microseconds.
+def sweep_table(drives: Iterable[SuiteResult], series: str) -> Table:
+    """Return one row for each drive, position, repeat and statistic of a series: rates, latencies in microseconds.
 
     ``knee`` says of a place that it is the least with nearly the most that its drive reached.
     """
     rows: list[Row] = []
     for drive in drives:
-        places = [place for place in drive.places if place.plan.series == series]
-        # Neither a share nor places that have names have an end towards which a rate could grow.
-        rates = {place.plan.at: place.figures.rate_Bps for place in places if place.figures}
-        named = drive.plan.axis.unit == "%" or any(place.plan.label for place in places)
+        positions = [position for position in drive.planned if position.series == series]
+        # Neither a share nor positions that have names have an end towards which a rate could grow.
+        rates = {position.at: position.figures.rate_Bps for position in positions if position.runs}
+        named = drive.plan.axis.unit == "%" or any(position.plan.label for position in positions)
         enough = None if named else knee(rates)
-        for run in _runs(places):
+        for run in _runs(positions):
             achieved: Row = {
                 "iops": run.figures.iops if run.figures else None,
                 "rate_MBps": run.figures.rate_Bps / 1e6 if run.figures else None,
@@ -141,13 +142,13 @@ def sweep_table(drives: Iterable[Drive], series: str) -> Table:
 
 @dataclass(frozen=True)
 class _Run:
-    """What the rows of one run show, or those of all ``repeats`` of a place together (``repeat`` is then ``None``)."""
+    """What the rows of one run show, or those of all ``repeats`` of a position together (``repeat`` is then ``None``)."""
 
     plan: StepPlan
     repeat: int | None
     figures: StepFigures | None
 
-    def rows(self, drive: Drive, achieved: Row, more: Row) -> Iterator[Row]:
+    def rows(self, drive: SuiteResult, achieved: Row, more: Row) -> Iterator[Row]:
         """Yield one row for each statistic."""
         figures = self.figures
         for statistic in STATISTICS:
@@ -171,22 +172,23 @@ class _Run:
             }
 
 
-def _runs(places: Iterable[Place]) -> Iterator[_Run]:
-    """Yield each place's runs together and, where there are several, each by itself, numbered from 1."""
-    for place in places:
-        yield _Run(place.plan, None, place.figures)
-        if len(place.runs) > 1:
-            yield from (_Run(run.plan, run.plan.repeat + 1, run.figures) for run in place.runs)
+def _runs(positions: Iterable[Position]) -> Iterator[_Run]:
+    """Yield each position's runs together and, where there are several, each by itself, numbered from 1."""
+    for position in positions:
+        yield _Run(position.planned[0], None, position.figures if position.runs else None)
+        if len(position.planned) > 1:
+            for step, run in position.by_repeat:
+                yield _Run(step, step.repeat + 1, run.figures if run else None)
 
 
-def time_table(drive: Drive) -> Table:
+def time_table(drive: SuiteResult) -> Table:
     """Return one row for each interval of one drive, its steps one after the other on a running clock."""
     return Table.of(
         [
             {
                 "drive": drive.label,
-                "step": step.plan.id,
-                "asked": step.plan.at,
+                "step": step.id,
+                "asked": step.at,
                 "start_s": start_s,
                 "middle_s": (start_s + end_s) / 2,
                 "end_s": end_s,
@@ -202,15 +204,16 @@ def time_table(drive: Drive) -> Table:
     )
 
 
-def on_one_clock(drive: Drive) -> Iterator[tuple[Step, Moment, float, float]]:
+def on_one_clock(drive: SuiteResult) -> Iterator[tuple[StepPlan, Moment, float, float]]:
     """Yield each interval of a drive's steps, and when it began and ended if one followed the other without a pause."""
     clock_s = 0.0
-    for step, figures, _ in drive.measured():
+    for run in drive.runs:
+        figures = run.figures
         if not figures.moments:
             continue
         offset_s = clock_s - figures.moments[0].start_s
         for moment in figures.moments:
-            yield step, moment, moment.start_s + offset_s, moment.end_s + offset_s
+            yield run.plan, moment, moment.start_s + offset_s, moment.end_s + offset_s
         clock_s = figures.moments[-1].end_s + offset_s
 
 

@@ -37,7 +37,7 @@ def forest_charts(found: SuiteCompared, *, name: str, places: tuple[int, int]) -
 def _chart(
     found: SuiteCompared, series: str, figures: tuple[Compared, ...], *, name: str, places: tuple[int, int]
 ) -> Chart:
-    wholes = [each for each in found.overall if each.place.series == series]
+    wholes = [each for each in found.overall if each.position.series == series]
     table = Table.of([_row(found, each) for each in (*figures, *wholes)])
     # What the suite is about comes first, and is shown first.
     metrics = dict.fromkeys(

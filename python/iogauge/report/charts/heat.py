@@ -17,7 +17,7 @@ import altair as alt
 from iogauge.report.charts.data import Row, Table, on_one_clock, us
 from iogauge.report.charts.specification import Chart, Spec, finished, log_axis, patch, single
 from iogauge.report.charts.theme import DRIVES, WIDTH
-from iogauge.results.review import Drive
+from iogauge.results.suite_result import SuiteResult
 from iogauge.stats.moments import LEVELS
 from iogauge.text.numbers import capitalised
 
@@ -25,7 +25,7 @@ COLUMNS, ROWS = 240, 60
 """Cells at most, along time and along latency."""
 
 
-def heat_chart(drive: Drive, *, name: str) -> Chart | None:
+def heat_chart(drive: SuiteResult, *, name: str) -> Chart | None:
     """Return the heat map of one drive's steps, one after the other; ``None`` where nothing completed."""
     table = heat_table(drive)
     if not table.rows:
@@ -38,7 +38,7 @@ def heat_chart(drive: Drive, *, name: str) -> Chart | None:
     return single(name, table, _spec(drive, table), words, dense=True)
 
 
-def heat_table(drive: Drive) -> Table:
+def heat_table(drive: SuiteResult) -> Table:
     """Return one row for each cell in which a request completed, at most ``COLUMNS`` by ``ROWS`` of them.
 
     Intervals are joined where there are more than ``COLUMNS``, and levels of latency where they are more than ``ROWS``.
@@ -74,7 +74,7 @@ def heat_table(drive: Drive) -> Table:
     return Table.of(rows, digits=5)
 
 
-def _spec(drive: Drive, table: Table) -> Spec:
+def _spec(drive: SuiteResult, table: Table) -> Spec:
     records = table.records()
     scale, ticks = log_axis([row[column] for row in records for column in ("low_us", "high_us")])
     rates = [

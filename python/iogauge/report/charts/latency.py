@@ -13,7 +13,7 @@ import altair as alt
 from iogauge.report.charts.data import STATISTICS, Row, Statistic, Table
 from iogauge.report.charts.specification import Choice, Spec, log_ticks, patch
 from iogauge.report.charts.theme import DASHES, DRIVES, PAPER, SHAPES
-from iogauge.results.review import Drive
+from iogauge.results.suite_result import SuiteResult
 
 LOG_FROM = 20.0
 """A latency axis is logarithmic where its figures span more than this factor; linear ones start at zero."""
@@ -69,11 +69,11 @@ def _choice(
     return Choice(statistic.label, fitting(shown), patches)
 
 
-def notes(drives: Sequence[Drive], shown: Sequence[Row]) -> list[str]:
+def notes(drives: Sequence[SuiteResult], shown: Sequence[Row]) -> list[str]:
     """Return what a reader must know of whiskers and marks."""
     independent = any(drive.taken_as_independent for drive in drives)
     said = [f"Whiskers: 95 % interval{', requests taken as independent' if independent else ''}."]
-    if any(drive.told for drive in drives):
+    if any(drive.reported for drive in drives):
         said.append("Without whiskers: figures that another program told without their samples.")
     if any(row["repeat"] for row in shown):
         said = ["Whiskers: 95 % interval of the repeats. Pale: each repeat."]

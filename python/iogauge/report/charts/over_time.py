@@ -14,7 +14,7 @@ import altair as alt
 from iogauge.report.charts.data import Table, time_table
 from iogauge.report.charts.specification import Chart, Spec, finished, log_axis, patch, single
 from iogauge.report.charts.theme import ALARM, DRIVES, GRID, INK, SOFT, STAIR, WIDTH
-from iogauge.results.review import Drive
+from iogauge.results.suite_result import SuiteResult
 from iogauge.schema import SuitePlan
 from iogauge.text.numbers import capitalised
 
@@ -27,7 +27,7 @@ _SIDE = 62
 """Width of the left axis in pixels, the same for all panels, so that they share the clock."""
 
 
-def time_chart(drive: Drive, *, name: str) -> Chart:
+def time_chart(drive: SuiteResult, *, name: str) -> Chart:
     """Return one drive's latency and throughput over time."""
     table, plan = time_table(drive), drive.plan
     words = patch(
@@ -39,7 +39,7 @@ def time_chart(drive: Drive, *, name: str) -> Chart:
     return single(name, table, _spec(drive, table), words, dense=len(table.rows) > _FEW_MOMENTS)
 
 
-def _spec(drive: Drive, table: Table) -> Spec:
+def _spec(drive: SuiteResult, table: Table) -> Spec:
     plan = drive.plan
     end_s = max((float(row["end_s"] or 0) for row in table.records()), default=1.0)
     reads = _Panel(end_s, last=not plan.pressure)

@@ -18,7 +18,7 @@ from iogauge.report.charts.data import Row, Table, us
 from iogauge.report.charts.latency import LOG_FROM, by_drive
 from iogauge.report.charts.specification import Chart, Choice, finished, log_ticks, patch
 from iogauge.report.charts.theme import DASHES, DRIVES, HEIGHT, INK, PAPER, SHAPES, WIDTH
-from iogauge.results.review import Drive, Place
+from iogauge.results.suite_result import SuiteResult
 from iogauge.stats.histogram import EXCEEDANCES, Histogram
 from iogauge.text.numbers import capitalised
 
@@ -29,7 +29,7 @@ _MARKED = tuple(_NAMED)
 """Where a curve has a point: the quantiles that people name."""
 
 
-def percentile_chart(drives: Sequence[Drive], *, name: str) -> Chart | None:
+def percentile_chart(drives: Sequence[SuiteResult], *, name: str) -> Chart | None:
     """Return the curves of the drives' common suite, with a choice of steps; ``None`` where nothing completed."""
     places = _places(drives)
     table = percentile_table(drives, places)
@@ -46,21 +46,12 @@ def percentile_chart(drives: Sequence[Drive], *, name: str) -> Chart | None:
     )  # fmt: skip
 
 
-def _places(drives: Sequence[Drive]) -> list[str]:
+def _places(drives: Sequence[SuiteResult]) -> list[str]:
     """Return the steps of all drives by name, each once, in the order of their plans."""
-    return list(
-        dict.fromkeys(
-            _called(drive, place) for drive in drives for place in drive.places if place.figures is not None
-        )
-    )
+    return list(dict.fromkeys(position.name for drive in drives for position in drive.positions))
 
 
-def _called(drive: Drive, place: Place) -> str:
-    words = drive.called(place.plan)
-    return f"{place.plan.series}, {words}" if place.plan.series else words
-
-
-def percentile_table(drives: Iterable[Drive], places: Sequence[str]) -> Table:
+def percentile_table(drives: Iterable[SuiteResult], places: Sequence[str]) -> Table:
     """Return one row for each drive, step and quantile: ``choice`` counts the steps from 1.
 
     ``beyond`` is the share of requests that took longer. The last row of a step is its slowest request.
@@ -68,11 +59,10 @@ def percentile_table(drives: Iterable[Drive], places: Sequence[str]) -> Table:
     number = {words: count for count, words in enumerate(places, 1)}
     rows: list[Row] = []
     for drive in drives:
-        for place in drive.places:
-            figures = place.figures
-            if figures is None or not figures.whole.count:
+        for position in drive.positions:
+            figures, words = position.figures, position.name
+            if not figures.whole.count:
                 continue
-            words = _called(drive, place)
             rows += [
                 {"drive": drive.label, "choice": number[words], "step": words, **point}
                 for point in _points(figures.whole)

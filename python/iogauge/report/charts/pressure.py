@@ -25,12 +25,12 @@ from iogauge.report.charts.latency import (
 )
 from iogauge.report.charts.specification import Chart, Spec, finished
 from iogauge.report.charts.theme import DASHES, HEIGHT, INK, STAIR, STAIR_FILL, WIDTH
-from iogauge.results.review import Drive
+from iogauge.results.suite_result import SuiteResult
 
 _MOST_TICKS = 14
 
 
-def pressure_chart(drives: Sequence[Drive]) -> Chart:
+def pressure_chart(drives: Sequence[SuiteResult]) -> Chart:
     """Return the write-pressure chart of one drive or several, with a choice of statistics."""
     table = pressure_table(drives)
     plan, several = drives[0].plan, len(drives) > 1
@@ -51,7 +51,7 @@ def pressure_chart(drives: Sequence[Drive]) -> Chart:
     return Chart(plan.suite, plan.title, table, specs, statistic_choices(table, words))
 
 
-def _pressure(drives: Sequence[Drive], scale: str, table: Table) -> Spec:
+def _pressure(drives: Sequence[SuiteResult], scale: str, table: Table) -> Spec:
     asked_axis, asked_scale = _asked_axis(drives), _asked_scale(table)
 
     def x(column: str) -> alt.X:
@@ -70,11 +70,11 @@ def _pressure(drives: Sequence[Drive], scale: str, table: Table) -> Spec:
     )
 
 
-def _asked_axis(drives: Sequence[Drive]) -> alt.Axis:
+def _asked_axis(drives: Sequence[SuiteResult]) -> alt.Axis:
     """Label the steps by what was asked and, for one drive, by what was achieved beneath it."""
     axis = drives[0].plan.axis
     title = f"Asked {axis.name}, {axis.unit}"
-    places = sorted({step.plan.at for drive in drives for step in drive.steps})
+    places = sorted({position.at for drive in drives for position in drive.planned})
     if len(places) > _MOST_TICKS:
         # A stair's first tread begins below what was asked first, where nothing can be asked.
         whole = "datum.value < 0 ? '' : datum.label"
@@ -82,9 +82,8 @@ def _asked_axis(drives: Sequence[Drive]) -> alt.Axis:
     if len(drives) > 1:
         return alt.Axis(title=title, values=places, format=",~r", labelOverlap="greedy")
     achieved = {
-        _in_javascript(step.plan.at): f"({figures.pressure_Bps / 1e6:,.0f})"
-        for step in drives[0].places
-        if (figures := step.figures)
+        _in_javascript(position.at): f"({position.achieved_Bps / 1e6:,.0f})"
+        for position in drives[0].positions
     }
     # Only numbers reach this expression, never a name from a job file.
     label = f"[format(datum.value, ',~r'), ({json.dumps(achieved)})[toString(datum.value)] || '(missing)']"

@@ -26,7 +26,7 @@ from iogauge.report.charts.latency import (
 from iogauge.report.charts.over_time import side
 from iogauge.report.charts.specification import Chart, Spec, finished
 from iogauge.report.charts.theme import DASHES, DRIVES, INK, SHAPES, WIDTH
-from iogauge.results.review import Drive
+from iogauge.results.suite_result import SuiteResult
 from iogauge.text.numbers import capitalised
 
 _RATES, _LATENCIES = 190, 260
@@ -35,7 +35,7 @@ _DOUBLINGS = 8
 """An axis is logarithmic where it spans more than so many times its least place."""
 
 
-def sweep_charts(drives: Sequence[Drive]) -> tuple[Chart, ...]:
+def sweep_charts(drives: Sequence[SuiteResult]) -> tuple[Chart, ...]:
     """Return a chart for each series of the drives' common suite, in the order of its plan."""
     plan = drives[0].plan
     series = dict.fromkeys(step.series for drive in drives for step in drive.plan.steps if step.judged)
@@ -45,7 +45,7 @@ def sweep_charts(drives: Sequence[Drive]) -> tuple[Chart, ...]:
     )
 
 
-def _chart(drives: Sequence[Drive], series: str, *, name: str) -> Chart:
+def _chart(drives: Sequence[SuiteResult], series: str, *, name: str) -> Chart:
     table = sweep_table(drives, series)
     plan = drives[0].plan
     ring = f"Ring: the least {plan.axis.name} with nearly the highest rate." if _grows(table) else ""
@@ -70,7 +70,7 @@ def _chart(drives: Sequence[Drive], series: str, *, name: str) -> Chart:
     )
 
 
-def _spec(drives: Sequence[Drive], scale: str, table: Table) -> Spec:
+def _spec(drives: Sequence[SuiteResult], scale: str, table: Table) -> Spec:
     plan, labels = drives[0].plan, [drive.label for drive in drives]
     places = sorted({float(row["asked"] or 0) for row in table.records()})
     y = latency_axis(
@@ -99,7 +99,7 @@ def _spec(drives: Sequence[Drive], scale: str, table: Table) -> Spec:
     )
 
 
-def _titled(drives: Sequence[Drive]) -> str:
+def _titled(drives: Sequence[SuiteResult]) -> str:
     axis = drives[0].plan.axis
     return f"{capitalised(axis.name)}, {axis.unit}"
 

@@ -25,7 +25,7 @@ from iogauge.report.charts.specification import Chart
 from iogauge.report.page.facts import environment, provenance
 from iogauge.report.page.verdict import Sentence
 from iogauge.results.figure import metric_text
-from iogauge.results.review import Drive
+from iogauge.results.suite_result import SuiteResult
 from iogauge.text.numbers import capitalised
 
 _AROUND = (
@@ -104,7 +104,7 @@ class PairPart:
                 RatioRow(self._anchor(each), tuple(_micro(compare_text.cells(self.found, each))), each.clear)
                 for each in (
                     *figures,
-                    *(whole for whole in self.found.overall if whole.place.series == series),
+                    *(whole for whole in self.found.overall if whole.position.series == series),
                 )
             )
             for series, figures in self.found.by_series().items()
@@ -144,7 +144,7 @@ class Over:
     """Of each load: its words, the name of the measured step's row, and the cells of ``laid_text.HEAD``."""
 
 
-def pairs(found: Differences, drives: Sequence[Drive]) -> tuple[Pair, ...]:
+def pairs(found: Differences, drives: Sequence[SuiteResult]) -> tuple[Pair, ...]:
     """Return the pairs of a comparison, each with its suites; ``drives`` are the page's."""
     suites: dict[str, list[str]] = {}
     for drive in drives:
@@ -175,7 +175,7 @@ def over(laid: LaidDrive) -> Over:
     return Over(laid.name, tuple(Sentence(_sentence(each), evidence) for each in nearest(laid)), loads)
 
 
-def around(tested: Mapping[str, Sequence[Drive]]) -> tuple[tuple[str, tuple[str, ...]], ...]:
+def around(tested: Mapping[str, Sequence[SuiteResult]]) -> tuple[tuple[str, tuple[str, ...]], ...]:
     """Return what differs around the drives: a term, and its value for each of them; nothing for one drive."""
     facts = [dict(_facts(drives[0])) for drives in tested.values()]
     return tuple(
@@ -186,7 +186,7 @@ def around(tested: Mapping[str, Sequence[Drive]]) -> tuple[tuple[str, tuple[str,
     )
 
 
-def _facts(drive: Drive) -> Iterator[tuple[str, str]]:
+def _facts(drive: SuiteResult) -> Iterator[tuple[str, str]]:
     yield from (fact for _, facts in environment(drive) for fact in facts)
     yield from provenance(drive)
 

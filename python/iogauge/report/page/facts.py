@@ -9,7 +9,7 @@ import shlex
 
 from iogauge.models.state import MEANING
 from iogauge.report.run.surroundings import state_text
-from iogauge.results.review import Drive
+from iogauge.results.suite_result import SuiteResult
 from iogauge.schema import SCHEMA_VERSION
 from iogauge.text.cells import latency
 from iogauge.text.numbers import block, figure, size
@@ -19,7 +19,7 @@ Facts = list[tuple[str, str]]
 _KINDS = {"block": "block device", "file": "file", "null": "nothing: the null engine"}
 
 
-def environment(drive: Drive) -> list[tuple[str, Facts]]:
+def environment(drive: SuiteResult) -> list[tuple[str, Facts]]:
     """Return what was measured, on what and with what, in sections."""
     return [
         ("Target", _target(drive)),
@@ -28,7 +28,7 @@ def environment(drive: Drive) -> list[tuple[str, Facts]]:
     ]
 
 
-def _target(drive: Drive) -> Facts:
+def _target(drive: SuiteResult) -> Facts:
     target = drive.target
     if target.modelled:
         model = target.modelled
@@ -62,7 +62,7 @@ def _target(drive: Drive) -> Facts:
     ]
 
 
-def _machine(drive: Drive) -> Facts:
+def _machine(drive: SuiteResult) -> Facts:
     machine = drive.manifest.machine
     if program := drive.manifest.measured_by:
         return [("Machine", f"not known: {program} ran the steps, and its results do not tell of it")]
@@ -78,10 +78,10 @@ def _machine(drive: Drive) -> Facts:
     ]
 
 
-def _generator(drive: Drive) -> Facts:
+def _generator(drive: SuiteResult) -> Facts:
     facts: Facts = []
-    for _, _, record in drive.measured():
-        clock = record.result.clock
+    for run in drive.runs:
+        clock = run.record.result.clock
         if clock.source == "virtual":
             return [("Timestamps", "virtual time: no clock was read, and no generator was in the way")]
         facts.append(
@@ -103,7 +103,7 @@ def _generator(drive: Drive) -> Facts:
     ]
 
 
-def provenance(drive: Drive) -> Facts:
+def provenance(drive: SuiteResult) -> Facts:
     """Return where a drive's review came from."""
     manifest = drive.manifest
     return [

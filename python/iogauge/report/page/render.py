@@ -30,7 +30,8 @@ from iogauge.report.charts.specification import DATASET, Chart
 from iogauge.report.charts.theme import config
 from iogauge.report.page import facts, steps
 from iogauge.report.sections import Report
-from iogauge.results.review import OnProgress, no_progress, warnings
+from iogauge.results.review import OnProgress, no_progress
+from iogauge.results.warnings import warnings
 from iogauge.stats.quantiles import FEWEST_BLOCKS
 
 TEMPLATES = Path(__file__).parent / "templates"

@@ -10,11 +10,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from iogauge.report.charts.data import STATISTICS
-from iogauge.results.review import Drive, Place, at
+from iogauge.results.position import Position
+from iogauge.results.suite_result import SuiteResult
 from iogauge.schema import Axis, StepPlan
-from iogauge.stats.figures import StepFigures
+from iogauge.stats.figures import QUANTILES, StepFigures
 from iogauge.stats.histogram import supported_up_to
 from iogauge.stats.pooled import variations
+from iogauge.text import numbers
 from iogauge.text.cells import Cell, cell, latency
 from iogauge.text.numbers import counted, figure, percent
 
@@ -52,23 +54,27 @@ class StepRow:
     remarks: tuple[str, ...] = ()
 
 
-def step_rows(drive: Drive) -> Iterator[StepRow]:
+def step_rows(drive: SuiteResult) -> Iterator[StepRow]:
     """Yield the table's rows, a row for all repeats of a step together."""
-    for place in drive.places:
-        yield _row(drive, place.plan, place.figures, tuple(_remarks(drive, place)))
+    for position in drive.planned:
+        figures = position.figures if position.runs else None
+        yield _row(drive, position.planned[0], figures, tuple(_remarks(drive, position)))
 
 
-def run_rows(drive: Drive) -> Iterator[StepRow]:
-    """Yield the rows of single runs, of the places that were measured more than once."""
-    for place in drive.places:
-        for run in place.runs if len(place.runs) > 1 else ():
-            words = f"{_asked(run.plan)}, repeat {run.plan.repeat + 1}"
+def run_rows(drive: SuiteResult) -> Iterator[StepRow]:
+    """Yield the rows of single runs, of the positions that are measured more than once."""
+    for position in drive.planned:
+        for step, run in position.by_repeat if len(position.planned) > 1 else ():
             yield replace(
-                _row(drive, run.plan, run.figures, ()), asked=words, anchor=f"{drive.anchor(run.plan)}-run"
+                _row(drive, step, run.figures if run else None, ()),
+                asked=f"{_asked(step)}, repeat {step.repeat + 1}",
+                anchor=f"{drive.anchor(step)}-run",
             )
 
 
-def _row(drive: Drive, plan: StepPlan, figures: StepFigures | None, remarks: tuple[str, ...]) -> StepRow:
+def _row(
+    drive: SuiteResult, plan: StepPlan, figures: StepFigures | None, remarks: tuple[str, ...]
+) -> StepRow:
     row = StepRow(plan.id, drive.anchor(plan), plan.series, _asked(plan))
     if figures is None:
         return row
@@ -99,16 +105,15 @@ def asked_in(axis: Axis) -> str:
 
 def _asked(plan: StepPlan) -> str:
     """Return what a step is called, without the unit of its axis."""
-    return plan.label or at(plan.at)
+    return plan.label or numbers.position(plan.at)
 
 
-def _remarks(drive: Drive, place: Place) -> Iterator[str]:
-    figures = place.figures
-    if figures is None:
+def _remarks(drive: SuiteResult, position: Position) -> Iterator[str]:
+    if not position.runs:
         return
-    missing = sum(run.figures is None for run in place.runs)
-    if missing:
-        yield f"{counted(missing, 'repeat')} not complete"
+    figures = position.figures
+    if position.incomplete:
+        yield f"{counted(position.incomplete, 'repeat')} not complete"
     noun = drive.plan.judged
     silent = sum(1 for moment in figures.moments if not moment.ios)
     if silent:
@@ -123,12 +128,12 @@ def _remarks(drive: Drive, place: Place) -> Iterator[str]:
         yield f"{counted(figures.late, noun)} started over 1 ms late"
     if figures.loop_gap_max_ns > GAP_WORTH_TELLING_NS:
         yield f"generator stood still for up to {latency(figures.loop_gap_max_ns)}"
-    yield from (f"stopped early: {why}" for why in place.stopped_by)
+    yield from (f"stopped early: {why}" for why in position.stopped_by)
 
 
 @dataclass(frozen=True)
 class VariedRow:
-    """How the figures of one place vary from run to run: the rate, and what ``STATISTICS`` has, in that order."""
+    """How the figures of one position vary from run to run: the rate, and what ``STATISTICS`` has, in that order."""
 
     series: str
     asked: str
@@ -138,19 +143,18 @@ class VariedRow:
     """The share of the mean latency's variance that lies between runs; empty where it is not known."""
 
 
-def varied_rows(drive: Drive) -> Iterator[VariedRow]:
-    """Yield the coefficient of variation between runs of the rate and of every statistic, place by place."""
-    for place in drive.places:
-        found = [run.figures for run in place.runs if run.figures is not None]
-        if len(found) < 2:
+def varied_rows(drive: SuiteResult) -> Iterator[VariedRow]:
+    """Yield the coefficient of variation between runs of the rate and of every statistic, position by position."""
+    for position in drive.positions:
+        if len(position.runs) < 2:
             continue
-        spreads = variations(found)
+        spreads = variations([run.figures for run in position.runs], QUANTILES)
         names = ("iops", *(f"p{100 * each.q:.12g}" if each.q else "mean" for each in STATISTICS))
         mean = spreads.get("mean")
         yield VariedRow(
-            series=place.plan.series,
-            asked=_asked(place.plan),
-            runs=str(len(found)),
+            series=position.series,
+            asked=_asked(position.plan),
+            runs=str(len(position.runs)),
             coefficients=tuple(
                 percent(spreads[name].coefficient) if name in spreads else "–" for name in names
             ),

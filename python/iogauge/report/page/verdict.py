@@ -10,15 +10,17 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from iogauge.report.charts.data import STATISTICS, Statistic
-from iogauge.results.review import Drive, Place, at
+from iogauge.results.position import Position
+from iogauge.results.suite_result import SuiteResult
 from iogauge.stats.figures import Ratio, StepFigures, ratio
+from iogauge.text import numbers
 from iogauge.text.cells import interval, latency
 from iogauge.text.numbers import bandwidth, capitalised, counted, figure
 
 REACHED = 0.95
 """Share of the asked writes from which a step counts as pressed as asked."""
 
-Measured = tuple[Place, StepFigures]
+Measured = tuple[Position, StepFigures]
 
 
 @dataclass(frozen=True)
@@ -38,15 +40,13 @@ class Verdict:
     """Name, value, and what it is compared with."""
 
 
-def verdict(drive: Drive, findings: Sequence[str] = (), *, told: bool = False) -> Verdict:
+def verdict(drive: SuiteResult, findings: Sequence[str] = (), *, told: bool = False) -> Verdict:
     """Return what one drive's review shows: what its suite has found, or what pressure does to it.
 
     ``told``: another program's figures stand beside it, which have no samples.
     """
     measured = [
-        (place, place.figures)
-        for place in drive.places
-        if place.figures is not None and place.figures.mean is not None
+        (position, position.figures) for position in drive.positions if position.figures.mean is not None
     ]
     if not measured:
         nothing = (
@@ -81,30 +81,32 @@ def verdict(drive: Drive, findings: Sequence[str] = (), *, told: bool = False) -
     elif drive.taken_as_independent:
         said = "Steps were too short to tell how latencies cluster: true intervals are wider."
         sentences.append(Sentence(said))
-    if drive.told:
+    if drive.reported:
         sentences.append(Sentence("Latencies were told without their samples: they have no intervals."))
     hardest_place, hardest = measured[-1]
     unit, asked, reached = drive.plan.axis.unit, hardest_place.plan.at, hardest.pressure_Bps / 1e6
-    shown.append(("Most writes", bandwidth(last.pressure_Bps), f"{at(asked)} {unit} asked at most"))
+    shown.append(
+        ("Most writes", bandwidth(last.pressure_Bps), f"{numbers.position(asked)} {unit} asked at most")
+    )
     if unit == "MB/s" and reached < REACHED * asked:
-        said = f"Writes reached {figure(reached)} of the {at(asked)} MB/s asked at the hardest step."
+        said = f"Writes reached {figure(reached)} of the {numbers.position(asked)} MB/s asked at the hardest step."
         sentences.append(Sentence(said, (_link(drive, hardest_place),)))
     return Verdict((*sentences, *found), (*shown, *_amount(drive, measured)))
 
 
-def _finding(drive: Drive, said: str) -> Sentence:
+def _finding(drive: SuiteResult, said: str) -> Sentence:
     """Return what a suite says, with a link to the first step of the series that it begins with, if it does."""
-    for place in drive.places:
-        if place.plan.series and said.startswith(place.plan.series):
-            return Sentence(f"{capitalised(said)}.", ((drive.anchor(place.plan), "steps"),))
+    for position in drive.planned:
+        if position.series and said.startswith(position.series):
+            return Sentence(f"{capitalised(said)}.", ((drive.anchor(position.plan), "steps"),))
     return Sentence(f"{capitalised(said)}.", ((f"steps-{drive.slug}", "steps"),))
 
 
-def _link(drive: Drive, place: Place) -> tuple[str, str]:
-    return drive.anchor(place.plan), drive.called(place.plan)
+def _link(drive: SuiteResult, position: Position) -> tuple[str, str]:
+    return drive.anchor(position.plan), drive.name_of(position.plan)
 
 
-def _amount(drive: Drive, measured: Sequence[Measured]) -> Iterator[tuple[str, str, str]]:
+def _amount(drive: SuiteResult, measured: Sequence[Measured]) -> Iterator[tuple[str, str, str]]:
     ios = sum(figures.ios for _, figures in measured)
     name = f"{capitalised(drive.plan.judged)}s measured"
     yield name, f"{ios:,}", f"in {counted(len(measured), 'step')}"

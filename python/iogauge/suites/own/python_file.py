@@ -97,7 +97,7 @@ def _whole(made_of: type[Suite], path: Path, *, taken: Collection[str]) -> Suite
         ) from error
     suite.origin = str(path)
     # On the instance, so that what the suite's methods call on their parents stays as it is.
-    for name in ("plan", "refine", "more", "judge", "findings", "published"):
+    for name in ("plan", "refine", "more", "conclude", "findings", "published"):
         method = getattr(suite, name)
         setattr(suite, name, _explained(_planning(method, path) if name == "plan" else method, path))
     return suite

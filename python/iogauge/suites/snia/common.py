@@ -18,12 +18,12 @@ Source: SNIA PTS 2.0.2, for enterprise drives (PTS-E).
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import ClassVar
 
-from iogauge.results.conclusions import Convergence, Matrix, ShownTable
-from iogauge.results.judgement import Judgement
+from iogauge.results.conclusions import Conclusions, Convergence, Matrix, TextTable
+from iogauge.results.suite_result import SuiteResult
 from iogauge.schema import Axis, RunRecord, StepPlan, SuitePlan
 from iogauge.stats.figures import StepFigures, step_figures
 from iogauge.stats.steady import ROUNDS
@@ -78,7 +78,7 @@ class Procedure(Suite):
         """Return the stages of one round: jobs by name, the tracked one among them."""
 
     @abstractmethod
-    def shown(self, rounds: Sequence[RunRecord], series: str, title: str) -> tuple[Matrix | ShownTable, ...]:
+    def shown(self, rounds: Sequence[RunRecord], series: str, title: str) -> tuple[Matrix | TextTable, ...]:
         """Return what the runs of a window of rounds show; ``title`` says which they are."""
 
     def tracked(self, figures: StepFigures) -> float:
@@ -163,12 +163,12 @@ class Procedure(Suite):
             return ()
         return self.after(plan, records, asked)
 
-    def judge(self, review: Review, plan: SuitePlan) -> Judgement:
+    def conclude(self, result: SuiteResult, /) -> Conclusions:
         """Return every round's tracked figures, whether they are steady, and the means of the window."""
-        tables: list[ShownTable] = []
+        tables: list[TextTable] = []
         matrices: list[Matrix] = []
         courses: list[Convergence] = []
-        for name, series, records in _courses(review, plan):
+        for name, series, records in _courses(result.review, result.plan):
             values = [self.tracked(cell(record, TRACKED)) for record in records]
             window = window_of(values)
             if window is None:
@@ -184,16 +184,17 @@ class Procedure(Suite):
                     tables.append(found)
         if courses:
             head = (self.FOLLOWED, "window", f"mean, {self.UNIT}", *CRITERIA, "steady")
-            tables.insert(0, ShownTable("Steady state", head, tuple(map(_verdict, courses))))
+            tables.insert(0, TextTable("Steady state", head, tuple(map(_verdict, courses))))
         return replace(
-            super().judge(review, plan),
+            super().conclude(result),
+            findings=self._steadiness(courses),
             tables=tuple(tables),
             matrices=tuple(matrices),
             convergences=tuple(courses),
         )
 
-    def findings(self, judgement: Judgement, /) -> tuple[str, ...]:
-        """Return in which round each part of the test was steady, and at what."""
+    def _steadiness(self, courses: Iterable[Convergence]) -> tuple[str, ...]:
+        """Say in which round each part of the test was steady, and at what."""
         return tuple(
             (
                 f"steady in round {course.last + 1}"
@@ -202,7 +203,7 @@ class Procedure(Suite):
             )
             + f": {joined(course.title if course.title != 'all' else '', self.FOLLOWED)}, "
             f"{numbers.figure(course.mean)} {self.UNIT}; {steady_text(rounds_of(course))}"
-            for course in judgement.convergences
+            for course in courses
         )
 
 
@@ -239,7 +240,7 @@ def joined(*parts: str) -> str:
 
 def cell(record: RunRecord, name: str) -> StepFigures:
     """Return the figures of one cell of a round, from its totals."""
-    return step_figures(record, (), reader=name, pressure=None, quantiles=())
+    return step_figures(record, (), reader=name, pressure=None)
 
 
 def mean(values: Sequence[float]) -> float:

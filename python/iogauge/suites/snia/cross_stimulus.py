@@ -17,12 +17,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import ClassVar
 
-from iogauge.results.conclusions import Matrix
-from iogauge.results.judgement import Judgement
-from iogauge.schema import Axis, StepPlan, SuitePlan
+from iogauge.results.conclusions import Conclusions, Matrix
+from iogauge.results.run import Run
+from iogauge.results.suite_result import SuiteResult
+from iogauge.schema import Axis, SuitePlan
 from iogauge.stats.figures import step_figures
 from iogauge.stats.moments import Moment
-from iogauge.store import Review
 from iogauge.suites.snia.common import (
     DEPTH,
     PERCENTILES,
@@ -91,16 +91,14 @@ class PtsCrossStimulus(Suite):
         """Return how much of the target to use: of a drive, all of it only at the pace of the specification."""
         return range_of(asked, super().size_bytes(asked), self.FILE_BYTES)
 
-    def judge(self, review: Review, plan: SuitePlan) -> Judgement:
+    def conclude(self, result: SuiteResult, /) -> Conclusions:
         """Return the part at random, and of each part its beginning, its end and its whole."""
-        steps = [step for step in plan.steps if review.has(step.id)]
-        matrices = tuple(_parts(review, step) for step in steps)
-        return replace(super().judge(review, plan), matrices=matrices)
+        return replace(super().conclude(result), matrices=tuple(map(_parts, result.runs)))
 
-    def findings(self, judgement: Judgement, /) -> tuple[str, ...]:
+    def findings(self, result: SuiteResult, /) -> tuple[str, ...]:
         """Return how far writes in order come back to what they were."""
         said = []
-        for matrix in judgement.matrices:
+        for matrix in map(_parts, result.runs):
             rates = {(column, row): value for column, row, value in matrix.cells}
             was, first, last = (
                 rates.get(each)
@@ -114,12 +112,11 @@ class PtsCrossStimulus(Suite):
         return tuple(said)
 
 
-def _parts(review: Review, step: StepPlan) -> Matrix:
+def _parts(run: Run) -> Matrix:
     """Return the rates of the three parts: at their beginnings, at their ends, and over all of each."""
-    record = review.record(step.id)
     cells: list[tuple[str, str, float]] = []
     for name, size in SIZES.items():
-        figures = step_figures(record, review.intervals(step.id), reader=name, pressure=None)
+        figures = step_figures(run.record, run.intervals(), reader=name, pressure=None)
         if moments := figures.moments:
             edge = max(round(EDGE * len(moments)), 1)
             for column, rate in (
@@ -128,7 +125,7 @@ def _parts(review: Review, step: StepPlan) -> Matrix:
                 (WHOLE, figures.iops),
             ):
                 cells.append((column, _WORDS[name], rate * size / 1e6))
-    title = joined("writes in MB/s", again(step.repeat))
+    title = joined("writes in MB/s", again(run.plan.repeat))
     return Matrix(title=title, unit="MB/s", columns="of the part", rows="part", cells=tuple(cells))
 
 

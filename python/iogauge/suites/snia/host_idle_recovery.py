@@ -15,10 +15,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from iogauge.results.conclusions import ShownTable
-from iogauge.results.judgement import Judgement
+from iogauge.results.conclusions import Conclusions, TextTable
+from iogauge.results.suite_result import SuiteResult
 from iogauge.schema import RunRecord, StepPlan, SuitePlan
-from iogauge.store import Review
 from iogauge.suites.snia.common import PERCENTILES, TRACKED, Jobs, Procedure, again, cell, joined, mean
 from iogauge.suites.snia.writes import WRITES, writing_cells
 from iogauge.suites.suite import Asked, Common, Pace, time_text
@@ -70,20 +69,20 @@ class PtsHostIdleRecovery(Procedure):
         load, pauses = Common.of(plan), PACES[asked.pace]
         return tuple(_step(load, pause_ns, pauses) for pause_ns in pauses.pauses_ns)
 
-    def judge(self, review: Review, plan: SuitePlan) -> Judgement:
+    def conclude(self, result: SuiteResult, /) -> Conclusions:
         """Return the rounds, and beside them what the bursts and the writes behind them reach."""
-        judgement = super().judge(review, plan)
+        conclusions = super().conclude(result)
         rows = []
-        for step in plan.steps:
-            if step.is_round or not step.judged or not review.has(step.id):
+        for run in sorted(result.runs, key=lambda run: result.plan.steps.index(run.plan)):
+            if run.plan.is_round:
                 continue
-            record = review.record(step.id)
+            record = run.record
             bursts = [cell(record, job.name).iops for job in record.jobs.jobs if job.name.startswith(BURST)]
-            name = joined(step.label, again(step.repeat))
+            name = joined(run.plan.label, again(run.plan.repeat))
             rates = (bursts[0], mean(bursts), max(bursts), cell(record, TRACKED).iops)
             rows.append((name, *(numbers.figure(rate) for rate in rates)))
         if not rows:
-            return judgement
+            return conclusions
         head = (
             "4 KiB random writes, IOPS",
             "first burst",
@@ -91,8 +90,8 @@ class PtsHostIdleRecovery(Procedure):
             "fastest",
             "without pauses behind",
         )
-        table = ShownTable("After pauses", head, tuple(rows))
-        return replace(judgement, tables=(*judgement.tables, table))
+        table = TextTable("After pauses", head, tuple(rows))
+        return replace(conclusions, tables=(*conclusions.tables, table))
 
     def notes(self, asked: Asked) -> Iterator[str]:
         """Yield what is not as the specification has it."""

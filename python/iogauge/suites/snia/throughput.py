@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import ClassVar
 
-from iogauge.results.conclusions import ShownTable
+from iogauge.results.conclusions import TextTable
 from iogauge.schema import RunRecord
 from iogauge.stats.figures import StepFigures
 from iogauge.suites.snia.common import DEPTH, TRACKED, Jobs, Procedure, cell, mean
@@ -45,10 +45,10 @@ class PtsThroughput(Procedure):
         common = {"bs": size_text(SIZES[group]), "iodepth": DEPTH}
         return {READS: {"rw": "read", **common}, TRACKED: {"stonewall": 1, "rw": "write", **common}}
 
-    def shown(self, rounds: Sequence[RunRecord], _series: str, title: str) -> tuple[ShownTable, ...]:
+    def shown(self, rounds: Sequence[RunRecord], _series: str, title: str) -> tuple[TextTable, ...]:
         """Throughput of reads and of writes."""
         rows = (
             (way, numbers.figure(mean([self.tracked(cell(record, name)) for record in rounds])))
             for way, name in (("reads", READS), ("writes", TRACKED))
         )
-        return (ShownTable(f"throughput, mean of {title}", ("", "MB/s"), tuple(rows)),)
+        return (TextTable(f"throughput, mean of {title}", ("", "MB/s"), tuple(rows)),)

@@ -14,17 +14,17 @@ Source: SNIA PTS 2.0.2, the write saturation test.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import takewhile
 from typing import ClassVar
 
-from iogauge.results.conclusions import Convergence, ShownTable
-from iogauge.results.judgement import Judgement
-from iogauge.schema import Axis, Interval, RunRecord, SuitePlan
+from iogauge.results.conclusions import Conclusions, Convergence, TextTable
+from iogauge.results.run import Run
+from iogauge.results.suite_result import SuiteResult
+from iogauge.schema import Axis, SuitePlan
 from iogauge.stats.figures import StepFigures, step_figures
 from iogauge.stats.moments import Moment
-from iogauge.store import Review
 from iogauge.suites.snia.common import (
     DEPTH,
     PERCENTILES,
@@ -110,23 +110,18 @@ class PtsWriteSaturation(Suite):
         """Return how much of the target to use: of a drive, all of it only at the pace of the specification."""
         return range_of(asked, super().size_bytes(asked), self.FILE_BYTES)
 
-    def judge(self, review: Review, plan: SuitePlan) -> Judgement:
+    def conclude(self, result: SuiteResult, /) -> Conclusions:
         """Return the fall of the rate, whether it ended, and the latencies behind it."""
-        judgement = super().judge(review, plan)
-        latencies = [
-            (again(step.repeat), review.record(step.id), review.intervals(step.id))
-            for step in plan.steps
-            if review.has(step.id)
-        ]
+        runs = tuple(result.runs)
         return replace(
-            judgement,
-            tables=(_latency_table(latencies),) if latencies else (),
-            convergences=tuple(found for course in _courses(judgement) if (found := course.shown)),
+            super().conclude(result),
+            tables=(_latency_table(runs),) if runs else (),
+            convergences=tuple(shown for course in _courses(result) if (shown := course.shown)),
         )
 
-    def findings(self, judgement: Judgement, /) -> tuple[str, ...]:
+    def findings(self, result: SuiteResult, /) -> tuple[str, ...]:
         """Return from where the rate fell to where, and whether it was steady then."""
-        return tuple(text for course in _courses(judgement) for text in course.findings())
+        return tuple(text for course in _courses(result) for text in course.findings())
 
 
 @dataclass(frozen=True)
@@ -184,25 +179,26 @@ class _Course:
         yield f"steady at its end, {since}: {rate}; {steady_text(last)}"
 
 
-def _courses(judgement: Judgement) -> Iterator[_Course]:
-    apart_s = judgement.plan.runtime_ns / SAMPLES / 1e9
-    runs = enumerate(figures for step in judgement.steps for figures in step.runs)
-    for repeat, figures in runs:
+def _courses(result: SuiteResult) -> Iterator[_Course]:
+    apart_s = result.plan.runtime_ns / SAMPLES / 1e9
+    for repeat, run in enumerate(result.runs):
+        figures = run.figures
         moments = figures.moments
         longest_s = max((moment.end_s - moment.start_s for moment in moments), default=1.0)
         samples = moments[:: max(round(apart_s / longest_s), 1)]
         yield _Course(repeat, figures, samples, windows_of([sample.iops for sample in samples]))
 
 
-def _latency_table(runs: Sequence[tuple[str, RunRecord, Iterable[Interval]]]) -> ShownTable:
+def _latency_table(runs: Sequence[Run]) -> TextTable:
     rows = []
-    for name, record, intervals in runs:
-        figures = step_figures(record, intervals, reader=LATENCY, pressure=None, quantiles=QUANTILES)
-        found = [figures.mean, *(figures.quantiles[q] for q in QUANTILES)]
+    for run in runs:
+        name = again(run.plan.repeat)
+        figures = step_figures(run.record, run.intervals(), reader=LATENCY, pressure=None)
+        latencies = [figures.mean, *(figures.quantile(q) for q in QUANTILES)]
         most = "-" if figures.max_ns is None else numbers.duration(figures.max_ns)
-        rows.append((name or "writes", *map(numbers.marked, found), most))
+        rows.append((name or "writes", *map(numbers.marked, latencies), most))
     head = ("", "mean", *(f"p{q * 100:.12g}" for q in QUANTILES), "max")
-    return ShownTable("latency afterwards, under the same load", head, tuple(rows))
+    return TextTable("latency afterwards, under the same load", head, tuple(rows))
 
 
 def _notes(asked: Asked, size_bytes: int | None) -> Iterator[str]:

@@ -1,0 +1,55 @@
+"""The warnings of reviews and their steps, those with one remedy together."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from iogauge.results.suite_result import SuiteResult
+from iogauge.schema import Code, StepPlan
+from iogauge.schema import Warning as Caution
+from iogauge.text import numbers
+
+FEW = 4
+"""So many steps are named one by one."""
+
+
+@dataclass(frozen=True)
+class Warned:
+    """One remedy, and the messages that call for it, each with the steps it was given for; empty: the whole review."""
+
+    remedy: str
+    messages: tuple[tuple[str, str], ...]
+
+
+def warnings(drives: Sequence[SuiteResult]) -> tuple[Warned, ...]:
+    """Return the warnings of one thing's reviews and steps, those with one remedy together, the reviews' first."""
+    given: list[tuple[Caution, SuiteResult, StepPlan | None]] = [
+        (warning, drive, None) for drive in drives for warning in drive.manifest.warnings
+    ]
+    given += [
+        (warning, drive, run.plan)
+        for drive in drives
+        for run in drive.runs
+        for warning in run.warnings
+        if warning not in drive.manifest.warnings
+    ]
+    groups: dict[tuple[Code, str], dict[str, dict[str, list[str]]]] = {}
+    for warning, drive, step in given:
+        suites = groups.setdefault((warning.code, warning.hint), {}).setdefault(warning.message, {})
+        if step:
+            suites.setdefault(drive.plan.title, []).append(drive.name_of(step))
+    return tuple(
+        Warned(hint, tuple((message, _steps(suites)) for message, suites in messages.items()))
+        for (_, hint), messages in groups.items()
+    )
+
+
+def _steps(suites: dict[str, list[str]]) -> str:
+    """Return some steps of each suite in words: by name where they are few."""
+    found = []
+    for title, steps in suites.items():
+        names = list(dict.fromkeys(steps))
+        few = ", ".join(names) if len(names) <= FEW else numbers.counted(len(steps), "step")
+        found.append(f"{title}: {few}")
+    return "; ".join(found)
