@@ -12,15 +12,23 @@ from pathlib import Path
 
 import numpy as np
 
+from iogauge.results.suite_result import SuiteResult
 from iogauge.schema import Direction, Interval, Job, JobFile, Rw, StepPlan, Tally, TargetFacts
 from iogauge.stats.histogram import Histogram
 from iogauge.store import Review
+from iogauge.suites import SUITES
 from tests import builders
 
 PRESSURES_MBps = (100, 200, 300, 400, 500, 600, 700)
 SECOND_NS = 10**9
 BLOCK_BYTES = 8192
 JOBS = (Job(name="pressure", rw=Rw.RANDWRITE, numjobs=8, iodepth=8), Job(name="reader", rw=Rw.RANDREAD))
+
+
+def concluded(review: Review, place: int = 0) -> SuiteResult:
+    """Return what one of a review's suites shows, with what it concludes."""
+    plan = review.manifest.plans[place]
+    return SuiteResult(review, plan, conclude=SUITES[plan.suite].conclude)
 
 
 @dataclass(frozen=True)

@@ -46,7 +46,7 @@ def show(
     """Print what was found."""
     from iogauge.report import published_shown
     from iogauge.results.published import is_published
-    from iogauge.store import Reading
+    from iogauge.store import Review
 
     process.begin()
     if is_published(review):
@@ -56,7 +56,7 @@ def show(
             )
         streams.show(published_shown.as_json([review]) if as_json else published_shown.text([review]))
         return
-    saved = Reading.open(Path(review))
+    saved = Review.open(Path(review))
     if step is None:
         plans = _plans(saved, suite or ())
         _review(saved, plans, trusted=absolute(judge_by), variation=variation, as_json=as_json)

@@ -137,8 +137,8 @@ class ReaderUnderWriters(Suite):
         if len(end.saturated) == MISSED:
             first = end.saturated[0]
             said.append(
-                f"it is saturated when asked for {numbers.bandwidth(first.requested_Bps)}: it takes {_achieved(first)}, "
-                f"and {_slower(first, alone)}"
+                f"it is saturated when asked for {numbers.bandwidth(first.requested_Bps)}: "
+                f"it takes {_achieved(first)}, and {_slower(first, alone)}"
             )
         elif end.saturated:
             (last,) = end.saturated

@@ -12,7 +12,8 @@ from iogauge.comparison import text
 from iogauge.comparison.findings import findings
 from iogauge.comparison.pairwise import Side, SuiteCompared, compare_sides
 from iogauge.comparison.sides import Differences
-from iogauge.results.figure import IOPS, FigureRow, Place
+from iogauge.results.figure import IOPS, Figure
+from iogauge.results.position import PositionKey
 from iogauge.stats.comparison import Verdict
 
 SERIES = 16
@@ -26,9 +27,9 @@ def compared(logs: NDArray[np.float64]) -> SuiteCompared:
             name,
             "r",
             tuple(
-                FigureRow(
+                Figure(
                     drive=name,
-                    place=Place(
+                    position=PositionKey(
                         suite="s", series=f"series {series}", label="", at=step, axis="depth", unit=""
                     ),
                     repeat=block,
@@ -87,7 +88,7 @@ def test_a_series_is_alike_at_all_steps_or_none_of_them_is_called_so() -> None:
         for series, figures in found.by_series().items()
     }
     assert verdicts == {"series 0": {Verdict.ALIKE}, "series 1": {Verdict.UNDECIDED}}
-    (whole,) = [each for each in found.overall if each.place.series == "series 0"]
+    (whole,) = [each for each in found.overall if each.position.series == "series 0"]
     assert whole.comparison
     assert whole.comparison.verdict == Verdict.ALIKE
     rows = text.text(Differences((found,)), every=True).splitlines()

@@ -12,7 +12,8 @@ from iogauge.comparison import text
 from iogauge.comparison.findings import findings, grounds
 from iogauge.comparison.pairwise import ALL_STEPS, Compared, Side, SuiteCompared, compare_sides
 from iogauge.comparison.sides import Differences
-from iogauge.results.figure import IOPS, MEAN, FigureRow, Place
+from iogauge.results.figure import IOPS, MEAN, Figure
+from iogauge.results.position import PositionKey
 from iogauge.results.reported import told_rows
 from iogauge.schema import Direction
 from iogauge.store.reported import Told
@@ -23,11 +24,11 @@ P99 = "p99_ns"
 
 def row(
     at: float, value: float, *, metric: str = MEAN, repeat: int = 0, series: str = "", pressed: bool = False
-) -> FigureRow:
+) -> Figure:
     """A figure known to within 1 % of itself."""
-    return FigureRow(
+    return Figure(
         drive="d",
-        place=Place(suite="s", series=series, label="", at=at, axis="pressure", unit="MB/s"),
+        position=PositionKey(suite="s", series=series, label="", at=at, axis="pressure", unit="MB/s"),
         repeat=repeat,
         judged="read",
         metric=metric,
@@ -41,7 +42,7 @@ def row(
 
 
 def sides(
-    ours: Sequence[FigureRow], theirs: Sequence[FigureRow], *, reviews: tuple[str, str] = ("a", "b")
+    ours: Sequence[Figure], theirs: Sequence[Figure], *, reviews: tuple[str, str] = ("a", "b")
 ) -> SuiteCompared:
     """The one suite that both have."""
     before, after = Side("A", reviews[0], tuple(ours)), Side("B", reviews[1], tuple(theirs))
@@ -50,13 +51,13 @@ def sides(
 
 
 def at(found: SuiteCompared, place: float) -> Compared:
-    (one,) = [each for each in found.figures if each.place.at == place]
+    (one,) = [each for each in found.figures if each.position.at == place]
     return one
 
 
 def test_only_common_places_are_compared_and_the_others_counted() -> None:
     found = sides([row(1, 100), row(2, 100), row(4, 100)], [row(2, 200), row(4, 150), row(8, 300)])
-    assert [(each.place.at, round(each.ratio.value, 6)) for each in found.figures] == [(2, 2.0), (4, 1.5)]
+    assert [(each.position.at, round(each.ratio.value, 6)) for each in found.figures] == [(2, 2.0), (4, 1.5)]
     assert found.left_out == 2
     assert "2 steps met nothing" in "; ".join(grounds(found))
 
@@ -71,15 +72,15 @@ def test_under_pressure_a_latency_is_read_between_two_steps_in_its_logarithm() -
     assert between.after == pytest.approx(200)  # halfway in the logarithm
     assert not at(found, 300).between
     # Nothing is extended beyond B's last step.
-    assert {each.place.at for each in found.figures} == {100, 200, 300}
+    assert {each.position.at for each in found.figures} == {100, 200, 300}
     assert found.left_out == 1
 
 
 def test_no_rate_and_no_free_sweep_is_read_between_steps() -> None:
     rates = [row(each, 100, metric=IOPS, pressed=True) for each in (100, 300)]
     found = sides([*rates, row(200, 100, metric=IOPS, pressed=True)], rates)
-    assert {each.place.at for each in found.figures} == {100, 300}
-    assert {each.place.at for each in sides([row(1, 1), row(2, 1)], [row(1, 1), row(3, 1)]).figures} == {1}
+    assert {each.position.at for each in found.figures} == {100, 300}
+    assert {each.position.at for each in sides([row(1, 1), row(2, 1)], [row(1, 1), row(3, 1)]).figures} == {1}
 
 
 def test_one_run_each_has_its_own_interval_and_the_sentence_says_so() -> None:
@@ -102,7 +103,7 @@ def test_a_difference_within_one_run_s_interval_is_none() -> None:
     assert sentence == "no difference in p99 is clear of one run's own interval at any of 1 step"
 
 
-def repeated(places: Sequence[float], factor: float, *, blocks: int, noise: float = 0.02) -> list[FigureRow]:
+def repeated(places: Sequence[float], factor: float, *, blocks: int, noise: float = 0.02) -> list[Figure]:
     """A figure that drifts upwards from block to block, far more than the sides differ, with some noise."""
     return [
         row(
@@ -127,7 +128,7 @@ def test_blocks_take_out_what_drifts() -> None:
         assert each.clear
         assert each.ratio.value == pytest.approx(1.1, rel=0.03)
     (whole,) = found.overall
-    assert whole.place.label == ALL_STEPS
+    assert whole.position.label == ALL_STEPS
     assert "8 blocks of one review" in "; ".join(grounds(found))
     said = findings(found)
     (sentence,) = said
@@ -186,9 +187,9 @@ def test_what_is_alike_is_said_to_be_alike() -> None:
 
 
 def test_a_step_that_one_block_lacks_is_tested_over_its_own_and_left_out_of_the_whole() -> None:
-    ours = [each for each in repeated((1, 2, 3), 1.0, blocks=6) if (each.place.at, each.repeat) != (3, 5)]
+    ours = [each for each in repeated((1, 2, 3), 1.0, blocks=6) if (each.position.at, each.repeat) != (3, 5)]
     found = sides(ours, repeated((1, 2, 3), 2.0, blocks=6))
-    blocks = {each.place.at: each.comparison and each.comparison.blocks for each in found.figures}
+    blocks = {each.position.at: each.comparison and each.comparison.blocks for each in found.figures}
     assert blocks == {1: 6, 2: 6, 3: 5}
     (whole,) = found.overall
     assert whole.averaged == (2, 3)
@@ -213,9 +214,9 @@ def test_repeats_meet_by_their_numbers() -> None:
 
 def test_fewer_than_two_common_repeats_are_left_out_and_counted() -> None:
     ours = repeated((1, 2), 1.0, blocks=6)
-    theirs = [each for each in repeated((1, 2), 2.0, blocks=6) if each.place.at == 1 or each.repeat == 3]
+    theirs = [each for each in repeated((1, 2), 2.0, blocks=6) if each.position.at == 1 or each.repeat == 3]
     found = sides(ours, theirs)
-    assert [each.place.at for each in found.figures] == [1]
+    assert [each.position.at for each in found.figures] == [1]
     assert found.left_out == 1
     assert "1 step met nothing, or fewer than two of the same repeats, on the other side" in "; ".join(
         grounds(found)
@@ -238,7 +239,7 @@ def test_unsupported_quantiles_stay_out_of_the_mean_over_steps() -> None:
     )
     # Far off, and by too few samples.
     theirs = [
-        replace(each, value=100 * each.value, supported=False) if each.place.at == 3 else each
+        replace(each, value=100 * each.value, supported=False) if each.position.at == 3 else each
         for each in theirs
     ]
     (whole,) = sides(ours, theirs).overall
@@ -278,7 +279,7 @@ def test_what_was_told_is_compared_without_intervals() -> None:
 def test_opposite_differences_are_two_sentences() -> None:
     ours = repeated((1, 2, 3, 4), 1.0, blocks=6, noise=0.001)
     theirs = [
-        replace(each, value=each.value * (0.5 if each.place.at == 4 else 1.5))
+        replace(each, value=each.value * (0.5 if each.position.at == 4 else 1.5))
         for each in repeated((1, 2, 3, 4), 1.0, blocks=6, noise=0.001)
     ]
     whole, step = findings(sides(ours, theirs))
@@ -315,9 +316,9 @@ def test_pressures_that_were_not_achieved_alike_are_said() -> None:
 
 
 def test_a_mean_over_steps_of_unlike_pressures_says_so() -> None:
-    def pressed(rows: list[FigureRow], reached: float) -> list[FigureRow]:
+    def pressed(rows: list[Figure], reached: float) -> list[Figure]:
         return [
-            replace(each, metric=MEAN, pressed=True, pressure_Bps=each.place.at * reached) for each in rows
+            replace(each, metric=MEAN, pressed=True, pressure_Bps=each.position.at * reached) for each in rows
         ]
 
     found = sides(
@@ -329,7 +330,7 @@ def test_a_mean_over_steps_of_unlike_pressures_says_so() -> None:
 
 
 def test_an_interval_that_is_open_decides_nothing() -> None:
-    def open_row(value: float) -> FigureRow:
+    def open_row(value: float) -> Figure:
         return replace(row(1, value), low=None, high=None, long_enough=False)
 
     found = sides([open_row(100)], [open_row(400)])
@@ -345,7 +346,7 @@ def test_an_interval_that_is_open_decides_nothing() -> None:
 def test_what_does_not_differ_is_folded_and_shown_where_asked_for() -> None:
     ours = repeated(range(1, 9), 1.0, blocks=7, noise=0.001)
     theirs = [
-        replace(each, value=each.value * (2 if each.place.at == 3 else 1))
+        replace(each, value=each.value * (2 if each.position.at == 3 else 1))
         for each in repeated(range(1, 9), 1.0, blocks=7, noise=0.0005)
     ]
     both = [

@@ -11,7 +11,8 @@ from iogauge.comparison.published_rows import Beside, beside
 from iogauge.models.published import points
 from iogauge.report.page import render
 from iogauge.report.sections import Report
-from iogauge.results.review import Drive, load
+from iogauge.results.review import load
+from iogauge.results.suite_result import SuiteResult
 from iogauge.schema import Axis, StepPlan, SuitePlan
 from iogauge.store import Review
 from tests import builders
@@ -19,7 +20,7 @@ from tests import builders
 P4800X = "Intel Optane SSD DC P4800X 375GB"
 
 
-def saved(path: Path, *jobs: str) -> Drive:
+def saved(path: Path, *jobs: str) -> SuiteResult:
     """Save a review whose steps are one job each, whose requests all take 10 us, a thousand a second."""
     steps = tuple(
         builders.step(f"s{place}", place, job_file=f"[load]\nfilename=/dev/x\n{text}")

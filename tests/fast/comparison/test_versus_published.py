@@ -5,14 +5,15 @@ from __future__ import annotations
 from dataclasses import replace
 
 from iogauge.comparison.versus_published import Laid, LaidDrive, nearest
-from iogauge.results.figure import FigureRow, Place
+from iogauge.results.figure import Figure
+from iogauge.results.position import PositionKey
 from iogauge.stats.figures import Ratio
 
 
 def laid(drive: str, metric: str, ratio: float, *, supported: bool = True) -> Laid:
     """A measured figure that is so many times the published one, which is 100."""
-    place = Place(suite="s", series="", label="reads", at=0)
-    row = FigureRow(drive=drive, place=place, repeat=0, judged="read", metric=metric, value=100, source="S")
+    place = PositionKey(suite="s", series="", label="reads", at=0)
+    row = Figure(drive=drive, position=place, repeat=0, judged="read", metric=metric, value=100, source="S")
     return Laid(
         load="reads",
         where="S: reads",

@@ -7,7 +7,6 @@ import hashlib
 import json
 import re
 import shutil
-from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
@@ -18,8 +17,9 @@ from iogauge.cli import main
 from iogauge.errors import IogaugeError
 from iogauge.report.page import render, verdict
 from iogauge.report.sections import Report
-from iogauge.results.review import Drive as Reviewed
-from iogauge.results.review import load, warnings
+from iogauge.results.review import load
+from iogauge.results.suite_result import SuiteResult
+from iogauge.results.warnings import warnings
 from iogauge.schema import SCHEMA_VERSION, Code
 from iogauge.schema import Warning as Caution
 from tests import reviews
@@ -267,16 +267,12 @@ def test_drives_of_one_model_are_told_apart(tmp_path: Path) -> None:
 
 def test_warnings_with_one_remedy_stand_together(folder: Path) -> None:
     (drive,) = load([folder / "flash"])
-    steps = []
-    for place, step in enumerate(drive.steps):
-        assert step.record is not None
+    for place, run in enumerate(drive.runs):
         few = Caution(
             code=Code.FEW_SAMPLES, message=f"{place} reads do not support p99.99", hint="run longer"
         )
         moved = Caution(code=Code.MIGRATION, message="workers moved", hint="pin them")
-        record = step.record.model_copy(update={"warnings": (few, moved)})
-        steps.append(replace(step, record=record))
-    drive = replace(drive, steps=tuple(steps))
+        run.record = run.record.model_copy(update={"warnings": (few, moved)})
     first, second = warnings([drive])
     assert [message for message, _ in first.messages] == [
         f"{n} reads do not support p99.99" for n in range(3)
@@ -308,7 +304,7 @@ def test_one_step_is_no_verdict(tmp_path: Path) -> None:
     assert "it takes two" in " ".join(sentences(drive))
 
 
-def sentences(drive: Reviewed) -> list[str]:
+def sentences(drive: SuiteResult) -> list[str]:
     return [sentence.text for sentence in verdict.verdict(drive).sentences]
 
 

@@ -16,8 +16,8 @@ from iogauge.report.charts.pressure import pressure_chart
 from iogauge.report.page import render
 from iogauge.report.page.steps import run_rows, step_rows, varied_rows
 from iogauge.report.sections import Report
-from iogauge.results.review import Drive as Reviewed
 from iogauge.results.review import load
+from iogauge.results.suite_result import SuiteResult
 from iogauge.stats.figures import StepFigures
 from iogauge.stats.pooled import pooled
 from tests import reviews
@@ -34,20 +34,19 @@ def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def drive(path: Path) -> Reviewed:
+def drive(path: Path) -> SuiteResult:
     return load([path])[0]
 
 
-def figures(drive: Reviewed) -> list[StepFigures]:
+def figures(drive: SuiteResult) -> list[StepFigures]:
     """Those of the runs at the last place."""
-    return [run.figures for run in drive.places[-1].runs if run.figures is not None]
+    return [run.figures for run in drive.positions[-1].runs]
 
 
-def test_a_place_is_its_runs_merged(drive: Reviewed) -> None:
-    assert [len(place.runs) for place in drive.places] == [3, 3, 3]
+def test_a_place_is_its_runs_merged(drive: SuiteResult) -> None:
+    assert [len(position.runs) for position in drive] == [3, 3, 3]
     runs = figures(drive)
-    merged = drive.places[-1].figures
-    assert merged is not None
+    merged = drive.positions[-1].figures
     assert merged.ios == sum(run.ios for run in runs) == merged.whole.count
     assert merged.iops == pytest.approx(math.prod(run.iops for run in runs) ** (1 / 3))
     estimate = merged.quantile(0.99)
@@ -59,7 +58,7 @@ def test_a_place_is_its_runs_merged(drive: Reviewed) -> None:
     assert estimate.low < estimate.value < estimate.high
 
 
-def test_a_merged_interval_is_that_of_the_runs_not_of_their_requests(drive: Reviewed) -> None:
+def test_a_merged_interval_is_that_of_the_runs_not_of_their_requests(drive: SuiteResult) -> None:
     runs = figures(drive)
     means = [run.mean.value for run in runs if run.mean]
     mean = pooled(runs).mean
@@ -70,31 +69,29 @@ def test_a_merged_interval_is_that_of_the_runs_not_of_their_requests(drive: Revi
     assert mean.value / mean.low == pytest.approx(reach, rel=1e-3)
 
 
-def test_one_run_keeps_its_own_figures(drive: Reviewed) -> None:
+def test_one_run_keeps_its_own_figures(drive: SuiteResult) -> None:
     first = figures(drive)[0]
     assert pooled([first]) is first
 
 
 def test_what_a_single_run_cannot_support_three_may(tmp_path: Path) -> None:
     reviews.save(tmp_path / "r", Drive(seconds=2, reads_a_second=400), pressures_MBps=(0,), repeats=3)
-    (place,) = load([tmp_path / "r"])[0].places
-    run, merged = place.runs[0].figures, place.figures
-    assert run is not None
-    assert merged is not None
+    (position,) = load([tmp_path / "r"])[0]
+    run, merged = position.runs[0].figures, position.figures
     assert 500 < run.ios < 1000 < merged.ios
     assert run.quantile(0.99) is not None
     assert merged.quantile(0.99) is not None
     assert (run.quantile(0.99).supported, merged.quantile(0.99).supported) == (False, True)
 
 
-def test_tables_have_a_row_for_all_runs_and_one_for_each(drive: Reviewed) -> None:
+def test_tables_have_a_row_for_all_runs_and_one_for_each(drive: SuiteResult) -> None:
     table = pressure_table([drive])
     found = [row["repeat"] for row in table.records() if row["statistic"] == "mean"]
     assert found == [None, 1, 2, 3] * 3
     assert len(table.rows) == 3 * 4 * len(STATISTICS)
 
 
-def test_each_repeat_is_a_pale_point_behind_the_line(drive: Reviewed) -> None:
+def test_each_repeat_is_a_pale_point_behind_the_line(drive: SuiteResult) -> None:
     drawn = ElementTree.fromstring(svg(pressure_chart([drive]).spec("mean")))
     points = [
         path
@@ -105,7 +102,7 @@ def test_each_repeat_is_a_pale_point_behind_the_line(drive: Reviewed) -> None:
     assert (len(pale), len(points)) == (9, 12)
 
 
-def test_variation_is_told_of_every_figure(drive: Reviewed) -> None:
+def test_variation_is_told_of_every_figure(drive: SuiteResult) -> None:
     rows = list(varied_rows(drive))
     assert [row.asked for row in rows] == ["0", "100", "300"]
     assert all(len(row.coefficients) == 1 + len(STATISTICS) for row in rows)
@@ -139,5 +136,5 @@ def test_a_repeat_that_is_missing_is_told(tmp_path: Path) -> None:
         file.unlink()
     last.rmdir()
     (drive,) = load([tmp_path / "r"])
-    assert [step.plan.id for step in drive.missing] == ["at-0100-2"]
+    assert [step.id for step in drive.missing] == ["at-0100-2"]
     assert list(step_rows(drive))[-1].remarks == ("1 repeat not complete",)

@@ -23,6 +23,7 @@ from iogauge.suites import SUITES, suite_of
 from iogauge.workload.diskspd.arguments import Command
 from tests import builders
 from tests.carried import run_as_diskspd, run_as_fio, runs_of
+from tests.reviews import concluded
 from tests.suite_runs import cut_down
 
 MODEL = "model:p4800x"
@@ -310,13 +311,12 @@ def test_repeats_that_were_told_have_a_mean_together_and_no_quantile(tmp_path: P
     latencies = iter([0.1, 0.3] * len(named))
     run_as_diskspd(jobs, iops=asked_iops, latency_ms=lambda command: next(latencies))
     review = bring(jobs, saved, suite_of).review
-    (plan, _) = review.manifest.plans
-    for step in SUITES["mixed"].judge(review, plan).steps:
-        first, second = (run.mean.value for run in step.runs if run.mean is not None)
+    for step in concluded(review):
+        first, second = (run.figures.mean.value for run in step.runs if run.figures.mean is not None)
         assert step.figures.mean is not None
         assert step.figures.mean.value == pytest.approx((first + second) / 2)
         assert step.figures.quantile(0.99) is None
-        assert all(run.quantile(0.99) is not None for run in step.runs)
+        assert all(run.figures.quantile(0.99) is not None for run in step.runs)
 
 
 def test_what_diskspd_cannot_run_is_named_and_the_rest_comes_back(

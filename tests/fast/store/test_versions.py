@@ -20,6 +20,7 @@ from iogauge.store.query import query
 from iogauge.store.versions import upgraded
 from iogauge.suites import SUITES, suite_of
 from tests import builders
+from tests.reviews import concluded
 from tests.suite_runs import Quiet
 
 SAVED = Path(__file__).parents[1] / "saved_reviews"
@@ -60,13 +61,13 @@ def check(path: Path, *, version: int) -> None:
         assert review.record(step.id).plan.seed == step.seed
         assert sum(1 for _ in review.intervals(step.id)) == (1 if step.at == 0 else 2)
     assert [warning.code for warning in review.manifest.warnings] == [Code.VIRTUAL_MACHINE]
-    judgement = SUITES[plan.suite].judge(review, plan)
-    assert [step.plan.at for step in judgement.steps] == [0, 100, 200, 300, 400, 500, 600, 700]
-    for judged in judgement.steps:
-        assert judged.figures.ios == 10_007
-        assert judged.figures.mean is not None
-        assert judged.figures.mean.value == pytest.approx(
-            (80_000 + judged.asked_Bps / 1000) * 1.009, rel=2e-3
+    result = concluded(review)
+    assert [position.at for position in result] == [0, 100, 200, 300, 400, 500, 600, 700]
+    for position in result:
+        assert position.figures.ios == 10_007
+        assert position.figures.mean is not None
+        assert position.figures.mean.value == pytest.approx(
+            (80_000 + position.requested_Bps / 1000) * 1.009, rel=2e-3
         )
     assert query(review.path, "SELECT count(DISTINCT step) AS n FROM totals").to_pylist() == [{"n": 8}]
 

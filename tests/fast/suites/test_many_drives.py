@@ -11,9 +11,9 @@ from iogauge.cli import main
 from iogauge.stats.figures import Ratio, total
 from iogauge.stats.quantiles import Estimate, open_estimate
 from iogauge.store import Review
-from iogauge.suites import SUITES
 from iogauge.suites.many_drives import Block, DriveRun, blocks_of, drive_runs, least_kept
 from tests import builders
+from tests.reviews import concluded
 from tests.suite_runs import BLOCK, cut_down, jobs_of, planned, reviewed
 
 
@@ -54,8 +54,8 @@ def test_drives_are_compared_with_themselves_in_the_same_repeat(
     review.discard("many-drives.read-128k-drive-1")
     review.discard("many-drives.read-128k-drive-2.r3")
     (plan,) = review.manifest.plans
-    judgement = SUITES["many-drives"].judge(review, plan)
-    (block,) = blocks_of(judgement.by_series()["128 KiB sequential reads, depth 8"], plan.targets)
+    result = concluded(review)
+    (block,) = blocks_of(result.by_series()["128 KiB sequential reads, depth 8"], plan.targets)
     for place, path in enumerate(targets, 1):
         record = review.record(f"many-drives.read-128k-drive-{place}.r2")
         (row,) = record.result.rows

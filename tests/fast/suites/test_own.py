@@ -38,7 +38,7 @@ class Mine(Suite):
         step = Common.of(empty).step("one", 1, {"load": {"rw": "randread"}}, bs="4k")
         return empty.model_copy(update={"steps": (step,)})
 
-    def findings(self, judgement):
+    def findings(self, result):
         return ("mine was run",)
 """
 PLAN = """
@@ -245,7 +245,7 @@ def test_what_could_not_be_judged_is_refused_when_it_is_planned(
             "mine.py:13: plan: ZeroDivisionError: division by zero",
         ),
         (
-            WHOLE.replace('return ("mine was run",)', "return judgement.none"),
+            WHOLE.replace('return ("mine was run",)', "return result.none"),
             "mine.py:18: findings: AttributeError: ",
         ),
         (WHOLE.replace("(step,)", "()"), "mine.py: plan: it has no steps"),
@@ -255,8 +255,8 @@ def test_what_could_not_be_judged_is_refused_when_it_is_planned(
             "mine.py:21: more: KeyError: 0",
         ),
         (
-            f"{WHOLE}\n    def judge(self, review, plan):\n        raise OSError('gone')\n",
-            "mine.py:21: judge: OSError: gone",
+            f"{WHOLE}\n    def conclude(self, result):\n        raise OSError('gone')\n",
+            "mine.py:21: conclude: OSError: gone",
         ),
     ],
 )

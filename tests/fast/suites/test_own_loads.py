@@ -6,6 +6,7 @@ import json
 import re
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -21,6 +22,7 @@ from iogauge.suites.commit_latency import _cost
 from iogauge.target import layers
 from iogauge.target.layers import Layer, layers_of, layers_over
 from iogauge.text import numbers
+from tests.reviews import concluded
 from tests.suite_runs import BLOCK, cut_down, jobs_of, planned, reviewed
 
 
@@ -279,22 +281,22 @@ def test_a_fall_is_said_with_its_second(tmp_path: Path, capsys: pytest.CaptureFi
     suite = SUITES["burst-credit"]
     reviewed("burst-credit", ["model:p4800x"], tmp_path / "r", capsys, "--runtime=1s")
     review = Review.open(tmp_path / "r")
-    judgement = suite.judge(review, review.manifest.plans[0])
-    assert all("no change of level in 1" in finding for finding in suite.findings(judgement))
-    step = judgement.steps[0]
+    result = concluded(review)
+    assert all("no change of level in 1" in finding for finding in result.conclusions.findings)
+    (run, *_) = result.runs
 
     def of_rates(*rates: float, length_s: float = 1.0) -> str:
         moments = tuple(
             replace(
-                step.figures.moments[0],
+                run.figures.moments[0],
                 start_s=5.0 + length_s * place,
                 end_s=5.0 + length_s * (place + 1),
                 ios=round(length_s * rate),
             )
             for place, rate in enumerate(rates)
         )
-        changed = replace(step, runs=(replace(step.figures, moments=moments),))
-        return suite.findings(replace(judgement, steps=(changed,)))[0].partition(": ")[2]
+        changed = SimpleNamespace(plan=run.plan, figures=replace(run.figures, moments=moments))
+        return suite.findings(SimpleNamespace(runs=[changed]))[0].partition(": ")[2]
 
     def with_rates(*levels: tuple[int, int]) -> str:
         return of_rates(*(rate + place % 3 for rate, seconds in levels for place in range(seconds)))

@@ -12,10 +12,11 @@ from iogauge import workload
 from iogauge.cli import main
 from iogauge.schema import Job, StepPlan, SuitePlan
 from iogauge.store import Review
-from iogauge.suites import SUITES, Asked, Judgement, Pace
+from iogauge.suites import SUITES, Asked, Pace, SuiteResult
 from iogauge.suites.snia.common import MOST_ROUNDS, TRACKED
 from iogauge.suites.snia.window import window_of
 from tests import builders
+from tests.reviews import concluded
 
 ROUNDS = ("pts-iops", "pts-throughput", "pts-latency", "pts-composite", "pts-host-idle-recovery")
 MINUTE = 60 * 10**9
@@ -257,20 +258,19 @@ def on_a_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder / "r"
 
 
-def judged(path: Path) -> tuple[Review, Judgement]:
+def judged(path: Path) -> tuple[Review, SuiteResult]:
     review = Review.open(path)
-    (plan,) = review.manifest.plans
-    return review, SUITES[plan.suite].judge(review, plan)
+    return review, concluded(review)
 
 
 def test_a_file_is_purged_filled_and_measured_until_steady(on_a_file: Path) -> None:
-    review, judgement = judged(on_a_file)
+    review, result = judged(on_a_file)
     fill, *rounds = review.manifest.steps
     written = sum(tally.bytes for row in review.record(fill.id).result.rows for tally in row.tallies.values())
     assert written == 2 * 16 << 20
     assert 5 <= len(rounds) <= MOST_ROUNDS["quick"]
     assert [step.follows for step in rounds] == [False] * 5 + [True] * (len(rounds) - 5)
-    (course,) = judgement.convergences
+    (course,) = result.conclusions.convergences
     assert len(course.values) == len(rounds)
     assert course.steady or len(rounds) == MOST_ROUNDS["quick"]
     assert course.range[0] < course.mean < course.range[1]
@@ -293,7 +293,7 @@ def test_judging_needs_no_more_than_what_is_complete(on_a_file: Path) -> None:
     with review.lock():
         for step in review.manifest.steps[3:]:
             review.discard(step.id)
-    _, judgement = judged(on_a_file)
-    assert judgement.convergences == ()
-    assert judgement.tables == ()
-    assert SUITES["pts-latency"].findings(judgement) == ()
+    _, result = judged(on_a_file)
+    assert result.conclusions.convergences == ()
+    assert result.conclusions.tables == ()
+    assert result.conclusions.findings == ()

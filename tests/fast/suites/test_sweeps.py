@@ -13,7 +13,7 @@ from iogauge import workload
 from iogauge.cli import main
 from iogauge.report.page import render
 from iogauge.report.sections import Report
-from iogauge.results.conclusions import Shown
+from iogauge.results.conclusions import Conclusions
 from iogauge.reviews.manifest import new_manifest
 from iogauge.reviews.runner import conduct
 from iogauge.schema import Job, JobFile, RunRecord, StepPlan, SuitePlan
@@ -24,6 +24,7 @@ from iogauge.suites.reader_under_writers import BEYOND, FEWEST, KEPT, MOST_STEPS
 from iogauge.workload.diskspd import arguments
 from iogauge.workload.diskspd import jobs as diskspd_jobs
 from tests import builders
+from tests.reviews import concluded
 from tests.suite_runs import Quiet
 
 SWEEPS = ("queue-depth", "mixed", "reader-under-writers")
@@ -145,7 +146,7 @@ def climbed(
 
     assert conduct(review, lambda _: suite, execute=run, watcher=Quiet()) == ()
     (plan,) = review.manifest.plans
-    return [step.at for step in plan.steps], list(suite.findings(suite.judge(review, plan)))
+    return [step.at for step in plan.steps], list(concluded(review).conclusions.findings)
 
 
 @pytest.mark.parametrize(
@@ -341,7 +342,7 @@ def test_a_reader_under_writers_finds_where_the_drive_stops_keeping_up(
 @pytest.mark.parametrize("suite", SWEEPS)
 def test_two_drives_are_one_report(suite: str, reviews: Path, tmp_path: Path) -> None:
     both = [reviews / f"{suite}-{drive}" for drive in ("p4800x", "p3700")]
-    report = Report.of(both, conclude=lambda _review, _plan: Shown(("it is so",)))
+    report = Report.of(both, conclude=lambda _: Conclusions(("it is so",)))
     page = render.page(report)
     assert page.count("It is so.") == 2
     (section,) = report.sections

@@ -17,6 +17,7 @@ from iogauge.store import Review
 from iogauge.suites import SUITES, Asked, Pace
 from iogauge.suites.write_pressure import pressures_MBps
 from tests import builders
+from tests.reviews import concluded
 
 SUITE = SUITES["write-pressure"]
 
@@ -169,27 +170,27 @@ def review(tmp_path: Path) -> Review:
 
 
 def test_judges_the_reader_beside_what_pressed(review: Review) -> None:
-    judgement = SUITE.judge(review, review.manifest.plans[0])
-    assert judgement.missing == ("pressure-700",)
-    for step in judgement.steps:
-        assert step.asked_Bps == step.plan.at * 1_000_000
-        assert step.achieved_Bps == pytest.approx(step.asked_Bps, rel=1e-3)
-        assert step.figures.ios == 10_007
-        median = step.figures.quantile(0.5)
+    result = concluded(review)
+    assert [step.id for step in result.missing] == ["pressure-700"]
+    for position in result:
+        assert position.requested_Bps == position.at * 1_000_000
+        assert position.achieved_Bps == pytest.approx(position.requested_Bps, rel=1e-3)
+        assert position.figures.ios == 10_007
+        median = position.figures.quantile(0.5)
         assert median is not None
-        assert median.value == pytest.approx(80_000 + step.asked_Bps / 1000, rel=2e-3)
+        assert median.value == pytest.approx(80_000 + position.requested_Bps / 1000, rel=2e-3)
 
 
 def test_marks_what_the_sample_does_not_support(review: Review) -> None:
-    for step in SUITE.judge(review, review.manifest.plans[0]).steps:
-        supported = {
-            q for q, found in step.figures.quantiles.items() if found is not None and found.supported
-        }
+    result = concluded(review)
+    for position in result:
+        estimates = {q: position.figures.quantile(q) for q in result.conclusions.quantiles}
+        supported = {q for q, estimate in estimates.items() if estimate is not None and estimate.supported}
         assert supported == {0.5, 0.99, 0.999}  # of 10,007 reads
 
 
 def test_growth_is_from_the_least_pressed_to_the_most_pressed(review: Review) -> None:
-    growth = SUITE.judge(review, review.manifest.plans[0]).growth
+    growth = concluded(review).growth
     assert growth is not None
     assert growth.value == pytest.approx(680 / 80, rel=1e-2)
     assert growth.low is not None
@@ -199,8 +200,8 @@ def test_growth_is_from_the_least_pressed_to_the_most_pressed(review: Review) ->
 
 def test_growth_needs_two_steps(tmp_path: Path) -> None:
     review = Review.create(tmp_path / "r", builders.manifest(plan=refined()))
-    assert SUITE.judge(review, review.manifest.plans[0]).growth is None
-    assert SUITE.judge(review, review.manifest.plans[0]).steps == ()
+    assert concluded(review).growth is None
+    assert concluded(review).positions == ()
 
 
 def test_the_reader_may_have_completed_nothing(tmp_path: Path) -> None:
@@ -212,6 +213,6 @@ def test_the_reader_may_have_completed_nothing(tmp_path: Path) -> None:
     result = record.result.model_copy(update={"rows": (writer_row, silent)})
     with review.begin(plan.steps[1].id) as writer:
         writer.finish(record.model_copy(update={"result": result}))
-    (step,) = SUITE.judge(review, review.manifest.plans[0]).steps
-    assert step.figures.mean is None
-    assert SUITE.judge(review, review.manifest.plans[0]).growth is None
+    (position,) = concluded(review).positions
+    assert position.figures.mean is None
+    assert concluded(review).growth is None

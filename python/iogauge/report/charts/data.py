@@ -142,7 +142,7 @@ def sweep_table(drives: Iterable[SuiteResult], series: str) -> Table:
 
 @dataclass(frozen=True)
 class _Run:
-    """What the rows of one run show, or those of all ``repeats`` of a position together (``repeat`` is then ``None``)."""
+    """What the rows of one run show, or of all repeats of a position together (``repeat`` is then ``None``)."""
 
     plan: StepPlan
     repeat: int | None

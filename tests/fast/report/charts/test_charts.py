@@ -19,8 +19,8 @@ from iogauge.report.charts.over_time import time_chart
 from iogauge.report.charts.pressure import pressure_chart
 from iogauge.report.charts.specification import ONLY, Chart, log_axis
 from iogauge.report.export import claim_charts, write_charts
-from iogauge.results.review import Drive as Reviewed
 from iogauge.results.review import load
+from iogauge.results.suite_result import SuiteResult
 from iogauge.store.outputs import Claims
 from tests import reviews
 from tests.reviews import Drive
@@ -29,14 +29,14 @@ SMALL: dict[str, Any] = {"seconds": 3, "reads_a_second": 400}
 
 
 @pytest.fixture(scope="module")
-def flash(tmp_path_factory: pytest.TempPathFactory) -> Reviewed:
+def flash(tmp_path_factory: pytest.TempPathFactory) -> SuiteResult:
     path = tmp_path_factory.mktemp("flash") / "review"
     reviews.save(path, Drive(**SMALL, silent=(1,)), pressures_MBps=(0, 100, 300, 700), missing=(300,))
     return load([path])[0]
 
 
 @pytest.fixture(scope="module")
-def both(tmp_path_factory: pytest.TempPathFactory) -> tuple[Reviewed, ...]:
+def both(tmp_path_factory: pytest.TempPathFactory) -> tuple[SuiteResult, ...]:
     folder = tmp_path_factory.mktemp("both")
     reviews.save(folder / "a", Drive(**SMALL), pressures_MBps=(100, 700))
     fast = Drive("Crosspoint 4800", base_us=1.5, slope=0.0, **SMALL)
@@ -48,35 +48,35 @@ def rows(table: Table, **wanted: object) -> list[dict[str, Any]]:
     return [row for row in table.records() if all(row[name] == value for name, value in wanted.items())]
 
 
-def test_every_step_has_a_row_for_each_statistic(flash: Reviewed) -> None:
+def test_every_step_has_a_row_for_each_statistic(flash: SuiteResult) -> None:
     table = pressure_table([flash])
     assert len(table.rows) == 4 * len(STATISTICS)
-    for place, step in enumerate(flash.steps):
-        found = rows(table, step=step.plan.id)
+    for place, position in enumerate(flash.planned):
+        found = rows(table, step=position.plan.id)
         assert [row["statistic"] for row in found] == [statistic.key for statistic in STATISTICS]
-        if step.figures is None:
+        if not position.runs:
             assert place == 2
             assert {row["latency_us"] for row in found} == {None}
         else:
-            assert step.figures.mean is not None
-            assert found[0]["latency_us"] == pytest.approx(step.figures.mean.value / 1000, rel=1e-5)
+            assert position.figures.mean is not None
+            assert found[0]["latency_us"] == pytest.approx(position.figures.mean.value / 1000, rel=1e-5)
             assert found[0]["low_us"] < found[0]["latency_us"] < found[0]["high_us"]
 
 
-def test_a_quantile_beyond_the_sample_is_marked_with_what_it_needs(flash: Reviewed) -> None:
+def test_a_quantile_beyond_the_sample_is_marked_with_what_it_needs(flash: SuiteResult) -> None:
     row = rows(pressure_table([flash]), step="at-0700", statistic="p99.99")[0]
     assert not row["supported"]
     assert row["high_us"] is None
     assert row["needed"] == 100_000 > row["samples"]
 
 
-def test_treads_of_the_stair_meet_half_way(flash: Reviewed) -> None:
+def test_treads_of_the_stair_meet_half_way(flash: SuiteResult) -> None:
     found = rows(pressure_table([flash]), statistic="mean")
     assert [(row["from"], row["to"]) for row in found] == [(-50, 50), (50, 200), (200, 500), (500, 900)]
     assert [row["achieved_MBps"] for row in found][2] is None
 
 
-def test_steps_follow_each_other_on_one_clock_and_silence_is_zero(flash: Reviewed) -> None:
+def test_steps_follow_each_other_on_one_clock_and_silence_is_zero(flash: SuiteResult) -> None:
     found = time_table(flash).records()
     assert [row["start_s"] for row in found] == list(range(9))
     assert [row["end_s"] for row in found] == list(range(1, 10))
@@ -85,7 +85,7 @@ def test_steps_follow_each_other_on_one_clock_and_silence_is_zero(flash: Reviewe
     assert all(row["p50_us"] <= row["p99_us"] <= row["max_us"] for row in found[0::3])
 
 
-def test_csv_says_what_the_chart_draws(flash: Reviewed) -> None:
+def test_csv_says_what_the_chart_draws(flash: SuiteResult) -> None:
     table = pressure_table([flash])
     read = list(csv.reader(io.StringIO(table.csv())))
     assert read[0] == list(table.columns)
@@ -103,7 +103,7 @@ def compiled(chart: Chart, statistic: str, scale: str) -> dict[str, Any]:
     return vega
 
 
-def test_every_variant_compiles_with_both_axes(both: tuple[Reviewed, ...], flash: Reviewed) -> None:
+def test_every_variant_compiles_with_both_axes(both: tuple[SuiteResult, ...], flash: SuiteResult) -> None:
     for chart in (pressure_chart(both), pressure_chart([flash])):
         assert set(chart.variants) == {(s.key, scale) for s in STATISTICS for scale in ("linear", "log")}
         for statistic, scale in chart.variants:
@@ -112,7 +112,7 @@ def test_every_variant_compiles_with_both_axes(both: tuple[Reviewed, ...], flash
 
 
 def test_the_latency_axis_is_logarithmic_where_figures_span_decades(
-    both: tuple[Reviewed, ...], flash: Reviewed
+    both: tuple[SuiteResult, ...], flash: SuiteResult
 ) -> None:
     assert pressure_chart(both).scales["mean"] == "log"
     assert pressure_chart([flash]).scales["mean"] == "linear"
@@ -131,13 +131,13 @@ def test_an_axis_of_many_places_names_none_below_zero(tmp_path: Path) -> None:
     assert not any(label and label[0] in "-−" for label in labels)
 
 
-def test_a_drive_has_a_line_of_its_own_in_the_legend(both: tuple[Reviewed, ...]) -> None:
+def test_a_drive_has_a_line_of_its_own_in_the_legend(both: tuple[SuiteResult, ...]) -> None:
     drawn = vl_convert.vegalite_to_svg(pressure_chart(both).spec("p99"), vl_version=VEGA_LITE)
     texts = [text.text for text in ElementTree.fromstring(drawn).iter("{http://www.w3.org/2000/svg}text")]
     assert {"Flash 9000", "Crosspoint 4800"} <= set(texts)
 
 
-def test_unsupported_points_are_hollow(flash: Reviewed) -> None:
+def test_unsupported_points_are_hollow(flash: SuiteResult) -> None:
     chart = pressure_chart([flash])
     drawn = {key: vl_convert.vegalite_to_svg(chart.spec(key)) for key in ("median", "p99.99")}
     points = {
@@ -153,7 +153,7 @@ def test_unsupported_points_are_hollow(flash: Reviewed) -> None:
     assert set(points["p99.99"]) == {"#ffffff"}
 
 
-def test_the_chart_over_time_compiles_and_marks_silence(flash: Reviewed) -> None:
+def test_the_chart_over_time_compiles_and_marks_silence(flash: SuiteResult) -> None:
     chart = time_chart(flash, name="over-time-1")
     drawn = vl_convert.vegalite_to_svg(chart.spec(ONLY), vl_version=VEGA_LITE)
     # Three steps with one silent second each: in the panels of latency and reads, and of writes where they were asked.
@@ -189,7 +189,7 @@ def test_logarithmic_axes_hold_all_values_between_round_numbers(
     assert found == pytest.approx(ticks)
 
 
-def test_charts_are_written_as_pictures_and_data(flash: Reviewed, tmp_path: Path) -> None:
+def test_charts_are_written_as_pictures_and_data(flash: SuiteResult, tmp_path: Path) -> None:
     chart = pressure_chart([flash])
     charts = [chart, time_chart(flash, name="over-time-1")]
     written = write_charts(charts, claim_charts(charts, tmp_path / "charts", Claims()))
@@ -203,7 +203,7 @@ def test_charts_are_written_as_pictures_and_data(flash: Reviewed, tmp_path: Path
     assert (tmp_path / "charts" / "write-pressure.csv").read_text() == chart.table.csv()
 
 
-def test_a_place_that_cannot_be_written_is_named(flash: Reviewed, tmp_path: Path) -> None:
+def test_a_place_that_cannot_be_written_is_named(flash: SuiteResult, tmp_path: Path) -> None:
     (tmp_path / "taken").write_text("a file")
     with pytest.raises(IogaugeError, match="taken"):
         claim_charts([], tmp_path / "taken" / "charts", Claims())

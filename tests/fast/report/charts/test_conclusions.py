@@ -14,8 +14,9 @@ from iogauge.report.charts.specification import Chart
 from iogauge.report.markdown import markdown
 from iogauge.report.page import render
 from iogauge.report.sections import Report
-from iogauge.results.conclusions import Convergence, Matrix, Shown, ShownTable
-from iogauge.results.review import Drive, load
+from iogauge.results.conclusions import Conclusions, Convergence, Matrix, TextTable
+from iogauge.results.review import load
+from iogauge.results.suite_result import SuiteResult
 from tests import reviews
 
 COURSE = Convergence(
@@ -27,7 +28,7 @@ MATRIX = Matrix(
     title="IOPS", unit="IOPS", columns="reads/writes", rows="block size",
     cells=(("100/0", "4 KiB", 5000.0), ("0/100", "4 KiB", 3000.0), ("100/0", "64 KiB", 400.0)),
 )  # fmt: skip
-TABLE = ShownTable("Steady state", ("test", "round"), (("<b>4 KiB</b>", "7"),))
+TABLE = TextTable("Steady state", ("test", "round"), (("<b>4 KiB</b>", "7"),))
 SVG = "{http://www.w3.org/2000/svg}"
 
 
@@ -39,7 +40,7 @@ def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def drive(path: Path) -> Drive:
+def drive(path: Path) -> SuiteResult:
     return load([path])[0]
 
 
@@ -47,7 +48,7 @@ def drawn(chart: Chart, choice: str) -> ElementTree.Element:
     return ElementTree.fromstring(svg(chart.spec(choice)))
 
 
-def test_the_convergence_plot_has_every_round_its_window_and_its_fit(drive: Drive) -> None:
+def test_the_convergence_plot_has_every_round_its_window_and_its_fit(drive: SuiteResult) -> None:
     chart = convergence_chart(drive, [COURSE, UNSTEADY], name="c")
     assert list(chart.choices) == ["1", "2"]
     assert chart.choices["1"].patches["linear"]["title"]["subtitle"].startswith("Steady.")
@@ -63,7 +64,7 @@ def test_the_convergence_plot_has_every_round_its_window_and_its_fit(drive: Driv
     assert len(rules) == 3
 
 
-def test_the_matrix_names_every_value_it_colours(drive: Drive) -> None:
+def test_the_matrix_names_every_value_it_colours(drive: SuiteResult) -> None:
     chart = matrix_chart(drive, [MATRIX], name="m")
     texts = [text.text for text in drawn(chart, "1").iter(f"{SVG}text")]
     assert {"5,000", "3,000", "400.0", "100/0", "0/100", "4 KiB", "64 KiB"} <= set(texts)
@@ -72,8 +73,8 @@ def test_the_matrix_names_every_value_it_colours(drive: Drive) -> None:
 
 
 def test_the_page_and_the_markdown_show_what_was_concluded(path: Path) -> None:
-    shown = Shown(("it is steady",), (TABLE,), (MATRIX,), (COURSE, UNSTEADY))
-    report = Report.of([path], conclude=lambda _review, _plan: shown)
+    shown = Conclusions(("it is steady",), (TABLE,), (MATRIX,), (COURSE, UNSTEADY))
+    report = Report.of([path], conclude=lambda _: shown)
     names = [chart.name for chart in report.charts]
     assert names[2:4] == ["write-pressure-1-convergence", "write-pressure-1-matrix"]
     page = render.page(report)

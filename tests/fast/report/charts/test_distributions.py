@@ -14,8 +14,8 @@ from iogauge.report.charts.heat import heat_chart, heat_table
 from iogauge.report.charts.percentiles import percentile_chart
 from iogauge.report.charts.specification import ONLY
 from iogauge.report.charts.theme import DRIVES
-from iogauge.results.review import Drive as Reviewed
 from iogauge.results.review import load
+from iogauge.results.suite_result import SuiteResult
 from iogauge.stats.moments import LEVELS
 from tests import reviews
 from tests.reviews import Drive
@@ -26,7 +26,7 @@ PATH = "{http://www.w3.org/2000/svg}path"
 
 
 @pytest.fixture(scope="module")
-def drives(tmp_path_factory: pytest.TempPathFactory) -> tuple[Reviewed, ...]:
+def drives(tmp_path_factory: pytest.TempPathFactory) -> tuple[SuiteResult, ...]:
     folder = tmp_path_factory.mktemp("both")
     reviews.save(folder / "a", Drive(seconds=4, reads_a_second=400), pressures_MBps=(0, 700))
     fast = Drive("Crosspoint", base_us=9, slope=0.05, seconds=4, reads_a_second=3000)
@@ -39,7 +39,7 @@ def marks(spec: dict[str, Any], kind: str) -> list[ElementTree.Element]:
     return [path for path in drawn.iter(PATH) if path.get("aria-roledescription") == kind]
 
 
-def test_a_curve_is_offered_for_every_step_of_any_drive(drives: tuple[Reviewed, ...]) -> None:
+def test_a_curve_is_offered_for_every_step_of_any_drive(drives: tuple[SuiteResult, ...]) -> None:
     chart = percentile_chart(drives, name="curves")
     assert chart is not None
     assert [choice.label for choice in chart.choices.values()] == ["0 MB/s", "700 MB/s", "400 MB/s"]
@@ -48,11 +48,11 @@ def test_a_curve_is_offered_for_every_step_of_any_drive(drives: tuple[Reviewed, 
     assert {row["drive"] for row in rows if row["choice"] == 3} == {"Crosspoint"}
 
 
-def test_a_curve_holds_the_quantiles_and_ends_with_the_slowest(drives: tuple[Reviewed, ...]) -> None:
+def test_a_curve_holds_the_quantiles_and_ends_with_the_slowest(drives: tuple[SuiteResult, ...]) -> None:
     chart = percentile_chart(drives, name="curves")
     assert chart is not None
     for drive in drives:
-        figures = drive.places[0].figures
+        figures = drive.positions[0].figures
         assert figures is not None
         rows = [r for r in chart.table.records() if r["drive"] == drive.label and r["choice"] == 1]
         at = {float(row["beyond"] or 0): row for row in rows}
@@ -65,7 +65,7 @@ def test_a_curve_holds_the_quantiles_and_ends_with_the_slowest(drives: tuple[Rev
             assert row["supported"] == (beyond * figures.whole.count >= 10)
 
 
-def test_what_the_sample_does_not_support_is_dashed_and_hollow(drives: tuple[Reviewed, ...]) -> None:
+def test_what_the_sample_does_not_support_is_dashed_and_hollow(drives: tuple[SuiteResult, ...]) -> None:
     chart = percentile_chart(drives[:1], name="curves")
     assert chart is not None
     spec = chart.spec("step-1")
@@ -80,7 +80,7 @@ def test_what_the_sample_does_not_support_is_dashed_and_hollow(drives: tuple[Rev
     assert len(hollow) == sum(not row["supported"] for row in shown) > 0
 
 
-def test_the_scale_of_nines_grows_to_the_right(drives: tuple[Reviewed, ...]) -> None:
+def test_the_scale_of_nines_grows_to_the_right(drives: tuple[SuiteResult, ...]) -> None:
     chart = percentile_chart(drives[1:], name="curves")
     assert chart is not None
     drawn = ElementTree.fromstring(svg(chart.spec("step-1")))
@@ -89,10 +89,10 @@ def test_the_scale_of_nines_grows_to_the_right(drives: tuple[Reviewed, ...]) -> 
     assert [text for text in texts if text in wanted] == wanted
 
 
-def test_a_heat_map_holds_every_request_once(drives: tuple[Reviewed, ...]) -> None:
+def test_a_heat_map_holds_every_request_once(drives: tuple[SuiteResult, ...]) -> None:
     for drive in drives:
         rows = heat_table(drive).records()
-        asked = sum(figures.ios for _, figures, _ in drive.measured())
+        asked = sum(run.figures.ios for run in drive.runs)
         assert sum(int(row["requests"] or 0) for row in rows) == asked
         for row in rows:
             ratio = float(row["high_us"] or 0) / float(row["low_us"] or 1)
@@ -100,7 +100,7 @@ def test_a_heat_map_holds_every_request_once(drives: tuple[Reviewed, ...]) -> No
 
 
 def test_a_heat_map_stays_within_its_cells(
-    drives: tuple[Reviewed, ...], monkeypatch: pytest.MonkeyPatch
+    drives: tuple[SuiteResult, ...], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(heat, "COLUMNS", 5)
     monkeypatch.setattr(heat, "ROWS", 7)
@@ -108,11 +108,11 @@ def test_a_heat_map_stays_within_its_cells(
         rows = heat_table(drive).records()
         assert len({row["start_s"] for row in rows}) <= 5
         assert len({row["low_us"] for row in rows}) <= 7
-        asked = sum(figures.ios for _, figures, _ in drive.measured())
+        asked = sum(run.figures.ios for run in drive.runs)
         assert sum(int(row["requests"] or 0) for row in rows) == asked
 
 
-def test_a_heat_map_has_a_mark_for_each_cell(drives: tuple[Reviewed, ...]) -> None:
+def test_a_heat_map_has_a_mark_for_each_cell(drives: tuple[SuiteResult, ...]) -> None:
     chart = heat_chart(drives[0], name="heat")
     assert chart is not None
     assert chart.dense

@@ -12,7 +12,8 @@ from iogauge.comparison.pairwise import Side, compare_sides
 from iogauge.report.charts.drawing import svg
 from iogauge.report.charts.forest import forest_charts
 from iogauge.report.charts.specification import Chart
-from iogauge.results.figure import IOPS, FigureRow, Place
+from iogauge.results.figure import IOPS, Figure
+from iogauge.results.position import PositionKey
 
 P99 = "p99_ns"
 
@@ -21,9 +22,9 @@ P99 = "p99_ns"
 def chart() -> Chart:
     """IOPS differ by a tenth, and p99 by thirtyfold."""
     rows = [
-        FigureRow(
+        Figure(
             drive="d",
-            place=Place(suite="s", series="", label="", at=at, axis="depth", unit=""),
+            position=PositionKey(suite="s", series="", label="", at=at, axis="depth", unit=""),
             repeat=0,
             judged="read",
             metric=metric,

@@ -1,0 +1,130 @@
+"""What a saved review shows: its steps are read once, by whoever asks, and say the same in any order."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from iogauge.cli import main
+from iogauge.results.position import name_of
+from iogauge.results.review import load
+from iogauge.schema import Direction, Interval
+from iogauge.stats.figures import StepFigures
+from iogauge.store import Review
+from tests import reviews
+
+FEW, MORE = (0.5, 0.99), (0.9999, 0.5, 0.999, 0.99)
+
+
+@pytest.fixture(scope="module")
+def saved(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Two made-up drives, each step of which was run twice."""
+    place = tmp_path_factory.mktemp("reviews")
+    for name in ("one", "two"):
+        drive = reviews.Drive(model=name, seconds=12, reads_a_second=200)
+        reviews.save(place / name, drive, pressures_MBps=(0, 300), repeats=2, seed=len(name))
+    return place
+
+
+@pytest.fixture
+def read(monkeypatch: pytest.MonkeyPatch) -> Counter[tuple[str, str]]:
+    """How often the intervals of each step were read."""
+    found: Counter[tuple[str, str]] = Counter()
+    intervals = Review.intervals
+
+    def counted(review: Review, step_id: str) -> Iterator[Interval]:
+        found[review.path.name, step_id] += 1
+        return intervals(review, step_id)
+
+    monkeypatch.setattr(Review, "intervals", counted)
+    return found
+
+
+def shown(figures: StepFigures, quantiles: Iterable[float]) -> dict[str, Any]:
+    """Return all that figures say, to be compared."""
+    plain = {
+        name: value
+        for name, value in vars(figures).items()
+        if name not in ("latencies", "moments", "_quantiles")
+    }
+    return {**plain, "mean": figures.mean, **{str(q): figures.quantile(q) for q in quantiles}}
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("report", "one"),
+        ("report", "one", "two", "--format=md"),
+        ("compare", "one", "two", "--format=html"),
+        ("compare", "one", "two"),
+        ("show", "one"),
+    ],
+    ids=" ".join,
+)
+def test_a_command_reads_the_intervals_of_a_step_once(
+    saved: Path,
+    read: Counter[tuple[str, str]],
+    command: tuple[str, ...],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    name, *rest = command
+    named = [f"{saved}/{word}" for word in rest if not word.startswith("-")]
+    options = [word for word in rest if word.startswith("-")]
+    assert main([name, *named, *options]) == 0
+    assert set(read.values()) == {1}
+    assert len(read) == 4 * len(named)
+
+
+def test_figures_are_the_same_in_whatever_order_they_are_read(
+    saved: Path, read: Counter[tuple[str, str]]
+) -> None:
+    few, more = (
+        {position.at: shown(position.figures, quantiles) for position in result}
+        for quantiles in (FEW, MORE)
+        for result in load([saved / "one"])
+    )
+    read.clear()
+    (result,) = load([saved / "one"])
+    for quantiles, expected in ((MORE, more), (FEW, few), (MORE, more)):
+        for position in reversed(result.positions):
+            assert shown(position.figures, quantiles) == expected[position.at]
+    assert set(read.values()) == {1}
+
+
+def test_figures_of_one_direction_are_its_own(saved: Path) -> None:
+    (result,) = load([saved / "one"])
+    run = next(run for run in result.runs if run.plan.at > 0)
+    assert run.figures_of(None) is run.figures
+    assert run.figures_of(Direction.READ).ios == run.figures.ios
+    assert run.figures_of(Direction.WRITE).ios == 0
+
+
+def test_a_position_pools_its_repeats_and_names_those_that_are_missing(saved: Path, tmp_path: Path) -> None:
+    review = reviews.save(
+        tmp_path / "r", reviews.Drive(seconds=2, reads_a_second=100), pressures_MBps=(0, 300), repeats=3
+    )
+    review.discard(next(step.id for step in review.manifest.steps if step.at == 300 and step.repeat == 1))
+    alone, pressed = load([tmp_path / "r"])[0].planned
+    assert (alone.incomplete, pressed.incomplete) == (0, 1)
+    assert pressed.figures.ios == sum(run.figures.ios for run in pressed.runs)
+    assert [(step.repeat, run is None) for step, run in pressed.by_repeat] == [
+        (0, False),
+        (1, True),
+        (2, False),
+    ]
+    assert pressed.name == name_of(pressed.plan, pressed.suite.axis) == "300 MB/s"
+
+
+def test_a_position_without_a_run_has_no_figures(tmp_path: Path) -> None:
+    drive = reviews.Drive(seconds=2, reads_a_second=100)
+    reviews.save(tmp_path / "r", drive, pressures_MBps=(0, 300), missing=(300,))
+    (result,) = load([tmp_path / "r"])
+    assert [position.at for position in result] == [0]
+    with pytest.raises(ValueError, match="300 MB/s: not measured yet"):
+        _ = result.planned[1].figures
