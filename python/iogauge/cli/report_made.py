@@ -71,10 +71,12 @@ def write_page(
 def draw_page(made: Report, page: Output) -> None:
     """Write the page of a report. Raises IogaugeError where that cannot be."""
     from iogauge.report.page import render
+    from iogauge.results.review import keep_computed
 
     with shown("drawing") as progress:
         text = render.page(made, on_progress=progress)
     page.write(text.encode())
+    keep_computed(made.drives)
 
 
 @contextlib.contextmanager

@@ -359,6 +359,7 @@ def _show(saved: Review, conditions: Sequence[Condition], failed: Sequence[Faile
     else:
         streams.show(review_text.tables(judged, manifest) + f"next: iogauge report {quoted}\n")
     streams.say(warnings(review_text.warnings(judged, manifest)), end="")
+    saved.keep_computed()
     for step in failed:
         streams.say(f"error: step {step.step_id} {step.why}")
     if failed:

@@ -94,6 +94,7 @@ def _review(
         text = review_text.tables(judged, saved.manifest, variation=variation)
         streams.show(text + "".join(f"{line}\n" for line in told_lines(told)))
     streams.say(warnings(review_text.warnings(judged, saved.manifest)), end="")
+    saved.keep_computed()
 
 
 def _plans(saved: Review, suites: Sequence[str]) -> list[SuitePlan]:

@@ -20,7 +20,7 @@ from iogauge.errors import IogaugeError
 from iogauge.results.figure import Figure, figures_of
 from iogauge.results.published import named_drives, parted
 from iogauge.results.reported import told_rows
-from iogauge.results.review import Conclude, OnProgress, load, no_progress, nothing
+from iogauge.results.review import Conclude, OnProgress, keep_computed, load, no_progress, nothing
 from iogauge.results.suite_result import SuiteResult
 from iogauge.stats.comparison import MARGIN
 from iogauge.store.reported import Told, read_told
@@ -50,8 +50,10 @@ def compare_named(names: Sequence[str], *, suites: Sequence[str] = (), margin: f
 
     Raises IogaugeError where one is no review, where there are no two sides, or they have nothing in common.
     """
-    found = differences(loaded(names, suites=suites), names, margin=margin)
+    results = loaded(names, suites=suites)
+    found = differences(results, names, margin=margin)
     refuse_nothing(found, names)
+    keep_computed(results)
     return found
 
 

@@ -21,7 +21,7 @@ from iogauge.results.suite_result import SuiteResult
 from iogauge.reviews.runner import Failed
 from iogauge.schema import Code, Manifest, SuitePlan
 from iogauge.schema import Warning as Caution
-from iogauge.stats.figures import Ratio
+from iogauge.stats.figures import Ratio, StepFigures
 from iogauge.stats.pooled import variations
 from iogauge.stats.quantiles import FEWEST_BLOCKS, Estimate
 from iogauge.stats.repeats import Variation
@@ -262,7 +262,7 @@ def _head(plan: SuitePlan, shown: Sequence[float]) -> list[str]:
 
 def _cells(position: Position, plan: SuitePlan, shown: Sequence[float]) -> list[str]:
     figures, mean = position.figures, position.figures.mean
-    iops = _spread(figures.iops, figures.iops_low, figures.iops_high, "{:,.0f}".format)
+    iops = _spread(figures.iops, *_between_runs(figures), "{:,.0f}".format)
     pressed = numbers.bandwidth(position.achieved_Bps) if position.achieved_Bps else "-"
     return [
         position.plan.label or numbers.position(position.at),
@@ -293,8 +293,14 @@ def _spread(value: float, low: float | None, high: float | None, shown: Callable
     return f"{shown(value)} ±{numbers.percent(reach)}"
 
 
+def _between_runs(figures: StepFigures) -> tuple[float | None, float | None]:
+    """Return the bounds of a step's IOPS by how its runs differ; a single run has none."""
+    return (figures.iops_estimate.low, figures.iops_estimate.high) if figures.runs > 1 else (None, None)
+
+
 def _step(result: SuiteResult, position: Position) -> dict[str, Any]:
     figures, step = position.figures, position.plan
+    iops_low, iops_high = _between_runs(figures)
     return {
         "id": step.id,
         "series": step.series,
@@ -308,8 +314,8 @@ def _step(result: SuiteResult, position: Position) -> dict[str, Any]:
         "runs": len(position.runs),
         "ios": figures.ios,
         "iops": figures.iops,
-        "iops_low": figures.iops_low,
-        "iops_high": figures.iops_high,
+        "iops_low": iops_low,
+        "iops_high": iops_high,
         "rate_Bps": figures.rate_Bps,
         "mean_ns": _estimate(figures.mean),
         "quantiles_ns": {f"{q:.12g}": _estimate(figures.quantile(q)) for q in result.conclusions.quantiles},

@@ -126,5 +126,5 @@ class Position:
     @property
     def stopped_by(self) -> tuple[str, ...]:
         """What ended runs before their time, each once."""
-        reasons = (run.record.result.stopped_by for run in self.runs)
+        reasons = (run.stopped_by for run in self.runs)
         return tuple(dict.fromkeys(why for why in reasons if why))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
 from iogauge.errors import IogaugeError
@@ -73,6 +73,12 @@ def load(
             results.append(result)
             on_progress(len(results), len(tested))
     return tuple(results)
+
+
+def keep_computed(results: Iterable[SuiteResult]) -> None:
+    """Save what was computed of the results' steps in their reviews, so that the next reader need not compute again."""
+    for review in {id(result.review): result.review for result in results}.values():
+        review.keep_computed()
 
 
 def _name(target: TargetFacts, *, machine: bool = False) -> str:

@@ -6,15 +6,29 @@ and resampling them is nearly all that costs.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from functools import cached_property
 
 from iogauge.machine.warnings import of_step
-from iogauge.schema import Direction, Interval, RunRecord, StepPlan, SuitePlan
+from iogauge.results.computed import code, figures_of
+from iogauge.schema import Direction, Interval, Model, RunRecord, StepPlan, SuitePlan
 from iogauge.schema import Warning as Caution
 from iogauge.stats.figures import StepFigures, step_figures
 from iogauge.stats.steady import left_level
 from iogauge.store import Review
+from iogauge.store.computed import Answers
+
+
+class _Facts(Model):
+    """What a run's record says, and whoever shows its figures needs."""
+
+    warnings: tuple[Caution, ...]
+    left: str
+    """How its rate left its level, in words; empty: it did not."""
+    directions: frozenset[Direction]
+    requested_Bps: int
+    stopped_by: str | None
 
 
 class Run:
@@ -46,30 +60,64 @@ class Run:
         Raises IogaugeError as ``step_figures`` does.
         """
         if direction not in self._figures:
-            self._figures[direction] = step_figures(
-                self.record,
-                self.intervals(),
-                reader=self._suite.reader,
-                pressure=self._suite.pressure,
-                kind=self._suite.kind,
-                direction=direction,
+            self._figures[direction] = figures_of(
+                self._answers(f"figures of {direction or 'all'}"),
+                lambda: step_figures(
+                    self.record,
+                    self.intervals(),
+                    reader=self._suite.reader,
+                    pressure=self._suite.pressure,
+                    kind=self._suite.kind,
+                    direction=direction,
+                ),
             )
         return self._figures[direction]
+
+    def _answers(self, question: str) -> Answers:
+        """Return what is known of the run; the jobs and the latency that its suite judges are part of the question."""
+        suite = self._suite
+        return self._review.computed(code()).answers(
+            self.plan.id, f"{question}, {suite.reader}, {suite.pressure}, {suite.kind}"
+        )
+
+    @cached_property
+    def _facts(self) -> _Facts:
+        answers = self._answers(f"facts, {self.plan.direction}")
+        if "facts" not in answers:
+            answers["facts"] = _Facts(
+                warnings=self.record.warnings,
+                left=str(left_level(self.figures.moments) or ""),
+                directions=self._directions(),
+                requested_Bps=self._requested_Bps(),
+                stopped_by=self.record.result.stopped_by,
+            ).model_dump(mode="json")
+        return _Facts.model_validate_json(json.dumps(answers["facts"]))
 
     @cached_property
     def warnings(self) -> tuple[Caution, ...]:
         """What makes its figures mean less than they seem to."""
-        return of_step(self.record.warnings, self.plan, left=left_level(self.figures.moments))
+        return of_step(self._facts.warnings, self.plan, left=self._facts.left or None)
 
     @property
     def directions(self) -> frozenset[Direction]:
         """Which directions the judged job issues."""
-        jobs = (job for job in self.record.jobs.jobs if job.name == self._suite.reader)
-        return frozenset(direction for job in jobs for direction in job.rw.directions)
+        return self._facts.directions
 
     @property
     def requested_Bps(self) -> int:
         """The rate that the jobs which press were limited to, all their clones together; 0: none, or no limit."""
+        return self._facts.requested_Bps
+
+    @property
+    def stopped_by(self) -> str | None:
+        """What ended it before its time; None: nothing did."""
+        return self._facts.stopped_by
+
+    def _directions(self) -> frozenset[Direction]:
+        jobs = (job for job in self.record.jobs.jobs if job.name == self._suite.reader)
+        return frozenset(direction for job in jobs for direction in job.rw.directions)
+
+    def _requested_Bps(self) -> int:
         return sum(
             job.numjobs * getattr(job.rate_Bps, direction.value)
             for job in self.record.jobs.jobs

@@ -90,7 +90,11 @@ def figures_table(paths: Iterable[Path], *, published: Iterable[str] = ()) -> pa
 
     Raises IogaugeError as ``Review.open`` and its readers do, and as ``named_drives`` does.
     """
-    rows = [row for path in paths for row in (*_rows(Review.open(path)), *_told(path))]
+    rows: list[dict[str, Any]] = []
+    for path in paths:
+        review = Review.open(path)
+        rows += [*_rows(review), *_told(path)]
+        review.keep_computed()
     rows += _published(named_drives(published))
     return pa.Table.from_pylist(rows, schema=FIGURES)
 

@@ -11,9 +11,10 @@ Does not know a suite, an axis or a drive. Source: Intel's note on write pressur
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Protocol
 
 from iogauge.schema import Direction, Interval, Kind, RowResult, RunRecord, ToldLatency
 from iogauge.stats.histogram import Histogram, needed
@@ -26,9 +27,29 @@ QUANTILES = (0.5, 0.99, 0.999, 0.9999)
 """Median and tail, as the write-pressure chart offers them."""
 
 
+class Course(Protocol):
+    """How a step went over time, and what that says of its rates."""
+
+    @property
+    def moments(self) -> tuple[Moment, ...]:
+        """Its intervals in order, run by run."""
+        ...
+
+    def iops(self) -> Estimate:
+        """Return the reader's completions per second."""
+        ...
+
+    def pressure(self) -> Estimate:
+        """Return the bytes per second of the jobs that press; its requests are not counted."""
+        ...
+
+
 @dataclass(frozen=True)
 class StepFigures:
-    """What one step measured. Estimates are ``None`` where the reader completed nothing."""
+    """What one step measured. Estimates are ``None`` where the reader completed nothing.
+
+    Whatever takes the step's intervals is computed once it is read, and then kept.
+    """
 
     kind: Kind
     duration_s: float
@@ -38,6 +59,7 @@ class StepFigures:
     """Of the reader alone."""
     latencies: Latencies
     """The reader's."""
+    course: Course
     max_ns: float | None
     """The largest latency; ``None`` where it is not known, or nothing completed."""
     pressure_Bps: float
@@ -49,17 +71,15 @@ class StepFigures:
     device_mean_ns: float | None
     """Mean time of a read in block layer and device, by the kernel's own count, ramp included; ``None`` where it keeps
     none."""
-    moments: tuple[Moment, ...]
     reported: bool = False
     """Whether another program told of its latencies without their samples: there are no intervals and no histogram."""
     runs: int = 1
     """How many runs of the step these are of: see ``pooled.py``."""
-    iops_low: float | None = None
-    iops_high: float | None = None
-    """95 % interval of ``iops`` by how it differs from run to run; ``None`` for a single run."""
-    pressure_low_Bps: float | None = None
-    pressure_high_Bps: float | None = None
-    """The same of ``pressure_Bps``."""
+
+    @property
+    def moments(self) -> tuple[Moment, ...]:
+        """The step over time, run by run."""
+        return self.course.moments
 
     @property
     def whole(self) -> Histogram:
@@ -84,16 +104,12 @@ class StepFigures:
     @cached_property
     def iops_estimate(self) -> Estimate:
         """``iops`` with its interval: of several runs by how they differ, of one by how it went over time."""
-        if self.runs > 1:
-            return _rate_of_runs(self.iops, self.iops_low, self.iops_high, count=self.ios)
-        return rate_estimate(self.iops, [moment.iops for moment in self.moments], count=self.ios)
+        return self.course.iops()
 
     @cached_property
     def pressure_estimate(self) -> Estimate:
         """``pressure_Bps`` with its interval, as ``iops_estimate`` has it; its requests are not counted."""
-        if self.runs > 1:
-            return _rate_of_runs(self.pressure_Bps, self.pressure_low_Bps, self.pressure_high_Bps, count=0)
-        return rate_estimate(self.pressure_Bps, [moment.pressure_Bps for moment in self.moments], count=0)
+        return self.course.pressure()
 
     @property
     def rate_estimate(self) -> Estimate:
@@ -117,44 +133,90 @@ def step_figures(
 
     ``reader`` names the job whose latency counts, ``pressure`` the jobs that press at it; a run without such jobs
     is one without pressure. ``kind`` is the latency taken; where the recorder left it out because it equals lat,
-    lat is. ``direction``: of the reader's requests, only these count.
+    lat is. ``direction``: of the reader's requests, only these count. ``intervals`` are iterated once, when a figure
+    needs them: a mean, a quantile, or the course over time.
 
     Raises IogaugeError where the run has no reader, or reports it in one row with others of its direction.
     """
     read = Selection.of(record, reader, direction=direction)
     pressed_on = any(job.name == pressure for job in record.jobs.jobs)
     press = Selection.of(record, pressure) if pressure and pressed_on else Selection()
-    course, slices = moments(
-        intervals, reader=read, pressure=press, kind=kind, interval_ns=record.plan.interval_ns
-    )
     rows = record.result.rows
     tallies = read.tallies(rows)
-    sample = Sample(slices, whole=latencies(tallies, kind), seed=record.plan.seed)
+    ios = sum(tally.ios for tally in tallies)
+    iops = sum(_rate(row, sum(tally.ios for tally in read.tallies([row]))) for row in rows)
+    pressure_Bps = sum(_rate(row, sum(tally.bytes for tally in press.tallies([row]))) for row in rows)
+    interval_ns = record.plan.interval_ns
+    course = RunCourse(
+        lambda: moments(intervals, reader=read, pressure=press, kind=kind, interval_ns=interval_ns),
+        iops=iops,
+        ios=ios,
+        pressure_Bps=pressure_Bps,
+    )
+    sample = Sample(lambda: course.histograms, whole=latencies(tallies, kind), seed=record.plan.seed)
     told = None if sample.whole.count else _told(record, read, kind)
     mine = [row for row in rows if (row.stage, row.row) in read.rows]
     return StepFigures(
         kind=kind,
         duration_s=max((_seconds(row) for row in mine), default=0.0),
-        ios=sum(tally.ios for tally in tallies),
-        iops=sum(_rate(row, sum(tally.ios for tally in read.tallies([row]))) for row in rows),
+        ios=ios,
+        iops=iops,
         rate_Bps=sum(_rate(row, sum(tally.bytes for tally in read.tallies([row]))) for row in rows),
         latencies=_Reported(told) if told else sample,
+        course=course,
         max_ns=told.max_ns if told else sample.whole.max if sample.whole.count else None,
-        pressure_Bps=sum(_rate(row, sum(tally.bytes for tally in press.tallies([row]))) for row in rows),
+        pressure_Bps=pressure_Bps,
         errors=sum(sum(tally.errors.values()) for row in rows for tally in row.tallies.values()),
         flagged=sum(tally.flagged for tally in tallies),
         late=sum(tally.late for tally in tallies),
         in_flight=len(record.result.in_flight),
         loop_gap_max_ns=max((Histogram.decode(row.loop_gap).max for row in mine if row.loop_gap), default=0),
         device_mean_ns=_device_mean(record),
-        moments=course,
         reported=told is not None,
     )
 
 
-def _rate_of_runs(value: float, low: float | None, high: float | None, *, count: int) -> Estimate:
-    """Return a rate of several runs, whose interval says how they differ."""
-    return Estimate(value, low, high, supported=True, needed=0, count=count, dependence=True)
+class RunCourse:
+    """The course of one run, read once it is needed.
+
+    ``read`` returns the moments and the reader's latencies in each; ``iops`` and ``pressure_Bps`` are the rates of the
+    whole run.
+    """
+
+    def __init__(
+        self,
+        read: Callable[[], tuple[tuple[Moment, ...], list[Histogram]]],
+        *,
+        iops: float,
+        ios: int,
+        pressure_Bps: float,
+    ) -> None:
+        self._read = read
+        self._iops = iops
+        self._ios = ios
+        self._pressure_Bps = pressure_Bps
+
+    @cached_property
+    def _both(self) -> tuple[tuple[Moment, ...], list[Histogram]]:
+        return self._read()
+
+    @property
+    def moments(self) -> tuple[Moment, ...]:
+        """The intervals of the run, in order."""
+        return self._both[0]
+
+    @property
+    def histograms(self) -> list[Histogram]:
+        """The reader's latencies in each of the moments."""
+        return self._both[1]
+
+    def iops(self) -> Estimate:
+        """Return the run's rate, with the interval by how it went over time."""
+        return rate_estimate(self._iops, [moment.iops for moment in self.moments], count=self._ios)
+
+    def pressure(self) -> Estimate:
+        """Return what the jobs that press moved, in bytes per second, with the interval by how that went over time."""
+        return rate_estimate(self._pressure_Bps, [moment.pressure_Bps for moment in self.moments], count=0)
 
 
 def _told(record: RunRecord, read: Selection, kind: Kind) -> ToldLatency | None:

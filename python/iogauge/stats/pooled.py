@@ -14,6 +14,7 @@ from functools import cached_property
 
 from iogauge.stats.figures import StepFigures
 from iogauge.stats.histogram import Histogram, all_but_one, needed
+from iogauge.stats.moments import Moment
 from iogauge.stats.quantiles import Estimate
 from iogauge.stats.repeats import Variation, repeated, variation
 
@@ -27,21 +28,15 @@ def pooled(runs: Sequence[StepFigures]) -> StepFigures:
     first, *others = runs
     if not others:
         return first
-    rates, pressures = [run.iops for run in runs], [run.pressure_Bps for run in runs]
-    spread, pressure_spread = (
-        repeated(values) if all(value > 0 for value in values) else None for values in (rates, pressures)
-    )
+    course = _PooledCourse(tuple(runs))
     return replace(
         first,
         duration_s=sum(run.duration_s for run in runs),
         ios=sum(run.ios for run in runs),
-        iops=_rate(rates),
-        iops_low=spread.low if spread else None,
-        iops_high=spread.high if spread else None,
+        iops=course.iops().value,
         rate_Bps=_rate([run.rate_Bps for run in runs]),
-        pressure_Bps=_rate(pressures),
-        pressure_low_Bps=pressure_spread.low if pressure_spread else None,
-        pressure_high_Bps=pressure_spread.high if pressure_spread else None,
+        pressure_Bps=course.pressure().value,
+        course=course,
         latencies=_Pooled(tuple(runs)),
         max_ns=max((run.max_ns for run in runs if run.max_ns is not None), default=None),
         errors=sum(run.errors for run in runs),
@@ -50,7 +45,6 @@ def pooled(runs: Sequence[StepFigures]) -> StepFigures:
         in_flight=sum(run.in_flight for run in runs),
         loop_gap_max_ns=max(run.loop_gap_max_ns for run in runs),
         device_mean_ns=_mean_of_known([run.device_mean_ns for run in runs]),
-        moments=tuple(moment for run in runs for moment in run.moments),
         runs=len(runs),
     )
 
@@ -86,6 +80,23 @@ class _Pooled:
         )
 
 
+@dataclass(frozen=True)
+class _PooledCourse:
+    """The courses of several runs, one after the other; intervals are those of how the runs differ."""
+
+    runs: tuple[StepFigures, ...]
+
+    @property
+    def moments(self) -> tuple[Moment, ...]:
+        return tuple(moment for run in self.runs for moment in run.moments)
+
+    def iops(self) -> Estimate:
+        return _rate_of_runs([run.iops for run in self.runs], count=sum(run.ios for run in self.runs))
+
+    def pressure(self) -> Estimate:
+        return _rate_of_runs([run.pressure_Bps for run in self.runs], count=0)
+
+
 def variations(runs: Sequence[StepFigures], quantiles: Iterable[float]) -> dict[str, Variation]:
     """Return how much each figure of a step varies from run to run, by its name; empty for a single run.
 
@@ -117,6 +128,13 @@ def figure_name(q: float | None) -> str:
 def _rate(values: Sequence[float]) -> float:
     """Return the geometric mean of rates, or, where a run had none, the arithmetic one."""
     return repeated(values).value if all(value > 0 for value in values) else _mean(values)
+
+
+def _rate_of_runs(values: Sequence[float], *, count: int) -> Estimate:
+    """Return a rate of several runs; where one had none, there is no interval."""
+    spread = repeated(values) if all(value > 0 for value in values) else None
+    low, high = (spread.low, spread.high) if spread else (None, None)
+    return Estimate(_rate(values), low, high, supported=True, needed=0, count=count, dependence=True)
 
 
 def _estimate(

@@ -84,16 +84,29 @@ class Latencies(Protocol):
 class Sample:
     """A run's latencies: the whole, and its intervals for what they say of dependence in time.
 
-    ``intervals`` are the histograms of consecutive slices of equal length, in order; empty ones belong to it.
+    ``intervals`` are the histograms of consecutive slices of equal length, in order; empty ones belong to it. A
+    function that returns them is called once, when the first figure is computed.
     """
 
     def __init__(
-        self, intervals: Sequence[Histogram], *, whole: Histogram | None = None, seed: int = 0
+        self,
+        intervals: Sequence[Histogram] | Callable[[], Sequence[Histogram]],
+        *,
+        whole: Histogram | None = None,
+        seed: int = 0,
     ) -> None:
-        self._intervals = intervals
+        self._read = intervals
         self._seed = seed
-        self.whole = Histogram.merge(intervals) if whole is None else whole
-        self.dependence = sum(1 for interval in intervals if interval.count) >= FEWEST_BLOCKS
+        self.whole = Histogram.merge(self._intervals) if whole is None else whole
+
+    @cached_property
+    def _intervals(self) -> Sequence[Histogram]:
+        return self._read() if callable(self._read) else self._read
+
+    @cached_property
+    def dependence(self) -> bool:
+        """Whether there are enough intervals with samples to tell how latencies cluster in time."""
+        return sum(1 for interval in self._intervals if interval.count) >= FEWEST_BLOCKS
 
     @cached_property
     def _course(self) -> _Course | None:

@@ -39,7 +39,7 @@ from iogauge.errors import IogaugeError
 from iogauge.store import durable
 from iogauge.store.durable import explained
 from iogauge.store.kept import KeptFile, open_kept
-from iogauge.store.names import FIGURES, MANIFEST
+from iogauge.store.names import COMPUTED, FIGURES, MANIFEST
 from iogauge.target import is_model
 from iogauge.target.answering import PATIENCE_S, await_answers, unanswered
 from iogauge.target.users.usage import Usage
@@ -392,7 +392,7 @@ def _refuse_place(path: Path, real: Path) -> None:
         raise IogaugeError(f"{path}: cannot be written", hint="name a file that can be written")
     for review in real.parents:
         inner = real.relative_to(review).parts[0]
-        if inner in ("steps", "stopped", MANIFEST, FIGURES) and (review / MANIFEST).is_file():
+        if inner in ("steps", "stopped", MANIFEST, FIGURES, COMPUTED) and (review / MANIFEST).is_file():
             raise _refused(path, f"is a part of the review saved in {review}")
 
 

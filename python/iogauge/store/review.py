@@ -8,6 +8,7 @@ Layout::
     DIR/steps/ID/intervals.parquet    the same per interval
     DIR/steps/ID/requests.parquet     every request, where that was asked for
     DIR/steps/ID/SHA256SUMS           checksums of these files
+    DIR/computed.json                 figures that were computed of the steps, for the next reader: a cache
     DIR/stopped/ID/                   the same for a run that did not get to its end
 
 A step is written in ``steps/.ID.tmp``, synced, and renamed: that ``steps/ID`` exists is the only truth about its
@@ -32,6 +33,7 @@ from iogauge.errors import IogaugeError
 from iogauge.schema import SCHEMA_VERSION, Interval, Manifest, RunRecord
 from iogauge.store import durable
 from iogauge.store.checksums import check_seal, seal, sealed_object
+from iogauge.store.computed import Computed
 from iogauge.store.durable import GOES_ON, explained
 from iogauge.store.names import INTERVALS, MANIFEST, RECORD, REQUESTS, TOTALS
 from iogauge.store.objects import read_object, read_sealed, understood
@@ -50,6 +52,7 @@ class Review:
     def __init__(self, path: Path, manifest: Manifest) -> None:
         self.path = path
         self.manifest = manifest
+        self._computed: dict[str, Computed] = {}
 
     @classmethod
     def create(cls, path: Path, manifest: Manifest) -> Review:
@@ -171,6 +174,17 @@ class Review:
         intervals = read_intervals(path)
         while (interval := understood(path, lambda: next(intervals, None))) is not None:
             yield interval
+
+    def computed(self, code: str) -> Computed:
+        """Return the answers that were computed of the steps, by this ``code``."""
+        if code not in self._computed:
+            self._computed[code] = Computed(self.path, code=code)
+        return self._computed[code]
+
+    def keep_computed(self) -> None:
+        """Save what was computed of the steps, for the next reader, where the directory can be written."""
+        for computed in self._computed.values():
+            computed.save()
 
     def _whole(self, step_id: str) -> Path:
         folder = self.step_path(step_id)

@@ -80,7 +80,7 @@ def test_a_run_in_which_nothing_completed_leaves_no_interval() -> None:
     silent = run(80_000, ios=0)
     found = pooled([run(80_000), silent])
     assert found.mean is not None
-    assert (found.mean.low, found.mean.high, found.iops_low) == (None, None, None)
+    assert (found.mean.low, found.mean.high, found.iops_estimate.low) == (None, None, None)
     assert variations([run(80_000), silent], QUANTILES) == {}
 
 
