@@ -46,12 +46,10 @@ def read(monkeypatch: pytest.MonkeyPatch) -> Counter[tuple[str, str]]:
 
 def shown(figures: StepFigures, quantiles: Iterable[float]) -> dict[str, Any]:
     """Return all that figures say, to be compared."""
-    plain = {
-        name: value
-        for name, value in vars(figures).items()
-        if name not in ("latencies", "moments", "_quantiles")
-    }
-    return {**plain, "mean": figures.mean, **{str(q): figures.quantile(q) for q in quantiles}}
+    lazy = ("latencies", "course", "mean", "iops_estimate", "pressure_estimate", "_quantiles")
+    plain = {name: value for name, value in vars(figures).items() if name not in lazy}
+    rates = {"iops": figures.iops_estimate, "pressure": figures.pressure_estimate, "moments": figures.moments}
+    return {**plain, **rates, "mean": figures.mean, **{str(q): figures.quantile(q) for q in quantiles}}
 
 
 @pytest.mark.parametrize(
