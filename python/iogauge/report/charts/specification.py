@@ -13,9 +13,14 @@ from dataclasses import dataclass
 from typing import Any
 
 import altair as alt
+from altair.utils import schemapi
 
 from iogauge.report.charts.data import Table
 from iogauge.report.charts.theme import config
+
+# Altair checks every part of a chart against Vega-Lite's schema as it is made, which takes as long as all the rest. The
+# specifications are fixed, and tests compile every one.
+schemapi.DEBUG_MODE = False
 
 Spec = dict[str, Any]
 
