@@ -295,7 +295,7 @@ def test_a_fall_is_said_with_its_second(tmp_path: Path, capsys: pytest.CaptureFi
             )
             for place, rate in enumerate(rates)
         )
-        changed = SimpleNamespace(plan=run.plan, figures=replace(run.figures, moments=moments))
+        changed = SimpleNamespace(plan=run.plan, figures=SimpleNamespace(moments=moments))
         return suite.findings(SimpleNamespace(runs=[changed]))[0].partition(": ")[2]
 
     def with_rates(*levels: tuple[int, int]) -> str:
