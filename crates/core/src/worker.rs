@@ -63,6 +63,9 @@ pub struct Worker {
     /// Nothing but the time ends it, and every request is due at once.
     unhindered: bool,
     think: Think,
+    /// When the last request that has a rate was due. The next one comes behind it, even if it was due before: a write of
+    /// a trimwrite waits for the trims of other files.
+    last_due: Nanos,
     /// When the first write was intended that no sync came after; `Nanos::MAX` where there is none.
     unsynced: Nanos,
     issue_gap: IssueGap,
@@ -117,6 +120,7 @@ impl Worker {
             replay: plan.replay_loops && !plan.time_based && rw.random() && plan.pattern.random_map,
             trims_count: !matches!(rw, Rw::Trimwrite | Rw::Randtrimwrite),
             think: Think::new(plan),
+            last_due: 0,
             unsynced: Nanos::MAX,
             issue_gap: IssueGap::default(),
             away: (0, 0),
@@ -222,33 +226,37 @@ impl Worker {
     /// Issues `io` if it is due, and waits for its time otherwise.
     #[inline(always)]
     fn place(&mut self, io: Io, now: Nanos) -> Want {
-        let mut intended = now;
         let direction = io.kind.direction() as usize;
-        if let Some(Some(schedule)) = self.schedules.get_mut(direction) {
-            intended = self.start.saturating_add(schedule.peek());
-            if intended > now || intended >= self.end {
+        let (intended, due) = if let Some(Some(schedule)) = self.schedules.get_mut(direction) {
+            let scheduled = self.start.saturating_add(schedule.peek());
+            if scheduled > now || scheduled >= self.end {
                 self.pending = Some(io);
                 if now >= self.end {
                     return self.drain();
                 }
-                return self.wait_until(intended);
+                return self.wait_until(scheduled);
             }
             schedule.advance(io.length_bytes);
             if let Some((_, until)) = self.think.until.take() {
                 self.think.resumed = until;
             }
-            intended = intended.max(self.think.resumed);
+            let intended = scheduled.max(self.think.resumed);
+            self.last_due = self.last_due.max(intended);
+            (intended, self.last_due)
         } else if let Some((_, until)) = self.think.until.take() {
             self.think.resumed = until;
-            intended = until;
+            (until, until)
         } else if self.issue_gap.requests > 0 {
             let usable_at = self.slots.usable_at();
-            intended = self.issue_gap.since.max(usable_at).max(self.think.resumed);
-        }
+            let intended = self.issue_gap.since.max(usable_at).max(self.think.resumed);
+            (intended, intended)
+        } else {
+            (now, now)
+        };
         self.issue_gap.requests = self.issue_gap.requests.saturating_sub(1);
         self.count(&io);
         let wanted = self.wanted(io.kind, intended);
-        Want::Issue(self.slots.take(&io, wanted, intended))
+        Want::Issue(self.slots.take(&io, wanted, due))
     }
 
     /// Since when somebody waits for a request that is due at `due`: for a sync, since the first of the writes was intended

@@ -147,11 +147,9 @@ proptest! {
     #[test]
     fn a_worker_in_time_is_never_late_and_issues_nothing_after_its_end(plan in plans(), seed: u64) {
         let trace = run(&plan, World::random(seed, 300_000, 0));
-        // A trimwrite's trims and writes take turns, so that the rate of one may hold up the other.
-        let in_turn = matches!(plan.pattern.rw, Rw::Trimwrite | Rw::Randtrimwrite) && plan.is_scheduled();
         for served in &trace.served {
             prop_assert!(served.start < end(&plan), "{:?}", served);
-            prop_assert!(in_turn || served.lateness() == 0, "{:?}", served);
+            prop_assert_eq!(served.lateness(), 0, "{:?}", served);
         }
     }
 

@@ -7,7 +7,7 @@ use crate::generate::Schedule;
 use crate::plan::{PerDirection, Rw, SchedulePlan, WorkerPlan};
 use crate::recorder::LATE;
 use crate::request::Kind;
-use crate::testing::{iops, plan, same};
+use crate::testing::{file, iops, plan, same};
 use crate::time::{MILLISECOND, Nanos, SECOND};
 
 /// With slots for all that becomes due while the thread is late.
@@ -189,6 +189,30 @@ proptest! {
             prop_assert_eq!(measured.len() as u64, scheduled(ramp_ns, rate));
         }
     }
+}
+
+/// A trimwrite trims a block of every file before it writes the first of them.
+#[test]
+fn a_write_that_waits_for_the_trims_before_it_is_queued_and_not_late() {
+    let mut plan = WorkerPlan {
+        runtime_ns: 4 * MILLISECOND,
+        ..rated(1_000)
+    };
+    plan.pattern.rw = Rw::Trimwrite;
+    plan.files = vec![file(256), file(256)];
+    let trace = run(&plan, World::fast(1_000));
+    let kinds_and_waits: Vec<_> = trace
+        .served
+        .iter()
+        .map(|served| (served.request.kind, served.queued(), served.lateness()))
+        .collect();
+    let turn = [
+        (Kind::Trim, 0, 0),
+        (Kind::Trim, 0, 0),
+        (Kind::Write, MILLISECOND, 0),
+        (Kind::Write, 0, 0),
+    ];
+    assert_eq!(kinds_and_waits, [turn, turn].concat());
 }
 
 #[test]
