@@ -9,10 +9,10 @@ use std::path::Path;
 use iogauge_core::plan::{EngineKind, RunPlan, WorkerPlan};
 use iogauge_core::recorder::{self, histogram};
 
-use crate::buffers::Layout;
+use crate::engines::buffers::Layout;
 use crate::error::Error;
-use crate::exchange::SPARES;
-use crate::spill::WorkerLog;
+use crate::run::exchange::SPARES;
+use crate::run::spill::WorkerLog;
 
 /// Checks that the buffers, histograms and logs of every stage fit into the memory that this process can get.
 ///

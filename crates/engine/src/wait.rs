@@ -94,7 +94,7 @@ fn measure_slack() -> Nanos {
 }
 
 /// Asks the kernel to wake this thread as close to the requested time as it can, instead of up to 50 us later.
-/// [`crate::open`] does this for the worker's thread.
+/// [`crate::engines::open`] does this for the worker's thread.
 pub fn sharpen_timer() {
     // SAFETY: PR_SET_TIMERSLACK takes one number and touches no memory of ours. It cannot fail with a positive one.
     unsafe { libc::prctl(libc::PR_SET_TIMERSLACK, 1 as libc::c_ulong) };

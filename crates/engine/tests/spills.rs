@@ -13,7 +13,7 @@ use iogauge_core::log_record::LogRecord;
 use iogauge_core::plan::{EngineKind, LogOverflow, RunPlan, WorkerPlan};
 use iogauge_core::results::Interval;
 use iogauge_core::time::{MILLISECOND, SECOND};
-use iogauge_engine::spill::FrameReader;
+use iogauge_engine::run::spill::FrameReader;
 use outcome::{Outcome, PRIME, file, ios, run_plan, spilled, worker};
 
 /// More than a pipe, two pieces and the spilling thread hold between them.

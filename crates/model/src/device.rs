@@ -7,12 +7,14 @@
 
 use std::collections::VecDeque;
 
+use iogauge_core::generate::child_seed;
 use iogauge_core::results::DriveResult;
 use iogauge_core::{Kind, Nanos};
 
 use crate::drive::{Access, Active, Drive, Returned};
+use crate::link::Link;
 use crate::media::Media;
-use crate::nand::{NandCounters, Wear};
+use crate::media::nand::{NandCounters, Wear};
 use crate::pending::Pending;
 use crate::power::{Drawn, Power};
 use crate::spec::DriveSpec;
@@ -67,7 +69,14 @@ impl Device {
     /// Which parameter is out of its range, and what that is.
     pub fn new(spec: &DriveSpec, seed: u64) -> Result<Self, String> {
         spec.check()?;
-        let media = (0..spec.controllers).map(|controller| Media::new(spec, controller, seed));
+        let media = (0..spec.controllers).map(|controller| {
+            Media::new(
+                &spec.media,
+                spec.controller_bytes(),
+                Link::new(&spec.link),
+                child_seed(seed, u64::from(controller)),
+            )
+        });
         Ok(Self {
             media: media.collect(),
             power: Power::new(spec.power.clone(), spec.thermal),

@@ -9,31 +9,26 @@
 #![forbid(unsafe_code)]
 
 pub mod device;
-pub mod disk;
 pub mod drive;
 mod exponential;
-pub mod ftl;
 pub mod link;
 pub mod machine;
-mod media;
-pub mod nand;
+pub mod media;
 mod noise;
 mod pending;
 pub mod power;
-pub mod ram;
 pub mod run;
 pub mod spec;
 pub mod stalls;
 mod thread;
-mod victims;
-pub mod xpoint;
 
 pub use device::Device;
 pub use drive::{Access, Active, Drive, Returned};
 pub use machine::Machine;
-pub use nand::Nand;
+pub use media::MediaSpec;
+pub use media::nand::Nand;
+pub use media::xpoint::Xpoint;
 pub use noise::NoiseSpec;
 pub use pending::Pending;
 pub use run::{Event, run};
-pub use spec::{DriveSpec, MediaSpec};
-pub use xpoint::Xpoint;
+pub use spec::DriveSpec;

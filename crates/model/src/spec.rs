@@ -2,37 +2,9 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::disk::DiskSpec;
 use crate::link::LinkSpec;
-use crate::nand::NandSpec;
+use crate::media::MediaSpec;
 use crate::power::{PowerSpec, ThermalSpec};
-use crate::ram::RamSpec;
-use crate::xpoint::XpointSpec;
-
-/// What stores the data.
-#[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
-#[serde(tag = "family", rename_all = "lowercase")]
-#[allow(missing_docs)]
-pub enum MediaSpec {
-    Xpoint(XpointSpec),
-    Nand(NandSpec),
-    Disk(DiskSpec),
-    Ram(RamSpec),
-}
-
-impl MediaSpec {
-    /// # Errors
-    /// Which parameter is out of its range, and what that is.
-    pub fn check(&self) -> Result<(), String> {
-        let checked = match self {
-            Self::Xpoint(spec) => spec.check(),
-            Self::Nand(spec) => spec.check(),
-            Self::Disk(spec) => spec.check(),
-            Self::Ram(spec) => spec.check(),
-        };
-        checked.map_err(|cause| format!("media.{cause}"))
-    }
-}
 
 /// A drive model.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
@@ -81,5 +53,14 @@ impl DriveSpec {
         self.media.check()?;
         self.power.check()?;
         self.thermal.as_ref().map_or(Ok(()), ThermalSpec::check)
+    }
+
+    /// Bytes of each controller's media: whole stripes, of which not every controller fills the last.
+    pub(crate) fn controller_bytes(&self) -> u64 {
+        let row = self.stripe_bytes * u64::from(self.controllers);
+        match self.controllers {
+            1 => self.capacity_bytes,
+            _ => self.capacity_bytes.div_ceil(row) * self.stripe_bytes,
+        }
     }
 }

@@ -9,7 +9,7 @@ use iogauge_core::plan::{EngineKind, Rw};
 use iogauge_core::recorder::Exact;
 use iogauge_core::results::RowResult;
 use iogauge_core::time::MILLISECOND;
-use iogauge_model::nand::{NandSpec, State};
+use iogauge_model::media::nand::{NandSpec, State};
 use iogauge_model::{DriveSpec, Machine, MediaSpec};
 use proptest::prelude::*;
 

@@ -12,7 +12,7 @@ use iogauge_core::log_record::LogRecord;
 use iogauge_core::plan::RunPlan;
 use iogauge_core::results::{Interval, RunResult};
 use iogauge_engine::ClockFacts;
-use iogauge_engine::spill::{FrameWriter, Spilled};
+use iogauge_engine::run::spill::{FrameWriter, Spilled};
 use iogauge_model::{Device, DriveSpec, Machine};
 use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::prelude::*;

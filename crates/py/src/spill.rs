@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::sync::Mutex;
 
 use iogauge_core::log_record::{self, LogRecord};
-use iogauge_engine::spill::FrameReader;
+use iogauge_engine::run::spill::FrameReader;
 use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;

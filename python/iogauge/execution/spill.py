@@ -1,6 +1,6 @@
 """Every request of a run, in a file that is there from the run's beginning until logs were made of it.
 
-The core appends requests to it while the run lasts (crates/engine/src/spill). The jobs and the plan stand before them,
+The core appends requests to it while the run lasts (crates/engine/src/run/spill). The jobs and the plan precede them,
 so that the file of a run that was killed has all that its logs need. The form is iogauge's own, to be small: a version
 with another form does not read it. Does not choose where the file lies, nor make the logs.
 """
@@ -67,7 +67,7 @@ class Header(Model):
 
 
 class Outcome(Model):
-    """What the core says at the end: ``Spilled`` in crates/engine/src/spill."""
+    """What the core says at the end: ``Spilled`` in crates/engine/src/run/spill."""
 
     kept: int
     failure: str | None

@@ -2,7 +2,7 @@
 
 Flash alone has such a state. Each run of a model begins in it anew.
 
-Source: ``initial`` in crates/model/src/nand/spec.rs.
+Source: ``initial`` in crates/model/src/media/nand/spec.rs.
 """
 
 from __future__ import annotations

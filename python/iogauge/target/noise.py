@@ -4,7 +4,7 @@ What a layout writes follows from its seed and the place in the file, so a layou
 exactly. What jobs write is random bytes, in sectors that may end in zeros, and what they trim reads as zeros: a file
 that holds anything else somebody else has written to. Samples, so that it takes no time; somebody else's content
 that is itself random, such as an encrypted archive without a header, is not told apart by this.
-Source: crates/engine content.rs (what jobs write).
+Source: crates/engine/src/engines/content.rs (what jobs write).
 """
 
 from __future__ import annotations

@@ -303,7 +303,7 @@ def test_only_the_doors_open_files_for_writing() -> None:
 
 
 HANDLES_PATHS = {
-    "engine/src/files.rs": {"O_RDWR"},  # descriptors, opened anew
+    "engine/src/engines/files.rs": {"O_RDWR"},  # descriptors, opened anew
     "py/src/descriptor.rs": {"OpenOptions"},  # the same
     "py/src/spill.rs": {"PathBuf"},  # which is read
     "nbd/src/listen.rs": {"PathBuf"},  # the socket that a server listens on

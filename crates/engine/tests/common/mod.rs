@@ -1,6 +1,8 @@
 //! Plans, files and requests for the tests of the engines.
 #![allow(dead_code)]
 
+pub mod variants;
+
 use std::fs::OpenOptions;
 use std::os::fd::AsRawFd;
 use std::path::PathBuf;
@@ -10,6 +12,16 @@ use iogauge_core::plan::{BufferPlan, EngineKind, EnginePlan, FilePlan, Rw, Worke
 use iogauge_core::testing;
 use iogauge_core::{Completion, Kind, Request};
 use iogauge_engine::{Clock, Engine, Error, UseEngine, Waiter};
+
+/// Bytes of a block.
+pub const BLOCK: usize = 4096;
+
+/// Blocks that all differ.
+pub fn numbered(blocks: usize) -> Vec<u8> {
+    (0..blocks * BLOCK)
+        .map(|i| (i / BLOCK * 31 + i % 251) as u8)
+        .collect()
+}
 
 /// A file that is gone when the test is over, open for the plan.
 pub struct Scratch {

@@ -9,8 +9,8 @@ use iogauge_core::log_record::LogRecord;
 use iogauge_core::plan::{EngineKind, FilePlan, RunPlan, Rw, SchedulePlan, WorkerPlan};
 use iogauge_core::results::{Interval, RowResult, RunResult, Tally};
 pub use iogauge_core::testing::run_plan;
+use iogauge_engine::run::spill::{FrameReader, Spilled};
 use iogauge_engine::run::{Event, Run};
-use iogauge_engine::spill::{FrameReader, Spilled};
 use iogauge_engine::{ClockFacts, Error};
 
 use crate::common::{Scratch, plan};

@@ -6,12 +6,13 @@ use proptest::prelude::*;
 use super::Device;
 use crate::drive::{Access, Drive, Returned};
 use crate::link::LinkSpec;
-use crate::nand::{NandSpec, State};
+use crate::media::MediaSpec;
+use crate::media::nand::{NandSpec, State};
+use crate::media::ram::RamSpec;
+use crate::media::xpoint::XpointSpec;
+use crate::media::xpoint::tests::plain;
 use crate::power::{LowPowerSpec, PowerSpec};
-use crate::ram::RamSpec;
-use crate::spec::{DriveSpec, MediaSpec};
-use crate::xpoint::XpointSpec;
-use crate::xpoint::tests::plain;
+use crate::spec::DriveSpec;
 
 /// An XPoint drive with round numbers behind a link of 1000 ns for 4 KiB.
 pub(crate) fn drive() -> DriveSpec {
@@ -185,7 +186,7 @@ fn flash_behind_two_controllers_tells_what_both_did() {
         stripe_bytes: 1 << 16,
         media: MediaSpec::Nand(NandSpec {
             initial: State::Fresh,
-            ..crate::nand::tests::plain()
+            ..crate::media::nand::tests::plain()
         }),
         ..drive()
     };
@@ -269,7 +270,7 @@ proptest! {
         buffer_protected: bool,
         requests in prop::collection::vec((0u64..100_000, 0u8..5, 0u64..64, 1u32..64), 1..60),
     ) {
-        let nand = NandSpec { buffer_protected, ..crate::nand::tests::plain() };
+        let nand = NandSpec { buffer_protected, ..crate::media::nand::tests::plain() };
         let spec = DriveSpec {
             capacity_bytes: 2 << 20,
             controllers,

@@ -9,9 +9,9 @@ use iogauge_core::time::{MILLISECOND, SECOND};
 
 use super::{Event, run};
 use crate::machine::{EngineCosts, Machine};
+use crate::media::xpoint::tests::{link, plain};
+use crate::media::xpoint::{Xpoint, XpointSpec};
 use crate::stalls::StallSpec;
-use crate::xpoint::tests::{link, plain};
-use crate::xpoint::{Xpoint, XpointSpec};
 
 const COSTS: EngineCosts = EngineCosts {
     call_ns: 300,

@@ -1,14 +1,14 @@
 //! Drives, machines and loads of all shapes that are allowed.
 
 use iogauge_core::plan::{EngineKind, Rw};
-use iogauge_model::disk::DiskSpec;
 use iogauge_model::link::LinkSpec;
 use iogauge_model::machine::EngineCosts;
-use iogauge_model::nand::{NandSpec, SlcSpec, State};
+use iogauge_model::media::disk::DiskSpec;
+use iogauge_model::media::nand::{NandSpec, SlcSpec, State};
+use iogauge_model::media::ram::RamSpec;
+use iogauge_model::media::xpoint::{RefreshSpec, XpointSpec};
 use iogauge_model::power::{LowPowerSpec, PowerSpec, ThermalSpec};
-use iogauge_model::ram::RamSpec;
 use iogauge_model::stalls::StallSpec;
-use iogauge_model::xpoint::{RefreshSpec, XpointSpec};
 use iogauge_model::{DriveSpec, Machine, MediaSpec, NoiseSpec};
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;

@@ -7,8 +7,8 @@
 use io_uring::{opcode, squeue};
 use iogauge_core::{Kind, Request};
 
-use crate::buffers::Buffers;
-use crate::files::PUNCH;
+use crate::engines::buffers::Buffers;
+use crate::engines::files::PUNCH;
 
 /// One SQE, in the kernel's layout.
 #[repr(C)]
@@ -72,7 +72,7 @@ pub(crate) struct Access {
     pub(crate) registered: bool,
     /// The buffers are registered.
     pub(crate) fixed_buffers: bool,
-    /// See [`crate::files::File::takes_nonblocking`].
+    /// See [`crate::engines::files::File::takes_nonblocking`].
     pub(crate) nonblocking: bool,
 }
 

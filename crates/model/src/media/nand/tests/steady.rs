@@ -4,8 +4,8 @@ use iogauge_core::generate::{Rng, Stream};
 
 use super::*;
 use crate::device::tests::{access, done};
-use crate::ftl::tests::closed_form;
-use crate::nand::space::Space;
+use crate::media::nand::ftl::tests::closed_form;
+use crate::media::nand::space::Space;
 use iogauge_core::Kind;
 
 /// Times are short: only what is moved counts.

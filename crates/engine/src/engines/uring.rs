@@ -18,15 +18,15 @@ use iogauge_core::plan::WorkerPlan;
 use iogauge_core::{Completion, Errno, Kind, Nanos, Request};
 
 use crate::Engine;
-use crate::blocking::OutsideQueue;
-use crate::buffers::Buffers;
 use crate::clock::Clock;
+use crate::engines::blocking::OutsideQueue;
+use crate::engines::buffers::Buffers;
+use crate::engines::files::{self, File};
+use crate::engines::probe;
+use crate::engines::ring::{Ring, enter_failed};
+use crate::engines::ring_setup::Mode;
+use crate::engines::sqe::{Access, Template, Trim};
 use crate::error::Error;
-use crate::files::{self, File};
-use crate::probe;
-use crate::ring::{Ring, enter_failed};
-use crate::ring_setup::Mode;
-use crate::sqe::{Access, Template, Trim};
 use crate::wait::Waiter;
 
 /// What is kept of a request until its completion.

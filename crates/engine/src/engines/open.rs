@@ -3,12 +3,12 @@
 use iogauge_core::plan::{EngineKind, WorkerPlan};
 
 use crate::Engine;
-use crate::aio::Aio;
 use crate::clock::Clock;
+use crate::engines::aio::Aio;
+use crate::engines::null::Null;
+use crate::engines::sync::Sync;
+use crate::engines::uring::Uring;
 use crate::error::Error;
-use crate::null::Null;
-use crate::sync::Sync;
-use crate::uring::Uring;
 use crate::wait::{self, Waiter};
 
 /// Something to do with an engine of any kind. A trait in place of a closure, so that the loop over the engine is
@@ -27,7 +27,7 @@ pub trait UseEngine {
 /// sharpened, and an io_uring belongs to the thread that made it.
 ///
 /// # Errors
-/// Whatever [`crate::probe::check`] would have said, and what only trying can show: memory, limits, flags that the
+/// Whatever [`crate::engines::probe::check`] would have said, and what only trying can show: memory, limits, flags that the
 /// filesystem refuses.
 pub fn open<U: UseEngine>(
     plan: &WorkerPlan,

@@ -13,11 +13,11 @@ use iogauge_core::plan::{EngineKind, WorkerPlan};
 use iogauge_core::{Completion, Errno, Kind, Nanos, Request};
 
 use crate::Engine;
-use crate::blocking;
-use crate::buffers::Buffers;
 use crate::clock::Clock;
+use crate::engines::blocking;
+use crate::engines::buffers::Buffers;
+use crate::engines::files::{self, File};
 use crate::error::{Error, last_errno};
-use crate::files::{self, File};
 use crate::wait::Waiter;
 
 /// How bytes are moved.

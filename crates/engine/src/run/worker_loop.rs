@@ -9,10 +9,10 @@ use iogauge_core::{Completion, Errno, Kind, Nanos, Request, Want};
 
 use crate::Engine;
 use crate::error::Error;
-use crate::exchange::Signals;
-use crate::heartbeat::Heartbeat;
-use crate::revocable::{Guard, Revocable};
-use crate::worker_state::WorkerState;
+use crate::run::exchange::Signals;
+use crate::run::heartbeat::Heartbeat;
+use crate::run::revocable::{Guard, Revocable};
+use crate::run::worker_state::WorkerState;
 
 /// While the log is full, check again after this long.
 const FULL_LOG: Nanos = MILLISECOND / 10;

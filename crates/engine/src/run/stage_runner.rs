@@ -15,13 +15,13 @@ use iogauge_core::{Errno, Nanos, Stop};
 
 use crate::clock::Clock;
 use crate::error::Error;
-use crate::events::{Event, Events, StopFlags};
-use crate::exchange::{Signals, Slices};
-use crate::heartbeat::{BEAT, Heartbeat};
-use crate::revocable::Revocable;
-use crate::spill::Spill;
-use crate::worker_state::WorkerState;
-use crate::worker_thread::{Gate, Report, ThreadEnd, WorkerThread};
+use crate::run::events::{Event, Events, StopFlags};
+use crate::run::exchange::{Signals, Slices};
+use crate::run::heartbeat::{BEAT, Heartbeat};
+use crate::run::revocable::Revocable;
+use crate::run::spill::Spill;
+use crate::run::worker_state::WorkerState;
+use crate::run::worker_thread::{Gate, Report, ThreadEnd, WorkerThread};
 
 /// Between the gate's opening and the first request: time for every thread to wake.
 const LEAD: Nanos = 2 * MILLISECOND;

@@ -3,6 +3,17 @@
 //! [`Run::start`] returns at once; one collecting thread runs the stages. It merges what the workers hand over, beats
 //! for the heartbeat, and looks for workers that the kernel does not give back. It never touches the target.
 
+mod barrier;
+mod events;
+pub(crate) mod exchange;
+mod heartbeat;
+mod revocable;
+pub mod spill;
+mod stage_runner;
+mod worker_loop;
+mod worker_state;
+mod worker_thread;
+
 use std::fs::File;
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
@@ -15,11 +26,10 @@ use iogauge_core::results::RunResult;
 
 use crate::clock::Clock;
 use crate::error::Error;
-pub use crate::events::Event;
-use crate::events::{Events, StopFlags};
-use crate::heartbeat::Heartbeat;
-use crate::spill::{Spill, Spilled};
-use crate::stage_runner;
+pub use crate::run::events::Event;
+use crate::run::events::{Events, StopFlags};
+use crate::run::heartbeat::Heartbeat;
+use crate::run::spill::{Spill, Spilled};
 
 /// A run under way.
 #[derive(Debug)]

@@ -6,7 +6,8 @@ use super::*;
 use crate::Device;
 use crate::device::tests::{access, done, drive};
 use crate::drive::{Access, Drive};
-use crate::spec::{DriveSpec, MediaSpec};
+use crate::media::MediaSpec;
+use crate::spec::DriveSpec;
 
 fn read(ticket: u64, chunk: u64, chunks: u32) -> Access {
     access(ticket, Kind::Read, chunk * 4096, chunks * 4096)

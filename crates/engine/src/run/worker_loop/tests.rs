@@ -10,7 +10,7 @@ use iogauge_core::testing::plan;
 use iogauge_core::time::MILLISECOND;
 
 use super::*;
-use crate::exchange::slices_like;
+use crate::run::exchange::slices_like;
 
 /// What a call costs, and a request in it.
 const CALL: Nanos = 400;

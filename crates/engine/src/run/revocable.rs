@@ -7,7 +7,7 @@
 use std::cell::UnsafeCell;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use crate::barrier::Light;
+use crate::run::barrier::Light;
 
 /// See the module's text.
 #[derive(Debug)]

@@ -21,10 +21,12 @@ mod buffer;
 mod channels;
 mod counters;
 mod dies;
+pub mod ftl;
 mod requests;
 mod slc;
 mod space;
 pub mod spec;
+mod victims;
 
 use std::collections::VecDeque;
 

@@ -19,7 +19,7 @@ use std::time::{Duration, Instant};
 use iogauge_core::log_record::LogRecord;
 
 use crate::error::Error;
-use crate::exchange::Exchange;
+use crate::run::exchange::Exchange;
 pub use file::{FrameReader, FrameWriter, Spilled};
 pub use worker_log::WorkerLog;
 

@@ -1,6 +1,6 @@
 //! Where data lies, by a sample: which parts of the drive hold any, and what collection has to do for each write.
 //!
-//! The layer of [`crate::ftl`] stands for a drive of any size with at most about two million pages. A page of it stands
+//! The layer of [`crate::media::nand::ftl`] stands for a drive of any size with at most about two million pages. A page of it stands
 //! for a power of two of neighbouring chunks, and is written when one of them is, which a hash picks. So a sequential
 //! pass writes each page once, a hot region stays as hot as it is, a drive fills and wears as slowly as a real one does,
 //! and only every so many writes cost a look at the map. (Writing the page for each of its chunks would reach the
@@ -18,7 +18,7 @@ use iogauge_core::generate::{Rng, Stream, child_seed};
 
 use super::spec::{NandSpec, State};
 use crate::drive::CHUNK;
-use crate::ftl::{Ftl, Geometry, Work};
+use crate::media::nand::ftl::{Ftl, Geometry, Work};
 
 /// Pages that stand for the drive at most, without spare ones.
 const MOST_PAGES: u64 = 1 << 21;

@@ -10,7 +10,7 @@
 //!
 //! Source: Xiang and Kurkoski, arXiv:1110.4245.
 
-use crate::victims::Victims;
+use crate::media::nand::victims::Victims;
 
 /// No page.
 const NOWHERE: u32 = u32::MAX;

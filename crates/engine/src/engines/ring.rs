@@ -13,12 +13,12 @@ use io_uring::{EnterFlags, IoUring, cqueue, opcode, squeue};
 use iogauge_core::Nanos;
 use iogauge_core::plan::EnginePlan;
 
-use crate::buffers::Buffers;
+use crate::engines::buffers::Buffers;
+use crate::engines::files::File;
+use crate::engines::probe;
+use crate::engines::ring_setup::{self, Mode};
+use crate::engines::sqe::{Template, Trim};
 use crate::error::Error;
-use crate::files::File;
-use crate::probe;
-use crate::ring_setup::{self, Mode};
-use crate::sqe::{Template, Trim};
 use crate::wait::timespec;
 
 /// One ring.

@@ -4,8 +4,8 @@ use iogauge_core::busy::Busy;
 use iogauge_core::recorder::Recorder;
 use iogauge_core::{Nanos, Worker};
 
-use crate::exchange::Slices;
-use crate::spill::WorkerLog;
+use crate::run::exchange::Slices;
+use crate::run::spill::WorkerLog;
 
 /// See the module's text.
 #[derive(Debug)]
@@ -65,8 +65,8 @@ mod tests {
     use iogauge_core::testing::{plan, run_plan};
 
     use super::*;
-    use crate::exchange::slices_like;
-    use crate::spill::Spill;
+    use crate::run::exchange::slices_like;
+    use crate::run::spill::Spill;
 
     /// The state of a worker whose log is full, at depth one.
     fn full(ramp_end: Nanos) -> WorkerState {

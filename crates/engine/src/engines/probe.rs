@@ -1,7 +1,7 @@
 //! Checks before a run what the kernel and the device allow: errors with their remedy, and warnings.
 //!
 //! It changes nothing: it looks at the plan, at the descriptors in it, at /proc and /sys, and opens files for reading
-//! only. What only trying can show is said by [`crate::open`]. Source: fio 3.33's checks of a job; proc(5), sysfs(5).
+//! only. What only trying can show is said by [`crate::engines::open`]. Source: fio 3.33's checks of a job; proc(5), sysfs(5).
 #![allow(unsafe_code)]
 
 use std::io;
@@ -11,9 +11,9 @@ use std::path::Path;
 use iogauge_core::plan::{EngineKind, FilePlan, SizesPlan, WorkerPlan};
 use serde::Serialize;
 
+use crate::engines::files::File;
+use crate::engines::ring_setup;
 use crate::error::Error;
-use crate::files::File;
-use crate::ring_setup;
 
 /// Something that makes a run mean less than it seems to. `code` is one of the schema's `Code`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]

@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use iogauge_core::{Completion, Errno, Nanos, Request};
 
 use crate::clock::Clock;
-use crate::files::File;
+use crate::engines::files::File;
 
 /// Makes the request in `slot` by `call`, which returns when it is done. There is no instant between submission and
 /// completion, so `issued` is absent.

@@ -14,13 +14,13 @@ use iogauge_core::plan::WorkerPlan;
 use iogauge_core::{Completion, Errno, Kind, Nanos, Request};
 
 use crate::Engine;
-use crate::aio_context::{Context, Event, FDSYNC, FSYNC, Iocb, PREAD, PWRITE};
-use crate::blocking::OutsideQueue;
-use crate::buffers::Buffers;
 use crate::clock::Clock;
+use crate::engines::aio_context::{Context, Event, FDSYNC, FSYNC, Iocb, PREAD, PWRITE};
+use crate::engines::blocking::OutsideQueue;
+use crate::engines::buffers::Buffers;
+use crate::engines::files::{self, File};
+use crate::engines::probe;
 use crate::error::Error;
-use crate::files::{self, File};
-use crate::probe;
 use crate::wait::Waiter;
 
 #[derive(Clone, Copy, Debug, Default)]

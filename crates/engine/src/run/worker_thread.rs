@@ -12,19 +12,18 @@ use iogauge_core::results::ThreadUsage;
 use iogauge_core::time::MILLISECOND;
 use iogauge_core::{Nanos, Worker};
 
-use crate::Engine;
 use crate::affinity;
 use crate::clock::Clock;
-use crate::drive::{End, Loop};
+use crate::engines::files;
+use crate::engines::{Engine, UseEngine, open};
 use crate::error::Error;
-use crate::exchange::{Signals, Slices, slices_like};
-use crate::files;
-use crate::heartbeat::Heartbeat;
-use crate::open::{UseEngine, open};
-use crate::revocable::Revocable;
-use crate::spill::{Spill, WorkerLog};
+use crate::run::exchange::{Signals, Slices, slices_like};
+use crate::run::heartbeat::Heartbeat;
+use crate::run::revocable::Revocable;
+use crate::run::spill::{Spill, WorkerLog};
+use crate::run::worker_loop::{End, Loop};
+use crate::run::worker_state::WorkerState;
 use crate::wait::Waiter;
-use crate::worker_state::WorkerState;
 
 /// Where the threads of a stage wait for one another.
 #[derive(Debug, Default)]

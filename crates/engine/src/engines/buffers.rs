@@ -10,7 +10,7 @@ use std::ptr::{self, NonNull};
 use iogauge_core::plan::{SizesPlan, WorkerPlan};
 use iogauge_core::{Kind, Request};
 
-use crate::content::{Before, Content};
+use crate::engines::content::{Before, Content};
 use crate::error::Error;
 
 const PAGE: usize = 4096;
