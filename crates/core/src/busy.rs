@@ -1,4 +1,4 @@
-//! How a worker's loop is kept busy: calls, batches, depth.
+//! Measures how busy a worker's loop is: calls, batches, depth.
 
 use crate::time::Nanos;
 
@@ -23,7 +23,7 @@ impl Powers {
         }
     }
 
-    /// The counts up to the last one that is not zero.
+    /// Returns the counts up to the last one that is not zero.
     pub fn to_vec(self) -> Vec<u64> {
         let end = self
             .0
@@ -34,7 +34,7 @@ impl Powers {
     }
 }
 
-/// How the loop was kept busy.
+/// How busy a worker's loop was.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Busy {
     /// Calls of the engine's `submit`.
@@ -49,21 +49,21 @@ pub struct Busy {
     pub depth: Powers,
     /// Requests in flight, integrated over time, request-nanoseconds.
     pub depth_area: u64,
-    /// What the integral covers.
+    /// Time that `depth_area` covers.
     pub depth_time: Nanos,
     /// Time in which nothing was issued because the request log was full.
     pub log_wait: Nanos,
 }
 
 impl Busy {
-    /// `in_flight` requests were in flight for `time`.
+    /// Notes that `in_flight` requests were in flight for `time`.
     #[inline]
     pub fn in_flight(&mut self, in_flight: u32, time: Nanos) {
         self.depth_area += u64::from(in_flight) * time;
         self.depth_time += time;
     }
 
-    /// A submission took `requests`, after which `in_flight` were in flight.
+    /// Notes that a submission took `requests`, and that `in_flight` were in flight after it.
     #[inline]
     pub fn submitted(&mut self, calls: u64, requests: u32, in_flight: u32) {
         self.submit_calls += calls;
@@ -71,14 +71,14 @@ impl Busy {
         self.depth.count_level(in_flight);
     }
 
-    /// A reap returned so many completions.
+    /// Notes that a reap returned `completions`.
     #[inline]
     pub fn reaped(&mut self, completions: u32) {
         self.reap_calls += 1;
         self.reap_batch.count_batch(completions);
     }
 
-    /// Requests in flight in the mean.
+    /// Returns the mean number of requests in flight.
     pub fn depth_mean(&self) -> f64 {
         if self.depth_time > 0 {
             self.depth_area as f64 / self.depth_time as f64

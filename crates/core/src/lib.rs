@@ -1,7 +1,7 @@
-//! What a worker wants and when, how a stage runs, and how completions are recorded.
+//! Decides what a worker issues and when, how a stage runs, and how completions are recorded.
 //!
-//! Pure state machines: nothing here does I/O, reads a clock, starts a thread or uses unsafe code. Real engines and
-//! drive models drive the same [`Worker`], so a worker cannot tell one from the other.
+//! These are pure state machines. They do no I/O, read no clock, start no thread and use no unsafe code. Real engines
+//! and drive models drive the same [`Worker`], so a worker cannot tell one from the other.
 
 #![forbid(unsafe_code)]
 

@@ -1,10 +1,10 @@
-//! Delta-codes log records: each field is predicted from the previous record, and only differences are stored.
+//! Delta-codes log records: predicts each field from the previous record and stores only the differences.
 //!
-//! A record is two bytes of flags, one flag for each field that is not as expected, and then these fields, each as a
-//! variable-length difference. Requests that share a submission cost little more than their offset: 6 bytes on the null
-//! engine, 11 to 15 on a drive, of 72. Nothing is lost, whatever the records are.
+//! A record is two bytes of flags, one flag for each field that differs from its prediction, followed by these fields,
+//! each as a variable-length difference. Requests that share a submission cost little more than their offset: 6 bytes
+//! on the null engine, 11 to 15 on a drive, instead of 72. The code loses nothing, whatever the records are.
 //!
-//! Spills hold this code: whoever changes it raises `CODE_VERSION` in `python/iogauge/execution/spill.py`.
+//! Spills hold this code. A change to it must raise `CODE_VERSION` in `python/iogauge/execution/spill.py`.
 
 use crate::log_record::LogRecord;
 
@@ -29,21 +29,21 @@ type Fields = [u64; FIELDS];
 /// Bits of an offset below its sector.
 const SECTOR: u32 = 9;
 
-/// The bytes are no encoded records.
+/// The bytes are not encoded records.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Damaged;
 
-/// The fewest bytes that `records` records can take: flags alone.
+/// Returns the fewest bytes that `records` records can take: flags alone.
 pub const fn shortest(records: usize) -> usize {
     records * 2
 }
 
-/// The most bytes that `records` records can take.
+/// Returns the most bytes that `records` records can take.
 pub const fn longest(records: usize) -> usize {
     records * (2 + FIELDS * 10)
 }
 
-/// Appends `records` to `bytes`. They are decoded together.
+/// Appends `records` to `bytes`, as one piece that is decoded together.
 pub fn encode(records: &[LogRecord], bytes: &mut Vec<u8>) {
     bytes.reserve(records.len() * 16);
     let mut before = [0; FIELDS];
@@ -67,7 +67,7 @@ pub fn encode(records: &[LogRecord], bytes: &mut Vec<u8>) {
 /// Appends the `count` records that `bytes` hold to `records`.
 ///
 /// # Errors
-/// Where these are not `count` records, as [`encode`] wrote them. `records` may have some of them then.
+/// If `bytes` are not `count` records that [`encode`] wrote. `records` may hold some of them then.
 pub fn decode(mut bytes: &[u8], count: usize, records: &mut Vec<LogRecord>) -> Result<(), Damaged> {
     let mut before = [0; FIELDS];
     for _ in 0..count {
@@ -92,10 +92,10 @@ pub fn decode(mut bytes: &[u8], count: usize, records: &mut Vec<LogRecord>) -> R
     }
 }
 
-/// What a field is where nothing new happens, from the record before and the fields before it.
+/// Predicts a field from the record before and the fields before it.
 #[inline(always)]
 fn expected(field: usize, before: &Fields, now: &Fields) -> u64 {
-    // As long after, or before, another instant as last time.
+    // As far from another instant as in the record before.
     let since = |field: usize, other: usize| {
         now[other].wrapping_add(before[field].wrapping_sub(before[other]))
     };
@@ -109,7 +109,7 @@ fn expected(field: usize, before: &Fields, now: &Fields) -> u64 {
     }
 }
 
-/// A difference as a number that is small where the difference is, forward or back; of offsets, in sectors.
+/// Folds a difference into a number that is small if the difference is, forward or back; offsets count in sectors.
 #[inline(always)]
 fn folded(field: usize, difference: u64) -> u64 {
     let zigzag = |signed: i64| (signed << 1 ^ signed >> 63) as u64;
@@ -120,7 +120,7 @@ fn folded(field: usize, difference: u64) -> u64 {
     sectors | difference << (64 - SECTOR)
 }
 
-/// The difference that [`folded`] made this of.
+/// Returns the difference that [`folded`] folded.
 #[inline(always)]
 fn unfolded(field: usize, code: u64) -> u64 {
     let signed = |zigzag: u64| zigzag >> 1 ^ (zigzag & 1).wrapping_neg();
@@ -130,7 +130,7 @@ fn unfolded(field: usize, code: u64) -> u64 {
     signed(code & u64::MAX >> SECTOR) << SECTOR | code >> (64 - SECTOR)
 }
 
-/// Writes a number seven bits at a time, the lowest first, and says where it ends.
+/// Writes a number seven bits at a time, the lowest first. Returns where it ends.
 #[inline(always)]
 fn put(mut number: u64, code: &mut [u8; longest(1)], mut at: usize) -> usize {
     while number >= 0x80 {

@@ -1,9 +1,9 @@
-//! A request as the per-request log keeps it.
+//! A request as the request log stores it.
 
 use crate::request::{Completion, Request};
 use crate::time::Nanos;
 
-/// One request as the log keeps it: 72 bytes, little-endian, no padding.
+/// One request in the log: 72 bytes, little-endian, no padding.
 #[derive(Clone, Copy, Debug, Default, bytemuck::Pod, bytemuck::Zeroable)]
 #[repr(C)]
 #[allow(missing_docs)]
@@ -23,12 +23,12 @@ pub struct LogRecord {
     pub row: u32,
     /// By `Direction`.
     pub direction: u8,
-    /// 1 while the ramp is on.
+    /// 1 during the ramp.
     pub ramp: u8,
     pub stage: u16,
 }
 
-/// Whose requests a log holds, and since when.
+/// Whose requests a log holds, and from which instant on.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct LogOrigin {
     /// Index of the worker in its run.
@@ -37,14 +37,14 @@ pub struct LogOrigin {
     pub row: u32,
     /// Its stage.
     pub stage: u16,
-    /// Instants are logged since this one.
+    /// Logged instants count from this one.
     pub stage_start: Nanos,
-    /// The ramp is on before this.
+    /// When the ramp ends.
     pub ramp_end: Nanos,
 }
 
 impl LogRecord {
-    /// A request that came back, of the worker that `log_origin` names.
+    /// Creates the record of a completed request of the worker that `log_origin` names.
     pub fn new(log_origin: &LogOrigin, request: &Request, completion: &Completion) -> Self {
         let since = |instant: Nanos| instant.saturating_sub(log_origin.stage_start);
         Self {
@@ -69,7 +69,7 @@ impl LogRecord {
     }
 }
 
-/// Log records as they lie in memory: little-endian, [`LogRecord`]'s layout.
+/// Returns log records as they lie in memory: little-endian, [`LogRecord`]'s layout.
 pub fn bytes_of(records: &[LogRecord]) -> &[u8] {
     bytemuck::cast_slice(records)
 }

@@ -91,7 +91,7 @@ pub struct SizesPlan {
 }
 
 impl SizesPlan {
-    /// The largest block that is ever drawn.
+    /// Returns the largest block that can be drawn.
     pub fn largest_bytes(&self) -> u32 {
         let split = self.split.iter().map(|share| share.size_bytes);
         split.fold(self.maximum_bytes, u32::max)
@@ -145,7 +145,7 @@ pub struct PatternPlan {
     pub percentage_random: PerDirection<f64>,
     /// Share of reads in a mixed pattern, in `[0, 100]`.
     pub rwmix_read_percent: f64,
-    /// Every block of the region once before any twice.
+    /// Every block of the region is issued once before any is issued twice.
     pub random_map: bool,
     /// An fsync after so many writes; 0: none.
     pub fsync_every: u64,
@@ -159,13 +159,13 @@ impl PatternPlan {
         self.fsync_every > 0 || self.fdatasync_every > 0
     }
 
-    /// The directions that its requests can have, by [`Direction`].
+    /// Returns which directions its requests can have, by [`Direction`].
     pub const fn directions(&self) -> [bool; Direction::COUNT] {
         let rw = self.rw;
         [rw.reads(), rw.writes(), rw.trims(), self.syncs()]
     }
 
-    /// The block sizes of reads and of writes, where there are any: trims and syncs move no data.
+    /// Returns the block sizes of reads and of writes, if it has them: trims and syncs move no data.
     pub fn data_sizes(&self) -> impl Iterator<Item = &SizesPlan> {
         let reads = self.rw.reads().then_some(&self.sizes.read);
         let writes = self.rw.writes().then_some(&self.sizes.write);
@@ -198,9 +198,9 @@ pub struct SchedulePlan {
     pub rate_iops: u64,
     /// Bytes a second.
     pub rate_Bps: u64,
-    /// Below this over a second the stage is stopped; 0: no limit.
+    /// The stage is stopped below this over a second; 0: no limit.
     pub rate_min_Bps: u64,
-    /// When the first one is due where gaps are equal, since the worker's start.
+    /// When the first request is due if gaps are equal, since the worker's start.
     pub first_ns: Nanos,
 }
 
@@ -218,7 +218,7 @@ pub struct BufferPlan {
     pub refill: bool,
     /// Zeroes only.
     pub zero: bool,
-    /// Change a little of the content before every write, where not refilled.
+    /// Change a little of the content before every write, unless refilled.
     pub scramble: bool,
     /// How much a buffer compresses, in `[0, 100]`.
     pub compress_percent: f64,
@@ -261,9 +261,9 @@ pub struct EnginePlan {
     pub registerfiles: bool,
     pub sqthread_poll: bool,
     pub sqthread_poll_cpu: Option<u32>,
-    /// At most so many requests a submission.
+    /// Most requests of one submission.
     pub submit_batch: NonZeroU32,
-    /// At most so many completions taken at a time, positive.
+    /// Most completions of one reap, positive.
     pub reap_batch: u32,
 }
 
@@ -274,7 +274,7 @@ pub struct WorkerPlan {
     pub name: String,
     /// Index of the section in the job file.
     pub job: u32,
-    /// Which of the section's numjobs.
+    /// Which of the section's numjobs clones.
     pub clone: u32,
     /// The reported row.
     pub row: u32,
@@ -284,7 +284,7 @@ pub struct WorkerPlan {
     pub engine: EnginePlan,
     /// What to issue.
     pub pattern: PatternPlan,
-    /// Where; never empty.
+    /// Where to issue; never empty.
     pub files: Vec<FilePlan>,
     /// What to write.
     pub buffers: BufferPlan,
@@ -298,7 +298,7 @@ pub struct WorkerPlan {
     pub runtime_ns: Nanos,
     /// Go on over `io_bytes` and the region until the runtime is over.
     pub time_based: bool,
-    /// Measured only after this.
+    /// Measuring begins after this.
     pub ramp_ns: Nanos,
     /// Begins this long after the stage.
     pub start_delay_ns: Nanos,
@@ -306,7 +306,7 @@ pub struct WorkerPlan {
     pub io_bytes: u64,
     /// End after so many I/Os; 0: no limit.
     pub number_ios: u64,
-    /// Do it all so many times.
+    /// Number of times to do it all.
     pub loops: u64,
     /// Every loop makes the same requests again.
     pub replay_loops: bool,
@@ -320,11 +320,11 @@ pub struct WorkerPlan {
     pub thinktime_spin_ns: Nanos,
     /// See `thinktime_ns`; positive.
     pub thinktime_blocks: u64,
-    /// io-wq threads execute some of its requests, so that it is not pinned: see the engine's `probe::handed_over`.
+    /// io-wq threads execute some of its requests, so it is not pinned: see the engine's `probe::handed_over`.
     pub handed_over: bool,
-    /// CPUs it may run on, one where it is pinned; empty: the process's.
+    /// CPUs it may run on, one if it is pinned; empty: the process's.
     pub cpus: Vec<u32>,
-    /// Spin out the last stretch before a due time.
+    /// Spin during the last stretch before a due time.
     pub spin: bool,
     /// Its end ends the stage's other workers of its group.
     pub exitall: bool,
@@ -339,7 +339,7 @@ pub struct WorkerPlan {
 }
 
 impl WorkerPlan {
-    /// Whether requests have an intended time of their own, so that they can be late.
+    /// Whether requests have an intended time of their own and can therefore be late.
     pub const fn is_scheduled(&self) -> bool {
         let rates = &self.schedule;
         self.thinktime_ns > 0
@@ -353,14 +353,14 @@ impl WorkerPlan {
         match self.engine.kind {
             EngineKind::Psync | EngineKind::Pvsync2 => false,
             EngineKind::IoUring => !self.engine.sqthread_poll,
-            // As in fio, which takes a null engine without a queue for a synchronous one.
+            // As in fio, which treats a null engine without a queue as a synchronous one.
             EngineKind::Null => self.iodepth > 1,
             EngineKind::Libaio => true,
         }
     }
 
-    /// Bytes a second at least, by direction: read, write, trim; 0: no limit. One value in a job file is meant for all
-    /// three, and a direction without requests is not slow.
+    /// Returns the least bytes a second, by direction: read, write, trim; 0: no limit. One value in a job file is meant
+    /// for all three, and a direction without requests is not slow.
     pub fn rate_min_bytes(&self) -> [u64; 3] {
         let rates = &self.schedule;
         let minimums = [
@@ -380,13 +380,13 @@ pub struct StagePlan {
     pub workers: Vec<WorkerPlan>,
 }
 
-/// What gives way when requests come faster than the log can be written.
+/// What gives way if requests come faster than the log can be written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum LogOverflow {
-    /// The load: the worker issues nothing until there is room.
+    /// The load: the worker issues nothing until the log has room.
     Wait,
-    /// The log: requests are dropped from it, and counted.
+    /// The log: requests are dropped from it and counted.
     Drop,
 }
 
@@ -395,19 +395,19 @@ pub enum LogOverflow {
 pub struct RunPlan {
     /// The schema's version.
     pub schema_version: u32,
-    /// Printed and stored; the workers' seeds were derived from it.
+    /// Printed and stored; the workers' seeds are derived from it.
     pub seed: u64,
     /// Length of an interval, positive.
     pub interval_ns: Nanos,
-    /// How long to wait at the end for requests that do not come back.
+    /// How long to wait at the end for requests that do not return.
     pub give_up_ns: Nanos,
     /// The stages.
     pub stages: Vec<StagePlan>,
-    /// Keep every request.
+    /// Whether every request is logged.
     pub request_log: bool,
     /// Requests that a worker holds in memory until they are spilled.
     pub request_log_capacity: u32,
-    /// What a worker does when it holds as many.
+    /// What a worker does when it holds that many.
     pub log_overflow: LogOverflow,
 }
 

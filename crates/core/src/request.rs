@@ -9,8 +9,8 @@ use crate::time::Nanos;
 pub struct Errno(pub i32);
 
 impl Errno {
-    /// Whether the drive, not the request or the system, is at fault: EIO and EILSEQ, after which fio may go on. Source:
-    /// fio's td_error.c.
+    /// Whether the drive is at fault, not the request or the system: EIO and EILSEQ, after which fio can continue.
+    /// Source: fio's td_error.c.
     pub const fn of_the_medium(self) -> bool {
         const EIO: i32 = 5;
         const EILSEQ: i32 = 84;
@@ -34,7 +34,7 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// The direction under which this kind is reported.
+    /// Returns the direction under which this kind is reported.
     #[inline]
     pub const fn direction(self) -> Direction {
         match self {
@@ -46,7 +46,7 @@ impl Kind {
     }
 }
 
-/// How requests are grouped in results; `as usize` indexes arrays of [`Direction::COUNT`].
+/// The directions that results group requests by; `as usize` indexes arrays of [`Direction::COUNT`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Direction {
@@ -61,7 +61,7 @@ pub enum Direction {
 }
 
 impl Direction {
-    /// How many there are.
+    /// How many directions there are.
     pub const COUNT: usize = 4;
     /// All of them, in the order of their index.
     pub const ALL: [Direction; Self::COUNT] = [
@@ -71,7 +71,7 @@ impl Direction {
         Direction::Sync,
     ];
 
-    /// The name used in results.
+    /// Returns the name used in results.
     pub const fn name(self) -> &'static str {
         match self {
             Direction::Read => "read",
@@ -89,21 +89,21 @@ pub struct Request {
     pub slot: u32,
     /// Index into the worker's files.
     pub target: u32,
-    /// What to do.
+    /// What it does.
     pub kind: Kind,
     /// Where, from the start of the file. Zero for syncs.
     pub offset_bytes: u64,
     /// How much. Zero for syncs.
     pub length_bytes: u32,
-    /// When the schedule wanted it; the time of the call to `next` where there is no schedule. Of a sync, when the first of
-    /// the writes was intended that it makes last.
+    /// When the schedule wanted it; without a schedule, the time of the call to `next`. A sync is intended when the
+    /// first write that it makes durable was intended.
     pub intended: Nanos,
-    /// When it was due and a slot was free: the later of both.
+    /// When it was due, after every request before it, and a slot was free.
     pub ready: Nanos,
 }
 
 impl Request {
-    /// What a slot holds before its first request.
+    /// Returns what a slot holds before its first request.
     pub(crate) const fn none(slot: u32) -> Self {
         Self {
             slot,
@@ -117,7 +117,7 @@ impl Request {
     }
 }
 
-/// The same I/O finished.
+/// The outcome of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Completion {
     /// The request's slot.
@@ -132,24 +132,24 @@ pub struct Completion {
     pub result: Result<u32, Errno>,
 }
 
-/// What a worker wants next. It never blocks, reads no clock and does no I/O.
+/// What a worker wants next. A worker never blocks, reads no clock and does no I/O.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Want {
-    /// Submit this. More may follow at the same instant: ask again before submitting, as far as batches allow.
+    /// Submit this request. More may follow at the same instant: ask again before submitting, as far as batches allow.
     Issue(Request),
-    /// Until so many completions, or until this instant, whichever comes first. `completions` is zero where
-    /// nothing is in flight (then `until` is set), and `until` is `None` where only completions can help.
+    /// Wait until this many completions or until this instant, whichever comes first. `completions` is zero if nothing
+    /// is in flight (then `until` is set); `until` is `None` if only completions can help.
     Wait {
         /// How many completions to wait for.
         completions: u32,
         /// When to ask again at the latest.
         until: Option<Nanos>,
     },
-    /// Burn CPU until this instant: think time that stands for an application's own work.
+    /// Burn CPU until this instant: the think time is an application's own work.
     Spin {
         /// When to ask again.
         until: Nanos,
     },
-    /// Nothing more to issue and nothing in flight.
+    /// Nothing more to issue, and nothing in flight.
     Finished,
 }

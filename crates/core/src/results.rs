@@ -1,4 +1,4 @@
-//! What came back: the Rust twin of the results in `python/iogauge/schema/results.py`, field by field, ready to serialize.
+//! The results of a run: the Rust twin of `python/iogauge/schema/results.py`, field by field, ready to serialize.
 
 use std::collections::BTreeMap;
 
@@ -68,7 +68,7 @@ impl From<&MergedSide> for Tally {
     }
 }
 
-/// The tallies of a merged slice, by direction.
+/// Returns the tallies of a merged slice, by direction.
 pub fn tallies(slice: &MergedSlice) -> BTreeMap<&'static str, Tally> {
     let sides = Direction::ALL.iter().zip(&slice.sides);
     sides
@@ -76,7 +76,7 @@ pub fn tallies(slice: &MergedSlice) -> BTreeMap<&'static str, Tally> {
         .collect()
 }
 
-/// A histogram that may be empty, as bytes.
+/// Encodes a histogram that may be empty.
 pub fn encoded(merged: &Merged) -> Bytes {
     Bytes(merged.encode())
 }
@@ -96,7 +96,7 @@ pub struct Interval {
 }
 
 impl Interval {
-    /// The interval of `row` that `slice` holds.
+    /// Creates the interval of `row` that `slice` holds.
     pub fn new(
         stage: u32,
         row: u32,
@@ -117,7 +117,7 @@ impl Interval {
     }
 }
 
-/// A request that had not come back when the run gave up.
+/// A request that had not returned when the run gave up.
 #[derive(Clone, Debug, Serialize)]
 #[allow(missing_docs)]
 pub struct InFlight {
@@ -130,7 +130,7 @@ pub struct InFlight {
 }
 
 impl InFlight {
-    /// `request` of `worker` as it stands at `now`.
+    /// Describes `request` of `worker` at `now`.
     pub fn new(worker: u32, path: &str, request: &Request, now: Nanos) -> Self {
         Self {
             worker,
@@ -163,7 +163,7 @@ pub struct ThreadUsage {
 }
 
 impl ThreadUsage {
-    /// What was used between `earlier` and this one.
+    /// Returns what was used between `earlier` and this one.
     #[must_use]
     pub fn since(self, earlier: ThreadUsage) -> ThreadUsage {
         ThreadUsage {
@@ -182,7 +182,7 @@ impl ThreadUsage {
     }
 }
 
-/// What one thread cost and how it was kept busy.
+/// What one thread cost and how busy it was.
 #[derive(Clone, Debug, Default, Serialize)]
 #[allow(missing_docs)]
 pub struct WorkerResult {
@@ -214,11 +214,12 @@ pub struct WorkerResult {
     pub stuck: bool,
 }
 
-/// Requests that were due and not issued are counted up to so many.
+/// Requests that were due and not issued are counted up to this many.
 pub const MOST_OVERDUE: u64 = 10_000_000;
 
 impl WorkerResult {
-    /// A worker that ended `end_ns` after its stage began, on a thread that cost `usage`. How it ended is left empty.
+    /// Creates the result of a worker that ended `end_ns` after its stage began, on a thread that cost `usage`. How it
+    /// ended is left empty.
     pub fn new(
         plan: &WorkerPlan,
         stage: u32,
@@ -265,7 +266,7 @@ pub struct RowResult {
     pub loop_gap: Bytes,
 }
 
-/// What a modelled drive did besides answering. A real one does not say.
+/// What a modelled drive did besides answering. A real drive does not report it.
 #[derive(Clone, Debug, Default, Serialize)]
 #[allow(missing_docs, non_snake_case)]
 pub struct DriveResult {
@@ -281,22 +282,23 @@ pub struct DriveResult {
     pub unwritten_reads: u64,
 }
 
-/// All of a stage but its intervals.
+/// The results of a stage, without its intervals.
 #[derive(Clone, Debug, Default)]
 pub struct StageResult {
-    /// In the order of the plan's first worker of each.
+    /// In the order of each row's first worker in the plan.
     pub rows: Vec<RowResult>,
     /// In the order of the plan.
     pub workers: Vec<WorkerResult>,
-    /// Requests that never came back.
+    /// Requests that never returned.
     pub in_flight: Vec<InFlight>,
-    /// Why it ended before its workers were done, if it did.
+    /// Why it ended before its workers were finished, if it did.
     pub stopped_by: Option<Stop>,
-    /// The first worker's that has one.
+    /// The first error of a worker.
     pub error: Option<String>,
 }
 
-/// All of a run but its intervals. `drives` are those of a modelled run, and `clock` is whatever stamped it: the engine's facts, or a model's.
+/// The results of a run, without its intervals. `drives` are those of a modelled run. `clock` describes what stamped
+/// it: the engine's clock or a model's.
 #[derive(Clone, Debug, Serialize)]
 #[allow(missing_docs)]
 pub struct RunResult<Clock> {
@@ -311,7 +313,7 @@ pub struct RunResult<Clock> {
 }
 
 impl<Clock> RunResult<Clock> {
-    /// A run of which no stage is over yet.
+    /// Creates the result of a run before its first stage.
     pub fn new(clock: Clock) -> Self {
         Self {
             rows: Vec::new(),
@@ -325,7 +327,7 @@ impl<Clock> RunResult<Clock> {
         }
     }
 
-    /// Adds a stage. Of errors, and of reasons to stop, the first is kept.
+    /// Adds a stage. Keeps the first error and the first reason to stop.
     pub fn add(&mut self, stage: StageResult) {
         self.rows.extend(stage.rows);
         self.workers.extend(stage.workers);

@@ -1,4 +1,4 @@
-//! Slices of many workers in, intervals of rows out, totals at the end: merging only, no thread and no clock.
+//! Merges slices of many workers into intervals of rows, and totals at the end. It has no thread and no clock.
 
 use std::collections::BTreeMap;
 
@@ -6,7 +6,7 @@ use crate::recorder::{Cutter, MergedSlice, Slice, Span};
 use crate::results::{Interval, RowResult, encoded, tallies};
 use crate::time::{Nanos, SECOND};
 
-/// How far one worker's slices have come, in time since the stage's start.
+/// How far one worker's slices reach, since the stage's start.
 #[derive(Debug)]
 struct Source {
     cutter: Cutter,
@@ -15,7 +15,7 @@ struct Source {
     ended: Option<Nanos>,
 }
 
-/// An interval of a row that not all of its workers have reached the end of.
+/// An interval of a row that some of its workers have not finished.
 #[derive(Debug, Default)]
 struct Pending {
     bounds: Option<(Nanos, Nanos)>,
@@ -35,7 +35,7 @@ pub struct Row {
 }
 
 impl Row {
-    /// A row without workers.
+    /// Creates a row without workers.
     pub fn new(stage: u32, row: u32, name: String, interval: Nanos) -> Self {
         Self {
             stage,
@@ -48,7 +48,7 @@ impl Row {
         }
     }
 
-    /// A worker of this row begins `begins` after the stage, and is measured from `cutter.ramp_end` on.
+    /// Adds a worker that begins `begins` after the stage and is measured from `cutter.ramp_end` on.
     pub fn join(&mut self, worker: usize, cutter: Cutter, begins: Nanos) {
         self.sources.insert(
             worker,
@@ -61,7 +61,7 @@ impl Row {
         );
     }
 
-    /// Adds what a worker completed in a slice, and zeros for the time between its last slice and this one.
+    /// Adds a worker's slice, and zeros for the time between its last slice and this one.
     pub fn add(&mut self, worker: usize, slice: &Slice) {
         self.reach(worker, slice.start);
         self.pending_at(slice.span, slice.start, slice.end)
@@ -71,14 +71,14 @@ impl Row {
         }
     }
 
-    /// A worker has ended; nothing more comes from it.
+    /// Ends a worker; nothing more comes from it.
     pub fn end(&mut self, worker: usize, at: Nanos) {
         if let Some(source) = self.sources.get_mut(&worker) {
             source.ended = Some(at);
         }
     }
 
-    /// Keeps zeros for a worker up to `to`.
+    /// Adds zeros for a worker up to `to`.
     fn reach(&mut self, worker: usize, to: Nanos) {
         let Some(source) = self.sources.get_mut(&worker) else {
             return;
@@ -97,8 +97,8 @@ impl Row {
         &mut pending.merged
     }
 
-    /// The intervals that are complete at `now`, in order. A worker that has been silent for long is not waited for: what
-    /// it brings later comes as another part of its interval.
+    /// Returns the intervals that are complete at `now`, in order. It does not wait for a worker that has been silent
+    /// for long; what that worker brings later becomes another part of its interval.
     pub fn ready(&mut self, now: Nanos) -> Vec<Interval> {
         let patience = 2 * self.interval + SECOND;
         let silent: Vec<(usize, Nanos)> = self
@@ -142,7 +142,8 @@ impl Row {
         )
     }
 
-    /// The totals of the row, once all of its workers have ended and [`Row::ready`] has returned all of its intervals.
+    /// Returns the row's totals, once all of its workers have ended and [`Row::ready`] has returned all of its
+    /// intervals.
     pub fn result(&self) -> RowResult {
         let start_ns = self
             .sources

@@ -1,16 +1,16 @@
-//! The workers that run at the same time: starts them together, and ends them together where the job says so.
+//! The workers that run at the same time: starts them together, and ends them together if the job says so.
 //!
-//! A stage knows which workers are ready, running and finished, and how far they have come. It does no I/O and reads
-//! no clock; whoever runs the workers reports to it and does as it says. Stonewalls are the boundaries between
-//! stages, ramps and delays instants that the stage's start fixes.
+//! A stage knows which workers are ready, running and finished, and how far they are. It does no I/O and reads no
+//! clock; its driver reports to it and does as it says. Stonewalls are the boundaries between stages; ramps and delays
+//! are instants that the stage's start fixes.
 
 use crate::plan::StagePlan;
 use crate::time::{Nanos, SECOND};
 
-/// A rate may settle for so long before its minimum is checked, as in fio.
+/// How long a rate may settle before its minimum is checked, as in fio.
 const SETTLE: Nanos = 2 * SECOND;
 
-/// Why a stage is ended before its workers are done.
+/// Why a stage ends before its workers are finished.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Stop {
@@ -18,7 +18,7 @@ pub enum Stop {
     Exitall,
     /// A worker with `exitall` ended with an error.
     Error,
-    /// Somebody interrupted the run.
+    /// The run was interrupted.
     Interrupt,
 }
 
@@ -42,7 +42,7 @@ struct StageWorker {
     rate_min: [u64; 3],
     /// From and until when the minimum is checked, since the stage's start.
     checked: (Nanos, Nanos),
-    /// The window under way: its start, and the bytes completed by then.
+    /// The current window: its start, and the bytes completed by then.
     window: Option<(Nanos, [u64; 3])>,
 }
 
@@ -50,14 +50,14 @@ struct StageWorker {
 #[derive(Clone, Debug)]
 pub struct Stage {
     workers: Vec<StageWorker>,
-    /// How many are still being prepared.
+    /// How many are still preparing.
     preparing: usize,
     start: Option<Nanos>,
     stopped: Option<Stop>,
 }
 
 impl Stage {
-    /// A stage whose workers are being prepared.
+    /// Creates a stage whose workers are preparing.
     pub fn new(plan: &StagePlan) -> Self {
         let workers: Vec<StageWorker> = plan
             .workers
@@ -91,7 +91,7 @@ impl Stage {
         }
     }
 
-    /// A worker has everything it needs. True once all have.
+    /// Notes that a worker is prepared. Returns true once all are.
     pub fn ready(&mut self, worker: usize) -> bool {
         if self.workers[worker].phase == Phase::Preparing {
             self.workers[worker].phase = Phase::Ready;
@@ -100,10 +100,10 @@ impl Stage {
         self.preparing == 0
     }
 
-    /// All begin at `now`, or `start_delay` after it.
+    /// Starts all workers at `now`, or `start_delay` after it.
     ///
     /// # Panics
-    /// Where a worker is not ready: the barrier is the caller's to keep.
+    /// If a worker is not ready: the caller keeps the barrier.
     pub fn begin(&mut self, now: Nanos) {
         assert!(
             self.workers
@@ -117,8 +117,8 @@ impl Stage {
         self.start = Some(now);
     }
 
-    /// A worker has nothing more to do. Returns the workers that end with it: those of its group, as fio's exitall has it.
-    /// A failed job ends alone unless its end is to end others.
+    /// Notes that a worker has nothing more to do. Returns the workers that end with it: those of its group, as fio's
+    /// exitall does. A failed job ends alone unless its end is to end others.
     pub fn finished(&mut self, worker: usize, failed: bool) -> Vec<usize> {
         let worker = &mut self.workers[worker];
         worker.phase = Phase::Finished;
@@ -142,10 +142,10 @@ impl Stage {
         ended
     }
 
-    /// Looks at how far a worker has come (bytes completed by direction: read, write, trim). True where it fell below
-    /// its `rate_min` over the last second or more: it is to be ended with an error, it alone, as in fio. Nothing is
-    /// checked while the rate settles, once the worker or the stage is at its end, and where nobody looked for so long that
-    /// whoever runs the worker must have stood still as well.
+    /// Checks how far a worker is (bytes completed by direction: read, write, trim). Returns true if it fell below its
+    /// `rate_min` over the last second or more: that worker alone then ends with an error, as in fio. It checks nothing
+    /// while the rate settles, once the worker or the stage is at its end, and after a pause between checks so long
+    /// that the workers' process must have stood still as well.
     pub fn too_slow(&mut self, worker: usize, now: Nanos, bytes: [u64; 3]) -> bool {
         let Some(start) = self.start else {
             return false;
@@ -175,7 +175,7 @@ impl Stage {
         })
     }
 
-    /// Stops all workers because somebody interrupts the run. True the first time.
+    /// Stops all workers because the run is interrupted. Returns true the first time.
     pub fn interrupt(&mut self) -> bool {
         let first = self.stopped != Some(Stop::Interrupt);
         self.stopped = Some(Stop::Interrupt);
@@ -185,7 +185,7 @@ impl Stage {
         first
     }
 
-    /// Why it was ended early, if it was.
+    /// Returns why the stage ended early, if it did.
     pub fn stopped(&self) -> Option<Stop> {
         self.stopped
     }

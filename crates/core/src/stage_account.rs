@@ -16,45 +16,45 @@ use crate::stage::Stage;
 use crate::time::Nanos;
 use crate::worker::Worker;
 
-/// What becomes of one worker.
+/// The account of one worker.
 #[derive(Debug)]
 struct Account {
-    /// Which of the stage's rows it is reported in.
+    /// Which of the stage's rows reports it.
     row: usize,
     /// Why it failed; the first reason is kept.
     error: Option<String>,
     result: Option<WorkerResult>,
 }
 
-/// How a worker ended, and what it leaves.
+/// How a worker ended, and its last state.
 #[derive(Debug)]
 pub struct WorkerEnd<'a, Q: Handover> {
-    /// When, on the run's clock.
+    /// When it ended, on the run's clock.
     pub at: Nanos,
-    /// Has decided its last request.
+    /// Decides nothing more.
     pub worker: &'a Worker,
-    /// Has recorded its last completion.
+    /// Records nothing more.
     pub recorder: &'a mut Recorder<Q>,
-    /// How its loop was kept busy.
+    /// How busy its loop was.
     pub busy: &'a Busy,
     /// What its thread cost.
     pub usage: ThreadUsage,
-    /// The CPUs that its thread was on.
+    /// The CPUs that its thread ran on.
     pub cpus: Vec<u32>,
     /// Requests that its log did not keep.
     pub log_dropped: u64,
-    /// Its requests in flight are left behind.
+    /// Whether it left its requests in flight behind.
     pub gave_up: bool,
-    /// Its thread never came back.
+    /// Whether its thread never returned.
     pub stuck: bool,
 }
 
 /// See the module's text.
 ///
-/// The order of calls: [`ready`](Self::ready) for every worker, [`begin`](Self::begin), then
+/// Order of calls: [`ready`](Self::ready) for every worker, then [`begin`](Self::begin). While the stage runs:
 /// [`collect`](Self::collect), [`intervals`](Self::intervals), [`is_too_slow`](Self::is_too_slow),
-/// [`interrupt`](Self::interrupt) and [`fail`](Self::fail) as it happens, [`end`](Self::end) once for every worker, the
-/// last [`intervals`](Self::intervals), and [`into_result`](Self::into_result).
+/// [`interrupt`](Self::interrupt) and [`fail`](Self::fail). At last: [`end`](Self::end) once for every worker, the last
+/// [`intervals`](Self::intervals), and [`into_result`](Self::into_result).
 #[derive(Debug)]
 pub struct StageAccount<'a> {
     plan: &'a StagePlan,
@@ -70,7 +70,7 @@ pub struct StageAccount<'a> {
 }
 
 impl<'a> StageAccount<'a> {
-    /// The stage at `index` of `run`, whose workers are being prepared.
+    /// Creates the account of the stage at `index` of `run`, whose workers are preparing.
     pub fn new(run: &'a RunPlan, index: usize) -> Self {
         let plan = &run.stages[index];
         let mut rows: Vec<Row> = Vec::new();
@@ -110,12 +110,12 @@ impl<'a> StageAccount<'a> {
         }
     }
 
-    /// Index in the run of one of the stage's workers.
+    /// Returns the index in the run of one of the stage's workers.
     pub fn run_worker(&self, worker: usize) -> usize {
         self.first_worker + worker
     }
 
-    /// What the log records of a worker have in common, but for instants, which its start fixes.
+    /// Returns what a worker's log records have in common. Its start sets the instants.
     pub fn log_origin(&self, worker: usize) -> LogOrigin {
         LogOrigin {
             worker: self.run_worker(worker) as u32,
@@ -125,21 +125,21 @@ impl<'a> StageAccount<'a> {
         }
     }
 
-    /// A worker has everything it needs. True once all have.
+    /// Notes that a worker is prepared. Returns true once all are.
     pub fn ready(&mut self, worker: usize) -> bool {
         self.stage.ready(worker)
     }
 
-    /// All workers begin at `start`, or their `start_delay` after it.
+    /// Starts all workers at `start`, or their `start_delay` after it.
     ///
     /// # Panics
-    /// Where a worker is not ready: the barrier is the driver's to keep.
+    /// If a worker is not ready: the driver keeps the barrier.
     pub fn begin(&mut self, start: Nanos) {
         self.start = start;
         self.stage.begin(start);
     }
 
-    /// Merges the slices that a worker has handed over, and gives them back empty.
+    /// Merges the slices that a worker handed over, and gives them back empty.
     pub fn collect(&mut self, worker: usize, slices: &impl SliceSource) {
         let row = &mut self.rows[self.accounts[worker].row];
         while let Some(mut slice) = slices.next_full() {
@@ -149,7 +149,7 @@ impl<'a> StageAccount<'a> {
         }
     }
 
-    /// The intervals that are complete at `now`, row by row.
+    /// Returns the intervals that are complete at `now`, row by row.
     pub fn intervals(&mut self, now: Nanos) -> impl Iterator<Item = Interval> {
         let since_start = now.saturating_sub(self.start);
         self.rows
@@ -157,8 +157,8 @@ impl<'a> StageAccount<'a> {
             .flat_map(move |row| row.ready(since_start))
     }
 
-    /// Looks at how far a worker has come (bytes completed by direction: read, write, trim). True where it fell below its
-    /// `rate_min`: it has failed, and the driver stops it. The stage's other workers go on, as in fio.
+    /// Checks how far a worker is (bytes completed by direction: read, write, trim). Returns true if it fell below its
+    /// `rate_min`: it has failed, and the driver stops it. The stage's other workers continue, as in fio.
     pub fn is_too_slow(&mut self, worker: usize, now: Nanos, bytes: [u64; 3]) -> bool {
         let slow = self.stage.too_slow(worker, now, bytes);
         if slow {
@@ -168,17 +168,17 @@ impl<'a> StageAccount<'a> {
         slow
     }
 
-    /// Somebody interrupts the run. True the first time: the driver stops all workers.
+    /// Notes an interrupt. Returns true the first time: the driver then stops all workers.
     pub fn interrupt(&mut self) -> bool {
         self.stage.interrupt()
     }
 
-    /// A worker has failed. Its first error is kept; an error after its end is not.
+    /// Notes that a worker failed. Keeps its first error; ignores errors after its end.
     pub fn fail(&mut self, worker: usize, error: String) {
         self.accounts[worker].error.get_or_insert(error);
     }
 
-    /// A worker has ended. Returns the workers that the driver stops with it, because its job asks for that.
+    /// Ends a worker. Returns the workers that the driver stops with it, because its job asks for that.
     pub fn end<Q: Handover + SliceSource>(
         &mut self,
         worker: usize,
@@ -192,7 +192,7 @@ impl<'a> StageAccount<'a> {
         let row = &mut self.rows[self.accounts[worker].row];
         row.add(worker, end.recorder.close(at));
         row.end(worker, since_start);
-        // Closing may hand over the slices before the last.
+        // Closing may hand over earlier slices.
         self.collect(worker, end.recorder.handover());
         if end.gave_up {
             self.leave_in_flight(worker, end.worker, at);
@@ -212,7 +212,7 @@ impl<'a> StageAccount<'a> {
         self.stage.finished(worker, failed)
     }
 
-    /// Keeps the requests that a worker never saw come back.
+    /// Lists the requests that a worker never saw return.
     fn leave_in_flight(&mut self, worker: usize, state: &Worker, at: Nanos) {
         let index = self.run_worker(worker) as u32;
         let plan = &self.plan.workers[worker];
@@ -233,7 +233,7 @@ impl<'a> StageAccount<'a> {
         self.stage.done()
     }
 
-    /// The results, once [`Self::intervals`] has returned the last intervals.
+    /// Returns the results, once [`Self::intervals`] has returned the last intervals.
     pub fn into_result(self) -> StageResult {
         let results = self
             .accounts
@@ -250,7 +250,7 @@ impl<'a> StageAccount<'a> {
     }
 }
 
-/// The path of one of a worker's files.
+/// Returns the path of one of a worker's files.
 fn path(plan: &WorkerPlan, target: u32) -> &str {
     plan.files
         .get(target as usize)

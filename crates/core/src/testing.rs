@@ -11,7 +11,7 @@ use crate::time::{MILLISECOND, SECOND};
 /// Bytes of a request, unless a test says otherwise.
 pub const BLOCK: u64 = 4096;
 
-/// The same for every direction.
+/// Returns the same value for every direction.
 pub fn same<T: Clone>(value: T) -> PerDirection<T> {
     PerDirection {
         read: value.clone(),
@@ -20,7 +20,7 @@ pub fn same<T: Clone>(value: T) -> PerDirection<T> {
     }
 }
 
-/// So many requests a second; 0: no schedule.
+/// Returns a schedule of this many requests a second; 0: no schedule.
 pub fn iops(rate_iops: u64) -> SchedulePlan {
     SchedulePlan {
         rate_iops,
@@ -30,7 +30,7 @@ pub fn iops(rate_iops: u64) -> SchedulePlan {
     }
 }
 
-/// One stage of these workers, in short intervals, every request logged.
+/// Returns one stage of these workers, with short intervals and every request logged.
 pub fn run_plan(workers: Vec<WorkerPlan>) -> RunPlan {
     RunPlan {
         schema_version: 1,
@@ -44,7 +44,7 @@ pub fn run_plan(workers: Vec<WorkerPlan>) -> RunPlan {
     }
 }
 
-/// 4 KiB at a depth of eight, once over a region of 256 blocks without a random map.
+/// Returns a plan: 4 KiB at a depth of eight, once over a region of 256 blocks without a random map.
 pub fn plan(rw: Rw) -> WorkerPlan {
     let block = BLOCK as u32;
     let sizes = SizesPlan {
@@ -117,7 +117,7 @@ pub fn plan(rw: Rw) -> WorkerPlan {
     }
 }
 
-/// A region of so many blocks of the first drive; the null engine does not look at it.
+/// Returns a region of this many blocks. The null engine does not read it.
 pub fn file(blocks: u64) -> FilePlan {
     FilePlan {
         path: "simulated".into(),
@@ -129,7 +129,7 @@ pub fn file(blocks: u64) -> FilePlan {
     }
 }
 
-/// Workers that start together.
+/// Returns a stage whose workers start together.
 pub fn stage(workers: Vec<WorkerPlan>) -> StagePlan {
     StagePlan { workers }
 }

@@ -1,12 +1,12 @@
-//! One thread's share of a job: decides the next request and when it is due. Does no I/O and reads no clock.
+//! One thread's share of a job: decides the next request and when it is due. It does no I/O and reads no clock.
 //!
-//! Whoever drives a worker asks [`Worker::next`] until it wants to wait, submits what it wanted, and reports every
+//! The driver of a worker calls [`Worker::next`] until it wants to wait, submits the requests, and reports every
 //! completion to [`Worker::complete`]. The same worker serves real engines and drive models.
 //!
-//! A scheduled worker that finds itself late catches up as fast as its depth allows, without draining its queue; every
-//! request keeps the instant at which it was intended. What a late start does to the requests behind it is charged
-//! to the generator too: a slot counts as free from the instant at which it would have been, had its last request
-//! started in time. Otherwise two seconds lost by the generator would look like two seconds of queueing.
+//! A scheduled worker that is late catches up as fast as its depth allows, without draining its queue; every request
+//! keeps the instant at which it was intended. A late start also delays the requests behind it, and that delay is
+//! charged to the generator too: a slot counts as free from the instant at which it would have been free if its last
+//! request had started in time. Otherwise two seconds lost by the generator would look like two seconds of queueing.
 
 mod burst;
 mod draw;
@@ -21,11 +21,12 @@ use crate::time::Nanos;
 use limits::{Counted, Limits, Think};
 use slots::Slots;
 
-/// Requests that a generator in time would have issued, while this one issued nothing for a reason of its own.
+/// A time in which this generator issued nothing for a reason of its own, and the requests that one in time would have
+/// issued in it.
 #[derive(Clone, Copy, Debug, Default)]
 struct IssueGap {
     since: Nanos,
-    /// How many may still follow, since there were slots for them; none once the worker waits for something else.
+    /// How many of them may still follow, by the free slots. It is 0 once the worker waits for something else.
     requests: usize,
 }
 
@@ -36,40 +37,41 @@ pub struct Worker {
     /// When requests are due since the worker's start, by direction: read, write, trim.
     schedules: [Option<Schedule>; 3],
     pending: Option<Io>,
-    /// Drawn in the ramp for an instant that its end let go: it is issued when its direction is due again.
+    /// A request drawn during the ramp whose due time the ramp's end dropped. It is issued when its direction is due
+    /// again.
     set_aside: Option<Io>,
     slots: Slots,
-    /// Once full, it is filled again when no more than this are in flight.
+    /// A full queue is filled again once this many or fewer are in flight.
     refill_at: u32,
-    /// Completions to wait for at a time until then.
+    /// How many completions to wait for at a time until then.
     complete_min: u32,
-    /// Full, and waiting to be drained to `refill_at`.
+    /// Whether the queue was full and is draining to `refill_at`.
     blocked: bool,
     draining: bool,
     start: Nanos,
     /// End of its time; `Nanos::MAX` where it has no limit.
     end: Nanos,
-    /// `Nanos::MAX` once it is over, or where there is none.
+    /// `Nanos::MAX` after the ramp, or without one.
     ramp_end: Nanos,
-    /// What was issued since the end of the ramp, and how much of it there is to be.
+    /// What was issued since the end of the ramp.
     issued: Counted,
     limits: Option<Limits>,
-    /// Length of the last request issued, which stands for those that never were.
+    /// Length of the last request issued. It stands for requests that were never issued.
     last_length: u32,
-    /// A new pass repeats the requests of the first.
+    /// Whether a new pass repeats the requests of the first.
     replay: bool,
-    /// A trimwrite's trims come with its writes and do not count beside them.
+    /// False in a trimwrite, where trims come with the writes and do not count beside them.
     trims_count: bool,
-    /// Nothing but the time ends it, and every request is due at once.
+    /// Whether only the time ends it, and every request is due at once.
     unhindered: bool,
     think: Think,
-    /// When the last request that has a rate was due. The next one comes behind it, even if it was due before: a write of
-    /// a trimwrite waits for the trims of other files.
+    /// When the last request with a rate was due. The next request follows it even if its own schedule had it due
+    /// before: a write of a trimwrite waits for the trims of other files.
     last_due: Nanos,
-    /// When the first write was intended that no sync came after; `Nanos::MAX` where there is none.
+    /// When the first write that no sync followed was intended; `Nanos::MAX` if there is none.
     unsynced: Nanos,
     issue_gap: IssueGap,
-    /// When nobody looked for completions, the last time that this went on for long.
+    /// The last long time in which the driver did not look for completions: from, to.
     away: (Nanos, Nanos),
     continue_on_read_error: bool,
     continue_on_write_error: bool,
@@ -77,10 +79,10 @@ pub struct Worker {
 }
 
 impl Worker {
-    /// A worker that has not begun. Allocates everything it will ever need.
+    /// Creates a worker that has not begun. Allocates everything that it will ever need.
     ///
     /// # Errors
-    /// Where the pattern cannot be drawn, such as a region smaller than a block.
+    /// If the pattern cannot be drawn, as when a region is smaller than a block.
     pub fn new(plan: &WorkerPlan) -> Result<Self, PatternError> {
         let regions: Vec<(u64, u64)> = plan
             .files
@@ -130,8 +132,8 @@ impl Worker {
         })
     }
 
-    /// Begins at `start`, which the schedule counts from. `ramp` lies before the runtime and does not count for
-    /// the limits; a `runtime` of 0 is no limit.
+    /// Begins at `start`, from which the schedule counts. `ramp` precedes the runtime and does not count toward the
+    /// limits. A `runtime` of 0 is no limit.
     pub fn begin(&mut self, start: Nanos, ramp: Nanos, runtime: Nanos) {
         self.start = start;
         let ramp_end = start.saturating_add(ramp);
@@ -144,7 +146,7 @@ impl Worker {
         self.slots.begin(start);
     }
 
-    /// What the worker wants at `now`. `now` never goes back.
+    /// Returns what the worker wants at `now`. `now` never decreases.
     #[inline(always)] // A request that is returned in memory costs more to copy than to make.
     pub fn next(&mut self, now: Nanos) -> Want {
         let want = self.decide(now);
@@ -160,7 +162,7 @@ impl Worker {
             self.end_ramp();
         }
         if now >= self.end && !self.draining && !self.catches_up() {
-            // One in flight may yet turn out to have been free in time.
+            // A request in flight may yet turn out to have been free in time.
             if self.slots.in_flight() > 0 && self.owes() {
                 return Want::Wait {
                     completions: 1,
@@ -203,14 +205,15 @@ impl Worker {
             }
         }
         let Some(io) = self.pending.take().or_else(|| self.draw(now)) else {
-            // All is done, so nothing is due any more.
+            // Everything is issued, so nothing is due any more.
             self.schedules = [None, None, None];
             return self.drain();
         };
         self.place(io, now)
     }
 
-    /// Waits for what is in flight, one at a time: waiting for all would see the first completion as late as the last.
+    /// Waits for what is in flight, one request at a time: a wait for all would see the first completion as late as the
+    /// last.
     #[inline]
     fn drain(&mut self) -> Want {
         self.draining = true;
@@ -223,7 +226,7 @@ impl Worker {
         }
     }
 
-    /// Issues `io` if it is due, and waits for its time otherwise.
+    /// Issues `io` if it is due. Otherwise keeps it and waits for its time.
     #[inline(always)]
     fn place(&mut self, io: Io, now: Nanos) -> Want {
         let direction = io.kind.direction() as usize;
@@ -259,8 +262,8 @@ impl Worker {
         Want::Issue(self.slots.take(&io, wanted, due))
     }
 
-    /// Since when somebody waits for a request that is due at `due`: for a sync, since the first of the writes was intended
-    /// that it makes last.
+    /// Returns when a request that is due at `due` was intended. A sync is intended when the first write that it makes
+    /// durable was.
     #[inline]
     fn wanted(&mut self, kind: Kind, due: Nanos) -> Nanos {
         match kind {
@@ -289,8 +292,8 @@ impl Worker {
         }
     }
 
-    /// What counts begins here: limits are counted anew, and what a schedule still owed from the ramp is let go, so that
-    /// catching up on it does not press on the target while it is measured.
+    /// Ends the ramp. Limits count from here on, and what a schedule still owed from the ramp is dropped: catching up
+    /// on it would load the target while it is measured.
     #[cold]
     fn end_ramp(&mut self) {
         let ramp = self.ramp_end - self.start;
@@ -299,7 +302,8 @@ impl Worker {
         for schedule in self.schedules.iter_mut().flatten() {
             schedule.let_go(ramp);
         }
-        // Of reads and writes with rates of their own, the other may be due first now, and must not wait behind it.
+        // With rates for reads and for writes, the other direction may now be due first, and must not wait behind this
+        // request.
         if self.schedules[0].is_some() && self.schedules[1].is_some() {
             self.set_aside = self
                 .pending
@@ -314,23 +318,23 @@ impl Worker {
         }
     }
 
-    /// When its time is over, where that is still to come.
+    /// Returns when its time is over, if that is still to come.
     fn deadline(&self, now: Nanos) -> Option<Nanos> {
         (now < self.end && self.end != Nanos::MAX).then_some(self.end)
     }
 
-    /// Whether requests that were due before the end are still to be issued.
+    /// Whether some requests that were due before the end have not been issued.
     #[cold]
     fn owes(&self) -> bool {
         let mut dues = self.schedules.iter().flatten();
         dues.any(|schedule| self.start.saturating_add(schedule.peek()) < self.end)
     }
 
-    /// Whether there is still something to issue after the end: requests that a generator in time would have issued before
-    /// it. Those that the target kept waiting are not among them: they stay undone, and are counted as overdue.
+    /// Whether to issue requests after the end: those that a generator in time would have issued before it. It does not
+    /// issue those that the target kept waiting; they count as overdue.
     #[cold]
     fn catches_up(&self) -> bool {
-        // Where all slots are taken, whether one is free in time shows when it is.
+        // If all slots are taken, only a completion shows whether its slot was free in time.
         let free_at = self.slots.usable_at();
         let resumes = self
             .think
@@ -339,28 +343,28 @@ impl Worker {
         self.owes() && free_at.max(resumes) < self.end
     }
 
-    /// From `since` until now the generator issued nothing, for a reason of its own. A request that is due at once was due
-    /// as soon as its slot was free, so that this time is its lateness.
+    /// Notes that the generator issued nothing from `since` until now, for a reason of its own. An unscheduled request
+    /// was due as soon as its slot was free, so this time is its lateness.
     pub fn issuing_resumed(&mut self, since: Nanos) {
         let requests = self.slots.depth() - self.slots.in_flight() as usize;
         self.issue_gap = IssueGap { since, requests };
     }
 
-    /// Whether it will issue nothing more, however much room there is for it.
+    /// Whether it will issue nothing more, however many slots are free.
     #[cold]
     pub fn is_over(&mut self, now: Nanos) -> bool {
         if self.draining {
             return true;
         }
         if now >= self.end {
-            // One in flight may yet turn out to have been free in time.
+            // A request in flight may yet turn out to have been free in time.
             let may_owe = self.slots.in_flight() > 0 && self.owes();
             return !may_owe && !self.catches_up();
         }
         if now >= self.ramp_end {
             self.end_ramp();
         }
-        // What is drawn is what `next` issues.
+        // Keep the request: `next` issues it.
         if self.limits.is_some() && self.pending.is_none() {
             self.pending = self.draw(now);
             return self.pending.is_none();
@@ -368,13 +372,14 @@ impl Worker {
         false
     }
 
-    /// Nobody looked for completions between `from` and `to`. One that is seen then may have come at any instant between, and
-    /// what its coming late does to the requests behind it is the generator's as well.
+    /// Notes that the driver did not look for completions from `from` to `to`. A completion seen after that may have
+    /// come at any instant between. Its delay, and that of the requests behind it, is the generator's.
     pub fn looked_away(&mut self, from: Nanos, to: Nanos) {
         self.away = (from, to);
     }
 
-    /// How much earlier a slot would have been free, had its request started in time and its completion been seen at once.
+    /// Computes how much earlier a slot would have been free, if its request had started in time and its completion had
+    /// been seen at once.
     #[inline]
     fn lost(&self, ready: Nanos, completion: &Completion) -> Nanos {
         let lateness = completion.start.saturating_sub(ready);
@@ -389,7 +394,7 @@ impl Worker {
             .saturating_sub(from.max(completion.start))
     }
 
-    /// Takes a completion of a request that is in flight.
+    /// Takes the completion of a request in flight.
     #[inline(always)] // As `next`: called for every request, from one place.
     pub fn complete(&mut self, completion: &Completion) {
         let ready = self.slots.request(completion.slot).ready;
@@ -422,35 +427,35 @@ impl Worker {
         }
     }
 
-    /// Issues nothing more from `now` on; what is in flight still comes back.
+    /// Issues nothing more from `now` on. Requests in flight still return.
     pub fn stop(&mut self, now: Nanos) {
         self.draining = true;
         self.end = self.end.min(now);
     }
 
-    /// The request in a slot: the one in flight, or the last one.
+    /// Returns the request in a slot: the one in flight, or the last one.
     #[inline]
     pub fn request(&self, slot: u32) -> &Request {
         self.slots.request(slot)
     }
 
-    /// How many requests are in flight.
+    /// Returns how many requests are in flight.
     #[inline]
     pub fn in_flight(&self) -> u32 {
         self.slots.in_flight()
     }
 
-    /// The requests that are in flight.
+    /// Returns the requests that are in flight.
     pub fn requests_in_flight(&self) -> impl Iterator<Item = &Request> {
         self.slots.busy()
     }
 
-    /// The error that ended it, if one did.
+    /// Returns the error that ended it, if one did.
     pub fn failed(&self) -> Option<Errno> {
         self.failed
     }
 
-    /// How many requests were due before the end of its time and not issued; says at most `limit`.
+    /// Counts the requests that were due before the end of its time and not issued, up to `limit`.
     pub fn overdue(&self, limit: u64) -> u64 {
         let mut count = 0;
         for schedule in self.schedules.iter().flatten() {

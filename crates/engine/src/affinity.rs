@@ -1,6 +1,6 @@
-//! Where a worker's thread runs, and what it cost: CPUs, pinning, CPU time, context switches, migrations.
+//! Sets where a worker's thread runs and measures what it cost: CPUs, pinning, CPU time, context switches, migrations.
 //!
-//! It decides nothing: which CPUs, and whether to pin at all, comes with the plan.
+//! It decides nothing: the plan says which CPUs a thread may use.
 #![allow(unsafe_code)]
 
 use std::io;
@@ -10,7 +10,7 @@ use iogauge_core::results::ThreadUsage;
 
 use crate::error::Error;
 
-/// The CPUs that the calling thread may run on, in ascending order.
+/// Returns the CPUs that the calling thread may run on, in ascending order.
 pub fn allowed_cpus() -> Result<Vec<u32>, Error> {
     // SAFETY: a cpu_set_t is plain bits, for which all zeroes is the empty set.
     let mut set: libc::cpu_set_t = unsafe { mem::zeroed() };
@@ -56,14 +56,15 @@ pub fn run_on(cpus: &[u32]) -> Result<(), Error> {
     Ok(())
 }
 
-/// The CPU that the calling thread is on. Cheap: no system call where the C library offers that.
+/// Returns the CPU that the calling thread is on. It makes no system call if the C library can do without.
 #[inline]
 pub fn current_cpu() -> u32 {
     // SAFETY: sched_getcpu takes nothing and touches no memory of ours; -1 (no such call) becomes CPU 0.
     unsafe { libc::sched_getcpu() }.max(0) as u32
 }
 
-/// What the calling thread has used so far. Two system calls and a read of /proc: not for every request.
+/// Returns what the calling thread has used so far. It costs two system calls and a read of /proc, too much for every
+/// request.
 pub fn thread_usage() -> ThreadUsage {
     // SAFETY: rusage is plain numbers, for which zero is a value.
     let mut usage: libc::rusage = unsafe { mem::zeroed() };
@@ -82,7 +83,7 @@ pub fn thread_usage() -> ThreadUsage {
     }
 }
 
-/// `se.nr_migrations` of the calling thread; the file is there with CONFIG_SCHED_DEBUG.
+/// Returns `se.nr_migrations` of the calling thread; the file exists with CONFIG_SCHED_DEBUG.
 fn migrations() -> Option<u64> {
     let text = std::fs::read_to_string("/proc/thread-self/sched").ok()?;
     let line = text

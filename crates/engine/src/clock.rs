@@ -1,12 +1,12 @@
 //! The clock that stamps every request.
 //!
-//! Where the CPU's time stamp counter is invariant and the kernel itself keeps time by it, an instant is one RDTSC,
-//! a multiplication and a shift; anywhere else it is `clock_gettime(CLOCK_MONOTONIC)`. The counter's rate is measured
-//! once a process against `CLOCK_MONOTONIC_RAW`, and [`Clock::facts`] compares the two again over all the time since.
+//! If the CPU's time stamp counter is invariant and the kernel itself keeps time by it, an instant is one RDTSC, a
+//! multiplication and a shift. Otherwise it is `clock_gettime(CLOCK_MONOTONIC)`. The counter's rate is measured once a
+//! process against `CLOCK_MONOTONIC_RAW`, and [`Clock::facts`] compares the two again over all the time since.
 //!
-//! RDTSC is used without a fence: within a thread the counter is read in program order as far as any stamp of a
-//! system call can tell, and a fence costs as much as the rest of the reading. Differences are to be saturating.
-//! It does not follow NTP, and does not promise equal readings on two sockets beyond what the kernel checked.
+//! RDTSC is used without a fence: within a thread, readings follow program order as far as any stamp of a system call
+//! can tell, and a fence costs as much as the rest of the reading. Differences must saturate. The clock does not follow
+//! NTP, and promises equal readings on two sockets only as far as the kernel checks.
 #![allow(unsafe_code)]
 
 use std::sync::OnceLock;
@@ -37,18 +37,18 @@ const SHIFT: u32 = 56;
 /// How long the counter's rate is measured.
 const CALIBRATION: Duration = Duration::from_millis(40);
 
-/// What stamped the requests; `ClockFacts` of the schema.
+/// Which clock stamped the requests; `ClockFacts` of the schema.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct ClockFacts {
     /// `tsc` or `clock_gettime`.
     pub source: &'static str,
-    /// Why not the TSC, where it was not.
+    /// Why the clock is not the TSC, if it is not.
     pub reason: String,
-    /// The counter's measured rate; zero without it.
+    /// The counter's measured rate; zero without a counter.
     pub tsc_hz: f64,
     /// What one reading costs.
     pub read_cost_ns: f64,
-    /// How far the clock's rate is off the kernel's, over all the time since it was calibrated.
+    /// How far the clock's rate differs from the kernel's, over all the time since it was calibrated.
     pub check_ppm: f64,
 }
 
@@ -108,7 +108,7 @@ impl Clock {
         calibrated().clock
     }
 
-    /// The current instant.
+    /// Returns the current instant.
     #[inline(always)]
     pub fn now(self) -> Nanos {
         if self.multiplier != 0 {
@@ -118,7 +118,7 @@ impl Clock {
         }
     }
 
-    /// What this clock is, and how well it has kept time since it was calibrated.
+    /// Returns what this clock is and how well it has kept time since it was calibrated.
     pub fn facts(self) -> ClockFacts {
         let all = calibrated();
         ClockFacts {
@@ -134,8 +134,8 @@ impl Clock {
         }
     }
 
-    /// Difference of this clock's rate from the kernel's since the calibration began, in parts per million; positive
-    /// where this clock is the faster one. Zero without a counter, which has nothing to differ from.
+    /// Returns how far this clock's rate differs from the kernel's since the calibration began, in parts per million;
+    /// positive if this clock is faster. Returns zero without a counter.
     pub fn check(self) -> f64 {
         if self.multiplier == 0 {
             return 0.0;
@@ -172,8 +172,8 @@ fn calibrate() -> (Clock, f64, Pair) {
     )
 }
 
-/// Reads both clocks as close together as 64 tries allow: nothing came between the two counter readings of the
-/// closest one, and the kernel's clock was read half way.
+/// Reads both clocks as close together as 64 tries allow: the two counter readings of the closest try enclose nothing
+/// but one reading of the kernel's clock.
 fn pair() -> Pair {
     (0..64)
         .map(|_| {
@@ -193,7 +193,7 @@ fn pair() -> Pair {
         .1
 }
 
-/// The least of several means, so that an interruption does not count.
+/// Returns the least of several means, so that an interruption does not count.
 fn read_cost(clock: Clock) -> f64 {
     const READINGS: u32 = 256;
     (0..32)
@@ -228,8 +228,8 @@ mod counter {
         unsafe { _rdtsc() }
     }
 
-    /// The counter is trusted where it ticks at one rate in all states of the CPU, and the kernel, which watches it
-    /// against other clocks and knows of hypervisors that move it, keeps time by it.
+    /// Trusts the counter if it ticks at one rate in all states of the CPU and the kernel keeps time by it. The kernel
+    /// watches it against other clocks and knows of hypervisors that move it.
     pub(super) fn trusted() -> Result<(), String> {
         const INVARIANT_TSC: u32 = 1 << 8;
         let extended = __cpuid(0x8000_0000).eax;

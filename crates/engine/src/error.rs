@@ -1,10 +1,10 @@
-//! Everything that can keep an engine from being opened or from going on, each with its remedy.
+//! What can keep an engine from being opened or from continuing, each with its remedy.
 //!
-//! A request that fails is not here: it is a completion with an errno. Source: fio 3.33's continue_on_error.
+//! A failed request is not an error here: it is a completion with an errno. Source: fio 3.33's continue_on_error.
 
 use std::io;
 
-/// Why an engine cannot be opened, or cannot go on. [`Error::hint`] has the remedy.
+/// Why an engine cannot be opened or cannot continue. [`Error::hint`] has the remedy.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
@@ -13,7 +13,7 @@ pub enum Error {
     Open {
         /// The file.
         path: String,
-        /// What it was to be opened for.
+        /// What for.
         access: &'static str,
         /// What the kernel said.
         cause: io::Error,
@@ -24,7 +24,7 @@ pub enum Error {
         /// The file.
         path: String,
     },
-    /// The pattern writes and the file was cleared for reading only.
+    /// The pattern writes, but the file was cleared for reading only.
     #[error("{path}: the job writes to it, and it may only be read")]
     ReadOnly {
         /// The file.
@@ -37,7 +37,7 @@ pub enum Error {
     Misaligned {
         /// The file.
         path: String,
-        /// What does not fit.
+        /// What is misaligned.
         what: &'static str,
         /// Its value.
         value_bytes: u64,
@@ -47,12 +47,12 @@ pub enum Error {
     /// The kernel was built without io_uring, or is too old.
     #[error("this kernel has no io_uring")]
     UringMissing,
-    /// io_uring is there and may not be used.
+    /// io_uring exists but may not be used.
     #[error("io_uring may not be used here: {reason}")]
     UringDisabled {
         /// What forbids it.
         reason: String,
-        /// How to get it.
+        /// How to allow it.
         remedy: String,
     },
     /// The io_uring could not be set up.
@@ -76,7 +76,7 @@ pub enum Error {
         /// `RLIMIT_MEMLOCK`.
         limit_bytes: u64,
     },
-    /// No memory for the buffers.
+    /// The buffers cannot be allocated.
     #[error("no memory for {bytes} bytes of buffers: {cause}")]
     Memory {
         /// Size of the buffers.
@@ -84,13 +84,13 @@ pub enum Error {
         /// What the kernel said.
         cause: io::Error,
     },
-    /// The workers would be killed for want of memory.
+    /// The kernel would kill the workers for lack of memory.
     #[error(
         "the workers' buffers and histograms take {:.1} GiB of memory, of which {:.1} GiB can be had",
         gib(*needed_bytes), gib(*available_bytes)
     )]
     TooLittleMemory {
-        /// Of the stage with the most.
+        /// Of the stage that needs the most.
         needed_bytes: u64,
         /// Of the machine and of this process's cgroups.
         available_bytes: u64,
@@ -121,13 +121,13 @@ pub enum Error {
         /// What is wrong with it.
         cause: String,
     },
-    /// A thread of iogauge itself could not do its part.
+    /// A thread of iogauge failed.
     #[error("internal: {what}")]
     Thread {
         /// What happened.
         what: &'static str,
     },
-    /// The kernel makes no more threads.
+    /// The kernel starts no more threads.
     #[error("the thread of {what} cannot be started: {cause}")]
     NoThread {
         /// Whose thread.
@@ -146,7 +146,7 @@ pub enum Error {
 }
 
 impl Error {
-    /// What to do about it.
+    /// Returns what to do about it.
     ///
     /// ```
     /// assert!(iogauge_engine::Error::PollingNeedsDirect.hint().unwrap().contains("direct=1"));
@@ -197,12 +197,12 @@ impl Error {
     }
 }
 
-/// Bytes in GiB, for people.
+/// Converts bytes to GiB.
 fn gib(bytes: u64) -> f64 {
     bytes as f64 / f64::from(1 << 30)
 }
 
-/// The error of the system call that has just failed on this thread.
+/// Returns the errno of the system call that has just failed on this thread.
 pub(crate) fn last_errno() -> i32 {
     io::Error::last_os_error()
         .raw_os_error()

@@ -1,6 +1,6 @@
-//! Whether the machine has the memory that workers fill before they begin.
+//! Checks that the machine has the memory that workers fill before they begin.
 //!
-//! The kernel promises more memory than it has, and kills a process when it touches too much of it. Only a look
+//! The kernel promises more memory than it has, and kills a process that touches too much of it. Only a check
 //! beforehand gives the user an error instead. Source: proc_meminfo(5), the kernel's cgroup-v2.rst.
 
 use std::fs;
@@ -17,7 +17,7 @@ use crate::run::spill::WorkerLog;
 /// Checks that the buffers, histograms and logs of every stage fit into the memory that this process can get.
 ///
 /// # Errors
-/// Where a stage needs more. A machine that does not say how much is free passes.
+/// If a stage needs more. A machine that does not say how much is free passes.
 pub fn check(plan: &RunPlan) -> Result<(), Error> {
     // A stage gives its memory back before the next one takes its own.
     let needed = plan
@@ -42,10 +42,10 @@ pub fn check(plan: &RunPlan) -> Result<(), Error> {
     }
 }
 
-/// The buffers, histograms and log of one worker.
+/// Returns the bytes of one worker's buffers, histograms and log.
 fn needed_bytes(run: &RunPlan, plan: &WorkerPlan) -> u64 {
     let kept = recorder::kept(plan, plan.stamps_issue());
-    // A slice has one more, of loop gaps.
+    // A slice has one more histogram, of loop gaps.
     let histograms = 1 + kept
         .iter()
         .flatten()
@@ -64,14 +64,14 @@ fn needed_bytes(run: &RunPlan, plan: &WorkerPlan) -> u64 {
     (buffers + slices + log) as u64
 }
 
-/// What the machine can still give, or the tightest cgroup of this process where that is less.
+/// Returns what the machine still has, or what the tightest cgroup of this process leaves if that is less.
 fn available_bytes(root: &Path) -> Option<u64> {
     let meminfo = fs::read_to_string(root.join("proc/meminfo")).ok()?;
     let free = field(&meminfo, "MemAvailable:")? * 1024;
     Some(cgroup_bytes(root).map_or(free, |left| left.min(free)))
 }
 
-/// What the cgroups of this process leave it; `None` where none has a limit.
+/// Returns what the cgroups of this process leave it; `None` without a limit.
 fn cgroup_bytes(root: &Path) -> Option<u64> {
     let cgroups = fs::read_to_string(root.join("proc/self/cgroup")).ok()?;
     let path = cgroups.lines().find_map(|line| line.strip_prefix("0::/"))?;
@@ -82,8 +82,8 @@ fn cgroup_bytes(root: &Path) -> Option<u64> {
         .min()
 }
 
-/// What one cgroup leaves. Page cache counts as free, since the kernel drops it before it kills; `file` in memory.stat
-/// would count tmpfs with it, which the kernel cannot drop.
+/// Returns what one cgroup leaves. Page cache counts as free, since the kernel drops it before it kills. `file` in
+/// memory.stat would include tmpfs, which the kernel cannot drop.
 fn left_in(group: &Path) -> Option<u64> {
     let read = |name| fs::read_to_string(group.join(name)).ok();
     let limit: u64 = read("memory.max")?.trim().parse().ok()?;
@@ -93,7 +93,7 @@ fn left_in(group: &Path) -> Option<u64> {
     Some(limit.saturating_sub(used.saturating_sub(cache)))
 }
 
-/// The number that follows `name` at the start of a line.
+/// Returns the number that follows `name` at the start of a line.
 fn field(text: &str, name: &str) -> Option<u64> {
     text.lines().find_map(|line| {
         let mut words = line.split_ascii_whitespace();

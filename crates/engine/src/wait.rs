@@ -1,8 +1,8 @@
-//! Waiting for an instant: sleep until shortly before it, spin the rest where that harms nobody.
+//! Waits for an instant: sleeps until shortly before it, and spins the rest if that harms nobody.
 //!
-//! A sleeping thread is woken late, by an amount that depends on the machine. The lateness of the timer is measured
-//! once a process; its 99th percentile is what is spun instead of slept. Where spinning is not allowed (fewer CPUs
-//! than workers) the thread sleeps to the instant itself and the lateness stays, recorded by the worker.
+//! The kernel wakes a sleeping thread late, by an amount that depends on the machine. The lateness of the timer is
+//! measured once a process; the thread spins for its 99th percentile instead of sleeping. If it may not spin (fewer
+//! CPUs than workers), it sleeps until the instant itself, and the worker records the lateness.
 #![allow(unsafe_code)]
 
 use std::sync::OnceLock;
@@ -19,13 +19,13 @@ pub struct Waiter {
     slack: Nanos,
 }
 
-/// Naps longer than this are cut short by a thousandth and the rest waited for again: the kernel's timers follow
+/// A nap longer than this is cut short by a thousandth and the rest is waited for again: the kernel's timers follow
 /// NTP, whose rate may differ from our clock's by up to 500 ppm.
 const LONG_NAP: Nanos = 20_000_000;
 
 impl Waiter {
-    /// Waits by `clock`, spinning out the last stretch where `spin` allows. The first call that may spin takes about
-    /// 50 ms to measure the timer.
+    /// Waits by `clock`, and spins for the last stretch if `spin` allows. The first call that may spin takes about 50
+    /// ms to measure the timer.
     pub fn new(clock: Clock, spin: bool) -> Waiter {
         Waiter {
             clock,
@@ -49,7 +49,7 @@ impl Waiter {
         }
     }
 
-    /// How long to sleep at `now` on the way to `instant`, which lies ahead; `None`: spin from here.
+    /// Returns how long to sleep at `now` on the way to `instant`, which lies ahead; `None`: spin from here.
     #[inline]
     pub(crate) fn nap(self, now: Nanos, instant: Nanos) -> Option<Nanos> {
         let nap = instant.saturating_sub(now).saturating_sub(self.slack);
@@ -66,7 +66,8 @@ impl Waiter {
     }
 }
 
-/// How late the kernel's timer wakes a thread, 99th percentile, at least 2 us and at most 1 ms. Measured once.
+/// Returns how late the kernel's timer wakes a thread: the 99th percentile, at least 2 us and at most 1 ms. It is
+/// measured once.
 pub fn sleep_slack() -> Nanos {
     static SLACK: OnceLock<Nanos> = OnceLock::new();
     *SLACK.get_or_init(|| {
@@ -107,7 +108,7 @@ fn sleep(nap: Nanos) -> bool {
     unsafe { libc::clock_nanosleep(libc::CLOCK_MONOTONIC, 0, &wanted, std::ptr::null_mut()) == 0 }
 }
 
-/// A length of time as the kernel takes it.
+/// Converts a length of time for the kernel.
 pub(crate) fn timespec(length: Nanos) -> libc::timespec {
     libc::timespec {
         tv_sec: (length / 1_000_000_000) as libc::time_t,

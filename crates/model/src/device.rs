@@ -1,9 +1,9 @@
-//! A drive as the host meets it: controllers with their media, what one command may carry, how many the link lets in, and
-//! what power states and heat do to all of it.
+//! A drive as the host sees it: controllers with their media, the limit on one command, the queue of the link, and what
+//! power states and heat do to all of it.
 //!
-//! Most requests go straight to the media of one controller. Those that are larger than a command, lie on several
-//! controllers, must outlast a power failure on a drive that would lose them, or have to wait outside, take the longer
-//! way: cut into parts, which come back one by one.
+//! Most requests go straight to the media of one controller. A request takes the longer way if it is larger than a
+//! command, spans several controllers, must outlast a power failure on a drive that would lose it, or has to wait
+//! outside. It is then split into parts, which return one by one.
 
 use std::collections::VecDeque;
 
@@ -19,24 +19,24 @@ use crate::pending::Pending;
 use crate::power::{Drawn, Power};
 use crate::spec::DriveSpec;
 
-/// A request that was cut into parts.
+/// A request that was split into parts.
 #[derive(Clone, Copy, Debug)]
 struct SplitRequest {
     access: Access,
-    /// Parts that are not back.
+    /// Parts that have not returned.
     left: u32,
-    /// When the last of those that are came back.
+    /// When the last part so far returned.
     at: Nanos,
-    /// It is to be followed by a sync, or has been.
+    /// Whether a sync must follow it, or has followed.
     durable: bool,
-    /// Commands that it takes at most.
+    /// Most commands that it takes.
     commands: usize,
 }
 
-/// Commands that are inside at a time, whatever the link: more than hosts have queues for, so that it bounds memory only.
+/// Most commands inside at a time, whatever the link. It is more than hosts have queues for, so it only bounds memory.
 const MOST_COMMANDS: usize = 1 << 16;
 
-/// Marks tickets of parts: the rest is the place of the request that was cut.
+/// Marks tickets of parts. The rest of the ticket is the index of the split request.
 const PART: u64 = 1 << 63;
 
 /// See the module's text.
@@ -47,26 +47,26 @@ pub struct Device {
     power: Power,
     /// Whether the link itself counts commands.
     tagged: bool,
-    /// Commands that are let in at a time.
+    /// Most commands that are let in at a time.
     queue: usize,
-    /// Commands that are inside and took the longer way, or whose end is not known yet.
+    /// Commands that are inside and took the longer way, or whose end is unknown yet.
     inside: usize,
-    /// When the drive was last done with everything, as far as that is known.
+    /// When the drive last finished everything, as far as that is known.
     idle_since: Nanos,
-    /// Requests that wait outside, and until when at least.
+    /// Requests that wait outside, and the earliest instant at which each may enter.
     waiting: VecDeque<(Nanos, Access)>,
     splits: Vec<SplitRequest>,
     unused: Vec<u32>,
-    /// Requests whose end became known only after they were submitted.
+    /// Requests whose end became known after they were submitted.
     known: Pending,
     back: Vec<Returned>,
 }
 
 impl Device {
-    /// A drive at rest.
+    /// Creates a drive at rest.
     ///
     /// # Errors
-    /// Which parameter is out of its range, and what that is.
+    /// The parameter that is out of its range, and its value.
     pub fn new(spec: &DriveSpec, seed: u64) -> Result<Self, String> {
         spec.check()?;
         let media = (0..spec.controllers).map(|controller| {
@@ -96,12 +96,12 @@ impl Device {
         })
     }
 
-    /// Bytes that can be addressed.
+    /// Returns the bytes that can be addressed.
     pub fn capacity_bytes(&self) -> u64 {
         self.spec.capacity_bytes
     }
 
-    /// What it did by `now` besides answering, under the name `path`.
+    /// Returns what the drive did by `now` besides answering, under the name `path`.
     pub fn result(&self, path: &str, now: Nanos) -> DriveResult {
         let drawn = self.drawn(now);
         let flash = self.flash();
@@ -119,7 +119,7 @@ impl Device {
         }
     }
 
-    /// What its flash did and how it wore, over all controllers; `None` where the media are something else.
+    /// Returns what its flash did and how it wore, over all controllers; `None` for other media.
     fn flash(&self) -> Option<(NandCounters, Wear)> {
         let of_controllers = self.media.iter().filter_map(|media| match media {
             Media::Nand(nand) => Some((nand.counters(), nand.wear())),
@@ -128,7 +128,7 @@ impl Device {
         let (mut counters, mut wear) = (NandCounters::default(), None::<Wear>);
         for (theirs, worn) in of_controllers {
             counters += theirs;
-            // All of them have as many blocks.
+            // All controllers have equally many blocks.
             let share = worn.mean_erases / self.media.len() as f64;
             wear = Some(Wear {
                 mean_erases: wear.map_or(0.0, |wear| wear.mean_erases) + share,
@@ -140,7 +140,7 @@ impl Device {
         wear.map(|wear| (counters, wear))
     }
 
-    /// What it drew by `now`.
+    /// Returns what it drew by `now`.
     fn drawn(&self, now: Nanos) -> Drawn {
         let idle_since = if self.inside > 0 {
             now
@@ -150,13 +150,13 @@ impl Device {
         self.power.drawn(now, idle_since as f64, self.active())
     }
 
-    /// The drive is busy until `at` at least.
+    /// Notes that the drive is busy until `at` at least.
     #[inline]
     fn busy_until(&mut self, at: Nanos) {
         self.idle_since = self.idle_since.max(at);
     }
 
-    /// Whether one command to one controller does it.
+    /// Whether the request fits into one command to one controller.
     #[inline]
     fn is_plain(&self, access: &Access) -> bool {
         self.media.len() == 1
@@ -165,7 +165,7 @@ impl Device {
             && !(access.durable && self.media[0].volatile())
     }
 
-    /// Lets a request in; it has waited for whatever it had to.
+    /// Lets a request in, once it need not wait.
     fn enter(&mut self, now: Nanos, access: Access) -> Option<Nanos> {
         if self.is_plain(&access) {
             let done = self.media[0].submit(now, access);
@@ -182,7 +182,7 @@ impl Device {
         None
     }
 
-    /// Commands that a request takes at most.
+    /// Returns the most commands that a request takes.
     fn commands_of(&self, access: &Access) -> usize {
         let length = u64::from(access.length_bytes);
         let most = u64::from(self.spec.max_transfer_bytes);
@@ -199,7 +199,7 @@ impl Device {
         }
     }
 
-    /// Whether a request may enter now. One of more commands than are let in enters alone.
+    /// Whether a request may enter now. A request of more commands than may be inside enters alone.
     fn has_room(&self, access: &Access) -> bool {
         self.inside == 0 || self.inside + self.commands_of(access) <= self.queue
     }
@@ -236,7 +236,7 @@ impl Device {
         self.part_back(now, place, now);
     }
 
-    /// Submits what one command to one controller can do from `offset` on, and returns how much that is.
+    /// Submits what one command to one controller can do from `offset` on. Returns its bytes.
     fn part(&mut self, now: Nanos, place: u32, offset: u64, left: u64) -> u64 {
         let access = self.splits[place as usize].access;
         let stripe = self.spec.stripe_bytes;
@@ -282,7 +282,7 @@ impl Device {
         }
     }
 
-    /// One part less is out, as of `now`.
+    /// Notes that a part returned, as of `now`.
     fn part_back(&mut self, now: Nanos, place: u32, at: Nanos) {
         let split = &mut self.splits[place as usize];
         split.left -= 1;
@@ -301,13 +301,13 @@ impl Device {
             ticket: split.access.ticket,
             at: split.at,
         };
-        // The last of them leaves when the request is returned.
+        // The last command leaves when the request is returned.
         self.inside -= split.commands - 1;
         self.unused.push(place);
         self.known.push(done.ticket, done.at);
     }
 
-    /// Lets in what waits outside, as far as `now` allows.
+    /// Lets in the requests that wait outside, as far as `now` allows.
     fn release(&mut self, now: Nanos) {
         while let Some(&(from, access)) = self.waiting.front() {
             if from > now || !self.has_room(&access) {
@@ -361,7 +361,7 @@ impl Drive for Device {
     fn advance(&mut self, now: Nanos, returned: &mut Vec<Returned>) {
         let mut back = std::mem::take(&mut self.back);
         loop {
-            // Only what came in parts, and what waits outside.
+            // Only split requests and those that wait outside lead to more.
             let leads_to_more = !self.waiting.is_empty() || self.splits.len() > self.unused.len();
             for media in &mut self.media {
                 media.advance(now, &mut back);

@@ -1,27 +1,27 @@
-//! What a modelled drive is to the loop that drives it.
+//! The trait of a modelled drive.
 
 use iogauge_core::{Kind, Nanos};
 
-/// Bytes that media read or write at a time; maps and buffers count in chunks, too.
+/// Bytes that media read or write at a time. Maps and buffers count in chunks, too.
 pub const CHUNK: u64 = 4096;
 
 /// One request as a drive sees it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Access {
-    /// Comes back with the completion; unique among those in flight.
+    /// Returned with the completion; unique among the requests in flight.
     pub ticket: u64,
-    /// What to do.
+    /// What it does.
     pub kind: Kind,
     /// Where. Zero for syncs.
     pub offset_bytes: u64,
     /// How much. Zero for syncs.
     pub length_bytes: u32,
-    /// A write that is not done before it would outlast a power failure (sync, dsync, force unit access).
+    /// Whether a write must outlast a power failure before it is done (sync, dsync, force unit access).
     pub durable: bool,
 }
 
 impl Access {
-    /// The first and the last chunk that it touches.
+    /// Returns the first and the last chunk that it touches.
     #[inline]
     pub fn chunks(&self) -> (u64, u64) {
         let end = self.offset_bytes + u64::from(self.length_bytes).max(1);
@@ -29,37 +29,37 @@ impl Access {
     }
 }
 
-/// A request that the drive is done with.
+/// A request that the drive has finished.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Returned {
-    /// Of the [`Access`].
+    /// The ticket of the [`Access`].
     pub ticket: u64,
-    /// When the host could see it.
+    /// When the host could see its completion.
     pub at: Nanos,
 }
 
-/// A drive model: no I/O, no threads, no wall clock, so it cannot fail and repeats by seed.
+/// A drive model. It has no I/O, no threads and no wall clock, so it cannot fail, and the same seed repeats it.
 pub trait Drive {
-    /// Takes a request at `now`, which never goes back between calls of any method. A drive that serves what comes in
-    /// turn knows at once when it will be done, and returns that; then [`Drive::advance`] does not return the request.
+    /// Takes a request at `now`, which never decreases between calls of any method. A drive that serves requests in
+    /// order knows their end at once and returns it. [`Drive::advance`] then does not return the request.
     fn submit(&mut self, now: Nanos, access: Access) -> Option<Nanos>;
-    /// When to call [`Drive::advance`] next; `None` where it has nothing left to return.
+    /// Returns when to call [`Drive::advance`] next; `None` if it has nothing left to return.
     fn next_event(&self) -> Option<Nanos>;
-    /// Appends what it is done with by `now`, in order.
+    /// Appends the requests that it has finished by `now`, in order.
     fn advance(&mut self, now: Nanos, returned: &mut Vec<Returned>);
-    /// Whether what it has said to have written may be lost with its power, until a sync.
+    /// Whether acknowledged writes may be lost with its power, until a sync.
     fn volatile(&self) -> bool {
         false
     }
-    /// How long its media have worked so far, by what for: 1e9 is one second with all of it busy.
+    /// Returns how long its media have worked so far, by direction: 1e9 is one second with all of it busy.
     fn active(&self) -> Active;
 }
 
-/// Time for which the media worked, ns, as a share of all of them: half of the dies for 2 ns count 1.
+/// Time for which the media worked, ns, as a share of all of them: half of the dies for 2 ns count as 1.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Active {
     /// For reads.
     pub read_ns: f64,
-    /// For writes, and for what writes made the drive do besides.
+    /// For writes, and for the work that writes caused.
     pub write_ns: f64,
 }

@@ -1,7 +1,7 @@
-//! Exponential lengths from a table, because a logarithm for each request would be most of what a request costs.
+//! Draws exponential lengths from a table, because a logarithm would be most of a request's cost.
 //!
-//! The unit interval is cut into equal cells, each of which gives its mean; the last, where the tail lies, is drawn
-//! exactly. Mean and tail are those of the exponential distribution; what is lost is the shape within a cell.
+//! The table cuts the unit interval into equal cells. Each cell gives its mean; the last, with the tail, is drawn
+//! exactly. Mean and tail are those of the exponential distribution; only the shape within a cell is lost.
 
 use std::sync::OnceLock;
 
@@ -9,7 +9,7 @@ use iogauge_core::generate::Rng;
 
 const CELLS: usize = 1 << 10;
 
-/// The mean of an exponential variable of mean one between two of its quantiles.
+/// Returns the mean of an exponential variable of mean one between two of its quantiles.
 fn mean_between(low: f64, high: f64) -> f64 {
     // The integral of -ln(1 - u) is (1 - u) ln(1 - u) + u.
     let integral = |u: f64| (1.0 - u) * libm::log(1.0 - u) + u;
@@ -43,7 +43,7 @@ impl Exponential {
         }
     }
 
-    /// The next one.
+    /// Draws a length.
     #[inline]
     pub(crate) fn draw(&mut self) -> f64 {
         let cell = self.rng.bits() as usize % CELLS;
@@ -53,7 +53,7 @@ impl Exponential {
         self.table[cell]
     }
 
-    /// Beyond the last cell's edge it goes on as it began.
+    /// Draws from the tail: beyond the last cell's edge the distribution repeats itself.
     #[cold]
     fn tail(&mut self) -> f64 {
         libm::log(CELLS as f64) + self.rng.exponential()

@@ -1,8 +1,8 @@
 //! Drives and machines as state machines in virtual time, and the loop that runs workers on them.
 //!
 //! The workers, stages and recorders are those of the real engines, so neither they nor a suite can tell a modelled
-//! drive from a real one. Nothing here does I/O, reads a clock, starts a thread or uses unsafe code: a modelled run
-//! repeats, request by request, for the same seed, on any machine.
+//! drive from a real one. The crate does no I/O, reads no clock, starts no thread and uses no unsafe code: the same
+//! seed repeats a modelled run, request by request, on any machine.
 //!
 //! Source: the published figures to which models are fitted; docs/accuracy.md has them beside what they show.
 

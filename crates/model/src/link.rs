@@ -1,13 +1,13 @@
-//! The link between host and drive: a rate each way, or one for both where only one side may talk at a time.
+//! The link between host and drive: one rate for each direction, or one for both if only one side may send at a time.
 //!
-//! PCIe carries data in packets that cost a header each and both ways at once; SATA encodes ten bits for eight and is
-//! half duplex. A transfer begins when the link is free that way and is over when its last byte is there.
+//! PCIe carries data in packets, each with a header, in both directions at once. SATA encodes eight bits as ten and is
+//! half duplex. A transfer begins when its direction is free and ends when its last byte arrives.
 //!
 //! Source: PCI Express 3.0 (128b/130b from generation 3 on, 8b/10b before), Serial ATA 3.0 (8b/10b).
 
 use serde::{Deserialize, Serialize};
 
-/// What the link is.
+/// Kind and rate of a link.
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize, Serialize)]
 #[serde(tag = "kind", rename_all = "lowercase", deny_unknown_fields)]
 pub enum LinkSpec {
@@ -17,9 +17,9 @@ pub enum LinkSpec {
         generation: u32,
         /// In `[1, 16]`.
         lanes: u32,
-        /// Share of the encoded rate that is data, in `(0, 1]`: the rest is packet headers and flow control.
+        /// Share of the encoded rate that is data, in `(0, 1]`. The rest is packet headers and flow control.
         efficiency: f64,
-        /// What a switch on the way adds to each request, ns, in `[0, 1e6]`.
+        /// Time that a switch on the way adds to each request, ns, in `[0, 1e6]`.
         switch_ns: f64,
     },
     /// Serial ATA.
@@ -34,7 +34,7 @@ pub enum LinkSpec {
 }
 
 impl LinkSpec {
-    /// Data that the link carries one way, bytes a second.
+    /// Returns the bytes of data a second that the link carries in one direction.
     #[allow(non_snake_case)]
     pub fn rate_Bps(&self) -> f64 {
         match *self {
@@ -59,7 +59,7 @@ impl LinkSpec {
         }
     }
 
-    /// What it adds to each request, ns.
+    /// Returns the time that it adds to each request, ns.
     pub fn switch_ns(&self) -> f64 {
         match *self {
             Self::Pcie { switch_ns, .. } => switch_ns,
@@ -67,7 +67,7 @@ impl LinkSpec {
         }
     }
 
-    /// Requests that may be in the drive at a time; `None`: more than any host asks for.
+    /// Returns how many requests may be in the drive at a time; `None`: more than any host sends.
     pub fn queue(&self) -> Option<u32> {
         match *self {
             Self::Pcie { .. } => None,
@@ -76,7 +76,7 @@ impl LinkSpec {
     }
 
     /// # Errors
-    /// Which parameter is out of its range, and what that is.
+    /// The parameter that is out of its range, and its value.
     pub fn check(&self) -> Result<(), String> {
         let (generation, newest, efficiency) = match *self {
             Self::Pcie {
@@ -113,7 +113,7 @@ impl LinkSpec {
     }
 }
 
-/// Which way data goes.
+/// The direction of data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Way {
     /// From the host to the drive.
@@ -122,27 +122,27 @@ pub enum Way {
     Out,
 }
 
-/// When something on the link began and ended, ns.
+/// When a transfer began and ended, ns.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Transfer {
-    /// Its first byte leaves.
+    /// When its first byte leaves.
     pub begins: f64,
-    /// Its last byte is there.
+    /// When its last byte arrives.
     pub ends: f64,
 }
 
-/// The link under way. Instants are in ns, with fractions, so that a rate is not rounded to whole ones.
+/// A link in use. Instants are fractions of a nanosecond, so that a rate is not rounded.
 #[derive(Clone, Debug)]
 pub struct Link {
     ns_per_byte: f64,
     half_duplex: bool,
     switch_ns: f64,
-    /// When it is free, in and out.
+    /// When each direction is free: in, out.
     free: [f64; 2],
 }
 
 impl Link {
-    /// A link that carries nothing yet.
+    /// Creates an idle link.
     pub fn new(spec: &LinkSpec) -> Self {
         Self {
             ns_per_byte: 1e9 / spec.rate_Bps(),
@@ -152,7 +152,7 @@ impl Link {
         }
     }
 
-    /// Moves bytes one way, from `from` on at the earliest.
+    /// Moves bytes in one direction, from `from` on at the earliest.
     #[inline]
     pub fn transfer(&mut self, way: Way, from: f64, bytes: u32) -> Transfer {
         let way = if self.half_duplex { 0 } else { way as usize };
@@ -162,21 +162,21 @@ impl Link {
         Transfer { begins, ends }
     }
 
-    /// Moves what becomes ready piece by piece, the first at `first` and the last, of `piece` bytes, at `last`. It goes
-    /// without gaps, as late as the last piece allows; the link carries others before.
+    /// Moves data that becomes ready in pieces, the first at `first` and the last, of `piece` bytes, at `last`. It goes
+    /// without gaps, as late as the last piece allows; until then the link carries other data.
     #[inline]
     pub fn stream(&mut self, way: Way, first: f64, last: f64, piece: u32, bytes: u32) -> Transfer {
         let before_last = f64::from(bytes.saturating_sub(piece)) * self.ns_per_byte;
         self.transfer(way, first.max(last - before_last), bytes)
     }
 
-    /// How long a byte takes.
+    /// Returns how long a byte takes.
     #[inline]
     pub fn ns_per_byte(&self) -> f64 {
         self.ns_per_byte
     }
 
-    /// What a command pays on its way, besides its data.
+    /// Returns what a command takes on its way, besides its data.
     #[inline]
     pub fn switch_ns(&self) -> f64 {
         self.switch_ns

@@ -1,56 +1,56 @@
-//! The computer and operating system in front of a drive: what a worker's thread pays for each request.
+//! The computer and operating system in front of a drive: the time that a worker's thread spends on each request.
 //!
-//! A thread does one thing at a time. At 10 us a request, what it pays is half of the measurement, and it alone
-//! explains why one thread reaches so many requests a second and no more. Rarely it pays more than usual, or does not run
-//! at all for a while; that is the noise.
+//! A thread does one thing at a time. At 10 us a request, its own time is half of the measurement, and it alone
+//! explains how many requests a second one thread reaches. Now and then it spends more than usual, or does not run at
+//! all for a while; that is the noise.
 //!
-//! What it does not do: caches (a model is driven past the page cache, as with direct=1), and threads that share a CPU.
+//! It models neither caches (the model is driven past the page cache, as with direct=1) nor threads that share a CPU.
 
 use iogauge_core::Nanos;
 use serde::{Deserialize, Serialize};
 
 use crate::noise::NoiseSpec;
 
-/// What requests cost a thread under one family of engines, ns. All in `[0, 1e9]`.
+/// Time that requests cost a thread under one family of engines, ns. All in `[0, 1e9]`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct EngineCosts {
-    /// For a call that submits, whatever it carries.
+    /// For a submitting call, whatever it carries.
     pub call_ns: Nanos,
-    /// For each request that the call carries; the drive sees it at the end of this.
+    /// For each request of the call; the drive sees the request at the end of this.
     pub request_ns: Nanos,
-    /// For each completion that it takes, before it can issue again.
+    /// For each completion, before the thread can issue again.
     pub reap_ns: Nanos,
 }
 
-/// What a thread pays. All times in ns, in `[0, 1e9]`.
+/// The time that a thread spends. All in ns, in `[0, 1e9]`.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct Machine {
-    /// Of pvsync2 and psync, which do one request at a time.
+    /// Costs of pvsync2 and psync, which make one request at a time.
     pub sync: EngineCosts,
-    /// Of libaio and io_uring, and of Windows's overlapped I/O.
+    /// Costs of libaio and io_uring, and of Windows's overlapped I/O.
     pub queued: EngineCosts,
     /// From the drive's completion until a sleeping thread runs: interrupt, wake-up, switch.
     pub wake_ns: Nanos,
     /// From the drive's completion until a thread that is already looking sees it.
     pub poll_ns: Nanos,
-    /// How much later than requested a sleep until an instant ends, in the mean; exponential.
+    /// Mean by which a sleep until an instant ends too late; exponential.
     pub timer_late_ns: Nanos,
-    /// Threads that wait poll instead of sleeping, whether or not the job asks for it (hipri).
+    /// Whether waiting threads poll instead of sleeping, even if the job does not ask for it (hipri).
     pub polls: bool,
-    /// What comes on top now and then.
+    /// Disturbances that add to these times.
     pub noise: Vec<NoiseSpec>,
 }
 
 impl Machine {
-    /// A machine that costs nothing: what the drive alone would show.
+    /// Creates a machine that costs nothing: it shows the drive alone.
     pub fn ideal() -> Self {
         Self::default()
     }
 
     /// # Errors
-    /// Which parameter is out of its range, and what that is.
+    /// The parameter that is out of its range, and its value.
     pub fn check(&self) -> Result<(), String> {
         for (name, value) in [
             ("sync.call_ns", self.sync.call_ns),

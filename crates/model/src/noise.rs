@@ -1,7 +1,7 @@
-//! What disturbs a thread now and then: time that others take from its CPU, and calls that take longer than usual.
+//! Disturbances of a thread: time that others take from its CPU, and calls that take longer than usual.
 //!
-//! Distances between disturbances and their lengths are exponential. Every thread has its own.
-//! The rungs of the published tuning ladder differ in little else.
+//! Distances between disturbances and their lengths are exponential. Every thread has its own. The rungs of the
+//! published tuning ladder differ in little else.
 
 use iogauge_core::Nanos;
 use iogauge_core::generate::{Rng, Stream, child_seed};
@@ -15,30 +15,30 @@ use crate::stalls::{StallSpec, Stalls};
 pub enum NoiseSpec {
     /// The thread does not run for a while, whatever it does: interrupts, timers, other threads.
     Time {
-        /// From one to the next in the mean, s, positive.
+        /// Mean distance, s, positive.
         every_s: f64,
-        /// Length in the mean, ns.
+        /// Mean length, ns.
         mean_ns: f64,
     },
     /// A submission takes longer: clock changes, cold caches.
     Request {
-        /// Requests from one to the next in the mean, at least 1.
+        /// Mean distance in requests, at least 1.
         every_requests: f64,
-        /// Length in the mean, ns.
+        /// Mean length, ns.
         mean_ns: f64,
     },
-    /// A sleeping thread is woken late: idle states, and other threads that run first.
+    /// A sleeping thread wakes late: idle states, and other threads that run first.
     Wake {
-        /// Wake-ups from one to the next in the mean, at least 1.
+        /// Mean distance in wake-ups, at least 1.
         every_wakes: f64,
-        /// Length in the mean, ns.
+        /// Mean length, ns.
         mean_ns: f64,
     },
 }
 
 impl NoiseSpec {
     /// # Errors
-    /// Which parameter is out of its range, and what that is.
+    /// The parameter that is out of its range, and its value.
     pub fn check(&self) -> Result<(), String> {
         let (every, mean_ns) = match *self {
             Self::Time { every_s, mean_ns } => (every_s, mean_ns),
@@ -84,7 +84,7 @@ impl Theft {
     }
 }
 
-/// What a thread's noise does to it.
+/// The noise of one thread.
 #[derive(Clone, Debug)]
 pub(crate) struct Noise {
     thefts: Vec<Theft>,
@@ -95,7 +95,7 @@ pub(crate) struct Noise {
 }
 
 impl Noise {
-    /// Of one thread, from `start` on.
+    /// Creates the noise of one thread, from `start` on.
     pub(crate) fn new(specs: &[NoiseSpec], seed: u64, start: Nanos) -> Self {
         let mut noise = Self {
             thefts: Vec::new(),
@@ -143,7 +143,7 @@ impl Noise {
         self.next = begins.min().unwrap_or(Nanos::MAX);
     }
 
-    /// When a thread that works from `from` on for `cost` has done it.
+    /// Returns when a thread that works from `from` on for `cost` is done.
     #[inline]
     pub(crate) fn work(&mut self, from: Nanos, cost: Nanos) -> Nanos {
         let ends = from + cost;
@@ -153,11 +153,11 @@ impl Noise {
         self.robbed(from, ends)
     }
 
-    /// The same where something is taken on the way.
+    /// Returns the same if time is taken on the way.
     #[cold]
     fn robbed(&mut self, from: Nanos, mut ends: Nanos) -> Nanos {
         while let Some(theft) = self.thefts.iter_mut().find(|theft| theft.begins <= ends) {
-            // What was taken while it slept does not matter, but for what is left of it.
+            // Time taken while the thread slept does not matter, except for the rest of it.
             ends += theft.ends.saturating_sub(theft.begins.max(from));
             theft.draw();
         }
@@ -165,13 +165,13 @@ impl Noise {
         ends
     }
 
-    /// What a submission takes longer than usual.
+    /// Returns how much longer than usual a submission takes.
     #[inline]
     pub(crate) fn of_request(&mut self) -> Nanos {
         self.requests.iter_mut().map(Stalls::before_service).sum()
     }
 
-    /// What a wake-up takes longer than usual.
+    /// Returns how much longer than usual a wake-up takes.
     #[inline]
     pub(crate) fn of_wake(&mut self) -> Nanos {
         self.wakes.iter_mut().map(Stalls::before_service).sum()

@@ -1,4 +1,4 @@
-//! Requests in flight, the next to be done first; those done at one instant in the order of their submission.
+//! Requests in flight, ordered by their end; requests that end at one instant keep the order of their submission.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -15,18 +15,18 @@ pub struct Pending {
 }
 
 impl Pending {
-    /// `ticket` is done at `at`.
+    /// Adds `ticket`, which is done at `at`.
     pub fn push(&mut self, ticket: u64, at: Nanos) {
         self.heap.push(Reverse((at, self.submitted, ticket)));
         self.submitted += 1;
     }
 
-    /// When the next one is done.
+    /// Returns when the next request is done.
     pub fn next(&self) -> Option<Nanos> {
         self.heap.peek().map(|Reverse((at, ..))| *at)
     }
 
-    /// Takes all that are done by `now`.
+    /// Takes all requests that are done by `now`.
     pub fn take(&mut self, now: Nanos, returned: &mut Vec<Returned>) {
         while self.next().is_some_and(|at| at <= now) {
             let Some(Reverse((at, _, ticket))) = self.heap.pop() else {

@@ -1,8 +1,8 @@
-//! What a drive draws, how deep it sleeps, and how hot it becomes.
+//! Computes a drive's power, its low-power states, and its temperature.
 //!
-//! Power is an idle floor, plus a part that grows with how busy the media are. After a while without requests the drive
-//! falls into states that draw less, each of which takes time to leave. What is drawn warms one thermal node; above a
-//! limit the drive lets less data through until it has cooled.
+//! Power is an idle floor plus a part that grows with how busy the media are. After a while without requests the drive
+//! enters states that draw less; to leave one takes time. Power warms one thermal node; above a limit the drive lets
+//! less data through until it has cooled.
 //!
 //! Source: NVM Express Base Specification (power states with entry and exit latency, non-operational states).
 
@@ -11,58 +11,58 @@ use serde::{Deserialize, Serialize};
 
 use crate::drive::Active;
 
-/// A state that the drive falls into.
+/// A low-power state.
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 #[allow(non_snake_case)]
 pub struct LowPowerSpec {
-    /// After so long without requests, ns, positive.
+    /// Time without requests after which the drive enters it, ns, positive.
     pub after_ns: f64,
-    /// What it takes to get there, ns. Requests that come meanwhile wait for it too.
+    /// Time to enter it, ns. Requests that come meanwhile wait for it too.
     pub entry_ns: f64,
-    /// What it takes to get back, ns.
+    /// Time to leave it, ns.
     pub exit_ns: f64,
-    /// What it draws then, W.
+    /// Power in it, W.
     pub idle_W: f64,
 }
 
-/// What the drive draws, W.
+/// The power of a drive, W.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 #[allow(non_snake_case)]
 pub struct PowerSpec {
-    /// Ready and without requests.
+    /// Ready, without requests.
     pub idle_W: f64,
     /// With all of the media busy reading.
     pub read_W: f64,
     /// With all of the media busy writing.
     pub write_W: f64,
-    /// Deeper and deeper ones; each after a longer time than the one before.
+    /// States from shallow to deep, each after a longer time than the one before.
     pub states: Vec<LowPowerSpec>,
 }
 
-/// How the drive warms and what it does about it. Temperatures in degrees Celsius.
+/// How the drive warms and throttles. Temperatures in degrees Celsius.
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 #[allow(non_snake_case)]
 pub struct ThermalSpec {
-    /// Of the air around it, and of the drive when a run begins.
+    /// Temperature of the air, and of the drive when a run begins.
     pub ambient_C: f64,
-    /// What each watt adds to it in the end.
+    /// Final rise of temperature for each watt.
     pub rise_C_per_W: f64,
-    /// How long it takes to get 63 % of the way, s, positive.
+    /// Time to 63 % of the final rise, s, positive.
     pub time_constant_s: f64,
-    /// From here on it throttles.
+    /// Throttling begins here.
     pub throttle_C: f64,
-    /// Until here.
+    /// Throttling ends here.
     pub resume_C: f64,
-    /// Data that it lets through then, bytes a second, positive.
+    /// Rate of data while throttled, bytes a second, positive.
     pub throttled_Bps: f64,
 }
 
 impl PowerSpec {
     /// # Errors
-    /// Which parameter is out of its range, and what that is.
+    /// The parameter that is out of its range, and its value.
     pub fn check(&self) -> Result<(), String> {
         let states = self
             .states
@@ -97,7 +97,7 @@ impl PowerSpec {
 
 impl ThermalSpec {
     /// # Errors
-    /// Which parameter is out of its range, and what that is.
+    /// The parameter that is out of its range, and its value.
     pub fn check(&self) -> Result<(), String> {
         for (name, value) in [
             ("time_constant_s", self.time_constant_s),
@@ -114,19 +114,19 @@ impl ThermalSpec {
     }
 }
 
-/// What a drive drew and how warm it was over a run.
+/// A drive's energy and temperature over a run.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 #[allow(non_snake_case)]
 pub struct Drawn {
-    /// All of it, J.
+    /// Total energy, J.
     pub energy_J: f64,
-    /// In low-power states, ns.
+    /// Time in low-power states, ns.
     pub low_power_ns: f64,
-    /// At the end; `None` where the model has no thermal node.
+    /// Temperature at the end; `None` if the model has no thermal node.
     pub temperature_C: Option<f64>,
-    /// At most.
+    /// Highest temperature.
     pub hottest_C: Option<f64>,
-    /// How long it throttled, ns.
+    /// Time of throttling, ns.
     pub throttled_ns: f64,
 }
 
@@ -135,7 +135,7 @@ pub struct Drawn {
 pub(crate) struct Power {
     spec: PowerSpec,
     thermal: Option<ThermalSpec>,
-    /// After so long something about idleness changes; never, where there are no states.
+    /// Idle time after which the first state begins; infinite without states.
     first_after: f64,
     /// Energy saved in low-power states, J, and the time spent there, ns.
     saved: f64,
@@ -143,23 +143,23 @@ pub(crate) struct Power {
     node: Node,
 }
 
-/// The thermal node, looked at now and then.
+/// The thermal node, updated at intervals.
 #[derive(Clone, Copy, Debug)]
 struct Node {
     celsius: f64,
     hottest: f64,
     throttled: bool,
     throttled_ns: f64,
-    /// When it was last looked at, and the energy drawn by then.
+    /// When it was last updated, and the energy drawn by then.
     at: f64,
     energy: f64,
-    /// When to look again.
+    /// When to update it next.
     next: f64,
     /// When data may pass again, while throttled.
     gate: f64,
 }
 
-/// The temperature is looked at this often: far below any time constant, far above any request.
+/// Interval of updates: far below any time constant, far above any request.
 const LOOK_NS: f64 = 10e6;
 
 impl Power {
@@ -193,8 +193,8 @@ impl Power {
         }
     }
 
-    /// A request of `bytes` comes at `now` to a drive that was idle since `idle_since` (`now`, if it was not): when the
-    /// drive lets it in.
+    /// Admits a request of `bytes` at `now` to a drive that was idle since `idle_since` (`now` if it was not). Returns
+    /// when the drive lets it in.
     #[inline]
     pub(crate) fn admit(&mut self, now: f64, idle_since: f64, bytes: u32, active: Active) -> f64 {
         let mut at = now;
@@ -214,7 +214,7 @@ impl Power {
         at
     }
 
-    /// When the drive is awake.
+    /// Returns when the drive is awake.
     #[cold]
     fn wake(&mut self, now: f64, idle_since: f64) -> f64 {
         let gap = now - idle_since;
@@ -226,7 +226,7 @@ impl Power {
         now.max(entered) + state.exit_ns
     }
 
-    /// Books an idle time of `gap`, and says which state the drive is in at its end.
+    /// Books an idle time of `gap`. Returns the state that the drive is in at its end.
     fn save(&mut self, gap: f64) -> Option<LowPowerSpec> {
         let mut deepest = None;
         for (index, state) in self.spec.states.iter().enumerate() {
@@ -243,7 +243,7 @@ impl Power {
         deepest
     }
 
-    /// Energy drawn by `now`, J.
+    /// Returns the energy drawn by `now`, J.
     fn energy(&self, now: f64, active: Active) -> f64 {
         let spec = &self.spec;
         let working = active.read_ns * (spec.read_W - spec.idle_W)
@@ -262,7 +262,7 @@ impl Power {
         if passed <= 0.0 {
             return;
         }
-        // The media's work is booked when it is planned, at most some ms ahead: too little to matter to the node.
+        // The media's work is booked when it is planned, at most some ms ahead: too little to matter here.
         let watts = ((energy - node.energy) * 1e9 / passed).max(0.0);
         let settles = thermal.ambient_C + thermal.rise_C_per_W * watts;
         let left = libm::exp(-passed * 1e-9 / thermal.time_constant_s);
@@ -279,7 +279,7 @@ impl Power {
         (node.at, node.energy, node.next) = (now, energy, now + LOOK_NS);
     }
 
-    /// What was drawn by `now`, of which the last part was idle since `idle_since`.
+    /// Returns what was drawn by `now`. The drive has been idle since `idle_since`.
     pub(crate) fn drawn(&self, now: Nanos, idle_since: f64, active: Active) -> Drawn {
         let now = now as f64;
         let mut at_end = self.clone();

@@ -1,7 +1,7 @@
-//! A plan from its first stage to its last, in virtual time: one thread, one clock, the earliest event first.
+//! Runs a plan from its first stage to its last, in virtual time: one thread, one clock, the earliest event first.
 //!
-//! The result has the shape of a real run's. The clock begins at zero and goes on from stage to stage; so does the state
-//! of the drive.
+//! The result has the shape of a real run's. The clock begins at zero and continues from stage to stage; so does the
+//! state of the drive.
 
 use iogauge_core::generate::child_seed;
 use iogauge_core::log_record::LogRecord;
@@ -15,24 +15,24 @@ use crate::drive::{Drive, Returned};
 use crate::machine::Machine;
 use crate::thread::{Position, Thread};
 
-/// The stage is looked at this often at least.
+/// The longest time between two checks of the stage.
 const LOOK: Nanos = 100 * MILLISECOND;
 
-/// What happens while a run goes on.
+/// What happens during a run.
 #[derive(Debug)]
 pub enum Event {
     /// An interval of a row is over.
     Interval(Box<Interval>),
-    /// A request came back; only where the plan logs them.
+    /// A request completed; only if the plan logs requests.
     Request(LogRecord),
 }
 
-/// Runs `plan` on `drives` in front of which `machine` stands, and passes events to `sink` on the way. A file's descriptor
-/// is the index of its drive. `should_continue` is called every 100 ms of virtual time or sooner; once it returns false,
-/// nothing more is issued.
+/// Runs `plan` on `drives` behind `machine`, and passes events to `sink`. A file's descriptor is the index of its
+/// drive. Calls `should_continue` every 100 ms of virtual time or sooner. Once that returns false, nothing more is
+/// issued.
 ///
 /// # Errors
-/// Where a worker's pattern cannot be drawn.
+/// If a worker's pattern cannot be drawn.
 pub fn run<Clock>(
     plan: &RunPlan,
     machine: &Machine,
@@ -54,15 +54,15 @@ pub fn run<Clock>(
     Ok(result)
 }
 
-/// A stage under way.
+/// A stage in progress.
 struct StageRunner<'a> {
     account: StageAccount<'a>,
     threads: Vec<Thread<'a>>,
-    /// When each thread does its next step.
+    /// When each thread takes its next step.
     due: Vec<Nanos>,
     now: Nanos,
     interval: Nanos,
-    /// When to look at the stage next.
+    /// When to check the stage next.
     look: Nanos,
 }
 
@@ -113,7 +113,7 @@ impl<'a> StageRunner<'a> {
             let (event, drive) = soonest(drives);
             let at = thread.min(event);
             if at == Nanos::MAX {
-                // Nobody waits for anything: every worker is finished.
+                // Nothing waits for anything: every worker is finished.
                 break;
             }
             self.now = self.now.max(at);
@@ -139,7 +139,7 @@ impl<'a> StageRunner<'a> {
         self.collect(sink);
     }
 
-    /// When the next thread goes on, and which; of several at one instant, the first of the job file.
+    /// Returns when the next thread continues, and which; of several at one instant, the first of the job file.
     #[inline]
     fn earliest(&self) -> (Nanos, usize) {
         let mut earliest = (Nanos::MAX, 0);
@@ -151,7 +151,7 @@ impl<'a> StageRunner<'a> {
         earliest
     }
 
-    /// Issues nothing more in one thread.
+    /// Stops one thread from issuing.
     fn stop(&mut self, index: usize) {
         self.threads[index].stop(self.now);
         self.due[index] = self.threads[index].due();
@@ -177,7 +177,7 @@ impl<'a> StageRunner<'a> {
         }
     }
 
-    /// Merges what the threads have handed over, and passes on the intervals that are complete.
+    /// Merges what the threads handed over, and passes on the complete intervals.
     fn collect(&mut self, sink: &mut impl FnMut(Event)) {
         for (index, thread) in self.threads.iter().enumerate() {
             self.account.collect(index, thread.recorder.handover());
@@ -187,7 +187,7 @@ impl<'a> StageRunner<'a> {
         }
     }
 
-    /// A worker has nothing more to do.
+    /// Ends a worker that has nothing more to do.
     fn end(&mut self, index: usize) {
         let thread = &mut self.threads[index];
         let others = self.account.end(
@@ -211,7 +211,7 @@ impl<'a> StageRunner<'a> {
     }
 }
 
-/// When the next drive has an event, and which drive.
+/// Returns when the next drive has an event, and which drive.
 #[inline]
 fn soonest(drives: &[impl Drive]) -> (Nanos, usize) {
     let mut soonest = (Nanos::MAX, 0);

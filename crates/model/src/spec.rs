@@ -1,4 +1,4 @@
-//! Everything that a drive model is made of, as its file gives it.
+//! The parameters of a drive model, as its file has them.
 
 use serde::{Deserialize, Serialize};
 
@@ -12,25 +12,25 @@ use crate::power::{PowerSpec, ThermalSpec};
 pub struct DriveSpec {
     /// Bytes that can be addressed, positive.
     pub capacity_bytes: u64,
-    /// Controllers, each with a link and media of its own, over which the capacity is striped; in `[1, 16]`.
+    /// Controllers, each with a link and media of its own. The capacity is striped over them; in `[1, 16]`.
     pub controllers: u32,
     /// Bytes of one stripe on one controller, positive.
     pub stripe_bytes: u64,
-    /// What one command carries at most, bytes, positive; the host splits what is larger.
+    /// Most bytes of one command, positive. The host splits larger requests.
     pub max_transfer_bytes: u32,
-    /// Between the host and each controller.
+    /// The link between the host and each controller.
     pub link: LinkSpec,
-    /// Of each controller.
+    /// The media of each controller.
     pub media: MediaSpec,
-    /// Of the whole drive.
+    /// The power of the entire drive.
     pub power: PowerSpec,
-    /// Of the whole drive; `None`: it stays cool.
+    /// The heat of the entire drive; `None`: it stays cool.
     pub thermal: Option<ThermalSpec>,
 }
 
 impl DriveSpec {
     /// # Errors
-    /// Which parameter is out of its range, and what that is.
+    /// The parameter that is out of its range, and its value.
     pub fn check(&self) -> Result<(), String> {
         if self.capacity_bytes == 0 {
             return Err("capacity_bytes is 0, not positive".into());
@@ -55,7 +55,7 @@ impl DriveSpec {
         self.thermal.as_ref().map_or(Ok(()), ThermalSpec::check)
     }
 
-    /// Bytes of each controller's media: whole stripes, of which not every controller fills the last.
+    /// Returns the bytes of each controller's media, in entire stripes. Some controllers may not fill the last one.
     pub(crate) fn controller_bytes(&self) -> u64 {
         let row = self.stripe_bytes * u64::from(self.controllers);
         match self.controllers {

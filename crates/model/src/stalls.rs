@@ -1,7 +1,7 @@
-//! Rare delays of a server: one in so many services in the mean, each of much the same length or of any.
+//! Rare delays of a server: one in a mean number of services, of much the same length or of any.
 //!
-//! A renewal process without memory, not noise on each request: a stall delays all that wait behind it, and so explains
-//! the tails at every depth with one pair of numbers.
+//! Stalls are a renewal process without memory, not noise on each request: a stall delays everything behind it, and so
+//! one pair of numbers explains the tails at every depth.
 
 use iogauge_core::Nanos;
 use iogauge_core::generate::{Rng, Stream, child_seed};
@@ -11,17 +11,17 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct StallSpec {
-    /// Services from one to the next, in the mean, at least 1: every one.
+    /// Mean number of services from one stall to the next; at least 1, which stalls every service.
     pub every_services: f64,
-    /// Length in the mean, ns.
+    /// Mean length, ns.
     pub mean_ns: f64,
-    /// How much of the length is exponential, in `[0, 1]`; the rest is always there.
+    /// Share of the length that is exponential, in `[0, 1]`. The rest is constant.
     pub spread: f64,
 }
 
 impl StallSpec {
     /// # Errors
-    /// Which parameter is out of its range, and what that is.
+    /// The parameter that is out of its range, and its value.
     pub fn check(&self) -> Result<(), String> {
         if !(self.every_services >= 1.0 && self.every_services.is_finite()) {
             let every = self.every_services;
@@ -37,19 +37,19 @@ impl StallSpec {
     }
 }
 
-/// One kind of stall under way.
+/// One kind of stall in progress.
 #[derive(Clone, Debug)]
 pub(crate) struct Stalls {
     spec: StallSpec,
     rng: Rng,
-    /// Makes of an exponential number the services in between, of which there are whole ones.
+    /// Factor that turns an exponential number into a number of services, before rounding.
     between: f64,
-    /// Services until the next one.
+    /// Services until the next stall.
     left: u64,
 }
 
 impl Stalls {
-    /// The `index`-th kind of stall of a drive.
+    /// Creates the `index`-th kind of stall of a drive.
     pub(crate) fn new(spec: StallSpec, seed: u64, index: usize) -> Self {
         let mut stalls = Self {
             spec,
@@ -61,7 +61,7 @@ impl Stalls {
         stalls
     }
 
-    /// Services until the next stall: geometric, as each is stalled with the same chance.
+    /// Draws the services until the next stall: geometric, as every service stalls with the same probability.
     fn gap(&mut self) -> u64 {
         (self.rng.exponential() * self.between) as u64
     }
@@ -74,7 +74,7 @@ impl Stalls {
         ((1.0 - spread + spread * self.rng.exponential()) * mean_ns) as Nanos
     }
 
-    /// How long the server stands still before its next service.
+    /// Returns how long the server stalls before its next service.
     #[inline]
     pub(crate) fn before_service(&mut self) -> Nanos {
         if self.left > 0 {

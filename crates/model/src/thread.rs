@@ -1,4 +1,4 @@
-//! One worker's thread in virtual time: it does one thing after the other, and each takes what the machine asks.
+//! One worker's thread in virtual time: it does one thing at a time, and each takes the machine's time for it.
 
 use std::cell::RefCell;
 use std::collections::VecDeque;
@@ -21,7 +21,7 @@ struct Exchange {
     empty: VecDeque<Box<Slice>>,
 }
 
-/// Full slices on their way out, and empty ones to go on with.
+/// Full slices on their way out, and empty ones to replace them.
 #[derive(Debug, Default)]
 pub(crate) struct Slices(RefCell<Exchange>);
 
@@ -50,26 +50,26 @@ impl Handover for Slices {
 enum Doing {
     /// Asks its worker for requests.
     Deciding,
-    /// Hands the `next` request of its batch to the drive; the call began at `start`.
+    /// Submits the `next` request of its batch to the drive; the call began at `start`.
     Submitting { next: usize, start: Nanos },
-    /// Waits for so many completions, or until an instant.
+    /// Waits for `min` completions, or until an instant.
     Waiting { min: usize, until: Nanos },
     /// Busy-waits until an instant.
     Spinning { until: Nanos },
-    /// Nothing more, once it has done what it is at.
+    /// Nothing more, once its current work is done.
     Finished,
     /// Nothing more.
     Ended,
 }
 
-/// What this thread pays; the machine's costs as its job's engine has them.
+/// The times that this thread pays: the machine's costs for its job's engine.
 #[derive(Clone, Copy, Debug)]
 struct Costs {
     call: Nanos,
     request: Nanos,
-    /// From a completion until a thread that waits for it goes on.
+    /// From a completion until a thread that waits for it continues.
     notice: Nanos,
-    /// How late a sleep until an instant ends, in the mean.
+    /// Mean by which a sleep until an instant ends too late.
     late: Nanos,
     reap: Nanos,
     polls: bool,
@@ -83,7 +83,7 @@ impl Costs {
             EngineKind::IoUring | EngineKind::Libaio | EngineKind::Null => machine.queued,
         };
         Self {
-            // A kernel thread that polls the submission queue makes the call instead.
+            // With a kernel thread that polls the submission queue, that thread makes the call.
             call: engine.call_ns * Nanos::from(!plan.engine.sqthread_poll),
             request: engine.request_ns,
             notice: if polls {
@@ -105,39 +105,39 @@ pub(crate) struct Thread<'a> {
     pub(crate) worker: Worker,
     pub(crate) recorder: Recorder<Slices>,
     pub(crate) busy: Busy,
-    /// CPU time used so far, since the ramp's end.
+    /// CPU time used since the ramp's end.
     pub(crate) cpu_ns: Nanos,
-    /// Bytes completed so far by direction: read, write, trim.
+    /// Bytes completed by direction: read, write, trim.
     pub(crate) bytes: [u64; 3],
     stamps_issue: bool,
     durable: bool,
     costs: Costs,
     noise: Noise,
-    /// By how much sleeps until an instant end late, and the next one.
+    /// Draws how late sleeps until an instant end; and the next one.
     timer: Exponential,
     late: Nanos,
-    /// The ramp's end while it lies ahead, else `Nanos::MAX`: what is used is counted from there.
+    /// The ramp's end while it lies ahead, else `Nanos::MAX`. Usage counts from there.
     ramp_end: Nanos,
     /// Index in its stage.
     index: u64,
-    /// Requests that go into one submission at most.
+    /// Most requests of one submission.
     limit: usize,
-    /// Completions that it takes at a time at most.
+    /// Most completions of one reap.
     most: usize,
-    /// When it goes on.
+    /// When it continues.
     at: Nanos,
     doing: Doing,
-    /// What the worker wanted beside the batch that is being submitted; `None`: ask it again.
+    /// What the worker wanted after the batch that is being submitted; `None`: ask it again.
     then: Option<Want>,
     batch: Vec<Request>,
     /// Start and issue of the request in each slot.
     stamps: Box<[(Nanos, Nanos)]>,
-    /// Slots whose requests the drive is done with, or will be, and when; the earliest first.
+    /// Slots whose requests the drive has finished or will finish, and when; the earliest first.
     arrived: VecDeque<(u32, Nanos)>,
     log_origin: Option<LogOrigin>,
 }
 
-/// Where a thread is in its run.
+/// A thread's place in its run.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Position {
     /// Index in its stage.
@@ -146,17 +146,17 @@ pub(crate) struct Position {
     pub(crate) stage_start: Nanos,
     /// Length of an interval.
     pub(crate) interval: Nanos,
-    /// Of what disturbs it.
+    /// Seed of its disturbances.
     pub(crate) noise_seed: u64,
-    /// What log records of this worker have in common, where they are kept.
+    /// What log records of this worker have in common, if it logs.
     pub(crate) log_origin: Option<LogOrigin>,
 }
 
 impl<'a> Thread<'a> {
-    /// The thread of the stage's worker at `position`, about to begin with it.
+    /// Creates the thread of the stage's worker at `position`, about to begin.
     ///
     /// # Errors
-    /// Where the pattern cannot be drawn.
+    /// If the pattern cannot be drawn.
     pub(crate) fn new(
         stage: &'a StagePlan,
         machine: &Machine,
@@ -208,14 +208,14 @@ impl<'a> Thread<'a> {
         Ok(thread)
     }
 
-    /// Draws how late the next sleep until an instant ends; who polls does not sleep.
+    /// Draws how late the next sleep until an instant ends. A polling thread does not sleep.
     fn set_timer(&mut self) {
         if !self.costs.polls {
             self.late = (self.timer.draw() * self.costs.late as f64) as Nanos;
         }
     }
 
-    /// When it does its next step; `Nanos::MAX` where only a completion can bring one about, or nothing at all.
+    /// Returns when it takes its next step; `Nanos::MAX` if only a completion can cause one, or nothing.
     #[inline]
     pub(crate) fn due(&self) -> Nanos {
         match self.doing {
@@ -239,7 +239,7 @@ impl<'a> Thread<'a> {
         matches!(self.doing, Doing::Ended)
     }
 
-    /// Issues nothing more from `now` on, and does not sleep any longer.
+    /// Issues nothing more from `now` on, and sleeps no longer.
     pub(crate) fn stop(&mut self, now: Nanos) {
         self.worker.stop(now);
         if let Doing::Waiting { until, .. } | Doing::Spinning { until } = &mut self.doing {
@@ -247,7 +247,7 @@ impl<'a> Thread<'a> {
         }
     }
 
-    /// The drive is done with the request in `slot` at `at`.
+    /// Notes that the drive finishes the request in `slot` at `at`.
     #[inline]
     pub(crate) fn arrive(&mut self, slot: u32, at: Nanos) {
         let later = self.arrived.iter().rev();
@@ -255,7 +255,7 @@ impl<'a> Thread<'a> {
         self.arrived.insert(self.arrived.len() - later, (slot, at));
     }
 
-    /// Does what is due at `now`, up to where it would next wait for something or meet a drive.
+    /// Does what is due at `now`, until it would wait or meet a drive.
     #[inline]
     pub(crate) fn step(
         &mut self,
@@ -283,7 +283,7 @@ impl<'a> Thread<'a> {
         }
     }
 
-    /// Time goes on to `now`.
+    /// Advances time to `now`.
     #[inline]
     fn pass(&mut self, now: Nanos) {
         let length = now.saturating_sub(self.at);
@@ -299,7 +299,7 @@ impl<'a> Thread<'a> {
         self.pass(ends);
     }
 
-    /// Goes on after it has waited.
+    /// Continues after a wait.
     #[inline]
     fn notice(&mut self, now: Nanos) {
         let slept = now > self.at && !self.costs.polls;
@@ -307,7 +307,7 @@ impl<'a> Thread<'a> {
             self.cpu_ns += now.saturating_sub(self.at);
         }
         if slept && self.arrived.is_empty() {
-            // It was the timer that ended this.
+            // The timer ended the wait.
             self.set_timer();
         }
         let late = if slept { self.noise.of_wake() } else { 0 };
@@ -315,7 +315,7 @@ impl<'a> Thread<'a> {
         self.pass(resumes_at);
     }
 
-    /// Asks the worker, as long as that takes no time.
+    /// Asks the worker for requests, as long as that takes no time.
     fn decide(&mut self) {
         loop {
             if self.at >= self.ramp_end {
@@ -345,7 +345,7 @@ impl<'a> Thread<'a> {
         self.cpu_ns = 0;
     }
 
-    /// Readies one request.
+    /// Prepares one request.
     #[inline]
     fn prepare(&mut self) {
         let cost = self.costs.request + self.noise.of_request();
@@ -384,7 +384,7 @@ impl<'a> Thread<'a> {
         self.do_rest();
     }
 
-    /// Does what the worker wanted beside its requests.
+    /// Does what the worker wanted after its requests.
     #[inline]
     fn do_rest(&mut self) {
         self.doing = match self.then {

@@ -1,4 +1,4 @@
-//! What a program waits beyond what the model says, as figures.
+//! How much longer a program waits than the model says, as figures.
 
 use iogauge_core::Nanos;
 use serde::Serialize;
@@ -6,20 +6,20 @@ use serde::Serialize;
 /// The largest bias that a model is served with, fraction.
 pub const MOST_BIAS: f64 = 0.20;
 
-/// What a program sees beside the model, at a queue depth of one.
+/// What a program sees beyond the model, at a queue depth of one.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Bias {
-    /// What it waits more than it should, median, real ns.
+    /// Extra wait, median, real ns.
     pub overhead_ns: Nanos,
-    /// What the model says that a read of 4 KiB takes, mean, virtual ns.
+    /// The model's time for a read of 4 KiB, mean, virtual ns.
     pub drive_ns: Nanos,
-    /// The share that is too much: `overhead_ns / (dilation * drive_ns)`.
+    /// The extra share: `overhead_ns / (dilation * drive_ns)`.
     pub fraction: f64,
 }
 
 impl Bias {
-    /// A dilation at which the bias stays below `most`: a quarter more than it takes, rounded up to 1, 2 or 5 times a
-    /// power of ten, since a longer wait is a deeper sleep.
+    /// Returns a dilation at which the bias stays below `most`: a quarter more than necessary, rounded up to 1, 2 or 5
+    /// times a power of ten, since a longer wait is a deeper sleep.
     pub(crate) fn enough(&self, most: f64) -> u32 {
         let least = 1.25 * self.overhead_ns as f64 / (most * self.drive_ns as f64);
         let steps = (0..9).flat_map(|power| [1, 2, 5].map(|step| step * 10u32.pow(power)));

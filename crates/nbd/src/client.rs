@@ -1,11 +1,11 @@
-//! The smallest client: one request after the other, blocking as other programs do. It measures the transport before
-//! a model is served, and stands for a well-behaved program in tests.
+//! A minimal client: one request at a time, blocking as other programs do. It measures the transport before a model is
+//! served, and is the well-behaved program in tests.
 
 use std::io::{self, Read, Write};
 
 use crate::protocol::wire::{self, Fields};
 
-/// One connection, through which requests are made one by one.
+/// One connection, which makes requests one by one.
 #[derive(Debug)]
 pub struct Client<S> {
     stream: S,
@@ -13,14 +13,14 @@ pub struct Client<S> {
     cookie: u64,
 }
 
-/// What became of a request that was answered: the protocol's error number where it failed.
+/// The outcome of a request: the protocol's error number if it failed.
 pub type Answer = Result<(), u32>;
 
 impl<S: Read + Write> Client<S> {
-    /// Negotiates for the export of this name; the empty one is the default.
+    /// Negotiates for the export of this name; the empty name is the default.
     ///
     /// # Errors
-    /// Where the connection fails, or there is no such export (`NotFound`).
+    /// If the connection fails, or there is no such export (`NotFound`).
     pub fn new(mut stream: S, name: &str) -> io::Result<Self> {
         let mut greeting = [0; 18];
         stream.read_exact(&mut greeting)?;
@@ -56,15 +56,15 @@ impl<S: Read + Write> Client<S> {
         })
     }
 
-    /// The export's size.
+    /// Returns the export's size.
     pub fn size_bytes(&self) -> u64 {
         self.size_bytes
     }
 
-    /// Makes one request, and waits for its answer. `data` is sent by a write, and filled by a read.
+    /// Makes one request and waits for its answer. A write sends `data`, and a read fills it.
     ///
     /// # Errors
-    /// Where the connection fails.
+    /// If the connection fails.
     pub fn request(
         &mut self,
         command: u16,
@@ -100,7 +100,7 @@ impl<S: Read + Write> Client<S> {
     /// Reads.
     ///
     /// # Errors
-    /// Where the connection fails.
+    /// If the connection fails.
     pub fn read(&mut self, offset_bytes: u64, data: &mut [u8]) -> io::Result<Answer> {
         self.request(wire::CMD_READ, 0, offset_bytes, data.len() as u32, data)
     }
@@ -108,7 +108,7 @@ impl<S: Read + Write> Client<S> {
     /// Writes.
     ///
     /// # Errors
-    /// Where the connection fails.
+    /// If the connection fails.
     pub fn write(&mut self, offset_bytes: u64, data: &mut [u8]) -> io::Result<Answer> {
         self.request(wire::CMD_WRITE, 0, offset_bytes, data.len() as u32, data)
     }
@@ -116,7 +116,7 @@ impl<S: Read + Write> Client<S> {
     /// Makes a request without data.
     ///
     /// # Errors
-    /// Where the connection fails.
+    /// If the connection fails.
     pub fn command(
         &mut self,
         command: u16,

@@ -1,8 +1,8 @@
 //! One client's connection: its socket, its session, its requests in flight and its replies.
 //!
-//! What it holds is bounded. Data passes through two buffers of fixed size and is never gathered: a write's goes to the
-//! store as it arrives, a read's comes from there as the client takes it. Where too many requests are unanswered, or
-//! the client does not take its replies, nothing more is read from it, and the client's own sending comes to a stop.
+//! What it holds is bounded. Data passes through two buffers of fixed size and is never gathered: a write's data goes
+//! to the store as it arrives, a read's comes from there as the client takes it. If too many requests are unanswered,
+//! or the client does not take its replies, the server reads nothing more from it, and the client's own sending stops.
 
 use std::collections::VecDeque;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -18,44 +18,44 @@ use crate::protocol::wire::{self, Refusal};
 use crate::protocol::{Command, Export, MOST_OPTION, Request, Session, Step};
 use crate::store::Store;
 
-/// Bytes of either buffer; more than an option has.
+/// Bytes of either buffer; larger than any option.
 const BUFFER: usize = 128 << 10;
 const _: () = assert!(BUFFER > MOST_OPTION as usize + wire::OPTION_BYTES);
 
-/// A reply, which is sent as the client takes it.
+/// A reply, sent as the client takes it.
 #[derive(Debug)]
 struct Reply {
     cookie: u64,
     refusal: Option<Refusal>,
     begun: bool,
-    /// What is still to come of a read's data.
+    /// The part of a read's data that is still to be sent.
     offset_bytes: u64,
     left_bytes: u32,
 }
 
-/// See the module's text. One whose client is gone stays until the drive has returned what was submitted to it: so nobody
-/// can have more in the drive by coming again. What was not submitted yet goes with the client.
+/// One client's connection. After its client is gone, it stays until the drive has returned what was submitted to it:
+/// so no client gets more into the drive by reconnecting. Requests that were not submitted go with the client.
 #[derive(Debug)]
 pub(crate) struct Connection {
     socket: Option<OwnedFd>,
     session: Session,
     born: Instant,
     input: Box<[u8]>,
-    /// What of the input is filled and not yet used.
+    /// The part of the input that is filled and not yet used.
     unread: std::ops::Range<usize>,
     output: Vec<u8>,
     sent: usize,
     replies: VecDeque<Reply>,
-    /// Requests that are not answered, by their place.
+    /// Unanswered requests, by their place.
     pending: Vec<Option<Pending>>,
     free: Vec<u32>,
-    /// Places of those that are not wholly submitted to the drive, in the order in which they were received.
+    /// Places of the requests that are not fully submitted to the drive, in the order of their arrival.
     waiting: VecDeque<u32>,
-    /// What went wrong with the data of the write that is arriving.
+    /// What went wrong with the data of the arriving write.
     spoiled: Option<Refusal>,
-    /// What was received may hold requests for which there was no room.
+    /// Whether the input may hold requests for which there was no room.
     behind: bool,
-    /// No more requests come: close when all are answered.
+    /// Whether no more requests come: close when all are answered.
     finishing: bool,
 }
 
@@ -83,17 +83,17 @@ impl Connection {
         connection
     }
 
-    /// The socket, while there is a client.
+    /// Returns the socket, while there is a client.
     pub(crate) fn socket(&self) -> Option<BorrowedFd<'_>> {
         self.socket.as_ref().map(AsFd::as_fd)
     }
 
-    /// Whether nothing is left of it.
+    /// Whether nothing is left of the connection.
     pub(crate) fn is_gone(&self) -> bool {
         self.socket.is_none() && self.free.len() == self.pending.len()
     }
 
-    /// Lets the client go, and drops what was not submitted to the drive.
+    /// Closes the client's socket, and drops what was not submitted to the drive.
     pub(crate) fn close(&mut self) {
         for place in std::mem::take(&mut self.waiting) {
             self.free_if_outside(place);
@@ -106,18 +106,18 @@ impl Connection {
         self.replies = VecDeque::new();
     }
 
-    /// How long the client still has to come to the point; `None` where it has.
+    /// Returns how long the client may still negotiate; `None` if it has finished.
     pub(crate) fn patience(&self, most: Duration) -> Option<Duration> {
         let waiting = self.socket.is_some() && !self.session.negotiated();
         waiting.then(|| most.saturating_sub(self.born.elapsed()))
     }
 
-    /// Whether one more request may be taken.
+    /// Whether it may take one more request.
     fn has_room(&self) -> bool {
         self.free.len() > self.replies.len() && self.output.len() - self.sent < BUFFER
     }
 
-    /// Whether it makes sense to look for bytes from the client.
+    /// Whether to look for bytes from the client.
     pub(crate) fn wants_input(&self) -> bool {
         self.socket.is_some() && !self.finishing && self.has_room() && self.unread.len() < BUFFER
     }
@@ -127,12 +127,12 @@ impl Connection {
         self.socket.is_some() && (self.sent < self.output.len() || !self.replies.is_empty())
     }
 
-    /// Whether requests can be taken at once, without anything more from the client.
+    /// Whether it can take requests at once, without more bytes from the client.
     pub(crate) fn wants_turn(&self) -> bool {
         self.socket.is_some() && !self.finishing && self.behind && self.has_room()
     }
 
-    /// Takes what the client has sent, at most a buffer.
+    /// Receives what the client has sent, at most a buffer.
     pub(crate) fn receive(&mut self) {
         self.input.copy_within(self.unread.clone(), 0);
         self.unread = 0..self.unread.len();
@@ -141,7 +141,7 @@ impl Connection {
         };
         let room = &mut self.input[self.unread.end..];
         match rustix::net::recv(socket, room, RecvFlags::empty()) {
-            // No more comes; requests that did come are still answered.
+            // Nothing more comes. Requests that arrived are still answered.
             Ok((0, _)) => self.finishing = true,
             Ok((bytes, _)) => self.unread.end += bytes,
             Err(Errno::AGAIN | Errno::INTR) => {}
@@ -149,7 +149,7 @@ impl Connection {
         }
     }
 
-    /// The next request for the drive among what was received; its data is in the store, or has room there.
+    /// Returns the next request for the drive from the input. Its data is in the store, or has room there.
     pub(crate) fn next_request(&mut self, store: &mut dyn Store) -> Option<Request> {
         self.behind = true;
         while self.socket.is_some() && !self.finishing && self.has_room() {
@@ -182,7 +182,7 @@ impl Connection {
         None
     }
 
-    /// What a request does to the data. It is done as it comes in: until it is answered, nobody may count on either.
+    /// Applies a request to the data as it arrives: until it is answered, no client may count on either state.
     fn carry_out(&mut self, request: Request, store: &mut dyn Store) -> Result<(), Refusal> {
         let (offset, length) = (request.offset_bytes, request.length_bytes);
         match request.command {
@@ -193,7 +193,7 @@ impl Connection {
         }
     }
 
-    /// Queues a request that was received at `now`, for the drive.
+    /// Queues a request for the drive that was received at `now`.
     pub(crate) fn enqueue(&mut self, now: Nanos, request: Request) {
         // `next_request` gives one only while there is room.
         let place = self.free.pop().expect("there is room for it");
@@ -201,14 +201,14 @@ impl Connection {
         self.waiting.push_back(place);
     }
 
-    /// The next piece for the drive, and the place of its request; `None`: nothing waits.
+    /// Returns the next piece for the drive, and the place of its request; `None`: nothing waits.
     pub(crate) fn next_piece(&self) -> Option<(u32, Request)> {
         let &place = self.waiting.front()?;
         let pending = self.pending[place as usize].as_ref()?;
         Some((place, pending.next_piece()))
     }
 
-    /// The piece that was next is submitted to the drive.
+    /// Notes that the next piece is submitted to the drive.
     pub(crate) fn submit_piece(&mut self) {
         let Some(&place) = self.waiting.front() else {
             return;
@@ -221,8 +221,8 @@ impl Connection {
         }
     }
 
-    /// The drive is done with a piece of the request at a place. Where that was the last, queues the reply and returns when
-    /// the request was received. `None`: there is more to come, or the client is gone.
+    /// Notes that the drive finished a piece of the request at a place. If it was the last, queues the reply and
+    /// returns when the request was received. Returns `None` if more is to come, or the client is gone.
     pub(crate) fn piece_done(&mut self, place: u32) -> Option<Nanos> {
         let pending = self.pending[place as usize].as_mut()?;
         pending.complete_piece();
@@ -251,7 +251,7 @@ impl Connection {
         Some(received_at)
     }
 
-    /// Makes room for another request at a place, where the drive has nothing of the one there.
+    /// Frees a place for another request, if the drive has nothing of the one there.
     fn free_if_outside(&mut self, place: u32) {
         let pending = &mut self.pending[place as usize];
         if pending.take_if(|pending| pending.is_outside()).is_some() {
@@ -269,8 +269,8 @@ impl Connection {
         });
     }
 
-    /// Sends what there is to send, as far as the client takes it and at most a buffer, so that others have their turn;
-    /// closes where all is done.
+    /// Sends as much as the client takes, at most a buffer, so that other clients get their turn. Closes the connection
+    /// once all is done.
     pub(crate) fn send(&mut self, store: &dyn Store) {
         // A read that fails after its reply has begun can only be cut off.
         if self.socket.is_some() && self.fill(store).is_err() {
@@ -283,7 +283,7 @@ impl Connection {
         }
     }
 
-    /// Turns replies into bytes, up to a buffer of them.
+    /// Encodes replies, up to a buffer of them.
     fn fill(&mut self, store: &dyn Store) -> Result<(), Refusal> {
         while self.output.len() < BUFFER {
             let Some(reply) = self.replies.front_mut() else {
@@ -306,7 +306,7 @@ impl Connection {
         Ok(())
     }
 
-    /// Hands bytes to the kernel, as many as it takes.
+    /// Writes as many bytes as the kernel takes.
     fn flush(&mut self) {
         let Some(socket) = &self.socket else {
             return;

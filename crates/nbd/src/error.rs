@@ -1,6 +1,6 @@
-//! Everything that can keep a drive model from being served, each with its remedy.
+//! What can keep a drive model from being served, each with its remedy.
 //!
-//! What a client does wrong is not here: it is answered, or its connection closed.
+//! A client's mistakes are not errors here: they are answered, or the connection is closed.
 
 use std::io;
 use std::net::SocketAddr;
@@ -11,7 +11,7 @@ use crate::bias::Bias;
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// The socket cannot be had.
+    /// The socket cannot be created.
     #[error("{address}: cannot be listened on: {cause}")]
     Listen {
         /// Path or address.
@@ -19,28 +19,28 @@ pub enum Error {
         /// What the kernel said.
         cause: io::Error,
     },
-    /// Something that is not a socket lies where the socket is to be.
+    /// The path of the socket holds something else.
     #[error("{path}: is there already, and no socket")]
     NotASocket {
         /// Where.
         path: String,
     },
-    /// Somebody listens there.
+    /// Another server listens there.
     #[error("{path}: somebody listens there already")]
     InUse {
         /// Where.
         path: String,
     },
-    /// Other machines could reach the address, and the configuration does not allow that.
+    /// Other machines could reach the address, but the configuration does not allow that.
     #[error("{address}: other machines could reach it")]
     NotLoopback {
         /// The address.
         address: SocketAddr,
     },
-    /// The drive's parameters do not make a drive.
+    /// The drive's parameters are invalid.
     #[error("drive: {cause}")]
     Model {
-        /// Which, and why.
+        /// Which parameter, and why.
         cause: String,
     },
     /// The export is not a part of the drive.
@@ -67,13 +67,13 @@ pub enum Error {
         /// The export's.
         size_bytes: u64,
     },
-    /// The file for the data cannot be had.
+    /// The file for the data cannot be used.
     #[error("the data's file: {cause}")]
     Data {
         /// What the kernel said.
         cause: io::Error,
     },
-    /// What a program would wait is not what the model says.
+    /// A program would wait longer than the model says.
     #[error(
         "at a dilation of {dilate} a program would see {:.0} % more than the model's {} ns a read: it waits {} ns more",
         bias.fraction * 100.0, bias.drive_ns, bias.overhead_ns
@@ -83,13 +83,13 @@ pub enum Error {
         bias: Bias,
         /// The configured dilation.
         dilate: u32,
-        /// One that would do.
+        /// A dilation that suffices.
         enough: u32,
     },
-    /// A system call failed that never should.
+    /// A system call failed that should never fail.
     #[error("{call} failed: {cause}")]
     Call {
-        /// What was tried.
+        /// What failed.
         call: &'static str,
         /// What the kernel said.
         cause: io::Error,
@@ -97,7 +97,7 @@ pub enum Error {
 }
 
 impl Error {
-    /// What to do about it.
+    /// Returns what to do about it.
     ///
     /// ```
     /// let refused = iogauge_nbd::Error::InUse { path: "socket".into() };

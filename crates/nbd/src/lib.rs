@@ -1,13 +1,13 @@
-//! Serves a drive model to other programs by NBD: what they wait is what the model says, times a factor.
+//! Serves a drive model to other programs by NBD: they wait as long as the model says, times a factor.
 //!
-//! A request reaches the drive at its virtual arrival, and its reply leaves when real time has come as far. Programs
-//! on a shared machine sleep and wake within tens of microseconds, longer than a fast drive takes; so time is dilated,
-//! and what a program measures is divided by the factor again. What bias is left is measured at the start.
+//! A request reaches the drive at its virtual arrival, and its reply leaves when real time has come as far. Programs on
+//! a shared machine sleep and wake within tens of microseconds, longer than a fast drive takes. So time is dilated, and
+//! what a program measures is divided by the factor again. The remaining bias is measured at the start.
 //!
 //! One thread owns drive, data and connections. What a client can make it hold is bounded, whatever the client sends:
-//! see [`Limits`]. The data is real: what was written is read back.
+//! see [`Limits`]. The data is real: reads return what was written.
 //!
-//! What it does not do: TLS, structured replies, more than one export, or catching signals, which are the caller's.
+//! It has no TLS, no structured replies and only one export. The caller catches signals.
 //!
 //! Source: doc/proto.md in github.com/NetworkBlockDevice/nbd.
 

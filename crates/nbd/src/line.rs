@@ -1,38 +1,39 @@
-//! The line before the drive: which requests it has, and which still wait to be submitted to it.
+//! The line before the drive: which requests the drive has, and which still wait for it.
 //!
-//! A drive does not give back what was submitted to it. So it gets requests in pieces, and only so many at a time as keep it
-//! busy; what waits behind them belongs to its connection and goes with it. Connections take turns, piece by piece.
+//! A drive does not give back what was submitted to it. So it gets requests in pieces, and only as many at a time as
+//! keep it busy; what waits behind them belongs to its connection and goes with it. Connections take turns, piece by
+//! piece.
 //!
-//! Linux too splits a request that is larger than its queue allows, and a forced write into forced writes: 32 MiB with FUA
-//! are 32 pieces that each have to last before they are done.
+//! Linux, too, splits a request that is larger than its queue allows, and a forced write into forced writes: 32 MiB
+//! with FUA are 32 pieces, each of which must be durable before it is done.
 
 use iogauge_core::Nanos;
 
 use crate::protocol::{Command, Request};
 
-/// What one piece of a read or a write holds at most, bytes.
+/// Most bytes of one piece of a read or a write.
 pub(crate) const PIECE: u32 = 1 << 20;
-/// What the pieces in the drive hold together at most, bytes: 256 requests of 128 KiB. The fastest built-in drives need so
-/// many to be busy: with 8 MiB the model of the P3608 read 11 % less than at a depth of 256, that of the 9100 MAX 5 %.
+/// Most bytes of all pieces in the drive: 256 requests of 128 KiB. The fastest built-in drives need that many to be
+/// busy: with 8 MiB the model of the P3608 read 11 % less than at a depth of 256, that of the 9100 MAX 5 %.
 pub(crate) const MOST_BYTES: u64 = 32 << 20;
-/// Pieces in the drive at most: as many commands as Linux has in flight on a queue of an NVMe drive.
+/// Most pieces in the drive: as many commands as Linux has in flight on a queue of an NVMe drive.
 pub(crate) const MOST_PIECES: usize = 1024;
 
-/// A request that is not answered, and how much of it was submitted to the drive.
+/// An unanswered request, and how much of it was submitted to the drive.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Pending {
-    /// When the last of its bytes were received.
+    /// When its last byte was received.
     pub(crate) received_at: Nanos,
     pub(crate) request: Request,
     /// Bytes submitted to the drive, from the first on.
     submitted_bytes: u32,
     submitted_all: bool,
-    /// Its pieces that the drive has.
+    /// How many of its pieces the drive has.
     pieces_in_drive: u32,
 }
 
 impl Pending {
-    /// A request that was received at an instant.
+    /// Creates a request that was received at `received_at`.
     pub(crate) fn new(received_at: Nanos, request: Request) -> Self {
         Self {
             received_at,
@@ -43,7 +44,7 @@ impl Pending {
         }
     }
 
-    /// The next piece for the drive. Trims and flushes move no data, and are one piece.
+    /// Returns the next piece for the drive. Trims and flushes move no data, and are one piece.
     pub(crate) fn next_piece(&self) -> Request {
         let left = self.request.length_bytes - self.submitted_bytes;
         Request {
@@ -57,7 +58,7 @@ impl Pending {
         }
     }
 
-    /// The next piece is submitted to the drive.
+    /// Notes that the next piece is submitted to the drive.
     pub(crate) fn submit(&mut self) {
         self.submitted_bytes += self.next_piece().length_bytes;
         self.submitted_all = self.submitted_bytes == self.request.length_bytes;
@@ -69,7 +70,7 @@ impl Pending {
         self.submitted_all
     }
 
-    /// The drive is done with a piece.
+    /// Notes that the drive finished a piece.
     pub(crate) fn complete_piece(&mut self) {
         self.pieces_in_drive -= 1;
     }
@@ -80,7 +81,7 @@ impl Pending {
     }
 }
 
-/// Whether the drive moves the bytes of a request: a trim's and a flush's cost it no room.
+/// Whether the drive moves the bytes of a request. A trim or a flush needs no room.
 const fn moves_data(request: &Request) -> bool {
     matches!(
         request.command,
@@ -88,7 +89,7 @@ const fn moves_data(request: &Request) -> bool {
     )
 }
 
-/// How many bytes the drive moves for a request.
+/// Returns how many bytes the drive moves for a request.
 fn data_bytes(request: &Request) -> u64 {
     match moves_data(request) {
         true => request.length_bytes.into(),
@@ -116,8 +117,8 @@ pub(crate) struct InDrive {
 }
 
 impl InDrive {
-    /// Nothing yet. A drive that lets in `queue` commands at a time gets twice as many pieces, so that one is at hand
-    /// whenever another is done; `None`: it lets in more than any host has.
+    /// Creates an empty line. A drive that lets in `queue` commands at a time gets twice as many pieces, so that one is
+    /// ready whenever another is done. `None`: the drive lets in more than any host has.
     pub(crate) fn new(queue: Option<u32>) -> Self {
         let most_pieces = queue.map_or(MOST_PIECES, |queue| MOST_PIECES.min(2 * queue as usize));
         Self {
@@ -134,7 +135,7 @@ impl InDrive {
         pieces < self.most_pieces && self.bytes + data_bytes(piece) <= MOST_BYTES
     }
 
-    /// Takes in a piece of the request at a place of a connection: returns its ticket.
+    /// Adds a piece of the request at a place of a connection. Returns its ticket.
     pub(crate) fn submit(&mut self, connection: usize, place: u32, piece: &Request) -> u64 {
         let ticket = self.free.pop().unwrap_or_else(|| {
             self.owners.push(None);
@@ -150,7 +151,7 @@ impl InDrive {
         ticket.into()
     }
 
-    /// The drive is done with a piece: returns whose it was.
+    /// Notes that the drive finished a piece. Returns its owner.
     pub(crate) fn complete(&mut self, ticket: u64) -> Owner {
         let owner = self.owners[ticket as usize].take();
         let owner = owner.expect("the drive returns each ticket once");

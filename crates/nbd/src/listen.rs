@@ -1,4 +1,4 @@
-//! Where clients come in: a Unix socket, or a TCP port.
+//! Where clients connect: a Unix socket, or a TCP port.
 
 use std::io;
 use std::net::{SocketAddr, TcpListener};
@@ -18,13 +18,13 @@ use crate::error::Error;
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Listen {
-    /// A socket that is made here, for this user alone, and removed at the end.
+    /// A socket that the server creates, for this user alone, and removes at the end.
     Unix(PathBuf),
     /// A port.
     Tcp {
         /// Address and port; port zero takes a free one.
         address: SocketAddr,
-        /// Whether other machines may reach it. There is neither encryption nor any question who they are.
+        /// Whether other machines may reach it. The protocol here has neither encryption nor authentication.
         allow_remote: bool,
     },
 }
@@ -40,7 +40,7 @@ pub(crate) enum Listener {
     Tcp(TcpListener),
 }
 
-/// A socket's file, removed at the end where it is still ours.
+/// A socket's file, removed at the end if it is still ours.
 #[derive(Debug)]
 pub(crate) struct SocketFile {
     path: PathBuf,
@@ -51,7 +51,7 @@ impl Drop for SocketFile {
     fn drop(&mut self) {
         let there = std::fs::symlink_metadata(&self.path);
         if there.is_ok_and(|there| (there.dev(), there.ino()) == self.inode) {
-            // An error has no reader here, and the next server removes a stale socket.
+            // Nobody reads an error here, and the next server removes a stale socket.
             let _ = std::fs::remove_file(&self.path);
         }
     }
@@ -68,7 +68,7 @@ impl Listener {
         }
     }
 
-    /// The next client's socket, without blocking.
+    /// Accepts the next client's socket, without blocking.
     pub(crate) fn accept(&self) -> io::Result<OwnedFd> {
         match self {
             Listener::Unix { listener, .. } => {
@@ -85,7 +85,7 @@ impl Listener {
         }
     }
 
-    /// The TCP address, whose port may have been chosen by the kernel.
+    /// Returns the TCP address, whose port the kernel may have chosen.
     pub(crate) fn address(&self) -> Option<SocketAddr> {
         match self {
             Listener::Unix { .. } => None,
@@ -135,7 +135,8 @@ fn unix(path: &Path) -> Result<Listener, Error> {
     })
 }
 
-/// A listening socket whose file is this user's alone from the first moment: Linux takes its mode from the socket's.
+/// Creates a listening socket whose file is this user's alone from the first moment: Linux takes its mode from the
+/// socket's.
 fn socket_at(path: &Path) -> rustix::io::Result<OwnedFd> {
     let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
     let socket = rustix::net::socket_with(AddressFamily::UNIX, SocketType::STREAM, flags, None)?;
@@ -145,7 +146,7 @@ fn socket_at(path: &Path) -> rustix::io::Result<OwnedFd> {
     Ok(socket)
 }
 
-/// Removes a socket that nobody listens on any more; nothing else is touched.
+/// Removes a socket that nobody listens on any more. Touches nothing else.
 fn make_way(path: &Path) -> Result<(), Error> {
     let name = || path.display().to_string();
     let failed = |cause| Error::Listen {

@@ -1,4 +1,4 @@
-//! Virtual time against real time: one is the other, slowed down by a factor.
+//! Converts between virtual and real time: virtual time runs slower by a factor.
 
 use std::num::NonZeroU64;
 use std::time::{Duration, Instant};
@@ -7,7 +7,7 @@ use iogauge_core::Nanos;
 use rustix::event::{PollFd, poll};
 use rustix::time::Timespec;
 
-/// What time it is for the drive.
+/// The drive's clock.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Pace {
     start: Instant,
@@ -15,7 +15,7 @@ pub(crate) struct Pace {
 }
 
 impl Pace {
-    /// Virtual time begins now.
+    /// Starts virtual time now.
     pub(crate) fn new(dilate: u32) -> Self {
         Self {
             start: Instant::now(),
@@ -23,7 +23,7 @@ impl Pace {
         }
     }
 
-    /// The virtual instant that real time has come to.
+    /// Returns the current virtual instant.
     pub(crate) fn now(&self) -> Nanos {
         self.at(self.start.elapsed())
     }
@@ -33,23 +33,23 @@ impl Pace {
         real / u64::from(self.dilate)
     }
 
-    /// How long after the start real time has come to a virtual instant.
+    /// Returns the real time from the start to a virtual instant.
     fn due(&self, at: Nanos) -> Duration {
         Duration::from_nanos(at.saturating_mul(u64::from(self.dilate)))
     }
 
-    /// How long it is until then, in real time.
+    /// Returns the real time until a virtual instant.
     pub(crate) fn until(&self, at: Nanos) -> Duration {
         self.due(at).saturating_sub(self.start.elapsed())
     }
 
-    /// How long ago it was, in real time.
+    /// Returns the real time since a virtual instant.
     pub(crate) fn since(&self, at: Nanos) -> Duration {
         self.start.elapsed().saturating_sub(self.due(at))
     }
 }
 
-/// How a length of time is handed to the kernel.
+/// Converts a length of time for the kernel.
 pub(crate) fn timespec(length: Duration) -> Timespec {
     Timespec {
         tv_sec: length.as_secs() as i64,
@@ -59,13 +59,13 @@ pub(crate) fn timespec(length: Duration) -> Timespec {
 
 /// Asks the kernel to wake this thread as close to the requested time as it can, instead of up to 50 us later.
 pub(crate) fn sharpen_timer() {
-    // It cannot fail with a positive number of nanoseconds, and a blunt timer only costs precision.
+    // It cannot fail with a positive number of nanoseconds, and a late timer only costs precision.
     let _ = rustix::thread::set_current_timer_slack(NonZeroU64::new(1));
 }
 
-/// How late the kernel wakes this thread from a poll, 95th percentile, at least 2 us and at most 200 us: what is spun
-/// out instead of slept before a reply is due. The naps are as long as those before a dilated reply: the longer a CPU
-/// idles, the deeper it sleeps.
+/// Returns how late the kernel wakes this thread from a poll: the 95th percentile, at least 2 us and at most 200 us.
+/// The server spins for this long before a reply is due instead of sleeping. The naps are as long as those before a
+/// dilated reply: the longer a CPU idles, the deeper it sleeps.
 pub(crate) fn lateness_of_polls() -> Duration {
     const NAPS: usize = 100;
     const NAP: Duration = Duration::from_millis(1);

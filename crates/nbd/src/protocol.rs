@@ -1,9 +1,9 @@
-//! The server's side of NBD as a state machine: bytes in, steps and bytes out. No socket, no clock, no data kept.
+//! The server's side of NBD as a state machine: bytes in, steps and bytes out. It has no socket, no clock and no data.
 //!
-//! It is fed a slice of what has arrived and says how much of it one step used up; how the bytes were cut on their way
-//! makes no difference. It holds nothing of what it is fed, so nothing that a client sends can make it grow.
+//! It gets a slice of what has arrived and says how much of it one step used; how the bytes were cut on their way makes
+//! no difference. It keeps nothing of its input, so nothing that a client sends can make it grow.
 //!
-//! Fixed newstyle negotiation, simple replies, one export under its name and under the empty one.
+//! It speaks fixed newstyle negotiation and simple replies, with one export under its name and under the empty one.
 //!
 //! Source: doc/proto.md in github.com/NetworkBlockDevice/nbd.
 
@@ -14,23 +14,23 @@ use std::sync::Arc;
 
 use wire::{Fields, Refusal};
 
-/// Most bytes that a read, a write, or zeroes that take up space may ask for: what the protocol calls portable.
+/// Most bytes of a read, a write, or zeroes that take up space: what the protocol calls portable.
 pub const MOST_PAYLOAD: u32 = 32 << 20;
 
-/// Most bytes of an option's data. Names are at most 4096 bytes long; whoever sends more is up to something else.
+/// Most bytes of an option's data. Names have at most 4096 bytes; a client that sends more is not in good faith.
 pub const MOST_OPTION: u32 = 8 << 10;
 
-/// Requests are whole sectors of so many bytes, as a drive's are.
+/// Offsets and lengths of requests are multiples of this, as a drive's are.
 pub const SECTOR: u32 = 512;
 
-/// What is offered.
+/// What the server offers.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Export {
-    /// Its one name beside the empty one, at most 255 bytes.
+    /// Its name beside the empty one, at most 255 bytes.
     pub name: String,
     /// Its size, positive, a multiple of [`SECTOR`].
     pub size_bytes: u64,
-    /// Nothing may be written or trimmed.
+    /// Whether nothing may be written or trimmed.
     pub read_only: bool,
 }
 
@@ -39,51 +39,51 @@ pub struct Export {
 pub enum Command {
     /// Read.
     Read,
-    /// Write; its data went before.
+    /// Write; its data came before.
     Write,
     /// The data is no longer needed.
     Trim,
     /// Write zeroes.
     Zero {
-        /// They are to take up space, so that later writes have it.
+        /// Whether the zeroes take up space, so that later writes have it.
         provision: bool,
     },
-    /// What was written is to stay.
+    /// Make earlier writes durable.
     Flush,
 }
 
-/// A request that may be carried out.
+/// A valid request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Request {
     /// The client's name for it.
     pub cookie: u64,
-    /// What to do.
+    /// What it does.
     pub command: Command,
-    /// Where: whole sectors, within the export. Zero for a flush.
+    /// Offset: a multiple of [`SECTOR`], within the export. Zero for a flush.
     pub offset_bytes: u64,
-    /// How much: positive, whole sectors. Zero for a flush.
+    /// Length: positive, a multiple of [`SECTOR`]. Zero for a flush.
     pub length_bytes: u32,
-    /// The reply waits until the data is where it stays.
+    /// Whether the reply waits until the data is durable.
     pub fua: bool,
 }
 
-/// What became of some of the bytes.
+/// The outcome of one step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Step<'a> {
-    /// Nothing; more bytes are needed first.
+    /// Nothing: it needs more bytes first.
     More,
-    /// They were dealt with.
+    /// It used bytes; call it again.
     Again,
-    /// Part of a write's data, whose request follows.
+    /// Part of a write's data. Its request follows.
     Data {
-        /// Where it belongs, within the export.
+        /// Offset of the data, within the export.
         offset_bytes: u64,
         /// The data, not empty.
         bytes: &'a [u8],
     },
     /// A request.
     Ask(Request),
-    /// A request that is to be answered with an error.
+    /// A request that must be answered with an error.
     Refuse {
         /// The client's name for it.
         cookie: u64,
@@ -104,13 +104,13 @@ enum Phase {
     Options { no_zeroes: bool },
     /// A request comes next.
     Requests,
-    /// A write's data comes next; so much of it was taken.
+    /// A write's data comes next; this much of it was taken.
     Payload {
         request: Request,
         taken: u32,
         refusal: Option<Refusal>,
     },
-    /// Nothing more is taken.
+    /// Takes nothing more.
     Over(Step<'static>),
 }
 
@@ -122,7 +122,7 @@ pub struct Session {
 }
 
 impl Session {
-    /// Begins a session, and appends the greeting to `output`.
+    /// Begins a session and appends the greeting to `output`.
     pub fn new(export: Arc<Export>, output: &mut Vec<u8>) -> Self {
         wire::greeting(output);
         Self {
@@ -131,13 +131,13 @@ impl Session {
         }
     }
 
-    /// Whether requests may be made yet.
+    /// Whether the client may make requests.
     pub fn negotiated(&self) -> bool {
         matches!(self.phase, Phase::Requests | Phase::Payload { .. })
     }
 
-    /// Takes one step: how many bytes of `input` it used up, and what they were. Replies to options, at most 1 KiB a
-    /// step, are appended to `output`. An input of [`MOST_OPTION`] bytes and a header always leads to a step.
+    /// Takes one step. Returns how many bytes of `input` it used, and what they were. Appends replies to options to
+    /// `output`, at most 1 KiB a step. An input of [`MOST_OPTION`] bytes and a header always leads to a step.
     pub fn step<'a>(&mut self, input: &'a [u8], output: &mut Vec<u8>) -> (usize, Step<'a>) {
         match self.phase {
             Phase::Flags => self.flags(input),
@@ -178,7 +178,7 @@ impl Session {
         let (magic, flags, command) = (fields.u32(), fields.u16(), fields.u16());
         let (cookie, offset_bytes, length_bytes) = (fields.u64(), fields.u64(), fields.u32());
         let used = wire::REQUEST_BYTES;
-        // What follows the header of an oversized write cannot be distinguished from requests, or is not worth reading.
+        // The data of an oversized write cannot be distinguished from requests, or is not worth reading.
         let oversized = command == wire::CMD_WRITE && length_bytes > MOST_PAYLOAD;
         if magic != wire::REQUEST || oversized {
             return self.over(used, Step::Drop);
@@ -211,7 +211,7 @@ impl Session {
         (used, step)
     }
 
-    /// Whether a request fits the export.
+    /// Checks that a request fits the export.
     fn check(&self, request: Request) -> Result<Request, Refusal> {
         let (offset, length) = (request.offset_bytes, request.length_bytes);
         let harmless = matches!(request.command, Command::Read | Command::Flush);
@@ -238,7 +238,7 @@ impl Session {
         }
     }
 
-    /// Data of a write. That of a refused one is passed over, so that what follows is read as requests again.
+    /// Takes data of a write. Skips the data of a refused one, so that what follows is read as requests again.
     fn payload<'a>(
         &mut self,
         input: &'a [u8],
@@ -273,7 +273,8 @@ impl Session {
     }
 }
 
-/// What a command is, given flags that it may carry. All may be forced to last, reads too: clients are known to do so.
+/// Returns the meaning of a command, if it may carry these flags. Every command may carry FUA, reads too: some clients
+/// do that.
 fn meaning(command: u16, flags: u16) -> Result<Command, Refusal> {
     let provision = flags & wire::FLAG_NO_HOLE != 0;
     let (command, known) = match command {

@@ -1,6 +1,6 @@
 //! The loop that serves: one thread, which owns the drive, the data and all connections.
 //!
-//! It sleeps until bytes come or the next reply is nearly due, looks again and again for the last stretch, and sends
+//! It sleeps until bytes come or the next reply is nearly due, then looks repeatedly for the last stretch, and sends
 //! each reply at the first look after its instant. With nothing in flight it only sleeps.
 
 use std::io;
@@ -24,17 +24,17 @@ use crate::store::Store;
 use crate::summary::{Lateness, Summary};
 use crate::timely::Timely;
 
-/// The longest sleep: how late a stop is noticed.
+/// The longest sleep. A stop is noticed this late.
 const LOOK: Duration = Duration::from_millis(50);
-/// How long nobody is let in after the kernel had no descriptor left.
+/// How long no client is let in after the kernel had no descriptor left.
 const PAUSE: Duration = Duration::from_millis(100);
 
-/// What clients may take up. A connection holds two buffers of 128 KiB, whatever its client sends.
+/// Limits on what clients may use. A connection holds two buffers of 128 KiB, whatever its client sends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// Connections at one time; more are closed at once.
+    /// Most connections at a time. Further ones are closed at once.
     pub connections: u32,
-    /// Unanswered requests of a connection; nothing more is read from it then.
+    /// Most unanswered requests of a connection. The server reads nothing more from it then.
     pub depth: u32,
     /// How long a client may negotiate.
     pub negotiation: Duration,
@@ -64,7 +64,7 @@ pub(crate) struct Reactor<D> {
 }
 
 impl<D: Drive> Reactor<D> {
-    /// Serves whoever comes in by `listener`, and those who are `here`, until `stop` is set.
+    /// Serves the clients of `listener` and those in `here`, until `stop` is set.
     pub(crate) fn serve(
         &mut self,
         listener: Option<&Listener>,
@@ -97,7 +97,7 @@ impl<D: Drive> Reactor<D> {
     }
 }
 
-/// The loop under way.
+/// The loop in progress.
 struct Serving<'a, D> {
     reactor: &'a mut Reactor<D>,
     pace: Pace,
@@ -106,7 +106,7 @@ struct Serving<'a, D> {
     /// Sockets that were ready after the last sleep; the listener, if any, comes last.
     ready: Vec<(usize, PollFlags)>,
     in_drive: InDrive,
-    /// The connection whose turn it is to give the drive a piece.
+    /// The connection that may give the drive the next piece.
     turn_of: usize,
     lateness: Lateness,
     accept_from: Instant,
@@ -114,7 +114,7 @@ struct Serving<'a, D> {
 }
 
 impl<D: Drive> Serving<'_, D> {
-    /// Sleeps until there is something to do, or it is nearly time.
+    /// Sleeps until there is something to do, or nearly so.
     fn sleep(&mut self, listener: Option<&Listener>) -> Result<(), Error> {
         let nap = self.nap();
         let mut indices = Vec::with_capacity(self.connections.len() + 1);
@@ -140,7 +140,7 @@ impl<D: Drive> Serving<'_, D> {
         }
         self.ready.clear();
         match poll(&mut fds, Some(&timespec(nap))) {
-            // A signal: whoever catches it may have set `stop`.
+            // A signal: its handler may have set `stop`.
             Err(Errno::INTR) => return Ok(()),
             Err(cause) => {
                 return Err(Error::Call {
@@ -160,7 +160,7 @@ impl<D: Drive> Serving<'_, D> {
         Ok(())
     }
 
-    /// How long nothing can be due.
+    /// Returns how long nothing can be due.
     fn nap(&self) -> Duration {
         if self
             .connections
@@ -178,7 +178,7 @@ impl<D: Drive> Serving<'_, D> {
         patience.chain(reply).fold(LOOK, Duration::min)
     }
 
-    /// One turn: what is due goes out, what has come in goes to the drive.
+    /// Runs one round: sends what is due, and gives the drive what has arrived.
     fn turn(&mut self, listener: Option<&Listener>) {
         self.settle();
         for (index, flags) in std::mem::take(&mut self.ready) {
@@ -194,7 +194,7 @@ impl<D: Drive> Serving<'_, D> {
         self.feed();
     }
 
-    /// Takes what the drive is done with by now, sends the replies, and says which instant that was.
+    /// Takes what the drive has finished by now and sends the replies. Returns that instant.
     fn settle(&mut self) -> Nanos {
         let now = self.pace.now();
         let mut returned = std::mem::take(&mut self.returned);
@@ -208,7 +208,7 @@ impl<D: Drive> Serving<'_, D> {
         now
     }
 
-    /// The drive is done with a piece. After a request's last its reply goes, and is late by as much as it is.
+    /// Ends a piece. After a request's last piece, sends its reply and records how late it is.
     fn answer(&mut self, done: Returned) {
         let owner = self.in_drive.complete(done.ticket);
         let Some(connection) = &mut self.connections[owner.connection] else {
@@ -224,10 +224,10 @@ impl<D: Drive> Serving<'_, D> {
         self.lateness.record(late, expected);
     }
 
-    /// Gives the drive what waits for it, a piece of each connection in turn, as far as it has room.
+    /// Gives the drive waiting requests, a piece of each connection in turn, as far as it has room.
     fn feed(&mut self) {
         loop {
-            // What the drive is done with is taken before it gets more.
+            // Take what the drive has finished before it gets more.
             let now = self.settle();
             let places = self.connections.len();
             let mut turns = (0..places).map(|step| (self.turn_of + step) % places);
@@ -235,7 +235,7 @@ impl<D: Drive> Serving<'_, D> {
                 let (place, piece) = self.connections[index].as_ref()?.next_piece()?;
                 Some((index, place, piece))
             });
-            // Whose turn it is waits for room: where smaller pieces went first, a large one might wait for ever.
+            // The connection in turn waits for room: if smaller pieces went first, a large one might wait for ever.
             let next = next.filter(|(_, _, piece)| self.in_drive.has_room(piece));
             let Some((index, place, piece)) = next else {
                 return;
@@ -250,7 +250,7 @@ impl<D: Drive> Serving<'_, D> {
         }
     }
 
-    /// Takes in a connection's requests, and its refusals back; forgets it where it is over.
+    /// Takes a connection's requests and sends its refusals. Forgets the connection if it is over.
     fn work(&mut self, index: usize) {
         let Some(connection) = &mut self.connections[index] else {
             return;
@@ -268,7 +268,7 @@ impl<D: Drive> Serving<'_, D> {
         }
     }
 
-    /// Takes in a connection's next request, if it has one.
+    /// Takes a connection's next request, if it has one.
     fn take_request(&mut self, index: usize) -> bool {
         let now = self.pace.now();
         let Some(connection) = &mut self.connections[index] else {
@@ -283,17 +283,17 @@ impl<D: Drive> Serving<'_, D> {
         true
     }
 
-    /// Lets in whoever waits, as far as there is room.
+    /// Lets in waiting clients, as far as there is room.
     fn welcome(&mut self, listener: Option<&Listener>) {
         let Some(listener) = listener else {
             return;
         };
-        // No more in one turn than there are places, so that others are served in between.
+        // At most as many a round as there are places, so that others are served in between.
         for _ in 0..self.reactor.limits.connections {
             match listener.accept() {
                 Ok(socket) => self.let_in(socket),
                 Err(cause) if cause.kind() == io::ErrorKind::WouldBlock => break,
-                // Nothing but waiting helps: the client stays in the queue, which would else be looked at all the time.
+                // Only waiting helps: the client stays in the queue, which would otherwise end every sleep.
                 Err(_) => {
                     self.accept_from = Instant::now() + PAUSE;
                     break;
@@ -319,7 +319,7 @@ impl<D: Drive> Serving<'_, D> {
     }
 }
 
-/// Reads from a client, or notices that it is gone for good: then nobody is left to answer.
+/// Reads from a client, or notices that it is gone, so that no reply has a reader.
 fn attend(connection: &mut Connection, flags: PollFlags) {
     if flags.contains(PollFlags::IN) {
         connection.receive();
@@ -328,7 +328,7 @@ fn attend(connection: &mut Connection, flags: PollFlags) {
     }
 }
 
-/// What a request is to the drive. Zeroes are trimmed, unless they are to take up space.
+/// Converts a request for the drive. Zeroes become a trim, unless they take up space.
 fn access(ticket: u64, request: Request) -> Access {
     let kind = match request.command {
         Command::Read => Kind::Read,

@@ -24,29 +24,29 @@ use crate::transport;
 /// Most bytes of an export's name.
 const LONGEST_NAME: usize = 255;
 
-/// How a model is served.
+/// How to serve a model.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Config {
-    /// Where clients come in.
+    /// Where clients connect.
     pub listen: Listen,
     /// The export's name, at most 255 bytes; the empty name always means it too.
     pub name: String,
     /// Bytes of the export, whole sectors of 512; `None`: the drive's capacity.
     pub size_bytes: Option<u64>,
-    /// Most bytes of data in memory, in pages of 4 KiB, where no file keeps it; writes beyond find no room.
+    /// Most bytes of data in memory, in pages of 4 KiB, without a file. Later writes find no room.
     pub memory_bytes: u64,
-    /// So many real nanoseconds are one of the drive's.
+    /// Real nanoseconds for one of the drive's.
     pub dilate: NonZeroU32,
-    /// Nothing may be written or trimmed.
+    /// Whether nothing may be written or trimmed.
     pub read_only: bool,
-    /// What clients may take up.
+    /// What clients may use.
     #[serde(skip)]
     pub limits: Limits,
 }
 
 impl Config {
-    /// All of a drive on a socket, with up to 1 GiB of data in memory, a hundred times slower than the model.
+    /// Serves all of a drive on a socket, with up to 1 GiB of data in memory, a hundred times slower than the model.
     pub fn new(listen: Listen, name: impl Into<String>) -> Self {
         Self {
             listen,
@@ -60,7 +60,7 @@ impl Config {
     }
 }
 
-/// A drive model on a socket. Clients may connect from now on; they are answered once it is served.
+/// A drive model on a socket. Clients may connect from now on; they are answered once [`Server::serve`] runs.
 pub struct Server {
     listener: Listener,
     reactor: Reactor<Device>,
@@ -68,12 +68,12 @@ pub struct Server {
 }
 
 impl Server {
-    /// Makes everything ready, and measures what programs will see beside the model; that takes up to half a second.
-    /// The drive is made twice: one is served, the other shows how long a read takes. `file` keeps the data, see
-    /// [`FileStore::new`]; without one, memory does.
+    /// Prepares everything and measures what programs will see beyond the model, which takes up to half a second. It
+    /// creates the drive twice: it serves one, and the other shows how long a read takes. `file` keeps the data, see
+    /// [`FileStore::new`]; without a file, memory does.
     ///
     /// # Errors
-    /// Where there is no such drive, socket or data cannot be had, or the bias is too large.
+    /// If the parameters make no drive, the socket or the data cannot be created, or the bias is too large.
     pub fn bind(
         config: &Config,
         spec: &DriveSpec,
@@ -132,26 +132,26 @@ impl Server {
         })
     }
 
-    /// What programs will see beside the model.
+    /// Returns what programs will see beyond the model.
     pub fn bias(&self) -> Bias {
         self.bias
     }
 
-    /// What is exported.
+    /// Returns what is exported.
     pub fn export(&self) -> &Export {
         &self.reactor.export
     }
 
-    /// The TCP address, whose port may have been chosen by the kernel; `None` on a socket's path.
+    /// Returns the TCP address, whose port the kernel may have chosen; `None` for a Unix socket.
     pub fn address(&self) -> Option<SocketAddr> {
         self.listener.address()
     }
 
-    /// Serves until `stop` is set, which is noticed within 50 ms; then connections are closed and the socket is removed.
-    /// Virtual time begins with the call.
+    /// Serves until `stop` is set, which it notices within 50 ms. Then it closes the connections and removes the
+    /// socket. Virtual time begins with the call.
     ///
     /// # Errors
-    /// Where the kernel does not let it wait.
+    /// If the kernel does not let it wait.
     pub fn serve(mut self, stop: &AtomicBool) -> Result<Summary, Error> {
         self.reactor.serve(Some(&self.listener), Vec::new(), stop)
     }

@@ -1,7 +1,7 @@
-//! Where the export's data is: sparse in memory, or in a sparse file. What was never written reads as zeroes.
+//! The export's data: sparse in memory, or in a sparse file. Data that was never written reads as zeroes.
 //!
-//! Time is the drive model's alone. A store is as fast as it can be, and a flush asks nothing of it: data in a file
-//! outlives the server, and outlives the machine only where the kernel has written it back.
+//! Only the drive model decides the time of a request. A store is as fast as it can be, and a flush asks nothing of it:
+//! data in a file outlives the server, but outlives the machine only after the kernel has written it back.
 
 mod file;
 mod memory;
@@ -11,22 +11,22 @@ pub use memory::MemoryStore;
 
 use crate::protocol::wire::Refusal;
 
-/// Bytes by their place. All ranges lie within the export.
+/// Stores bytes by offset. All ranges lie within the export.
 pub trait Store: Send {
-    /// Fills `bytes` with what is at `offset_bytes`.
+    /// Fills `bytes` with the data at `offset_bytes`.
     ///
     /// # Errors
-    /// Where the data cannot be had.
+    /// If the data cannot be read.
     fn read(&self, offset_bytes: u64, bytes: &mut [u8]) -> Result<(), Refusal>;
-    /// Keeps `bytes` at `offset_bytes`.
+    /// Stores `bytes` at `offset_bytes`.
     ///
     /// # Errors
-    /// Where there is no room; part of it may be written then.
+    /// If there is no room. Part of the data may be written then.
     fn write(&mut self, offset_bytes: u64, bytes: &[u8]) -> Result<(), Refusal>;
-    /// Makes a range read as zeroes; with `provision` it takes up space, so that later writes have it.
+    /// Makes a range read as zeroes. With `provision` it takes up space, so that later writes have it.
     ///
     /// # Errors
-    /// Where there is no room; part of it may be zeroes then.
+    /// If there is no room. Part of the range may be zeroes then.
     fn zero(
         &mut self,
         offset_bytes: u64,

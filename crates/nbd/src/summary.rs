@@ -1,4 +1,4 @@
-//! What was served, and how late replies were: sent after their instant, by real time.
+//! What was served, and how late replies were sent, in real time.
 
 use iogauge_core::Nanos;
 use iogauge_core::recorder::{Histogram, Merged};
@@ -11,26 +11,26 @@ use crate::protocol::{Command, Request};
 pub struct Summary {
     /// Clients that were let in.
     pub connections: u64,
-    /// Clients that were turned away because all places were taken.
+    /// Clients that were refused because all places were taken.
     pub turned_away: u64,
-    /// Sleeps of the loop that nothing ended before their time; for tests.
+    /// Sleeps of the loop that lasted to their end; for tests.
     #[serde(skip)]
     pub idle_sleeps: u64,
-    /// Requests for the drive that came in.
+    /// Requests for the drive that arrived.
     pub requests: u64,
     /// Bytes of reads that were submitted to the drive.
     pub read_bytes: u64,
-    /// Bytes of writes that were submitted to the drive; zeroes count where they take up space.
+    /// Bytes of writes that were submitted to the drive; zeroes count if they take up space.
     pub written_bytes: u64,
-    /// How late half of the replies were at most, real ns.
+    /// Median of the replies' lateness, real ns.
     pub late_p50_ns: Nanos,
-    /// The same of 99 in 100.
+    /// The 99th percentile.
     pub late_p99_ns: Nanos,
-    /// The latest.
+    /// The maximum.
     pub late_most_ns: Nanos,
-    /// The median of lateness over what the model said that the request takes, dilated; fraction.
+    /// Median of the lateness over the model's time for the request, dilated; fraction.
     pub late_p50: f64,
-    /// The same at 99 in 100.
+    /// The 99th percentile of the same.
     pub late_p99: f64,
 }
 
@@ -46,7 +46,7 @@ impl Summary {
     }
 }
 
-/// Counts of any length: those of one histogram are moved on before they overflow.
+/// Counts of any length: moves those of one histogram on before they overflow.
 #[derive(Default)]
 struct Counts {
     recent: Histogram,
@@ -68,16 +68,16 @@ impl Counts {
     }
 }
 
-/// How late replies were.
+/// The lateness of replies.
 #[derive(Default)]
 pub(crate) struct Lateness {
     ns: Counts,
-    /// In millionths of what the request takes.
+    /// In millionths of the request's time.
     ppm: Counts,
 }
 
 impl Lateness {
-    /// A reply was so late that should have taken `expected_ns`, both in real time.
+    /// Records the lateness of a reply that should have taken `expected_ns`, both in real time.
     pub(crate) fn record(&mut self, late_ns: Nanos, expected_ns: Nanos) {
         self.ns.record(late_ns);
         let ppm = u128::from(late_ns) * 1_000_000 / u128::from(expected_ns.max(1));

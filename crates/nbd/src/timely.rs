@@ -1,4 +1,4 @@
-//! Returns each request when it is due, from a drive that may know the end of a request before.
+//! Returns each request when it is due, from a drive that may know a request's end before.
 
 use iogauge_core::Nanos;
 use iogauge_model::{Access, Drive, Pending, Returned};
@@ -6,7 +6,7 @@ use iogauge_model::{Access, Drive, Pending, Returned};
 /// See the module's text.
 pub(crate) struct Timely<D> {
     drive: D,
-    /// What was known when it was submitted.
+    /// Requests whose end was known when they were submitted.
     known: Pending,
 }
 
@@ -18,14 +18,14 @@ impl<D: Drive> Timely<D> {
         }
     }
 
-    /// Takes a request at `now`, which never goes back between calls of any method.
+    /// Takes a request at `now`, which never decreases between calls of any method.
     pub(crate) fn submit(&mut self, now: Nanos, access: Access) {
         if let Some(at) = self.drive.submit(now, access) {
             self.known.push(access.ticket, at);
         }
     }
 
-    /// When to call [`Timely::advance`] next.
+    /// Returns when to call [`Timely::advance`] next.
     pub(crate) fn next_event(&self) -> Option<Nanos> {
         [self.known.next(), self.drive.next_event()]
             .into_iter()
@@ -33,7 +33,7 @@ impl<D: Drive> Timely<D> {
             .min()
     }
 
-    /// Appends what the drive is done with by `now`.
+    /// Appends the requests that the drive has finished by `now`.
     pub(crate) fn advance(&mut self, now: Nanos, returned: &mut Vec<Returned>) {
         self.drive.advance(now, returned);
         self.known.take(now, returned);

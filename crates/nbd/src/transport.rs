@@ -1,8 +1,8 @@
-//! Measures, before a model is served, what a program will wait beyond what the model says.
+//! Measures, before a model is served, how much longer than the model a program will wait.
 //!
 //! A program that waits for a reply sleeps, and so does the server when nothing is in flight. Both wake late, by an
-//! amount that has nothing to do with the model. It is measured with a client of our own over the same kind of socket,
-//! and set against the model's mean latency of a read.
+//! amount that does not depend on the model. A client of our own measures it over the same kind of socket, and it is
+//! compared with the model's mean latency of a read.
 
 use std::io;
 use std::net::{Ipv4Addr, TcpListener, TcpStream};
@@ -28,14 +28,14 @@ use crate::timely::Timely;
 
 /// Bytes of a read.
 const BLOCK: u32 = 4096;
-/// Reads of the drive that make its mean.
+/// Reads of the drive that give its mean.
 const READS: u32 = 1000;
-/// Reads over the transport that make its median, after as many as a sixth of them to warm up.
+/// Reads over the transport that give its median, after a sixth of them to warm up.
 const ROUND_TRIPS: usize = 300;
-/// A reply is held at most so long in the measurement: a longer sleep is hardly deeper, and it is to end soon.
+/// Longest hold of a reply in the measurement: a longer sleep is hardly deeper, and the measurement must end soon.
 const LONGEST_HOLD: Nanos = MILLISECOND;
 
-/// What programs will see of `scratch`, which is a drive of its own, over a socket like `listen`.
+/// Measures what programs will see of `scratch`, a drive of its own, over a socket like `listen`.
 pub(crate) fn measure(
     scratch: impl Drive,
     size_bytes: u64,
@@ -57,7 +57,7 @@ pub(crate) fn measure(
     })
 }
 
-/// The drive's mean latency of a random read, one at a time, in its own time.
+/// Returns the drive's mean latency of a random read, one at a time, in its own time.
 fn mean_read_ns(drive: impl Drive, size_bytes: u64) -> Nanos {
     let mut drive = Timely::new(drive);
     let mut rng = Rng::new(1, Stream::Offsets);
@@ -82,7 +82,7 @@ fn mean_read_ns(drive: impl Drive, size_bytes: u64) -> Nanos {
     now / u64::from(READS)
 }
 
-/// A drive that takes the same time for everything, however much there is to do.
+/// A drive that takes the same time for everything.
 struct Fixed(Nanos);
 
 impl Drive for Fixed {
@@ -101,7 +101,7 @@ impl Drive for Fixed {
     }
 }
 
-/// Two ends of a connection like those that `listen` makes: the server's and the client's.
+/// Returns two ends of a connection like those that `listen` makes: the server's and the client's.
 fn ends(listen: &Listen) -> io::Result<(OwnedFd, Box<dyn Duplex + Send>)> {
     match listen {
         Listen::Unix(_) => {
@@ -124,7 +124,7 @@ fn ends(listen: &Listen) -> io::Result<(OwnedFd, Box<dyn Duplex + Send>)> {
 trait Duplex: io::Read + io::Write {}
 impl<T: io::Read + io::Write> Duplex for T {}
 
-/// How much longer than `hold` a client waits for a reply that is due after so long, median.
+/// Returns the median by which a client waits longer than `hold` for a reply that is due after it.
 fn overhead(listen: &Listen, hold: Nanos, spin: Duration) -> io::Result<Nanos> {
     let (server, client) = ends(listen)?;
     let stop = AtomicBool::new(false);
@@ -148,7 +148,7 @@ fn overhead(listen: &Listen, hold: Nanos, spin: Duration) -> io::Result<Nanos> {
             median
         });
         let served = reactor.serve(None, vec![server], &stop);
-        // Where the server gave up, its end is closed, and the reader's calls fail.
+        // If the server failed, its end is closed, and the reader's calls fail.
         let median = reader.join().map_err(|_| io::ErrorKind::Other)?;
         served.map_err(io::Error::other)?;
         Ok(median?.saturating_sub(hold))

@@ -1,4 +1,4 @@
-//! Files that Python has opened: it alone decides which may be written, so the core is given no path.
+//! Files that Python has opened: Python alone decides which may be written, so the core gets no path.
 
 use std::fs::{File, OpenOptions};
 
@@ -12,7 +12,7 @@ pub(crate) enum Access {
     Append,
 }
 
-/// The file behind a descriptor, opened anew.
+/// Opens the file behind a descriptor anew.
 pub(crate) fn reopen(descriptor: Option<i32>, access: Access) -> PyResult<Option<File>> {
     let open = |number| {
         OpenOptions::new()

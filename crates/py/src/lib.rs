@@ -34,7 +34,7 @@ fn to_json(value: &impl serde::Serialize) -> PyResult<String> {
     serde_json::to_string(value).map_err(|cause| PyValueError::new_err(cause.to_string()))
 }
 
-/// A run under way: made from a plan as JSON, polled until it is over.
+/// A run in progress: created from a plan as JSON, polled until it is over.
 #[pyclass(frozen, module = "iogauge._core")]
 struct RunHandle {
     run: Run,
@@ -42,7 +42,7 @@ struct RunHandle {
 
 #[pymethods]
 impl RunHandle {
-    /// `spill`: a descriptor open for appending, which every request of a plan that logs them is spilled to.
+    /// Starts the run. `spill` is a descriptor open for appending. If the plan logs requests, they are appended to it.
     #[new]
     fn new(plan: &str, spill: Option<i32>) -> PyResult<Self> {
         let spill = descriptor::reopen(spill, Access::Append)?;
@@ -51,7 +51,7 @@ impl RunHandle {
         })
     }
 
-    /// Waits for `timeout_s` at most. Returns what has happened: `("interval", JSON)`, `("finished", JSON)`.
+    /// Returns the events so far: `("interval", JSON)`, `("finished", JSON)`. Waits at most `timeout_s` for the first.
     fn poll(&self, py: Python<'_>, timeout_s: f64) -> PyResult<Vec<(&'static str, String)>> {
         let events = py.detach(|| {
             self.run
@@ -65,7 +65,7 @@ impl RunHandle {
         events.iter().map(as_json).collect()
     }
 
-    /// Ends the run: nothing more is issued, what is in flight is waited for.
+    /// Ends the run: issues nothing more and waits for what is in flight.
     fn stop(&self) {
         self.run.stop();
     }
@@ -75,7 +75,7 @@ impl RunHandle {
         self.run.give_up();
     }
 
-    /// What came of the log, as JSON, once the run is over; None where there is none.
+    /// Returns the outcome of the log as JSON, once the run is over; None without a log.
     fn spilled(&self) -> PyResult<Option<String>> {
         self.run.spilled().as_ref().map(to_json).transpose()
     }
@@ -98,7 +98,7 @@ fn probe(plan: &str) -> PyResult<Vec<(&'static str, String, String)>> {
     Ok(notes)
 }
 
-/// For each worker, in the order of the plan: whether threads of the kernel do requests of it.
+/// Returns for each worker, in the order of the plan, whether kernel threads execute some of its requests.
 #[pyfunction]
 fn handed_over(plan: &str) -> PyResult<Vec<bool>> {
     let plan = parse_plan(plan)?;
@@ -110,19 +110,19 @@ fn handed_over(plan: &str) -> PyResult<Vec<bool>> {
         .collect()
 }
 
-/// CPUs that this process may run on.
+/// Returns the CPUs that this process may run on.
 #[pyfunction]
 fn allowed_cpus() -> PyResult<Vec<u32>> {
     iogauge_engine::affinity::allowed_cpus().map_err(|error| core_error(&error))
 }
 
-/// Facts of the clock, as JSON. The first call calibrates it.
+/// Returns facts of the clock, as JSON. The first call calibrates it.
 #[pyfunction]
 fn clock_facts(py: Python<'_>) -> PyResult<String> {
     to_json(&py.detach(|| iogauge_engine::Clock::get().facts()))
 }
 
-/// How late a sleeping thread is woken, 99th percentile, nanoseconds. The first call measures it.
+/// Returns how late a sleeping thread wakes: the 99th percentile, nanoseconds. The first call measures it.
 #[pyfunction]
 fn sleep_slack_ns(py: Python<'_>) -> u64 {
     py.detach(iogauge_engine::sleep_slack)

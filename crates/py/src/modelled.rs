@@ -1,5 +1,5 @@
-//! A run on drive models as Python sees it: the same handle as for a real run, with a thread behind it that never waits
-//! for anything but a reader.
+//! A run on drive models as Python sees it: the same handle as for a real run. The thread behind it waits only for a
+//! reader.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -55,7 +55,7 @@ fn parse_machine(text: &str) -> PyResult<Machine> {
     Ok(machine)
 }
 
-/// Checks a drive and a machine, from JSON. Raises CoreError with the parameter that is wrong.
+/// Checks a drive and a machine, from JSON. Raises CoreError with the invalid parameter.
 #[pyfunction]
 pub(crate) fn check_model(drive: &str, machine: &str) -> PyResult<()> {
     parse_drive(drive)?;
@@ -72,8 +72,8 @@ pub(crate) struct ModelHandle {
 
 #[pymethods]
 impl ModelHandle {
-    /// `drives`: each drive's JSON, in the order in which the plan's files name them, and its seed. `spill`: as of
-    /// `RunHandle`; virtual time waits while it is written.
+    /// Starts the run. `drives`: each drive's JSON, in the order in which the plan's files name them, and its seed.
+    /// `spill`: as for `RunHandle`; virtual time waits while it is written.
     #[new]
     fn new(
         py: Python<'_>,
@@ -88,7 +88,7 @@ impl ModelHandle {
         let device = |(spec, seed): &(String, u64)| {
             Device::new(&parse_drive(spec)?, *seed).map_err(|cause| invalid("drive", cause))
         };
-        // A flash drive's steady state takes a while to make.
+        // A flash drive's steady state takes a while to compute.
         let devices = py.detach(|| drives.iter().map(device).collect::<PyResult<Vec<_>>>())?;
         let files = plan.stages.iter().flat_map(|stage| &stage.workers);
         let mut files = files.flat_map(|worker| &worker.files);
@@ -109,7 +109,7 @@ impl ModelHandle {
             .name("iogauge-model".into())
             .spawn(move || {
                 let last_event = runner.events.clone();
-                // Whoever polls waits for an end, even that of a thread that panics.
+                // The poller waits for an end, even that of a thread that panics.
                 let work = AssertUnwindSafe(|| runner.run(&plan, devices, &machine));
                 if let Err(panic) = catch_unwind(work) {
                     let cause = panic.downcast_ref::<String>().map(String::as_str);
@@ -127,7 +127,7 @@ impl ModelHandle {
         })
     }
 
-    /// Waits for `timeout_s` at most. Returns what has happened: `("interval", JSON)`, `("finished", JSON)`.
+    /// Returns the events so far: `("interval", JSON)`, `("finished", JSON)`. Waits at most `timeout_s` for the first.
     fn poll(&self, py: Python<'_>, timeout_s: f64) -> PyResult<Vec<(&'static str, String)>> {
         let timeout = Duration::from_secs_f64(timeout_s.clamp(0.0, 3600.0));
         let events = py.detach(|| {
@@ -146,17 +146,17 @@ impl ModelHandle {
         events.into_iter().map(as_json).collect()
     }
 
-    /// Ends the run: nothing more is issued, what is in flight is waited for.
+    /// Ends the run: issues nothing more and waits for what is in flight.
     fn stop(&self) {
         self.stop.store(true, Ordering::Relaxed);
     }
 
-    /// The same: a drive model keeps nobody waiting.
+    /// Ends the run in the same way: a drive model always answers.
     fn give_up(&self) {
         self.stop();
     }
 
-    /// What came of the log, as JSON, once the run is over; None where there is none.
+    /// Returns the outcome of the log as JSON, once the run is over; None without a log.
     fn spilled(&self) -> PyResult<Option<String>> {
         self.spilled.get().map(to_json).transpose()
     }
@@ -179,7 +179,7 @@ impl ModelRunner {
     fn run(mut self, plan: &RunPlan, mut devices: Vec<Device>, machine: &Machine) {
         let stop = self.stop.clone();
         let mut should_continue = || !stop.load(Ordering::Relaxed);
-        // It takes its instants from no clock.
+        // It reads no clock.
         let clock = ClockFacts {
             source: "virtual",
             reason: String::new(),
@@ -212,7 +212,7 @@ impl ModelRunner {
             }
             Err(cause) => Event::Failed(cause),
         };
-        // A handle that is gone is no reason to fail.
+        // A dropped handle is not an error.
         let _ = self.events.send(last);
     }
 
@@ -232,7 +232,7 @@ impl ModelRunner {
         }
     }
 
-    /// Spills what was logged.
+    /// Writes the logged requests to the spill.
     fn flush(&mut self) {
         if let Some(spill) = &mut self.spill {
             spill.add(&self.batch);
@@ -241,7 +241,7 @@ impl ModelRunner {
     }
 }
 
-/// What the plan calls each drive.
+/// Returns the plan's name of each drive.
 fn drive_names(plan: &RunPlan, drives: usize) -> Vec<String> {
     let mut names = vec![String::new(); drives];
     for worker in plan.stages.iter().flat_map(|stage| &stage.workers) {

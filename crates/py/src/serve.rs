@@ -1,4 +1,4 @@
-//! A served drive model as Python sees it: made from JSON, with a thread behind it, waited for until it ends.
+//! A served drive model as Python sees it: created from JSON, with a thread behind it.
 
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -30,7 +30,7 @@ pub(crate) struct Server {
 #[pymethods]
 impl Server {
     /// Binds and measures, which takes up to a second, and serves from then on. `store`: a descriptor of the file that
-    /// keeps the data, open for writing unless the export is read-only; None: memory does.
+    /// keeps the data, open for writing unless the export is read-only; None: memory keeps it.
     #[new]
     fn new(
         py: Python<'_>,
@@ -56,7 +56,7 @@ impl Server {
         let stopped = stop.clone();
         let thread = thread::Builder::new()
             .name("iogauge-nbd".into())
-            // A handle that is gone is no reason to fail.
+            // A dropped handle is not an error.
             .spawn(move || drop(sender.send(server.serve(&stopped))))
             .map_err(|cause| CoreError::new_err((format!("no thread: {cause}"), None::<String>)))?;
         Ok(Self {
@@ -69,22 +69,22 @@ impl Server {
         })
     }
 
-    /// What programs will see beside the model, as JSON.
+    /// Returns what programs will see beyond the model, as JSON.
     fn bias(&self) -> PyResult<String> {
         to_json(&self.bias)
     }
 
-    /// Bytes of the export.
+    /// Returns the bytes of the export.
     fn size_bytes(&self) -> u64 {
         self.size_bytes
     }
 
-    /// The TCP address, whose port may have been chosen by the kernel; None on a socket's path.
+    /// Returns the TCP address, whose port the kernel may have chosen; None for a Unix socket.
     fn address(&self) -> Option<String> {
         self.address.map(|address| address.to_string())
     }
 
-    /// Waits for `timeout_s` at most. Returns what was served, as JSON, once it has ended; None until then.
+    /// Waits at most `timeout_s`. Returns what was served, as JSON, once the service has ended; None until then.
     fn wait(&self, py: Python<'_>, timeout_s: f64) -> PyResult<Option<String>> {
         let timeout = Duration::from_secs_f64(timeout_s.clamp(0.0, 3600.0));
         let thread_is_gone = || PyRuntimeError::new_err("the server's thread is gone");
@@ -103,7 +103,7 @@ impl Server {
         }
     }
 
-    /// Ends the service: connections are closed, and the socket is removed.
+    /// Ends the service: closes the connections and removes the socket.
     fn stop(&self) {
         self.stop.store(true, Ordering::Relaxed);
     }
@@ -114,7 +114,7 @@ impl Drop for Server {
     fn drop(&mut self) {
         self.stop();
         if let Some(thread) = self.thread.take() {
-            // A panic has printed its message.
+            // A panic has already printed its message.
             let _ = thread.join();
         }
     }

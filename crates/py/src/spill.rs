@@ -19,7 +19,7 @@ pub(crate) struct SpillReader {
 
 #[pymethods]
 impl SpillReader {
-    /// The requests in the file `path` from the byte `position` on. Raises OSError.
+    /// Reads the requests in the file `path` from the byte `position` on. Raises OSError.
     #[new]
     fn new(path: PathBuf, position: u64) -> PyResult<Self> {
         let frames = FrameReader::new(File::open(path)?, position)?;
@@ -28,8 +28,8 @@ impl SpillReader {
         })
     }
 
-    /// About `most` requests, as the bytes of `LogRecord`s; none at the end. Raises OSError where the file cannot be read,
-    /// and ValueError where other bytes follow the requests that it has returned.
+    /// Returns about `most` requests, as the bytes of `LogRecord`s; none at the end. Raises OSError if the file cannot
+    /// be read, and ValueError if other bytes follow the requests returned so far.
     fn read<'py>(&self, py: Python<'py>, most: usize) -> PyResult<Bound<'py, PyBytes>> {
         let records = py.detach(|| {
             let mut records: Vec<LogRecord> = Vec::new();
@@ -45,7 +45,7 @@ impl SpillReader {
         Ok(PyBytes::new(py, log_record::bytes_of(&records)))
     }
 
-    /// How far into the file it has read, bytes.
+    /// Returns how far into the file it has read, bytes.
     fn position(&self) -> PyResult<u64> {
         Ok(self
             .frames

@@ -1,12 +1,13 @@
-//! Which blocks of a region have been issued: one bit a block, and a tree above them that finds the next free one.
+//! Marks which blocks of a region have been issued: one bit a block, and a tree above the bits that finds the next free
+//! block.
 //!
-//! Needed where block sizes vary under a random map, since a request then covers several blocks (a fixed size needs no
-//! map, see `permutation`). Each bit of a higher level says that the 64 bits below it are all set, so that finding
-//! the next free block looks at no more than two words a level: seven levels for 2^40 blocks.
+//! A random map needs this only where block sizes vary, since a request then covers several blocks; a fixed size uses a
+//! permutation (see `permutation`). A bit of a higher level says that the 64 bits below it are all set. Finding the
+//! next free block therefore reads at most two words a level: seven levels for 2^40 blocks.
 //!
 //! Memory: 1 bit a block and 1/63 more: 32 MiB for 1 TiB in blocks of 4 KiB. Clearing costs a pass over it.
 //!
-//! What it does not do: choose. It knows blocks, not bytes.
+//! It does not choose blocks, and it counts blocks, not bytes.
 
 const BITS: u64 = u64::BITS as u64;
 
@@ -20,7 +21,7 @@ pub(super) struct BlockMap {
 }
 
 impl BlockMap {
-    /// An empty set of blocks in `[0, count)`, `count` positive; `None` where there is not the memory.
+    /// Creates an empty set over `[0, count)`; `count` is positive. Returns `None` if memory does not suffice.
     pub(super) fn new(count: u64) -> Option<Self> {
         debug_assert!(count > 0);
         let mut levels = Vec::new();
@@ -50,7 +51,7 @@ impl BlockMap {
         self.used == self.count
     }
 
-    /// Forgets all.
+    /// Frees all blocks.
     pub(super) fn clear(&mut self) {
         self.used = 0;
         let mut bits = self.count;
@@ -64,7 +65,7 @@ impl BlockMap {
         }
     }
 
-    /// The first free block at or after `block`, or from the beginning where there is none; `None` when full.
+    /// Returns the first free block at or after `block`, or the first from 0 if there is none; `None` when full.
     pub(super) fn next_free(&self, block: u64) -> Option<u64> {
         self.first_free_from(block)
             .or_else(|| self.first_free_from(0))
@@ -87,7 +88,7 @@ impl BlockMap {
         None
     }
 
-    /// Marks up to `wanted` blocks from `start` on, stopping before the first that is used. Returns how many.
+    /// Marks up to `wanted` blocks from `start` on and stops before the first used one. Returns how many it marked.
     pub(super) fn take(&mut self, start: u64, wanted: u64) -> u64 {
         let end = self.count.min(start.saturating_add(wanted));
         let mut block = start;
@@ -109,7 +110,7 @@ impl BlockMap {
         block - start
     }
 
-    /// Tells the levels above that a word of the bottom level has no free bit, if so.
+    /// Sets the bit above a word of the bottom level if that word has no free bit.
     #[inline]
     fn mark_full(&mut self, word: usize) {
         let mut word = word;

@@ -1,10 +1,10 @@
-//! Why a pattern cannot be made. Errors come when it is made, never while it runs.
+//! Why a pattern cannot be created. These errors occur when it is created, never while it runs.
 
 use std::fmt;
 
 use crate::request::Direction;
 
-/// Why a [`Pattern`](super::Pattern) cannot be made. Each says what is wrong and where.
+/// Why a [`Pattern`](super::Pattern) cannot be created. Each message says what is wrong and where.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum PatternError {
     /// There is no region to work on: give at least one file.
@@ -31,7 +31,7 @@ pub enum PatternError {
         /// Direction without sizes.
         direction: Direction,
     },
-    /// There is not the memory for a random map of varying block sizes: set norandommap, or a larger block size.
+    /// Memory does not suffice for a random map of varying block sizes: set norandommap, or a larger block size.
     NoMemory {
         /// Index of the file.
         target: usize,

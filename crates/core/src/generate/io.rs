@@ -1,4 +1,4 @@
-//! What a pattern makes: a request before it has a slot and a time.
+//! What a pattern returns: a request before it has a slot and a time.
 
 use crate::request::Kind;
 
@@ -7,7 +7,7 @@ use crate::request::Kind;
 pub struct Io {
     /// Index into the worker's files.
     pub target: u32,
-    /// What to do.
+    /// What the request does.
     pub kind: Kind,
     /// Where, from the start of the file. Zero for syncs.
     pub offset_bytes: u64,

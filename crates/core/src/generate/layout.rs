@@ -1,17 +1,18 @@
-//! From a plan to the shapes and regions that a pattern draws from: what is decided once, before the first request.
+//! Turns a plan into the shapes and regions that a pattern draws from. All of it is decided once, before the first
+//! request.
 //!
-//! Here lie the rules of the random map, which are fio's. There is none where positions are not uniform, or where any
-//! direction, issued or not, is not aligned to its smallest size. Where sizes vary, all directions share one map, and each
-//! counts in blocks of its own smallest size: block 3 of the reads and block 3 of the writes are the same bit, wherever
-//! they lie.
+//! The rules of the random map are here, and they are fio's. There is no map if positions are not uniform, or if any
+//! direction, issued or not, is not aligned to its smallest size. If sizes vary, all directions share one map, and each
+//! counts in blocks of its own smallest size: block 3 of the reads and block 3 of the writes are the same bit, although
+//! their offsets differ.
 //!
-//! Two rules differ from fio's, so that a pass covers the region. Where all sizes are fixed, each size has an order of its
-//! own: fio has one map here too, and ends such a pass early. And the map has a bit for each block of the smallest size
-//! that is issued: fio counts the sizes of all three directions, and ends a pass early at bits that no request reaches.
+//! Two rules differ from fio's, so that a pass covers the region. If all sizes are fixed, each size has an order of its
+//! own; fio has one map here too, and ends such a pass early. The map has a bit for each block of the smallest size
+//! that is issued; fio counts the sizes of all three directions, and ends a pass early at bits that no request reaches.
 //!
 //! Source: fio 3.33's init.c (fixup_options) and filesetup.c (init_random_map).
 //!
-//! What it does not do: draw requests.
+//! It draws no requests.
 
 use super::error::PatternError;
 use super::region::{Cover, Region, Shape};
@@ -21,10 +22,11 @@ use super::spread::Spread;
 use crate::plan::{Distribution, PatternPlan, PerDirection, Rw, SizesPlan};
 use crate::request::Direction;
 
-/// By direction: read, write, trim; `None` where the pattern draws no places for it.
+/// By direction: read, write, trim. `None` if the pattern draws no places for that direction.
 pub(super) type Shapes = [Option<Shape>; 3];
 
-/// The shapes of the plan's directions, and its regions, `(offset, bytes)` of each file, before the first request.
+/// Returns the shapes of the plan's directions and its regions, `(offset, bytes)` of each file, before the first
+/// request.
 pub(super) fn lay_out(
     plan: &PatternPlan,
     regions: &[(u64, u64)],
@@ -61,12 +63,12 @@ pub(super) fn lay_out(
     Ok((shapes, built.into_boxed_slice()))
 }
 
-/// The values in the order of the directions' indices.
+/// Returns the values in the order of the directions' indices.
 pub(super) fn in_order<T>(values: &PerDirection<T>) -> [&T; 3] {
     [&values.read, &values.write, &values.trim]
 }
 
-/// The directions whose places are drawn. A trimwrite's write repeats its trim and draws nothing.
+/// Returns the directions whose places are drawn. A trimwrite's write repeats its trim's place and draws nothing.
 const fn directions(rw: Rw) -> &'static [Direction] {
     match rw {
         Rw::Read | Rw::Randread => &[Direction::Read],
@@ -130,7 +132,7 @@ fn plan_covers(plan: &PatternPlan, shapes: &mut Shapes) -> Vec<CoverPlan> {
     covers
 }
 
-/// Where random offsets of each direction are drawn in a region; checks that requests fit.
+/// Returns where random offsets of each direction are drawn in a region. Checks that requests fit.
 fn spreads(
     plan: &PatternPlan,
     shapes: &Shapes,

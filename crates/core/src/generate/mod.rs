@@ -1,9 +1,9 @@
 //! Pure generators: what a worker issues ([`Pattern`]), when it is due ([`Schedule`]), and the random numbers of both.
 //!
-//! A worker draws from these and does nothing else with chance. Everything is allocated when a generator is made; a
-//! draw costs nanoseconds, allocates nothing, and for the same seed is the same on every machine.
+//! A worker takes every random decision from these generators. A generator allocates everything when it is created; a
+//! draw costs nanoseconds, allocates nothing, and returns the same for the same seed on every machine.
 //!
-//! What they do not do: no clock, no I/O, no completions, no limits of time or number. Those are the worker's.
+//! Generators read no clock, do no I/O, and know neither completions nor limits of time or number. The worker does.
 
 mod block_map;
 mod error;

@@ -1,17 +1,17 @@
-//! What a worker issues next: direction, file, offset and length, by fio's rules.
+//! Decides what a worker issues next: direction, file, offset and length, by fio's rules.
 //!
-//! A *pass* covers the regions once: it ends when every region is exhausted (a sequential stream at its end, a random
-//! map used up) or as many bytes as the regions have were issued, whichever comes first. In mixed patterns reads and
-//! writes count together; in the trimwrite patterns only writes do. What happens then is the worker's choice:
-//! [`Pattern::rewind`] goes on with fresh random numbers, as fio does under time_based; [`Pattern::replay`] does the
-//! same again, as fio's loops do under randrepeat.
+//! A *pass* covers the regions once. It ends when every region is exhausted (a sequential stream at its end, a random
+//! map used up), or when the issued bytes equal the regions' bytes, whichever comes first. In mixed patterns reads and
+//! writes count together; in the trimwrite patterns only writes count. After a pass, the worker chooses:
+//! [`Pattern::rewind`] continues with fresh random numbers, as fio does under time_based; [`Pattern::replay`] repeats
+//! the same requests, as fio's loops do under randrepeat.
 //!
-//! Files are served in turn, one request each (fio's file_service_type=roundrobin). Where this differs from fio: a
-//! request never leaves its region; a sync goes to the file just written; in a random pattern a sequential
-//! continuation that has no room goes on at random instead of ending the job; under a random map each fixed size has
-//! an order of its own, and sizes that are never issued have no part in it; shares may have fractions of a percent.
+//! Files take turns, one request each (fio's file_service_type=roundrobin). This differs from fio in five ways. A
+//! request never leaves its region. A sync goes to the file just written. In a random pattern, a sequential
+//! continuation that has no room continues at random instead of ending the job. Under a random map each fixed size has
+//! an order of its own, and sizes that are never issued do not count. Shares may have fractions of a percent.
 //!
-//! What it does not do: limits of time, bytes (io_size) and number, and rates. Those are the worker's.
+//! Limits of time, bytes (io_size) and number are the worker's, and so are rates.
 //!
 //! Source: fio 3.33's documentation and code; the tables of `tests/fio_facts.rs`, taken from fio 3.33.
 
@@ -31,13 +31,13 @@ const TRIM: usize = Direction::Trim as usize;
 #[derive(Clone, Copy, Debug)]
 enum Mix {
     Always(Kind),
-    /// A read with this chance, else a write.
+    /// A read with this probability, else a write.
     ReadWrite(Chance),
-    /// A trim, then a write of the same blocks; file by file.
+    /// A trim, then a write of the same blocks, file by file.
     TrimWrite,
 }
 
-/// Decides request after request, in nanoseconds and without allocating.
+/// Decides requests one by one, in nanoseconds and without allocating.
 ///
 /// Memory: a few hundred bytes a file; under a random map with varying block sizes, 1 bit for every block of the
 /// smallest size besides (32 MiB for 1 TiB in blocks of 4 KiB).
@@ -77,7 +77,7 @@ pub struct Pattern {
     run_left: u64,
     jump: [Chance; 3],
     shapes: Shapes,
-    /// The short way, where there is one.
+    /// The fast way, if the pattern is plain.
     pub(super) plain: Option<Plain>,
     regions: Box<[Region]>,
     turn: usize,
@@ -87,7 +87,7 @@ pub struct Pattern {
     draws: Draws,
 }
 
-/// The streams of random numbers, one a question.
+/// The streams of random numbers: one for each kind of decision.
 #[derive(Clone, Debug)]
 struct Draws {
     offsets: Rng,
@@ -108,11 +108,11 @@ impl Draws {
 }
 
 impl Pattern {
-    /// The pattern of the plan over the given regions, `(offset, bytes)` of each file.
+    /// Creates the pattern of the plan over the given regions, `(offset, bytes)` of each file.
     ///
     /// # Errors
-    /// Where a region has no room for the smallest request of a direction, a law has nothing to draw, or there is not
-    /// the memory for a random map.
+    /// If a region has no room for the smallest request of a direction, if a distribution has nothing to draw, or if
+    /// memory does not suffice for a random map.
     pub fn new(
         plan: &PatternPlan,
         regions: &[(u64, u64)],
@@ -160,8 +160,7 @@ impl Pattern {
         })
     }
 
-    /// The next request, or `None` at the end of the pass. After [`Self::new`], [`Self::rewind`] and [`Self::replay`]
-    /// there is at least one.
+    /// Returns the next request, or `None` at the end of the pass. Every pass has at least one request.
     #[inline]
     #[allow(clippy::should_implement_trait)] // Not an iterator: after None, a rewind goes on.
     pub fn next(&mut self) -> Option<Io> {
@@ -176,8 +175,8 @@ impl Pattern {
         }
     }
 
-    /// The next requests, at most `most`: the same that [`Self::next`] would give one by one. `None` where more has to be
-    /// decided for them than the block.
+    /// Returns the next requests, at most `most`: the same that [`Self::next`] would return one by one. Returns `None`
+    /// if a request needs more decisions than its block.
     #[inline(always)]
     pub(crate) fn burst(
         &mut self,
@@ -191,14 +190,15 @@ impl Pattern {
         Some((0..count).map(|_| plain.next(offsets)))
     }
 
-    /// As [`Self::next`], but where the pattern would choose between reads and writes, it takes the given direction: for
-    /// a worker whose rates say which of the two is due. A sync that is due comes first all the same.
+    /// Works as [`Self::next`], but takes the given direction where the pattern would choose between reads and writes:
+    /// for a worker whose rates say which of the two is due. A sync that is due still comes first.
     #[inline]
     pub fn next_toward(&mut self, direction: Direction) -> Option<Io> {
         self.next_of(Some(direction), true)
     }
 
-    /// As [`Self::next_toward`], but no sync comes: for a worker that has yet to issue the write which it would be for.
+    /// Works as [`Self::next_toward`], but returns no sync: for a worker that has not yet issued the write before that
+    /// sync.
     #[inline]
     pub fn next_without_sync(&mut self, direction: Direction) -> Option<Io> {
         self.next_of(Some(direction), false)
@@ -252,8 +252,8 @@ impl Pattern {
         None
     }
 
-    /// Starts the next pass with the random numbers going on: regions that are exhausted begin again, sequential streams
-    /// that are not yet at their end go on from where they are.
+    /// Starts the next pass with fresh random numbers. Exhausted regions begin again; other sequential streams continue
+    /// where they are.
     pub fn rewind(&mut self) {
         self.issued_bytes = 0;
         for region in &mut self.regions {
@@ -261,8 +261,8 @@ impl Pattern {
         }
     }
 
-    /// Starts the next pass from the beginning of every region with the first pass's random numbers, which makes the
-    /// same requests again.
+    /// Starts the next pass from the beginning of every region with the first pass's random numbers. It repeats the
+    /// same requests.
     pub fn replay(&mut self) {
         self.issued_bytes = 0;
         self.turn = 0;
@@ -290,7 +290,7 @@ impl Pattern {
         }
     }
 
-    /// A write of what was trimmed in this region, or else a trim.
+    /// Returns a write of the blocks just trimmed in this region, or else a trim.
     fn trim_or_write(&mut self, target: usize) -> Option<(Kind, Place)> {
         if let Some(place) = self.regions[target].trimmed.take() {
             return Some((Kind::Write, place));
@@ -300,7 +300,7 @@ impl Pattern {
         Some((Kind::Trim, place))
     }
 
-    /// Where the next request of a direction goes in a region; `None` if the region is exhausted.
+    /// Returns the place of a direction's next request in a region; `None` if the region is exhausted.
     #[inline]
     fn place(&mut self, target: usize, direction: usize) -> Option<Place> {
         let region = &mut self.regions[target];
@@ -308,8 +308,8 @@ impl Pattern {
         if !self.random {
             return region.sequential(direction, shape, &mut self.draws.sizes);
         }
-        // Within a run, and for the share that percentage_random leaves, go on where the last request ended. Such
-        // requests neither heed nor mark the random map, as in fio.
+        // Within a run, and for the share that percentage_random leaves, continue where the last request ended. Such
+        // requests neither read nor mark the random map, as in fio.
         let jump = if self.run_left > 0 {
             self.run_left -= 1;
             false

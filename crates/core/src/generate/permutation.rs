@@ -1,17 +1,17 @@
-//! A seeded bijection of `[0, count)`: visits every block exactly once in an order that looks random, without memory.
+//! A seeded bijection of `[0, count)`: visits every block exactly once, in an order that looks random, without memory.
 //!
-//! Rounds of multiply-and-shift permute the next power of two; a value outside `[0, count)` goes through again ("cycle
-//! walking"), less than twice on average, which keeps the whole a bijection. Two uses: the order of a pass over a
-//! region under a random map of one block size, and the scattering of a skewed distribution's ranks, so that every
+//! Rounds of multiply-and-shift permute the next power of two. A value outside `[0, count)` goes through again ("cycle
+//! walking"), less than twice on average, so that the result stays a bijection. It has two uses: it orders a pass over
+//! a region under a random map of one block size, and it scatters the ranks of a skewed distribution so that every
 //! block can be drawn (fio's scattering hash is not a bijection: some blocks are never touched).
 //!
-//! What it does not do: withstand an adversary.
+//! It does not withstand an adversary.
 //!
 //! Source: Black and Rogaway, "Ciphers with arbitrary finite domains" (2002), for cycle walking.
 
 use super::rng::Rng;
 
-/// One more than it takes for orders to pass the tests below for any seed: with three, some seeds fail them grossly.
+/// One round more than the tests below need: with three rounds, some seeds fail them grossly.
 const ROUNDS: usize = 5;
 
 /// A bijection of `[0, count)`.
@@ -25,7 +25,7 @@ pub(super) struct Permutation {
 }
 
 impl Permutation {
-    /// One of the permutations of `[0, count)`, by the bits of `rng`. `count` is positive.
+    /// Chooses a permutation of `[0, count)` by the bits of `rng`. `count` is positive.
     pub(super) fn new(count: u64, rng: &mut Rng) -> Self {
         debug_assert!(count > 0);
         let bits = (u64::BITS - (count - 1).leading_zeros()).max(1);
@@ -37,12 +37,12 @@ impl Permutation {
         }
     }
 
-    /// How many values are permuted.
+    /// Returns how many values are permuted.
     pub(super) const fn count(&self) -> u64 {
         self.count
     }
 
-    /// Where `index`, in `[0, count)`, goes.
+    /// Returns the block that `index`, in `[0, count)`, maps to.
     #[inline]
     pub(super) fn at(&self, index: u64) -> u64 {
         debug_assert!(index < self.count);

@@ -1,7 +1,7 @@
-//! The commonest pattern, uniform random requests of one size in one file, with nothing to decide but the block.
+//! The commonest pattern, faster: uniform random requests of one size in one file. Only the block is left to decide.
 //!
-//! It makes the same requests from the same random numbers as the general way, with a fraction of its steps: at tens of
-//! millions of requests a second those are felt. What it does not do: everything else.
+//! It makes the same requests from the same random numbers as the general pattern, in a fraction of the steps. At tens
+//! of millions of requests a second those steps cost throughput.
 
 use super::io::Io;
 use super::region::Region;
@@ -10,7 +10,7 @@ use super::rng::Rng;
 use crate::plan::PatternPlan;
 use crate::request::Kind;
 
-/// All that such a pattern has to know.
+/// What such a pattern needs to know.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Plain {
     kind: Kind,
@@ -21,7 +21,7 @@ pub(super) struct Plain {
 }
 
 impl Plain {
-    /// `None` where the pattern asks for more than this.
+    /// Returns `None` if the pattern is not plain.
     pub(super) fn new(
         plan: &PatternPlan,
         kind: Kind,
@@ -51,13 +51,13 @@ impl Plain {
         })
     }
 
-    /// Bytes of each request.
+    /// Returns the bytes of each request.
     #[inline(always)]
     pub(super) fn length(&self) -> u64 {
         u64::from(self.length)
     }
 
-    /// The next request.
+    /// Returns the next request.
     #[inline(always)]
     pub(super) fn next(&self, offsets: &mut Rng) -> Io {
         Io {

@@ -1,14 +1,14 @@
-//! One file's region: where the next request of a direction goes, and what of the region is already done.
+//! One file's region: decides where the next request of a direction goes, and knows what this pass has covered.
 //!
 //! A region keeps a sequential position for each direction, as fio does: reads and writes of a mixed job run through
-//! the region side by side. Under a random map it keeps a cover as well, which hands every block out once before any
-//! twice: a permutation where the size is fixed (exact, without memory), a block map where sizes vary. The map follows
-//! fio's law: a draw that meets a used block goes to the next free one, and a request that runs into used blocks is cut
-//! short before them. As the map fills, requests thus begin at the start of a free run, which keeps them long.
+//! the region side by side. Under a random map it also keeps a cover, which hands out every block once before any block
+//! twice: a permutation if the size is fixed (exact, without memory), a block map if sizes vary. The map follows fio's
+//! rule: a draw that meets a used block takes the next free one, and a request that runs into used blocks is cut short
+//! before them. As the map fills, requests thus begin at the start of a free run, which keeps them long.
 //!
 //! Source: fio 3.33's io_u.c and lib/axmap.c.
 //!
-//! What it does not do: choose the direction, and count bytes against the pass; `pattern` does.
+//! It does not choose the direction or count bytes against the pass; `pattern` does.
 
 use super::block_map::BlockMap;
 use super::permutation::Permutation;
@@ -19,7 +19,7 @@ use super::spread::Spread;
 /// Where a request goes: offset from the start of the file, and length.
 pub(super) type Place = (u64, u32);
 
-/// Everything that decides offsets and lengths of one direction, alike for all regions.
+/// Decides offsets and lengths of one direction, alike for all regions.
 #[derive(Clone, Debug)]
 pub(super) struct Shape {
     /// Lengths.
@@ -33,7 +33,7 @@ pub(super) struct Shape {
 }
 
 impl Shape {
-    /// How many aligned offsets leave room for the smallest request in a region of so many bytes.
+    /// Returns how many aligned offsets leave room for the smallest request in a region of `region_bytes`.
     pub(super) fn positions(&self, region_bytes: u64) -> u64 {
         match region_bytes.checked_sub(u64::from(self.sizes.smallest())) {
             None => 0,
@@ -53,7 +53,7 @@ pub(super) enum Cover {
 }
 
 impl Cover {
-    /// A cover of so many blocks; `None` where there is not the memory for its map.
+    /// Creates a cover of `blocks` blocks; returns `None` if memory does not suffice for its map.
     pub(super) fn new(blocks: u64, fixed: bool, rng: &mut Rng) -> Option<Self> {
         if fixed {
             Some(Cover::Ordered {
@@ -82,7 +82,8 @@ impl Cover {
         }
     }
 
-    /// A block not handed out before; `None` when there is none left. An order is its own; a map goes by `spread`.
+    /// Returns a block not handed out before; `None` when none is left. A permutation has its own order; a map draws by
+    /// `spread`.
     #[inline]
     fn draw(&mut self, spread: &Spread, rng: &mut Rng) -> Option<u64> {
         match self {
@@ -108,9 +109,9 @@ pub(super) struct Region {
     /// Where random offsets of each direction are drawn, in units of its alignment.
     spreads: [Option<Spread>; 3],
     covers: Box<[Cover]>,
-    /// A trim whose block is yet to be written, in the trimwrite patterns.
+    /// A trim whose block has not been written yet, in the trimwrite patterns.
     pub(super) trimmed: Option<Place>,
-    /// Nothing more to issue here in this pass.
+    /// This pass has nothing more to issue here.
     pub(super) done: bool,
 }
 
@@ -132,7 +133,7 @@ impl Region {
         }
     }
 
-    /// Start, and how many blocks are drawn alike, where a direction's offsets are uniform.
+    /// Returns the start and the number of blocks if a direction's offsets are uniform.
     pub(super) fn uniform(&self, direction: usize) -> Option<(u64, u64)> {
         match self.spreads[direction] {
             Some(Spread::Uniform { count }) => Some((self.start, count)),
@@ -140,7 +141,7 @@ impl Region {
         }
     }
 
-    /// The next sequential request; `None` at the end.
+    /// Returns the next sequential request; `None` at the end.
     #[inline]
     pub(super) fn sequential(
         &mut self,
@@ -153,7 +154,7 @@ impl Region {
         Some(self.occupy(direction, offset, length))
     }
 
-    /// The next random request; `None` once a cover is used up for this direction.
+    /// Returns the next random request; `None` once a cover is used up for this direction.
     #[inline]
     pub(super) fn random(
         &mut self,
@@ -171,7 +172,7 @@ impl Region {
         let cover = &mut self.covers[cover];
         let block = cover.draw(spread, offsets)?;
         let offset = block * shape.align;
-        // A map has more blocks than fit here where another direction's are smaller: then no length fits either.
+        // A map has more blocks than fit here if another direction's are smaller. Then no length fits either.
         let room = self.bytes.saturating_sub(offset);
         let mut length = shape.sizes.draw(room, lengths)?;
         if let Cover::Mapped(map) = cover {
@@ -181,7 +182,7 @@ impl Region {
         Some(self.occupy(direction, offset, length))
     }
 
-    /// Where the next sequential request would begin, whether or not it has room there.
+    /// Returns where the next sequential request would begin, whether or not it has room there.
     #[inline]
     fn sequential_offset(&self, direction: usize, gap: i64) -> Option<u64> {
         let position = self.positions[direction];
@@ -191,7 +192,7 @@ impl Region {
         if position >= self.bytes {
             return None;
         }
-        // Past an end, holes go round: forwards to the beginning, backwards to a gap before the end.
+        // Past an end, holes wrap around: forwards to the beginning, backwards to a gap before the end.
         match position.checked_add_signed(gap) {
             Some(offset) if offset < self.bytes => Some(offset),
             _ if gap > 0 => Some(0),
@@ -205,7 +206,7 @@ impl Region {
         (self.start + offset, length)
     }
 
-    /// Makes room for another pass: what is at its end begins again, all else goes on where it is.
+    /// Makes room for another pass: exhausted streams begin again, all others continue where they are.
     pub(super) fn rewind(&mut self, shapes: &[Option<Shape>; 3], rng: &mut Rng) {
         let done = std::mem::take(&mut self.done);
         for (direction, shape) in shapes.iter().enumerate() {
@@ -224,7 +225,7 @@ impl Region {
         }
     }
 
-    /// Back to the state before the first request.
+    /// Returns to the state before the first request.
     pub(super) fn replay(&mut self, rng: &mut Rng) {
         self.positions = [0; 3];
         self.trimmed = None;

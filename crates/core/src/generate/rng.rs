@@ -1,11 +1,11 @@
-//! Random numbers: one seed in, as many independent streams out as there are questions to answer.
+//! Random numbers: one seed makes an independent stream for each kind of decision.
 //!
-//! xoshiro256++ (256 bits of state, period 2^256 - 1), seeded by SplitMix64. Every question a worker asks (which
-//! offset, which size, read or write, when) has its own [`Stream`], so that changing the answer to one, say by
-//! giving a job a range of block sizes, leaves the others as they were. All floating arithmetic goes through `libm`,
-//! because a system's own `log` may differ in the last bit and a run must repeat on any machine.
+//! The generator is xoshiro256++ (256 bits of state, period 2^256 - 1), seeded by SplitMix64. Each kind of decision
+//! (which offset, which size, read or write, when) has its own [`Stream`]. A change to one, such as a range of block
+//! sizes, leaves the others as they were. All floating arithmetic goes through `libm`, because a system's own `log` may
+//! differ in the last bit and a run must repeat on any machine.
 //!
-//! What it does not do: cryptography, and shared use by several threads.
+//! It is not for cryptography, and threads do not share it.
 //!
 //! Source: Blackman and Vigna, "Scrambled linear pseudorandom number generators" (2021); Steele, Lea and Flood, "Fast
 //! splittable pseudorandom number generators" (2014); Lemire, "Fast random integer generation in an interval" (2019).
@@ -43,7 +43,7 @@ pub(super) const fn mix64(mut word: u64) -> u64 {
     word ^ (word >> 31)
 }
 
-/// The seed of the `index`-th child of `seed`: children of one seed, and of neighbouring seeds, look unrelated.
+/// Returns the seed of the `index`-th child of `seed`: children of one seed, and of neighbouring seeds, look unrelated.
 ///
 /// ```
 /// use iogauge_core::generate::child_seed;
@@ -63,7 +63,7 @@ pub const fn child_seed(seed: u64, index: u64) -> u64 {
 pub struct Rng(Xoshiro256PlusPlus);
 
 impl Rng {
-    /// The given stream of the given seed.
+    /// Creates the given stream of the given seed.
     pub fn new(seed: u64, stream: Stream) -> Self {
         Self(Xoshiro256PlusPlus::seed_from_u64(child_seed(
             seed,
@@ -71,18 +71,18 @@ impl Rng {
         )))
     }
 
-    /// 64 random bits.
+    /// Returns 64 random bits.
     #[inline]
     pub fn bits(&mut self) -> u64 {
         self.0.next_u64()
     }
 
-    /// A whole number in `[0, bound)`, every one exactly as likely as any other. `bound` must be positive.
+    /// Returns an integer in `[0, bound)`, all exactly equally likely. `bound` must be positive.
     #[inline]
     pub fn below(&mut self, bound: u64) -> u64 {
         debug_assert!(bound > 0);
-        // The high word of bits * bound is the answer; low words under 2^64 mod bound would make some answers more
-        // likely than others and are drawn again.
+        // The high word of bits * bound is the answer. Low words under 2^64 mod bound would make some answers more
+        // likely than others, so they are drawn again.
         let mut product = u128::from(self.bits()) * u128::from(bound);
         if (product as u64) < bound {
             let threshold = bound.wrapping_neg() % bound;
@@ -124,7 +124,7 @@ impl Rng {
         }
     }
 
-    /// True with the given probability; draws nothing where the answer is certain.
+    /// Returns true with the given probability. Draws nothing if the answer is certain.
     #[inline]
     pub fn chance(&mut self, chance: Chance) -> bool {
         match chance.0 {
@@ -135,20 +135,20 @@ impl Rng {
     }
 }
 
-/// A probability, as a threshold of 63-bit numbers: 0 and 1 are exact.
+/// A probability, as a threshold of 63-bit numbers; 0 and 1 are exact.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Chance(u64);
 
 impl Chance {
     const CERTAIN: u64 = 1 << 63;
 
-    /// From a percentage in `[0, 100]`; what lies outside is taken as the nearer end.
+    /// Converts a percentage in `[0, 100]`; a value outside becomes the nearer end.
     pub fn from_percent(percent: f64) -> Self {
-        // The cast saturates, so a negative percentage is never.
+        // The cast saturates: a negative percentage becomes 0.
         Self(((percent / 100.0) * Self::CERTAIN as f64).min(Self::CERTAIN as f64) as u64)
     }
 
-    /// Whether it always happens.
+    /// Whether it is 1.
     pub const fn is_certain(self) -> bool {
         self.0 == Self::CERTAIN
     }

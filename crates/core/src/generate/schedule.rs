@@ -1,12 +1,12 @@
-//! When requests of one direction are due, in exact nanoseconds, without drift and without a clock.
+//! Computes when requests of one direction are due, in exact nanoseconds, without drift and without a clock.
 //!
-//! A constant schedule is integer arithmetic: the k-th request is due at `floor(k * 10^9 / rate)`, or, where the rate is
-//! in bytes, once the bytes scheduled before it would have passed. The remainder of each division is carried, so that
+//! A constant schedule is integer arithmetic. The k-th request is due at `floor(k * 10^9 / rate)`; if the rate is in
+//! bytes, it is due once the bytes scheduled before it would have passed. Each division's remainder is carried, so that
 //! the billionth due time is as exact as the first. A Poisson schedule draws exponential gaps and carries their
-//! fractions of a nanosecond, so that no rate is biased by rounding.
+//! fractions of a nanosecond, so that rounding biases no rate.
 //!
-//! What it does not do: it knows nothing of what was issued. Whoever is late asks again and finds the past due times
-//! still waiting; that is how a worker catches up.
+//! A schedule does not know what was issued. A late worker asks again and still finds the past due times, and so
+//! catches up.
 //!
 //! Source: the instants of a request as docs/latency.md has them; fio 3.33, which cuts Poisson gaps to whole microseconds
 //! and issues 396k where the job says 300k.
@@ -41,8 +41,8 @@ pub struct Schedule {
 #[derive(Clone, Debug)]
 enum Law {
     Unlimited,
-    /// The exact due time is `due + remainder / rate`, with the remainder in `[0, rate)`. `first` is where it begins, and
-    /// where it begins anew.
+    /// The exact due time is `due + remainder / rate`, with the remainder in `[0, rate)`. The schedule starts, and
+    /// restarts, at `first`.
     Constant {
         first: Nanos,
         remainder: u64,
@@ -55,7 +55,7 @@ enum Law {
     },
 }
 
-/// The last step taken, kept because requests are mostly of one length and division is slow.
+/// The last step, kept because most requests have one length and division is slow.
 #[derive(Clone, Copy, Debug)]
 struct Step {
     weight: u64,
@@ -76,11 +76,11 @@ impl Step {
 }
 
 impl Schedule {
-    /// The schedule of the plan; times count from the worker's start. Each direction wants a `seed` of its own. A plan
-    /// without a rate makes everything due at 0.
+    /// Creates the schedule of the plan. Times count from the worker's start. Each direction needs a `seed` of its own.
+    /// Without a rate, everything is due at 0.
     ///
     /// The first request of a constant schedule is due where the plan says. A Poisson process has no request at 0: its
-    /// first is due after a gap of its own, except where the rate is in bytes and no length is known yet.
+    /// first is due after a gap, unless the rate is in bytes and no length is known yet.
     pub fn new(plan: SchedulePlan, poisson: bool, seed: u64) -> Self {
         let by_bytes = plan.rate_iops == 0;
         let rate = if by_bytes {
@@ -117,7 +117,7 @@ impl Schedule {
         schedule
     }
 
-    /// Lets go of what was due before `instant`: a schedule that is behind begins anew there, in its turn.
+    /// Drops what was due before `instant`: a schedule that is behind restarts there, in its turn.
     pub fn let_go(&mut self, instant: Nanos) {
         if self.due >= instant {
             return;
@@ -140,13 +140,13 @@ impl Schedule {
         }
     }
 
-    /// When the next request is due.
+    /// Returns when the next request is due.
     #[inline]
     pub const fn peek(&self) -> Nanos {
         self.due
     }
 
-    /// Moves on to the request after the one that was due, which has the given length.
+    /// Advances past the request that was due, which has the given length.
     #[inline]
     pub fn advance(&mut self, length_bytes: u32) {
         let weight = if self.by_bytes {
@@ -163,7 +163,7 @@ impl Schedule {
                     *step = Step::new(weight, self.rate);
                 }
                 self.due = self.due.saturating_add(step.gap_ns);
-                // remainder + step.remainder, taken modulo the rate without overflow.
+                // Adds the remainders modulo the rate, without overflow.
                 if *remainder >= self.rate - step.remainder {
                     *remainder -= self.rate - step.remainder;
                     self.due = self.due.saturating_add(1);

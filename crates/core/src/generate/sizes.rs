@@ -1,25 +1,25 @@
-//! How long a request is: a fixed size, a range or a weighted split, and always within what is left of the region.
+//! Draws a request's length: a fixed size, a range or a weighted split, never more than the region has left.
 //!
-//! As in fio, lengths are multiples of the smallest size (an entry of a split that is not is rounded down), except that
-//! a range's largest is kept as given. Where the region's end is near, only lengths that fit are drawn, in the
-//! proportions they have among themselves.
+//! As in fio, lengths are multiples of the smallest size: an entry of a split that is not a multiple is rounded down.
+//! Only a range's largest stays as it is. Near the region's end, only lengths that fit are drawn, in the proportions
+//! that they have among themselves.
 //!
 //! Source: fio's bs, bsrange and bssplit, as measured with fio 3.33.
 
 use super::rng::Rng;
 use crate::plan::SizesPlan;
 
-/// Entries of a split weigh this much a percent: fine enough for any percentage a job file can say.
+/// Weight of one percent of a split: fine enough for any percentage that a job file can say.
 const WEIGHT_PER_PERCENT: f64 = (1u64 << 40) as f64;
 
-/// The law of lengths of one direction.
+/// The distribution of one direction's lengths.
 #[derive(Clone, Debug)]
 pub(super) enum Sizes {
     /// Always this many bytes.
     Fixed(u32),
     /// A multiple of the smallest, up to the largest.
     Range { smallest: u32, largest: u32 },
-    /// Weighted; ascending lengths, each likelier than nothing.
+    /// Weighted, in ascending order, without entries of weight zero.
     Split(Box<[Entry]>),
 }
 
@@ -32,7 +32,7 @@ pub(super) struct Entry {
 }
 
 impl Sizes {
-    /// The plan's law, or `None` where the plan has no size to draw.
+    /// Creates the plan's distribution; returns `None` if the plan has no size to draw.
     pub(super) fn new(plan: &SizesPlan) -> Option<Self> {
         let (smallest, largest) = (plan.minimum_bytes, plan.maximum_bytes);
         if smallest == 0 || largest < smallest {
@@ -70,7 +70,7 @@ impl Sizes {
         Some(Sizes::Split(entries))
     }
 
-    /// The smallest length that is ever drawn.
+    /// Returns the smallest length that it can draw.
     #[inline]
     pub(super) fn smallest(&self) -> u32 {
         match self {
@@ -80,7 +80,7 @@ impl Sizes {
         }
     }
 
-    /// The one length there is.
+    /// Returns the length, if there is only one.
     pub(super) fn fixed(&self) -> Option<u32> {
         match self {
             Sizes::Fixed(length) => Some(*length),
@@ -88,7 +88,7 @@ impl Sizes {
         }
     }
 
-    /// A length of at most `room` bytes; `None` where not even the smallest fits.
+    /// Draws a length of at most `room` bytes; returns `None` if not even the smallest fits.
     #[inline]
     pub(super) fn draw(&self, room: u64, rng: &mut Rng) -> Option<u32> {
         match self {
@@ -99,8 +99,8 @@ impl Sizes {
     }
 }
 
-/// fio's law: the smallest, plus a uniform part of the largest, rounded down to a multiple of the smallest and capped.
-/// With a largest that is a multiple of the smallest, each multiple is equally likely.
+/// Draws by fio's rule: the smallest, plus a uniform part of the largest, rounded down to a multiple of the smallest
+/// and capped. If the largest is a multiple of the smallest, each multiple is equally likely.
 fn draw_range(smallest: u32, largest: u32, room: u64, rng: &mut Rng) -> Option<u32> {
     let unit = u64::from(smallest);
     let largest = u64::from(largest);

@@ -1,10 +1,11 @@
-//! How random positions are spread over a region: uniform, zipf, pareto, normal or zoned.
+//! Draws random positions in a region: uniform, zipf, pareto, normal or zoned.
 //!
-//! Positions are block numbers in `[0, count)`. Zipf and pareto draw ranks, rank 0 being the likeliest, and scatter them by
-//! a permutation, so that hot blocks lie anywhere and every block has exactly one rank; a `center` turns the scattered
-//! blocks until the likeliest lies there. Normal stays a bell around its centre (fio scatters it too, after which the
-//! centre has no effect); its deviation is the standard deviation in percent of the region, it is cut off half a
-//! region from the centre and goes round the region's ends. The skewed draws repeat blocks, so no random map applies to them.
+//! Positions are block numbers in `[0, count)`. Zipf and pareto draw ranks; rank 0 is the likeliest. A permutation
+//! scatters the ranks, so that hot blocks lie anywhere and every block has exactly one rank. A `center` rotates the
+//! scattered blocks until the likeliest lies there. Normal stays a bell around its centre (fio scatters it too, after
+//! which the centre has no effect). Its deviation is the standard deviation in percent of the region; it is cut off
+//! half a region from the centre and wraps around the region's ends. The skewed distributions repeat blocks, so no
+//! random map applies to them.
 //!
 //! Source: fio's random_distribution, HOWTO and lib/zipf.c, lib/gauss.c.
 
@@ -13,13 +14,13 @@ use super::rng::Rng;
 use super::zipf::Zipf;
 use crate::plan::{Distribution, Zone};
 
-/// Shares of a zoned distribution weigh this much a percent.
+/// Weight of one percent of a zoned distribution.
 const WEIGHT_PER_PERCENT: f64 = (1u64 << 40) as f64;
 
-/// A law of positions in `[0, count)`.
+/// A distribution of positions in `[0, count)`.
 #[derive(Clone, Debug)]
 pub(super) enum Spread {
-    /// All alike.
+    /// All positions equally likely.
     Uniform { count: u64 },
     /// Rank k with weight `(k + 1)^-theta`.
     Zipf { zipf: Zipf, scatter: Scatter },
@@ -48,7 +49,7 @@ pub(super) struct ZoneBlocks {
     cumulative: u64,
 }
 
-/// Which block a rank is.
+/// Maps a rank to its block.
 #[derive(Clone, Debug)]
 pub(super) struct Scatter {
     permutation: Permutation,
@@ -88,7 +89,7 @@ impl Scatter {
 }
 
 impl Spread {
-    /// The plan's distribution over `count` (positive) blocks, or `None` where zones are no distribution. `scatter`
+    /// Creates the plan's distribution over `count` (positive) blocks; returns `None` if no zone has a share. `scatter`
     /// decides which blocks are hot.
     pub(super) fn new(distribution: &Distribution, count: u64, scatter: &mut Rng) -> Option<Self> {
         Some(match distribution {
@@ -116,7 +117,7 @@ impl Spread {
         })
     }
 
-    /// A position.
+    /// Draws a position.
     #[inline]
     pub(super) fn draw(&self, rng: &mut Rng) -> u64 {
         match self {
@@ -157,7 +158,7 @@ fn draw_normal(count: u64, center: f64, deviation: f64, rng: &mut Rng) -> u64 {
     (turned as u64).min(count - 1)
 }
 
-/// Where zones begin and end in blocks. A zone too small for a block gets one, so that its accesses go somewhere.
+/// Converts zones to blocks. A zone smaller than a block gets one, so that its accesses go somewhere.
 fn lay_out(zones: &[Zone], count: u64) -> Option<Box<[ZoneBlocks]>> {
     let (mut size_percent, mut cumulative) = (0.0, 0u64);
     let mut blocks = Vec::new();

@@ -1,10 +1,10 @@
-//! Syncs after every so many writes: fio's fsync and fdatasync.
+//! Inserts a sync after every N writes: fio's fsync and fdatasync.
 //!
-//! Writes of all files are counted together, as in fio. Where both are due, one fsync serves for both. A sync goes to the
-//! file that was written last; fio sends it to the next file in turn, which leaves a file alternately written and
-//! synced unsynced for ever.
+//! Writes of all files are counted together, as in fio. If both are due, one fsync serves for both. A sync goes to the
+//! file that was written last; fio sends it to the next file in turn, and so never syncs a file that is alternately
+//! written and synced.
 //!
-//! What it does not do: sync at the end of a job (fio does not either without end_fsync).
+//! It does not sync at the end of a job; neither does fio without end_fsync.
 
 use crate::request::Kind;
 
@@ -43,7 +43,7 @@ impl Countdown {
 }
 
 impl Syncs {
-    /// A sync after every so many writes, and a data sync; 0 for never.
+    /// Creates counters for a sync and a data sync after every N writes; 0: never.
     pub(super) const fn new(sync_every: u64, data_sync_every: u64) -> Self {
         Self {
             sync: Countdown::new(sync_every),
@@ -63,7 +63,7 @@ impl Syncs {
         }
     }
 
-    /// The sync that is due before anything else, once.
+    /// Returns the sync that is due before anything else, once.
     #[inline]
     pub(super) fn take_due(&mut self) -> Option<(Kind, u32)> {
         self.due.take()

@@ -1,11 +1,11 @@
-//! Zipf-distributed ranks: rank k in `[0, n)` with probability proportional to `(k + 1)^-theta`, exactly, for any n.
+//! Draws Zipf-distributed ranks: rank k in `[0, n)` with probability proportional to `(k + 1)^-theta`, exactly, for any
+//! n.
 //!
-//! Rejection-inversion: a uniform point under a curve that covers the probabilities is turned into a rank by the inverse
-//! of the curve's integral, and rejected where it lies between curve and probability, which happens less than once
-//! in two draws. Nothing is summed, so that neither set-up nor memory grows with n. (fio sums at most 10 million
-//! terms and draws 32-bit uniforms.)
+//! It uses rejection-inversion. The inverse of an integral turns a uniform point under a curve that covers the
+//! probabilities into a rank; a point between curve and probability is rejected, less than once in two draws. It sums
+//! nothing, so neither set-up nor memory grows with n. (fio sums at most 10 million terms and draws 32-bit uniforms.)
 //!
-//! What it does not do: say which block a rank is; `spread` scatters them.
+//! It does not say which block a rank is; `spread` scatters the ranks.
 //!
 //! Source: Hörmann and Derflinger, "Rejection-inversion to generate variates from monotone discrete distributions",
 //! ACM TOMACS 6 (1996).
@@ -17,16 +17,16 @@ use super::rng::Rng;
 pub(super) struct Zipf {
     ranks: f64,
     theta: f64,
-    /// The integral at one half above the last rank, where the curve ends.
+    /// The integral at half a rank above the last rank, where the curve ends.
     integral_end: f64,
-    /// The integral at the point from which the first rank is as wide as its probability, 1.
+    /// The integral where the first rank begins, as wide as its probability, 1.
     integral_start: f64,
-    /// A point at most so far below its rank's number is accepted without computing the probability.
+    /// A point at most this far below its rank's number is accepted without computing the probability.
     sure: f64,
 }
 
 impl Zipf {
-    /// Ranks in `[0, ranks)`, `ranks` in `[1, 2^52]`; `theta` positive, and 1 allowed.
+    /// Draws from `[0, ranks)`; `ranks` in `[1, 2^52]`, `theta` positive; 1 is allowed.
     pub(super) fn new(ranks: u64, theta: f64) -> Self {
         let mut zipf = Self {
             ranks: ranks as f64,
@@ -41,7 +41,7 @@ impl Zipf {
         zipf
     }
 
-    /// A rank.
+    /// Draws a rank.
     pub(super) fn draw(&self, rng: &mut Rng) -> u64 {
         loop {
             let area = self.integral_end + rng.unit() * (self.integral_start - self.integral_end);
@@ -55,18 +55,18 @@ impl Zipf {
         }
     }
 
-    /// x^-theta.
+    /// Computes `x^-theta`.
     fn density(&self, x: f64) -> f64 {
         libm::exp(-self.theta * libm::log(x))
     }
 
-    /// The integral of the density from 1 to x: `(x^(1-theta) - 1) / (1 - theta)`, or log x where theta is 1.
+    /// Computes the integral of the density from 1 to x: `(x^(1-theta) - 1) / (1 - theta)`, or log x if theta is 1.
     fn integral(&self, x: f64) -> f64 {
         let log = libm::log(x);
         log * exp_minus_1_over((1.0 - self.theta) * log)
     }
 
-    /// Where the integral has this value.
+    /// Computes where the integral equals `area`.
     fn inverse(&self, area: f64) -> f64 {
         // Rounding may carry the argument past the pole at -1.
         let scaled = (area * (1.0 - self.theta)).max(-1.0);
@@ -74,7 +74,7 @@ impl Zipf {
     }
 }
 
-/// `(e^x - 1) / x`, and 1 at 0.
+/// Computes `(e^x - 1) / x`, and 1 at 0.
 fn exp_minus_1_over(x: f64) -> f64 {
     if x.abs() > 1e-8 {
         libm::expm1(x) / x
@@ -83,7 +83,7 @@ fn exp_minus_1_over(x: f64) -> f64 {
     }
 }
 
-/// `log(1 + x) / x`, and 1 at 0.
+/// Computes `log(1 + x) / x`, and 1 at 0.
 fn log_of_1_plus_over(x: f64) -> f64 {
     if x.abs() > 1e-8 {
         libm::log1p(x) / x
@@ -98,7 +98,7 @@ mod tests {
     use super::super::tests::statistics::assert_chi_square;
     use super::*;
 
-    /// The sum of `k^-theta` for k from `first` to `last`, by the Euler-Maclaurin formula where there are many terms.
+    /// Sums `k^-theta` for k from `first` to `last`, by the Euler-Maclaurin formula if there are many terms.
     fn weight(first: u64, last: u64, theta: f64) -> f64 {
         const SUMMED: u64 = 2000;
         let exact = first..=last.min(first.saturating_add(SUMMED));

@@ -1,23 +1,23 @@
 //! A histogram of latencies as cheap as an array index, in HdrHistogram's layout.
 //!
-//! The layout (3 significant digits from 1 ns to [`HIGHEST_NS`], so buckets at most 1/1024 of their value wide) is
-//! that of the `hdrhistogram` crate, which encodes and checks what is counted here. Counting is our own because
-//! it sits on the I/O path: no resizing, no error to handle, memory touched before the run.
+//! The layout is that of the `hdrhistogram` crate, which encodes and checks the counts: 3 significant digits from 1 ns
+//! to [`HIGHEST_NS`], so buckets are at most 1/1024 of their value wide. Counting is our own because it is on the I/O
+//! path: it does not resize, has no error to handle, and touches its memory before the run.
 
 use hdrhistogram::serialization::{Serializer, V2DeflateSerializer};
 
 use crate::time::Nanos;
 
-/// Largest value with a bucket of its own, ns: 73 minutes. Larger ones are counted as this one; their exact maximum is kept.
+/// Largest value with a bucket of its own, ns: 73 minutes. Larger ones count as this one; their exact maximum is kept.
 pub const HIGHEST_NS: Nanos = (1 << 42) - 1;
 
 const HALF_BITS: u32 = 10;
 const HALF: u64 = 1 << HALF_BITS;
 const MAGNITUDES: u32 = 42 - (HALF_BITS + 1) + 1;
-/// How many buckets there are.
+/// Number of buckets.
 pub const BUCKETS: usize = ((MAGNITUDES as usize) + 1) << HALF_BITS;
 
-/// The bucket that counts `value`.
+/// Returns the bucket that counts `value`.
 #[inline]
 pub fn bucket_of(value: Nanos) -> usize {
     let value = value.min(HIGHEST_NS);
@@ -25,7 +25,7 @@ pub fn bucket_of(value: Nanos) -> usize {
     (((u64::from(magnitude) + 1) << HALF_BITS) + (value >> magnitude) - HALF) as usize
 }
 
-/// The smallest and the largest value that a bucket counts.
+/// Returns the smallest and the largest value that a bucket counts.
 #[inline]
 pub fn range_of(bucket: usize) -> (Nanos, Nanos) {
     let bucket = bucket as u64;
@@ -37,10 +37,10 @@ pub fn range_of(bucket: usize) -> (Nanos, Nanos) {
     (low, low + (1 << magnitude) - 1)
 }
 
-/// What is known exactly beside the buckets.
+/// Figures that are exact, beside the buckets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
 pub struct Exact {
-    /// How many values.
+    /// Number of values.
     pub count: u64,
     /// Their sum, ns; saturates.
     pub sum_ns: u64,
@@ -51,7 +51,7 @@ pub struct Exact {
 }
 
 impl Exact {
-    /// Of nothing.
+    /// The figures of no values.
     pub const NOTHING: Exact = Exact {
         count: 0,
         sum_ns: 0,
@@ -59,7 +59,7 @@ impl Exact {
         max_ns: 0,
     };
 
-    /// Counts `value` `times` over.
+    /// Counts `value` `times` times.
     #[inline]
     fn record(&mut self, value: Nanos, times: u64) {
         self.count += times;
@@ -91,9 +91,9 @@ impl Default for Histogram {
 }
 
 impl Histogram {
-    /// An empty histogram, its memory touched.
+    /// Creates an empty histogram and touches its memory.
     pub fn new() -> Self {
-        // Non-zero first, so that the pages are really there before the run.
+        // Non-zero first, so that the pages are really mapped before the run.
         let mut counts = std::hint::black_box(vec![1u32; BUCKETS]);
         counts.fill(0);
         Self {
@@ -102,19 +102,19 @@ impl Histogram {
         }
     }
 
-    /// Counts `value` `times` over.
+    /// Counts `value` `times` times.
     #[inline]
     pub fn record(&mut self, value: Nanos, times: u32) {
         self.counts[bucket_of(value)] += times;
         self.exact.record(value, u64::from(times));
     }
 
-    /// Count, sum, minimum and maximum.
+    /// Returns count, sum, minimum and maximum.
     pub fn exact(&self) -> &Exact {
         &self.exact
     }
 
-    /// Forgets everything.
+    /// Clears all counts.
     pub fn clear(&mut self) {
         if self.exact.count > 0 {
             self.counts[bucket_of(self.exact.min_ns)..=bucket_of(self.exact.max_ns)].fill(0);
@@ -122,7 +122,7 @@ impl Histogram {
         }
     }
 
-    /// The buckets that hold something, in order.
+    /// Returns the buckets that are not empty, in order.
     pub fn nonzero(&self) -> impl Iterator<Item = (usize, u64)> + '_ {
         let (first, end) = match self.exact.count {
             0 => (0, 0),
@@ -154,7 +154,7 @@ impl Default for Merged {
 }
 
 impl Merged {
-    /// Adds what one interval counted.
+    /// Adds the counts of one interval.
     pub fn add(&mut self, histogram: &Histogram) {
         for (bucket, count) in histogram.nonzero() {
             *self.counts.entry(bucket as u32).or_default() += count;
@@ -162,7 +162,7 @@ impl Merged {
         self.exact.merge(histogram.exact());
     }
 
-    /// Adds what others merged.
+    /// Adds merged counts.
     pub fn merge(&mut self, other: &Merged) {
         for (&bucket, &count) in &other.counts {
             *self.counts.entry(bucket).or_default() += count;
@@ -170,13 +170,13 @@ impl Merged {
         self.exact.merge(&other.exact);
     }
 
-    /// Count, sum, minimum and maximum.
+    /// Returns count, sum, minimum and maximum.
     pub fn exact(&self) -> &Exact {
         &self.exact
     }
 
-    /// The largest value of the bucket that holds the quantile `q`, in `[0, 1]`, and never above the maximum; 0 where
-    /// nothing was counted.
+    /// Returns the largest value of the bucket that holds the quantile `q`, in `[0, 1]`, and never more than the
+    /// maximum; 0 if nothing was counted.
     pub fn quantile(&self, q: f64) -> Nanos {
         let rank =
             (libm::ceil(q * self.exact.count as f64) as u64).clamp(1, self.exact.count.max(1));
@@ -190,7 +190,7 @@ impl Merged {
         0
     }
 
-    /// HdrHistogram V2, compressed: what every HdrHistogram library decodes.
+    /// Encodes as HdrHistogram V2, compressed, which every HdrHistogram library decodes.
     pub fn encode(&self) -> Vec<u8> {
         let mut reference = hdrhistogram::Histogram::<u64>::new_with_bounds(1, HIGHEST_NS, 3)
             .expect("bounds are constant");

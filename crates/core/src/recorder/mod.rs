@@ -1,9 +1,9 @@
-//! Completions in, fixed slices of full histograms out.
+//! Records completions in fixed slices of full histograms.
 //!
-//! A worker's recorder counts into one [`Slice`] that it owns, and swaps it for an empty one when the slice's time
-//! is over. It never allocates, locks or waits: where no empty slice is at hand it goes on in the full one and counts
-//! that. Slices without completions are not handed over at all: whoever collects knows from [`Cutter`] which ones lie
-//! between two that were, and keeps them as zeros.
+//! A worker's recorder counts into one [`Slice`] that it owns, and swaps it for an empty one when the slice's time is
+//! over. It never allocates, locks or waits: if no empty slice is available, it continues in the full one and counts
+//! that. It does not hand over slices without completions: the collector derives from [`Cutter`] which ones lie between
+//! two others, and keeps them as zeros.
 
 pub mod histogram;
 mod slice;
@@ -15,13 +15,13 @@ use crate::plan::WorkerPlan;
 use crate::request::{Completion, Direction, Errno, Kind, Request};
 use crate::time::{MILLISECOND, Nanos};
 
-/// A scheduled request that starts this much after it was ready is counted as late.
+/// A scheduled request that starts this much after it was ready counts as late.
 pub const LATE: Nanos = MILLISECOND;
 
 /// A loop gap longer than this flags the requests in flight across it.
 pub const LONG_GAP: Nanos = MILLISECOND;
 
-/// Where the boundaries between slices lie: pure arithmetic, the same for every worker with the same ramp.
+/// Computes the boundaries between slices: pure arithmetic, the same for every worker with the same ramp.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Cutter {
     /// Length of a slice, positive.
@@ -31,7 +31,7 @@ pub struct Cutter {
 }
 
 impl Cutter {
-    /// Where the slices of a worker are cut.
+    /// Returns where the slices of a worker are cut.
     pub fn of(plan: &WorkerPlan, interval: Nanos) -> Self {
         let ramp_end = if plan.ramp_ns > 0 {
             plan.start_delay_ns + plan.ramp_ns
@@ -41,7 +41,7 @@ impl Cutter {
         Self { interval, ramp_end }
     }
 
-    /// The slice that holds the instant `at` (since the stage's start), with its own start and end.
+    /// Returns the slice that holds the instant `at` (since the stage's start), with its start and end.
     pub fn slice_at(&self, at: Nanos) -> (Span, Nanos, Nanos) {
         let index = at / self.interval;
         let (mut start, mut end) = (index * self.interval, (index + 1) * self.interval);
@@ -54,7 +54,7 @@ impl Cutter {
         (Span { index, ramp }, start, end)
     }
 
-    /// The slices that lie wholly in `[from, to)`, both boundaries of slices or of the worker's life.
+    /// Returns the slices that lie entirely in `[from, to)`, both boundaries of slices or of the worker's life.
     pub fn between(self, from: Nanos, to: Nanos) -> impl Iterator<Item = (Span, Nanos, Nanos)> {
         let mut at = from;
         std::iter::from_fn(move || {
@@ -67,26 +67,26 @@ impl Cutter {
     }
 }
 
-/// The worker's end of the way that slices take to whoever collects them.
+/// The worker's end of the exchange that takes its slices to the collector.
 pub trait Handover {
-    /// Swaps a full slice for an empty one; where there is none, leaves it and says `false`.
+    /// Swaps a full slice for an empty one. If there is none, leaves it and returns `false`.
     fn swap(&mut self, slice: &mut Box<Slice>) -> bool;
 }
 
-/// The collector's end of the same way.
+/// The collector's end of the same exchange.
 pub trait SliceSource {
-    /// The next full slice.
+    /// Returns the next full slice.
     fn next_full(&self) -> Option<Box<Slice>>;
     /// Gives an empty slice back to the worker.
     fn give_back(&self, slice: Box<Slice>);
 }
 
-/// Which latencies a worker keeps of what it issues: only those that can differ from one another.
+/// Returns which latencies to record for a worker's requests: only those that can differ from one another.
 pub fn kept(plan: &WorkerPlan, stamps_issue: bool) -> Kept {
     let scheduled = plan.is_scheduled();
     let issued = plan.pattern.directions();
     Direction::ALL.map(|direction| {
-        // A sync was wanted when the writes were that it makes last.
+        // A sync is intended when the first write that it makes durable was.
         let responds = scheduled || direction == Direction::Sync;
         issued[direction as usize].then_some([
             true,
@@ -99,11 +99,12 @@ pub fn kept(plan: &WorkerPlan, stamps_issue: bool) -> Kept {
     })
 }
 
-/// What decides all latencies of a completion. Completions of one batch share it, and are counted together.
+/// The instants that decide all latencies of a completion. Completions of one batch share them and are counted
+/// together.
 #[derive(Clone, Copy, Debug)]
 struct Instants {
     kind: Kind,
-    /// Intended, ready, start, issued (start, where it is not stamped), done.
+    /// Intended, ready, start, issued (start if it is not stamped), done.
     of_request: [Nanos; 5],
 }
 
@@ -127,7 +128,7 @@ impl Instants {
         }
     }
 
-    /// Equality without the call of `memcmp` that a derived one makes: it runs for every completion.
+    /// Compares without the call of `memcmp` that a derived equality makes: it runs for every completion.
     #[inline(always)]
     fn same(&self, other: &Self) -> bool {
         let differing = self
@@ -164,20 +165,20 @@ pub struct Recorder<H: Handover> {
     stage_start: Nanos,
     /// Absolute end of the current slice.
     until: Nanos,
-    /// Those of the last completion, and what completed in a row with them and is still to be counted.
+    /// The instants of the last completion. Completions in a row that share them are counted together later.
     alike: Instants,
     times: u32,
     bytes: u64,
     short: u32,
-    /// The longest gap that requests may still have been in flight across, and the last one.
+    /// The longest gap that requests in flight may still have spanned, and the last gap.
     gaps: [(Nanos, Nanos); 2],
-    /// Requests have an intended time of their own, so that they can be late.
+    /// Whether requests have an intended time of their own and can therefore be late.
     scheduled: bool,
     late_handovers: u64,
 }
 
 impl<H: Handover> Recorder<H> {
-    /// A recorder that counts into `slice` first.
+    /// Creates a recorder that counts into `slice` first.
     pub fn new(slice: Box<Slice>, handover: H) -> Self {
         let lateness = |side: &Side| side.histograms[Latency::Lateness as usize].is_some();
         let scheduled = slice.sides.iter().flatten().any(lateness);
@@ -216,7 +217,7 @@ impl<H: Handover> Recorder<H> {
         self.until = self.stage_start + end;
     }
 
-    /// Hands over slices whose time is over. Call it now and then where nothing completes.
+    /// Hands over slices whose time is over. Call it now and then while nothing completes.
     #[inline]
     pub fn advance(&mut self, now: Nanos) {
         if now >= self.until {
@@ -233,7 +234,7 @@ impl<H: Handover> Recorder<H> {
             self.late_handovers += 1;
             let (span, start, end) = self.cutter.slice_at(now - self.stage_start);
             if self.slice.span.ramp && !span.ramp {
-                // What is measured must not be lost in the ramp, which nobody counts.
+                // The ramp is not counted, so what is measured must not stay in its slice.
                 self.slice.clear();
                 (self.slice.span, self.slice.start) = (span, start);
             }
@@ -247,17 +248,17 @@ impl<H: Handover> Recorder<H> {
     pub fn gap(&mut self, length: Nanos, now: Nanos) {
         self.slice.loop_gap.record(length, 1);
         if length > LONG_GAP {
-            // What completed before was not in flight across it.
+            // Earlier completions did not span the gap.
             self.flush();
             let (from, to) = self.gaps[0];
             let kept = to - from;
-            // A gap is a matter of the past where even a request begun right before its end has taken ten times as long.
+            // A gap is past once a request that began right before its end would have taken ten times as long.
             let replaced = length >= kept || now.saturating_sub(to) >= kept.saturating_mul(10);
             self.gaps[usize::from(!replaced)] = (now - length, now);
         }
     }
 
-    /// Whether a request was in flight across a gap that may make up more than a tenth of its latency.
+    /// Whether a request spanned a gap that may be more than a tenth of its latency.
     #[inline]
     fn flagged(&self, start: Nanos, lat: Nanos) -> bool {
         self.gaps
@@ -282,7 +283,7 @@ impl<H: Handover> Recorder<H> {
         }
     }
 
-    /// What completes from here on is unlike what did before.
+    /// Starts a new batch: completions from here on have other instants.
     fn begin_anew(&mut self, instants: Instants, done: Nanos) {
         self.flush();
         self.advance(done);
@@ -296,7 +297,7 @@ impl<H: Handover> Recorder<H> {
         }
     }
 
-    /// Counts the completions that were held back because they were alike.
+    /// Counts the completions of the batch.
     #[inline]
     fn flush(&mut self) {
         let times = u64::from(self.times);
@@ -323,7 +324,7 @@ impl<H: Handover> Recorder<H> {
         (self.times, self.bytes, self.short) = (0, 0, 0);
     }
 
-    /// Ends at `now`: the last slice, cut there.
+    /// Ends at `now` and returns the last slice, cut there.
     pub fn close(&mut self, now: Nanos) -> &Slice {
         self.advance(now);
         self.flush();
@@ -331,12 +332,12 @@ impl<H: Handover> Recorder<H> {
         &self.slice
     }
 
-    /// The way that its slices take.
+    /// Returns the exchange that takes its slices.
     pub fn handover(&self) -> &H {
         &self.handover
     }
 
-    /// How many slices went on into the next because no empty one was at hand.
+    /// Returns how many slices continued into the next because no empty one was available.
     pub fn late_handovers(&self) -> u64 {
         self.late_handovers
     }

@@ -4,7 +4,7 @@ use crate::recorder::histogram::{Histogram, Merged};
 use crate::request::{Direction, Errno};
 use crate::time::Nanos;
 
-/// The latencies of docs/latency.md's table; `as usize` indexes arrays of [`Latency::COUNT`].
+/// The latencies in docs/latency.md; `as usize` indexes arrays of [`Latency::COUNT`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Latency {
     /// From start to done.
@@ -22,7 +22,7 @@ pub enum Latency {
 }
 
 impl Latency {
-    /// How many there are.
+    /// How many latencies there are.
     pub const COUNT: usize = 6;
     /// All of them, in the order of their index.
     pub const ALL: [Latency; Self::COUNT] = [
@@ -47,7 +47,7 @@ impl Latency {
     }
 }
 
-/// How many different errnos a tally counts by themselves; more are counted as errno 0.
+/// How many different errnos a tally counts separately; further ones count as errno 0.
 const ERRNOS: usize = 8;
 
 /// Counts beside the histograms.
@@ -55,7 +55,7 @@ const ERRNOS: usize = 8;
 pub struct Counts {
     /// Completed without error.
     pub ios: u64,
-    /// Bytes moved by those.
+    /// Bytes that those I/Os moved.
     pub bytes: u64,
     /// Completed with fewer bytes than requested.
     pub short: u64,
@@ -85,7 +85,7 @@ impl Counts {
         }
     }
 
-    /// Adds another's counts.
+    /// Adds other counts.
     pub fn merge(&mut self, other: &Counts) {
         self.ios += other.ios;
         self.bytes += other.bytes;
@@ -97,13 +97,13 @@ impl Counts {
         }
     }
 
-    /// Failures of every kind.
+    /// Returns the number of failures of every kind.
     pub fn failed(&self) -> u64 {
         self.errors.iter().map(|&(_, count)| count).sum()
     }
 }
 
-/// One direction of one slice. Only the latencies that can differ have a histogram.
+/// One direction of one slice. Only latencies that can differ have a histogram.
 #[derive(Clone, Debug, Default)]
 pub struct Side {
     /// Counts.
@@ -127,20 +127,20 @@ pub type Kept = [Option<[bool; Latency::COUNT]>; Direction::COUNT];
 /// What one worker completed in one fixed slice of a run.
 #[derive(Clone, Debug)]
 pub struct Slice {
-    /// Which slice.
+    /// Which slice this is.
     pub span: Span,
-    /// From, since the stage's start.
+    /// Its beginning, since the stage's start.
     pub start: Nanos,
-    /// To, since the stage's start.
+    /// Its end, since the stage's start.
     pub end: Nanos,
-    /// By [`Direction`]; those that the job never issues have none.
+    /// By [`Direction`]; `None` for directions that the job never issues.
     pub sides: [Option<Side>; Direction::COUNT],
     /// Gaps between two looks at the completions.
     pub loop_gap: Histogram,
 }
 
 impl Slice {
-    /// An empty slice for what is kept, its memory touched.
+    /// Creates an empty slice for the latencies in `kept` and touches its memory.
     pub fn new(kept: Kept) -> Self {
         let side = |latencies: [bool; Latency::COUNT]| Side {
             counts: Counts::default(),
@@ -158,7 +158,7 @@ impl Slice {
         }
     }
 
-    /// An empty slice of the same shape, its memory touched.
+    /// Creates an empty slice of the same shape and touches its memory.
     pub fn touched(&self) -> Self {
         let latencies = |side: &Side| side.histograms.each_ref().map(Option::is_some);
         Self::new(
@@ -168,7 +168,7 @@ impl Slice {
         )
     }
 
-    /// Forgets everything.
+    /// Clears all counts.
     pub fn clear(&mut self) {
         for side in self.sides.iter_mut().flatten() {
             side.counts = Counts::default();
@@ -215,7 +215,7 @@ impl MergedSlice {
         self.loop_gap.add(&slice.loop_gap);
     }
 
-    /// Adds what others merged.
+    /// Adds merged slices.
     pub fn merge(&mut self, other: &MergedSlice) {
         for (into, from) in self.sides.iter_mut().zip(&other.sides) {
             let Some(from) = from else { continue };

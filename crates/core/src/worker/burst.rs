@@ -1,14 +1,14 @@
-//! Many requests at one instant.
+//! Issues many requests at one instant.
 
 use super::Worker;
 use crate::request::{Request, Want};
 use crate::time::Nanos;
 
 impl Worker {
-    /// Puts what is to be issued at `now` behind `batch`, which takes `limit` requests in all. Returns what the worker wants
-    /// then; `None` where the batch is full and more may follow.
+    /// Appends the requests to issue at `now` to `batch`, until it holds `limit`. Returns what the worker wants then,
+    /// or `None` if the batch is full and more may follow.
     ///
-    /// What is issued, and when, is what [`Worker::next`] returns when it is called for one after the other.
+    /// The requests and their times are those that [`Worker::next`] would return one by one.
     #[inline(always)]
     pub fn fill(&mut self, now: Nanos, limit: usize, batch: &mut Vec<Request>) -> Option<Want> {
         loop {
@@ -25,7 +25,7 @@ impl Worker {
         }
     }
 
-    /// The short way for workers that have nothing to ask before each request: what holds for the first holds for all.
+    /// The fast way, for workers that decide nothing but the block: what holds for the first request holds for all.
     #[inline(always)]
     fn burst(&mut self, now: Nanos, most: usize, batch: &mut Vec<Request>) {
         let over = now >= self.end || now >= self.ramp_end;

@@ -1,4 +1,4 @@
-//! Which request comes next, before it is known when it is due.
+//! Draws the next request, before the worker checks when it is due.
 
 use super::Worker;
 use crate::generate::{Io, Schedule};
@@ -6,7 +6,7 @@ use crate::request::{Direction, Kind};
 use crate::time::Nanos;
 
 impl Worker {
-    /// The next request of the pattern, as far as the job's limits allow one.
+    /// Returns the pattern's next request, as far as the job's limits allow one.
     #[inline]
     pub(super) fn draw(&mut self, now: Nanos) -> Option<Io> {
         let measured = self.ramp_end == Nanos::MAX;
@@ -32,8 +32,8 @@ impl Worker {
         self.next_due(now)
     }
 
-    /// The pattern's next request. Where reads and writes have rates of their own, the one that is due first; where only one
-    /// has, the other as long as that one is not due.
+    /// Returns the pattern's next request. If reads and writes both have a rate, it takes the direction that is due
+    /// first. If only one has a rate, it takes the other until that one is due.
     #[inline]
     fn next_due(&mut self, now: Nanos) -> Option<Io> {
         let not_due = |schedule: &Schedule| self.start.saturating_add(schedule.peek()) > now;
@@ -48,7 +48,7 @@ impl Worker {
             }
             (Some(reads), None) if not_due(reads) => Direction::Write,
             (None, Some(writes)) if not_due(writes) => Direction::Read,
-            // After the end only what was due before it is made up for.
+            // After the end, only requests that were due before it are issued.
             (Some(_), None) if now >= self.end => Direction::Read,
             (None, Some(_)) if now >= self.end => Direction::Write,
             _ => return self.pattern.next(),
@@ -56,7 +56,7 @@ impl Worker {
         self.pattern.next_toward(toward)
     }
 
-    /// The next request of a direction, where reads and writes have rates of their own.
+    /// Returns the next request of a direction, for reads and writes with a rate each.
     #[inline]
     fn next_of_both(&mut self, toward: Direction) -> Option<Io> {
         self.set_aside
@@ -65,7 +65,7 @@ impl Worker {
                 Some(io) if io.kind == Kind::Write => self.pattern.next_without_sync(toward),
                 _ => self.pattern.next_toward(toward),
             })
-            // The pass ends with what was set aside.
+            // The pass ends with the deferred request.
             .or_else(|| self.set_aside.take())
     }
 }

@@ -1,4 +1,4 @@
-//! When a job has issued enough, and when it pauses.
+//! Decides when a job has issued enough, and when it pauses.
 
 use crate::plan::WorkerPlan;
 use crate::time::Nanos;
@@ -10,8 +10,8 @@ pub(super) struct Counted {
     pub(super) bytes: u64,
 }
 
-/// When a job that is not time_based is done. fio's rules, as fio 3.33 was seen to follow them: the loops multiply the limits,
-/// and where the region is used up sooner, it is gone over `loops` times and then on until `io_bytes` are reached once.
+/// Ends a job that is not time_based by the rules that fio 3.33 follows. The loops multiply the limits. If the region
+/// is used up sooner, it is covered `loops` times, and then again until `io_bytes` are reached once.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Limits {
     /// 0: no limit.
@@ -20,7 +20,7 @@ pub(super) struct Limits {
     io_bytes: u64,
     all_bytes: u64,
     passes_left: u64,
-    /// Without a random map nothing is ever used up.
+    /// Whether nothing is ever used up: a random pattern without a random map.
     endless: bool,
 }
 
@@ -47,7 +47,7 @@ impl Limits {
                     })
     }
 
-    /// A pass is over: whether there is another.
+    /// Ends a pass. Returns whether another one follows.
     pub(super) fn next_pass(&mut self, issued: Counted) -> bool {
         if !self.endless {
             self.passes_left = self.passes_left.saturating_sub(1);
@@ -56,7 +56,8 @@ impl Limits {
     }
 }
 
-/// Pauses between requests: so many are issued, all of them are waited for, and then nothing happens for a while.
+/// Pauses between requests: the worker issues `blocks` requests, waits for all of them, and then issues nothing for a
+/// while.
 #[derive(Debug)]
 pub(super) struct Think {
     pub(super) pause: Nanos,
@@ -64,9 +65,9 @@ pub(super) struct Think {
     blocks: u64,
     /// Requests until the next pause; 0: waiting for those in flight.
     pub(super) left: u64,
-    /// The pause under way: when its spinning ends, and when it does.
+    /// The current pause: when its spinning ends, and when it ends.
     pub(super) until: Option<(Nanos, Nanos)>,
-    /// When the last pause ended: nothing was meant to be issued before.
+    /// When the last pause ended. Nothing was intended before.
     pub(super) resumed: Nanos,
 }
 
@@ -82,7 +83,7 @@ impl Think {
         }
     }
 
-    /// The requests before the pause have come back, the last at `done`.
+    /// Begins a pause: the requests before it have returned, the last at `done`.
     pub(super) fn begin(&mut self, done: Nanos) {
         self.left = self.blocks;
         self.until = Some((

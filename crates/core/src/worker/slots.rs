@@ -1,33 +1,33 @@
-//! The worker's `iodepth` places for requests, and in which order they are used.
+//! The worker's `iodepth` slots for requests, and the order in which they are used.
 
 use crate::generate::Io;
 use crate::request::{Kind, Request};
 use crate::time::Nanos;
 
-/// One place: a cache line, not parts of two.
+/// One slot, aligned to a cache line of its own.
 #[derive(Clone, Copy, Debug)]
 #[repr(align(64))]
 struct Slot {
     request: Request,
-    /// When it became free, or would have, had its last request started in time.
+    /// When it became free, or would have if its last request had started in time.
     free_at: Nanos,
     busy: bool,
 }
 
-/// All places.
+/// All slots.
 #[derive(Debug)]
 pub(super) struct Slots {
     slots: Box<[Slot]>,
-    /// Free slots, the longest free one first: a ring of `iodepth` entries.
+    /// Free slots, the longest free first: a ring of `iodepth` entries.
     free: Box<[u32]>,
     free_head: usize,
     in_flight: u32,
-    /// When the queue was last drained as far as it is drained: the free slots were not to be used before.
+    /// When the queue was last drained to its refill depth: free slots are usable only from then on.
     pub(super) drained_at: Nanos,
 }
 
 impl Slots {
-    /// `depth` free slots.
+    /// Creates `depth` free slots.
     pub(super) fn new(depth: u32) -> Self {
         let slot = |slot| Slot {
             request: Request::none(slot),
@@ -43,32 +43,32 @@ impl Slots {
         }
     }
 
-    /// All of them are free from `start` on.
+    /// Frees all slots as of `start`.
     pub(super) fn begin(&mut self, start: Nanos) {
         for slot in &mut self.slots {
             slot.free_at = start;
         }
     }
 
-    /// How many there are.
+    /// Returns how many slots there are.
     #[inline(always)]
     pub(super) fn depth(&self) -> usize {
         self.slots.len()
     }
 
-    /// How many are taken.
+    /// Returns how many slots are taken.
     #[inline(always)]
     pub(super) fn in_flight(&self) -> u32 {
         self.in_flight
     }
 
-    /// Whether all are taken.
+    /// Whether all slots are taken.
     #[inline(always)]
     pub(super) fn full(&self) -> bool {
         self.in_flight as usize == self.slots.len()
     }
 
-    /// The requests that take them.
+    /// Returns the requests that take them.
     pub(super) fn busy(&self) -> impl Iterator<Item = &Request> {
         self.slots
             .iter()
@@ -76,13 +76,14 @@ impl Slots {
             .map(|slot| &slot.request)
     }
 
-    /// The request in a slot: the one in flight, or the last one.
+    /// Returns the request in a slot: the one in flight, or the last one.
     #[inline(always)]
     pub(super) fn request(&self, slot: u32) -> &Request {
         &self.slots[slot as usize].request
     }
 
-    /// When the slot that is taken next became free to be used; where all are taken, when the queue was last drained.
+    /// Returns when the slot that is taken next became usable. If all are taken, returns when the queue was last
+    /// drained.
     pub(super) fn usable_at(&self) -> Nanos {
         if self.full() {
             return self.drained_at;
@@ -91,7 +92,7 @@ impl Slots {
         self.slots[next].free_at.max(self.drained_at)
     }
 
-    /// Takes the slot that has been free longest, for what is due at `due`; there must be one.
+    /// Takes the slot that has been free longest, for a request that is due at `due`. There must be a free slot.
     #[inline(always)]
     pub(super) fn take(&mut self, io: &Io, intended: Nanos, due: Nanos) -> Request {
         let place = self.free[self.free_head];
@@ -102,7 +103,7 @@ impl Slots {
         self.in_flight += 1;
         let slot = &mut self.slots[place as usize];
         slot.busy = true;
-        // Made once and stored twice: read back from the slot it would wait for its own narrower stores.
+        // The request is made once and stored twice: a read back from the slot would wait for its own narrower stores.
         let request = Request {
             slot: place,
             target: io.target,
@@ -116,8 +117,9 @@ impl Slots {
         request
     }
 
-    /// Frees a slot as of `free_at`, and says what its request did. It goes behind the free ones, or, where it would have
-    /// been free `earlier` than now, among them by that instant: a generator in time would have taken them in that order.
+    /// Frees a slot as of `free_at` and returns the kind of its request. The slot goes behind the free ones. If it
+    /// would have been free `earlier` than now, it goes among them by that instant: a generator in time would have
+    /// taken the slots in that order.
     #[inline(always)]
     pub(super) fn give(&mut self, slot: u32, free_at: Nanos, earlier: bool) -> Kind {
         let entry = &mut self.slots[slot as usize];

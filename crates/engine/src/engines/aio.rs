@@ -1,10 +1,10 @@
-//! The libaio engine, by its system calls: io_setup, io_submit, io_getevents. Nothing of the C library is needed.
+//! The libaio engine, by its system calls: io_setup, io_submit, io_getevents. It needs nothing of the C library.
 //!
-//! Completions are read from the ring that the kernel maps into the process, where it has the layout known since
-//! 2.6; otherwise, and to wait, io_getevents is called. Trims have no libaio request and are done by the thread.
+//! It reads completions from the ring that the kernel maps into the process, if the ring has the layout known since
+//! 2.6. Otherwise, and to wait, it calls io_getevents. Trims have no libaio request; the thread makes them.
 //!
-//! Buffered I/O blocks inside io_submit, as everywhere with libaio. Destroying a context waits for its requests in
-//! the kernel: with some in flight the context is left to the end of the process, which then waits for them.
+//! Buffered I/O blocks inside io_submit, as everywhere with libaio. To destroy a context waits in the kernel for its
+//! requests: a context with requests in flight is therefore left until the process ends, which then waits for them.
 //! Source: io_submit(2), io_getevents(2); fio 3.33's engines/libaio.c.
 #![allow(unsafe_code)]
 
@@ -39,11 +39,11 @@ pub struct Aio {
     context: Context,
     slots: Box<[Slot]>,
     iocbs: Box<[Iocb]>,
-    /// The submission under way: addresses in `iocbs`.
+    /// The current submission: addresses in `iocbs`.
     batch: Vec<*mut Iocb>,
     events: Box<[Event]>,
     in_flight: u32,
-    /// Trims, which this thread makes, and what the kernel refused.
+    /// Trims, which this thread makes, and requests that the kernel refused.
     outside: OutsideQueue,
     submit_limit: usize,
     reap_limit: usize,
@@ -100,7 +100,7 @@ impl Aio {
         self.batch.push(&raw mut self.iocbs[request.slot as usize]);
     }
 
-    /// Hands the batch over. Returns how many requests were taken, and the errno of the next one if it was refused.
+    /// Submits the batch. Returns how many requests the kernel took, and the errno of the next one if it refused that.
     #[inline]
     fn hand_over(&mut self) -> Result<(usize, Option<Errno>), Error> {
         let mut patience = 1000;
@@ -120,7 +120,7 @@ impl Aio {
         }
     }
 
-    /// Takes what is there, at most `limit`, without waiting.
+    /// Takes the completions that are there, at most `limit`, without waiting.
     #[inline]
     fn take(&mut self, limit: usize, done: &mut Vec<Completion>) -> Result<usize, Error> {
         let limit = limit.min(self.in_flight as usize);
@@ -135,7 +135,7 @@ impl Aio {
         Ok(count)
     }
 
-    /// Hands out the first `count` events.
+    /// Appends the first `count` events to `done`.
     #[inline]
     fn give(&mut self, count: usize, done: &mut Vec<Completion>) {
         if count == 0 {
@@ -274,9 +274,9 @@ impl Drop for Aio {
     }
 }
 
-/// What a call that a signal may interrupt came to.
+/// The result of a call that a signal may interrupt.
 trait Interruptible {
-    /// An interruption is no event.
+    /// Returns 0 events for an interruption.
     fn unwrap_or_interrupted(self, call: &'static str) -> Result<usize, Error>;
 }
 

@@ -1,6 +1,6 @@
 //! The kernel's side of libaio: requests, events, and a context with its ring, in the layouts known since Linux 2.6.
 //!
-//! Three system calls and one mapped ring; what requests and events mean is in `aio.rs`.
+//! It has three system calls and one mapped ring. What requests and events mean is in `aio.rs`.
 #![allow(unsafe_code)]
 
 use std::ptr;
@@ -32,7 +32,7 @@ pub(crate) struct Iocb {
 const _: () = assert!(size_of::<Iocb>() == 64);
 
 impl Iocb {
-    /// A request that comes back with `data`.
+    /// Creates a request whose event carries `data`.
     #[inline(always)]
     pub(crate) fn new(data: u64, opcode: u16, fd: i32) -> Iocb {
         Iocb {
@@ -43,7 +43,7 @@ impl Iocb {
         }
     }
 
-    /// The same with a buffer to move and a place to move it to or from.
+    /// Adds a buffer to move, and the offset to move it to or from.
     #[inline(always)]
     pub(crate) fn moving(self, buffer: *mut u8, length: u32, offset: u64) -> Iocb {
         Iocb {
@@ -89,12 +89,12 @@ const RING_MAGIC: u32 = 0xA10A_10A1;
 #[derive(Debug)]
 pub(crate) struct Context {
     address: usize,
-    /// Whether its ring can be read here.
+    /// Whether this process can read its ring.
     readable: bool,
 }
 
 impl Context {
-    /// Makes room for `depth` requests, or returns the errno.
+    /// Creates a context for `depth` requests, or returns the errno.
     pub(crate) fn new(depth: u32) -> Result<Context, i32> {
         let mut address = 0usize;
         // SAFETY: io_setup writes the context's address to the pointer, which is a zeroed word as it demands.
@@ -111,10 +111,10 @@ impl Context {
         })
     }
 
-    /// Hands requests over. Returns how many were taken, or the errno of the first.
+    /// Submits requests. Returns how many the kernel took, or the errno of the first.
     ///
     /// # Safety
-    /// The pointers must be valid, and what the requests refer to must be so until their events, or for good.
+    /// The pointers must be valid. What the requests refer to must stay valid until their events, or for good.
     #[inline]
     pub(crate) unsafe fn submit(&self, batch: &mut [*mut Iocb]) -> Result<usize, i32> {
         // SAFETY: as this function demands; the slice is readable for its length.
@@ -133,13 +133,13 @@ impl Context {
         }
     }
 
-    /// Gives the context up, and waits in the kernel for what is in flight.
+    /// Destroys the context. The kernel waits for what is in flight.
     pub(crate) fn destroy(&self) {
         // SAFETY: io_destroy takes a number; one that is no context any more would be refused.
         unsafe { libc::syscall(libc::SYS_io_destroy, self.address) };
     }
 
-    /// Moves events from the mapped ring; `None` where it cannot be read.
+    /// Moves events out of the mapped ring; returns `None` if the ring cannot be read.
     #[inline]
     pub(crate) fn read(&self, events: &mut [Event]) -> Option<usize> {
         if !self.readable {
@@ -174,7 +174,7 @@ impl Context {
         Some(count)
     }
 
-    /// Waits for `min` events, or for `timeout`. Returns how many came.
+    /// Waits for `min` events, or until `timeout` has passed. Returns how many came.
     #[inline]
     pub(crate) fn wait(
         &self,

@@ -7,8 +7,8 @@ use iogauge_core::{Completion, Errno, Nanos, Request};
 use crate::clock::Clock;
 use crate::engines::files::File;
 
-/// Makes the request in `slot` by `call`, which returns when it is done. There is no instant between submission and
-/// completion, so `issued` is absent.
+/// Makes the request in `slot` by `call`, which returns when it is done. `issued` is absent: no instant lies between
+/// submission and completion.
 #[inline]
 pub(crate) fn complete(
     clock: Clock,
@@ -27,14 +27,14 @@ pub(crate) fn complete(
     }
 }
 
-/// Completions that did not come through the queue, until they are reaped.
+/// Completions that did not come through the kernel's queue, until they are reaped.
 #[derive(Debug)]
 pub(crate) struct OutsideQueue {
     completions: VecDeque<Completion>,
 }
 
 impl OutsideQueue {
-    /// Room for `depth` completions.
+    /// Creates a queue with room for `depth` completions.
     pub(crate) fn new(depth: usize) -> Self {
         Self {
             completions: VecDeque::with_capacity(depth),
@@ -55,7 +55,7 @@ impl OutsideQueue {
         self.completions.push_back(completion);
     }
 
-    /// Moves at most `limit` completions to `done`, the oldest first. Returns how many.
+    /// Moves at most `limit` completions to `done`, the oldest first. Returns how many it moved.
     #[inline]
     pub(crate) fn reap(&mut self, limit: usize, done: &mut Vec<Completion>) -> usize {
         let count = self.completions.len().min(limit);

@@ -1,7 +1,7 @@
 //! The memory of one worker's requests: one aligned mapping, touched and filled before the run.
 //!
-//! Every slot has a place of its own, page-aligned. A worker that both reads and writes has two places a slot, so
-//! that what was read is never written back: a drive full of zeroes would otherwise be written with zeroes.
+//! Every slot has a place of its own, page-aligned. A worker that both reads and writes has two places a slot, so that
+//! it never writes back what it read: otherwise it would write zeroes to a drive full of zeroes.
 #![allow(unsafe_code)]
 
 use std::io;
@@ -59,7 +59,7 @@ pub(crate) struct Buffers {
     mapped_bytes: usize,
     /// Distance between two places.
     stride: usize,
-    /// Places that belong to reads; a write's places come after them. Zero where one kind of place serves both.
+    /// Places that belong to reads; the places of writes follow. Zero if one kind of place serves both.
     read_places: usize,
     places: usize,
     places_per_fixed: usize,
@@ -94,21 +94,21 @@ impl Buffers {
             if written {
                 content.fill(buffer);
             } else {
-                // Touches the pages: zeroes over zeroes that were never there.
+                // Touches the pages: writes zeroes over zeroes that had no page yet.
                 buffer.fill(0);
             }
         }
         Ok(buffers)
     }
 
-    /// Where the request's bytes come from or go to. The caller keeps `slot` and length within the plan.
+    /// Returns the address of the request's bytes. The caller keeps `slot` and length within the plan.
     #[inline]
     pub(crate) fn address(&self, request: &Request) -> *mut u8 {
         // SAFETY: `place` is checked against the number of places there.
         unsafe { self.base.as_ptr().add(self.place(request) * self.stride) }
     }
 
-    /// Which of [`Buffers::fixed`] the request's bytes lie in.
+    /// Returns which of [`Buffers::fixed`] holds the request's bytes.
     #[inline]
     pub(crate) fn fixed_index(&self, request: &Request) -> u16 {
         if self.places <= self.places_per_fixed {
@@ -117,7 +117,7 @@ impl Buffers {
         (self.place(request) / self.places_per_fixed) as u16
     }
 
-    /// The whole memory, in pieces that the kernel takes as fixed buffers.
+    /// Returns all of the memory, in pieces that the kernel takes as fixed buffers.
     pub(crate) fn fixed(&self) -> Vec<libc::iovec> {
         let piece = self.places_per_fixed * self.stride;
         (0..self.places * self.stride)
@@ -130,12 +130,12 @@ impl Buffers {
             .collect()
     }
 
-    /// Bytes in all.
+    /// Returns the bytes of the mapping.
     pub(crate) fn bytes(&self) -> u64 {
         self.mapped_bytes as u64
     }
 
-    /// Makes the content of a write, before its `start` is stamped. Other kinds need nothing.
+    /// Fills the buffer of a write, before its `start` is stamped. Other kinds need nothing.
     #[inline]
     pub(crate) fn prepare(&mut self, request: &Request) {
         if request.kind != Kind::Write || self.content.before == Before::Nothing {
@@ -148,8 +148,8 @@ impl Buffers {
         }
     }
 
-    /// Gives the memory up without returning it to the system: for requests that the kernel still holds, which
-    /// would otherwise land in whatever is mapped there next.
+    /// Gives the memory up without unmapping it, for requests that the kernel still holds. They would otherwise land in
+    /// whatever is mapped there next.
     pub(crate) fn leak(&mut self) {
         self.mapped_bytes = 0;
     }
@@ -169,7 +169,7 @@ impl Buffers {
         place
     }
 
-    /// The content maker and one buffer's first `length` bytes.
+    /// Returns the content maker and one buffer's first `length` bytes.
     #[inline]
     fn parts(&mut self, place: usize, length: usize) -> (&mut Content, &mut [u8]) {
         assert!(place < self.places && length <= self.stride);
@@ -191,7 +191,7 @@ impl Drop for Buffers {
     }
 }
 
-/// Maps zeroed memory; from 2 MiB on aligned to huge pages, and asking for them.
+/// Maps zeroed memory. From 2 MiB on, aligns it to huge pages and asks the kernel for them.
 fn map(bytes: usize) -> Result<NonNull<u8>, Error> {
     let huge = bytes >= HUGE_PAGE;
     let mapping_bytes = if huge { bytes + HUGE_PAGE } else { bytes };

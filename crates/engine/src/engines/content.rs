@@ -1,8 +1,8 @@
-//! What is written: random bytes of a chosen compressibility, repeated where the job wants duplicates.
+//! Makes what is written: random bytes of a chosen compressibility, repeated if the job wants duplicates.
 //!
-//! Pure: it fills slices. Where the buffers lie and when they are filled is `buffers.rs`. The meaning of the options
-//! is fio's, as its HOWTO and code have it: every 512 bytes end in the compressible share as zeroes, and a repeated write has
-//! the content of the last one that was not a repeat.
+//! It is pure: it fills slices. Where the buffers lie and when they are filled is `buffers.rs`. The options mean what
+//! fio's HOWTO and code say: every 512 bytes end in the compressible share as zeroes, and a repeated write has the
+//! content of the last one that was not a repeat.
 
 use iogauge_core::plan::BufferPlan;
 
@@ -12,15 +12,15 @@ pub(crate) const SECTOR: usize = 512;
 /// What happens to a buffer before it is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Before {
-    /// Nothing: its first content is good for ever.
+    /// Nothing: the first content stays.
     Nothing,
     /// A few bytes of every sector change.
     Scramble,
-    /// All of it is made anew.
+    /// All of it is generated anew.
     Refill,
 }
 
-/// Makes the contents of one worker's writes, the same ones for the same seed.
+/// Makes the contents of one worker's writes; the same seed makes the same contents.
 #[derive(Debug)]
 pub(crate) struct Content {
     pub(crate) before: Before,
@@ -39,7 +39,7 @@ impl Content {
         let before = match () {
             () if plan.zero => Before::Nothing,
             () if plan.refill => Before::Refill,
-            // Scrambling would undo that.
+            // Scrambling would make repeated content differ.
             () if plan.scramble && plain => Before::Scramble,
             () => Before::Nothing,
         };
@@ -77,7 +77,7 @@ impl Content {
         }
     }
 
-    /// Changes 16 bytes of every sector, all in one cache line of it: no sector is ever written twice alike.
+    /// Changes 16 bytes of every sector, all in one of its cache lines, so that no sector is written twice alike.
     #[inline]
     pub(crate) fn scramble(&mut self, buffer: &mut [u8], offset_bytes: u64) {
         let mut mark = self.draws.next();

@@ -1,8 +1,7 @@
-//! A worker's own descriptors, and what is done to a file without a buffer.
+//! A worker's own descriptors, and what it does to a file without a buffer.
 //!
-//! The descriptors in the plan were opened and cleared by the safety check; here each worker opens the same file
-//! again through `/proc/self/fd`, with its own flags, so that no path is looked up twice and nothing else can have
-//! taken the file's place.
+//! The safety check opened and cleared the descriptors in the plan. Each worker opens the same file again through
+//! `/proc/self/fd`, with its own flags: no path is looked up twice, and nothing else can have taken the file's place.
 #![allow(unsafe_code)]
 
 use std::ffi::CString;
@@ -54,8 +53,8 @@ impl File {
         File::reopen(file, flags, access)
     }
 
-    /// Opens the file for direct reads only, to look at what it can do: closing a device that was open for writing
-    /// makes the system read it all over for signs of a filesystem.
+    /// Opens the file for direct reads only, to probe it. A device that was open for writing would make the system look
+    /// for a filesystem on it when it is closed.
     pub(crate) fn open_to_probe(file: &FilePlan) -> Result<File, Error> {
         let flags = libc::O_RDONLY | libc::O_DIRECT | libc::O_CLOEXEC;
         File::reopen(file, flags, "direct reading")
@@ -85,8 +84,8 @@ impl File {
         })
     }
 
-    /// Whether it supports direct I/O that does not block, without which io_uring leaves every request to a thread of
-    /// the kernel. Asks by a read of one byte, which direct I/O refuses as misaligned where the answer is yes.
+    /// Whether it supports direct I/O that does not block; without that, io_uring leaves every request to a kernel
+    /// thread. It reads one byte, which direct I/O refuses as misaligned if it supports this.
     pub(crate) fn takes_nonblocking(&self) -> bool {
         let mut byte = 0u8;
         let vector = libc::iovec {
@@ -106,7 +105,7 @@ impl File {
         self.is_block_device
     }
 
-    /// Trims or syncs, on the calling thread. Returns the bytes concerned.
+    /// Trims or syncs, on the calling thread. Returns the bytes trimmed.
     pub(crate) fn without_data(&self, request: &Request) -> Result<u32, Errno> {
         let &Request {
             kind,
@@ -147,11 +146,11 @@ impl File {
 /// `_IO(0x12, 119)`, as the asm-generic ioctl numbers have it (x86, Arm, RISC-V).
 const BLKDISCARD: libc::Ioctl = 0x1277;
 
-/// How a hole is punched: the file keeps its size.
+/// The flags of a hole punch: the file keeps its size.
 pub(crate) const PUNCH: libc::c_int = libc::FALLOC_FL_PUNCH_HOLE | libc::FALLOC_FL_KEEP_SIZE;
 
-/// Drops what the page cache holds of the worker's regions, written back first, so that its reads reach the target. What
-/// cannot be dropped (memory-backed filesystems) stays: that is what the warning about the page cache is for.
+/// Writes back and drops what the page cache holds of the worker's regions, so that its reads reach the target. Some
+/// pages cannot be dropped (memory-backed filesystems); the warning about the page cache is for them.
 pub(crate) fn invalidate(plan: &WorkerPlan) {
     for file in plan.files.iter().filter(|file| file.fd >= 0) {
         let (offset, length) = (file.region_offset_bytes as i64, file.region_bytes as i64);

@@ -23,26 +23,26 @@ use iogauge_core::{Completion, Nanos, Request};
 
 use crate::error::Error;
 
-/// A real way to the target; owns clock and buffers (filled before `start` is stamped).
+/// A way to the target. It owns the clock and the buffers, and fills a buffer before it stamps `start`.
 ///
 /// The contract, common to all engines:
-/// - everything is allocated, touched and registered when the engine is made; nothing allocates later;
-/// - `submit` takes a prefix of `requests` and returns how many; at least one, unless an error is returned. A request
-///   that the kernel refuses is not an error of `submit`: it completes with its errno at the next `reap`;
-/// - `reap` appends completions (at most the plan's `reap_batch`) and returns once there are `min` of them, at
-///   `until`, or when interrupted by a signal, whichever comes first. `min == 0` with `until == None` only looks.
-///   `until` is met as closely as waiting allows, never early by more than the clock's resolution; it may be in the
-///   past, which only looks;
-/// - one `start` and one `issued` stamp serve a whole submission call, one `done` stamp all completions taken
-///   from the ring at once.
+/// - The constructor allocates, touches and registers everything. Nothing allocates later.
+/// - `submit` takes a prefix of `requests` and returns how many; at least one, unless it returns an error. A request
+///   that the kernel refuses is not an error of `submit`: it completes with its errno at the next `reap`.
+/// - `reap` appends completions (at most the plan's `reap_batch`) and returns once there are `min` of them, at `until`,
+///   or when a signal interrupts it, whichever comes first. With `min == 0` and `until == None` it only looks. It meets
+///   `until` as closely as waiting allows, never early by more than the clock's resolution. If `until` is past, it only
+///   looks.
+/// - One `start` and one `issued` stamp serve all requests of a submission call; one `done` stamp serves all
+///   completions taken from the ring at once.
 pub trait Engine {
-    /// Whether `submit` itself waits for the request: the synchronous engines.
+    /// Whether `submit` itself waits for the request, as in the synchronous engines.
     const BLOCKS: bool;
-    /// The current instant of the run's clock.
+    /// Returns the current instant of the run's clock.
     fn now(&self) -> Nanos;
-    /// The last instant stamped by `submit`: as good as `now` right after it, and free.
+    /// Returns the last instant that `submit` stamped: as good as `now` right after it, and free.
     fn stamped(&self) -> Nanos;
-    /// Hands requests to the kernel.
+    /// Submits requests to the kernel.
     fn submit(&mut self, requests: &[Request]) -> Result<usize, Error>;
     /// Collects completions.
     fn reap(

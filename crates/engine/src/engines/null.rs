@@ -1,4 +1,4 @@
-//! null: every request is done the moment it is looked for. It measures iogauge itself.
+//! null: completes every request at the next look. It measures iogauge itself.
 //!
 //! It takes its stamps where a real engine would, and touches no file and no buffer.
 
@@ -17,14 +17,14 @@ pub struct Null {
     waiter: Waiter,
     reap_limit: usize,
     submit_limit: usize,
-    /// Whether submitting ends at an instant of its own: as in fio, only where there is a queue.
+    /// Whether submitting ends at an instant of its own: as in fio, only with a queue.
     stamps_issue: bool,
-    /// In flight, the oldest first; `done` is still to be stamped.
+    /// Requests in flight, the oldest first; `done` is not stamped yet.
     taken: Vec<Completion>,
 }
 
 impl Null {
-    /// Makes room for the requests of `plan`.
+    /// Creates the engine with room for the requests of `plan`.
     pub fn new(plan: &WorkerPlan, clock: Clock, waiter: Waiter) -> Null {
         Null {
             clock,

@@ -1,4 +1,4 @@
-//! Opens the engine that a plan asks for.
+//! Opens the engine that a plan names.
 
 use iogauge_core::plan::{EngineKind, WorkerPlan};
 
@@ -11,23 +11,23 @@ use crate::engines::uring::Uring;
 use crate::error::Error;
 use crate::wait::{self, Waiter};
 
-/// Something to do with an engine of any kind. A trait in place of a closure, so that the loop over the engine is
-/// compiled once for each kind and calls nothing through a pointer.
+/// An action on an engine of any kind. A trait instead of a closure compiles the loop over the engine once for each
+/// kind, without calls through a pointer.
 pub trait UseEngine {
-    /// What comes of it.
+    /// What the action returns.
     type Out;
 
-    /// Does it.
+    /// Runs the action.
     fn run<E: Engine>(self, engine: E) -> Self::Out;
 }
 
 /// Opens the plan's engine and hands it to `user`.
 ///
-/// To be called on the worker's own thread, after it was pinned: memory is touched there, the timer of that thread is
-/// sharpened, and an io_uring belongs to the thread that made it.
+/// Call it on the worker's own thread, after pinning: it touches memory there and sharpens that thread's timer, and an
+/// io_uring belongs to the thread that creates it.
 ///
 /// # Errors
-/// Whatever [`crate::engines::probe::check`] would have said, and what only trying can show: memory, limits, flags that the
+/// What [`crate::engines::probe::check`] returns, and what only a try can show: memory, limits, flags that the
 /// filesystem refuses.
 pub fn open<U: UseEngine>(
     plan: &WorkerPlan,

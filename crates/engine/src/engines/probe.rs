@@ -1,7 +1,7 @@
 //! Checks before a run what the kernel and the device allow: errors with their remedy, and warnings.
 //!
-//! It changes nothing: it looks at the plan, at the descriptors in it, at /proc and /sys, and opens files for reading
-//! only. What only trying can show is said by [`crate::engines::open`]. Source: fio 3.33's checks of a job; proc(5), sysfs(5).
+//! It changes nothing: it reads the plan, the descriptors in it, /proc and /sys, and opens files for reading only. What
+//! only a try can show, [`crate::engines::open`] reports. Source: fio 3.33's checks of a job; proc(5), sysfs(5).
 #![allow(unsafe_code)]
 
 use std::io;
@@ -15,22 +15,22 @@ use crate::engines::files::File;
 use crate::engines::ring_setup;
 use crate::error::Error;
 
-/// Something that makes a run mean less than it seems to. `code` is one of the schema's `Code`.
+/// A warning that a run will mean less than it seems to. `code` is one of the schema's `Code`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Note {
     /// The schema's code.
     pub code: &'static str,
-    /// What it will do differently, and where.
+    /// What the run will do differently, and where.
     pub message: String,
     /// What to do about it.
     pub hint: String,
 }
 
-/// Checks that the engine of `plan` can do what the plan asks of it, and says what it will do differently.
+/// Checks that the engine of `plan` can do what the plan asks of it. Returns what it will do differently.
 ///
 /// # Errors
-/// Where a run could only fail: no io_uring, no libaio requests left, sizes that direct I/O refuses, polling without
-/// direct I/O, writing to what may only be read.
+/// If a run can only fail: no io_uring, no libaio requests left, sizes that direct I/O refuses, polling without direct
+/// I/O, writes to a read-only file.
 pub fn check(plan: &WorkerPlan) -> Result<Vec<Note>, Error> {
     let mut notes = Vec::new();
     if plan.engine.kind == EngineKind::Null {
@@ -57,7 +57,7 @@ pub fn check(plan: &WorkerPlan) -> Result<Vec<Note>, Error> {
     Ok(notes)
 }
 
-/// Whether an io_uring of this plan polls: the plan says so, and the queues of all its devices can.
+/// Whether an io_uring of this plan polls: the plan asks for it, and the queues of all its devices can.
 pub(crate) fn polls(plan: &WorkerPlan) -> Result<bool, Error> {
     if !plan.engine.hipri || plan.engine.kind != EngineKind::IoUring {
         return Ok(false);
@@ -70,12 +70,12 @@ pub(crate) fn polls(plan: &WorkerPlan) -> Result<bool, Error> {
 
 /// Whether io-wq threads execute some requests of `plan`, because io_uring cannot start them without blocking.
 ///
-/// The kernel makes these threads as children of the one that submits, and they may run only where that one may: a
-/// worker that is pinned shares its CPU with all of them. A trial shows it of direct I/O. Buffered I/O goes to them
-/// wherever the page cache would block, syncs and holes punched into files always do.
+/// The kernel makes these threads as children of the submitting one, and they may run only where that one may: a pinned
+/// worker shares its CPU with all of them. For direct I/O, a trial read shows it. Buffered I/O goes to these threads
+/// wherever the page cache would block; syncs and holes punched into files always do.
 ///
 /// # Errors
-/// Where a file cannot be opened as the plan has it.
+/// If a file cannot be opened as the plan has it.
 pub fn handed_over(plan: &WorkerPlan) -> Result<bool, Error> {
     if plan.engine.kind != EngineKind::IoUring {
         return Ok(false);
@@ -88,7 +88,7 @@ pub fn handed_over(plan: &WorkerPlan) -> Result<bool, Error> {
     Ok(blocking_file(plan)?.is_some())
 }
 
-/// The first file whose driver or filesystem takes no direct I/O without blocking.
+/// Returns the first file whose driver or filesystem blocks on direct I/O.
 fn blocking_file(plan: &WorkerPlan) -> Result<Option<&FilePlan>, Error> {
     for file in &plan.files {
         if !File::open_to_probe(file)?.takes_nonblocking() {
@@ -98,7 +98,7 @@ fn blocking_file(plan: &WorkerPlan) -> Result<Option<&FilePlan>, Error> {
     Ok(None)
 }
 
-/// `RLIMIT_MEMLOCK` of this process.
+/// Returns `RLIMIT_MEMLOCK` of this process.
 pub(crate) fn lockable_bytes() -> u64 {
     let mut limit = libc::rlimit {
         rlim_cur: 0,
@@ -149,7 +149,8 @@ fn polling_note(plan: &WorkerPlan) -> Result<Option<Note>, Error> {
     })
 }
 
-/// Trims that stop the thread until they are done, where the job expects them to be in flight beside others.
+/// Warns of trims that stop the thread until they are done, although the job expects them to be in flight beside
+/// others.
 fn trim_note(plan: &WorkerPlan) -> Option<Note> {
     let blocks = match plan.engine.kind {
         EngineKind::Libaio => true,
@@ -167,7 +168,7 @@ fn trim_note(plan: &WorkerPlan) -> Option<Note> {
     })
 }
 
-/// Devices that take no I/O without blocking, of which io_uring's latencies include a change of threads.
+/// Warns of devices that always block on I/O: io_uring's latencies then include a change of threads.
 fn worker_note(plan: &WorkerPlan) -> Result<Option<Note>, Error> {
     if plan.engine.kind != EngineKind::IoUring || !plan.engine.direct {
         return Ok(None);
@@ -182,7 +183,7 @@ fn worker_note(plan: &WorkerPlan) -> Result<Option<Note>, Error> {
     }))
 }
 
-/// Compares sizes and places with what direct I/O on this file needs. Where nobody knows, nothing is refused.
+/// Checks sizes and offsets against what direct I/O on this file needs. Refuses nothing if that is unknown.
 fn aligned(plan: &WorkerPlan, file: &FilePlan) -> Result<(), Error> {
     let Some(align_bytes) = direct_alignment(file) else {
         return Ok(());
@@ -217,13 +218,14 @@ fn aligned(plan: &WorkerPlan, file: &FilePlan) -> Result<(), Error> {
     Ok(())
 }
 
-/// The sizes that occur: those of the split, or the smallest, of which a range draws multiples.
+/// Returns the sizes that occur: those of the split, or the smallest, of which a range draws multiples.
 fn used_sizes(sizes: &SizesPlan) -> impl Iterator<Item = u32> {
     let split = sizes.split.iter().map(|share| share.size_bytes);
     split.chain(sizes.split.is_empty().then_some(sizes.minimum_bytes))
 }
 
-/// What offsets and lengths of direct I/O must be multiples of: statx says (Linux 6.1), or the device's sector size.
+/// Returns what offsets and lengths of direct I/O must be multiples of: by statx (Linux 6.1), or the device's sector
+/// size.
 fn direct_alignment(file: &FilePlan) -> Option<u64> {
     // SAFETY: statx is plain numbers, for which zero is a value.
     let mut facts: libc::statx = unsafe { mem::zeroed() };
@@ -255,14 +257,14 @@ fn can_poll(file: &FilePlan) -> bool {
         return false;
     };
     let device = format!("/sys/dev/block/{major}:{minor}");
-    // A partition has its queue in the directory above.
+    // A partition's queue is in the directory above.
     ["queue", "../queue"].iter().any(|queue| {
         std::fs::read_to_string(Path::new(&device).join(queue).join("io_poll"))
             .is_ok_and(|value| value.trim() == "1")
     })
 }
 
-/// The number of the block device that `file` is or lies on.
+/// Returns the number of the block device that `file` is or lies on.
 fn device(file: &FilePlan) -> io::Result<(u32, u32)> {
     // SAFETY: stat is plain numbers, for which zero is a value.
     let mut facts: libc::stat = unsafe { mem::zeroed() };
@@ -278,7 +280,7 @@ fn device(file: &FilePlan) -> io::Result<(u32, u32)> {
     Ok((libc::major(number), libc::minor(number)))
 }
 
-/// libaio's requests are counted over the whole machine.
+/// Checks that the machine has libaio requests left: they are counted machine-wide.
 pub(crate) fn enough_aio(needed: u64) -> Result<(), Error> {
     let number = |name: &str| -> Option<u64> {
         std::fs::read_to_string(format!("/proc/sys/fs/{name}"))
@@ -297,7 +299,7 @@ pub(crate) fn enough_aio(needed: u64) -> Result<(), Error> {
     }
 }
 
-/// The running kernel, major and minor; (0, 0) where it does not say.
+/// Returns the running kernel, major and minor; (0, 0) if it does not say.
 fn kernel() -> (u32, u32) {
     parse_release(&std::fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default())
         .unwrap_or_default()

@@ -1,8 +1,8 @@
-//! An io_uring as the engine needs it: set up with the best that the kernel offers, and entered by one system call.
+//! One io_uring, entered by one system call.
 //!
-//! The `io-uring` crate maps the rings and knows the kernel's numbers. Entering is done here, because the crate
-//! remembers a registered ring descriptor only as long as one borrow of its submitter lasts. Which flags a ring is
-//! made with is `ring_setup.rs`; what is submitted, and what its completion means, is `uring.rs`.
+//! The `io-uring` crate maps the rings and knows the kernel's numbers. Entering is our own, because the crate remembers
+//! a registered ring descriptor only as long as one borrow of its submitter lasts. `ring_setup.rs` chooses the ring's
+//! flags; `uring.rs` decides what is submitted and what its completion means.
 #![allow(unsafe_code)]
 
 use std::io;
@@ -24,7 +24,7 @@ use crate::wait::timespec;
 /// One ring.
 pub(crate) struct Ring {
     ring: IoUring,
-    /// The descriptor passed to the kernel, or its index where it is registered.
+    /// The descriptor passed to the kernel, or its index if it is registered.
     fd: i32,
     base_flags: u32,
     pub(crate) mode: Mode,
@@ -54,7 +54,7 @@ struct GetEvents {
 }
 
 impl Ring {
-    /// Sets up a ring with room for `depth` requests. It belongs to the calling thread.
+    /// Creates a ring with room for `depth` requests. It belongs to the calling thread.
     pub(crate) fn new(depth: u32, mode: Mode, plan: &EnginePlan) -> Result<Ring, Error> {
         let ring = ring_setup::build(depth, mode, plan)?;
         let mut ring = Ring {
@@ -67,7 +67,8 @@ impl Ring {
         Ok(ring)
     }
 
-    /// Spares the kernel the look-up of the descriptor in every call. Older kernels do without.
+    /// Registers the ring's descriptor, so that the kernel does not look it up in every call. Older kernels work
+    /// without.
     fn register_own_descriptor(&mut self) {
         let mut update = RingFd {
             offset: u32::MAX,
@@ -90,7 +91,7 @@ impl Ring {
         }
     }
 
-    /// Makes the buffers known, so that the kernel need not look their pages up for every request.
+    /// Registers the buffers, so that the kernel does not look their pages up for every request.
     pub(crate) fn register_buffers(&self, buffers: &Buffers) -> Result<(), Error> {
         // SAFETY: the pages are held by the kernel itself from here on, and stay mapped as long as requests use them.
         let outcome = unsafe { self.ring.submitter().register_buffers(&buffers.fixed()) };
@@ -109,7 +110,7 @@ impl Ring {
         })
     }
 
-    /// Makes the files known: requests then name their indices.
+    /// Registers the files. Requests then name their indices.
     pub(crate) fn register_files(&self, files: &[File]) -> Result<(), Error> {
         let descriptors: Vec<_> = files.iter().map(File::raw).collect();
         let outcome = self.ring.submitter().register_files(&descriptors);
@@ -119,8 +120,8 @@ impl Ring {
         })
     }
 
-    /// Finds out how the ring can trim `file`. The discard command is tried with no length, which a kernel that
-    /// knows it calls invalid.
+    /// Finds out how the ring can trim `file`. It tries the discard command with no length, which a kernel that knows
+    /// the command calls invalid.
     pub(crate) fn how_to_trim(&mut self, file: &File, template: &Template) -> Result<Trim, Error> {
         let (way, operation) = if file.is_block_device() {
             (Trim::Command, opcode::UringCmd16::CODE)
@@ -153,7 +154,7 @@ impl Ring {
         })
     }
 
-    /// Takes entries; the kernel sees them once the returned queue is dropped.
+    /// Returns the submission queue. The kernel sees new entries once the returned queue is dropped.
     #[inline(always)]
     pub(crate) fn submission(&mut self) -> squeue::SubmissionQueue<'_> {
         self.ring.submission()
@@ -165,7 +166,7 @@ impl Ring {
         self.ring.submitter().register_probe(&mut probe).is_ok() && probe.is_supported(operation)
     }
 
-    /// The completions that are there.
+    /// Returns the completions that are there.
     #[inline(always)]
     pub(crate) fn completions(&mut self) -> cqueue::CompletionQueue<'_> {
         self.ring.completion()
@@ -187,14 +188,14 @@ impl Ring {
         Ok(())
     }
 
-    /// Submits, collects what completed meanwhile, and waits for nothing: one call for both directions. Returns how
-    /// many the kernel took, or its errno.
+    /// Submits and collects what completed meanwhile in one call, without waiting. Returns how many the kernel took, or
+    /// its errno.
     #[inline(always)]
     pub(crate) fn submit(&self, count: u32) -> Result<u32, i32> {
         self.enter(count, 0, EnterFlags::GETEVENTS)
     }
 
-    /// Waits until `min` completions are there (zero: collects those that are due), a signal, or for `timeout`.
+    /// Waits for `min` completions, a signal or `timeout`. With `min` 0, collects the completions that are due.
     #[inline]
     pub(crate) fn wait(&self, min: u32, timeout: Option<Nanos>) -> Result<(), i32> {
         let Some(timeout) = timeout else {
@@ -242,7 +243,7 @@ impl Ring {
 }
 
 impl Drop for Ring {
-    /// A registered descriptor would keep the ring, and the pages of its buffers, as long as the thread lives.
+    /// Unregisters the descriptor, which would keep the ring and the pages of its buffers as long as the thread lives.
     fn drop(&mut self) {
         if self.base_flags == 0 {
             return;
@@ -286,8 +287,8 @@ unsafe fn enter(
     }
 }
 
-/// The system call itself, without the C library between: the way back from the kernel leads through cold caches, and every
-/// line of code on it costs. Returns the kernel's own result, a negative errno where it failed.
+/// Makes the system call without the C library: the way back from the kernel leads through cold caches, and every line
+/// of code on it costs time. Returns the kernel's own result, a negative errno if it failed.
 #[cfg(target_arch = "x86_64")]
 #[inline(always)]
 unsafe fn call(
@@ -319,7 +320,7 @@ unsafe fn call(
     result
 }
 
-/// As above, through the C library.
+/// Makes the system call through the C library.
 #[cfg(not(target_arch = "x86_64"))]
 #[inline(always)]
 unsafe fn call(
@@ -348,7 +349,7 @@ unsafe fn call(
     }
 }
 
-/// An `io_uring_enter` that fails for good.
+/// The error of an `io_uring_enter` that failed for good.
 pub(crate) fn enter_failed(errno: i32) -> Error {
     Error::Call {
         call: "io_uring_enter",

@@ -1,4 +1,4 @@
-//! Makes an io_uring with the best that the kernel offers, and says why there is none.
+//! Creates an io_uring with the best that the kernel offers, and explains why it cannot.
 //!
 //! Source: the kernel's io_uring_setup(2).
 
@@ -9,7 +9,7 @@ use iogauge_core::plan::EnginePlan;
 
 use crate::error::Error;
 
-/// How the ring is used; by interrupts and by calls where neither is set.
+/// How the ring is used. With neither field set, completions come by interrupts and requests go by calls.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Mode {
     /// Completions are polled for (`IORING_SETUP_IOPOLL`).
@@ -28,8 +28,8 @@ impl Mode {
 /// How long the kernel's submission thread polls before it sleeps.
 const KERNEL_THREAD_IDLE_MS: u32 = 1_000;
 
-/// Tries the best set-up first, then what older kernels understand: no array of indices (6.6), deferred work run by
-/// this thread alone (6.1), work run without interrupting it (5.19), nothing special.
+/// Tries the best set-up first, then those that older kernels understand: no array of indices (6.6), deferred work run
+/// by this thread alone (6.1), work run without interrupting it (5.19), nothing special.
 ///
 /// With `IORING_SETUP_DEFER_TASKRUN`, completions are posted only when this thread calls `io_uring_enter`: interrupts cost
 /// it little, and one wake-up serves many. It is best even where io-wq threads execute the requests on this thread's CPU
@@ -85,7 +85,7 @@ pub(crate) fn available() -> Result<(), Error> {
     IoUring::new(1).map(drop).map_err(refused)
 }
 
-/// What a failed set-up means.
+/// Explains a failed set-up.
 fn refused(cause: io::Error) -> Error {
     match cause.raw_os_error() {
         Some(libc::ENOSYS) => Error::UringMissing,

@@ -1,7 +1,7 @@
 //! A request as io_uring takes it: one 64-byte submission queue entry.
 //!
-//! The `io-uring` crate builds entries one opcode at a time; here a request is a template of its file and kind with
-//! four fields set. How entries reach the kernel is `ring.rs`.
+//! The `io-uring` crate builds entries one opcode at a time. Here a request is a template of its file and kind with
+//! four fields set. `ring.rs` brings entries to the kernel.
 #![allow(unsafe_code)]
 
 use io_uring::{opcode, squeue};
@@ -35,7 +35,7 @@ pub(crate) struct Sqe {
 const _: () = assert!(size_of::<Sqe>() == 64 && align_of::<Sqe>() == align_of::<squeue::Entry>());
 
 impl Sqe {
-    /// The same entry as the crate has it.
+    /// Converts it to the crate's entry.
     #[inline(always)]
     pub(crate) fn into_entry(self) -> squeue::Entry {
         // SAFETY: both are the kernel's 64 bytes, with equal alignment (asserted above), and take any bits.
@@ -50,27 +50,27 @@ pub(crate) enum Trim {
     Command,
     /// `IORING_OP_FALLOCATE`, for files.
     Punch,
-    /// Not by the ring.
+    /// By the thread, not by the ring.
     Blocking,
 }
 
-/// What is common to all requests for one file.
+/// What all requests for one file have in common.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Template {
     read: Sqe,
     write: Sqe,
     pub(crate) trim: Trim,
-    /// `ASYNC` for discards of a device that takes no I/O without blocking: the kernel hands its reads and writes to
-    /// a worker thread by itself, and fails its discards.
+    /// `ASYNC` for discards of a device that always blocks on I/O: the kernel hands its reads and writes to a worker
+    /// thread by itself, but fails its discards.
     discard_flags: u8,
 }
 
 /// How a file is reached.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Access {
-    /// Its descriptor is an index among the registered files.
+    /// Whether its descriptor is an index among the registered files.
     pub(crate) registered: bool,
-    /// The buffers are registered.
+    /// Whether the buffers are registered.
     pub(crate) fixed_buffers: bool,
     /// See [`crate::engines::files::File::takes_nonblocking`].
     pub(crate) nonblocking: bool,
@@ -89,7 +89,7 @@ const DATASYNC: u32 = 1;
 const DISCARD: u64 = 0x1200;
 
 impl Template {
-    /// For a file by its descriptor, or by its index where it is registered.
+    /// Creates the template of a file, by its descriptor or by its index among the registered files.
     pub(crate) fn new(fd: i32, access: Access) -> Template {
         let (read, write) = if access.fixed_buffers {
             (opcode::ReadFixed::CODE, opcode::WriteFixed::CODE)
@@ -110,7 +110,7 @@ impl Template {
         }
     }
 
-    /// The request's entry.
+    /// Returns the request's entry.
     #[inline(always)]
     pub(crate) fn entry(&self, request: &Request, buffers: &Buffers) -> Sqe {
         let user_data = u64::from(request.slot);
@@ -148,7 +148,7 @@ impl Template {
         }
     }
 
-    /// Discards a range of a block device.
+    /// Returns an entry that discards a range of a block device.
     pub(crate) fn discard(&self, offset_bytes: u64, length_bytes: u64) -> Sqe {
         Sqe {
             opcode: opcode::UringCmd16::CODE,

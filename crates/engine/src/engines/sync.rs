@@ -1,9 +1,9 @@
-//! psync and pvsync2: one request at a time, made by the thread itself.
+//! psync and pvsync2: the thread makes one request at a time.
 //!
-//! A submission is the whole request, so there is no instant between submission and completion: `issued` is absent,
-//! slat does not exist and clat is lat, as in fio.
+//! A submission is the entire request. No instant lies between submission and completion: `issued` is absent, slat does
+//! not exist and clat is lat, as in fio.
 //!
-//! pvsync2's `hipri` passes `RWF_HIPRI`, which no longer polls since Linux 5.19 (the probe says so).
+//! pvsync2's `hipri` passes `RWF_HIPRI`, which no longer polls since Linux 5.19; the probe warns of it.
 //! Source: preadv2(2); fio 3.33's engines/sync.c.
 #![allow(unsafe_code)]
 
@@ -41,7 +41,7 @@ pub struct Sync {
 }
 
 impl Sync {
-    /// Opens the files and makes the buffers of `plan`.
+    /// Opens the files and creates the buffers of `plan`.
     pub fn new(plan: &WorkerPlan, clock: Clock, waiter: Waiter) -> Result<Sync, Error> {
         let call = match plan.engine.kind {
             EngineKind::Pvsync2 => Call::Vectored(if plan.engine.hipri {
@@ -75,7 +75,7 @@ impl Engine for Sync {
         self.finished.last().map_or(0, |completion| completion.done)
     }
 
-    /// Does the first of `requests`, from beginning to end.
+    /// Makes the first of `requests`, from beginning to end.
     #[inline]
     fn submit(&mut self, requests: &[Request]) -> Result<usize, Error> {
         let Some(request) = requests.first() else {
@@ -111,7 +111,7 @@ impl Engine for Sync {
     }
 }
 
-/// Reads or writes; a signal that comes before the first byte only means another try.
+/// Reads or writes. Tries again if a signal comes before the first byte.
 #[inline]
 fn move_bytes(call: Call, fd: RawFd, request: &Request, address: *mut u8) -> Result<u32, Errno> {
     let length = request.length_bytes as usize;

@@ -1,14 +1,14 @@
 //! The io_uring engine: fixed buffers, registered files and ring, batches, SQPOLL and IOPOLL.
 //!
-//! One `io_uring_enter` submits a batch and, with `GETEVENTS`, takes in whatever has completed by then; a reap that
-//! finds its completions there makes no call. Submitting and *waiting* in one call would spare one more where nothing
-//! is done yet, and would make slat meaningless: the call returns only after the device did.
+//! One `io_uring_enter` submits a batch and, with `GETEVENTS`, collects what has completed by then; a reap that finds
+//! its completions there makes no call. One call that submits and *waits* would save another call if nothing is done
+//! yet, but would make slat meaningless: it would return only after the device did.
 //!
 //! - Under SQPOLL no call is made to submit: `issued` is absent. Waiting spins for a while before it sleeps.
 //! - Under IOPOLL waiting is polling, and `until` more than a millisecond away cannot interrupt it.
-//! - What the ring cannot do is done by this thread instead, one at a time: trims where the kernel has no command for
-//!   them or polls, and syncs where it polls.
-//! - Requests that never come back do not keep [`Uring`] from being dropped; their buffers are then left mapped. The
+//! - The thread itself does what the ring cannot, one request at a time: trims if the kernel has no command for them or
+//!   polls, and syncs if it polls.
+//! - Requests that never return do not keep [`Uring`] from being dropped; their buffers then stay mapped. The
 //!   *thread's* end waits for them: the kernel cancels a thread's requests and waits until it has.
 //!
 //! Source: the kernel's io_uring_enter(2); fio 3.33's engines/io_uring.c.
@@ -29,7 +29,7 @@ use crate::engines::sqe::{Access, Template, Trim};
 use crate::error::Error;
 use crate::wait::Waiter;
 
-/// What is kept of a request until its completion.
+/// What a completion needs to know of its request.
 #[derive(Clone, Copy, Debug, Default)]
 struct Slot {
     start: Nanos,
@@ -38,11 +38,11 @@ struct Slot {
     trimmed_bytes: u32,
 }
 
-/// Since when a reap waits.
+/// When a reap began to wait.
 struct Waiting {
-    /// The submission right before it; 0: none, or too long ago.
+    /// When the submission right before it was; 0: none, or too long ago.
     submitted: Nanos,
-    /// The first wait of it; 0: none yet.
+    /// When it first waited; 0: not yet.
     began: Nanos,
 }
 
@@ -55,9 +55,9 @@ pub struct Uring {
     polls: bool,
     ring: Ring,
     slots: Box<[Slot]>,
-    /// In flight in the kernel.
+    /// Requests in flight in the kernel.
     in_flight: u32,
-    /// Made by this thread.
+    /// Requests that this thread makes.
     outside: OutsideQueue,
     templates: Vec<Template>,
     submit_limit: usize,
@@ -66,17 +66,17 @@ pub struct Uring {
     files: Vec<File>,
 }
 
-/// Polled completions are waited for inside the kernel from this far ahead of `until` on.
+/// From this far ahead of `until` on, polled completions are waited for inside the kernel.
 const POLL_IN_KERNEL: Nanos = 1_000_000;
 
-/// A wait this long is only there to look up from now and then.
+/// A wait this long only serves to look up now and then.
 const LONG_WAIT: Nanos = 50_000_000;
 
-/// Under SQPOLL a wait spins this long before it sleeps.
+/// How long a wait under SQPOLL spins before it sleeps.
 const SPIN_BEFORE_SLEEP: Nanos = 1_000_000;
 
 impl Uring {
-    /// Sets everything up for `plan`, on the calling thread, which must be the one that uses the engine.
+    /// Creates the engine of `plan`, on the calling thread, which must be the one that uses it.
     pub fn new(plan: &WorkerPlan, clock: Clock, waiter: Waiter) -> Result<Uring, Error> {
         let engine = &plan.engine;
         let files = files::open_all(plan)?;
@@ -89,7 +89,7 @@ impl Uring {
         if engine.fixedbufs {
             ring.register_buffers(&buffers)?;
         }
-        // The kernel's thread has no use for our descriptor table, and before Linux 5.11 cannot use it.
+        // The kernel's thread does not need our descriptor table, and cannot use it before Linux 5.11.
         let registered = engine.registerfiles || mode.kernel_thread;
         if registered {
             ring.register_files(&files)?;
@@ -126,8 +126,8 @@ impl Uring {
         })
     }
 
-    /// How many entries the ring takes now, at least one. It has room for iodepth, unless that is more than any ring
-    /// has, and the kernel's thread is behind.
+    /// Returns how many entries the ring takes now, at least one. It has room for iodepth, unless iodepth exceeds the
+    /// largest ring and the kernel's thread is behind.
     #[inline]
     fn room(&mut self) -> usize {
         loop {
@@ -139,7 +139,7 @@ impl Uring {
         }
     }
 
-    /// Hands `count` queued entries to the kernel.
+    /// Submits `count` queued entries to the kernel.
     #[inline]
     fn hand_over(&mut self, count: u32) -> Result<(), Error> {
         if self.ring.mode.kernel_thread {
@@ -152,15 +152,15 @@ impl Uring {
         }
     }
 
-    /// The kernel took fewer than submitted: it is short of memory, was interrupted, or (before Linux 5.18) stopped at a
-    /// request that it refused, whose completion says so.
+    /// Submits the rest after the kernel took too few: it lacks memory, was interrupted, or (before Linux 5.18) stopped
+    /// at a request that it refused, whose completion says so.
     #[cold]
     fn hand_over_rest(&mut self, mut count: u32, mut errno: Option<i32>) -> Result<(), Error> {
         let mut fruitless = 0;
         while count > 0 {
             match errno {
                 None | Some(libc::EINTR) => {}
-                // One of ours that finishes gives back what it held.
+                // A request of ours that completes frees what it held.
                 Some(libc::EAGAIN | libc::EBUSY | libc::ENOMEM) if fruitless < 1000 => {
                     fruitless += 1;
                     if self.in_flight > 0 && self.ring.completions().is_empty() {
@@ -183,7 +183,7 @@ impl Uring {
         Ok(())
     }
 
-    /// Takes what is there, at most `limit`.
+    /// Takes the completions that are there, at most `limit`.
     #[inline(always)]
     fn take(&mut self, limit: usize, done: &mut Vec<Completion>) -> usize {
         let queue = self.ring.completions();
@@ -220,7 +220,7 @@ impl Uring {
     /// Waits until `min` completions are in the ring, at most until `until`. Returns whether to look again.
     #[inline]
     fn wait(&mut self, min: u32, until: Option<Nanos>, since: &mut Waiting) -> Result<bool, Error> {
-        // Where the wait is long, what passed since the submission just made is too short to matter.
+        // In a long wait, the time since the submission just made is too short to matter.
         let submitted = std::mem::take(&mut since.submitted);
         let long = until.is_none_or(|until| until > submitted + LONG_WAIT);
         let now = if submitted > 0 && long {
@@ -358,7 +358,7 @@ impl Engine for Uring {
         while taken < want && self.wait((want - taken) as u32, until, &mut since)? {
             taken += self.take(self.reap_limit - taken, done);
         }
-        // The last look: at `until`, after a signal, or the only one. Polling finds nothing without a call.
+        // Look once more: at `until`, after a signal, or for the first time. Polling needs a call to find anything.
         if taken < want.max(1) && self.in_flight > 0 {
             if self.ring.mode.polls_by_call() || self.ring.has_deferred_work() {
                 let _ = self.ring.wait(0, None);
@@ -369,7 +369,7 @@ impl Engine for Uring {
     }
 }
 
-/// Whether this thread has to do the request itself.
+/// Whether this thread has to make the request itself.
 #[inline(always)]
 fn blocks(template: &Template, polls: bool, request: &Request) -> bool {
     match request.kind {

@@ -1,8 +1,8 @@
 //! A memory barrier that costs its frequent side nothing and its rare side a system call.
 //!
-//! Two threads that each write one flag and then read the other's need a full barrier in between. Where one of them
-//! does so in every round of its loop and the other once in a run, the kernel can put the first one's barrier in when
-//! the second asks for it (membarrier, Linux 4.14). Source: membarrier(2).
+//! Two threads that each write one flag and then read the other's need a full barrier in between. If one of them does
+//! so in every round of its loop and the other once a run, the kernel can insert the first one's barrier when the
+//! second asks for it (membarrier, Linux 4.14). Source: membarrier(2).
 #![allow(unsafe_code)]
 
 use std::sync::OnceLock;
@@ -19,7 +19,7 @@ fn membarrier(command: libc::c_long) -> bool {
     unsafe { libc::syscall(libc::SYS_membarrier, command, 0, 0) == 0 }
 }
 
-/// The frequent side's half of the barrier. To be made before the threads that use it.
+/// The frequent side's half of the barrier. Create it before the threads that use it.
 #[derive(Clone, Copy, Debug)]
 pub struct Light {
     kernel_helps: bool,
@@ -34,7 +34,7 @@ impl Light {
         }
     }
 
-    /// Stands between the write of one's own flag and the read of the other's.
+    /// Call it between the write of the own flag and the read of the other's.
     #[inline(always)]
     pub fn pass(self) {
         if self.kernel_helps {
@@ -44,7 +44,7 @@ impl Light {
         }
     }
 
-    /// The rare side's half.
+    /// Makes the rare side's half of the barrier.
     pub fn heavy(self) {
         fence(Ordering::SeqCst);
         if self.kernel_helps {

@@ -1,4 +1,4 @@
-//! What passes between a run and whoever polls it: events out, the order to stop in.
+//! Passes events from a run to its poller, and the order to stop back.
 
 use std::collections::VecDeque;
 use std::sync::atomic::AtomicBool;
@@ -10,10 +10,10 @@ use iogauge_core::results::{Interval, RunResult};
 use crate::clock::ClockFacts;
 use crate::error::Error;
 
-/// Intervals that may wait for whoever polls; beyond that the collector leaves slices with their workers.
+/// How many intervals may wait for the poller. Beyond that the collector leaves slices with their workers.
 const MOST_EVENTS: usize = 4096;
 
-/// What happens while a run goes on.
+/// What happens during a run.
 #[derive(Debug)]
 pub enum Event {
     /// An interval of a row is over.
@@ -24,7 +24,7 @@ pub enum Event {
     Failed(Error),
 }
 
-/// Events on their way from the collecting thread to whoever polls.
+/// Events on their way from the collecting thread to the poller.
 #[derive(Debug, Default)]
 pub(crate) struct Events {
     queue: Mutex<VecDeque<Event>>,
@@ -48,7 +48,7 @@ impl Events {
             >= MOST_EVENTS
     }
 
-    /// Takes all events, waiting `timeout` at most for the first.
+    /// Takes all events. Waits at most `timeout` for the first.
     pub(crate) fn take(&self, timeout: Duration) -> Vec<Event> {
         let queue = self.queue.lock().unwrap_or_else(PoisonError::into_inner);
         let waited = self
@@ -62,7 +62,7 @@ impl Events {
     }
 }
 
-/// Whether a run is to end early.
+/// Whether a run must end early.
 #[derive(Debug, Default)]
 pub(crate) struct StopFlags {
     /// Issue nothing more; wait for what is in flight.

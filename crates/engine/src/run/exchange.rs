@@ -1,6 +1,6 @@
-//! What passes between a worker's thread and the ones that collect: slices, pieces of the request log, signals.
+//! Passes slices, pieces of the request log and signals between a worker's thread and the collecting ones.
 //!
-//! Every queue is bounded and made before the run; a thread on the I/O path never blocks.
+//! Every queue is bounded and created before the run. A thread on the I/O path never blocks.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
@@ -8,10 +8,10 @@ use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use crossbeam_queue::ArrayQueue;
 use iogauge_core::recorder::{Handover, Slice, SliceSource};
 
-/// Empty slices at hand beyond the one in use: how many intervals the collector may be behind.
+/// Empty slices beyond the one in use: how many intervals the collector may lag.
 pub(crate) const SPARES: usize = 4;
 
-/// Full parts one way, empty ones back.
+/// Full parts go one way, empty ones come back.
 #[derive(Debug)]
 pub struct Exchange<T> {
     full: Arc<ArrayQueue<T>>,
@@ -28,7 +28,7 @@ impl<T> Clone for Exchange<T> {
 }
 
 impl<T> Exchange<T> {
-    /// Queues with these empty parts, beside the one in use.
+    /// Creates queues with these empty parts, beside the one in use.
     pub fn new(parts: impl ExactSizeIterator<Item = T>) -> Self {
         let count = parts.len();
         let empty = ArrayQueue::new(count.max(1));
@@ -41,7 +41,7 @@ impl<T> Exchange<T> {
         }
     }
 
-    /// The worker's side: gives a full part for an empty one, if there is one.
+    /// The worker's side: exchanges a full part for an empty one. Returns whether there was one.
     pub(crate) fn exchange(&self, part: &mut T) -> bool {
         let Some(empty) = self.empty.pop() else {
             return false;
@@ -50,7 +50,7 @@ impl<T> Exchange<T> {
         true
     }
 
-    /// The worker's side: gives a part for none.
+    /// The worker's side: hands a part over without exchange.
     pub(crate) fn hand_over(&self, part: T) {
         // `full` has room for every part there is.
         let _ = self.full.push(part);
@@ -61,7 +61,7 @@ impl<T> Exchange<T> {
         !self.empty.is_empty()
     }
 
-    /// The collector's side: the next full part.
+    /// The collector's side: returns the next full part.
     pub fn pop(&self) -> Option<T> {
         self.full.pop()
     }
@@ -72,10 +72,10 @@ impl<T> Exchange<T> {
     }
 }
 
-/// Full slices one way, empty ones back.
+/// Full slices go one way, empty ones come back.
 pub type Slices = Exchange<Box<Slice>>;
 
-/// Queues with spare copies of `slice`.
+/// Creates queues with spare copies of `slice`.
 pub fn slices_like(slice: &Slice) -> Slices {
     Slices::new((0..SPARES).map(|_| Box::new(slice.touched())))
 }
@@ -101,7 +101,7 @@ impl SliceSource for Slices {
 pub struct Signals {
     /// Issue nothing more.
     pub stop: AtomicBool,
-    /// The same for all workers of the run. A worker reads it itself, because thousands of busy threads can keep the
+    /// The same order, for all workers of the run. A worker reads it itself: thousands of busy threads can keep the
     /// collecting thread, which would set `stop`, from the CPU for minutes.
     pub stop_run: Arc<AtomicBool>,
     /// Leave requests in flight behind.
@@ -115,7 +115,7 @@ pub struct Signals {
 }
 
 impl Signals {
-    /// Whether nothing more is to be issued.
+    /// Whether the worker must issue nothing more.
     #[inline]
     pub fn stopped(&self) -> bool {
         self.stop.load(Ordering::Relaxed) || self.stop_run.load(Ordering::Relaxed)

@@ -1,8 +1,8 @@
-//! Whether the whole process stood still.
+//! Detects that the entire process stood still.
 //!
 //! A thread inside a blocking call cannot tell a slow drive from a stopped process. The collecting thread beats every
-//! few milliseconds; where it missed beats, everything did (SIGSTOP, a suspended machine, a hypervisor that took the
-//! CPUs), and requests that were in flight then are flagged.
+//! few milliseconds. If it missed beats, everything stood still (SIGSTOP, a suspended machine, a hypervisor that took
+//! the CPUs), and requests that were in flight then are flagged.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -12,10 +12,10 @@ use iogauge_core::time::MILLISECOND;
 /// How often the collecting thread beats.
 pub const BEAT: Nanos = 20 * MILLISECOND;
 
-/// A beat this much too late is a stall and not a busy CPU.
+/// A beat this late is a stall, not a busy CPU.
 const STALL: Nanos = 200 * MILLISECOND;
 
-/// Beats, and the last stall between two of them.
+/// The last beat, and the last stall between two beats.
 #[derive(Debug, Default)]
 pub struct Heartbeat {
     last: AtomicU64,
@@ -24,12 +24,12 @@ pub struct Heartbeat {
 }
 
 impl Heartbeat {
-    /// Begins to beat at `now`: what went before was no stall.
+    /// Begins to beat at `now`. The time before is not a stall.
     pub fn begin(&self, now: Nanos) {
         self.last.store(now, Ordering::Relaxed);
     }
 
-    /// The collecting thread is alive at `now`.
+    /// Notes that the collecting thread is alive at `now`.
     pub fn beat(&self, now: Nanos) {
         let last = self.last.swap(now, Ordering::Relaxed);
         if last > 0 && now.saturating_sub(last) > BEAT + STALL {
@@ -38,7 +38,7 @@ impl Heartbeat {
         }
     }
 
-    /// The stall that overlaps `[start, done]`, as its length and end, if there was one.
+    /// Returns the length and end of the stall that overlaps `[start, done]`, if there was one.
     pub fn stall(&self, start: Nanos, done: Nanos) -> Option<(Nanos, Nanos)> {
         let last = self.last.load(Ordering::Relaxed);
         if last > 0 && done.saturating_sub(last) > BEAT + STALL {

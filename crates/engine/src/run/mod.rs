@@ -1,7 +1,7 @@
-//! One plan from its first stage to its last: threads started, watched, ended, collected.
+//! Runs one plan from its first stage to its last: starts, watches, ends and collects its threads.
 //!
 //! [`Run::start`] returns at once; one collecting thread runs the stages. It merges what the workers hand over, beats
-//! for the heartbeat, and looks for workers that the kernel does not give back. It never touches the target.
+//! for the heartbeat, and looks for workers that the kernel does not return. It never touches the target.
 
 mod barrier;
 mod events;
@@ -31,7 +31,7 @@ use crate::run::events::{Events, StopFlags};
 use crate::run::heartbeat::Heartbeat;
 use crate::run::spill::{Spill, Spilled};
 
-/// A run under way.
+/// A run in progress.
 #[derive(Debug)]
 pub struct Run {
     events: Arc<Events>,
@@ -40,10 +40,10 @@ pub struct Run {
 }
 
 impl Run {
-    /// Starts a plan. Where it wants every request to be logged, they are spilled behind all that `log` has.
+    /// Starts a plan. If the plan logs every request, appends the requests to `log`.
     ///
     /// # Errors
-    /// Where a thread cannot be started. Everything else comes as [`Event::Failed`].
+    /// If a thread cannot be started. Every other error comes as [`Event::Failed`].
     pub fn start(plan: RunPlan, log: Option<File>) -> Result<Self, Error> {
         let events = Arc::new(Events::default());
         let stop_flags = Arc::new(StopFlags::default());
@@ -73,12 +73,12 @@ impl Run {
         }
     }
 
-    /// What has happened, waiting for something to happen for `timeout` at most.
+    /// Returns the events so far. Waits at most `timeout` for the first.
     pub fn poll(&self, timeout: Duration) -> Vec<Event> {
         self.events.take(timeout)
     }
 
-    /// Ends the run: nothing more is issued, what is in flight is waited for.
+    /// Ends the run: issues nothing more and waits for what is in flight.
     pub fn stop(&self) {
         self.stop_flags.stop.store(true, Ordering::Relaxed);
     }
@@ -89,13 +89,13 @@ impl Run {
         self.stop_flags.give_up.store(true, Ordering::Relaxed);
     }
 
-    /// What came of the log, once the run is over.
+    /// Returns the outcome of the log, once the run is over.
     pub fn spilled(&self) -> Option<Spilled> {
         self.spill.as_ref()?.spilled()
     }
 }
 
-/// Does the collecting thread's work. Where that panics, closes the log and tells whoever polls.
+/// Does the collecting thread's work. If that panics, closes the log and reports it.
 fn report_panic(spill: Option<&Spill>, events: &Events, work: impl FnOnce()) {
     if std::panic::catch_unwind(AssertUnwindSafe(work)).is_err() {
         abandon(spill);
@@ -105,7 +105,7 @@ fn report_panic(spill: Option<&Spill>, events: &Events, work: impl FnOnce()) {
     }
 }
 
-/// Closes the log of a run that nobody collects, and waits for nothing.
+/// Closes the log of a run that nobody collects, without waiting.
 fn abandon(spill: Option<&Spill>) {
     if let Some(spill) = spill {
         spill.close(Duration::ZERO, || false);
@@ -120,7 +120,7 @@ fn close(spill: Option<&Spill>, plan: &RunPlan, stop_flags: &StopFlags) {
     }
 }
 
-/// Runs the stages one after the other, and says how it went.
+/// Runs the stages one after the other and reports the result.
 fn collect(
     plan: &Arc<RunPlan>,
     spill: Option<&Spill>,
@@ -147,7 +147,7 @@ fn collect(
                 close(spill, plan, stop_flags);
                 return events.push(Event::Failed(error));
             }
-            // What earlier stages measured is kept.
+            // Keep what earlier stages measured.
             Err(error) => {
                 result.error = Some(match error.hint() {
                     Some(hint) => format!("{error} (hint: {hint})"),

@@ -1,7 +1,8 @@
-//! A value that one thread works on, and that another can take away while the owner is inside a call that may never return.
+//! A value that one thread works on, and that another can take away while the owner is inside a call that may never
+//! return.
 //!
-//! The owner holds a [`Guard`] except during such a call. Acquiring and releasing it costs two plain stores: the owner's
-//! side of the barrier is free, and the one who revokes pays for both.
+//! The owner holds a [`Guard`] except during such a call. To acquire and release it costs two plain stores: the owner's
+//! side of the barrier is free, and the revoking side pays for both.
 #![allow(unsafe_code)]
 
 use std::cell::UnsafeCell;
@@ -12,7 +13,7 @@ use crate::run::barrier::Light;
 /// See the module's text.
 #[derive(Debug)]
 pub struct Revocable<T> {
-    /// The owner has the value, or is about to see that it was revoked.
+    /// Whether the owner has the value, or is about to see that it was revoked.
     held: AtomicBool,
     revoked: AtomicBool,
     barrier: Light,
@@ -24,7 +25,7 @@ pub struct Revocable<T> {
 unsafe impl<T: Send> Sync for Revocable<T> {}
 
 impl<T> Revocable<T> {
-    /// A cell whose value nobody holds yet.
+    /// Creates a cell whose value nobody holds yet.
     pub fn new(value: T) -> Self {
         Self {
             held: AtomicBool::new(false),
@@ -34,7 +35,7 @@ impl<T> Revocable<T> {
         }
     }
 
-    /// Acquires the value, unless it was revoked. Only for the owner, which must have dropped its last guard.
+    /// Acquires the value, unless it was revoked. Only the owner calls it, without another guard.
     #[inline]
     pub fn acquire(&self) -> Option<Guard<'_, T>> {
         self.held.store(true, Ordering::Relaxed);
@@ -46,7 +47,7 @@ impl<T> Revocable<T> {
         Some(Guard { cell: self })
     }
 
-    /// Takes the value for good, unless its owner holds it now; then it may be tried again.
+    /// Takes the value for good, unless its owner holds it now. Then it may be tried again.
     #[allow(clippy::mut_from_ref)] // `revoked` stays set once this has succeeded, so it succeeds only once.
     pub fn revoke(&self) -> Option<&mut T> {
         if self.revoked.swap(true, Ordering::AcqRel) {
@@ -62,7 +63,7 @@ impl<T> Revocable<T> {
     }
 }
 
-/// The value in its owner's hands, until this is dropped.
+/// The value in its owner's hands, until this guard is dropped.
 #[derive(Debug)]
 pub struct Guard<'a, T> {
     cell: &'a Revocable<T>,

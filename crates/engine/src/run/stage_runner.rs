@@ -1,6 +1,6 @@
-//! One stage: its threads brought to the gate, let through together, watched, and collected.
+//! Runs one stage: brings its threads to the gate, lets them through together, watches them, and collects.
 //!
-//! What they report goes into a [`StageAccount`], which says whom to stop; this file has the threads and the clock.
+//! The threads' reports go into a [`StageAccount`], which says whom to stop. This file has the threads and the clock.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -23,16 +23,16 @@ use crate::run::spill::Spill;
 use crate::run::worker_state::WorkerState;
 use crate::run::worker_thread::{Gate, Report, ThreadEnd, WorkerThread};
 
-/// Between the gate's opening and the first request: time for every thread to wake.
+/// Time between the gate's opening and the first request, in which every thread wakes.
 const LEAD: Nanos = 2 * MILLISECOND;
 
 /// How long a thread has to give up before its state is revoked.
 const NOTICE: Nanos = 500 * MILLISECOND;
 
-/// What a stage is run in.
+/// What a stage needs from its run.
 pub struct Context<'a> {
     pub plan: &'a Arc<RunPlan>,
-    /// Which of the plan's stages it is.
+    /// Index of the stage in the plan.
     pub index: usize,
     pub clock: Clock,
     pub heartbeat: &'a Arc<Heartbeat>,
@@ -57,22 +57,22 @@ struct WatchedWorker<'a> {
     signals: Arc<Signals>,
     state: Option<Arc<Revocable<WorkerState>>>,
     slices: Option<Slices>,
-    /// Completions at the last look, and since when there have been no more.
+    /// Completions at the last look, and when they last grew.
     progress: (u64, Nanos),
-    /// Since when it is to leave its requests in flight.
+    /// When it was told to leave its requests in flight.
     gives_up_since: Option<Nanos>,
 }
 
 /// Runs one stage to its end.
 ///
 /// # Errors
-/// Where a worker could not be prepared: then none has begun.
+/// If a worker could not be prepared. Then none has begun.
 pub fn run(context: &Context<'_>) -> Result<StageResult, Error> {
     let gate = Arc::new(Gate::default());
     let mut account = StageAccount::new(context.plan, context.index);
     let (sender, reports) = mpsc::channel();
     let prepared = start_threads(context, &account, &gate, &sender);
-    // Only threads report from here on, so that the end of the last one is seen.
+    // From here on only threads hold a sender, so the end of the last one is seen.
     drop(sender);
     let prepared = prepared.and_then(|mut workers| {
         let all = gather(context, &mut workers, &reports, &mut account)?;
@@ -150,7 +150,7 @@ fn start_threads<'a>(
     Ok(workers)
 }
 
-/// Waits until every worker is at the gate; false where an interrupt came first.
+/// Waits until every worker is at the gate. Returns false if an interrupt came first.
 fn gather(
     context: &Context<'_>,
     workers: &mut [WatchedWorker<'_>],
@@ -198,7 +198,7 @@ impl StageRunner<'_> {
                     .chain(reports.try_iter())
                     .for_each(|(worker, report)| self.take_report(worker, report)),
                 Err(RecvTimeoutError::Timeout) => {}
-                // Every thread reports its end, so this cannot leave a worker unfinished for ever: look, and go on.
+                // Every thread reports its end, so this cannot leave a worker unfinished for ever: look, and continue.
                 Err(RecvTimeoutError::Disconnected) => {
                     std::thread::sleep(Duration::from_nanos(beat))
                 }
@@ -236,7 +236,7 @@ impl StageRunner<'_> {
         }
     }
 
-    /// Merges what the workers have handed over, and passes on the intervals that are complete.
+    /// Merges what the workers handed over, and passes on the complete intervals.
     fn collect(&mut self, now: Nanos) {
         for (worker, watched) in self.workers.iter().enumerate() {
             if let Some(slices) = &watched.slices {
@@ -249,7 +249,7 @@ impl StageRunner<'_> {
         }
     }
 
-    /// Looks for workers that are too slow, and for those that the kernel does not give back.
+    /// Looks for workers that are too slow, and for those that the kernel does not return.
     fn check_workers(&mut self, now: Nanos) {
         let give_up_ns = self.context.plan.give_up_ns;
         if let Some(spill) = self.context.spill {
@@ -310,7 +310,7 @@ impl StageRunner<'_> {
         if let Some(errno) = state.worker.failed() {
             self.account.fail(worker, failure(plan, errno));
         }
-        // Whoever ended the run without waiting knows; otherwise a drive that does not answer is an error.
+        // Whoever ended the run without waiting expects this; otherwise a drive that does not answer is an error.
         let lost = state.worker.in_flight();
         if end.gave_up && lost > 0 && !self.context.gives_up() {
             let patience = self.context.plan.give_up_ns / SECOND;
@@ -336,7 +336,7 @@ impl StageRunner<'_> {
     }
 }
 
-/// What a failed request means to the job, in words.
+/// Describes a failed request.
 fn failure(plan: &WorkerPlan, errno: Errno) -> String {
     let cause = std::io::Error::from_raw_os_error(errno.0);
     let paths: Vec<_> = plan.files.iter().map(|file| file.path.as_str()).collect();

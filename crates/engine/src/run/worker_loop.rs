@@ -1,4 +1,4 @@
-//! The loop of one worker's thread: ask the worker, submit, reap, record.
+//! The loop of one worker's thread: it asks the worker, submits, reaps and records.
 
 use std::sync::atomic::Ordering;
 
@@ -20,38 +20,38 @@ const FULL_LOG: Nanos = MILLISECOND / 10;
 /// How the loop ended.
 #[derive(Debug)]
 pub enum End {
-    /// Nothing more to issue and nothing in flight, at this instant.
+    /// At this instant, nothing more to issue and nothing in flight.
     Finished(Nanos),
-    /// Ordered to leave its requests in flight behind.
+    /// At this instant, ordered to leave its requests in flight.
     GaveUp(Nanos),
     /// Its state was revoked while the thread was inside the engine.
     Revoked,
 }
 
-/// What the loop needs beside its engine.
+/// What the loop needs besides its engine.
 #[derive(Debug)]
 pub struct Loop<'a> {
-    /// What the thread works on, and lets go of while it is inside the engine.
+    /// What the thread works on. It releases the state while it is inside the engine.
     pub state: &'a Revocable<WorkerState>,
     /// Orders to the thread, and its progress.
     pub signals: &'a Signals,
     /// Whether the process stood still.
     pub heartbeat: &'a Heartbeat,
-    /// Places for requests in flight.
+    /// Most requests in flight.
     pub iodepth: u32,
-    /// At most so many requests a submission, positive.
+    /// Most requests of a submission, positive.
     pub submit_batch: u32,
-    /// Look up from waiting this often, positive.
+    /// How often a waiting thread looks up, positive.
     pub tick: Nanos,
-    /// The ramp's end: how the loop is kept busy is counted from here.
+    /// The ramp's end: the loop's account of itself counts from here.
     pub ramp_end: Nanos,
 }
 
 impl Loop<'_> {
-    /// Runs until the worker is finished. `ramped` is called once the ramp is over.
+    /// Runs until the worker is finished. Calls `ramped` once the ramp is over.
     ///
     /// # Errors
-    /// Where the engine itself fails; failed requests are completions.
+    /// If the engine itself fails. Failed requests are completions.
     pub fn run<E: Engine>(&self, engine: &mut E, mut ramped: impl FnMut()) -> Result<End, Error> {
         let limit = self.submit_batch.min(self.iodepth) as usize;
         let mut batch: Vec<Request> = Vec::with_capacity(limit);
@@ -94,7 +94,7 @@ impl Loop<'_> {
                 // The batch is full or ends here: look, and ask again.
                 _ => (0, None),
             };
-            // A request that was never submitted is not left in flight: the stop comes with the giving up.
+            // A request that was never submitted cannot be left in flight: the stop comes with the order to give up.
             if batch.is_empty() && self.signals.give_up.load(Ordering::Relaxed) {
                 return Ok(End::GaveUp(now));
             }
@@ -139,7 +139,7 @@ impl Loop<'_> {
             };
             let gap = looked.saturating_sub(now) + overslept;
             state.recorder.gap(gap, after);
-            // What came after a long time of waiting was seen as it came.
+            // What completed after a long wait was seen as it came.
             if gap > LONG_GAP && !E::BLOCKS && after.saturating_sub(now) < 2 * gap {
                 state.worker.looked_away(after - gap, after);
             }
@@ -154,7 +154,7 @@ impl Loop<'_> {
         }
     }
 
-    /// Records what has come back and passes it to the worker.
+    /// Records the completions and passes them to the worker.
     #[inline]
     fn complete<E: Engine>(&self, state: &mut Guard<'_, WorkerState>, done: &mut Vec<Completion>) {
         let WorkerState {
@@ -179,7 +179,7 @@ impl Loop<'_> {
         let mut bytes = [0; 3];
         for completion in done.iter_mut() {
             let request = worker.request(completion.slot);
-            // Nothing moved is no success: the file ends here, whatever it said before.
+            // A request that moved nothing has failed: the file ends here, although it was longer before.
             if completion.result == Ok(0) && matches!(request.kind, Kind::Read | Kind::Write) {
                 completion.result = Err(Errno(libc::ENODATA));
             }
@@ -205,7 +205,7 @@ impl Loop<'_> {
     }
 }
 
-/// Burns CPU until `until`, and says when it was over.
+/// Burns CPU until `until`, and returns when it stopped.
 fn spin<E: Engine>(engine: &E, until: Nanos) -> Nanos {
     loop {
         let now = engine.now();

@@ -10,19 +10,19 @@ use crate::run::spill::WorkerLog;
 /// See the module's text.
 #[derive(Debug)]
 pub struct WorkerState {
-    /// Decides.
+    /// Decides what to issue.
     pub worker: Worker,
-    /// Counts.
+    /// Counts what completed.
     pub recorder: Recorder<Slices>,
-    /// How the loop was kept busy.
+    /// How busy the loop was.
     pub busy: Busy,
-    /// Where every request goes, if anywhere.
+    /// Where every request is logged, if it is.
     pub log: Option<WorkerLog>,
 }
 
 impl WorkerState {
-    /// Whether `limit` requests may be issued at `now`: only while the log has room for all that would be in flight. The
-    /// time without room is the generator's.
+    /// Whether `limit` requests may be issued at `now`: only while the log has room for all that would then be in
+    /// flight. The time without room is the generator's.
     #[inline]
     pub fn may_issue(&mut self, now: Nanos, limit: usize) -> bool {
         let Some(log) = &mut self.log else {
@@ -38,7 +38,7 @@ impl WorkerState {
         true
     }
 
-    /// Counts a wait for the log that ends at `now`, as far as it came after the ramp: returns since when it was.
+    /// Counts a wait for the log that ends at `now`, as far as it came after the ramp. Returns when it began.
     #[inline]
     fn log_wait_ended(&mut self, now: Nanos) -> Option<Nanos> {
         let log = self.log.as_mut()?;
@@ -47,7 +47,7 @@ impl WorkerState {
         Some(since)
     }
 
-    /// Ends the log at `now`; returns how many requests it did not keep.
+    /// Ends the log at `now`. Returns how many requests it dropped.
     pub fn end_log(&mut self, now: Nanos) -> u64 {
         self.log_wait_ended(now);
         let Some(log) = &mut self.log else { return 0 };

@@ -33,7 +33,7 @@ pub struct Gate {
 }
 
 impl Gate {
-    /// Lets everybody through, to begin at `start`; `None` cancels the start.
+    /// Lets all threads through, to begin at `start`; `None` cancels the start.
     pub fn open(&self, start: Option<Nanos>) {
         *self.opened.lock().unwrap_or_else(PoisonError::into_inner) = Some(start);
         self.changed.notify_all();
@@ -49,7 +49,7 @@ impl Gate {
 /// What a thread reports to the collecting one.
 #[derive(Debug)]
 pub enum Report {
-    /// It waits at the gate, with its state and the way that its slices take.
+    /// It waits at the gate, with its state and the exchange of its slices.
     Ready(Arc<Revocable<WorkerState>>, Slices),
     /// It ended. `Err`: the engine could not be opened, or failed.
     Ended(Result<ThreadEnd, Error>),
@@ -60,16 +60,16 @@ pub enum Report {
 pub struct ThreadEnd {
     /// When, on the run's clock.
     pub at: Nanos,
-    /// Requests were left in flight.
+    /// Whether it left requests in flight.
     pub gave_up: bool,
     /// What it used from the end of the ramp on.
     pub usage: ThreadUsage,
-    /// CPUs it was seen on.
+    /// CPUs that it was seen on.
     pub cpus: Vec<u32>,
 }
 
 impl ThreadEnd {
-    /// The end of a thread that cannot say what it used.
+    /// The end of a thread whose usage is unknown.
     pub fn without_usage(at: Nanos, gave_up: bool) -> Self {
         Self {
             at,
@@ -85,7 +85,7 @@ impl ThreadEnd {
 pub struct WorkerThread {
     /// Its index in its stage.
     pub worker: usize,
-    /// The plan of it.
+    /// Its plan.
     pub plan: WorkerPlan,
     /// The run's plan.
     pub run: Arc<RunPlan>,
@@ -106,7 +106,7 @@ pub struct WorkerThread {
 }
 
 impl WorkerThread {
-    /// The whole life of the thread.
+    /// Runs the thread from start to end.
     pub fn run(self) {
         // The collecting thread waits for every end, even that of a thread that panics.
         let work = AssertUnwindSafe(|| self.prepare_and_run().and_then(|inner| inner));
@@ -136,7 +136,7 @@ impl WorkerThread {
         )
     }
 
-    /// What the thread works on, allocated and touched.
+    /// Allocates and touches what the thread works on.
     fn new_state(&self) -> Result<(WorkerState, Slices), Error> {
         let worker = Worker::new(&self.plan).map_err(|cause| Error::Pattern {
             job: self.plan.name.clone(),
@@ -162,7 +162,7 @@ impl WorkerThread {
     }
 }
 
-/// The part of a thread's life that has an engine.
+/// The part of a thread that has an engine.
 struct InThread<'a> {
     thread: &'a WorkerThread,
     waiter: Waiter,

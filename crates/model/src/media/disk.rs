@@ -1,11 +1,11 @@
-//! A hard disk, for scale: one arm that seeks, platters that turn, and a queue from which the nearest request is taken,
+//! A hard disk, for scale: one arm that seeks, platters that turn, and a queue. It takes the nearest request first,
 //! unless one has waited for too long.
 //!
-//! What continues where the last request ended is streamed, as the disk reads ahead and gathers writes in its memory.
-//! Everything else seeks, waits for its sector to come round, and passes under the head. Outer tracks are faster.
+//! A request that continues where the last one ended is streamed, as the disk reads ahead and gathers writes in its
+//! memory. Every other request seeks, waits for its sector, and passes under the head. Outer tracks are faster.
 //!
-//! What it does not do: a write cache that is answered from before the platters have it (as if it were switched off),
-//! sectors that were moved, and spinning up.
+//! It does not model a write cache that answers before the platters have the data (it is as if switched off), remapped
+//! sectors, or spin-up.
 
 use iogauge_core::{Kind, Nanos};
 use serde::{Deserialize, Serialize};
@@ -20,27 +20,27 @@ use crate::link::{Link, Way};
 pub struct DiskSpec {
     /// Revolutions a minute, positive.
     pub rpm: f64,
-    /// A seek to the next track.
+    /// Seek to the next track.
     pub seek_shortest_ns: f64,
-    /// A seek over all tracks; in between they grow with the square root of the distance.
+    /// Seek over all tracks. In between, seeks grow with the square root of the distance.
     pub seek_longest_ns: f64,
-    /// At the first byte of the disk, bytes a second, positive.
+    /// Rate at the first byte of the disk, bytes a second, positive.
     pub outer_Bps: f64,
-    /// At its last byte, bytes a second, positive.
+    /// Rate at its last byte, bytes a second, positive.
     pub inner_Bps: f64,
-    /// What the controller takes for each command.
+    /// The controller's time for each command.
     pub command_ns: f64,
-    /// What it reads ahead or gathers at most, bytes.
+    /// Most bytes that it reads ahead or gathers.
     pub cache_bytes: u64,
-    /// The nearest request is taken, not the oldest.
+    /// Whether it takes the nearest request instead of the oldest.
     pub reorders: bool,
-    /// But none waits for longer than this while others overtake it.
+    /// The longest time for which others may overtake a request.
     pub longest_wait_ns: f64,
 }
 
 impl DiskSpec {
     /// # Errors
-    /// Which parameter is out of its range, and what that is.
+    /// The parameter that is out of its range, and its value.
     pub fn check(&self) -> Result<(), String> {
         for (name, value) in [
             ("rpm", self.rpm),
@@ -81,17 +81,17 @@ pub struct Disk {
     spec: DiskSpec,
     capacity_bytes: f64,
     link: Link,
-    /// What waits, and since when; the oldest first.
+    /// Waiting requests and when each came, the oldest first.
     waiting: Vec<(Access, f64)>,
     served: Option<Served>,
-    /// Where the head is: the byte after the last one that passed, and when that was.
+    /// The head's place: the byte after the last one that passed, and when it passed.
     head: u64,
     since: f64,
     active: Active,
 }
 
 impl Disk {
-    /// A disk at rest with its arm at the outer edge.
+    /// Creates a disk at rest, its arm at the outer edge.
     pub fn new(spec: DiskSpec, capacity_bytes: u64, link: Link) -> Self {
         Self {
             spec,
@@ -109,16 +109,16 @@ impl Disk {
         60e9 / self.spec.rpm
     }
 
-    /// Bytes a second at an offset.
+    /// Returns the bytes a second at an offset.
     #[allow(non_snake_case)]
     fn rate_Bps(&self, offset: u64) -> f64 {
         let along = offset as f64 / self.capacity_bytes;
         self.spec.outer_Bps + (self.spec.inner_Bps - self.spec.outer_Bps) * along
     }
 
-    /// Where on its track a byte lies, in turns from where the disk's first byte does.
+    /// Returns a byte's place on its track, in turns from the disk's first byte.
     fn angle(&self, offset: u64) -> f64 {
-        // Tracks shorten evenly with the offset: what was passed is an integral of 1 / rate.
+        // Tracks shorten evenly with the offset: the distance passed is an integral of 1 / rate.
         let outer_track = self.spec.outer_Bps * self.turn_ns() / 1e9;
         let slower = self.rate_Bps(offset) / self.spec.outer_Bps - 1.0;
         let bend = if slower == 0.0 {
@@ -129,10 +129,10 @@ impl Disk {
         offset as f64 / outer_track * bend
     }
 
-    /// When the first byte of a request comes under the head, if the arm starts at `now`.
+    /// Returns when the first byte of a request comes under the head, if the arm starts at `now`.
     fn reached(&self, now: f64, access: &Access) -> f64 {
         if access.offset_bytes == self.head {
-            // It was read ahead, or is gathered, while the platters go on turning.
+            // The data was read ahead, or is gathered, while the platters turn.
             let ahead = self.spec.cache_bytes as f64 * 1e9 / self.rate_Bps(self.head);
             return self.since.max(now - ahead);
         }
@@ -143,7 +143,7 @@ impl Disk {
         there + (turns - libm::floor(turns)) * self.turn_ns()
     }
 
-    /// Which of those that wait is taken up next; `None` where none waits.
+    /// Returns which waiting request is next; `None` if none waits.
     fn next(&self, now: f64) -> Option<usize> {
         let &(_, oldest) = self.waiting.first()?;
         if !self.spec.reorders || now - oldest > self.spec.longest_wait_ns {
@@ -159,7 +159,7 @@ impl Disk {
         (0..self.waiting.len()).min_by(|&a, &b| at(a).total_cmp(&at(b)))
     }
 
-    /// Takes the next request up.
+    /// Starts the next request.
     fn serve(&mut self, now: f64) {
         let Some(next) = self.next(now) else {
             return;

@@ -1,4 +1,4 @@
-//! What stores the data of one controller: 3D XPoint, flash, a hard disk, memory.
+//! The media of one controller: 3D XPoint, flash, a hard disk, memory.
 
 pub mod disk;
 pub mod nand;
@@ -15,7 +15,7 @@ use nand::{Nand, NandSpec};
 use ram::{Ram, RamSpec};
 use xpoint::{Xpoint, XpointSpec};
 
-/// What stores the data.
+/// Kind and parameters of the media.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
 #[serde(tag = "family", rename_all = "lowercase")]
 #[allow(missing_docs)]
@@ -28,7 +28,7 @@ pub enum MediaSpec {
 
 impl MediaSpec {
     /// # Errors
-    /// Which parameter is out of its range, and what that is.
+    /// The parameter that is out of its range, and its value.
     pub fn check(&self) -> Result<(), String> {
         let checked = match self {
             Self::Xpoint(spec) => spec.check(),
@@ -50,7 +50,7 @@ pub(crate) enum Media {
 }
 
 impl Media {
-    /// `capacity_bytes` of media behind `link`, at rest.
+    /// Creates `capacity_bytes` of media behind `link`, at rest.
     pub(crate) fn new(spec: &MediaSpec, capacity_bytes: u64, link: Link, seed: u64) -> Self {
         match spec {
             MediaSpec::Xpoint(spec) => {
@@ -68,7 +68,7 @@ impl Media {
     }
 }
 
-/// Calls a method of the media, whatever they are.
+/// Calls a method of the media, whichever they are.
 macro_rules! for_media {
     ($media:expr, $inner:ident => $call:expr) => {
         match $media {

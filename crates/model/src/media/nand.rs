@@ -1,19 +1,18 @@
 //! A flash drive: dies behind channels, a controller and a link, with a write buffer and a translation layer.
 //!
-//! **Reads** go through the controller, to the dies on which their pages lie, over the dies' channels and the link; what
-//! is still in the buffer, or was never written, needs no die. **Writes** are done when they are in the buffer. It is
-//! emptied in units of a page on each plane of a die, by whichever die has nothing else to program; when it is full,
-//! writes wait. Each unit brings along its share of what collection has to move and to erase, which the dies do first:
-//! so collection is what bounds a steady stream of writes. **Dies** serve reads first, but a program that has begun
-//! goes on (or is suspended, where the drive can do that): that is why reads slow down tenfold under writes.
+//! **Reads** go through the controller to the dies of their pages, and back over the dies' channels and the link. Data
+//! that is still in the buffer, or was never written, needs no die. **Writes** are done once they are in the buffer.
+//! The buffer is emptied in units of a page on each plane of a die, by any die that has nothing else to program; writes
+//! wait while it is full. Each unit brings a share of what collection has to move and to erase, and the dies do that
+//! first: so collection bounds a steady stream of writes. **Dies** serve reads first, but a program that has begun
+//! continues (or is suspended, if the drive can do that): therefore reads slow down tenfold under writes.
 //!
-//! Everything is a server with a queue. Where requests come in the order in which they will be served, the end is
-//! computed at once; the rest are events. The drive takes its time from the instants with which it is called.
+//! Everything is a server with a queue. If requests come in the order in which they will be served, their end is
+//! computed at once; the rest are events. The drive takes its time from the instants of its calls.
 //!
-//! What it does not do: reading ahead, planes that read on their own, wear levelling, read disturb, refresh, one-bit cells
-//! that shrink as the drive fills, and merging of writes to one chunk in the buffer. Where a page
-//! was really put plays no part in reads: they find their die by address, striped or, on a drive that was written at
-//! random before, scattered.
+//! It does not model read-ahead, planes that read independently, wear levelling, read disturb, refresh, one-bit cells
+//! that shrink as the drive fills, or merging of writes to one chunk in the buffer. Reads do not look up where a page
+//! was put: they find their die by address, striped or, on a drive that was written at random before, scattered.
 
 mod agenda;
 mod background;
@@ -49,15 +48,15 @@ use requests::Requests;
 use slc::Slc;
 use space::Space;
 
-/// The drive. Instants inside are fractions of a nanosecond, so that a rate is not rounded to whole ones.
+/// The drive. Inner instants are fractions of a nanosecond, so that a rate is not rounded.
 #[derive(Debug)]
 pub struct Nand {
     spec: NandSpec,
     /// Chunks that a die programs at once.
     unit_chunks: u32,
-    /// Which pages are slow and which reads are tried again, and how long programs take.
+    /// Decides which pages are slow, which reads are retried, and how long programs take.
     rng: Rng,
-    /// What jitters and retries last.
+    /// Lengths of jitter and retries.
     noise: Exponential,
     stalls: Vec<Stalls>,
     link: Link,
@@ -68,19 +67,19 @@ pub struct Nand {
     buffer: Buffer,
     slc: Option<Slc>,
     space: Space,
-    /// Units to be moved by collection, reads to be made for them, and erases: what dies are to do next.
+    /// What dies must do next: units that collection moves, reads for them, and erases.
     moves_due: f64,
     move_reads_due: f64,
     erases_due: f64,
     /// Writes that wait for room in the buffer.
     waiting: VecDeque<u32>,
-    /// Flushes, and the units that must be programmed before them.
+    /// Flushes, and how many units must be programmed before each.
     flushes: VecDeque<(u32, u64)>,
-    /// When the latest write came into the buffer.
+    /// When the latest write entered the buffer.
     last_write: f64,
-    /// Whether an [`Event::Idle`] is on its way.
+    /// Whether an [`Event::Idle`] is scheduled.
     watching: bool,
-    /// Whether it has been long enough without a write to move things out of the one-bit cells.
+    /// Whether the last write is long enough ago to move data out of the one-bit cells.
     folding: bool,
     requests: Requests,
     agenda: Agenda,
@@ -90,7 +89,7 @@ pub struct Nand {
 }
 
 impl Nand {
-    /// A drive at rest, on which was written what [`NandSpec::initial`] says. Requests must not reach beyond its
+    /// Creates a drive at rest, with the writes that [`NandSpec::initial`] names. Requests must stay within its
     /// capacity.
     pub fn new(spec: NandSpec, capacity_bytes: u64, link: Link, seed: u64) -> Self {
         let space = Space::new(capacity_bytes, &spec, seed);
@@ -126,22 +125,22 @@ impl Nand {
         }
     }
 
-    /// What it did so far.
+    /// Returns what it did so far.
     pub fn counters(&self) -> NandCounters {
         self.counters
     }
 
-    /// How often its blocks were erased.
+    /// Returns how often its blocks were erased.
     pub fn wear(&self) -> Wear {
         Wear::of(self.space.ftl().erases())
     }
 
-    /// Chunks that the one-bit cells hold.
+    /// Returns how many chunks the one-bit cells hold.
     pub fn slc_chunks(&self) -> u64 {
         self.slc.as_ref().map_or(0, Slc::held)
     }
 
-    /// Lets happen what happens by `now`.
+    /// Processes the events until `now`.
     #[inline]
     fn catch_up(&mut self, now: f64) {
         while let Some((at, event)) = self.agenda.take(now) {
@@ -170,7 +169,7 @@ impl Drive for Nand {
         let comes = now + self.link.switch_ns();
         let at = comes.max(self.controller) + self.spec.command_ns;
         self.controller = at;
-        // The controller hands requests on in order, so where nothing else happens until then, this can be now.
+        // The controller takes requests in order. If nothing else happens until then, this can be now.
         if self.agenda.next().is_none_or(|next| next > at) {
             self.handed(slot, at);
         } else {
@@ -185,8 +184,8 @@ impl Drive for Nand {
         if self.requests.is_empty() {
             return done;
         }
-        // What happens inside next leads to nothing that the host sees before the last step of a request, which takes
-        // no less than this; so until then it can wait, and happen together with what follows.
+        // Inner events lead to nothing that the host sees before the last step of a request, which takes at least this
+        // long. Until then they can wait, and be processed together with what follows.
         let counts = self.requests.by_kind();
         let last_step = if counts.others > 0 {
             0.0
@@ -223,8 +222,8 @@ impl Drive for Nand {
     }
 }
 
-/// The die of a unit that was written in order: neighbours lie on neighbouring dies, and each round over all dies begins
-/// elsewhere, so that no stride meets one die only.
+/// Returns the die of a unit that was written in order: neighbours lie on neighbouring dies, and each round over all
+/// dies begins elsewhere, so that no stride stays on one die.
 #[inline]
 fn striped(unit: u64, dies: u64) -> u32 {
     let (round, place) = (unit / dies, unit % dies);
@@ -233,7 +232,7 @@ fn striped(unit: u64, dies: u64) -> u32 {
     (if die >= dies { die - dies } else { die }) as u32
 }
 
-/// The die of a unit that was written at random: any.
+/// Returns the die of a unit that was written at random: any.
 #[inline]
 fn scattered(unit: u64, dies: u64) -> u32 {
     // The finalizer of splitmix64.
@@ -244,7 +243,7 @@ fn scattered(unit: u64, dies: u64) -> u32 {
 }
 
 impl Nand {
-    /// The controller hands a request on.
+    /// The controller passes a request on.
     #[inline]
     fn handed(&mut self, slot: u32, at: f64) {
         let access = self.requests.get(slot).access;
@@ -259,14 +258,14 @@ impl Nand {
         }
     }
 
-    /// The host sees that a request is done.
+    /// Makes the end of a request visible to the host.
     #[inline]
     fn finish(&mut self, slot: u32, at: f64) {
         let ticket = self.requests.remove(slot);
         self.pending.push(ticket, libm::ceil(at) as Nanos);
     }
 
-    /// Asks dies, or whatever else has them, for the pages of chunks `first` to `last`.
+    /// Requests the pages of chunks `first` to `last` from their dies, or from wherever else they are.
     #[inline]
     fn read_pages(&mut self, slot: u32, first: u64, last: u64, at: f64) {
         let access = self.requests.get(slot).access;
@@ -306,7 +305,7 @@ impl Nand {
         }
     }
 
-    /// Whether any of chunks `[chunk, next)` lies on a die and nowhere else.
+    /// Whether any of chunks `[chunk, next)` lies only on a die.
     #[inline]
     fn needs_die(&mut self, chunk: u64, next: u64) -> bool {
         let mut needs = false;
@@ -322,7 +321,7 @@ impl Nand {
         needs
     }
 
-    /// How long the die of a chunk is busy with a read of it.
+    /// Returns how long a read of a chunk keeps its die busy.
     #[inline]
     fn page_read(&mut self, chunk: u64) -> f64 {
         let spec = &self.spec;
@@ -348,14 +347,14 @@ impl Nand {
         length
     }
 
-    /// A page is in its die's register.
+    /// Sends a page from its die's register over the channel.
     #[inline]
     fn read(&mut self, slot: u32, channel: u32, bytes: u32, at: f64) {
         let there = self.channels.transfer(channel, at, bytes);
         self.agenda.push(there, self.after_channel(slot, bytes));
     }
 
-    /// What follows when the controller has a part of a request.
+    /// Continues a request after the controller has a part of it.
     #[inline]
     fn after_channel(&self, slot: u32, bytes: u32) -> Event {
         match self.requests.get(slot).access.kind {
@@ -364,7 +363,7 @@ impl Nand {
         }
     }
 
-    /// The controller has a part of a read; it is done with the last of them.
+    /// Continues a read after the controller has a part of it. The last part ends it.
     #[inline]
     fn out(&mut self, slot: u32, bytes: u32, at: f64) {
         let ends = self.link.transfer(Way::Out, at, bytes).ends;
@@ -373,7 +372,7 @@ impl Nand {
         if request.parts > 0 {
             return;
         }
-        // The link carries one part after the other, so the last one ends last.
+        // The link carries the parts in order, so the last one ends last.
         let spec = &self.spec;
         let latency = spec.read_latency_ns + self.noise.draw() * spec.read_jitter_ns;
         self.finish(slot, ends + latency);

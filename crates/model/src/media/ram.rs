@@ -1,4 +1,4 @@
-//! Memory: no media time at all, only what a request takes on its way. What is left of a measurement is the machine.
+//! Memory: it has no media time, only the latency on the way. What remains of a measurement is the machine.
 
 use iogauge_core::{Kind, Nanos};
 use serde::{Deserialize, Serialize};
@@ -16,7 +16,7 @@ pub struct RamSpec {
 
 impl RamSpec {
     /// # Errors
-    /// Which parameter is out of its range, and what that is.
+    /// The parameter that is out of its range, and its value.
     pub fn check(&self) -> Result<(), String> {
         if !(0.0..=1e9).contains(&self.latency_ns) {
             return Err(format!(
@@ -36,7 +36,7 @@ pub struct Ram {
 }
 
 impl Ram {
-    /// Memory behind a link.
+    /// Creates memory behind a link.
     pub fn new(spec: RamSpec, link: Link) -> Self {
         Self { spec, link }
     }

@@ -1,17 +1,17 @@
 //! A 3D XPoint drive: one shared pipe, and a fixed latency behind it.
 //!
-//! A request waits for the pipe, is served there for a time that depends on direction and on the 4 KiB chunks that it
-//! touches, and comes back a fixed latency later; what is read leaves over the link chunk by chunk. The pipe pays for
-//! each change of direction, and now and then it stalls; both hold up everything behind. That much explains the knee of
-//! the read sweep at a depth of four to six, the flat 99th percentile, the bathtub of mixed reads and writes, and the
-//! tails at every depth.
+//! A request waits for the pipe, is served there for a time that depends on its direction and on the 4 KiB chunks that
+//! it touches, and returns a fixed latency later. Data that is read leaves over the link chunk by chunk. The pipe takes
+//! time for each change of direction, and now and then it stalls; both hold up everything behind. This explains the
+//! knee of the read sweep at a depth of four to six, the flat 99th percentile, the bathtub of mixed reads and writes,
+//! and the tails at every depth.
 //!
 //! There is no translation layer and no garbage collection: a write costs the same whatever was written before. No two
 //! requests work in one chunk at a time, and a write of part of a chunk reads it first.
 //!
-//! After a long time without power it refreshes its media in the background for hours.
+//! After a long time without power, the drive refreshes its media in the background for hours.
 //!
-//! What it does not do: power states and temperature, which are the device's around it.
+//! Power states and temperature are not here but in the device around it.
 //!
 //! Source: the figures of docs/accuracy.md, to which it is fitted; Wu et al., Towards an Unwritten Contract of Intel Optane
 //! SSD (HotStorage 2019): chunks of 4 KiB, no two requests in one, no cost of translation.
@@ -37,23 +37,23 @@ pub struct XpointSpec {
     pub write_chunk_ns: f64,
     /// The pipe's time for each further chunk of a write.
     pub write_next_chunk_ns: f64,
-    /// On top, for each chunk of a request that does not begin at a chunk's boundary.
+    /// Added for each chunk of a request that does not begin at a chunk's boundary.
     pub misaligned_chunk_ns: f64,
-    /// What the pipe pays where a read follows a write, or a write a read.
+    /// The pipe's time for a change between reads and writes.
     pub turnaround_ns: f64,
-    /// From the pipe to the host, for a read. Its chunks are busy for as long.
+    /// Time from the pipe to the host, for a read. Its chunks are busy meanwhile.
     pub read_latency_ns: f64,
-    /// From the pipe to the host, for a write. Its chunks are busy for as long.
+    /// Time from the pipe to the host, for a write. Its chunks are busy meanwhile.
     pub write_latency_ns: f64,
-    /// Exponential part of either, in the mean.
+    /// Mean of an exponential addition to either.
     pub jitter_ns: f64,
-    /// What the pipe stalls for, by the reads that it serves.
+    /// Stalls of the pipe. A service is a read.
     pub read_stalls: Vec<StallSpec>,
-    /// What the pipe stalls for, by the writes that it serves.
+    /// Stalls of the pipe. A service is a write.
     pub write_stalls: Vec<StallSpec>,
-    /// A flush, or a trim: nothing to be written back.
+    /// Time of a flush or a trim: there is nothing to write back.
     pub command_ns: f64,
-    /// What the drive does in the background after it was without power.
+    /// What the drive does in the background after a time without power.
     pub refresh: Option<RefreshSpec>,
 }
 
@@ -65,15 +65,15 @@ pub struct RefreshSpec {
     pub powered_h: f64,
     /// How long the refresh takes, h, at least 0.
     pub lasts_h: f64,
-    /// From one piece of it to the next, ns, positive.
+    /// Distance between the beginnings of two pieces, ns, positive.
     pub every_ns: f64,
-    /// For which the pipe is taken.
+    /// Time for which a piece takes the pipe.
     pub piece_ns: f64,
 }
 
 impl XpointSpec {
     /// # Errors
-    /// Which parameter is out of its range, and what that is.
+    /// The parameter that is out of its range, and its value.
     pub fn check(&self) -> Result<(), String> {
         for (name, value) in [
             ("read_chunk_ns", self.read_chunk_ns),
@@ -105,8 +105,8 @@ impl XpointSpec {
     }
 }
 
-/// Chunks that may still be busy: a table that forgets where two share an entry. Few are busy at a time, so that hardly
-/// happens, and then one wait is not modelled.
+/// Chunks that may still be busy. The table forgets a chunk if two share an entry. Few are busy at a time, so that is
+/// rare; one wait is then not modelled.
 #[derive(Debug)]
 struct Locks(Box<[(u64, f64)]>);
 
@@ -117,7 +117,7 @@ impl Locks {
         Self(vec![(u64::MAX, 0.0); Self::ENTRIES].into())
     }
 
-    /// When a chunk is free.
+    /// Returns when a chunk is free.
     #[inline]
     fn free_at(&self, chunk: u64) -> f64 {
         let (locked, until) = self.0[chunk as usize % Self::ENTRIES];
@@ -130,12 +130,12 @@ impl Locks {
     }
 }
 
-/// Pieces of a refresh under way.
+/// The refresh in progress.
 #[derive(Clone, Copy, Debug)]
 struct Refresh {
     every: f64,
     piece: f64,
-    /// When the next piece begins; never again where it is over.
+    /// When the next piece begins; infinite once it is over.
     next: f64,
     ends: f64,
 }
@@ -152,10 +152,10 @@ impl Refresh {
         }
     }
 
-    /// When a service that could begin at `begins` does.
+    /// Returns when a service that could begin at `begins` does begin.
     #[cold]
     fn delay(&mut self, begins: f64) -> f64 {
-        // Those that came while the pipe was idle are over, but for the last.
+        // All pieces that came while the pipe was idle are over, except the last.
         let missed = libm::floor((begins - self.next) / self.every);
         self.next += missed * self.every;
         let ends = self.next + self.piece;
@@ -167,7 +167,7 @@ impl Refresh {
     }
 }
 
-/// The drive. Instants inside are fractions of a nanosecond, so that a rate is not rounded to whole ones.
+/// The drive. Inner instants are fractions of a nanosecond, so that a rate is not rounded.
 #[derive(Debug)]
 pub struct Xpoint {
     spec: XpointSpec,
@@ -184,7 +184,7 @@ pub struct Xpoint {
 }
 
 impl Xpoint {
-    /// A drive at rest.
+    /// Creates a drive at rest.
     pub fn new(spec: XpointSpec, link: Link, seed: u64) -> Self {
         let stalls = |specs: &[StallSpec], first: usize| {
             let specs = specs.iter().enumerate();
@@ -208,7 +208,7 @@ impl Xpoint {
         }
     }
 
-    /// The pipe's time for a request, without turnaround and stalls.
+    /// Returns the pipe's time for a request, without turnaround and stalls.
     #[inline]
     fn service(&self, access: &Access, chunks: u64) -> f64 {
         let spec = &self.spec;
@@ -229,7 +229,7 @@ impl Xpoint {
         spec.write_chunk_ns + further * spec.write_next_chunk_ns + misaligned + parts
     }
 
-    /// When the pipe begins with a request that could begin at `from`.
+    /// Returns when the pipe begins a request that could begin at `from`.
     #[inline]
     fn begin(&mut self, from: f64, kind: Kind) -> f64 {
         let mut begins = from.max(self.pipe);
@@ -246,11 +246,11 @@ impl Xpoint {
         begins
     }
 
-    /// When all of its chunks are free and it has had their time, from `from` on.
+    /// Returns when all of a request's chunks have been free and had their time, from `from` on.
     #[inline]
     fn occupy(&mut self, from: f64, chunks: std::ops::RangeInclusive<u64>, time: f64) -> f64 {
         if chunks.start() == chunks.end() {
-            // By far the most frequent.
+            // The most frequent case by far.
             let done = from.max(self.locks.free_at(*chunks.start())) + time;
             self.locks.lock(*chunks.start(), done);
             return done;
@@ -263,7 +263,7 @@ impl Xpoint {
         done
     }
 
-    /// When a read is done.
+    /// Returns when a read is done.
     #[inline]
     fn read(&mut self, now: f64, access: &Access) -> f64 {
         let (first, last) = access.chunks();
@@ -271,7 +271,7 @@ impl Xpoint {
         let begins = self.begin(now, Kind::Read);
         self.pipe = begins + service;
         self.active.read_ns += service;
-        // Data leave in the pipe's order. What one read waits for beyond that holds up no other's.
+        // Data leaves in the pipe's order. A longer wait of one read holds up no other.
         let one = begins + self.spec.read_chunk_ns + self.spec.read_latency_ns;
         let all = self.pipe + self.spec.read_latency_ns;
         let piece = access.length_bytes.min(CHUNK as u32);
@@ -282,12 +282,12 @@ impl Xpoint {
         there + (free - all)
     }
 
-    /// When a write is done.
+    /// Returns when a write is done.
     #[inline]
     fn write(&mut self, now: f64, access: &Access) -> f64 {
         let (first, last) = access.chunks();
         let service = self.service(access, last - first + 1);
-        // The pipe takes it up with its first chunk; it is not over before its last one is there.
+        // The pipe starts a write with its first chunk. The write does not end before its last chunk has arrived.
         let data = self.link.transfer(Way::In, now, access.length_bytes);
         let one = access.length_bytes.min(CHUNK as u32);
         let there = data.begins + f64::from(one) * self.link.ns_per_byte();

@@ -1,9 +1,9 @@
-//! Options that a client may set before it makes requests, and what the replies say about the export.
+//! Options that a client may send before it makes requests, and what the replies say about the export.
 
 use super::wire::{self, Fields};
 use super::{MOST_OPTION, MOST_PAYLOAD, Phase, SECTOR, Session, Step};
 
-/// What requests are best made of, bytes.
+/// The preferred size of requests, bytes.
 const PREFERRED: u32 = 4096;
 
 impl Session {
@@ -54,7 +54,7 @@ impl Session {
         name.is_empty() || name == self.export.name.as_bytes()
     }
 
-    /// Size and flags.
+    /// Appends size and flags.
     fn describe(&self, output: &mut Vec<u8>) {
         output.extend(self.export.size_bytes.to_be_bytes());
         let read_only = if self.export.read_only {
@@ -65,7 +65,7 @@ impl Session {
         output.extend((wire::TRANSMISSION_FLAGS | read_only).to_be_bytes());
     }
 
-    /// Replies with everything about the export, and begins the transmission where the option is GO.
+    /// Replies with everything about the export, and begins the transmission if the option is GO.
     fn inform(&mut self, option: u32, data: &[u8], output: &mut Vec<u8>) {
         let Some(name) = name_of(data) else {
             return wire::option_reply(output, option, wire::REP_ERR_INVALID, &[]);
@@ -93,7 +93,7 @@ impl Session {
     }
 }
 
-/// The name in the data of `INFO` and `GO`: its length, itself, and as many 16-bit numbers as a last number says.
+/// Returns the name in the data of `INFO` and `GO`: its length, the name, the number of 16-bit numbers, and those.
 fn name_of(data: &[u8]) -> Option<&[u8]> {
     let (length, rest) = data.split_first_chunk()?;
     let (name, rest) = rest.split_at_checked(u32::from_be_bytes(*length) as usize)?;

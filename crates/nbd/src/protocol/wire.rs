@@ -35,9 +35,9 @@ pub const REP_ACK: u32 = 1;
 pub const REP_SERVER: u32 = 2;
 /// Describes an export.
 pub const REP_INFO: u32 = 3;
-/// The option is not known, or not offered.
+/// The option is unknown, or not offered.
 pub const REP_ERR_UNSUP: u32 = 0x8000_0001;
-/// The option's data makes no sense.
+/// The option's data is malformed.
 pub const REP_ERR_INVALID: u32 = 0x8000_0003;
 /// There is no such export.
 pub const REP_ERR_UNKNOWN: u32 = 0x8000_0006;
@@ -51,7 +51,7 @@ pub const INFO_BLOCK_SIZE: u16 = 3;
 
 /// What the export can do: flush, forced unit access, trim, write zeroes, several connections.
 pub const TRANSMISSION_FLAGS: u16 = 1 | 1 << 2 | 1 << 3 | 1 << 5 | 1 << 6 | 1 << 8;
-/// Besides: nothing may be written.
+/// Added if nothing may be written.
 pub const READ_ONLY: u16 = 1 << 1;
 
 /// Read.
@@ -67,7 +67,7 @@ pub const CMD_TRIM: u16 = 4;
 /// Write zeroes.
 pub const CMD_WRITE_ZEROES: u16 = 6;
 
-/// The reply waits until the data is where it stays.
+/// The reply waits until the data is durable.
 pub const FLAG_FUA: u16 = 1;
 /// Zeroes take up space.
 pub const FLAG_NO_HOLE: u16 = 1 << 1;
@@ -85,11 +85,11 @@ pub enum Refusal {
     NotPermitted = 1,
     /// The data could not be moved.
     Io = 5,
-    /// The request makes no sense.
+    /// The request is malformed.
     Invalid = 22,
-    /// It lies beyond the end, or there is no room for its data.
+    /// The request lies beyond the end, or there is no room for its data.
     NoSpace = 28,
-    /// It asks for too much at once.
+    /// The request asks for too much at once.
     Overflow = 75,
 }
 
@@ -137,7 +137,7 @@ pub fn option(to: &mut Vec<u8>, option: u32, data: &[u8]) {
     to.extend(data);
 }
 
-/// Takes big-endian numbers off the front of a slice, which is long enough.
+/// Takes big-endian numbers from the front of a slice, which is long enough.
 pub struct Fields<'a>(pub &'a [u8]);
 
 impl Fields<'_> {
@@ -147,17 +147,17 @@ impl Fields<'_> {
         *head
     }
 
-    /// Two bytes.
+    /// Takes two bytes.
     pub fn u16(&mut self) -> u16 {
         u16::from_be_bytes(self.take())
     }
 
-    /// Four bytes.
+    /// Takes four bytes.
     pub fn u32(&mut self) -> u32 {
         u32::from_be_bytes(self.take())
     }
 
-    /// Eight bytes.
+    /// Takes eight bytes.
     pub fn u64(&mut self) -> u64 {
         u64::from_be_bytes(self.take())
     }

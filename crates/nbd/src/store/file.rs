@@ -21,10 +21,10 @@ pub struct FileStore {
 
 impl FileStore {
     /// Keeps data in a file of the export's size that is open for reading and, unless `read_only`, for writing. One
-    /// server writes to it, or several read it. Whether it may be written is for whoever opened it to say.
+    /// server writes to it, or several read it. The caller that opened it decides whether it may be written.
     ///
     /// # Errors
-    /// Where it has another size, or another server uses it.
+    /// If it has another size, or another server uses it.
     pub fn new(file: File, size_bytes: u64, read_only: bool) -> Result<Self, Error> {
         let failed = |cause| Error::Data { cause };
         let lock = if read_only {
@@ -87,7 +87,7 @@ impl Store for FileStore {
             self.write_zeroes(offset_bytes, length_bytes)
         } else {
             match rustix::fs::fallocate(&self.file, hole, offset_bytes, length_bytes.into()) {
-                // A filesystem without holes keeps the zeroes themselves.
+                // A filesystem without holes stores the zeroes.
                 Err(rustix::io::Errno::OPNOTSUPP) => self.write_zeroes(offset_bytes, length_bytes),
                 other => other.map_err(io::Error::from),
             }

@@ -1,11 +1,11 @@
-//! Data in memory: pages that were written, by their place.
+//! Data in memory: pages that were written, by their index.
 
 use std::collections::BTreeMap;
 
 use super::Store;
 use crate::protocol::wire::Refusal;
 
-/// Bytes of a page: those of a usual request, so that random writes take up no more than they write.
+/// Bytes of a page: those of a usual request, so that random writes take no more memory than they write.
 const PAGE: u64 = 4096;
 
 /// See the module's text.
@@ -18,9 +18,9 @@ pub struct MemoryStore {
 /// The part of a range that lies in one page.
 struct Part {
     page: u64,
-    /// Where in the page.
+    /// Its range in the page.
     within: std::ops::Range<usize>,
-    /// Where in the range.
+    /// Its range in the range.
     of_range: std::ops::Range<usize>,
 }
 
@@ -42,7 +42,7 @@ fn parts(offset: u64, length: u64) -> impl Iterator<Item = Part> {
 }
 
 impl MemoryStore {
-    /// Holds at most so many bytes; writes beyond find no room.
+    /// Creates a store of at most `limit_bytes`. Later writes find no room.
     pub fn new(limit_bytes: u64) -> Self {
         Self {
             pages: BTreeMap::new(),
@@ -50,12 +50,12 @@ impl MemoryStore {
         }
     }
 
-    /// Bytes held.
+    /// Returns the bytes held.
     pub fn held_bytes(&self) -> u64 {
         self.pages.len() as u64 * PAGE
     }
 
-    /// A page to write to.
+    /// Returns a page to write to.
     fn page(&mut self, page: u64) -> Result<&mut [u8], Refusal> {
         let full = self.pages.len() as u64 >= self.most_pages;
         match self.pages.entry(page) {
@@ -111,7 +111,7 @@ impl Store for MemoryStore {
         if first_whole < end_whole {
             self.forget(first_whole, end_whole);
         }
-        // What is left of it lies in the pages at either end.
+        // The rest lies in the pages at either end.
         for page in [offset_bytes / PAGE, end / PAGE] {
             let from = offset_bytes.max(page * PAGE) - page * PAGE;
             let until = end.min((page + 1) * PAGE).saturating_sub(page * PAGE);

@@ -1,7 +1,7 @@
-//! The spill's file: frames of encoded records behind whatever begins the file.
+//! The spill's file: frames of encoded records, appended to what the file has.
 //!
-//! A frame is the length of its bytes and the number of its records, four little-endian bytes each, and the bytes
-//! themselves. A file that ends within a frame ends before it.
+//! A frame is the length of its bytes, the number of its records (four little-endian bytes each), and the bytes. A file
+//! that ends within a frame ends before that frame.
 #![allow(unsafe_code)] // For strerror_r.
 
 use std::ffi::CStr;
@@ -11,22 +11,22 @@ use std::io::{self, BufReader, Read, Seek, SeekFrom, Write};
 use iogauge_core::log_code;
 use iogauge_core::log_record::LogRecord;
 
-/// So much is gathered for one write.
+/// Bytes gathered for one write.
 const GATHERED: usize = 256 << 10;
 
-/// Records in a frame at most: twice the deepest iodepth, as many as a worker's piece ever holds.
+/// Most records in a frame: twice the deepest iodepth, which is the most that a worker's piece holds.
 const MOST_RECORDS: usize = 1 << 16;
 
-/// What came of a log.
+/// The outcome of a log.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
 pub struct Spilled {
     /// Records in the file.
     pub kept: u64,
-    /// Why it is not complete, where it could not be written.
+    /// Why it is incomplete, if it could not be written.
     pub failure: Option<String>,
 }
 
-/// Writes frames. The first error ends the file at the last write that succeeded.
+/// Writes frames. The first error ends the file after the last write that succeeded.
 #[derive(Debug)]
 pub struct FrameWriter {
     file: File,
@@ -35,16 +35,16 @@ pub struct FrameWriter {
     gathered: u64,
     /// Records in the file.
     kept: u64,
-    /// Bytes in the file; what it had at first is not touched.
+    /// Bytes in the file. What it had at first is not touched.
     length: u64,
     failure: Option<io::Error>,
 }
 
 impl FrameWriter {
-    /// Frames behind all that `file` has, which was opened for appending.
+    /// Appends frames to `file`, which was opened for appending.
     ///
     /// # Errors
-    /// Where the file does not say how long it is.
+    /// If the file does not say how long it is.
     pub fn new(file: File) -> io::Result<Self> {
         let length = file.metadata()?.len();
         Ok(Self {
@@ -57,7 +57,7 @@ impl FrameWriter {
         })
     }
 
-    /// Adds a frame, or several where one would be too long. After an error it does nothing.
+    /// Adds a frame, or several if one would be too long. After an error it does nothing.
     pub fn add(&mut self, records: &[LogRecord]) {
         for frame in records.chunks(MOST_RECORDS) {
             self.add_frame(frame);
@@ -81,7 +81,7 @@ impl FrameWriter {
         }
     }
 
-    /// Writes what was gathered.
+    /// Writes the gathered frames.
     pub fn flush(&mut self) {
         if self.frames.is_empty() || self.failure.is_some() {
             return;
@@ -92,7 +92,7 @@ impl FrameWriter {
                 self.kept += self.gathered;
             }
             Err(error) => {
-                // Half a frame is none, and where it cannot be cut off a reader ends before it.
+                // Half a frame counts as none. If it cannot be cut off, a reader ends before it.
                 let _ = self.file.set_len(self.length);
                 self.failure = Some(error);
             }
@@ -101,7 +101,7 @@ impl FrameWriter {
         self.gathered = 0;
     }
 
-    /// Writes what was gathered, and says what came of it all.
+    /// Writes the gathered frames and returns the outcome.
     pub fn end(&mut self) -> Spilled {
         self.flush();
         Spilled {
@@ -110,12 +110,12 @@ impl FrameWriter {
         }
     }
 
-    /// How many records are in the file.
+    /// Returns how many records are in the file.
     pub fn kept(&self) -> u64 {
         self.kept
     }
 
-    /// Why nothing more is written, in Python's words: without the number.
+    /// Returns why nothing more is written, in Python's words: without the number.
     pub fn failure(&self) -> Option<String> {
         let error = self.failure.as_ref()?;
         Some(match error.raw_os_error() {
@@ -125,7 +125,7 @@ impl FrameWriter {
     }
 }
 
-/// The C library's words for an errno.
+/// Returns the C library's text for an errno.
 fn strerror(errno: i32) -> String {
     let mut text = [0u8; 256];
     // SAFETY: `text` is writable for as many bytes as are passed; it stays terminated, since it began as zeros.
@@ -144,10 +144,10 @@ pub struct FrameReader {
 }
 
 impl FrameReader {
-    /// The frames of `file` from `position` on.
+    /// Reads the frames of `file` from `position` on.
     ///
     /// # Errors
-    /// Where there is no such position.
+    /// If there is no such position.
     pub fn new(mut file: File, position: u64) -> io::Result<Self> {
         file.seek(SeekFrom::Start(position))?;
         Ok(Self {
@@ -157,11 +157,11 @@ impl FrameReader {
         })
     }
 
-    /// Appends records to `records` until these are `most` or more, or there are no more.
+    /// Appends records to `records` until they are `most` or more, or the file has no more.
     ///
     /// # Errors
-    /// Where the file cannot be read, or has something else where a frame should be. The frames before it are read
-    /// first: the error comes from the call that finds none.
+    /// If the file cannot be read, or has something else where a frame should be. The frames before it are read first:
+    /// the error comes from the call that reads none.
     pub fn read(&mut self, most: usize, records: &mut Vec<LogRecord>) -> io::Result<()> {
         let before = records.len();
         while records.len() < most {
@@ -180,8 +180,8 @@ impl FrameReader {
         Ok(())
     }
 
-    /// Appends the records of one frame, and returns whether there was one. A frame that is not all there was being
-    /// written when its writer was killed.
+    /// Appends the records of one frame and returns whether there was one. An incomplete frame was being written when
+    /// its writer was killed.
     fn next_frame(&mut self, records: &mut Vec<LogRecord>) -> io::Result<bool> {
         let mut head = [0; 8];
         if !filled(self.file.read_exact(&mut head))? {
@@ -190,7 +190,7 @@ impl FrameReader {
         let [length, count] = [0, 4].map(|at| {
             u32::from_le_bytes([head[at], head[at + 1], head[at + 2], head[at + 3]]) as usize
         });
-        // Zeros are what a filesystem shows where a power loss kept data from the drive.
+        // A filesystem shows zeros if a power loss kept data from the drive.
         let lengths = log_code::shortest(count)..=log_code::longest(count);
         if count == 0 || count > MOST_RECORDS || !lengths.contains(&length) {
             return Err(damaged(self.position));
@@ -204,13 +204,13 @@ impl FrameReader {
         Ok(true)
     }
 
-    /// Where the next frame begins.
+    /// Returns where the next frame begins.
     pub fn position(&self) -> u64 {
         self.position
     }
 }
 
-/// Whether a read got all of its bytes, and did not meet the end of the file.
+/// Whether a read got all of its bytes before the end of the file.
 fn filled(read: io::Result<()>) -> io::Result<bool> {
     match read {
         Ok(()) => Ok(true),

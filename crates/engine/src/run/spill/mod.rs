@@ -1,11 +1,11 @@
-//! The request log while a run lasts: from the workers' memory into a file, by a thread of its own.
+//! The request log during a run: a thread of its own moves it from the workers' memory into a file.
 //!
-//! Workers fill pieces of memory and exchange them for empty ones; the spilling thread encodes and writes them. Where a
-//! worker's pieces are all full, its plan says what gives way: the worker issues nothing until one is empty, or it drops
-//! records and counts them. Neither allocates, locks or blocks a worker's thread.
+//! Workers fill pieces of memory and exchange them for empty ones; the spilling thread encodes and writes them. If all
+//! of a worker's pieces are full, its plan says what gives way: the worker issues nothing until one is empty, or it
+//! drops records and counts them. Neither allocates, locks or blocks a worker's thread.
 //!
-//! A file that cannot be written, or a disk that does not answer, ends the log and not the run: workers drop and count
-//! what they would log from then on, and nothing more is written, so that the log has no hole.
+//! A file that cannot be written, or a disk that does not answer, ends the log but not the run. From then on workers
+//! drop and count what they would log, and nothing more is written, so that the log has no hole.
 
 mod file;
 mod worker_log;
@@ -23,13 +23,13 @@ use crate::run::exchange::Exchange;
 pub use file::{FrameReader, FrameWriter, Spilled};
 pub use worker_log::WorkerLog;
 
-/// How long the spilling thread sleeps where no piece is full.
+/// How long the spilling thread sleeps if no piece is full.
 const PAUSE: Duration = Duration::from_millis(2);
 
-/// What workers fill.
+/// The pieces that workers fill.
 type Pieces = Exchange<Vec<LogRecord>>;
 
-/// The pieces of one worker, and whether it has handed over its last one.
+/// The pieces of one worker, and whether it has handed over its last.
 #[derive(Clone, Debug)]
 struct Lane {
     pieces: Pieces,
@@ -38,12 +38,12 @@ struct Lane {
 
 #[derive(Debug, Default)]
 struct Shared {
-    /// Of workers that the spilling thread has not met yet.
+    /// The lanes of workers that are new to the spilling thread.
     lanes: Mutex<Vec<Lane>>,
-    /// Why the log ended before the run: nothing more is added to it, and nobody waits for it.
+    /// Why the log ended before the run. Nothing more is added to it then, and nobody waits for it.
     failure: OnceLock<String>,
     closing: AtomicBool,
-    /// Counted up while the spilling thread is alive.
+    /// Increases while the spilling thread is alive.
     beats: AtomicU64,
     /// The last beat that was seen, and when it was new.
     seen: Mutex<Option<(u64, Instant)>>,
@@ -66,24 +66,24 @@ impl Shared {
         let _ = self.failure.set(why);
     }
 
-    /// Says what came of the log, unless that was said: a log that was given up is never complete.
+    /// Sets the outcome of the log, unless it is set: a log that was given up is never complete.
     fn conclude(&self, kept: u64) {
         let failure = self.failure.get().cloned();
         let _ = self.spilled.set(Spilled { kept, failure });
     }
 }
 
-/// A log that is being spilled.
+/// A log in progress.
 #[derive(Clone, Debug)]
 pub struct Spill {
     shared: Arc<Shared>,
 }
 
 impl Spill {
-    /// Starts to spill behind all that `file` has.
+    /// Starts to append requests to `file`.
     ///
     /// # Errors
-    /// Where the file is none to write to, or no thread can be started.
+    /// If the file cannot be written to, or no thread can be started.
     pub fn start(file: File) -> Result<Self, Error> {
         let file = FrameWriter::new(file).map_err(|cause| Error::Call {
             call: "opening the spill of the request log",
@@ -101,12 +101,12 @@ impl Spill {
         Ok(Self { shared })
     }
 
-    /// What came of it, once it is closed.
+    /// Returns the outcome, once the log is closed.
     pub fn spilled(&self) -> Option<Spilled> {
         self.shared.spilled.get().cloned()
     }
 
-    /// Whether the log ended before the run: its file cannot be written, or was given up.
+    /// Whether the log ended before the run, because its file could not be written or was given up.
     pub(crate) fn is_broken(&self) -> bool {
         self.shared.is_broken()
     }
@@ -130,7 +130,7 @@ impl Spill {
         }
     }
 
-    /// Waits until all that was handed over is written, while `should_continue` says so and the log is not broken.
+    /// Waits until everything handed over is written, while `should_continue` says so and the log is not broken.
     pub(crate) fn close(&self, patience: Duration, mut should_continue: impl FnMut() -> bool) {
         self.shared.closing.store(true, Ordering::Release);
         while self.spilled().is_none() && !self.is_broken() && should_continue() {
@@ -145,13 +145,13 @@ impl Spill {
         }
     }
 
-    /// Whether its thread is alive, where nobody else holds this log.
+    /// Whether its thread is alive, if nobody else holds this log.
     #[cfg(test)]
     pub(crate) fn has_thread(&self) -> bool {
         Arc::strong_count(&self.shared) > 1
     }
 
-    /// A log whose file nobody writes.
+    /// Creates a log whose file nobody writes.
     #[cfg(test)]
     pub(crate) fn without_thread() -> Self {
         Self {
@@ -160,7 +160,7 @@ impl Spill {
     }
 }
 
-/// The life of the spilling thread.
+/// Does the spilling thread's work.
 fn spill(shared: &Shared, mut file: FrameWriter) {
     let mut lanes: Vec<Lane> = Vec::new();
     loop {
@@ -173,7 +173,7 @@ fn spill(shared: &Shared, mut file: FrameWriter) {
                 return !ended;
             };
             idle = false;
-            // Once the log is broken, a piece may have a hole before it.
+            // A broken log may lack the piece before this one.
             if !shared.is_broken() {
                 file.add(&piece);
             }
@@ -197,6 +197,6 @@ fn spill(shared: &Shared, mut file: FrameWriter) {
             thread::sleep(PAUSE);
         }
     }
-    // The last turn was idle, so that everything is written.
+    // The last round was idle, so everything is written.
     shared.conclude(file.kept());
 }

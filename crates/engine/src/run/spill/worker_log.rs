@@ -9,7 +9,7 @@ use iogauge_core::{Completion, Nanos, Request};
 
 use super::{Lane, Pieces, Shared, Spill};
 
-/// Records in a piece, which are encoded together: at most, and at least. Longer ones take no fewer bytes.
+/// Most and fewest records in a piece, which are encoded together. Longer pieces need no fewer bytes.
 const PIECE: usize = 4096;
 const SHORT_PIECE: usize = 64;
 
@@ -21,8 +21,8 @@ struct Sizes {
 }
 
 impl Sizes {
-    /// Of a worker with `iodepth` requests in flight at most: what is in flight and what is to be submitted fits into
-    /// one piece. While one is filled, another is written, and a third waits.
+    /// Sizes for a worker with at most `iodepth` requests in flight: what is in flight and what is to be submitted fits
+    /// into one piece. While one piece is filled, another is written, and a third waits.
     fn of(plan: &RunPlan, iodepth: u32) -> Self {
         let capacity = plan.request_log_capacity as usize;
         let records = (capacity / 3)
@@ -35,29 +35,30 @@ impl Sizes {
     }
 }
 
-/// See the module's text.
+/// A worker's end of the log.
 #[derive(Debug)]
 pub struct WorkerLog {
     log_origin: LogOrigin,
     pieces: Pieces,
-    /// The one in use: never longer than `piece_records`.
+    /// The piece in use: never longer than `piece_records`.
     piece: Vec<LogRecord>,
     piece_records: usize,
     waits: bool,
     dropped: u64,
-    /// Since when the worker has waited for an empty piece.
+    /// When the worker began to wait for an empty piece.
     waits_since: Option<Nanos>,
     ended: Arc<AtomicBool>,
     shared: Arc<Shared>,
 }
 
 impl WorkerLog {
-    /// The log of a worker with `iodepth` requests in flight at most. Allocates and touches all that it will ever need.
+    /// Creates the log of a worker with at most `iodepth` requests in flight. Allocates and touches all that it will
+    /// ever need.
     pub fn new(spill: &Spill, plan: &RunPlan, iodepth: u32, log_origin: LogOrigin) -> Self {
         let sizes = Sizes::of(plan, iodepth);
         let piece = || {
             let mut piece = vec![LogRecord::default(); sizes.records];
-            // Zeros that were never written may be no memory yet.
+            // Zeros that were never written may have no page yet.
             piece.fill(LogRecord {
                 stage: 1,
                 ..LogRecord::default()
@@ -84,23 +85,23 @@ impl WorkerLog {
         }
     }
 
-    /// The memory that [`Self::new`] takes.
+    /// Returns the bytes that [`Self::new`] takes.
     pub(crate) fn bytes(plan: &RunPlan, iodepth: u32) -> usize {
         let sizes = Sizes::of(plan, iodepth);
         sizes.pieces * sizes.records * size_of::<LogRecord>()
     }
 
-    /// Instants are logged since `stage_start`.
+    /// Sets the instant from which log times count, and the end of the ramp.
     pub fn begin(&mut self, stage_start: Nanos, ramp_end: Nanos) {
         (self.log_origin.stage_start, self.log_origin.ramp_end) = (stage_start, ramp_end);
     }
 
-    /// When the worker's ramp ends.
+    /// Returns when the worker's ramp ends.
     pub fn ramp_end(&self) -> Nanos {
         self.log_origin.ramp_end
     }
 
-    /// Whether `requests` more can be kept, or need not be.
+    /// Whether it has room for `requests` more, or need not have it.
     #[inline]
     pub fn fits(&self, requests: usize) -> bool {
         self.piece_records - self.piece.len() >= requests || self.can_exchange()
@@ -111,18 +112,18 @@ impl WorkerLog {
         !self.waits || self.pieces.has_empty() || self.shared.is_broken()
     }
 
-    /// The worker waits for an empty piece at `now`.
+    /// Notes that the worker waits for an empty piece at `now`.
     pub fn wait_began(&mut self, now: Nanos) {
         self.waits_since.get_or_insert(now);
     }
 
-    /// The worker waits no longer: returns since when it did, if it did.
+    /// Ends the wait. Returns when it began, if there was one.
     #[inline]
     pub fn wait_ended(&mut self) -> Option<Nanos> {
         self.waits_since.take()
     }
 
-    /// Keeps one request, if there is room and the log has not ended; counts it as dropped otherwise.
+    /// Logs one request, if there is room and the log has not ended. Otherwise counts it as dropped.
     #[inline]
     pub fn push(&mut self, request: &Request, completion: &Completion) {
         let full = self.piece.len() == self.piece_records;
@@ -134,14 +135,14 @@ impl WorkerLog {
             .push(LogRecord::new(&self.log_origin, request, completion));
     }
 
-    /// Hands over what is left: nothing follows.
+    /// Hands over the last piece. Nothing follows.
     pub fn end(&mut self) {
         self.pieces.hand_over(std::mem::take(&mut self.piece));
         self.piece_records = 0;
         self.ended.store(true, Ordering::Release);
     }
 
-    /// How many were not kept.
+    /// Returns how many requests were dropped.
     pub fn dropped(&self) -> u64 {
         self.dropped
     }

@@ -1,25 +1,25 @@
-//! What happens next inside a drive: events by their instant, those of one instant in the order in which they were made.
+//! The events inside a drive, ordered by their instant; events of one instant keep the order in which they were added.
 //!
-//! Everything that an event needs to know lies in one word beside its instant, so that the heap moves three words and
-//! allocates nothing. Instants are non-negative, and so compare as their bits do.
+//! One word beside its instant holds all that an event needs, so the heap moves three words and allocates nothing.
+//! Instants are not negative, and so compare as their bits do.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-/// Something that is to happen.
+/// An event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Event {
-    /// The controller hands on the request in a slot.
+    /// The controller passes on the request in a slot.
     Handed { slot: u32 },
-    /// A die is done with a page for the request in a slot: the channel may take the bytes.
+    /// A die has read a page for the request in a slot: the channel may take the bytes.
     Read { slot: u32, channel: u32, bytes: u32 },
     /// The controller has the bytes for the request in a slot: the link may take them.
     Out { slot: u32, bytes: u32 },
-    /// All that a write brings along is there.
+    /// Everything that a write needs has arrived.
     There { slot: u32 },
-    /// A die is done with a program or an erase, unless reads made that later.
+    /// A die has finished a program or an erase, unless reads delayed it.
     Die { die: u32 },
-    /// It may have been long enough without a write.
+    /// The last write may be long enough ago.
     Idle,
 }
 
@@ -27,7 +27,7 @@ const SLOT_BITS: u32 = 20;
 const CHANNEL_BITS: u32 = 13;
 const BYTES_BITS: u32 = 28;
 
-/// Requests in flight at most.
+/// Most requests in flight.
 pub(super) const MOST_SLOTS: usize = 1 << SLOT_BITS;
 
 impl Event {
@@ -80,7 +80,7 @@ pub(super) struct Agenda {
 }
 
 impl Agenda {
-    /// `event` happens at `at`.
+    /// Adds `event` at `at`.
     #[inline]
     pub(super) fn push(&mut self, at: f64, event: Event) {
         debug_assert!(at >= 0.0);
@@ -89,7 +89,7 @@ impl Agenda {
         self.made += 1;
     }
 
-    /// When the next one happens.
+    /// Returns when the next event happens.
     #[inline]
     pub(super) fn next(&self) -> Option<f64> {
         self.heap
@@ -97,7 +97,7 @@ impl Agenda {
             .map(|Reverse((at, ..))| f64::from_bits(*at))
     }
 
-    /// Takes the next one, if it happens by `now`.
+    /// Takes the next event if it happens by `now`.
     #[inline]
     pub(super) fn take(&mut self, now: f64) -> Option<(f64, Event)> {
         if self.next()? > now {

@@ -1,8 +1,8 @@
-//! What becomes of writes: into the buffer, and out of it onto dies, with all that this brings along.
+//! The way of writes: into the buffer, and out of it onto dies, with the work that this causes.
 //!
-//! A die without anything to program takes what is due, in this order: erases, what collection moves, what the host
-//! wrote, what is to leave the one-bit cells. So the host's data waits behind the collection that it caused, and the
-//! buffer fills when dies cannot keep up. What goes to one-bit cells causes none until it leaves them.
+//! A die with nothing to program takes the next work in this order: erases, what collection moves, what the host wrote,
+//! what leaves the one-bit cells. So the host's data waits behind the collection that it caused, and the buffer fills
+//! when dies cannot keep up. A write to one-bit cells causes no collection until it leaves them.
 
 use super::Nand;
 use super::agenda::Event;
@@ -11,7 +11,7 @@ use crate::drive::CHUNK;
 use crate::link::Way;
 
 impl Nand {
-    /// The controller has a write: its data crosses the link, and chunks of which it covers a part are read.
+    /// Starts a write at the controller: its data crosses the link, and chunks that it covers only in part are read.
     pub(super) fn take_write(&mut self, slot: u32, at: f64) {
         let access = self.requests.get(slot).access;
         let (first, last) = access.chunks();
@@ -28,7 +28,7 @@ impl Nand {
         self.agenda.push(there, Event::There { slot });
     }
 
-    /// A part of what a write needs is there.
+    /// Notes that a part of what a write needs has arrived.
     #[inline]
     pub(super) fn there(&mut self, slot: u32, at: f64) {
         let request = self.requests.get_mut(slot);
@@ -40,7 +40,7 @@ impl Nand {
         self.admit(at);
     }
 
-    /// Lets writes into the buffer as far as there is room, the first one first.
+    /// Lets writes into the buffer as far as there is room, the oldest first.
     pub(super) fn admit(&mut self, at: f64) {
         while let Some(&slot) = self.waiting.front() {
             let request = self.requests.get_mut(slot);
@@ -74,7 +74,7 @@ impl Nand {
         self.watch(at);
     }
 
-    /// Makes sure that the drive notices when there has been no write for long enough.
+    /// Schedules a check for the time when the last write is long enough ago.
     #[inline]
     fn watch(&mut self, at: f64) {
         if self.watching {
@@ -94,7 +94,7 @@ impl Nand {
             .push((self.last_write + after).max(at), Event::Idle);
     }
 
-    /// It may have been long enough without a write.
+    /// Acts if the last write is long enough ago.
     #[cold]
     pub(super) fn idle(&mut self, at: f64) {
         self.watching = false;
@@ -108,7 +108,7 @@ impl Nand {
         self.watch(at);
     }
 
-    /// Gives dies that have nothing to program what is due.
+    /// Gives the next work to dies that have nothing to program.
     pub(super) fn dispatch(&mut self, at: f64) {
         while self.buffer.is_ready()
             || self.folding
@@ -125,7 +125,7 @@ impl Nand {
         }
     }
 
-    /// What is to be done next, by any die.
+    /// Returns the next work for any die.
     fn next_task(&mut self) -> Option<Task> {
         if self.erases_due >= 1.0 {
             self.erases_due -= 1.0;
@@ -155,7 +155,7 @@ impl Nand {
         })
     }
 
-    /// Something leaves the one-bit cells.
+    /// Moves data out of the one-bit cells.
     fn fold(&mut self) -> Option<Task> {
         let slc = self.slc.as_mut()?;
         let chunks = slc.to_leave(u64::from(self.unit_chunks)) as u32;
@@ -164,7 +164,7 @@ impl Nand {
         (chunks > 0).then_some(Task::FoldRead { chunks })
     }
 
-    /// So many chunks come to lie where collection makes room: they bring along their share of that.
+    /// Adds the share of collection that `chunks` owe where collection makes room for them.
     #[inline]
     fn pay(&mut self, chunks: u32) {
         let owed = self.space.pay(f64::from(chunks));
@@ -174,7 +174,7 @@ impl Nand {
         self.erases_due += owed.erased * per_unit / f64::from(self.spec.pages_per_block);
     }
 
-    /// Gives a die something to do.
+    /// Gives a die a task.
     fn give(&mut self, die: u32, task: Task, at: f64) {
         let length = self.length_of(task);
         let data = if task.programs() {
@@ -188,7 +188,7 @@ impl Nand {
         self.agenda.push(ends, Event::Die { die });
     }
 
-    /// How long a die is busy with something.
+    /// Returns how long a task keeps a die busy.
     #[inline]
     fn length_of(&mut self, task: Task) -> f64 {
         let spec = &self.spec;
@@ -197,7 +197,7 @@ impl Nand {
             Task::Host { slc: true, .. } => slc.map_or(spec.program_ns, |slc| slc.program_ns),
             Task::Host { .. } | Task::MoveProgram | Task::FoldProgram { .. } => spec.program_ns,
             Task::MoveRead => {
-                // As many reads as come to each move that is due.
+                // The reads that belong to each move that is due.
                 let reads = self.move_reads_due / self.moves_due;
                 self.move_reads_due -= reads;
                 self.moves_due -= 1.0;
@@ -210,7 +210,7 @@ impl Nand {
         program * (1.0 + spec.program_spread * (2.0 * self.rng.unit() - 1.0))
     }
 
-    /// A die may be done with something.
+    /// Checks whether a die has finished its task.
     #[inline]
     pub(super) fn look_at(&mut self, die: u32, at: f64) {
         match self.dies.take(die, at) {
@@ -219,7 +219,7 @@ impl Nand {
         }
     }
 
-    /// A die is done with something.
+    /// Ends a die's task.
     fn done(&mut self, die: u32, task: Task, at: f64) {
         let unit_bytes = self.spec.unit_bytes();
         if task.programs() {
@@ -241,7 +241,7 @@ impl Nand {
                 }
             }
             Task::MoveRead | Task::FoldRead { .. } => {
-                // Through the controller, which corrects errors, and back.
+                // Goes through the controller, which corrects errors, and back.
                 let channel = self.channels.of_die(die);
                 self.channels.transfer(channel, at, unit_bytes);
                 let program = match task {
@@ -262,7 +262,7 @@ impl Nand {
         self.dispatch(at);
     }
 
-    /// A flush: nothing to wait for where the buffer outlives a loss of power.
+    /// Starts a flush. It has nothing to wait for if the buffer outlives a loss of power.
     pub(super) fn flush(&mut self, slot: u32, at: f64) {
         if self.spec.buffer_protected {
             self.finish(slot, at);
@@ -285,7 +285,7 @@ impl Nand {
         }
     }
 
-    /// A trim: whole chunks are forgotten.
+    /// Trims: entire chunks are forgotten.
     pub(super) fn trim(&mut self, slot: u32, at: f64) {
         let access = self.requests.get(slot).access;
         let end = access.offset_bytes + u64::from(access.length_bytes);

@@ -1,37 +1,37 @@
-//! The write buffer: chunks come in one after the other and go out in units that a die programs at once.
+//! The write buffer: chunks enter in order and leave in units that a die programs at once.
 //!
 //! A chunk holds its place until it is programmed. Chunks of several requests share a unit, in the order in which they
-//! came; overwriting a chunk that is still here takes another place. What was written lately is remembered in a table
-//! that forgets a chunk where a later one takes its entry, so a read now and then goes to a die that need not.
+//! came; an overwrite of a chunk that is still here takes another place. A table remembers what was written lately. It
+//! forgets a chunk when a later one takes its entry, so now and then a read goes to a die without need.
 
 use std::collections::VecDeque;
 
 use crate::drive::CHUNK;
 
-/// Entries of the table of recent chunks at most.
+/// Most entries of the table of recent chunks.
 const MOST_RECENT: u64 = 1 << 16;
 
 /// See the module's text.
 #[derive(Clone, Debug)]
 pub(super) struct Buffer {
     unit_chunks: u32,
-    /// Chunks that it holds at most: whole units, so that a full one always has something to program.
+    /// Most chunks that it holds: a multiple of a unit, so that a full buffer always has something to program.
     places: u64,
     /// Chunks in it.
     held: u64,
-    /// Chunks ever put in.
+    /// Chunks put in so far.
     put: u64,
     /// Chunks of the unit that is being filled.
     open: u32,
     /// Chunks of each unit that waits for a die.
     ready: VecDeque<u32>,
-    /// Units ever filled, and those of them that went to a die.
+    /// Units filled so far, and how many of them went to a die.
     filled: u64,
     on_dies: u64,
-    /// Units from this one on are not all programmed; whether those after it are.
+    /// The first unit that is not programmed, and whether each one after it is.
     programmed: u64,
     after: VecDeque<bool>,
-    /// Chunk, and its number among those put in.
+    /// A chunk, and its number among those put in.
     recent: Box<[(u64, u64)]>,
 }
 
@@ -55,19 +55,19 @@ impl Buffer {
         }
     }
 
-    /// Chunks that it has room for.
+    /// Returns how many chunks it has room for.
     #[inline]
     pub(super) fn room(&self) -> u64 {
         self.places - self.held
     }
 
-    /// Chunks in it.
+    /// Returns how many chunks are in it.
     #[inline]
     pub(super) fn held(&self) -> u64 {
         self.held
     }
 
-    /// Puts chunks `[first, first + count)` in, for which there is room.
+    /// Puts chunks `[first, first + count)` in. There must be room.
     #[inline]
     pub(super) fn put(&mut self, first: u64, count: u64) {
         for chunk in first..first + count {
@@ -82,7 +82,7 @@ impl Buffer {
         self.held += count;
     }
 
-    /// Whether a chunk is still here.
+    /// Whether a chunk is still in the buffer.
     #[inline]
     pub(super) fn has(&self, chunk: u64) -> bool {
         if self.held == 0 {
@@ -92,7 +92,7 @@ impl Buffer {
         recent == chunk && number + self.held >= self.put
     }
 
-    /// Chunks `[first, first + count)` were trimmed: they are not found any more, though they go on holding their places.
+    /// Forgets chunks `[first, first + count)`, which were trimmed. They still hold their places.
     pub(super) fn forget(&mut self, first: u64, count: u64) {
         let trimmed = first..first + count;
         if count < self.recent.len() as u64 {
@@ -111,7 +111,7 @@ impl Buffer {
         }
     }
 
-    /// Lets the unit that is being filled go as it is.
+    /// Closes the unit that is being filled.
     pub(super) fn close(&mut self) {
         if self.open > 0 {
             self.ready.push_back(self.open);
@@ -131,7 +131,7 @@ impl Buffer {
         !self.ready.is_empty()
     }
 
-    /// The next unit for a die: its number, and its chunks.
+    /// Takes the next unit for a die. Returns its number and its chunks.
     #[inline]
     pub(super) fn give(&mut self) -> Option<(u64, u32)> {
         let chunks = self.ready.pop_front()?;
@@ -140,7 +140,7 @@ impl Buffer {
         Some((self.on_dies - 1, chunks))
     }
 
-    /// A unit is programmed.
+    /// Notes that a unit is programmed.
     #[inline]
     pub(super) fn release(&mut self, unit: u64, chunks: u32) {
         self.held -= u64::from(chunks);
@@ -151,12 +151,12 @@ impl Buffer {
         }
     }
 
-    /// Units filled so far: a flush waits for all of them.
+    /// Returns how many units were filled so far. A flush waits for all of them.
     pub(super) fn filled(&self) -> u64 {
         self.filled
     }
 
-    /// Units before this one are programmed, all of them.
+    /// Returns the first unit that is not programmed.
     #[inline]
     pub(super) fn programmed(&self) -> u64 {
         self.programmed

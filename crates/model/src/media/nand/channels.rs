@@ -1,4 +1,4 @@
-//! The buses between controller and dies: each carries one transfer after the other.
+//! The buses between controller and dies: each carries one transfer at a time.
 
 /// See the module's text.
 #[derive(Clone, Debug)]
@@ -8,7 +8,7 @@ pub(super) struct Channels {
 }
 
 impl Channels {
-    /// Channels that carry nothing yet, of so many bytes a second each.
+    /// Creates idle channels with this rate each, bytes a second.
     #[allow(non_snake_case)]
     pub(super) fn new(count: u32, rate_Bps: f64) -> Self {
         Self {
@@ -17,13 +17,13 @@ impl Channels {
         }
     }
 
-    /// The channel of a die: neighbours are on different ones.
+    /// Returns the channel of a die. Neighbouring dies are on different channels.
     #[inline]
     pub(super) fn of_die(&self, die: u32) -> u32 {
         die % self.free.len() as u32
     }
 
-    /// Moves bytes over a channel, from `from` on at the earliest; when they are there.
+    /// Moves bytes over a channel, from `from` on at the earliest. Returns when they arrive.
     #[inline]
     pub(super) fn transfer(&mut self, channel: u32, from: f64, bytes: u32) -> f64 {
         let free = &mut self.free[channel as usize];

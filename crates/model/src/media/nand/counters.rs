@@ -1,19 +1,19 @@
-//! What a flash drive did, in numbers that a real one keeps to itself.
+//! Counts what a flash drive did. A real drive does not report it.
 
 use std::ops::AddAssign;
 
 /// Counts since the run began.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct NandCounters {
-    /// Pages read by dies for the host, those of several planes at once as one.
+    /// Pages that dies read for the host; several planes at once count as one.
     pub page_reads: u64,
-    /// Of these, the ones tried again.
+    /// Of these, the reads that were retried.
     pub read_retries: u64,
     /// Chunks read while they were still in the buffer.
     pub buffer_hits: u64,
-    /// Chunks read of which nothing was ever written, or which were trimmed since: no die has them.
+    /// Chunks read that were never written, or were trimmed: no die has them.
     pub unwritten_reads: u64,
-    /// Chunks read because a write covered only a part of them.
+    /// Chunks read because a write covered only part of them.
     pub modify_reads: u64,
     /// Chunks that the host wrote.
     pub chunks_written: u64,
@@ -21,21 +21,21 @@ pub struct NandCounters {
     pub chunks_programmed: u64,
     /// Programs for these, of one page on each plane, except those counted next.
     pub host_programs: u64,
-    /// The same in one-bit cells.
+    /// The same, in one-bit cells.
     pub slc_programs: u64,
-    /// Programs of what left the one-bit cells.
+    /// Programs of data that left the one-bit cells.
     pub fold_programs: u64,
-    /// Programs of what collection moved.
+    /// Programs of data that collection moved.
     pub move_programs: u64,
     /// Erases, of one block on each plane.
     pub erases: u64,
-    /// Chunks that all those programs had room for.
+    /// Chunks that all these programs had room for.
     pub chunks_of_programs: u64,
 }
 
 impl NandCounters {
-    /// What was programmed for each chunk of the host that was, in chunks, with what was left empty; 1 where there was
-    /// none.
+    /// Returns the chunks programmed, including those left empty, for each chunk of the host that was programmed; 1 if
+    /// there was none.
     pub fn write_amplification(&self) -> f64 {
         match self.chunks_programmed {
             0 => 1.0,
@@ -65,9 +65,9 @@ impl AddAssign for NandCounters {
 /// How often blocks were erased since the run began.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Wear {
-    /// In the mean of all blocks.
+    /// Mean of all blocks.
     pub mean_erases: f64,
-    /// The one erased most often.
+    /// The most of any block.
     pub most_erases: u32,
 }
 

@@ -1,26 +1,26 @@
 //! Dies: servers of two classes, reads of the host and everything else.
 //!
-//! Reads are served in the order in which they come and ahead of programs and erases that wait, so when a read ends is
-//! known when it comes; no event is needed for it. A program or an erase begins when its data is there and no read
-//! waits; that is known, too, unless a read comes before. It is not interrupted, or else suspended for reads, and goes on
-//! where it stopped. After so many reads that went ahead of it, it goes first.
+//! Reads are served in the order in which they come, ahead of waiting programs and erases. When a read comes, its end
+//! is therefore known without an event. A program or an erase begins when its data is there and no read waits; that is
+//! known, too, unless another read comes first. It is not interrupted, or else it is suspended for reads and then
+//! continues. After a number of reads ahead of it, it goes first.
 //!
 //! A die has at most one operation of the second class, in service or waiting; the others wait in common for a die.
 
 /// What a die does besides reads of the host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Task {
-    /// Programs chunks of the host, in the unit of this number.
+    /// Programs chunks of the host, in the unit with this number.
     Host { unit: u64, chunks: u32, slc: bool },
     /// Reads what collection moves.
     MoveRead,
-    /// Programs it.
+    /// Programs what collection moves.
     MoveProgram,
     /// Erases a block of each plane.
     Erase,
-    /// Reads chunks that are to leave the one-bit cells.
+    /// Reads chunks that leave the one-bit cells.
     FoldRead { chunks: u32 },
-    /// Programs them.
+    /// Programs chunks that leave the one-bit cells.
     FoldProgram { chunks: u32 },
 }
 
@@ -39,18 +39,18 @@ impl Task {
 #[derive(Clone, Copy, Debug)]
 struct Operation {
     task: Task,
-    /// When it begins and ends, unless a read goes ahead of it or suspends it.
+    /// When it begins and ends, unless a read precedes or suspends it.
     begins: f64,
     ends: f64,
 }
 
 #[derive(Clone, Copy, Debug, Default)]
 struct Die {
-    /// When it is done with the reads ahead of its operation, or, while that is suspended, with those in between.
+    /// When the reads ahead of its operation end or, while that is suspended, the reads in between.
     reads: f64,
-    /// When it is done with the reads that follow its operation; earlier than the end of that where there are none.
+    /// When the reads after its operation end; earlier than the operation's end if there are none.
     after: f64,
-    /// Reads that went ahead of the operation.
+    /// Reads that preceded the operation.
     ahead: u32,
     operation: Option<Operation>,
 }
@@ -61,7 +61,7 @@ pub(super) struct Dies {
     dies: Box<[Die]>,
     /// A bit for each die without an operation.
     idle: Box<[u64]>,
-    /// Where to look for one next.
+    /// Where to look for an idle die next.
     cursor: usize,
     suspend: Option<f64>,
     most_ahead: u32,
@@ -84,7 +84,7 @@ impl Dies {
         self.dies.len()
     }
 
-    /// A read of `length` comes at `now`; when it ends.
+    /// Adds a read of `length` at `now`. Returns when it ends.
     #[inline]
     pub(super) fn read(&mut self, index: u32, now: f64, length: f64) -> f64 {
         let die = &mut self.dies[index as usize];
@@ -121,7 +121,7 @@ impl Dies {
         die.after
     }
 
-    /// The next die without an operation, in turn.
+    /// Returns the next die without an operation, in turn.
     #[inline]
     pub(super) fn next_idle(&mut self) -> Option<u32> {
         let words = self.idle.len();
@@ -141,7 +141,7 @@ impl Dies {
         None
     }
 
-    /// Gives a die an operation that can begin at `from` at the earliest; when it ends, as far as is known.
+    /// Gives a die an operation that can begin at `from` at the earliest. Returns when it ends, as far as is known.
     #[inline]
     pub(super) fn give(&mut self, index: u32, task: Task, length: f64, from: f64) -> f64 {
         self.idle[index as usize / 64] &= !(1 << (index % 64));
@@ -153,10 +153,10 @@ impl Dies {
         ends
     }
 
-    /// Takes a die's operation, if it is over at `now`. Otherwise says when to look again.
+    /// Takes a die's operation if it is over at `now`. Otherwise returns when to look again.
     ///
     /// # Panics
-    /// Where it has none.
+    /// If the die has none.
     #[inline]
     pub(super) fn take(&mut self, index: u32, now: f64) -> Result<Task, f64> {
         let die = &mut self.dies[index as usize];

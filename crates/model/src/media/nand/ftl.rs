@@ -1,27 +1,27 @@
 //! A flash translation layer: which physical page holds which logical one, and what it costs to make room.
 //!
 //! Pages are written one after the other into an open block. When free blocks run out, the full block with the fewest
-//! valid pages is collected: they move to an open block of their own, and it is erased (greedy collection). Under uniform
-//! random writes this writes `alpha / (alpha + W(-alpha e^-alpha))` pages for each page of the host, where `alpha` is one plus
-//! the over-provisioning and `W` is Lambert's function; that hardly depends on the size of the drive, so a layer of a few
-//! thousand blocks stands for one of any size.
+//! valid pages is collected: its pages move to an open block of their own, and it is erased (greedy collection). Under
+//! uniform random writes this writes `alpha / (alpha + W(-alpha e^-alpha))` pages for each page of the host, where
+//! `alpha` is one plus the over-provisioning and `W` is Lambert's function. That hardly depends on the size of the
+//! drive, so a layer of a few thousand blocks stands for one of any size.
 //!
-//! It knows no time: what the moves and erases cost is for whoever asks. It neither levels wear nor refreshes data.
+//! It knows no time; its caller computes what moves and erases cost. It neither levels wear nor refreshes data.
 //!
 //! Source: Xiang and Kurkoski, arXiv:1110.4245.
 
 use crate::media::nand::victims::Victims;
 
-/// No page.
+/// Marks no page.
 const NOWHERE: u32 = u32::MAX;
 
-/// Free blocks that collection keeps: one for the host and one to move pages to.
+/// Free blocks that collection keeps: one for the host, one to move pages to.
 const RESERVE: usize = 2;
 
-/// How large a layer is.
+/// The size of a layer.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Geometry {
-    /// Blocks in all, at least 8.
+    /// Number of blocks, at least 8.
     pub blocks: u32,
     /// Pages of a block, in `[2, 65535]`.
     pub pages_per_block: u32,
@@ -42,7 +42,7 @@ impl Geometry {
 /// What a write made the media do besides programming the host's own page.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Work {
-    /// Pages read and programmed again elsewhere.
+    /// Pages moved: read, and programmed elsewhere.
     pub moved: u32,
     /// Blocks erased.
     pub erased: u32,
@@ -52,7 +52,7 @@ pub struct Work {
 #[derive(Clone, Copy, Debug)]
 struct Open {
     block: u32,
-    /// Its next page.
+    /// The next page in it.
     page: u32,
 }
 
@@ -62,9 +62,9 @@ pub struct Ftl {
     pages_per_block: u32,
     /// Physical page of each logical one, or `NOWHERE`.
     map: Box<[u32]>,
-    /// Logical page in each physical one, or `NOWHERE` where it is not valid.
+    /// Logical page in each physical one, or `NOWHERE` if it is not valid.
     holds: Box<[u32]>,
-    /// Full blocks by their valid pages; those of all blocks are counted here.
+    /// Full blocks by their valid pages. It counts the valid pages of all blocks.
     victims: Victims,
     free: Vec<u32>,
     host: Open,
@@ -73,10 +73,10 @@ pub struct Ftl {
 }
 
 impl Ftl {
-    /// A layer that holds nothing.
+    /// Creates an empty layer.
     ///
     /// # Panics
-    /// Where the geometry is outside its ranges.
+    /// If the geometry is out of its ranges.
     pub fn new(geometry: Geometry) -> Self {
         let Geometry {
             blocks,
@@ -102,18 +102,18 @@ impl Ftl {
         }
     }
 
-    /// Pages that the host can address.
+    /// Returns how many pages the host can address.
     pub fn logical_pages(&self) -> u32 {
         self.map.len() as u32
     }
 
-    /// Where a logical page lies; `None` where it was never written, or trimmed since.
+    /// Returns the physical page of a logical one; `None` if it was never written, or was trimmed.
     #[inline]
     pub fn lookup(&self, page: u32) -> Option<u32> {
         Some(self.map[page as usize]).filter(|&at| at != NOWHERE)
     }
 
-    /// Writes a logical page, and makes room for the next one. Returns where it lies, and what making room took.
+    /// Writes a logical page and makes room for the next one. Returns its physical page, and the work of making room.
     #[inline]
     pub fn write(&mut self, page: u32) -> (u32, Work) {
         self.invalidate(page);
@@ -137,22 +137,22 @@ impl Ftl {
         self.map[page as usize] = NOWHERE;
     }
 
-    /// Counts erases from here on.
+    /// Restarts the count of erases.
     pub fn reset_erases(&mut self) {
         self.erases.fill(0);
     }
 
-    /// How often each block was erased.
+    /// Returns how often each block was erased.
     pub fn erases(&self) -> &[u32] {
         &self.erases
     }
 
-    /// Pages that hold a logical one, of each block.
+    /// Returns how many pages of each block hold a logical one.
     pub fn valid_per_block(&self) -> impl Iterator<Item = u32> {
         (0..self.erases.len() as u32).map(|block| self.victims.valid(block))
     }
 
-    /// Physical pages that hold a logical one.
+    /// Returns how many physical pages hold a logical one.
     pub fn valid_pages(&self) -> u64 {
         self.valid_per_block().map(u64::from).sum()
     }
@@ -179,7 +179,7 @@ impl Ftl {
         Open { block, page: 0 }
     }
 
-    /// Empties the full block that has the fewest valid pages, and erases it.
+    /// Moves the pages of the full block with the fewest valid pages, and erases the block.
     fn collect(&mut self, work: &mut Work) {
         let victim = self.victims.take();
         let first = victim * self.pages_per_block;

@@ -1,4 +1,4 @@
-//! Requests inside the drive, by slot. Slots are used again, so nothing is allocated once there are enough of them.
+//! Requests inside the drive, by slot. Slots are reused, so nothing is allocated once there are enough of them.
 
 use iogauge_core::Kind;
 
@@ -9,13 +9,13 @@ use crate::drive::Access;
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Request {
     pub(super) access: Access,
-    /// Parts that have to come before it can go on.
+    /// Parts that must arrive before it can continue.
     pub(super) parts: u32,
-    /// Of a write: chunks already in the buffer.
+    /// Chunks of a write that are in the buffer.
     pub(super) taken: u64,
 }
 
-/// How many requests of which kind are inside.
+/// How many requests of each kind are inside.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct ByKind {
     pub(super) reads: usize,
@@ -46,7 +46,7 @@ impl Requests {
     /// Gives a request a slot.
     ///
     /// # Panics
-    /// Where there are more than a million.
+    /// If there are more than a million.
     #[inline]
     pub(super) fn add(&mut self, access: Access) -> u32 {
         *self.by_kind.of(access.kind) += 1;
@@ -61,7 +61,7 @@ impl Requests {
         }
         assert!(self.slots.len() < MOST_SLOTS, "too many requests in flight");
         self.slots.push(request);
-        // So that giving slots back never allocates.
+        // Giving slots back then never allocates.
         self.free.reserve(self.slots.len());
         self.slots.len() as u32 - 1
     }
@@ -76,7 +76,7 @@ impl Requests {
         &mut self.slots[slot as usize]
     }
 
-    /// Takes a slot back; the ticket of its request.
+    /// Takes a slot back. Returns the ticket of its request.
     #[inline]
     pub(super) fn remove(&mut self, slot: u32) -> u64 {
         let access = self.slots[slot as usize].access;

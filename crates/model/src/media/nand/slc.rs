@@ -1,14 +1,14 @@
-//! Pages that are written with one bit to a cell: faster, but they hold less, so what they hold moves on later.
+//! Pages that are written with one bit to a cell: they are faster but hold less, so their data moves on later.
 //!
-//! What is written first leaves first. Which parts of the drive lie here is known by page of the sampled layer, from
-//! when any of its chunks was written last.
+//! The oldest data leaves first. By the latest write to a page of the sampled layer, it knows which parts of the drive
+//! lie here.
 //!
-//! It does not know that data was overwritten before it left: that moves, too.
+//! It does not know that data was overwritten before it left: that data moves, too.
 
 use super::spec::SlcSpec;
 use crate::drive::CHUNK;
 
-/// Of a page of which nothing was written here.
+/// A page of which nothing was written here.
 const NOTHING: Page = Page {
     latest: u64::MAX,
     chunks: 0,
@@ -19,7 +19,7 @@ const NOTHING: Page = Page {
 struct Page {
     /// The number of its latest chunk.
     latest: u64,
-    /// Chunks written since something of it last came to lie here.
+    /// Chunks written since data of it last entered.
     chunks: u64,
 }
 
@@ -27,14 +27,14 @@ struct Page {
 #[derive(Clone, Debug)]
 pub(super) struct Slc {
     pub(super) spec: SlcSpec,
-    /// Chunks that it holds at most.
+    /// Most chunks that it holds.
     places: u64,
-    /// Chunks in it, with those on their way in.
+    /// Chunks in it, including those on their way in.
     held: u64,
-    /// Chunks ever written. Those before `gone` are not here any more; of the others, `held` are.
+    /// Chunks written so far. Those before `gone` have left; of the others, `held` are here.
     put: u64,
     gone: u64,
-    /// Of each page.
+    /// The state of each page.
     pages: Box<[Page]>,
     /// Chunks that are moving out.
     leaving: u64,
@@ -53,7 +53,7 @@ impl Slc {
         }
     }
 
-    /// Takes so many chunks, if there is room.
+    /// Takes `chunks` if there is room.
     #[inline]
     pub(super) fn take(&mut self, chunks: u64) -> bool {
         let fits = self.held + chunks <= self.places;
@@ -64,7 +64,7 @@ impl Slc {
         fits
     }
 
-    /// So many chunks of a page were written, and will be programmed in units of so many: here, if there is room.
+    /// Notes that `chunks` of a page were written, to be programmed in units here if there is room.
     #[inline]
     pub(super) fn written(&mut self, page: u64, chunks: u64, unit_chunks: u64) {
         let comes_here = self.spec.fold_when_full || self.held + unit_chunks <= self.places;
@@ -90,22 +90,22 @@ impl Slc {
         latest < u64::MAX && latest >= self.gone
     }
 
-    /// Chunks that could begin to move out: at most `most`.
+    /// Returns how many chunks could begin to move out, at most `most`.
     #[inline]
     pub(super) fn to_leave(&self, most: u64) -> u64 {
         (self.held - self.leaving.min(self.held)).min(most)
     }
 
-    /// So many begin to.
+    /// Notes that `chunks` begin to move out.
     pub(super) fn leave(&mut self, chunks: u64) {
         self.leaving += chunks;
     }
 
-    /// So many have moved out.
+    /// Notes that `chunks` have moved out.
     pub(super) fn left(&mut self, chunks: u64) {
         self.leaving -= chunks;
         let chunks = chunks.min(self.held);
-        // What was trimmed left gaps, over which this passes.
+        // Trims left gaps, which this skips.
         let there = self.put - self.gone;
         self.gone += if chunks == self.held {
             there
@@ -115,7 +115,7 @@ impl Slc {
         self.held -= chunks;
     }
 
-    /// A page was trimmed: what of it lay here need not move.
+    /// Forgets a trimmed page: its data here need not move.
     pub(super) fn forget(&mut self, page: u64) {
         if self.has(page) {
             let staying = self.held - self.leaving.min(self.held);
@@ -124,7 +124,7 @@ impl Slc {
         }
     }
 
-    /// Chunks in it.
+    /// Returns how many chunks are in it.
     pub(super) fn held(&self) -> u64 {
         self.held
     }

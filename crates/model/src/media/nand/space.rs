@@ -1,15 +1,16 @@
-//! Where data lies, by a sample: which parts of the drive hold any, and what collection has to do for each write.
+//! Where data lies, by a sample: which parts of the drive hold data, and what collection must do for each write.
 //!
-//! The layer of [`crate::media::nand::ftl`] stands for a drive of any size with at most about two million pages. A page of it stands
-//! for a power of two of neighbouring chunks, and is written when one of them is, which a hash picks. So a sequential
-//! pass writes each page once, a hot region stays as hot as it is, a drive fills and wears as slowly as a real one does,
-//! and only every so many writes cost a look at the map. (Writing the page for each of its chunks would reach the
-//! steady state as many times too early.)
+//! The layer of [`crate::media::nand::ftl`] stands for a drive of any size with at most about two million pages. A page
+//! of it stands for a power of two of neighbouring chunks. It is written when one of them is, which a hash picks. So a
+//! sequential pass writes each page once, a hot region stays as hot as it is, a drive fills and wears as slowly as a
+//! real one does, and only one in many writes costs a look at the map. (To write the page for each of its chunks would
+//! reach the steady state that many times too early.)
 //!
-//! A page that is moved therefore counts for all its chunks, and those come at once where a real drive would spread
-//! them over the writes in between. They go to an account, from which each write of the host pays a share.
+//! A moved page therefore counts for all its chunks, which come at once where a real drive would spread them over the
+//! writes in between. They go to an account, from which each write of the host pays a share.
 //!
-//! Trim works by the same sample. Reads ask whether a page holds anything: with any chunk written it counts as written
+//! Trim works by the same sample. Reads ask whether a page holds data. One written chunk makes all chunks of the page
+//! count as written, until all of them are trimmed at once; so nothing that was written is ever taken for unwritten.
 //! in all of them, until all of them are trimmed at once; so nothing that was written is ever taken for unwritten.
 
 use std::sync::{Mutex, PoisonError};
@@ -20,47 +21,48 @@ use super::spec::{NandSpec, State};
 use crate::drive::CHUNK;
 use crate::media::nand::ftl::{Ftl, Geometry, Work};
 
-/// Pages that stand for the drive at most, without spare ones.
+/// Most pages that stand for the drive, without spare ones.
 const MOST_PAGES: u64 = 1 << 21;
 
-/// Pages of a block of the layer: with fewer, the best victim is often much better than the mean one, which is not so
-/// where dies are collected together.
+/// Pages of a block of the layer. With fewer, the best victim would often be much better than the mean one; in a drive
+/// that collects dies together it is not.
 const PAGES_PER_BLOCK: u32 = 512;
 
-/// Blocks of the layer at least, where there are pages enough.
+/// Fewest blocks of the layer, if there are pages enough.
 const LEAST_BLOCKS: u64 = 256;
 
-/// Blocks that the layer keeps for itself; next to nothing of a real drive's, so they come on top.
+/// Blocks that the layer keeps for itself. A real drive keeps almost none, so they are added.
 const KEPT_BLOCKS: u32 = 2;
 
-/// Blocks' worth of the host's writes over which the work of a collection is spread. A real drive meters it, too.
+/// Blocks' worth of the host's writes over which a collection's work is spread. A real drive spreads it, too.
 const SPREAD_BLOCKS: u64 = 4;
 
-/// Overwrites of the whole drive that count as the steady state: write amplification moves by less than a percent after.
+/// Overwrites of the entire drive that count as the steady state: write amplification then changes by less than a
+/// percent.
 const OVERWRITES: u64 = 3;
 
-/// How many of the last steady states are kept.
+/// How many steady states are cached.
 const KEPT_STATES: usize = 2;
 
-/// What a steady state follows from: capacity, spare pages, chunks of a unit, seed.
+/// What determines a steady state: capacity, spare pages, chunks of a unit, seed.
 type Origin = (u64, u64, u32, u64);
 
-/// The last steady states. To make one takes longer than most runs on it, and many runs begin with the same.
+/// The last steady states. To compute one takes longer than most runs on it, and many runs begin with the same.
 static STEADY: Mutex<Vec<(Origin, Space)>> = Mutex::new(Vec::new());
 
 /// What collection owes the media, in chunks.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) struct Owed {
-    /// To be read and programmed again.
+    /// Chunks to be read and programmed again.
     pub(super) moved: f64,
-    /// To be read for that: the pages in which they lie.
+    /// Chunks to be read for that: the pages in which they lie.
     pub(super) read: f64,
-    /// To be erased.
+    /// Chunks to be erased.
     pub(super) erased: f64,
 }
 
 impl Owed {
-    /// Takes a fraction of it out.
+    /// Takes a fraction of the debt out.
     fn share(&mut self, fraction: f64) -> Self {
         let share = Self {
             moved: self.moved * fraction,
@@ -84,20 +86,20 @@ impl Owed {
 #[derive(Clone, Debug)]
 pub(super) struct Space {
     ftl: Ftl,
-    /// A page stands for two to this power of chunks.
+    /// A page stands for two to this power chunks.
     shift: u32,
     chunks: u64,
-    /// One bit for each page of which anything was written.
+    /// One bit for each page, set if any of it was written.
     written: Box<[u64]>,
     pages_per_block: u32,
-    /// Chunks that one read of a die brings.
+    /// Chunks that one read of a die returns.
     unit_chunks: f64,
     owed: Owed,
-    /// Chunks that the host is to write until all of it is paid.
+    /// Chunks that the host must write until all of it is paid.
     due_in: f64,
 }
 
-/// The layer that stands for `chunks` with so much to spare.
+/// Returns the layer that stands for `chunks` with this over-provisioning.
 fn geometry(chunks: u64, over_provisioning: f64, most_pages: u64) -> (u32, Geometry) {
     let mut shift = 0;
     while chunks >> shift > most_pages {
@@ -118,7 +120,7 @@ fn geometry(chunks: u64, over_provisioning: f64, most_pages: u64) -> (u32, Geome
 }
 
 impl Space {
-    /// What a drive of so many bytes starts with.
+    /// Creates the initial state of a drive.
     pub(super) fn new(capacity_bytes: u64, spec: &NandSpec, seed: u64) -> Self {
         if spec.initial != State::Random {
             return Self::of_pages(capacity_bytes, spec, seed, MOST_PAGES);
@@ -141,7 +143,7 @@ impl Space {
         })
     }
 
-    /// The same with a layer of at most so many pages.
+    /// Creates the same with a layer of at most `most_pages` pages.
     pub(super) fn of_pages(
         capacity_bytes: u64,
         spec: &NandSpec,
@@ -165,7 +167,8 @@ impl Space {
         space
     }
 
-    /// Writes the layer alone, without dies and time: the same that writing through the drive leaves, some hundred times sooner.
+    /// Writes the layer alone, without dies and time. The state is the same as after writes through the drive, some
+    /// hundred times sooner.
     fn precondition(&mut self, state: State, pages: u64, seed: u64) {
         if state == State::Fresh {
             return;
@@ -178,7 +181,7 @@ impl Space {
             let mut rng = Rng::new(child_seed(seed, u64::MAX), Stream::Offsets);
             for _ in 0..OVERWRITES * pages {
                 self.write_page(rng.below(pages) as u32);
-                // Here, too, each write pays its share, so that the account is what it will go on to be.
+                // Each write pays its share here, too, so that the account starts as it will continue.
                 let chunks = f64::from(self.chunks_per_page());
                 self.pay(chunks);
             }
@@ -190,7 +193,7 @@ impl Space {
         1 << self.shift
     }
 
-    /// The chunk whose writes are the page's.
+    /// Returns the chunk whose writes count as the page's.
     #[inline]
     fn sample_of(&self, page: u64) -> u64 {
         let hash = page.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32;
@@ -213,15 +216,15 @@ impl Space {
         let erased = f64::from(work.erased * self.pages_per_block);
         self.owed.add(Owed {
             moved: moved * chunks,
-            // Whole blocks are read, unless so little in them is valid that each read brings only one.
+            // Entire blocks are read, unless so few of their pages are valid that each read returns only one.
             read: erased.min(moved * self.unit_chunks) * chunks,
             erased: erased * chunks,
         });
-        // With collections as regular as they are in a steady state, the rate at which this is paid hardly changes.
+        // In a steady state collections are regular, so the rate of payment hardly changes.
         self.due_in = (SPREAD_BLOCKS * u64::from(self.pages_per_block)) as f64 * chunks;
     }
 
-    /// The host writes chunks `[first, first + count)`.
+    /// Notes that the host writes chunks `[first, first + count)`.
     #[inline]
     pub(super) fn write(&mut self, first: u64, count: u64) {
         let pages = first >> self.shift..=(first + count - 1) >> self.shift;
@@ -233,7 +236,7 @@ impl Space {
         }
     }
 
-    /// What a host's write of so many chunks is to pay of what is owed.
+    /// Returns what a write of this many chunks pays of the debt.
     #[inline]
     pub(super) fn pay(&mut self, chunks: f64) -> Owed {
         if self.due_in <= 0.0 {
@@ -244,8 +247,7 @@ impl Space {
         share
     }
 
-    /// The host trims chunks `[first, first + count)`; `forgotten` is called for every page that held something and now
-    /// holds nothing.
+    /// Trims chunks `[first, first + count)`. Calls `forgotten` for every page that held data and now holds none.
     pub(super) fn trim(&mut self, first: u64, count: u64, mut forgotten: impl FnMut(u64)) {
         let end = first + count;
         for page in first >> self.shift..=(end - 1) >> self.shift {
@@ -265,13 +267,13 @@ impl Space {
         self.written[page as usize / 64] >> (page % 64) & 1 == 1
     }
 
-    /// The page that stands for a chunk.
+    /// Returns the page that stands for a chunk.
     #[inline]
     pub(super) fn page_of(&self, chunk: u64) -> u64 {
         chunk >> self.shift
     }
 
-    /// The pages of chunks `[first, first + count)`, and how many of the chunks each stands for.
+    /// Returns the pages of chunks `[first, first + count)`, and how many of the chunks each stands for.
     pub(super) fn pages_of(&self, first: u64, count: u64) -> impl Iterator<Item = (u64, u64)> {
         let (shift, end) = (self.shift, first + count);
         (first >> shift..=(end - 1) >> shift).map(move |page| {
@@ -280,18 +282,18 @@ impl Space {
         })
     }
 
-    /// Pages in all.
+    /// Returns the number of pages.
     pub(super) fn pages(&self) -> u64 {
         self.chunks.div_ceil(1 << self.shift)
     }
 
-    /// Whether a chunk may hold anything.
+    /// Whether a chunk may hold data.
     #[inline]
     pub(super) fn is_written(&self, chunk: u64) -> bool {
         self.holds(self.page_of(chunk))
     }
 
-    /// The layer.
+    /// Returns the layer.
     pub(super) fn ftl(&self) -> &Ftl {
         &self.ftl
     }

@@ -1,7 +1,7 @@
-//! What a flash drive is made of: every parameter of the model, with its range and unit.
+//! The parameters of a flash drive, each with its range and unit.
 //!
-//! One place for what a configuration file says and what calibration fits. It computes nothing but what follows from
-//! the parameters alone.
+//! This is the one place for what a drive's file says and what calibration fits. It computes only what follows from the
+//! parameters alone.
 
 use serde::{Deserialize, Serialize};
 
@@ -21,19 +21,19 @@ pub enum State {
     Random,
 }
 
-/// Pages that are written with one bit to a cell until there is time to put them elsewhere.
+/// Pages that are written with one bit to a cell, until there is time to move their data elsewhere.
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct SlcSpec {
-    /// How much it holds, bytes, in `[1, 1e13]`.
+    /// Bytes that it holds, in `[1, 1e13]`.
     pub bytes: u64,
-    /// A program in it, ns, in `[1, 1e8]`.
+    /// Time of a program in it, ns, in `[1, 1e8]`.
     pub program_ns: f64,
-    /// A read in it, ns, in `[1, 1e8]`.
+    /// Time of a read in it, ns, in `[1, 1e8]`.
     pub read_ns: f64,
-    /// Without a write for so long, what it holds is moved out, ns, in `[0, 1e12]`.
+    /// After this long without a write, its data is moved out, ns, in `[0, 1e12]`.
     pub fold_after_ns: f64,
-    /// Where it is full: whether something is moved out for each write into it (`true`), or writes pass it by.
+    /// When it is full: `true` moves data out for each write into it, `false` lets writes bypass it.
     pub fold_when_full: bool,
 }
 
@@ -52,71 +52,71 @@ pub struct NandSpec {
     pub page_bytes: u32,
     /// Pages of a block, in `[1, 65536]`.
     pub pages_per_block: u32,
-    /// What a channel carries, bytes a second, in `[1e6, 1e11]`.
+    /// Rate of a channel, bytes a second, in `[1e6, 1e11]`.
     pub channel_Bps: f64,
-    /// The controller's time for each request, one after the other, ns, in `[0, 1e8]`. One over it is the most that the
-    /// drive does in a second.
+    /// The controller's time for each request, one after the other, ns, in `[0, 1e8]`. Its reciprocal is the drive's
+    /// highest rate.
     pub command_ns: f64,
-    /// What every read takes besides, ns, in `[0, 1e9]`; it keeps nothing busy.
+    /// Latency added to every read, ns, in `[0, 1e9]`; it keeps nothing busy.
     pub read_latency_ns: f64,
-    /// Exponential part of that, in the mean, ns, in `[0, 1e9]`.
+    /// Mean of an exponential addition to that, ns, in `[0, 1e9]`.
     pub read_jitter_ns: f64,
-    /// From a write's being in the buffer to the host's knowing, ns, in `[0, 1e9]`; it keeps nothing busy.
+    /// Time from a write's entry into the buffer until the host knows, ns, in `[0, 1e9]`; it keeps nothing busy.
     pub write_latency_ns: f64,
-    /// Exponential part of that, in the mean, ns, in `[0, 1e9]`.
+    /// Mean of an exponential addition to that, ns, in `[0, 1e9]`.
     pub write_jitter_ns: f64,
     /// A die's time to read a page, ns, in `[1, 1e8]`.
     pub read_ns: f64,
-    /// The same for its slow pages (those of a cell's later bits), ns, in `[1, 1e8]`.
+    /// The same for slow pages (those of a cell's later bits), ns, in `[1, 1e8]`.
     pub slow_read_ns: f64,
-    /// How many of the pages are slow ones, in `[0, 1]`.
+    /// Share of slow pages, in `[0, 1]`.
     pub slow_read_share: f64,
-    /// How many of the reads are tried again, in `[0, 1]`.
+    /// Share of reads that are retried, in `[0, 1]`.
     pub retry_share: f64,
-    /// How long those take besides, in the mean of an exponential law, ns, in `[0, 1e9]`.
+    /// Mean of a retry's extra time, exponential, ns, in `[0, 1e9]`.
     pub retry_ns: f64,
-    /// What dies stand still for now and then; a service is one page read for the host.
+    /// Stalls of a die. A service is one page read for the host.
     pub stalls: Vec<StallSpec>,
     /// A die's time to program a page of each of its planes, ns, in `[1, 1e9]`.
     pub program_ns: f64,
-    /// A program takes this fraction more or less at most, uniformly, in `[0, 1]`.
+    /// Largest deviation of a program from that, as a fraction, uniform, in `[0, 1]`.
     pub program_spread: f64,
     /// A die's time to erase a block of each of its planes, ns, in `[1, 1e10]`.
     pub erase_ns: f64,
-    /// How long it takes to suspend a program or an erase for a read, ns, in `[0, 1e8]`; absent: a read waits for its end.
+    /// Time to suspend a program or an erase for a read, ns, in `[0, 1e8]`. If absent, a read waits for its end.
     pub suspend_ns: Option<f64>,
-    /// Reads that a die serves ahead of a program or an erase that waits (or is suspended), in `[1, 1e9]`.
+    /// Reads that a die serves ahead of a waiting (or suspended) program or erase, in `[1, 1e9]`.
     pub reads_before_write: u32,
-    /// What the write buffer holds, bytes, at least one page of each plane of a die, at most 1e12.
+    /// Bytes of the write buffer: at least one page of each plane of a die, at most 1e12.
     pub buffer_bytes: u64,
-    /// Whether what is in the buffer outlives a loss of power, so that a flush has nothing to wait for.
+    /// Whether the buffer outlives a loss of power, so that a flush has nothing to wait for.
     pub buffer_protected: bool,
-    /// What fills no page of each plane is programmed after so long without a write, ns, in `[0, 1e12]`.
+    /// After this long without a write, an incomplete unit is programmed, ns, in `[0, 1e12]`.
     pub drain_after_ns: f64,
     /// Spare pages as a fraction of those that the host sees, in `[0.01, 10]`.
     pub over_provisioning: f64,
-    /// One bit to a cell first, where the drive does that.
+    /// One-bit cells, if the drive writes to them first.
     pub slc: Option<SlcSpec>,
-    /// What a trim takes besides its command for each MiB, ns, in `[0, 1e8]`.
+    /// Time of a trim besides its command, for each MiB, ns, in `[0, 1e8]`.
     pub trim_mebibyte_ns: f64,
-    /// What was written before.
+    /// What was written before the run begins.
     #[serde(default)]
     pub initial: State,
 }
 
 impl NandSpec {
-    /// Bytes that a die programs at once.
+    /// Returns the bytes that a die programs at once.
     pub fn unit_bytes(&self) -> u32 {
         self.page_bytes * self.planes
     }
 
-    /// The same in chunks.
+    /// Returns the same in chunks.
     pub(super) fn unit_chunks(&self) -> u32 {
         self.unit_bytes() / CHUNK as u32
     }
 
     /// # Errors
-    /// Which parameter is out of its range, and what that is.
+    /// The parameter that is out of its range, and its value.
     pub fn check(&self) -> Result<(), String> {
         let most_channels = f64::from(self.dies.max(1));
         let unit = (u64::from(self.page_bytes) * u64::from(self.planes)) as f64;

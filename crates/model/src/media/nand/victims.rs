@@ -1,9 +1,9 @@
-//! Blocks by the number of their valid pages, so that the one with the fewest is found at once.
+//! Blocks by the number of their valid pages: finds the block with the fewest at once.
 //!
-//! Full blocks are linked in a list for each number. A block that loses a page moves to the list below; the lowest list
-//! that may hold any is remembered.
+//! Each number of valid pages has a linked list of full blocks. A block that loses a page moves to the list below. The
+//! lowest list that may hold blocks is remembered.
 
-/// No block.
+/// Marks no block.
 const NONE: u32 = u32::MAX;
 
 /// One block.
@@ -12,7 +12,7 @@ struct Block {
     valid: u32,
     before: u32,
     after: u32,
-    /// Full, and in a list.
+    /// Whether it is full, and in a list.
     closed: bool,
 }
 
@@ -20,14 +20,14 @@ struct Block {
 #[derive(Clone, Debug)]
 pub(crate) struct Victims {
     blocks: Box<[Block]>,
-    /// The first of each list, by valid pages.
+    /// The first block of each list, by valid pages.
     heads: Box<[u32]>,
-    /// No list below this holds any.
+    /// All lists below this are empty.
     lowest: usize,
 }
 
 impl Victims {
-    /// Blocks that hold nothing and are not full.
+    /// Creates empty blocks.
     pub(crate) fn new(blocks: u32, pages_per_block: u32) -> Self {
         let empty = Block {
             valid: 0,
@@ -42,18 +42,18 @@ impl Victims {
         }
     }
 
-    /// Valid pages of a block.
+    /// Returns the valid pages of a block.
     pub(crate) fn valid(&self, block: u32) -> u32 {
         self.blocks[block as usize].valid
     }
 
-    /// A block that is not full holds one more.
+    /// Adds a valid page to a block that is not full.
     #[inline]
     pub(crate) fn more(&mut self, block: u32) {
         self.blocks[block as usize].valid += 1;
     }
 
-    /// A block holds one less.
+    /// Removes a valid page from a block.
     #[inline]
     pub(crate) fn less(&mut self, block: u32) {
         if !self.blocks[block as usize].closed {
@@ -65,16 +65,16 @@ impl Victims {
         self.link(block);
     }
 
-    /// A block is full: it may be taken.
+    /// Marks a block as full: it may now be taken.
     pub(crate) fn close(&mut self, block: u32) {
         self.blocks[block as usize].closed = true;
         self.link(block);
     }
 
-    /// Takes a full block with the fewest valid pages; it is not full any more.
+    /// Takes a full block with the fewest valid pages. It is then no longer full.
     ///
     /// # Panics
-    /// Where no block is full.
+    /// If no block is full.
     pub(crate) fn take(&mut self) -> u32 {
         while self.heads[self.lowest] == NONE {
             self.lowest += 1;
