@@ -8,7 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 from iogauge import models
 from iogauge.calibrate import loads
-from iogauge.calibrate.observe import drive_of, given, observed, setting_of
+from iogauge.calibrate.observe import drive_of, is_stated, observed, setting_of
 from iogauge.calibrate.trial import Trial
 from iogauge.calibrate.verdict import Verdict, verdict
 from iogauge.execution.interrupts import Interrupts
@@ -49,7 +49,7 @@ def verdicts(
     finished = itertools.count(1)
     if drives is None:
         drives = {name: models.drive(name) for name in models.shipped("drive")}
-    kept = {number for each in drives.values() for number in held_out(of_drives(each.published_as))}
+    kept = {number for drive in drives.values() for number in held_out(of_drives(drive.published_as))}
 
     def judged(point: Point) -> Verdict | None:
         name = drive_of(point, drives)
@@ -64,15 +64,15 @@ def verdicts(
             point,
             value,
             predicted=point.row in kept,
-            given=given(point, drives[setting.drive]),
+            stated=is_stated(point, drives[setting.drive]),
             machine=setting.machine,
         )
 
     with ThreadPoolExecutor(THREADS) as pool:
-        return [each for each in pool.map(judged, rows) if each is not None]
+        return [result for result in pool.map(judged, rows) if result is not None]
 
 
 def comparable() -> Sequence[Point]:
     """Return the rows that a shipped drive's model should show."""
-    names = {name for each in models.shipped("drive") for name in models.drive(each).published_as}
+    names = {name for reference in models.shipped("drive") for name in models.drive(reference).published_as}
     return [point for point in points() if point.use != "context" and point.drive in names]

@@ -47,7 +47,7 @@ LEAST_NOISE = 0.25
 
 
 @dataclass(frozen=True, kw_only=True)
-class Found:
+class FittedNumber:
     """Where one number ended."""
 
     free: Free
@@ -61,7 +61,7 @@ class Found:
 class Fitted:
     """Where all of them ended."""
 
-    numbers: tuple[Found, ...]
+    numbers: tuple[FittedNumber, ...]
     rms: float
     """Of the residuals: 1 is on average at the limits."""
 
@@ -74,7 +74,7 @@ def fit(
     rounds: int = 6,
     pull: float = 0.0,
     threads: int = 2,
-    told: Callable[[int, float], None] = lambda _done, _rms: None,
+    on_trial: Callable[[int, float], None] = lambda _done, _rms: None,
 ) -> Fitted:
     """Return the values at which the squares of ``residuals`` are least, and how sure they are.
 
@@ -85,19 +85,19 @@ def fit(
     known: dict[bytes, Vector] = {}
     least = math.inf
     lock = threading.Lock()
-    start = np.array([min(max(each.share(each.start), 1e-6), 1 - 1e-6) for each in free])
+    start = np.array([min(max(number.share(number.start), 1e-6), 1 - 1e-6) for number in free])
 
     def at(z: Vector) -> Vector:
         """The residuals there, with what pulls back."""
         nonlocal least
         key = z.tobytes()
         if key not in known:
-            values = {each.place: each.value(float(share)) for each, share in zip(free, z, strict=True)}
-            found = residuals(values)
+            values = {number.place: number.value(float(share)) for number, share in zip(free, z, strict=True)}
+            current = residuals(values)
             with lock:
-                known[key] = found
-                least = min(least, root_mean_square(found))
-                told(len(known), least)
+                known[key] = current
+                least = min(least, root_mean_square(current))
+                on_trial(len(known), least)
         return np.concatenate([known[key], pull * (z - start)]) if pull else known[key]
 
     def jacobian(z: Vector, step: float) -> NDArray[np.float64]:
@@ -107,7 +107,7 @@ def fit(
         moved = [z + way * axis for way, axis in zip(ways, np.eye(len(z)), strict=True)]
         with ThreadPoolExecutor(threads) as pool:
             there = list(pool.map(at, moved))
-        return np.stack([(each - here) / way for each, way in zip(there, ways, strict=True)], axis=1)
+        return np.stack([(values - here) / way for values, way in zip(there, ways, strict=True)], axis=1)
 
     def best() -> Vector:
         return min((np.frombuffer(key) for key in known), key=lambda z: _cost(at(z)))
@@ -131,9 +131,11 @@ def fit(
         if stuck == len(STEPS):
             break
     # What pulls back is no figure: it says nothing of how sure a number is.
-    told_by_figures = _smooth(*(jacobian(z, step)[: len(known[z.tobytes()])] for step in STEPS))
-    draws = _bootstrap(z, told_by_figures, known[z.tobytes()], seed=seed)
-    return Fitted(numbers=tuple(map(_found, free, z, draws)), rms=root_mean_square(known[z.tobytes()]))
+    derivatives = _smooth(*(jacobian(z, step)[: len(known[z.tobytes()])] for step in STEPS))
+    draws = _bootstrap(z, derivatives, known[z.tobytes()], seed=seed)
+    return Fitted(
+        numbers=tuple(map(_fitted_number, free, z, draws)), rms=root_mean_square(known[z.tobytes()])
+    )
 
 
 def _smooth(wide: NDArray[np.float64], narrow: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -175,9 +177,9 @@ def _bootstrap(
     return ends
 
 
-def _found(free: Free, z: float, draws: NDArray[np.float64]) -> Found:
+def _fitted_number(free: Free, z: float, draws: NDArray[np.float64]) -> FittedNumber:
     low, high = np.quantile(draws, (0.025, 0.975))
-    return Found(
+    return FittedNumber(
         free=free,
         value=free.value(float(z)),
         interval=(free.value(float(low)), free.value(float(high))),

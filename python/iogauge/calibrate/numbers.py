@@ -34,13 +34,13 @@ class Free:
         return (value - self.low) / (self.high - self.low)
 
 
-def rounded(value: float, *, whole: bool) -> float | int:
+def rounded(value: float, *, integral: bool) -> float | int:
     """Return a number as files have it: no more digits than mean anything.
 
-    >>> rounded(1713.2468, whole=False), rounded(1713.2, whole=True), rounded(0.0123456, whole=False)
+    >>> rounded(1713.2468, integral=False), rounded(1713.2, integral=True), rounded(0.0123456, integral=False)
     (1713.2, 1713, 0.012346)
     """
-    return round(value) if whole else float(f"{value:.5g}")
+    return round(value) if integral else float(f"{value:.5g}")
 
 
 def put(parameters: Any, place: str, value: float) -> None:
@@ -52,7 +52,7 @@ def put(parameters: Any, place: str, value: float) -> None:
     {'stalls': [{'mean_ns': 7}]}
     """
     tree, last = folder(parameters, place)
-    tree[last] = rounded(value, whole=isinstance(tree[last], int))
+    tree[last] = rounded(value, integral=isinstance(tree[last], int))
 
 
 def folder(tree: Any, place: str) -> tuple[Any, int | str]:

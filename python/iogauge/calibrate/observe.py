@@ -245,21 +245,21 @@ def _sweep(setting: Setting, drive: str = "") -> dict[int, Seen]:
     }
 
 
-def _knee(found: dict[int, Seen]) -> int:
+def _knee(sweep: dict[int, Seen]) -> int:
     """The least depth beyond which throughput hardly grows."""
-    most = max(seen.rate_Bps for seen in found.values())
-    return min(depth for depth, seen in found.items() if seen.rate_Bps >= loads.SATURATED * most)
+    most = max(seen.rate_Bps for seen in sweep.values())
+    return min(depth for depth, seen in sweep.items() if seen.rate_Bps >= loads.SATURATED * most)
 
 
 def _saturation_depth(setting: Setting) -> float:
     """A figure is a depth of the sweep; a bound is about the curve between them, so that a fit sees it move."""
-    found = _sweep(setting)
-    knee = _knee(found)
-    if setting.point.use != "bound" or knee == min(found):
+    sweep = _sweep(setting)
+    knee = _knee(sweep)
+    if setting.point.use != "bound" or knee == min(sweep):
         return knee
-    before = max(depth for depth in found if depth < knee)
-    level = loads.SATURATED * max(seen.rate_Bps for seen in found.values())
-    return float(np.interp(level, [found[depth].rate_Bps for depth in (before, knee)], (before, knee)))
+    before = max(depth for depth in sweep if depth < knee)
+    level = loads.SATURATED * max(seen.rate_Bps for seen in sweep.values())
+    return float(np.interp(level, [sweep[depth].rate_Bps for depth in (before, knee)], (before, knee)))
 
 
 def _most(setting: Setting) -> float:
@@ -425,10 +425,10 @@ def setting_of(
 
 def drive_of(point: Point, drives: Mapping[str, models.ModelFile]) -> str | None:
     """Return the name of the drive that a row is about, if any."""
-    return next((name for name, each in drives.items() if point.drive in each.published_as), None)
+    return next((name for name, drive in drives.items() if point.drive in drive.published_as), None)
 
 
-def given(point: Point, drive: models.ModelFile) -> bool:
+def is_stated(point: Point, drive: models.ModelFile) -> bool:
     """Return whether a parameter that is not fitted says the row's figure outright."""
     if point.metric.startswith("power"):
         return not any(entry.range for place, entry in drive.entries() if place.startswith("power."))

@@ -17,7 +17,7 @@ from iogauge import models
 from iogauge.calibrate.assess import comparable, rows_of, verdicts
 from iogauge.calibrate.fit import Fitted, Vector, fit
 from iogauge.calibrate.numbers import Free, put
-from iogauge.calibrate.observe import P4800X, given
+from iogauge.calibrate.observe import P4800X, is_stated
 from iogauge.calibrate.trial import SEED, Trial
 from iogauge.calibrate.verdict import Verdict
 from iogauge.models.published import Point, held_out
@@ -28,7 +28,7 @@ DRIVE_IOS = 2_000_000
 """Of one load in a drive's fit: what lies beyond 99.999 % is the machine's, and fitted with it."""
 MACHINE_IOS = 10_000_000
 
-Told = Callable[[int, float], None]
+OnTrial = Callable[[int, float], None]
 """Hears how many trials a fit took so far and the least root mean square."""
 
 
@@ -68,7 +68,7 @@ class Stage:
             about = [point for point in rows_of(self.name) if point.metric != "lat_p99.99999"]
         kept = held_out(rows_of(P4800X if self.what == "machine" else self.name))
         drive = models.drive(P4800X if self.what == "machine" else self.name)
-        return [point for point in about if point.row not in kept and not given(point, drive)]
+        return [point for point in about if point.row not in kept and not is_stated(point, drive)]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -100,7 +100,7 @@ def stages() -> list[Stage]:
 
 
 def fit_stages(
-    wanted: list[Stage], trial: Trial, *, seed: int = SEED, began: Callable[[str], None], told: Told
+    wanted: list[Stage], trial: Trial, *, seed: int = SEED, began: Callable[[str], None], on_trial: OnTrial
 ) -> Iterator[Outcome]:
     """Fit one after the other, and yield each; ``trial`` says what the models are that are not fitted.
 
@@ -110,25 +110,25 @@ def fit_stages(
     """
     for stage in wanted:
         began(stage.name)
-        fitted = _fit(stage, trial, seed=seed, told=told)
-        trial = changed(trial, stage, {found.free.place: found.value for found in fitted.numbers})
+        fitted = _fit(stage, trial, seed=seed, on_trial=on_trial)
+        trial = changed(trial, stage, {number.free.place: number.value for number in fitted.numbers})
         yield Outcome(stage=stage, fitted=fitted, trial=trial)
 
 
-def _fit(stage: Stage, trial: Trial, *, seed: int, told: Told) -> Fitted:
+def _fit(stage: Stage, trial: Trial, *, seed: int, on_trial: OnTrial) -> Fitted:
     rows = stage.rows
 
     def residuals(values: Mapping[str, float]) -> Vector:
         tried = changed(trial, stage, values)
-        return np.array([each.residual for each in verdicts(rows, tried, most_ios=stage.most_ios)])
+        return np.array([judged.residual for judged in verdicts(rows, tried, most_ios=stage.most_ios)])
 
-    return fit(stage.free, residuals, seed=seed, pull=PULL, told=told)
+    return fit(stage.free, residuals, seed=seed, pull=PULL, on_trial=on_trial)
 
 
 def begun(trial: Trial, wanted: list[Stage]) -> Trial:
     """Return a trial in which every number to be fitted is where its fit begins."""
     for stage in wanted:
-        trial = changed(trial, stage, {each.place: each.start for each in stage.free})
+        trial = changed(trial, stage, {number.place: number.start for number in stage.free})
     return trial
 
 
@@ -138,7 +138,11 @@ def changed(trial: Trial, stage: Stage, values: Mapping[str, float]) -> Trial:
     pool = drives if stage.what == "drive" else machines
     for name in [stage.name, *_based_on(stage)]:
         parameters = copy.deepcopy(pool[name])
-        own = {each.place for each in Stage(what=stage.what, name=name).free} if name != stage.name else set()
+        own = (
+            {number.place for number in Stage(what=stage.what, name=name).free}
+            if name != stage.name
+            else set()
+        )
         for place, value in values.items():
             if place not in own:
                 put(parameters, place, value)

@@ -95,19 +95,19 @@ class Trial:
         """
         parameters = in_state(self.drives[drive], state if self.state == "as-is" else self.state)
         key = (jobs, digest(parameters, self.machines[machine]))
-        found = self.known.get(key)
-        if found is None:
+        result = self.known.get(key)
+        if result is None:
             targets = {f"model:{name}": parameters for name in ("drive", "other") if f"{{{name}}}" in jobs}
             text = jobs.replace("{drive}", "model:drive").replace("{other}", "model:other")
-            found = simulate(
+            result = simulate(
                 workload.parse(text, source="load"),
                 targets,
                 self.machines[machine],
                 seed=SEED,
                 interrupts=self.interrupts,
             )
-            self.known.keep(key, found)
-        return found
+            self.known.keep(key, result)
+        return result
 
     def seen(
         self,
@@ -122,16 +122,16 @@ class Trial:
     ) -> Seen:
         """Return what a job of the load saw; the only one, where none is named."""
         result = self.run(jobs, drive, machine, state=state)
-        (found,) = (each for each in result.rows if row in ("", each.name))
+        (job_row,) = (candidate for candidate in result.rows if row in ("", candidate.name))
         kind = Kind.CLAT if clat else Kind.LAT
-        tallies = [tally for way, tally in found.tallies.items() if direction in (None, way) and tally.ios]
+        tallies = [tally for way, tally in job_row.tallies.items() if direction in (None, way) and tally.ios]
         parts = [
             Histogram.decode(tally.histograms[one], tally.exact.get(one))
             for tally in tallies
             for one in [kind if kind in tally.histograms else Kind.LAT]
         ]
         return Seen(
-            elapsed_s=(found.end_ns - found.start_ns) / 1e9,
+            elapsed_s=(job_row.end_ns - job_row.start_ns) / 1e9,
             ios=sum(tally.ios for tally in tallies),
             bytes=sum(tally.bytes for tally in tallies),
             lat=Histogram.merge(parts) if parts else Histogram.empty(),

@@ -105,7 +105,7 @@ def fit_twin(
     machine: models.ModelFile,
     *,
     interrupts: Interrupts,
-    told: Callable[[int, float], None] = lambda _done, _rms: None,
+    on_trial: Callable[[int, float], None] = lambda _done, _rms: None,
 ) -> Twin:
     """Return the model that begins with a drive's and comes nearest to a review.
 
@@ -133,13 +133,13 @@ def fit_twin(
 
     def residuals(values: Mapping[str, float]) -> Vector:
         try:
-            return np.array([each.residual for each in shown(values)])
+            return np.array([figure.residual for figure in shown(values)])
         except IogaugeError:
             # A number is beyond what the core takes; the range that a file gives need not know that.
             return np.full(sum(len(step.seen) for step in steps), ABSENT)
 
-    fitted = fit(free, residuals, seed=SEED, rounds=ROUNDS, pull=PULL, told=told)
-    values = {found.free.place: found.value for found in fitted.numbers}
+    fitted = fit(free, residuals, seed=SEED, rounds=ROUNDS, pull=PULL, on_trial=on_trial)
+    values = {number.free.place: number.value for number in fitted.numbers}
     tree = dict(begin_with.tree)
     tree["capacity_bytes"] = replace(tree["capacity_bytes"], value=base["capacity_bytes"])
     return Twin(model=replace(begin_with, tree=tree, base=None), fitted=fitted, figures=tuple(shown(values)))
@@ -179,10 +179,10 @@ def _shorter(jobs: JobFile, measured_ns: int) -> JobFile:
 
 
 def _seen(result: RunResult) -> dict[tuple[str, Direction, str], float]:
-    found: dict[tuple[str, Direction, str], float] = {}
+    figures: dict[tuple[str, Direction, str], float] = {}
     for row in result.rows:
-        found |= {(row.name, direction, what): value for direction, what, value in figures_of(row)}
-    return found
+        figures |= {(row.name, direction, what): value for direction, what, value in figures_of(row)}
+    return figures
 
 
 def figures_of(row: RowResult) -> Iterator[tuple[Direction, str, float]]:

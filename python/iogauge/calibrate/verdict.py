@@ -58,7 +58,7 @@ class Verdict:
     modelled: float
     predicted: bool
     """It was kept from the fit."""
-    given: bool = False
+    stated: bool = False
     """A parameter that is not fitted says it outright: no merit of the model."""
     machine: str = ""
     """What stood in front of the drive."""
@@ -70,7 +70,7 @@ class Verdict:
         """What the row had to do with the model."""
         if self.point.use == "bound":
             return Part.BOUND
-        if self.given:
+        if self.stated:
             return Part.GIVEN
         return Part.PREDICTED if self.predicted else Part.FITTED
 
@@ -99,7 +99,7 @@ class Verdict:
 
 
 def verdict(
-    point: Point, modelled: float, *, predicted: bool, given: bool = False, machine: str = ""
+    point: Point, modelled: float, *, predicted: bool, stated: bool = False, machine: str = ""
 ) -> Verdict:
     """Return how near a model comes to a row."""
     limit = 0.0 if point.use == "bound" else limit_of(point)
@@ -107,7 +107,7 @@ def verdict(
         point=point,
         modelled=modelled,
         predicted=predicted,
-        given=given,
+        stated=stated,
         machine=machine,
         limit=limit * (PREDICTED if predicted else 1.0),
     )

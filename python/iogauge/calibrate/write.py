@@ -6,7 +6,7 @@ import copy
 from collections.abc import Sequence
 from dataclasses import replace
 
-from iogauge.calibrate.fit import Fitted, Found
+from iogauge.calibrate.fit import Fitted, FittedNumber
 from iogauge.calibrate.numbers import folder, rounded
 from iogauge.models import ModelFile
 
@@ -19,17 +19,17 @@ def with_fit(
     ``source`` says what the numbers were fitted to, ``residuals`` how far off each figure is.
     """
     tree = copy.deepcopy(dict(model.tree))
-    for found in fitted.numbers:
-        table, key = folder(tree, found.free.place)
+    for number in fitted.numbers:
+        table, key = folder(tree, number.free.place)
         entry = table[key]
-        value = rounded(found.value, whole=isinstance(entry.value, int))
-        table[key] = replace(entry, value=value, source=f"fitted to {source}; {_sure(found)}")
+        value = rounded(number.value, integral=isinstance(entry.value, int))
+        table[key] = replace(entry, value=value, source=f"fitted to {source}; {_sure(number)}")
     account = {"command": command, "seed": seed, "rms": round(fitted.rms, 3), "residuals": list(residuals)}
     return replace(model, tree=tree, fit=account)
 
 
-def _sure(found: Found) -> str:
-    low, high = (f"{float(f'{end:.3g}'):,.10g}" for end in found.interval)
-    if found.identified:
+def _sure(number: FittedNumber) -> str:
+    low, high = (f"{float(f'{end:.3g}'):,.10g}" for end in number.interval)
+    if number.identified:
         return f"{low} to {high} (95 %)"
     return f"hardly identified, {low} to {high} (95 %)"

@@ -61,7 +61,7 @@ def row_figures(record: RunRecord) -> list[RowFigures]:
                     late=tally.late,
                     log_wait_share=_log_wait_share(ended[row.row]),
                     loop_gap=gap,
-                    asked_iops=_asked_iops(row, workers, direction, tally),
+                    requested_iops=_requested_iops(row, workers, direction, tally),
                     overdue=overdue,
                     poisson=any(worker.poisson for worker in workers),
                     flagged=tally.flagged,
@@ -90,7 +90,7 @@ def _tail(histogram: Histogram, *wanted: float) -> Tail | None:
     return None if found is None else Tail(q=found, value_ns=histogram.quantile(found))
 
 
-def _asked_iops(
+def _requested_iops(
     row: RowResult, workers: Iterable[WorkerPlan], direction: Direction, tally: Tally
 ) -> float | None:
     """The rate asked of a whole row; None where a worker has none, or did not run for its time."""

@@ -38,26 +38,26 @@ def sample_data(
     places = _places(offset_bytes, length_bytes, blocks, random.Random(seed))
     # Without readahead, whose pages nobody would make the cache forget.
     _advise(fd, os.POSIX_FADV_RANDOM)
-    found = [block for place in places if (block := _read(fd, place))]
+    contents = [block for place in places if (block := _read(fd, place))]
     _advise(fd, os.POSIX_FADV_NORMAL)
-    if not found:
+    if not contents:
         return None
-    zeros = sum(block == bytes(len(block)) for block in found)
-    packed = sum(min(len(zlib.compress(block, 1)), len(block)) for block in found)
+    zeros = sum(block == bytes(len(block)) for block in contents)
+    packed = sum(min(len(zlib.compress(block, 1)), len(block)) for block in contents)
     return Sample(
-        blocks=len(found),
-        zero_share=zeros / len(found),
-        saved_share=1 - packed / sum(map(len, found)),
-        repeated_share=1 - len(set(found)) / len(found),
+        blocks=len(contents),
+        zero_share=zeros / len(contents),
+        saved_share=1 - packed / sum(map(len, contents)),
+        repeated_share=1 - len(set(contents)) / len(contents),
     )
 
 
 def _places(start: int, length: int, blocks: int, draw: random.Random) -> list[int]:
-    whole = length // _BLOCK_BYTES
-    if whole == 0:
+    total = length // _BLOCK_BYTES
+    if total == 0:
         return [start] if length > 0 else []
-    count = min(blocks, whole)
-    edges = [index * whole // count for index in range(count + 1)]
+    count = min(blocks, total)
+    edges = [index * total // count for index in range(count + 1)]
     return [start + _BLOCK_BYTES * draw.randrange(edges[index], edges[index + 1]) for index in range(count)]
 
 

@@ -36,11 +36,11 @@ class _Seen:
 
 def unwritten_share(fd: int, *, offset_bytes: int = 0, length_bytes: int, host: Host = HOST) -> float | None:
     """Return the share of the region in [0, 1] that was never written; None where nothing tells."""
-    found = os.fstat(fd)
+    status = os.fstat(fd)
     if length_bytes <= 0:
         return None
-    if stat.S_ISBLK(found.st_mode):
-        device = BlockDevice.by_number(number_of(found.st_rdev), host)
+    if stat.S_ISBLK(status.st_mode):
+        device = BlockDevice.by_number(number_of(status.st_rdev), host)
         return _of_device(device, offset_bytes, length_bytes, host) if device else None
     return _of_file(fd, offset_bytes, length_bytes)
 

@@ -31,14 +31,14 @@ def other_processes(targets: Collection[TargetFacts], host: Host = HOST) -> dict
             continue
         wanted[_identity(status)] = facts.path
         answered.add(number_of(status.st_dev))
-    found: dict[str, list[str]] = {}
+    users: dict[str, list[str]] = {}
     for file in open_files(host, answered=answered) if wanted else ():
         path = wanted.get(_identity(file.status))
         if path is not None:
             name = program_name(file.process, host)
-            if name not in found.setdefault(path, []):
-                found[path].append(name)
-    return found
+            if name not in users.setdefault(path, []):
+                users[path].append(name)
+    return users
 
 
 def foreign_bytes(
@@ -55,8 +55,8 @@ def foreign_bytes(
     return (read if read > slack else 0, written if written > write_slack else 0)
 
 
-def _identity(found: stat_result) -> tuple[str, int, int]:
+def _identity(status: stat_result) -> tuple[str, int, int]:
     """The same for every node of one device, and for every name of one file."""
-    if stat.S_ISBLK(found.st_mode):
-        return ("block", found.st_rdev, 0)
-    return ("file", found.st_dev, found.st_ino)
+    if stat.S_ISBLK(status.st_mode):
+        return ("block", status.st_rdev, 0)
+    return ("file", status.st_dev, status.st_ino)

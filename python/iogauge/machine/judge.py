@@ -95,7 +95,7 @@ class RowFigures:
     """Share of its workers' time in which they issued nothing because the request log had no room."""
     loop_gap: Tail | None = None
     """At best the 99.9th percentile."""
-    asked_iops: float | None = None
+    requested_iops: float | None = None
     """Rate of the whole row; None: no rate was asked for."""
     poisson: bool = False
     overdue: int = 0
@@ -136,7 +136,7 @@ def judge(
     """Return every warning that a run deserves, those about its validity first, each once."""
     observed = observed or Observations()
     workers = [worker for stage in plan.stages for worker in stage.workers]
-    found = [
+    warnings = [
         *page_cache(workers),
         *unwritten(workers, observed),
         *compressible(workers, observed),
@@ -150,15 +150,15 @@ def judge(
         *clock(result),
         *virtual(machine, workers),
     ]
-    return tuple(dict.fromkeys(found))
+    return tuple(dict.fromkeys(warnings))
 
 
 def judge_row(row: RowFigures, ceiling: Ceiling | None) -> Iterator[Warning]:
     """Judge one row by its numbers alone."""
     if unsupported := [q for q in row.quantiles if row.ios * (1 - q) < TAIL_SAMPLES * (1 - 1e-9)]:
-        asked = ", ".join(f"p{100 * q:.10g}" for q in sorted(unsupported))
+        names = ", ".join(f"p{100 * q:.10g}" for q in sorted(unsupported))
         if row.ios:
-            yield warning(Code.FEW_SAMPLES, row=row.label, ios=row.ios, quantiles=asked)
+            yield warning(Code.FEW_SAMPLES, row=row.label, ios=row.ios, quantiles=names)
     if reasons := list(_generator(row, ceiling)):
         yield warning(Code.GENERATOR_LIMITED, row=row.label, why="; ".join(reasons))
     yield from _rate(row)
@@ -171,14 +171,14 @@ def judge_row(row: RowFigures, ceiling: Ceiling | None) -> Iterator[Warning]:
 
 
 def _rate(row: RowFigures) -> Iterator[Warning]:
-    if row.asked_iops and row.elapsed_s > 0:
+    if row.requested_iops and row.elapsed_s > 0:
         achieved = row.ios / row.elapsed_s
         # A Poisson count scatters by its root, whatever the drive does.
-        chance = 3 / (row.asked_iops * row.elapsed_s) ** 0.5 if row.poisson else 0.0
-        if achieved < row.asked_iops * (1 - RATE_SHARE - chance):
+        chance = 3 / (row.requested_iops * row.elapsed_s) ** 0.5 if row.poisson else 0.0
+        if achieved < row.requested_iops * (1 - RATE_SHARE - chance):
             what = (
-                f"{achieved:.0f} of the {row.asked_iops:.0f} requests a second asked for "
-                f"({achieved / row.asked_iops:.1%})"
+                f"{achieved:.0f} of the {row.requested_iops:.0f} requests a second asked for "
+                f"({achieved / row.requested_iops:.1%})"
             )
             yield warning(Code.RATE_MISSED, row=row.label, what=what)
             return
@@ -208,14 +208,14 @@ def _generator(row: RowFigures, ceiling: Ceiling | None) -> Iterator[str]:
         # One request at a time cannot share the cost of a round of the loop with others.
         shallow = row.iodepth == 1 and ceiling.shallow_iops > 0
         most = ceiling.shallow_iops if shallow else ceiling.iops
-        each = row.row_ios / row.elapsed_s / row.workers
-        if most > 0 and each > most:
+        worker_iops = row.row_ios / row.elapsed_s / row.workers
+        if most > 0 and worker_iops > most:
             yield (
-                f"{each:,.0f} IOPS a worker are more than the {most:,.0f} that one reached without a drive, so that "
-                "something disturbed that measurement"
+                f"{worker_iops:,.0f} IOPS a worker are more than the {most:,.0f} that one reached without a drive, so "
+                "that something disturbed that measurement"
             )
-        elif most > 0 and each > most * CEILING_SHARE:
-            yield f"{each / most:.0%} of the {most:,.0f} IOPS that one worker reaches without a drive"
+        elif most > 0 and worker_iops > most * CEILING_SHARE:
+            yield f"{worker_iops / most:.0%} of the {most:,.0f} IOPS that one worker reaches without a drive"
 
 
 def page_cache(workers: Sequence[WorkerPlan]) -> Iterator[Warning]:

@@ -37,12 +37,12 @@ def parse_stat(text: str) -> Counters:
 
 def read_counters(targets: Iterable[TargetFacts], host: Host = HOST) -> dict[str, Counters]:
     """Return the counters of every device of these targets, by kernel name."""
-    found = {}
+    counters = {}
     for name in dict.fromkeys(facts.device for facts in targets if facts.device):
         device = BlockDevice.by_name(name, host)
         if device and (text := device.text("stat")):
-            found[name] = parse_stat(text)
-    return found
+            counters[name] = parse_stat(text)
+    return counters
 
 
 def difference(device: str, before: Counters, after: Counters) -> DeviceStat:

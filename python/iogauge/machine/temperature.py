@@ -23,7 +23,7 @@ def warmest_C(devices: Iterable[str], host: Host = HOST) -> float | None:
 
     Of a partition's name the disk's directory is the parent's.
     """
-    found = []
+    readings_C = []
     for device in devices:
         directory = host.sys / "class" / "block" / device
         disk = directory.resolve().parent if (directory / "partition").exists() else directory
@@ -31,5 +31,5 @@ def warmest_C(devices: Iterable[str], host: Host = HOST) -> float | None:
             for sensor in disk.glob(pattern):
                 text = read_text(sensor)
                 if text and text.lstrip("-").isdigit():
-                    found.append(int(text) / 1000)
-    return max(found, default=None)
+                    readings_C.append(int(text) / 1000)
+    return max(readings_C, default=None)

@@ -25,8 +25,8 @@ _SECTOR_BYTES = 512
 
 def trace_of(target: TargetFacts, host: Host = HOST) -> Trace | None:
     """Return what tells later whether a target was written to; None: nothing would, as with a drive model."""
-    found = ledger.entries(target)
-    entered = {"entries": len(found), "entered_bytes": sum(entry.written_bytes for entry in found)}
+    entries = ledger.entries(target)
+    entered = {"entries": len(entries), "entered_bytes": sum(entry.written_bytes for entry in entries)}
     if target.kind == "file":
         try:
             return Trace(modified_ns=Path(target.real_path or target.path).stat().st_mtime_ns, **entered)

@@ -111,19 +111,19 @@ TEXTS: dict[Code, Text] = {
 }
 
 
-def of_step(given: Iterable[Warning], step: StepPlan, *, left: object | None) -> tuple[Warning, ...]:
+def of_step(run_warnings: Iterable[Warning], step: StepPlan, *, left: object | None) -> tuple[Warning, ...]:
     """Return the warnings of a step: those of its run, and what only a look at all of it tells.
 
     That is that it lacks samples for what it was made longer for: of how many, and why, so that the run's own about
     too few samples is left out beside it. And how its rate ``left`` its level, in words, if it did.
     """
-    found = list(given)
+    warnings = list(run_warnings)
     if step.short:
-        found = [each for each in found if each.code != Code.FEW_SAMPLES]
-        found.append(warning(Code.UNSUPPORTED, what=step.short))
+        warnings = [item for item in warnings if item.code != Code.FEW_SAMPLES]
+        warnings.append(warning(Code.UNSUPPORTED, what=step.short))
     if left is not None:
-        found.append(warning(Code.UNSTEADY, what=f"the rate did not stay at its level: {left}"))
-    return tuple(found)
+        warnings.append(warning(Code.UNSTEADY, what=f"the rate did not stay at its level: {left}"))
+    return tuple(warnings)
 
 
 def warning(code: Code, **facts: object) -> Warning:

@@ -92,7 +92,7 @@ class Watch:
             polls=self._polls,
             fallbacks=fallbacks,
         )
-        found = judge(
+        new_warnings = judge(
             plan=record.plan,
             result=record.result,
             targets=record.targets,
@@ -101,7 +101,7 @@ class Watch:
             rows=rows,
             observed=observed,
         )
-        warnings = tuple(dict.fromkeys((*record.warnings, *found)))
+        warnings = tuple(dict.fromkeys((*record.warnings, *new_warnings)))
         return record.model_copy(update={"device_stats": stats, "warnings": warnings})
 
 

@@ -83,28 +83,28 @@ def pair(target: str) -> tuple[ModelFile, ModelFile]:
     ['p4800x-375g', 'ideal']
     """
     drive_name, machine_name = split(target)
-    found = drive(drive_name)
-    return found, machine((found.machine or "ideal") if machine_name is None else machine_name)
+    drive_file = drive(drive_name)
+    return drive_file, machine((drive_file.machine or "ideal") if machine_name is None else machine_name)
 
 
 def drive(reference: str) -> ModelFile:
     """Load a drive model. Raises IogaugeError: there is none of this name, or its file is not one."""
-    found = load(reference, what="drive")
-    if found.what != "drive":
+    model = load(reference, what="drive")
+    if model.what != "drive":
         raise IogaugeError(
             f"{reference} is a machine model, not a drive", hint=f"put it behind one: model:DRIVE@{reference}"
         )
-    return found
+    return model
 
 
 def machine(reference: str) -> ModelFile:
     """Load a machine model. Raises IogaugeError: there is none of this name, or its file is not one."""
-    found = load(reference, what="machine")
-    if found.what != "machine":
+    model = load(reference, what="machine")
+    if model.what != "machine":
         raise IogaugeError(
             f"{reference} is a drive model, not a machine", hint=f"machines: {', '.join(shipped('machine'))}"
         )
-    return found
+    return model
 
 
 def load(reference: str, *, what: What | None = None) -> ModelFile:
@@ -135,13 +135,13 @@ def digest(*parameters: dict[str, Any]) -> str:
 
 
 def _resolved(path: Path, seen: tuple[Path, ...]) -> ModelFile:
-    found = read(path)
+    model = read(path)
     if path.resolve() in seen:
         raise IogaugeError(f"{path}: is its own base", hint="a base leads to a file without one")
-    if found.base is None:
-        return found
-    base = path.parent / found.base if is_path(found.base) else _path(found.base)
-    return found.on(_resolved(base, (*seen, path.resolve())))
+    if model.base is None:
+        return model
+    base = path.parent / model.base if is_path(model.base) else _path(model.base)
+    return model.on(_resolved(base, (*seen, path.resolve())))
 
 
 def is_path(reference: str) -> bool:

@@ -16,7 +16,7 @@ from iogauge.workload.toml import load_toml
 KINDS = ("published", "fitted", "assumed")
 """Where a number comes from: a source says so; a fit to what sources say; nobody says, and it is plausible."""
 
-_GIVEN = {"value", "kind", "source"}
+_REQUIRED = {"value", "kind", "source"}
 _FITTED = {"start", "range"}
 
 
@@ -124,8 +124,8 @@ class ModelFile:
 
 def read(path: Path) -> ModelFile:
     """Read a file, without its base. Raises IogaugeError."""
-    found = load_toml(path, missing="iogauge model list shows what there is")
-    for key, value in found.items():
+    document = load_toml(path, missing="iogauge model list shows what there is")
+    for key, value in document.items():
         if key not in _HEAD:
             near = closest(key, _HEAD)
             raise IogaugeError(
@@ -134,21 +134,21 @@ def read(path: Path) -> ModelFile:
             )
         if not _HEAD[key](value):
             raise IogaugeError(f"{path}: {key} is {_kind(value)}", hint="mend it there")
-    if "parameters" not in found or "title" not in found:
+    if "parameters" not in document or "title" not in document:
         raise IogaugeError(
             f"{path}: a model has a title and [parameters]", hint="begin with: iogauge model new --from NAME"
         )
     return ModelFile(
         path=path,
-        title=found["title"],
-        version=found.get("version", 1),
-        notes=found.get("notes", ""),
-        also=tuple(found.get("also", ())),
-        published_as=tuple(found.get("published_as", ())),
-        machine=found.get("machine"),
-        base=found.get("base"),
-        fit=found.get("fit"),
-        tree=_tree(found["parameters"], path, "parameters"),
+        title=document["title"],
+        version=document.get("version", 1),
+        notes=document.get("notes", ""),
+        also=tuple(document.get("also", ())),
+        published_as=tuple(document.get("published_as", ())),
+        machine=document.get("machine"),
+        base=document.get("base"),
+        fit=document.get("fit"),
+        tree=_tree(document["parameters"], path, "parameters"),
     )
 
 
@@ -177,8 +177,8 @@ def _tree(value: Any, path: Path, place: str) -> Any:
 
 
 def _entry(value: dict[str, Any], path: Path, place: str) -> Entry:
-    given = set(value) - (_FITTED if value.get("kind") == "fitted" else set())
-    if given != _GIVEN or not isinstance(value["source"], str):
+    keys = set(value) - (_FITTED if value.get("kind") == "fitted" else set())
+    if keys != _REQUIRED or not isinstance(value["source"], str):
         raise IogaugeError(
             f"{path}: {place} has {', '.join(value)}",
             hint="it needs value, kind and source, and where it is fitted start and range",

@@ -24,14 +24,14 @@ def to_toml(model: ModelFile, *, on_base: bool = False) -> str:
     title = "memory (no media time)"
     """
     head = {"title": model.title, "version": model.version}
-    if_given = {
+    optional = {
         "notes": model.notes,
         "also": list(model.also),
         "published_as": list(model.published_as),
         "machine": model.machine,
         "base": model.base if on_base else None,
     }
-    head |= {key: value for key, value in if_given.items() if value}
+    head |= {key: value for key, value in optional.items() if value}
     lines = [f"{key} = {_value(value)}" for key, value in head.items()]
     fit = _fit(model.fit) if model.fit else ()
     return "\n".join([*lines, *_table(model.tree, "parameters"), *fit]) + "\n"
@@ -42,7 +42,7 @@ def _fit(fit: Mapping[str, Any]) -> Iterator[str]:
     yield from ("", "[fit]")
     for key, value in fit.items():
         if isinstance(value, list):
-            yield from (f"{_key(key)} = [", *(f"  {_value(each)}," for each in value), "]")
+            yield from (f"{_key(key)} = [", *(f"  {_value(item)}," for item in value), "]")
         else:
             yield f"{_key(key)} = {_value(value)}"
 
@@ -58,8 +58,8 @@ def _table(table: Mapping[str, Any], name: str, *, header: str = "[{}]") -> Iter
         if _is_table(value):
             yield from _table(value, f"{name}.{_key(key)}")
         elif _is_tables(value):
-            for each in value:
-                yield from _table(each, f"{name}.{_key(key)}", header="[[{}]]")
+            for item in value:
+                yield from _table(item, f"{name}.{_key(key)}", header="[[{}]]")
 
 
 def _is_table(value: object) -> bool:

@@ -82,19 +82,19 @@ def _clear(fd: int, path: str, number: str, *, destroy: Collection[str], host: H
     if device.text("ro") == "1":
         # Linux opens such a device for writing all the same, and fails every write.
         raise _read_only(path)
-    found = _content(fd, device)
+    content = _content(fd, device)
     named = names_device(destroy, path, device, host)
     if destroy and not named:
         raise TargetRefused(
             f"{path}: --destroy names {_listed(destroy)}, which is not this device: {_identity(path, device)}",
             hint="check that this is the device you mean, then name it exactly, by serial number or path",
         )
-    if found and not named:
+    if content and not named:
         raise TargetRefused(
-            f"{path}: it holds data: {_listed(found)} ({_identity(path, device)})",
+            f"{path}: it holds data: {_listed(content)} ({_identity(path, device)})",
             hint=f"if all of it may be lost, say so by --destroy {_confirmation(path, device, host)}",
         )
-    return (f"{path}: overwriting {_listed(found)}, as --destroy says",) if found else ()
+    return (f"{path}: overwriting {_listed(content)}, as --destroy says",) if content else ()
 
 
 def names_device(destroy: Collection[str], path: str, device: BlockDevice, host: Host = HOST) -> bool:
@@ -128,21 +128,21 @@ def _shared(serial: str, device: BlockDevice, host: Host) -> bool:
 def _content(fd: int, device: BlockDevice) -> list[str]:
     """What is recognised on the device, in words; the kernel's partitions count even where their table is gone."""
     size_bytes = os.lseek(fd, 0, os.SEEK_END)
-    found = [f"partition {partition.name}" for partition in device.partitions]
+    content = [f"partition {partition.name}" for partition in device.partitions]
     read = reader_of(fd)
     try:
         kinds = signatures(read, size_bytes)
         # blkid names the same things in other words; it is asked only for what is not known here.
-        found += kinds or blkid_signatures(fd)
-        if not found and (at := foreign_content(read, size_bytes)) is not None:
-            found.append(f"unrecognised content at byte {at} (neither zeros nor written by iogauge)")
+        content += kinds or blkid_signatures(fd)
+        if not content and (at := foreign_content(read, size_bytes)) is not None:
+            content.append(f"unrecognised content at byte {at} (neither zeros nor written by iogauge)")
     except OSError as error:
-        return [*found, f"unknown content, since reading it failed ({os.strerror(error.errno or 0)})"]
+        return [*content, f"unknown content, since reading it failed ({os.strerror(error.errno or 0)})"]
     finally:
         # What was read for the check must not serve the measurement from memory.
         with contextlib.suppress(OSError):
             os.posix_fadvise(fd, 0, 0, os.POSIX_FADV_DONTNEED)
-    return found
+    return content
 
 
 def _unopened(path: str, error: OSError, number: str, *, write: bool, host: Host) -> TargetRefused:

@@ -22,9 +22,9 @@ def facts_of(fd: int, path: str, *, size_bytes: int, host: Host = HOST) -> Targe
 
     ``path`` is what the user called it.
     """
-    found = os.fstat(fd)
-    is_block = stat.S_ISBLK(found.st_mode)
-    device = BlockDevice.by_number(number_of(found.st_rdev if is_block else found.st_dev), host)
+    status = os.fstat(fd)
+    is_block = stat.S_ISBLK(status.st_mode)
+    device = BlockDevice.by_number(number_of(status.st_rdev if is_block else status.st_dev), host)
     mount = None if is_block else mount_of_fd(fd, host)
     facts = TargetFacts(
         path=path,
@@ -59,13 +59,13 @@ def serials(device: BlockDevice) -> list[str]:
     A partition answers with its disk's.
     """
     disk = device.disk
-    found = [
+    candidates = [
         disk.text("serial", "device/serial"),
         _vpd_serial(disk.directory / "device" / "vpd_pg80"),
         disk.text("wwid", "device/wwid"),
         disk.text("dm/uuid", "md/uuid"),
     ]
-    return list(dict.fromkeys(text for text in found if text))
+    return list(dict.fromkeys(text for text in candidates if text))
 
 
 def _hardware(disk: BlockDevice) -> BlockDevice:

@@ -128,9 +128,9 @@ def _clear(
     host: Host,
 ) -> bool:
     """Return whether iogauge made the file; raise where it may not be written."""
-    found = os.fstat(fd)
-    file = (found.st_dev, found.st_ino)
-    if uses := Usage(host).of_file(file, path=real_path, size_bytes=found.st_size):
+    status = os.fstat(fd)
+    file = (status.st_dev, status.st_ino)
+    if uses := Usage(host).of_file(file, path=real_path, size_bytes=status.st_size):
         raise TargetRefused(
             f"{path}: it is in use: {', '.join(use.what for use in uses[:3])}",
             hint=f"{'; '.join(dict.fromkeys(use.remedy for use in uses[:3]))}; "
@@ -140,20 +140,20 @@ def _clear(
     foreign = why_foreign(fd, real_path)
     if names_file(destroy, real_path, path):
         return foreign is None
-    if found.st_nlink > 1:
+    if status.st_nlink > 1:
         raise TargetRefused(
-            f"{path}: the file has {found.st_nlink} names (hard links), so its content is someone else's too",
+            f"{path}: the file has {status.st_nlink} names (hard links), so its content is someone else's too",
             hint=f"choose another file; if its content may be lost, say so by --destroy {real_path}",
         )
     if foreign is None:
         return True
     if not write:
         raise TargetRefused(
-            f"{path}: the file holds {gib(found.st_size)}, not {gib(size_bytes or 0)}, and {foreign}",
-            hint=f"ask for a size of at most {found.st_size} bytes; or have it extended by --destroy {real_path}",
+            f"{path}: the file holds {gib(status.st_size)}, not {gib(size_bytes or 0)}, and {foreign}",
+            hint=f"ask for a size of at most {status.st_size} bytes; or have it extended by --destroy {real_path}",
         )
     raise TargetRefused(
-        f"{path}: the file exists ({gib(found.st_size)}), and {foreign}",
+        f"{path}: the file exists ({gib(status.st_size)}), and {foreign}",
         hint=f"choose another file; if its content may be lost, say so by --destroy {real_path}",
     )
 

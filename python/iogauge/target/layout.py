@@ -69,7 +69,7 @@ def lay_out(fd: int, path: str, *, size_bytes: int, seed: int, say: Say) -> None
 
 
 def _fill(fd: int, path: str, start: int, end: int, seed: int, say: Say) -> None:
-    at, flushed, told = start, start, time.monotonic()
+    at, flushed, reported_s = start, start, time.monotonic()
     while at < end:
         chunk = noise(seed, at, end)
         while chunk:
@@ -80,8 +80,8 @@ def _fill(fd: int, path: str, start: int, end: int, seed: int, say: Say) -> None
             # Left in the page cache, it would serve buffered reads and slow the first direct ones.
             os.posix_fadvise(fd, flushed, at - flushed, os.POSIX_FADV_DONTNEED)
             flushed = at
-        if at < end and time.monotonic() - told >= _MESSAGE_EVERY_S:
-            told = time.monotonic()
+        if at < end and time.monotonic() - reported_s >= _MESSAGE_EVERY_S:
+            reported_s = time.monotonic()
             say(f"{path}: {gib(at)} of {gib(end)} written ({100 * at // end} %)")
     os.fsync(fd)
 

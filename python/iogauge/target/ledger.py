@@ -60,20 +60,20 @@ def entries(target: TargetFacts) -> list[LedgerEntry]:
 
 def state_of(target: TargetFacts) -> TargetState | None:
     """Return in which state a target is, as far as its ledger goes; None: it has none, or nothing in it."""
-    found = entries(target)
-    if not found:
+    history = entries(target)
+    if not history:
         return None
     # A purge of a partition leaves the rest of its drive as it was.
     purges = [
         place
-        for place, entry in enumerate(found)
+        for place, entry in enumerate(history)
         if entry.what == "purge" and entry.capacity_bytes >= target.size_bytes
     ]
-    since = found[purges[-1] + 1 :] if purges else found
+    since = history[purges[-1] + 1 :] if purges else history
     runs = [entry for entry in since if entry.written_bytes]
     return TargetState(
-        known_since=found[0].at,
-        purged_at=found[purges[-1]].at if purges else None,
+        known_since=history[0].at,
+        purged_at=history[purges[-1]].at if purges else None,
         written_bytes=sum(entry.written_bytes for entry in runs),
         random_bytes=sum(entry.random_bytes for entry in runs),
         last=runs[-1] if runs else None,
@@ -92,8 +92,10 @@ def _path(key: str) -> Path:
 
 def directory() -> Path:
     """Return where ledgers are. A relative $XDG_STATE_HOME is not used, as its specification has it."""
-    given = Path(os.environ.get("XDG_STATE_HOME", ""))
-    return (given if given.is_absolute() else Path.home() / ".local" / "state") / "iogauge" / "ledger"
+    configured = Path(os.environ.get("XDG_STATE_HOME", ""))
+    return (
+        (configured if configured.is_absolute() else Path.home() / ".local" / "state") / "iogauge" / "ledger"
+    )
 
 
 def _key(target: TargetFacts) -> str | None:
@@ -110,8 +112,8 @@ def _key(target: TargetFacts) -> str | None:
         except OSError:
             return None
         try:
-            found = os.fstat(node)
-            identity = [target.real_path, found.st_dev, found.st_ino, birth_ns(node)]
+            status = os.fstat(node)
+            identity = [target.real_path, status.st_dev, status.st_ino, birth_ns(node)]
         finally:
             os.close(node)
         return _named(Path(target.real_path).name, identity)

@@ -39,7 +39,7 @@ def _pci_Bps(disk: BlockDevice) -> int | None:
 
 def _sata_Bps(disk: BlockDevice) -> Iterator[int]:
     """Yield what the links of the ATA port carry that a disk hangs on."""
-    ports: list[Path] = [each for each in disk.directory.parents if re.fullmatch(r"ata\d+", each.name)]
+    ports: list[Path] = [parent for parent in disk.directory.parents if re.fullmatch(r"ata\d+", parent.name)]
     for port in ports:
         for attribute in sorted(port.glob("link*/ata_link/link*/sata_spd")):
             if rate := re.match(r"([\d.]+) Gbps", read_text(attribute) or ""):

@@ -66,12 +66,12 @@ class Mark:
 
 def put_mark(fd: int, real_path: str, *, in_use: bool, layout_seed: int | None = None) -> None:
     """Mark the open file as iogauge's: in use, being laid out, or as it is left now. Raises OSError."""
-    found = os.fstat(fd)
+    status = os.fstat(fd)
     mark = Mark(
-        inode=found.st_ino,
+        inode=status.st_ino,
         birth_ns=birth_ns(fd),
-        size_bytes=found.st_size,
-        modified_ns=found.st_mtime_ns,
+        size_bytes=status.st_size,
+        modified_ns=status.st_mtime_ns,
         left_ns=None if in_use else time.time_ns(),
         layout_seed=layout_seed,
     )
@@ -98,28 +98,28 @@ def why_foreign(fd: int, real_path: str) -> str | None:
     mark = _read(fd, real_path)
     if mark is None:
         return "iogauge did not make it"
-    found = os.fstat(fd)
+    status = os.fstat(fd)
     born = birth_ns(fd)
-    if mark.inode != found.st_ino or mark.birth_ns != born:
+    if mark.inode != status.st_ino or mark.birth_ns != born:
         return "it is a copy or a replacement of a file that iogauge made"
     if mark.left_ns is not None:
-        return None if _as_left(fd, mark, found) else "something else has changed it since iogauge used it"
+        return None if _as_left(fd, mark, status) else "something else has changed it since iogauge used it"
     if born is None:
         # A reused inode cannot be told from the old file.
         return "it cannot be told from another file of that name"
-    if not _as_killed(fd, mark, found.st_size):
+    if not _as_killed(fd, mark, status.st_size):
         return "it is not what a run of iogauge that was killed left of it"
     return None
 
 
-def _as_left(fd: int, mark: Mark, found: os.stat_result) -> bool:
+def _as_left(fd: int, mark: Mark, status: os.stat_result) -> bool:
     mount = mount_of_fd(fd)
     exact = mount is not None and mount.kind in _EXACT
-    away_ns = abs(found.st_mtime_ns - mark.modified_ns)
-    if found.st_size != mark.size_bytes or away_ns > (0 if exact else _COARSEST_STAMP_NS):
+    away_ns = abs(status.st_mtime_ns - mark.modified_ns)
+    if status.st_size != mark.size_bytes or away_ns > (0 if exact else _COARSEST_STAMP_NS):
         return False
     fine = exact and mark.modified_ns % _FINE_STAMP_NS != 0
-    untouched = mark.left_ns is not None and found.st_ctime_ns <= mark.left_ns + _MARKING_NS
+    untouched = mark.left_ns is not None and status.st_ctime_ns <= mark.left_ns + _MARKING_NS
     return (fine and untouched) or may_be_ours(fd)
 
 
@@ -141,9 +141,9 @@ def birth_ns(fd: int) -> int | None:
     answer = ctypes.create_string_buffer(_STATX_BYTES)
     if statx(fd, b"", _AT_EMPTY_PATH, _STATX_BTIME, answer) != 0:
         return None
-    (given,) = struct.unpack_from("=I", answer, 0)
+    (mask,) = struct.unpack_from("=I", answer, 0)
     seconds, nanoseconds = struct.unpack_from("=qI", answer, _BIRTH_OFFSET_BYTES)
-    return int(seconds) * 10**9 + int(nanoseconds) if given & _STATX_BTIME else None
+    return int(seconds) * 10**9 + int(nanoseconds) if mask & _STATX_BTIME else None
 
 
 def _read(fd: int, real_path: str) -> Mark | None:
@@ -161,10 +161,10 @@ def _read(fd: int, real_path: str) -> Mark | None:
         return None
     required = (mark.inode, mark.size_bytes, mark.modified_ns)
     optional = (mark.birth_ns, mark.left_ns, mark.layout_seed)
-    whole = all(isinstance(n, int) for n in required) and all(
+    valid = all(isinstance(n, int) for n in required) and all(
         n is None or isinstance(n, int) for n in optional
     )
-    return mark if mark.version == _VERSION and whole else None
+    return mark if mark.version == _VERSION and valid else None
 
 
 def _sidecar(real_path: str) -> Path:

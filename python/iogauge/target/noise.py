@@ -62,8 +62,8 @@ def holds_noise(fd: int, *, seed: int, start: int, end: int) -> bool:
     last = (end - 1) // _BLOCK_BYTES * _BLOCK_BYTES
     for at in {start, max(start, last - _BLOCK_BYTES), max(start, last)}:
         expected = bytes(noise(seed, at, min(at + _BLOCK_BYTES, end)))
-        found = os.pread(fd, len(expected), at)
-        if len(found) < len(expected) or any(a and a != b for a, b in zip(found, expected, strict=True)):
+        data = os.pread(fd, len(expected), at)
+        if len(data) < len(expected) or any(a and a != b for a, b in zip(data, expected, strict=True)):
             return False
     return True
 

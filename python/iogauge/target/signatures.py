@@ -112,12 +112,12 @@ def signatures(read: Read, size_bytes: int) -> list[str]:
     >>> signatures(lambda offset, length: bytes(image[offset : offset + length]), len(image))
     ['btrfs']
     """
-    found = [kind for kind, offset, magic in _MAGICS if read(offset, len(magic)) == magic]
+    kinds = [kind for kind, offset, magic in _MAGICS if read(offset, len(magic)) == magic]
     for detect in (_ext, _md_at_the_end, _raid_firmware, _zfs, _gpt_backup, _mbr, _sun_label):
-        found += detect(read, size_bytes)
-    if not found and _empty_mbr(read):
-        found.append("empty MBR partition table")
-    return list(dict.fromkeys(found))
+        kinds += detect(read, size_bytes)
+    if not kinds and _empty_mbr(read):
+        kinds.append("empty MBR partition table")
+    return list(dict.fromkeys(kinds))
 
 
 def blkid_signatures(fd: int, *, timeout_s: float = 20) -> list[str]:

@@ -24,9 +24,9 @@ def table(head: Sequence[str], rows: Sequence[Sequence[str]], *, left: int) -> I
     """Yield a table and an empty line; the first ``left`` columns are words, the others numbers."""
     rules = [":--" if place < left else "--:" for place in range(len(head))]
     for cells in (
-        [escaped(each) for each in head],
+        [escaped(cell) for cell in head],
         rules,
-        *([escaped(each) for each in row] for row in rows),
+        *([escaped(cell) for cell in row] for row in rows),
     ):
         yield f"| {' | '.join(cells)} |"
     yield ""

@@ -116,7 +116,7 @@ def may_miss(seconds: Iterable[float]) -> str:
     >>> may_miss([60, 59.97, 0]), may_miss([])
     ('', '')
     """
-    shortest_s = float(f"{min((each for each in seconds if each > 0), default=SHORT_S):.2g}")
+    shortest_s = float(f"{min((span_s for span_s in seconds if span_s > 0), default=SHORT_S):.2g}")
     if shortest_s >= SHORT_S:
         return ""
     return (
@@ -156,12 +156,12 @@ def clock_time(seconds: float) -> str:
     >>> clock_time(7.4), clock_time(80), clock_time(3720)
     ('7 s', '1 min 20 s', '1 h 02 min')
     """
-    whole = max(round(seconds), 0)
-    if whole < 60:
-        return f"{whole} s"
-    if whole < 3600:
-        return f"{whole // 60} min {whole % 60:02d} s"
-    return f"{whole // 3600} h {whole % 3600 // 60:02d} min"
+    total_s = max(round(seconds), 0)
+    if total_s < 60:
+        return f"{total_s} s"
+    if total_s < 3600:
+        return f"{total_s // 60} min {total_s % 60:02d} s"
+    return f"{total_s // 3600} h {total_s % 3600 // 60:02d} min"
 
 
 def bandwidth(value_Bps: float) -> str:

@@ -17,7 +17,7 @@ from pathlib import Path
 from iogauge.errors import IogaugeError
 from iogauge.schema import JobFile
 from iogauge.workload.ini import LARGEST_BYTES, Section, read_text, sections
-from iogauge.workload.jobfile import Builder, Given
+from iogauge.workload.jobfile import Builder, ParsedOption
 from iogauge.workload.problem import Place
 
 _MOST = 10_000
@@ -28,7 +28,7 @@ SOURCE = "command line"
 
 
 def job_file(arguments: Sequence[str], *, environ: Mapping[str, str], only: Collection[str] = ()) -> JobFile:
-    """Return the jobs of a command line and of the job files it names; only those called so, where ``only`` is given.
+    """Return the jobs of a command line and of the job files it names; only those called so, where ``only`` is option.
 
     Raises ``IogaugeError``.
     """
@@ -54,9 +54,9 @@ def _sections(name: str, only: Collection[str]) -> list[Section]:
     return sections(read_text(path), source=name, base=path.parent, only=only)
 
 
-def _sorted(arguments: Sequence[str]) -> tuple[list[Given], list[str]]:
+def _sorted(arguments: Sequence[str]) -> tuple[list[ParsedOption], list[str]]:
     """Tell options, taken apart, from job files."""
-    options: list[Given] = []
+    options: list[ParsedOption] = []
     paths: list[str] = []
     at = 0
     while at < len(arguments):
@@ -70,21 +70,21 @@ def _sorted(arguments: Sequence[str]) -> tuple[list[Given], list[str]]:
             continue
         place = Place(f"argument {at}")
         name, equals, value = argument.lstrip("-").partition("=")
-        given = Given(name, value if equals else None, argument, place)
-        if given.value is None and given.option is not None and given.option.kind.bare is None:
+        option = ParsedOption(name, value if equals else None, argument, place)
+        if option.value is None and option.definition is not None and option.definition.kind.bare is None:
             if at == len(arguments):
                 raise place.error(argument, "needs a value", hint=f"write {argument}=VALUE")
-            given = Given(name, arguments[at], f"{argument} {arguments[at]}", place)
+            option = ParsedOption(name, arguments[at], f"{argument} {arguments[at]}", place)
             at += 1
-        if given.value is not None and ("\n" in given.value or "\0" in given.value):
+        if option.value is not None and ("\n" in option.value or "\0" in option.value):
             raise place.error(argument, "the value is not one line of text", hint="remove the line break")
-        options.append(given)
+        options.append(option)
     return options, paths
 
 
-def _add_jobs(builder: Builder, options: Sequence[Given]) -> None:
+def _add_jobs(builder: Builder, options: Sequence[ParsedOption]) -> None:
     """Cut the options at every --name, and add what each of them begins."""
-    starts = [index for index, given in enumerate(options) if given.name == "name"]
+    starts = [index for index, option in enumerate(options) if option.name == "name"]
     ends = [*starts, len(options)]
     builder.defaults(options[: ends[0]])
     for start, end in pairwise(ends):
@@ -93,8 +93,8 @@ def _add_jobs(builder: Builder, options: Sequence[Given]) -> None:
         if not name:
             raise first.place.error(first.text, "needs a value", hint="write --name=JOB")
         section = [
-            Given(given.name, given.value, given.text, Place(given.place.where, name))
-            for given in options[start + 1 : end]
+            ParsedOption(option.name, option.value, option.text, Place(option.place.where, name))
+            for option in options[start + 1 : end]
         ]
         if name.startswith("global"):
             builder.defaults(section)

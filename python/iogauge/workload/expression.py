@@ -45,7 +45,7 @@ def evaluate(text: str, suffixes: Mapping[str, int], *, minus: bool = False) -> 
     >>> evaluate("7/2", {}).value
     3
     """
-    return _Parser(text, suffixes, minus=minus).whole()
+    return _Parser(text, suffixes, minus=minus).parse()
 
 
 class _Parser:
@@ -61,7 +61,7 @@ class _Parser:
         self._minus = minus
         self._has_unit = False
 
-    def whole(self) -> Evaluated:
+    def parse(self) -> Evaluated:
         value = self._expression(0)
         if self._at < len(self._tokens):
             raise BadValue(
@@ -154,7 +154,7 @@ def _checked(value: Number) -> Number:
 
 
 def _apply(operator: str, left: Number, right: Number) -> Number:
-    whole = isinstance(left, int) and isinstance(right, int)
+    integers = isinstance(left, int) and isinstance(right, int)
     if operator == "+":
         return left + right
     if operator == "-":
@@ -164,7 +164,7 @@ def _apply(operator: str, left: Number, right: Number) -> Number:
     if operator in "/%" and right == 0:
         raise BadValue("the expression divides by zero", hint="write the number")
     if operator == "/":
-        return _toward_zero(Fraction(left) / right) if whole else Fraction(left) / right
+        return _toward_zero(Fraction(left) / right) if integers else Fraction(left) / right
     if not (isinstance(left, int) and isinstance(right, int)):
         raise BadValue(f"'{operator}' needs whole numbers", hint="write the number")
     if operator == "%":

@@ -97,19 +97,19 @@ class _Reader:
         self._files_left = _MOST_FILES
 
     def sections(self, text: str, source: str, base: Path | None) -> list[Section]:
-        found: list[Section] = []
+        parsed: list[Section] = []
         for line in _lines(text, source):
             if line.text.startswith("["):
                 name = _name(line)
-                found.append(Section(name, Place(line.place.where, name)))
-            elif not found:
+                parsed.append(Section(name, Place(line.place.where, name)))
+            elif not parsed:
                 raise line.place.error(
                     line.text, "stands before the first section", hint="put [global] above it"
                 )
-            elif not passed_over(found[-1], self._only):
-                here = Line(line.text, Place(line.place.where, found[-1].name))
-                found[-1].lines.extend(self._included(here, base, ()))
-        return found
+            elif not passed_over(parsed[-1], self._only):
+                here = Line(line.text, Place(line.place.where, parsed[-1].name))
+                parsed[-1].lines.extend(self._included(here, base, ()))
+        return parsed
 
     def _included(self, line: Line, base: Path | None, chain: tuple[Path, ...]) -> Iterator[Line]:
         """Yield the line, or the lines of the file that it includes."""

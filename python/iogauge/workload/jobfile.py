@@ -15,15 +15,15 @@ from iogauge.workload.ini import Line, Section
 from iogauge.workload.options import known
 from iogauge.workload.options.option import Option
 from iogauge.workload.options.table import BY_NAME, MOST_JOBS
-from iogauge.workload.partial_job import Draft
+from iogauge.workload.partial_job import PartialJob
 from iogauge.workload.problem import BadValue, Place, shown
-from iogauge.workload.resolve import settle
+from iogauge.workload.resolve import resolve
 from iogauge.workload.substitute import substitute
 from iogauge.workload.suggest import closest
 
 
 @dataclass(frozen=True, slots=True)
-class Given:
+class ParsedOption:
     """An option line taken apart. ``value`` is None for a bare flag."""
 
     name: str
@@ -32,15 +32,15 @@ class Given:
     place: Place
 
     @property
-    def option(self) -> Option | None:
+    def definition(self) -> Option | None:
         """The supported option of that name."""
         return BY_NAME.get(self.name)
 
 
-def take_apart(line: Line) -> Given:
+def take_apart(line: Line) -> ParsedOption:
     """Split an option line at its first '='."""
     name, equals, value = line.text.partition("=")
-    return Given(name.rstrip(), value if equals else None, line.text, line.place)
+    return ParsedOption(name.rstrip(), value if equals else None, line.text, line.place)
 
 
 class Builder:
@@ -53,14 +53,14 @@ class Builder:
         self._source = source
         self._only = frozenset(only)
         self._names: list[str] = []
-        self._defaults = Draft()
+        self._defaults = PartialJob()
         self._jobs: list[Job] = []
         self._clones = 0
         self._options: list[dict[str, str]] = []
 
     def forget_defaults(self) -> None:
         """Begin another file: what [global] sections said so far no longer holds."""
-        self._defaults = Draft()
+        self._defaults = PartialJob()
 
     def file(
         self, sections: Iterable[Section], *, environ: Mapping[str, str], stonewall: bool = False
@@ -69,22 +69,22 @@ class Builder:
         for section in sections:
             if not section.is_global and self._passes_over(section.name):
                 continue
-            given = [take_apart(_replaced(line, environ)) for line in section.lines]
+            options = [take_apart(_replaced(line, environ)) for line in section.lines]
             if section.is_global:
-                self.defaults(given)
+                self.defaults(options)
             else:
-                self.job(section.name, given, section.place, stonewall=stonewall, from_file=True)
+                self.job(section.name, options, section.place, stonewall=stonewall, from_file=True)
                 stonewall = False
 
-    def defaults(self, given: Iterable[Given]) -> None:
+    def defaults(self, options: Iterable[ParsedOption]) -> None:
         """Apply the lines of a [global] section."""
-        _apply(self._defaults, given)
+        _apply(self._defaults, options)
         self._defaults.values.pop("name", None)
 
     def job(
         self,
         name: str,
-        given: Iterable[Given],
+        options: Iterable[ParsedOption],
         place: Place,
         *,
         stonewall: bool = False,
@@ -93,22 +93,22 @@ class Builder:
         """Add a job. In a file its name is the section's, and names its files."""
         if self._passes_over(name):
             return
-        draft = self._defaults.child()
-        draft.options.pop("name", None)
+        partial = self._defaults.child()
+        partial.options.pop("name", None)
         if stonewall:
-            draft.values["stonewall"] = True
-        _apply(draft, given)
-        renamed = draft.values.get("name", name)
-        if from_file and renamed != name and not draft.values.get("filenames"):
-            where, text = draft.places["name"]
+            partial.values["stonewall"] = True
+        _apply(partial, options)
+        renamed = partial.values.get("name", name)
+        if from_file and renamed != name and not partial.values.get("filenames"):
+            where, text = partial.places["name"]
             raise where.error(
                 text,
                 f"fio would still name its files after [{shown(name)}]",
                 hint="rename the section, or add filename",
             )
-        job = settle(draft, name=name, place=place)
+        job = resolve(partial, name=name, place=place)
         self._jobs.append(job)
-        self._options.append(_in_effect(draft))
+        self._options.append(_in_effect(partial))
         self._clones += job.numjobs
         if self._clones > MOST_JOBS:
             raise place.error("", f"there are more than {MOST_JOBS} jobs", hint="lower numjobs")
@@ -135,12 +135,12 @@ class Builder:
         )
 
 
-def _in_effect(draft: Draft) -> dict[str, str]:
+def _in_effect(partial: PartialJob) -> dict[str, str]:
     """Return the lines of a draft, without those for an engine that the section does not use."""
-    engine_values = draft.engine_values.get(draft.engine, {})
+    engine_values = partial.engine_values.get(partial.engine, {})
     return {
         name: value
-        for name, value in draft.options.items()
+        for name, value in partial.options.items()
         if name in engine_values or name not in BY_NAME or not BY_NAME[name].engines
     }
 
@@ -154,58 +154,60 @@ def _replaced(line: Line, environ: Mapping[str, str]) -> Line:
         raise line.place.error(line.text, str(problem), hint=problem.hint) from None
 
 
-def _apply(draft: Draft, given: Iterable[Given]) -> None:
+def _apply(partial: PartialJob, options: Iterable[ParsedOption]) -> None:
     """Read lines into a draft, in fio's order: units first, file names late, engine options last."""
-    for one in sorted(given, key=lambda one: one.option.order if one.option else 0):
+    for option in sorted(options, key=lambda option: option.definition.order if option.definition else 0):
         try:
-            _read(draft, one)
+            _read(partial, option)
         except BadValue as problem:
-            raise one.place.error(one.text, str(problem), hint=problem.hint) from None
+            raise option.place.error(option.text, str(problem), hint=problem.hint) from None
 
 
-def _read(draft: Draft, one: Given) -> None:
-    option = one.option
-    if one.value is not None and one.value[:1].isspace():
+def _read(partial: PartialJob, option: ParsedOption) -> None:
+    definition = option.definition
+    if option.value is not None and option.value[:1].isspace():
         raise BadValue(
             "has a blank after '=', which fio takes for part of the value", hint="write it without blanks"
         )
-    if option is None:
-        _read_unsupported(draft, one)
+    if definition is None:
+        _read_unsupported(partial, option)
         return
-    if option.name == "ioengine" and one.value is not None:
-        _refuse_engine(one.value)
-    if option.engines and draft.engine not in option.engines:
-        engines = " or ".join(sorted(option.engines))
+    if definition.name == "ioengine" and option.value is not None:
+        _refuse_engine(option.value)
+    if definition.engines and partial.engine not in definition.engines:
+        engines = " or ".join(sorted(definition.engines))
         raise BadValue(
-            f"belongs to ioengine={engines}, and this section has {draft.engine}",
+            f"belongs to ioengine={engines}, and this section has {partial.engine}",
             hint=f"set ioengine={engines} in the same section, or remove the option",
         )
-    option.store(draft, _value(option, one, draft.kb_base))
-    draft.note(option.name, one.value or "", one.text, one.place)
+    definition.store(partial, _value(definition, option, partial.kb_base))
+    partial.note(definition.name, option.value or "", option.text, option.place)
 
 
-def _value(option: Option, one: Given, kb_base: int) -> Any:
-    if one.value is not None:
-        return option.kind.read(one.value, kb_base)
-    if option.kind.bare is None:
-        raise BadValue("needs a value", hint=f"write {option.name}={option.kind.syntax.replace(chr(92), '')}")
-    return option.kind.bare
-
-
-def _read_unsupported(draft: Draft, one: Given) -> None:
-    if one.name in known.AT_DEFAULT and one.value in known.AT_DEFAULT[one.name]:
-        draft.note(one.name, one.value or "", one.text, one.place)
-        return
-    if one.name in known.ALL:
-        accepted = known.AT_DEFAULT.get(one.name)
-        default = f" other than as {one.name}={min(accepted)}" if accepted else ""
+def _value(definition: Option, option: ParsedOption, kb_base: int) -> Any:
+    if option.value is not None:
+        return definition.kind.read(option.value, kb_base)
+    if definition.kind.bare is None:
         raise BadValue(
-            f"{one.name} is known to fio and not supported{default}",
-            hint=known.HINTS.get(one.name, "remove the option, or run the job with fio"),
+            "needs a value", hint=f"write {definition.name}={definition.kind.syntax.replace(chr(92), '')}"
         )
-    if one.name in known.COMMANDS:
+    return definition.kind.bare
+
+
+def _read_unsupported(partial: PartialJob, option: ParsedOption) -> None:
+    if option.name in known.AT_DEFAULT and option.value in known.AT_DEFAULT[option.name]:
+        partial.note(option.name, option.value or "", option.text, option.place)
+        return
+    if option.name in known.ALL:
+        accepted = known.AT_DEFAULT.get(option.name)
+        default = f" other than as {option.name}={min(accepted)}" if accepted else ""
+        raise BadValue(
+            f"{option.name} is known to fio and not supported{default}",
+            hint=known.HINTS.get(option.name, "remove the option, or run the job with fio"),
+        )
+    if option.name in known.COMMANDS:
         raise BadValue("is an option of fio's command line, not of a job", hint="see: iogauge run --help")
-    near = closest(one.name, [*BY_NAME, *known.ALL])
+    near = closest(option.name, [*BY_NAME, *known.ALL])
     raise BadValue(
         "is not an option",
         hint=f"did you mean '{near}'?" if near else "supported options are listed in docs/options.md",

@@ -93,12 +93,12 @@ def duration_ns(text: str, *, default_unit_ns: int, maximum_ns: int = LARGEST) -
     """
     if _is_expression(text):
         value, has_unit = evaluate(text, _TIME_UNITS)
-        whole = _whole(value * (1 if has_unit else default_unit_ns))
-        if whole % default_unit_ns:
+        total_ns = _whole(value * (1 if has_unit else default_unit_ns))
+        if total_ns % default_unit_ns:
             raise BadValue(
                 "fio drops the fraction of a second in an expression", hint="write the time in ms or us"
             )
-        return in_range(whole, minimum=0, maximum=maximum_ns, unit="ns")
+        return in_range(total_ns, minimum=0, maximum=maximum_ns, unit="ns")
     value_ns = _time_ns(text, default_unit_ns=default_unit_ns)
     return in_range(value_ns, minimum=0, maximum=maximum_ns, unit="ns")
 

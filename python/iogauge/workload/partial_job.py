@@ -24,7 +24,7 @@ Three = list[Any]
 
 
 @dataclass(slots=True)
-class Draft:
+class PartialJob:
     """What the lines read so far add up to. ``values`` is keyed by the field names of ``schema.Job``."""
 
     values: dict[str, Any] = field(default_factory=dict)
@@ -39,9 +39,9 @@ class Draft:
     places: dict[str, tuple[Place, str]] = field(default_factory=dict)
     """Where each of ``options`` was written, and its whole text, for errors that involve several options."""
 
-    def child(self) -> Draft:
+    def child(self) -> PartialJob:
         """Return the start of a section: a copy that later lines change without changing this."""
-        return Draft(
+        return PartialJob(
             values={
                 key: list(value) if isinstance(value, list) else value for key, value in self.values.items()
             },
@@ -67,20 +67,20 @@ class Draft:
         self.options[name] = written
         self.places[name] = (place, text)
 
-    def store_directions(self, key: str, given: Directions[Any], default: Any) -> None:
+    def store_directions(self, key: str, directions: Directions[Any], default: Any) -> None:
         """Set the given directions of ``key`` and leave the others as they were."""
         values = self.values.setdefault(key, [default, default, default])
-        for index, value in enumerate(given):
+        for index, value in enumerate(directions):
             if value is not None:
                 values[index] = value
 
-    def store_bs(self, given: Directions[int]) -> None:
+    def store_bs(self, sizes: Directions[int]) -> None:
         """Set fixed block sizes. As in fio, a range or a split wins over them, whichever comes first."""
-        self.bs = [old if new is None else new for old, new in zip(self.bs, given, strict=True)]
+        self.bs = [old if new is None else new for old, new in zip(self.bs, sizes, strict=True)]
 
-    def store_shape(self, given: Directions[BlockSize], *, split: bool) -> None:
+    def store_shape(self, shapes: Directions[BlockSize], *, split: bool) -> None:
         """Set ranges or splits. Raises ``BadValue`` for a range after a split, which fio mixes up."""
-        for index, value in enumerate(given):
+        for index, value in enumerate(shapes):
             if value is None:
                 continue
             before = self.shaped[index]

@@ -121,12 +121,12 @@ def _split(text: str, kb_base: int) -> BlockSize:
     if len(entries) > _SPLITS:
         raise BadValue(f"has more than {_SPLITS} block sizes", hint="fio takes no more")
     sizes: list[int] = []
-    given: list[int | None] = []
+    percentages: list[int | None] = []
     for entry in entries:
         block, _, percent = entry.partition("/")
         sizes.append(_block(block, kb_base))
         # fio takes a share of zero for one that was not given.
-        given.append(numbers.integer(percent, maximum=100, unit="%") or None if percent else None)
+        percentages.append(numbers.integer(percent, maximum=100, unit="%") or None if percent else None)
     low, high = min(sizes), max(sizes)
     if low == high:
         return BlockSize(minimum_bytes=low, maximum_bytes=low)
@@ -136,7 +136,7 @@ def _split(text: str, kb_base: int) -> BlockSize:
                 f"{size} is not a multiple of the smallest size, and fio rounds it down",
                 hint=f"use multiples of {numbers.size_text(low)}",
             )
-    shares = _filled(given, "block sizes")
+    shares = _filled(percentages, "block sizes")
     ordered = sorted(zip(shares, sizes, strict=True), key=lambda share: share[0])
     rest = 100 - sum(percent for percent, _ in ordered[:-1])
     filled = [*ordered[:-1], (rest, ordered[-1][1])]
@@ -147,15 +147,15 @@ def _split(text: str, kb_base: int) -> BlockSize:
     )
 
 
-def _filled(given: list[int | None], what: str) -> list[int]:
+def _filled(percentages: list[int | None], what: str) -> list[int]:
     """Return shares with the missing ones filled in, or raise where they cannot add up to 100."""
-    total = sum(percent for percent in given if percent is not None)
-    missing = given.count(None)
+    total = sum(percent for percent in percentages if percent is not None)
+    missing = percentages.count(None)
     if total > 100 or (total < 100 and not missing):
         raise BadValue(
             f"the shares of its {what} add up to {total} %, not 100", hint="make them add up to 100"
         )
-    return [(100 - total) // missing if percent is None else percent for percent in given]
+    return [(100 - total) // missing if percent is None else percent for percent in percentages]
 
 
 def _write_split(value: BlockSize) -> str:
@@ -256,14 +256,14 @@ def _zones(text: str) -> ZonedDistribution:
     if len(entries) > _ZONES:
         raise BadValue(f"has more than {_ZONES} zones", hint="fio takes no more")
     access: list[int] = []
-    given: list[int | None] = []
+    percentages: list[int | None] = []
     for entry in entries:
         first, _, size = entry.partition("/")
         access.append(numbers.integer(first, maximum=100, unit="%"))
-        given.append(numbers.integer(size, maximum=100, unit="%") or None if size else None)
+        percentages.append(numbers.integer(size, maximum=100, unit="%") or None if size else None)
     if sum(access) != 100:
         raise BadValue(f"its accesses add up to {sum(access)} %, not 100", hint="make them add up to 100")
-    sizes = _filled(given, "zones")
+    sizes = _filled(percentages, "zones")
     if sum(sizes) != 100:
         raise BadValue("the sizes of its zones do not divide evenly", hint="write each zone's size")
     return ZonedDistribution(

@@ -14,7 +14,7 @@ from pydantic import ValidationError
 
 from iogauge.errors import IogaugeError
 from iogauge.schema import BlockSize, Job, PerDirection, Rw, UniformDistribution
-from iogauge.workload.partial_job import Draft
+from iogauge.workload.partial_job import PartialJob
 from iogauge.workload.problem import Place
 
 _PER_DIRECTION = {
@@ -26,21 +26,21 @@ _PER_DIRECTION = {
 }
 
 
-def settle(draft: Draft, *, name: str, place: Place) -> Job:
+def resolve(partial: PartialJob, *, name: str, place: Place) -> Job:
     """Return the job that ``draft`` describes. ``place`` is where its section begins. Raises ``IogaugeError``."""
-    return _Settling(draft, name, place).job()
+    return _Resolver(partial, name, place).job()
 
 
-class _Settling:
+class _Resolver:
     """One draft on its way; every rule is a method that reads and changes ``values``."""
 
-    def __init__(self, draft: Draft, name: str, place: Place) -> None:
-        self._draft = draft
+    def __init__(self, partial: PartialJob, name: str, place: Place) -> None:
+        self._partial = partial
         self._place = place
         self._values: dict[str, Any] = {
             "name": name,
-            **draft.values,
-            **draft.engine_values.get(draft.engine, {}),
+            **partial.values,
+            **partial.engine_values.get(partial.engine, {}),
         }
 
     def job(self) -> Job:
@@ -68,17 +68,17 @@ class _Settling:
     def _get(self, field: str) -> Any:
         return self._values.get(field, Job.model_fields[field].get_default())
 
-    def _given(self, option: str) -> bool:
-        return option in self._draft.options
+    def _is_set(self, option: str) -> bool:
+        return option in self._partial.options
 
     def _error(self, option: str, reason: str, hint: str) -> IogaugeError:
-        place, text = self._draft.places.get(option, (self._place, option))
+        place, text = self._partial.places.get(option, (self._place, option))
         return Place(place.where, self._place.section).error(text, reason, hint=hint)
 
     def _block_sizes(self) -> None:
         sizes = [
             shape or BlockSize(minimum_bytes=size, maximum_bytes=size)
-            for shape, size in zip(self._draft.shaped, self._draft.bs, strict=True)
+            for shape, size in zip(self._partial.shaped, self._partial.bs, strict=True)
         ]
         self._values["bs"] = PerDirection[BlockSize](read=sizes[0], write=sizes[1], trim=sizes[2])
 
@@ -120,7 +120,7 @@ class _Settling:
                 raise self._error("rate_min", "is above rate", "lower rate_min, or raise rate")
 
     def _randomness(self) -> None:
-        if self._given("randseed"):
+        if self._is_set("randseed"):
             self._values["randrepeat"] = False
         rw: Rw = self._get("rw")
         alignment = _three(self._get("ba"))
@@ -134,7 +134,7 @@ class _Settling:
         compress = self._get("buffer_compress_percent")
         if compress == 100:
             self._values |= {"zero_buffers": True, "buffer_compress_percent": 0}
-        elif compress and not self._given("refill_buffers"):
+        elif compress and not self._is_set("refill_buffers"):
             self._values["refill_buffers"] = True
 
     def _sizes(self) -> None:

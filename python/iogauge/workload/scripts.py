@@ -117,8 +117,8 @@ def _runs(planned: Sequence[tuple[Step, JobFile]]) -> Iterator[str]:
         first, *others = groups[step.id]
         if step == first and others:
             # No step's name begins with '-'.
-            begin = [each.id for each in (first, *others) if not each.follows]
-            go_on = [each.id for each in (first, *others) if each.follows]
+            begin = [member.id for member in (first, *others) if not member.follows]
+            go_on = [member.id for member in (first, *others) if member.follows]
             yield shlex.join(["group", *begin, "--", *go_on])
         yield shlex.join(["run", step.id, first.id, f"{_status_ms(step, jobs)}ms", *step.purge])
 
@@ -127,14 +127,14 @@ def grouped(steps: Iterable[Step]) -> dict[str, tuple[Step, ...]]:
     """Return, by each step's id, the steps that share its state, itself included, in order.
 
     >>> one, two, alone = Step("one", "", state_group="g"), Step("two", "", state_group="g"), Step("three", "")
-    >>> [[each.id for each in group] for group in grouped([one, two, alone]).values()]
+    >>> [[step.id for step in group] for group in grouped([one, two, alone]).values()]
     [['one', 'two'], ['one', 'two'], ['three']]
     """
     known = list(steps)
-    found: dict[tuple[str, str], list[Step]] = {}
+    groups: dict[tuple[str, str], list[Step]] = {}
     for step in known:
-        found.setdefault(_group(step), []).append(step)
-    return {step.id: tuple(found[_group(step)]) for step in known}
+        groups.setdefault(_group(step), []).append(step)
+    return {step.id: tuple(groups[_group(step)]) for step in known}
 
 
 def _group(step: Step) -> tuple[str, str]:

@@ -7,15 +7,15 @@ from dataclasses import replace
 import pytest
 
 from iogauge import models
-from iogauge.calibrate.observe import given
+from iogauge.calibrate.observe import is_stated
 from iogauge.calibrate.published import Stage, stages
 from iogauge.calibrate.verdict import Part, verdict
 from iogauge.models.published import HELD_OUT, Point, held_out, of_drives, points
 
 
 def row(number: int) -> Point:
-    (found,) = (point for point in points() if point.row == number)
-    return found
+    (point,) = (point for point in points() if point.row == number)
+    return point
 
 
 @pytest.mark.parametrize(
@@ -23,9 +23,9 @@ def row(number: int) -> Point:
     [(583_558, 0.0, True), (600_000, 0.0282, True), (602_000, 0.0316, False), (566_000, -0.031, False)],
 )
 def test_a_rate_may_be_three_percent_off(modelled: float, error: float, holds: bool) -> None:
-    found = verdict(row(1), modelled, predicted=False)
-    assert found.error == pytest.approx(error, abs=1e-3)
-    assert found.holds is holds
+    result = verdict(row(1), modelled, predicted=False)
+    assert result.error == pytest.approx(error, abs=1e-3)
+    assert result.holds is holds
 
 
 def test_a_predicted_row_may_be_twice_as_far_off() -> None:
@@ -116,9 +116,9 @@ def test_a_rung_differs_from_its_base_only_in_what_its_setting_touches() -> None
 
 @pytest.mark.parametrize(("text", "value"), [("7-30", 18.5), ("28", 28.0)])
 def test_a_range_of_values_is_read(text: str, value: float) -> None:
-    found = [point for point in points() if point.value == value and point.metric.startswith("power")]
-    assert found
-    assert (found[0].span is not None) is ("-" in text)
+    rows = [point for point in points() if point.value == value and point.metric.startswith("power")]
+    assert rows
+    assert (rows[0].span is not None) is ("-" in text)
 
 
 def test_a_point_is_what_its_row_says() -> None:
@@ -132,8 +132,8 @@ def test_what_a_parameter_says_outright_is_no_merit_of_a_fit() -> None:
     watts = next(point for point in points() if point.metric == "power_active")
     rate = row(1)
     # The P3700's watts are its data sheet's; those of Optane Memory are fitted.
-    assert given(watts, flash)
-    assert not given(watts, optane)
-    assert not given(rate, flash)
-    parts = [verdict(watts, 20.0, predicted=True, given=known).part for known in (True, False)]
+    assert is_stated(watts, flash)
+    assert not is_stated(watts, optane)
+    assert not is_stated(rate, flash)
+    parts = [verdict(watts, 20.0, predicted=True, stated=known).part for known in (True, False)]
     assert parts == [Part.GIVEN, Part.PREDICTED]

@@ -37,9 +37,9 @@ GOOD = {
 
 
 def row(**fields: object) -> RowFigures:
-    given = {**GOOD, **fields}
-    given.setdefault("row_ios", given["ios"])
-    return RowFigures(**given)  # type: ignore[arg-type]
+    fields = {**GOOD, **fields}
+    fields.setdefault("row_ios", fields["ios"])
+    return RowFigures(**fields)  # type: ignore[arg-type]
 
 
 def result(
@@ -75,8 +75,8 @@ def judged(
     )
 
 
-def codes(*given: object, **named: object) -> list[Code]:
-    return [one.code for one in judged(*given, **named)]  # type: ignore[arg-type]
+def codes(*fixed: object, **named: object) -> list[Code]:
+    return [one.code for one in judged(*fixed, **named)]  # type: ignore[arg-type]
 
 
 def of_row(**fields: object) -> list[Code]:
@@ -176,17 +176,17 @@ def test_an_older_ceiling_was_of_one_depth() -> None:
 @pytest.mark.parametrize(
     ("fields", "missed"),
     [
-        ({"asked_iops": 10_000}, False),
-        ({"asked_iops": 10_090}, False),
-        ({"asked_iops": 10_200}, True),
-        ({"asked_iops": 10_190, "poisson": True}, False),
-        ({"asked_iops": 10_300, "poisson": True}, True),
-        ({"asked_iops": 5_000}, False),
+        ({"requested_iops": 10_000}, False),
+        ({"requested_iops": 10_090}, False),
+        ({"requested_iops": 10_200}, True),
+        ({"requested_iops": 10_190, "poisson": True}, False),
+        ({"requested_iops": 10_300, "poisson": True}, True),
+        ({"requested_iops": 5_000}, False),
         ({"overdue": 100}, False),
         ({"overdue": 101}, True),
         ({"overdue": 10, "ios": 1_000, "quantiles": ()}, False),
         ({"overdue": 11, "ios": 1_000, "quantiles": ()}, True),
-        ({"overdue": 2_000, "asked_iops": 10_200}, True),
+        ({"overdue": 2_000, "requested_iops": 10_200}, True),
     ],
 )
 def test_a_rate_that_was_missed(fields: dict[str, object], missed: bool) -> None:
@@ -248,7 +248,7 @@ def test_the_null_engine_has_no_drive_to_warn_of() -> None:
 )
 def test_polling_by_pvsync2_ended_with_5_19(kernel: str, warned: bool) -> None:
     worker = plans.worker(engine=plans.engine(kind=EngineKind.PVSYNC2, hipri=True))
-    found = judge(
+    warnings = judge(
         plan=plans.plan(worker),
         result=result(),
         targets=(),
@@ -256,7 +256,7 @@ def test_polling_by_pvsync2_ended_with_5_19(kernel: str, warned: bool) -> None:
         machine=builders.machine().model_copy(update={"kernel": kernel}),
         rows=(),
     )
-    assert [one.code for one in found] == ([Code.NO_POLLING] if warned else [])
+    assert [one.code for one in warnings] == ([Code.NO_POLLING] if warned else [])
 
 
 def test_polling_wants_poll_queues() -> None:
@@ -309,10 +309,10 @@ def test_somebody_elses_use() -> None:
 
 
 def test_fallbacks_are_passed_on() -> None:
-    given = warning(
+    fields = warning(
         Code.ENGINE_FALLBACK, asked="SQPOLL", why="no permission", instead="interrupts", remedy="run as root"
     )
-    assert judged(observed=Observations(fallbacks=(given, given))) == (given,)
+    assert judged(observed=Observations(fallbacks=(fields, fields))) == (fields,)
 
 
 # --- What came back ------------------------------------------------------------------------------------------
@@ -412,8 +412,8 @@ def test_a_step_that_was_to_be_longer_warns_once_of_too_few_samples() -> None:
     said = (
         "p99.99 takes 100,000 requests, and it completed 900; it was not run longer: it begins with a purge"
     )
-    found = of_step((few, errors), builders.step("a", short=said), left="left its level at second 40")
-    assert [(each.code, each.message) for each in found] == [
+    warnings = of_step((few, errors), builders.step("a", short=said), left="left its level at second 40")
+    assert [(item.code, item.message) for item in warnings] == [
         (Code.ERRORS, errors.message),
         (Code.UNSUPPORTED, said),
         (Code.UNSTEADY, "the rate did not stay at its level: left its level at second 40"),

@@ -43,13 +43,13 @@ COLUMNS_17 = "100 1 2000 30 200 2 4000 60 0 70 90 5 0 500 6 7 8"
 def test_stat_files_of_all_kernels(columns: int) -> None:
     text = " ".join(COLUMNS_17.split()[:columns])
     zeros = parse_stat(" ".join(["0"] * columns))
-    found = difference("sda", zeros, parse_stat(f"   {text}\n"))
-    assert (found.read_ios, found.read_bytes, found.read_ns) == (100, 2000 * 512, 30_000_000)
-    assert (found.write_ios, found.write_bytes, found.write_ns) == (200, 4000 * 512, 60_000_000)
-    assert (found.read_merges, found.write_merges) == (1, 2)
-    assert (found.busy_ns, found.queue_ns) == (70_000_000, 90_000_000)
-    assert (found.trim_ios, found.trim_ns) == ((5, 6_000_000) if columns >= 15 else (0, 0))
-    assert (found.flush_ios, found.flush_ns) == ((7, 8_000_000) if columns >= 17 else (0, 0))
+    stats = difference("sda", zeros, parse_stat(f"   {text}\n"))
+    assert (stats.read_ios, stats.read_bytes, stats.read_ns) == (100, 2000 * 512, 30_000_000)
+    assert (stats.write_ios, stats.write_bytes, stats.write_ns) == (200, 4000 * 512, 60_000_000)
+    assert (stats.read_merges, stats.write_merges) == (1, 2)
+    assert (stats.busy_ns, stats.queue_ns) == (70_000_000, 90_000_000)
+    assert (stats.trim_ios, stats.trim_ns) == ((5, 6_000_000) if columns >= 15 else (0, 0))
+    assert (stats.flush_ios, stats.flush_ns) == ((7, 8_000_000) if columns >= 17 else (0, 0))
 
 
 @pytest.mark.parametrize("text", ["", "1 2 3", "a b c d e f g h i j k"])
@@ -75,12 +75,12 @@ def test_devices_are_read_once_and_told_of_only_where_they_count(tmp_path: Path)
         },
     )
     targets = [builders.target(f"/x{name}", device=name) for name in ("sda", "sda", "sdb", "gone", None)]
-    found = read_counters(targets, host)
-    assert list(found) == ["sda", "sdb"]
-    assert differences(found, {}, host) == ()
-    assert [one.device for one in differences(found, found, host)] == ["sda"]
-    moved = {name: (*counters[:-1], counters[-1] + 1) for name, counters in found.items()}
-    assert [one.device for one in differences(found, moved, host)] == ["sda", "sdb"]
+    counters = read_counters(targets, host)
+    assert list(counters) == ["sda", "sdb"]
+    assert differences(counters, {}, host) == ()
+    assert [one.device for one in differences(counters, counters, host)] == ["sda"]
+    moved = {name: (*columns[:-1], columns[-1] + 1) for name, columns in counters.items()}
+    assert [one.device for one in differences(counters, moved, host)] == ["sda", "sdb"]
 
 
 # --- Facts ---------------------------------------------------------------------------------------------------
@@ -277,10 +277,10 @@ def test_another_process_with_the_file_open(tmp_path: Path) -> None:
         assert other.stdout
         assert other.stdin
         other.stdout.readline()
-        found = other_processes([builders.target(str(link)), builders.target(str(tmp_path / "gone"))])
+        users = other_processes([builders.target(str(link)), builders.target(str(tmp_path / "gone"))])
         other.stdin.close()
-    assert list(found) == [str(link)]
-    (name,) = found[str(link)]
+    assert list(users) == [str(link)]
+    (name,) = users[str(link)]
     assert f"(pid {other.pid})" in name
 
 
@@ -302,13 +302,13 @@ def counted(read: int, written: int) -> DeviceStat:
     ],
 )
 def test_bytes_that_were_not_ours(read: int, written: int, filesystem: bool, beyond: tuple[int, int]) -> None:
-    found = foreign_bytes(
+    foreign = foreign_bytes(
         counted(read, written),
         own_read_bytes=100 * MIB,
         own_write_bytes=100 * MIB,
         through_filesystem=filesystem,
     )
-    assert found == beyond
+    assert foreign == beyond
 
 
 # --- Around a run --------------------------------------------------------------------------------------------
@@ -320,15 +320,15 @@ def test_a_watch_adds_what_it_saw(tmp_path: Path) -> None:
         file.truncate(MIB)
     with open_target(str(path), write=False) as target:
         plan = plans.plan(plans.worker(files=(plans.file(str(path), fd=target.fd),)))
-        given = builders.record([], target_facts=target.facts, plan=plan.model_dump())
+        run = builders.record([], target_facts=target.facts, plan=plan.model_dump())
         watch = Watch(machine=builders.machine())
         watch.started(plan, (target.facts,))
-        record = watch.finished(given, ())
-    found = [one.code for one in record.warnings]
-    assert Code.UNWRITTEN in found
-    assert Code.COMPRESSIBLE in found
+        record = watch.finished(run, ())
+    codes = [one.code for one in record.warnings]
+    assert Code.UNWRITTEN in codes
+    assert Code.COMPRESSIBLE in codes
     assert {one.device for one in record.device_stats} <= {target.facts.device}
-    assert record.result == given.result
+    assert record.result == run.result
 
 
 @pytest.mark.parametrize(
@@ -350,15 +350,15 @@ def test_what_an_earlier_stage_writes_is_not_unwritten(
     with open_target(str(path), write=False) as target:
 
         def region(offset_bytes: int, length_bytes: int) -> FilePlan:
-            given = {"region_offset_bytes": offset_bytes, "region_bytes": length_bytes}
-            return plans.file(str(path), fd=target.fd, **given)
+            bounds = {"region_offset_bytes": offset_bytes, "region_bytes": length_bytes}
+            return plans.file(str(path), fd=target.fd, **bounds)
 
         reader = plans.worker(files=(region(0, MIB),))
-        writers = tuple(plans.worker("w", rw=Rw.WRITE, files=(region(*each),)) for each in written)
+        writers = tuple(plans.worker("w", rw=Rw.WRITE, files=(region(*bounds),)) for bounds in written)
         stages = (StagePlan(workers=writers), StagePlan(workers=(reader,)))
         plan = plans.plan().model_copy(update={"stages": stages})
         watch = Watch(machine=builders.machine())
         watch.started(plan, (target.facts,))
-        given = builders.record([], target_facts=target.facts, plan=plan.model_dump())
-        codes = {one.code for one in watch.finished(given, ()).warnings}
+        run = builders.record([], target_facts=target.facts, plan=plan.model_dump())
+        codes = {one.code for one in watch.finished(run, ()).warnings}
     assert (Code.UNWRITTEN in codes) == (Code.COMPRESSIBLE in codes) == looked_at

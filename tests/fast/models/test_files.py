@@ -44,7 +44,7 @@ def test_every_shipped_number_has_its_source(what: str, name: str) -> None:
 
 
 def test_no_two_models_share_a_name() -> None:
-    names = [each for _, name in SHIPPED for each in (name, *models.load(name).also)]
+    names = [reference for _, name in SHIPPED for reference in (name, *models.load(name).also)]
     assert sorted(set(names)) == sorted(names)
 
 

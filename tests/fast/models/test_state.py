@@ -20,14 +20,14 @@ from iogauge.target import open_target
 DEEP = "[load]\nfilename={drive}\nrw=randwrite\nbs=4k\nioengine=libaio\niodepth=32\nnorandommap\nnumber_ios=20000\n"
 
 
-def reviewed(path: Path, *asked: str) -> tuple[Manifest, float]:
+def reviewed(path: Path, *options: str) -> tuple[Manifest, float]:
     """What a review of deep random writes says of itself, and the rate that it measured."""
     plan = path.with_suffix(".toml")
     plan.write_text(
         'name = "deep"\n[[step]]\nat = 1\noptions = { rw = "randwrite", bs = "4k", iodepth = 32 }\n'
     )
-    given = ["review", "model:p3700", f"--plan={plan}", "--runtime=200ms", "--seed=1", f"--output={path}"]
-    assert main([*given, *asked]) == 0
+    command = ["review", "model:p3700", f"--plan={plan}", "--runtime=200ms", "--seed=1", f"--output={path}"]
+    assert main([*command, *options]) == 0
     review = Review.open(path)
     (step,) = [step for step in review.manifest.steps if step.judged]
     record = review.record(step.id)
@@ -69,17 +69,17 @@ def test_a_review_goes_on_in_its_state_and_a_report_says_it(
 @pytest.mark.parametrize("drive", ["p4800x", "disk-7200", "ram"])
 def test_what_has_no_such_state_is_as_it_was(drive: str) -> None:
     for state in ("fresh", "filled", "preconditioned"):
-        with open_target(f"model:{drive}", write=True, state=state) as asked:  # type: ignore[arg-type]
+        with open_target(f"model:{drive}", write=True, state=state) as in_state:  # type: ignore[arg-type]
             with open_target(f"model:{drive}", write=True) as as_is:
-                assert asked.facts == as_is.facts
-            assert asked.facts.modelled
-            assert asked.facts.modelled.begun_as is None
+                assert in_state.facts == as_is.facts
+            assert in_state.facts.modelled
+            assert in_state.facts.modelled.begun_as is None
 
 
 def test_every_flash_drive_says_what_it_begins_in() -> None:
     drives = {name: models.drive(name).parameters for name in models.shipped("drive")}
-    flash = {name for name, each in drives.items() if each["media"]["family"] == "nand"}
-    assert {name for name, each in drives.items() if begun_as(each)} == flash
+    flash = {name for name, parameters in drives.items() if parameters["media"]["family"] == "nand"}
+    assert {name for name, parameters in drives.items() if begun_as(parameters)} == flash
     assert all(drives[name]["media"]["initial"] in INITIAL.values() for name in flash)
 
 

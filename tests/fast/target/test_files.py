@@ -96,8 +96,8 @@ def test_a_missing_directory_is_not_made(tmp_path: Path) -> None:
 
 
 def test_over_four_fifths_of_the_free_space(tmp_path: Path) -> None:
-    found = os.statvfs(tmp_path)
-    error = refused(tmp_path / "big.bin", size_bytes=found.f_bavail * found.f_frsize * 9 // 10)
+    filesystem = os.statvfs(tmp_path)
+    error = refused(tmp_path / "big.bin", size_bytes=filesystem.f_bavail * filesystem.f_frsize * 9 // 10)
     assert "over 80%" in str(error)
     assert list(tmp_path.iterdir()) == []
 
@@ -322,8 +322,8 @@ def test_an_interrupted_layout_goes_on_where_it_stopped(
     assert "goes on there" in said[-1]
     kept = path.read_bytes()
     assert opened(path, size_bytes=MIB).size_bytes == MIB
-    whole = 300_000 // 4096 * 4096
-    assert path.read_bytes()[:whole] == kept[:whole]
+    size_bytes = 300_000 // 4096 * 4096
+    assert path.read_bytes()[:size_bytes] == kept[:size_bytes]
 
 
 @pytest.mark.parametrize("number", [errno.ENOSPC, errno.EIO, errno.EDQUOT, errno.EROFS])

@@ -29,8 +29,8 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def entry(what: str = "run", **fields: object) -> LedgerEntry:
-    given: dict[str, object] = {"what": what, "at": "2026-01-03T10:00:00Z", "capacity_bytes": 1000, **fields}
-    return LedgerEntry.model_validate(given)
+    values: dict[str, object] = {"what": what, "at": "2026-01-03T10:00:00Z", "capacity_bytes": 1000, **fields}
+    return LedgerEntry.model_validate(values)
 
 
 def test_what_was_written_counts_from_the_last_purge_of_all_of_it() -> None:
@@ -75,13 +75,13 @@ def test_a_partition_has_a_ledger_of_its_own(tmp_path: Path, monkeypatch: pytest
             (part / name).write_text(f"{value}\n")
         (drive.parent / part.name).symlink_to(part)
     monkeypatch.setattr(ledger, "HOST", Host(sys=tmp_path / "sys"))
-    whole = DRIVE.model_copy(update={"device": "nvme0n1"})
+    disk = DRIVE.model_copy(update={"device": "nvme0n1"})
     one, two = (
         DRIVE.model_copy(update={"device": f"nvme0n1p{number}", "size_bytes": 512}) for number in (1, 2)
     )
     ledger.enter(one, entry("purge", capacity_bytes=512))
     ledger.enter(two, entry(written_bytes=7, capacity_bytes=512))
-    first, second, drives = (ledger.state_of(each) for each in (one, two, whole))
+    first, second, drives = (ledger.state_of(target) for target in (one, two, disk))
     assert first is not None
     assert second is not None
     assert drives is not None
@@ -89,7 +89,7 @@ def test_a_partition_has_a_ledger_of_its_own(tmp_path: Path, monkeypatch: pytest
     assert (second.purged_at, second.written_bytes) == (None, 7)
     # The drive was written to, and only a part of it purged.
     assert (drives.purged_at, drives.written_bytes) == (None, 7)
-    assert len(ledger.entries(whole)) == 2
+    assert len(ledger.entries(disk)) == 2
     (drive / "nvme0n1p2" / "start").write_text("9999\n")
     assert ledger.state_of(two) is None
 
@@ -112,9 +112,9 @@ def test_lines_that_are_not_understood_are_passed_over(home: Path) -> None:
     ledger.enter(DRIVE, entry(written_bytes=1))
     (path,) = home.iterdir()
     path.write_text('{"what":"a thing of the future"}\n{"wha\n' + path.read_text())
-    found = ledger.state_of(DRIVE)
-    assert found is not None
-    assert found.written_bytes == 1
+    state = ledger.state_of(DRIVE)
+    assert state is not None
+    assert state.written_bytes == 1
 
 
 def test_many_may_write_at_once() -> None:
@@ -131,10 +131,10 @@ def test_runs_are_entered_by_what_they_wrote_and_purges_too(tmp_path: Path) -> N
     )
     execute(workload.parse(text, source="three.fio"))
     facts = facts_of(path)
-    (found,) = ledger.entries(facts)
-    assert (found.written_bytes, found.random_bytes) == ((1 << 20) + 64 * 4096, 64 * 4096)
-    assert (found.source, found.capacity_bytes) == ("three.fio", 1 << 20)
-    assert found.block_bytes == pytest.approx(((1 << 20) + 64 * 4096) / (16 + 64), abs=1)
+    (written,) = ledger.entries(facts)
+    assert (written.written_bytes, written.random_bytes) == ((1 << 20) + 64 * 4096, 64 * 4096)
+    assert (written.source, written.capacity_bytes) == ("three.fio", 1 << 20)
+    assert written.block_bytes == pytest.approx(((1 << 20) + 64 * 4096) / (16 + 64), abs=1)
     execute(workload.parse(f"[r]\nfilename={path}\nsize=1m\nrw=read\n", source="reads.fio"))
     assert len(ledger.entries(facts)) == 1
     purge(str(path))

@@ -179,8 +179,8 @@ def test_a_killed_layout_goes_on(after_kill: Path) -> None:
     kept = after_kill.read_bytes()
     use(after_kill)
     assert after_kill.stat().st_size == MIB
-    whole = len(kept) // 4096 * 4096
-    assert after_kill.read_bytes()[:whole] == kept[:whole]
+    length = len(kept) // 4096 * 4096
+    assert after_kill.read_bytes()[:length] == kept[:length]
 
 
 @pytest.mark.parametrize("content", [b"my thesis", os.urandom(8192), os.urandom(MIB)])
@@ -195,12 +195,12 @@ def test_what_was_written_into_a_killed_layout_is_not_ours(after_kill: Path, con
 
 def test_noise_is_the_same_from_wherever_it_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(noise, "_CHUNK_BYTES", 8192)
-    whole = bytes(noise.noise(7, 0, 8192)) + bytes(noise.noise(7, 8192, 20_001))
-    assert len(whole) == 16384
+    content = bytes(noise.noise(7, 0, 8192)) + bytes(noise.noise(7, 8192, 20_001))
+    assert len(content) == 16384
     for at in (0, 1, 4096, 8191, 8192, 10_000):
         piece = bytes(noise.noise(7, at, at + 777))
-        assert piece == whole[at : at + len(piece)]
-    assert bytes(noise.noise(8, 0, 64)) != whole[:64]
+        assert piece == content[at : at + len(piece)]
+    assert bytes(noise.noise(8, 0, 64)) != content[:64]
 
 
 @pytest.mark.parametrize("size_bytes", [512, 4096, 4099, 10_007, MIB, 5 * MIB + 3])

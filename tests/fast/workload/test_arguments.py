@@ -52,12 +52,12 @@ def test_job_files_come_after_and_wait_for_each_other(tmp_path: Path) -> None:
     first, second = tmp_path / "1.fio", tmp_path / "2.fio"
     first.write_text("[global]\ndirect=1\n[f1]\n[f2]\n")
     second.write_text("[global]\nrw=write\n[s1]\n[s2]\n")
-    found = from_arguments([str(first), "--bs=8k", "--name=c", str(second)])
-    assert [(job.name, job.bs.read.minimum_bytes, job.direct, job.stonewall) for job in found.jobs] == [
+    jobs = from_arguments([str(first), "--bs=8k", "--name=c", str(second)])
+    assert [(job.name, job.bs.read.minimum_bytes, job.direct, job.stonewall) for job in jobs.jobs] == [
         ("c", 8192, False, False), ("f1", 8192, True, False), ("f2", 8192, True, False),
         ("s1", 4096, False, True), ("s2", 4096, False, False),
     ]  # fmt: skip
-    assert found.source == "command line"
+    assert jobs.source == "command line"
 
 
 def test_a_job_file_alone_is_the_source(tmp_path: Path) -> None:
@@ -68,9 +68,9 @@ def test_a_job_file_alone_is_the_source(tmp_path: Path) -> None:
 
 
 def test_what_is_in_effect_is_kept() -> None:
-    found = from_arguments(["--bs=8k", "--name=a", "--rw", "read", "--thread"])
-    assert found.options == ({"bs": "8k", "rw": "read", "thread": ""},)
-    assert found.global_options == {"bs": "8k"}
+    jobs = from_arguments(["--bs=8k", "--name=a", "--rw", "read", "--thread"])
+    assert jobs.options == ({"bs": "8k", "rw": "read", "thread": ""},)
+    assert jobs.global_options == {"bs": "8k"}
 
 
 ERRORS = {

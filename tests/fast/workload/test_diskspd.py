@@ -23,8 +23,8 @@ def jobs(line: str) -> tuple[Job, ...]:
 
 
 def job(line: str) -> Job:
-    (found,) = jobs(line)
-    return found
+    (job,) = jobs(line)
+    return job
 
 
 def test_defaults_are_diskspds() -> None:
@@ -154,8 +154,8 @@ def test_limits_and_pauses() -> None:
 
 
 def test_targets_and_threads() -> None:
-    each = jobs("-t3 -o4 a b")
-    assert [(one.name, one.filenames, one.numjobs) for one in each] == [
+    sections = jobs("-t3 -o4 a b")
+    assert [(one.name, one.filenames, one.numjobs) for one in sections] == [
         ("diskspd-1", ("a",), 3),
         ("diskspd-2", ("b",), 3),
     ]

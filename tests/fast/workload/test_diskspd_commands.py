@@ -46,8 +46,8 @@ def test_jobs_that_differ_in_their_targets_are_one_command() -> None:
     ],
 )
 def test_there_and_back(line: str) -> None:
-    ((found,),) = stages(job_file(read(line.split()), source="diskspd"), apart=False)
-    assert " ".join(found.command.arguments()) == line
+    ((process,),) = stages(job_file(read(line.split()), source="diskspd"), apart=False)
+    assert " ".join(process.command.arguments()) == line
 
 
 @pytest.mark.parametrize(
@@ -112,7 +112,7 @@ def test_what_is_reported_in_rows_of_its_own_is_a_process_of_its_own() -> None:
     both = PLAIN + PLAIN.replace("[a]", "[b]").replace("t.dat", "u.dat")
     ((together,),) = stages(jobs(both), apart=False)
     (apart,) = stages(jobs(both))
-    assert (together.jobs, [each.jobs for each in apart]) == ((0, 1), [(0,), (1,)])
+    assert (together.jobs, [process.jobs for process in apart]) == ((0, 1), [(0,), (1,)])
     ((grouped,),) = stages(jobs("[global]\ngroup_reporting\n" + both))
     assert grouped.command.targets == ("t.dat", "u.dat")
 

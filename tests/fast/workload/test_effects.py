@@ -155,10 +155,10 @@ def reported(job_file: JobFile) -> tuple[Any, str]:
     rows = [builders.row(job.name, {Direction.READ: reads}, index=i) for i, job in enumerate(job_file.jobs)]
     record = builders.record(rows, jobs=job_file, plan=planned(job_file))
     stats = IntervalStats(interval_ns=10**9)
-    whole = jsonplus.document(record, stats, plus=True)["jobs"]
-    for job in whole:
+    jobs = jsonplus.document(record, stats, plus=True)["jobs"]
+    for job in jobs:
         del job["job options"]
-    return whole, table.render(record, stats)
+    return jobs, table.render(record, stats)
 
 
 def logged(job_file: JobFile, directory: Path) -> dict[str, str]:

@@ -17,8 +17,8 @@ from iogauge.workload.substitute import KEYWORDS, substitute
 
 
 def lines(text: str) -> list[tuple[str, list[str]]]:
-    found = ini.sections(text, source="t.fio", base=None)
-    return [(section.name, [line.text for line in section.lines]) for section in found]
+    sections = ini.sections(text, source="t.fio", base=None)
+    return [(section.name, [line.text for line in section.lines]) for section in sections]
 
 
 def test_comments_stand_anywhere() -> None:
@@ -50,8 +50,8 @@ def test_what_is_no_job_file(text: str, where: str) -> None:
 
 
 def test_global_sections_are_those_that_begin_so() -> None:
-    found = ini.sections("[global]\n[global2]\n[Global]\n", source="t", base=None)
-    assert [section.is_global for section in found] == [True, True, False]
+    sections = ini.sections("[global]\n[global2]\n[Global]\n", source="t", base=None)
+    assert [section.is_global for section in sections] == [True, True, False]
 
 
 def test_included_lines_take_their_line_and_name_their_own_place(tmp_path: Path) -> None:
@@ -174,10 +174,10 @@ def test_keywords_tell_what_the_machine_has() -> None:
 @given(st.text(alphabet="[]=;#\n ab\r\t\0", max_size=80))
 def test_any_text_gives_sections_or_an_error_with_a_hint(text: str) -> None:
     try:
-        found = lines(text)
+        sections = lines(text)
     except IogaugeError as error:
-        found = []
+        sections = []
         assert error.hint  # noqa: PT017 (either outcome is right)
-    for name, texts in found:
+    for name, texts in sections:
         assert name
         assert not any({";", "#", "\n"} & set(line) or line != line.strip() or not line for line in texts)

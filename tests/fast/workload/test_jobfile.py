@@ -157,8 +157,8 @@ def test_buffers() -> None:
     assert job("buffer_compress_percentage=40").refill_buffers
     assert not job("buffer_compress_percentage=40\nrefill_buffers=0").refill_buffers
     assert job("dedupe_percentage=10").refill_buffers
-    whole = job("buffer_compress_percentage=100")
-    assert (whole.zero_buffers, whole.buffer_compress_percent, whole.refill_buffers) == (True, 0, False)
+    zeroed = job("buffer_compress_percentage=100")
+    assert (zeroed.zero_buffers, zeroed.buffer_compress_percent, zeroed.refill_buffers) == (True, 0, False)
 
 
 def test_words() -> None:

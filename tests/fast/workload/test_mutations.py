@@ -93,10 +93,10 @@ def test_mutants_give_jobs_or_errors_with_a_hint(mutants: int) -> None:
         begin = time.thread_time()
         try:
             if number % 5:
-                found = parse(text, source="mutant.fio", environ=ENVIRON)
+                job_file = parse(text, source="mutant.fio", environ=ENVIRON)
             else:
-                found = from_arguments(arguments(text), environ={})
-            assert isinstance(found, JobFile)
+                job_file = from_arguments(arguments(text), environ={})
+            assert isinstance(job_file, JobFile)
             jobs += 1
         except IogaugeError as error:
             refused += 1
@@ -113,10 +113,10 @@ def test_jobs_of_mutants_can_be_written_or_say_why() -> None:
     written = 0
     for _ in range(1_009):
         try:
-            found = parse(mutated(chance.choice(originals), chance), source="mutant.fio", environ=ENVIRON)
-            text = to_fio(found)
+            job_file = parse(mutated(chance.choice(originals), chance), source="mutant.fio", environ=ENVIRON)
+            text = to_fio(job_file)
         except IogaugeError:
             continue
-        assert parse(text, source="written.fio", environ={}).jobs == found.jobs
+        assert parse(text, source="written.fio", environ={}).jobs == job_file.jobs
         written += 1
     assert written

@@ -71,7 +71,7 @@ def test_a_script_that_is_wrong_is_seen(is_: str, becomes: str) -> None:
 def test_whatever_targets_are_called_the_script_is_the_same(name: str) -> None:
     """Two of them, since the name of one alone is a parameter. No name is anything but text between quotes."""
     # What DiskSpd itself takes for something else is refused.
-    path = "x" + "".join(each for each in name if each not in ':\\/,#;="')
+    path = "x" + "".join(character for character in name if character not in ':\\/,#;="')
 
     def shape(called: str) -> list[str]:
         job = "[a]\nfilename={}\nrw=randread\nnorandommap\nruntime=1\ntime_based\n"

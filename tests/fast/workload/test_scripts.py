@@ -44,9 +44,9 @@ def folder(tmp_path: Path) -> Path:
 
 def run(folder: Path, *options: str, path: str | None = None) -> subprocess.CompletedProcess[str]:
     environ = os.environ | {"PATH": path or f"{folder.parent / 'bin'}:{os.environ['PATH']}"}
-    asked = ["/bin/sh", str(folder / "run.sh"), *options]
+    arguments = ["/bin/sh", str(folder / "run.sh"), *options]
     return subprocess.run(
-        asked, check=False, env=environ, cwd="/", capture_output=True, text=True, timeout=600
+        arguments, check=False, env=environ, cwd="/", capture_output=True, text=True, timeout=600
     )
 
 
@@ -264,14 +264,14 @@ def test_loads_beside_each_other_are_processes_and_stages_follow_each_other() ->
     step = Step("a", text)
     written = diskspd_script([step, Step("b", STEP)])
     script = written.files["run.ps1"]
-    found = runs_of(script)
-    assert [name for name, _ in found] == ["a+1.xml", "a+2.xml", "a+3.xml", "b.xml"]
-    assert [(each.duration_s, each.warmup_s, each.cooldown_s) for _, each in found] == [
+    runs = runs_of(script)
+    assert [name for name, _ in runs] == ["a+1.xml", "a+2.xml", "a+3.xml", "b.xml"]
+    assert [(process.duration_s, process.warmup_s, process.cooldown_s) for _, process in runs] == [
         (2, 0, 0), (2, 1, 1), (2, 1, 1), (60, 0, 0),
     ]  # fmt: skip
     assert re.findall(r"Together = (\d+)", script) == ["1", "2", "2", "3"]
     assert "@{ Path = $Target; Bytes = 1073741824 }" in script
-    assert all("-c" not in word for _, each in found for word in each.arguments())
+    assert all("-c" not in word for _, process in runs for word in process.arguments())
     notes = written.notes["a"]
     assert "runs for 2 s instead of 1.5 s" in notes
     (ramped,) = diskspd_script([Step("c", STEP + "ramp_time=500ms\n")]).notes.values()
@@ -279,7 +279,7 @@ def test_loads_beside_each_other_are_processes_and_stages_follow_each_other() ->
     assert "is limited to 1049000 bytes a second instead of 1048576" in notes
     assert f"# DiskSpd {notes[0]}: a\n" in script
     stages = results("a", parse(text, source="a"))
-    assert [[(name, each.jobs) for name, each in stage] for stage in stages] == [
+    assert [[(name, process.jobs) for name, process in stage] for stage in stages] == [
         [("a+1.xml", (0,))],
         [("a+2.xml", (1,)), ("a+3.xml", (2,))],
     ]

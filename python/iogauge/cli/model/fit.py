@@ -106,7 +106,7 @@ def _twin_text(saved: Review, drive: ModelFile, machine_name: str | None, machin
 
     with Interrupts() as interrupts, Progress(title=f"twin of {saved.manifest.targets[0].path}") as progress:
         progress.step(f"from {drive.name}", expected_s=None)
-        twin = fit_twin(saved, drive, machine, interrupts=interrupts, told=progress.trial)
+        twin = fit_twin(saved, drive, machine, interrupts=interrupts, on_trial=progress.trial)
     lines = [
         f"{each.step} {each.job} {each.direction} {each.what}: {each.measured:.6g}, "
         + ("not modelled" if each.modelled is None else f"modelled {each.modelled:.6g} ({each.error:+.1%})")
@@ -161,7 +161,7 @@ def _fit_published(names: list[str], output: Path) -> None:
         trial = begun(shipped(interrupts), wanted)
         outcomes = []
         for outcome in fit_stages(
-            wanted, trial, began=lambda name: progress.step(name, expected_s=None), told=progress.trial
+            wanted, trial, began=lambda name: progress.step(name, expected_s=None), on_trial=progress.trial
         ):
             outcomes.append(outcome)
             _write_fitted(outputs[outcome.stage.name], outcome, outcome.trial, names)

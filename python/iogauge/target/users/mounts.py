@@ -154,12 +154,12 @@ def processes(host: Host) -> list[str]:
 def _identify(host: Host, path: str) -> tuple[str | None, FileId | None]:
     """Say which device or which file ``path`` is."""
     try:
-        found = host.stat(path)
+        status = host.stat(path)
     except (OSError, ValueError):
         return None, None
-    if stat.S_ISBLK(found.st_mode):
-        return number_of(found.st_rdev), None
-    return None, (found.st_dev, found.st_ino) if stat.S_ISREG(found.st_mode) else None
+    if stat.S_ISBLK(status.st_mode):
+        return number_of(status.st_rdev), None
+    return None, (status.st_dev, status.st_ino) if stat.S_ISREG(status.st_mode) else None
 
 
 def _namespace(host: Host, process: str) -> str | None:

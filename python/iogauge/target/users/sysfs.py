@@ -25,10 +25,10 @@ class Host:
     def device_number(self, path: str) -> str | None:
         """Return ``major:minor`` of the block device at ``path``, None where there is none."""
         try:
-            found = self.stat(path)
+            status = self.stat(path)
         except (OSError, ValueError):
             return None
-        return number_of(found.st_rdev) if stat.S_ISBLK(found.st_mode) else None
+        return number_of(status.st_rdev) if stat.S_ISBLK(status.st_mode) else None
 
 
 HOST = Host()
@@ -130,19 +130,19 @@ class BlockDevice:
     @property
     def title(self) -> str:
         """The name, with the name given by device-mapper or md behind it: ``dm-0 (vg-root)``."""
-        given = self.text("dm/name")
-        return f"{self.name} ({given})" if given else self.name
+        label = self.text("dm/name")
+        return f"{self.name} ({label})" if label else self.name
 
     def text(self, *paths: str) -> str | None:
         """Return the first of these attributes that exists and is not empty."""
         for path in paths:
-            if found := read_text(self.directory / path):
-                return found
+            if value := read_text(self.directory / path):
+                return value
         return None
 
     def _linked(self, folder: str) -> list[BlockDevice]:
-        found = (BlockDevice.by_name(name, self.host) for name in names_in(self.directory / folder))
-        return [device for device in found if device]
+        devices = (BlockDevice.by_name(name, self.host) for name in names_in(self.directory / folder))
+        return [device for device in devices if device]
 
 
 def names_in(folder: Path) -> list[str]:

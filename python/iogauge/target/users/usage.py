@@ -46,9 +46,9 @@ class Usage:
 
     def of_device(self, device: BlockDevice) -> list[Use]:
         """Return every use of a block device, of anything on it, and of what it lies on."""
-        found = self._below(device, "it", set())
-        found += self._above(device, {device.number})
-        return list(dict.fromkeys(found))
+        uses = self._below(device, "it", set())
+        uses += self._above(device, {device.number})
+        return list(dict.fromkeys(uses))
 
     def of_file(self, file: FileId, *, path: str = "", size_bytes: int = 0) -> list[Use]:
         """Return every use of a regular file as if it were a device: mounted, swapped to, behind a loop device.
@@ -91,40 +91,40 @@ class Usage:
         if device.number in seen:
             return []
         seen.add(device.number)
-        found = self._uses(device, called)
+        uses = self._uses(device, called)
         for partition in device.partitions:
-            found += self._below(partition, f"its partition {partition.name}", seen)
+            uses += self._below(partition, f"its partition {partition.name}", seen)
         for holder in device.holders:
             if holder.number not in seen:
-                found.append(Use(f"{called} is held by {holder.title}", f"take {holder.title} down"))
-                found += self._below(holder, f"{holder.title} on it", seen)
+                uses.append(Use(f"{called} is held by {holder.title}", f"take {holder.title} down"))
+                uses += self._below(holder, f"{holder.title} on it", seen)
         for loop in self._loops:
             if loop.number == device.number and loop.device.number not in seen:
-                found.append(_attached(loop, called))
-                found += self._below(loop.device, f"{loop.device.name} over it", seen)
-        return found
+                uses.append(_attached(loop, called))
+                uses += self._below(loop.device, f"{loop.device.name} over it", seen)
+        return uses
 
     def _above(self, device: BlockDevice, seen: set[str]) -> list[Use]:
-        found: list[Use] = []
+        uses: list[Use] = []
         if device.is_partition and device.disk.number not in seen:
             disk = device.disk
             seen.add(disk.number)
             called = f"the whole disk {disk.name}"
-            found += self._uses(disk, called)
-            found += [
+            uses += self._uses(disk, called)
+            uses += [
                 Use(f"{called} is held by {held.title}", f"take {held.title} down") for held in disk.holders
             ]
-            found += [_attached(loop, called) for loop in self._loops if loop.number == disk.number]
-            found += self._above(disk, seen)
+            uses += [_attached(loop, called) for loop in self._loops if loop.number == disk.number]
+            uses += self._above(disk, seen)
         for slave in device.slaves:
             if slave.number not in seen:
                 seen.add(slave.number)
-                found += self._uses(slave, f"{slave.name} below it")
-                found += self._above(slave, seen)
+                uses += self._uses(slave, f"{slave.name} below it")
+                uses += self._above(slave, seen)
         for loop in self._loops:
             if loop.device.number == device.number:
-                found += self._behind(loop, seen)
-        return found
+                uses += self._behind(loop, seen)
+        return uses
 
     def _behind(self, loop: Loop, seen: set[str]) -> list[Use]:
         """What else uses the file or device behind a loop device."""
@@ -136,12 +136,12 @@ class Usage:
         return [*self._below(behind, f"{behind.name} behind it", seen), *self._above(behind, seen)]
 
     def _file(self, files: frozenset[FileId], *, seen: set[str], called: str = "it") -> list[Use]:
-        found = [Use(f"{called} is {use.what}", use.remedy) for use in self._direct if files & use.files]
+        uses = [Use(f"{called} is {use.what}", use.remedy) for use in self._direct if files & use.files]
         for loop in self._loops:
             if loop.files & files and loop.device.number not in seen:
-                found.append(_attached(loop, called))
-                found += self._below(loop.device, f"{loop.device.name} over it", seen)
-        return found
+                uses.append(_attached(loop, called))
+                uses += self._below(loop.device, f"{loop.device.name} over it", seen)
+        return uses
 
     def _uses(self, device: BlockDevice, called: str) -> list[Use]:
         return [

@@ -333,12 +333,12 @@ class _Reading:
                 raise BadValue(f"is about {what}, which is not supported", hint="use -Su, -Sw or -Sh")
             if flag not in "bhuw":
                 raise BadValue("is not a way of caching", hint="use -Sb, -Su, -Sw or -Sh")
-            asked = {"cache"} if flag in "bu" else {"through"} if flag == "w" else {"cache", "through"}
-            if asked & self.seen:
+            modes = {"cache"} if flag in "bu" else {"through"} if flag == "w" else {"cache", "through"}
+            if modes & self.seen:
                 raise BadValue(
                     "contradicts, or repeats, what was said before", hint="say it once: -Sh, or -Suw"
                 )
-            self.seen |= asked
+            self.seen |= modes
             self.values |= {"unbuffered": True} if flag in "uh" else {}
             self.values |= {"write_through": True} if flag in "wh" else {}
 

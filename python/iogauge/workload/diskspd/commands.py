@@ -54,7 +54,7 @@ UNSAID: Final = frozenset({
 
 PASS_S = 10
 """How long one pass of a process that ends with its bytes is."""
-BESIDE_S = 1
+MARGIN_S = 1
 """What runs beside others is under way for so long before it is measured, and after it: they do not begin at once."""
 
 
@@ -85,8 +85,8 @@ def as_diskspd(job_file: JobFile) -> list[str]:
     >>> as_diskspd(parse(text, source="example"))
     ['diskspd -b4k -d60 -W0 -o1 -t1 -w0 -r -Su -L -D1000 t.dat']
     """
-    found = (process.command for stage in stages(job_file, apart=False) for process in stage)
-    return [command_line(["diskspd", *command.arguments()]) for command in found]
+    commands = (process.command for stage in stages(job_file, apart=False) for process in stage)
+    return [command_line(["diskspd", *command.arguments()]) for command in commands]
 
 
 def stages(job_file: JobFile, *, apart: bool = True) -> tuple[tuple[Process, ...], ...]:
@@ -95,17 +95,17 @@ def stages(job_file: JobFile, *, apart: bool = True) -> tuple[tuple[Process, ...
     ``apart``: what is reported in a row of its own is a process of its own, since DiskSpd's percentiles are of all that
     a process does.
     """
-    found: list[dict[object, list[int]]] = []
+    by_stage: list[dict[object, list[int]]] = []
     group = 0
     for place, job in enumerate(job_file.jobs):
         group += bool(place) and (job.stonewall or job.new_group)
-        if not found or job.stonewall:
-            found.append({})
+        if not by_stage or job.stonewall:
+            by_stage.append({})
         row = (group if job.group_reporting else ("job", place)) if apart else 0
         # Of the same row, what a process has begun takes those that differ in their targets alone.
-        like = next((key for key in found[-1] if key == (row, _load(job))), (row, _load(job)))
-        found[-1].setdefault(like, []).append(place)
-    return tuple(_stage([tuple(places) for places in each.values()], job_file) for each in found)
+        like = next((key for key in by_stage[-1] if key == (row, _load(job))), (row, _load(job)))
+        by_stage[-1].setdefault(like, []).append(place)
+    return tuple(_stage([tuple(places) for places in loads.values()], job_file) for loads in by_stage)
 
 
 def _load(job: Job) -> str:
@@ -118,11 +118,13 @@ def _load(job: Job) -> str:
 def _stage(processes: list[tuple[int, ...]], job_file: JobFile) -> tuple[Process, ...]:
     made = tuple(
         _process(
-            places, [job_file.jobs[place] for place in places], job_file.source, beside=len(processes) > 1
+            places, [job_file.jobs[place] for place in places], job_file.source, concurrent=len(processes) > 1
         )
         for places in processes
     )
-    if len({each.delay_s for each in made}) > 1 or (len(made) > 1 and any(each.loops for each in made)):
+    if len({process.delay_s for process in made}) > 1 or (
+        len(made) > 1 and any(process.loops for process in made)
+    ):
         raise IogaugeError(
             f"{job_file.source}: jobs that run at the same time begin or end apart, by startdelay or with what they "
             "write, which processes of DiskSpd cannot",
@@ -131,7 +133,7 @@ def _stage(processes: list[tuple[int, ...]], job_file: JobFile) -> tuple[Process
     return made
 
 
-def _process(places: tuple[int, ...], jobs: list[Job], source: str, *, beside: bool) -> Process:
+def _process(places: tuple[int, ...], jobs: list[Job], source: str, *, concurrent: bool) -> Process:
     first = jobs[0]
     for problem, hint in _unsayable(first):
         raise IogaugeError(f"{source}: [{shown(first.name)}] {problem}", hint=hint)
@@ -139,15 +141,15 @@ def _process(places: tuple[int, ...], jobs: list[Job], source: str, *, beside: b
         dict.fromkeys(path for job in jobs for clone in range(job.numjobs) for path in paths(job, clone))
     )
     said = _said(first)
-    if beside:
-        said |= {"warmup_s": max(said["warmup_s"], BESIDE_S), "cooldown_s": BESIDE_S}
+    if concurrent:
+        said |= {"warmup_s": max(said["warmup_s"], MARGIN_S), "cooldown_s": MARGIN_S}
     loops = first.loops if _ends_with_bytes(first) else 0
     return Process(
         command=Command(targets=targets, latency=True, interval_ms=1000, **said),
         jobs=places,
         loops=loops,
         delay_s=-(-first.startdelay_ns[0] // SECOND_NS),
-        notes=tuple(_otherwise(first, said, beside=beside)),
+        notes=tuple(_otherwise(first, said, concurrent=concurrent)),
     )
 
 
@@ -161,7 +163,7 @@ def _is_look(job: Job) -> bool:
     return job.number_ios == 1 and not job.rw.writes
 
 
-def _otherwise(job: Job, said: dict[str, Any], *, beside: bool) -> Iterator[str]:
+def _otherwise(job: Job, said: dict[str, Any], *, concurrent: bool) -> Iterator[str]:
     if job.runtime_ns % SECOND_NS:
         yield f"runs for {said['duration_s']} s instead of {job.runtime_ns / SECOND_NS:g} s"
     if job.ramp_time_ns % SECOND_NS:
@@ -176,8 +178,8 @@ def _otherwise(job: Job, said: dict[str, Any], *, beside: bool) -> Iterator[str]
         yield f"runs for {PASS_S} s again and again until all is done, and only the last pass is in its result"
     if said["thread_stride_bytes"]:
         yield "lets a thread go on into the next one's part, where fio's begins its own again"
-    if beside:
-        yield f"goes on for {BESIDE_S} s before and after what is measured: its processes do not begin at one instant"
+    if concurrent:
+        yield f"goes on for {MARGIN_S} s before and after what is measured: its processes do not begin at one instant"
 
 
 def _said(job: Job) -> dict[str, Any]:

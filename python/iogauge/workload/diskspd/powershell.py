@@ -45,7 +45,7 @@ def diskspd_script(steps: Iterable[Step]) -> Written:
         except IogaugeError as error:
             unsaid[step.id] = error
     some(planned, unsaid)
-    commands = [each.command for _, found in planned for stage in found for each in stage]
+    commands = [process.command for _, step_stages in planned for stage in step_stages for process in stage]
     targets = list(dict.fromkeys(target for command in commands for target in command.targets))
     only = targets[0] if len(targets) == 1 else None
     chosen = ""
@@ -57,10 +57,13 @@ def diskspd_script(steps: Iterable[Step]) -> Written:
     notes = {
         step.id: tuple(
             dict.fromkeys(
-                [*_purged(step), *(note for stage in found for each in stage for note in each.notes)]
+                [
+                    *_purged(step),
+                    *(note for stage in step_stages for process in stage for note in process.notes),
+                ]
             )
         )
-        for step, found in planned
+        for step, step_stages in planned
     }
     parts = {
         "NOTES": "".join(f"# {line}\n" for line in _said(notes, unsaid)),
@@ -81,14 +84,14 @@ def results(step_id: str, jobs: JobFile) -> tuple[tuple[tuple[str, Process], ...
 
 
 def _named(
-    step_id: str, found: tuple[tuple[Process, ...], ...]
+    step_id: str, step_stages: tuple[tuple[Process, ...], ...]
 ) -> tuple[tuple[tuple[str, Process], ...], ...]:
-    many = sum(map(len, found)) > 1
+    many = sum(map(len, step_stages)) > 1
     # No step's name has a '+', so that none is taken for another's.
-    numbers = iter(range(1, sum(map(len, found)) + 1))
+    numbers = iter(range(1, sum(map(len, step_stages)) + 1))
     return tuple(
-        tuple((f"{step_id}+{next(numbers)}.xml" if many else f"{step_id}.xml", each) for each in stage)
-        for stage in found
+        tuple((f"{step_id}+{next(numbers)}.xml" if many else f"{step_id}.xml", process) for process in stage)
+        for stage in step_stages
     )
 
 
@@ -142,8 +145,8 @@ def _files(commands: Iterable[Command], only: str | None) -> Iterator[str]:
 def _runs(planned: Sequence[tuple[Step, tuple[tuple[Process, ...], ...]]], only: str | None) -> Iterator[str]:
     together = 0
     groups = grouped(step for step, _ in planned)
-    for step, found in planned:
-        for number, stage in enumerate(_named(step.id, found)):
+    for step, step_stages in planned:
+        for number, stage in enumerate(_named(step.id, step_stages)):
             together += 1
             for result, process in stage:
                 fields = {

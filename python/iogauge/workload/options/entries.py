@@ -26,7 +26,7 @@ from iogauge.workload.options.kinds import (
     whole_percent,
 )
 from iogauge.workload.options.option import Category, Option
-from iogauge.workload.partial_job import Draft
+from iogauge.workload.partial_job import PartialJob
 
 FILES_ORDER = 1
 """File names are read after the directory that they are in."""
@@ -55,8 +55,8 @@ def entry(
     """Return an option that fills ``field`` (its own name where not given); ``always`` writes even a default."""
     key = field or name
 
-    def store(draft: Draft, value: Any) -> None:
-        draft.values[key] = value
+    def store(partial: PartialJob, value: Any) -> None:
+        partial.values[key] = value
 
     def text(job: Job) -> str | None:
         value = getattr(job, key)
@@ -85,8 +85,8 @@ def engine_option(
 ) -> Option:
     """Return an option that only ``engines`` know. It is kept with the engine of the section that gives it."""
 
-    def store(draft: Draft, value: Any) -> None:
-        draft.engine_values.setdefault(draft.engine, {})[name] = value
+    def store(partial: PartialJob, value: Any) -> None:
+        partial.engine_values.setdefault(partial.engine, {})[name] = value
 
     def text(job: Job) -> str | None:
         value = getattr(job, name)
@@ -132,7 +132,7 @@ def per_direction(
         kind=directions(inner),
         default=default,
         help=help,
-        store=lambda draft, value: draft.store_directions(key, value, 0),
+        store=lambda partial, value: partial.store_directions(key, value, 0),
         text=text,
         aliases=aliases,
     )
@@ -151,7 +151,7 @@ PERCENTAGE_RANDOM = Option(
     kind=directions(count(0, 100, unit="%")),
     default="100",
     help="Share of random I/Os in a random pattern; the others go on where the last one ended.",
-    store=lambda draft, value: draft.store_directions("percentage_random", value, 100),
+    store=lambda partial, value: partial.store_directions("percentage_random", value, 100),
     text=_percentage_random_text,
 )
 
@@ -166,9 +166,9 @@ def whole_or_part(
 ) -> Option:
     """Return an option of bytes or a percentage; where ``optional``, zero means that it was not given, as in fio."""
 
-    def store(draft: Draft, value: Amount) -> None:
+    def store(partial: PartialJob, value: Amount) -> None:
         nothing = not value.size_bytes and not value.percent
-        draft.values[name] = (None if optional else Amount()) if nothing else value
+        partial.values[name] = (None if optional else Amount()) if nothing else value
 
     def text(job: Job) -> str | None:
         value = getattr(job, name)
@@ -190,8 +190,8 @@ def never(_: Job) -> None:
     """Say nothing: another option says it."""
 
 
-def _store_rw(draft: Draft, value: tuple[Any, int]) -> None:
-    draft.values["rw"], draft.values["rw_sequence"] = value
+def _store_rw(partial: PartialJob, value: tuple[Any, int]) -> None:
+    partial.values["rw"], partial.values["rw_sequence"] = value
 
 
 RW = Option(
@@ -207,24 +207,24 @@ RW = Option(
 )
 
 
-def _each_bs(job: Job, choose: Callable[[Any], bool]) -> _AllThree | None:
+def _sizes_where(job: Job, choose: Callable[[Any], bool]) -> _AllThree | None:
     """Return the block sizes of the directions that ``choose`` picks, or None where it picks none."""
     picked = [size if choose(size) else None for size in (job.bs.read, job.bs.write, job.bs.trim)]
     return None if picked == [None, None, None] else (picked[0], picked[1], picked[2])
 
 
 def _fixed_text(job: Job) -> str | None:
-    sizes = _each_bs(job, lambda size: size.minimum_bytes == size.maximum_bytes)
+    sizes = _sizes_where(job, lambda size: size.minimum_bytes == size.maximum_bytes)
     return sizes and join_directions(sizes, lambda size: count().write(size.minimum_bytes))
 
 
 def _range_text(job: Job) -> str | None:
-    sizes = _each_bs(job, lambda size: size.minimum_bytes < size.maximum_bytes and not size.split)
+    sizes = _sizes_where(job, lambda size: size.minimum_bytes < size.maximum_bytes and not size.split)
     return sizes and patterns.RANGES.write(sizes)
 
 
 def _split_text(job: Job) -> str | None:
-    sizes = _each_bs(job, lambda size: bool(size.split))
+    sizes = _sizes_where(job, lambda size: bool(size.split))
     return sizes and patterns.SPLITS.write(sizes)
 
 
@@ -236,7 +236,7 @@ BLOCK_SIZES = (
         kind=directions(count(1, patterns.LARGEST_BLOCK, unit="bytes")),
         default="4096",
         help="Bytes moved by each I/O. A range or a split wins over it.",
-        store=lambda draft, value: draft.store_bs(value),
+        store=lambda partial, value: partial.store_bs(value),
         text=_fixed_text,
     ),
     Option(
@@ -246,7 +246,7 @@ BLOCK_SIZES = (
         kind=patterns.RANGES,
         default="none",
         help="Block sizes drawn from a range, in multiples of its lower end.",
-        store=lambda draft, value: draft.store_shape(value, split=False),
+        store=lambda partial, value: partial.store_shape(value, split=False),
         text=_range_text,
     ),
     Option(
@@ -255,15 +255,15 @@ BLOCK_SIZES = (
         kind=patterns.SPLITS,
         default="none",
         help="Block sizes and the share of the I/Os that each has; shares left out divide what is missing.",
-        store=lambda draft, value: draft.store_shape(value, split=True),
+        store=lambda partial, value: partial.store_shape(value, split=True),
         text=_split_text,
     ),
 )
 
 
-def _store_mix(reads: bool) -> Callable[[Draft, float], None]:
-    def store(draft: Draft, value: float) -> None:
-        draft.values["rwmix_read_percent"] = value if reads else 100 - value
+def _store_mix(reads: bool) -> Callable[[PartialJob, float], None]:
+    def store(partial: PartialJob, value: float) -> None:
+        partial.values["rwmix_read_percent"] = value if reads else 100 - value
 
     return store
 
@@ -301,7 +301,7 @@ FILENAME = Option(
     default="JOB.CLONE.0 in directory",
     help="Files, devices or drive models (model:NAME), separated by ':' (another colon in a name is written `\\:`). A "
     "job uses those of [global] and its own. Without it, a job that is named like a block device uses that device.",
-    store=lambda draft, value: draft.add_files(value),
+    store=lambda partial, value: partial.add_files(value),
     text=lambda job: patterns.FILES.write(job.filenames) if job.filenames else None,
     order=FILES_ORDER,
 )
@@ -312,7 +312,7 @@ DIRECTORY = Option(
     kind=patterns.DIRECTORY,
     default="the working directory",
     help="Where files are; put before every file name that is given after it.",
-    store=lambda draft, value: draft.values.update(directory=value),
+    store=lambda partial, value: partial.values.update(directory=value),
     text=lambda job: patterns.DIRECTORY.write(job.directory) if job.directory and not job.filenames else None,
 )
 
@@ -322,13 +322,13 @@ NAME = Option(
     kind=TEXT,
     default="the section's name",
     help="The job's name. On a command line it begins a job; in [global] it is a label without effect.",
-    store=lambda draft, value: draft.values.update(name=value),
+    store=lambda partial, value: partial.values.update(name=value),
     text=never,
 )
 
 
-def _store_kb_base(draft: Draft, value: int) -> None:
-    draft.kb_base = value
+def _store_kb_base(partial: PartialJob, value: int) -> None:
+    partial.kb_base = value
 
 
 KB_BASE = Option(
@@ -348,7 +348,7 @@ BUFFERED = Option(
     kind=SWITCH,
     default="1",
     help="The opposite of direct; of the two the last one given counts.",
-    store=lambda draft, value: draft.values.update(direct=not value),
+    store=lambda partial, value: partial.values.update(direct=not value),
     text=never,
 )
 
@@ -358,14 +358,14 @@ CPUMASK = Option(
     kind=CPU_MASK,
     default="none",
     help="cpus_allowed as a bit mask; of the two the last one given counts.",
-    store=lambda draft, value: draft.values.update(cpus_allowed=value),
+    store=lambda partial, value: partial.values.update(cpus_allowed=value),
     text=never,
 )
 
 
-def _store_dedupe(draft: Draft, value: float) -> None:
-    draft.values["dedupe_percent"] = value
-    draft.values["refill_buffers"] = True
+def _store_dedupe(partial: PartialJob, value: float) -> None:
+    partial.values["dedupe_percent"] = value
+    partial.values["refill_buffers"] = True
 
 
 def _dedupe_text(job: Job) -> str | None:
@@ -396,6 +396,6 @@ REFILL = Option(
     kind=FLAG,
     default="0",
     help="Fill the buffer anew before every write, instead of once.",
-    store=lambda draft, value: draft.values.update(refill_buffers=value),
+    store=lambda partial, value: partial.values.update(refill_buffers=value),
     text=_refill_text,
 )

@@ -9,7 +9,7 @@ from typing import Any
 
 from iogauge.schema import EngineKind, Job
 from iogauge.workload.options.kinds import Kind
-from iogauge.workload.partial_job import Draft
+from iogauge.workload.partial_job import PartialJob
 
 
 class Category(StrEnum):
@@ -42,7 +42,7 @@ class Option:
     kind: Kind[Any]
     default: str
     help: str
-    store: Callable[[Draft, Any], None]
+    store: Callable[[PartialJob, Any], None]
     text: Callable[[Job], str | None]
     aliases: tuple[str, ...] = ()
     engines: frozenset[EngineKind] = frozenset()

@@ -8,15 +8,15 @@ from __future__ import annotations
 from iogauge.workload.options.entries import entry, never
 from iogauge.workload.options.kinds import FLAG, LOG, PERCENTILE_LIST, SWITCH, choice, milliseconds
 from iogauge.workload.options.option import Category, Option
-from iogauge.workload.partial_job import Draft
+from iogauge.workload.partial_job import PartialJob
 
 
-def _store_gtod_reduce(draft: Draft, value: bool) -> None:
+def _store_gtod_reduce(partial: PartialJob, value: bool) -> None:
     if value:
-        draft.values |= dict.fromkeys(
+        partial.values |= dict.fromkeys(
             ("disable_lat", "disable_clat", "disable_slat", "disable_bw_measurement"), True
         )
-        draft.values |= dict.fromkeys(("lat_percentiles", "clat_percentiles", "slat_percentiles"), False)
+        partial.values |= dict.fromkeys(("lat_percentiles", "clat_percentiles", "slat_percentiles"), False)
 
 
 GTOD_REDUCE = Option(

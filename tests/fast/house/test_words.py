@@ -1,0 +1,105 @@
+"""Names that say nothing of the thing they name: how many are left, by package.
+
+A participle or a pronoun (``found``, ``each``) makes a reader look for its noun; ``steps`` and ``step`` say it. Print
+the count with ``python -m tests.fast.house.test_words``.
+"""
+
+from __future__ import annotations
+
+import ast
+import functools
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+PACKAGE = Path(__file__).resolve().parents[3] / "python" / "iogauge"
+
+BANNED = frozenset({"found", "each", "asked", "told", "given", "whole"})
+
+LEFT = {
+    "cli": 267,
+    "comparison": 500,
+    "execution": 32,
+    "report": 365,
+    "results": 77,
+    "reviews": 138,
+    "schema": 2,
+    "stats": 103,
+    "store": 174,
+    "suites": 306,
+}
+"""Names left in packages that are not done yet. A count may only shrink; a package that is not listed has none."""
+
+_FIELDS = ("id", "arg", "attr", "name", "asname", "rest", "module")
+"""Of the nodes of a syntax tree: those that hold an identifier."""
+
+
+def identifiers(source: str) -> list[str]:
+    """Return every identifier of a Python source, as often as it stands there, those in f-strings too.
+
+    >>> identifiers("import a.b as c\\nfor x in c.d(e=1): print(f'{x}')")
+    ['a', 'b', 'c', 'x', 'd', 'e', 'c', 'print', 'x']
+    """
+    names: list[str] = []
+    for node in ast.walk(ast.parse(source)):
+        values = [getattr(node, field, None) for field in _FIELDS]
+        values += [*getattr(node, "names", ()), *getattr(node, "kwd_attrs", ())]
+        names += [part for value in values if isinstance(value, str) for part in value.split(".")]
+    return names
+
+
+@functools.cache
+def counts(package: Path = PACKAGE) -> Counter[str]:
+    """Return how many identifiers are banned names, by package; a file beside the packages counts by its name."""
+    banned: Counter[str] = Counter()
+    for path in sorted(package.rglob("*.py")):
+        names = identifiers(path.read_text(encoding="utf-8"))
+        banned[path.relative_to(package).parts[0]] += sum(name in BANNED for name in names)
+    return banned
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "found = 1",
+        "for each in x: pass",
+        "def f(*, told): pass",
+        "f(given=1)",
+        "x.asked",
+        "def whole(): pass",
+        "import a.found",
+        "from a import b as each",
+        "f'{found}'",
+        "def f():\n    global told",
+        "match x:\n    case {**given}: pass",
+        "match x:\n    case A(whole=1): pass",
+        "try: f()\nexcept E as asked: pass",
+    ],
+)
+def test_every_kind_of_name_counts(source: str) -> None:
+    assert sum(name in BANNED for name in identifiers(source)) == 1
+
+
+def test_words_within_names_and_texts_do_not_count() -> None:
+    source = "given_up, foundry = 'told', b'each'  # found\nx['asked'] = '''whole'''"
+    assert not BANNED & set(identifiers(source))
+
+
+@pytest.mark.parametrize("package", sorted(counts()))
+def test_names_say_what_a_thing_is(package: str) -> None:
+    number, most = counts()[package], LEFT.get(package, 0)
+    assert number <= most, (
+        f"{package} has {number} of {sorted(BANNED)} as names, {most} before: name the thing"
+    )
+
+
+def test_a_package_without_such_names_stays_so() -> None:
+    assert not [package for package in LEFT if not counts()[package]], "remove these from LEFT: they are done"
+
+
+if __name__ == "__main__":
+    table = counts()
+    for package, number in sorted(table.items()):
+        print(f"{number:5} {package}")
+    print(f"{sum(table.values()):5} in all")
