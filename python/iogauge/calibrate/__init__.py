@@ -1,5 +1,5 @@
-"""Fits drive and machine models to what was measured, and says how near they come.
+"""Fits drive and machine models to measurements, and reports how close they come.
 
-``verdicts`` puts published rows beside what models show; a fit makes the differences small. Of every drive's rows a
-fifth is not fitted, but predicted.
+``verdicts`` compares published rows with what the models show; a fit minimises the differences. A fifth of every
+drive's rows is kept from the fit and predicted instead.
 """

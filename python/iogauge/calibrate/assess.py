@@ -1,4 +1,4 @@
-"""Every published row beside what the shipped models show: the table in docs/accuracy.md, and what a fit sums up."""
+"""Compares published rows with what models show: for the table in docs/accuracy.md, and for the fit."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from iogauge.execution.interrupts import Interrupts
 from iogauge.models.published import Point, held_out, of_drives, points
 
 THREADS = 2
-"""Trials run side by side; each is a thread of the Rust core, which holds no lock of Python's."""
+"""Trials run in parallel: the Rust core releases Python's lock."""
 
 
 def shipped(interrupts: Interrupts) -> Trial:
-    """Return the models as they are shipped."""
+    """Return a trial of the shipped models."""
     return Trial(
         drives={name: models.drive(name).parameters for name in models.shipped("drive")},
         machines={name: models.machine(name).parameters for name in models.shipped("machine")},
@@ -28,7 +28,7 @@ def shipped(interrupts: Interrupts) -> Trial:
 
 
 def rows_of(drive: str) -> list[Point]:
-    """Return the rows about a shipped drive that are to be fitted or held."""
+    """Return the figures and bounds published about a shipped drive."""
     return of_drives(models.drive(drive).published_as)
 
 
@@ -40,10 +40,10 @@ def verdicts(
     most_ios: int = loads.MOST,
     done: Callable[[int, int], None] = lambda _done, _of: None,
 ) -> list[Verdict]:
-    """Return what a trial shows for every row that a drive can show anything for, in the order given.
+    """Return a verdict for every row that a model can show, in the order of the rows.
 
-    ``drives`` say which rows they are about and which machine they are behind; by default those that are shipped.
-    ``done`` hears after each row how many of how many are.
+    ``drives`` name the rows that are about them and the machine in front of them; the default is the shipped drives.
+    ``done`` is called after each row with the number of rows done and the number of all rows.
     """
     rows = list(rows)
     finished = itertools.count(1)
@@ -73,6 +73,6 @@ def verdicts(
 
 
 def comparable() -> Sequence[Point]:
-    """Return the rows that a shipped drive's model should show."""
+    """Return the rows that the model of a shipped drive is compared with."""
     names = {name for reference in models.shipped("drive") for name in models.drive(reference).published_as}
     return [point for point in points() if point.use != "context" and point.drive in names]

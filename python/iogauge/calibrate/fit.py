@@ -1,14 +1,15 @@
-"""Makes differences small: bounded least squares over the numbers that a file calls fitted.
+"""Fits a model's numbers to figures: bounded least squares over the numbers that a file calls fitted.
 
-What cannot be met must not spoil the rest: far off its limit a figure weighs by its distance, not by the square. Every
-number moves in its range, on a logarithmic scale where that is positive; it begins at its file's ``start``, so that a
-fit does not depend on the one before. Derivatives are differences over a share of the range, each a trial of its own.
-Where the steps that follow from them lead nowhere, since a figure jumped in between, others are taken over less.
+The loss is soft: far from its limit a figure weighs by its distance, not by the square, so that a figure the model
+cannot meet does not spoil the others. Every number moves within its range, on a logarithmic scale where the range is
+positive. It starts at its file's ``start``, so that a fit does not depend on the previous one. Derivatives are finite
+differences over a share of the range; each takes a trial. If a fit makes no progress because a figure jumps between
+two trials, it continues with a smaller difference.
 
-How sure a number is comes from a parametric bootstrap: had every figure been off by chance, by as much as the fit
-leaves it off, where would the linearised fit have ended? Figures are few beside the numbers, so that drawing among
-them would leave numbers without any. A figure that jumps has no derivative, and one taken across the jump would say
-that all is known: what differs between two steps counts for nothing.
+The intervals come from a parametric bootstrap: every figure is disturbed by as much as the fit misses it, and the
+linearised fit is solved again. Resampling the figures would not do: there are few figures for each number, and some
+numbers would be left without any. A figure that jumps has no derivative, and a difference across the jump would
+claim certainty: where the two differences disagree, the derivative counts as 0.
 
 Source: scipy.optimize.least_squares (trust region reflective, soft_l1); Efron & Tibshirani, An Introduction to the
 Bootstrap, chapter 6 (parametric).
@@ -32,23 +33,23 @@ from iogauge.calibrate.numbers import Free
 Vector = NDArray[np.float64]
 
 BEGUN_AGAIN = 5
-"""Times that a fit goes on from the best trial, until each of ``STEPS`` has gained less than ``ENOUGH`` from there."""
+"""How often a fit restarts from the best trial at most. It ends earlier once no step of ``STEPS`` gains ``ENOUGH``."""
 ENOUGH = 0.97
-"""Of the cost before."""
+"""A restart must lower the cost below this share of the previous cost."""
 SMOOTH = 1.5
-"""Derivatives over two steps agree within this factor where a figure does not jump."""
+"""Where a figure does not jump, its derivatives over both steps agree within this factor."""
 STEPS = (0.05, 0.025)
-"""Of a number's range: above the noise of a trial, below what bends its effect."""
+"""Finite differences, as shares of a number's range: above the noise of a trial, and small enough to be linear."""
 DRAWS = 1000
 IDENTIFIED = 0.25
 """A number is identified where its interval is narrower than this share of its range."""
 LEAST_NOISE = 0.25
-"""Rows are not taken to be surer than a quarter of their limits, however well they are met."""
+"""The least noise assumed of a row, as a share of its limit, however well the fit meets it."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class FittedNumber:
-    """Where one number ended."""
+    """The fitted value of one number."""
 
     free: Free
     value: float
@@ -59,11 +60,11 @@ class FittedNumber:
 
 @dataclass(frozen=True, kw_only=True)
 class Fitted:
-    """Where all of them ended."""
+    """The result of a fit."""
 
     numbers: tuple[FittedNumber, ...]
     rms: float
-    """Of the residuals: 1 is on average at the limits."""
+    """Root mean square of the residuals. At 1 the figures are at their limits on average."""
 
 
 def fit(
@@ -76,11 +77,12 @@ def fit(
     threads: int = 2,
     on_trial: Callable[[int, float], None] = lambda _done, _rms: None,
 ) -> Fitted:
-    """Return the values at which the squares of ``residuals`` are least, and how sure they are.
+    """Return the values that minimise ``residuals``, with their intervals.
 
-    ``residuals`` takes values by place; threads may call it at a time. ``pull`` holds numbers where they begin: what a
-    way through the whole range weighs; so what figures do not tell apart moves together. ``told`` hears after each
-    trial how many there were and the least root mean square so far. Raises what ``residuals`` raises.
+    ``residuals`` takes values by place; several threads call it at once. ``pull`` draws numbers back to where they
+    start: it is the residual of a move through the full range, so that numbers which the figures cannot tell apart
+    move together. ``on_trial`` is called after each trial with the number of trials and the least root mean square so
+    far. Raises what ``residuals`` raises.
     """
     known: dict[bytes, Vector] = {}
     least = math.inf
@@ -88,7 +90,7 @@ def fit(
     start = np.array([min(max(number.share(number.start), 1e-6), 1 - 1e-6) for number in free])
 
     def at(z: Vector) -> Vector:
-        """The residuals there, with what pulls back."""
+        """Return the residuals at ``z``, followed by the pull."""
         nonlocal least
         key = z.tobytes()
         if key not in known:
@@ -102,7 +104,7 @@ def fit(
 
     def jacobian(z: Vector, step: float) -> NDArray[np.float64]:
         here = at(z)
-        # Towards the middle, where there is room.
+        # Differences go towards the middle, so that they stay within the range.
         ways = [step if share < 0.5 else -step for share in z]
         moved = [z + way * axis for way, axis in zip(ways, np.eye(len(z)), strict=True)]
         with ThreadPoolExecutor(threads) as pool:
@@ -125,12 +127,12 @@ def fit(
             ftol=1e-4,
             xtol=1e-4,
         )
-        # Figures jump where a tail passes a stall, so the trial beside may be better than where the steps lead.
+        # Figures jump where a tail passes a stall, so a trial for a derivative may be better than the solver's end.
         z = best()
         stuck = stuck + 1 if _cost(at(z)) > before * ENOUGH else 0
         if stuck == len(STEPS):
             break
-    # What pulls back is no figure: it says nothing of how sure a number is.
+    # The pull is no measurement, so it does not narrow an interval.
     derivatives = _smooth(*(jacobian(z, step)[: len(known[z.tobytes()])] for step in STEPS))
     draws = _bootstrap(z, derivatives, known[z.tobytes()], seed=seed)
     return Fitted(
@@ -139,7 +141,7 @@ def fit(
 
 
 def _smooth(wide: NDArray[np.float64], narrow: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the derivatives on which two steps agree, and 0 for the others: there a figure jumps."""
+    """Return the derivatives on which both steps agree, and 0 where they differ because a figure jumps."""
     with np.errstate(divide="ignore", invalid="ignore"):
         times = wide / narrow
     agree = (times > 1 / SMOOTH) & (times < SMOOTH)
@@ -147,12 +149,12 @@ def _smooth(wide: NDArray[np.float64], narrow: NDArray[np.float64]) -> NDArray[n
 
 
 def _cost(residuals: Vector) -> float:
-    """What is made small: soft_l1's sum."""
+    """Return what the fit minimises: the sum of soft_l1."""
     return float(np.sum(np.sqrt(1 + residuals**2) - 1))
 
 
 def root_mean_square(residuals: Sequence[float] | Vector) -> float:
-    """Return the root mean square of residuals; 0 of none.
+    """Return the root mean square of residuals; 0 if there are none.
 
     >>> root_mean_square([3.0, 4.0, 5.0, 0.0])
     3.5355339059327378
@@ -163,12 +165,12 @@ def root_mean_square(residuals: Sequence[float] | Vector) -> float:
 def _bootstrap(
     z: Vector, jacobian: NDArray[np.float64], residuals: Vector, *, seed: int
 ) -> NDArray[np.float64]:
-    """Return where each number ends in each draw of what figures are off by; numbers x draws.
+    """Return the value of each number in each draw of the noise; numbers x draws.
 
-    That a number lies in its range is one more thing known of it, and all where figures say nothing.
+    That a number lies in its range adds one equation for it. Where no figure depends on the number, it is the only one.
     """
     rows, numbers = jacobian.shape
-    # As many numbers as rows leave nothing over, and yet rows are not exact.
+    # With as many numbers as rows the residuals vanish, although the rows are not exact.
     noise = max(root_mean_square(residuals) * math.sqrt(rows / max(rows - numbers, rows / 4)), LEAST_NOISE)
     equations = np.concatenate([jacobian / noise, np.eye(numbers)])
     drawn = np.random.default_rng(seed).normal(0.0, 1.0, (rows + numbers, DRAWS))

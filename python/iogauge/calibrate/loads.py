@@ -1,7 +1,7 @@
 """The loads behind the published figures, as job files in which ``{drive}`` stands for the target.
 
-How many I/Os a load takes follows from the quantile that is wanted of it: as many as put ``BEYOND`` samples beyond
-it. Before what is measured come a few that are not (``ramp_time``), so that queues are as full as they will be.
+The number of I/Os of a load follows from its quantile: ``BEYOND`` samples lie beyond it. A ``ramp_time`` before the
+measurement fills the queues.
 
 Source: the evaluations that the rows of ``published_points.csv`` name.
 """
@@ -12,17 +12,17 @@ BEYOND = 20
 FEWEST = 100_000
 MOST = 50_000_000
 SWEEP_IOS = 40_000
-"""Of each depth of a sweep: rates and a p99."""
+"""At each depth of a sweep: enough for rates and a p99."""
 DEPTHS = (1, 2, 3, 4, 5, 6, 8, 12, 16, 24, 32, 40, 48, 64)
-"""Of the single-thread sweeps."""
+"""Depths of the single-thread sweeps."""
 MIXES = tuple(range(100, -1, -10))
 """Reads in percent."""
 SATURATED = 0.95
-"""Of the most throughput of a sweep: what has that is saturated."""
+"""A depth is saturated if it has this share of a sweep's highest throughput."""
 WRITER_BPS = 100_000_000
-"""Each of ACT-1's writers."""
+"""The rate of each writer of ACT-1."""
 KEPT = 0.99
-"""A drive keeps up with its writers as long as it takes this share of what they have for it."""
+"""A drive keeps up with its writers if it completes this share of their rate."""
 
 
 def ios_for(quantile: float, *, most: int = MOST) -> int:
@@ -45,7 +45,10 @@ def plain(
     read_percent: int = 100,
     more: str = "",
 ) -> str:
-    """Return the job file of one job. ``ios``: in all; ``polled``: one at a time, and the CPU waits for it."""
+    """Return the job file of one job.
+
+    ``ios`` is the number of I/Os of all threads together. ``polled`` issues one at a time, and the CPU polls for it.
+    """
     engine = "ioengine=pvsync2\nhipri=1" if polled else "ioengine=libaio\niodepth_batch=1"
     return (
         f"[load]\nfilename={{drive}}\nrw={rw}\nbs={block_bytes}\nnumjobs={threads}\niodepth={depth}\n{engine}\n"
@@ -55,7 +58,7 @@ def plain(
 
 
 def two_drives(*, ios: int) -> str:
-    """Return random reads of 4 KiB of two drives at once, each by 4 threads of its own at depth 8."""
+    """Return random 4 KiB reads of two drives at once: 4 threads for each drive, at depth 8."""
     return (
         "[global]\nrw=randread\nbs=4096\nnumjobs=4\niodepth=8\nioengine=libaio\niodepth_batch=1\ndirect=1\n"
         f"norandommap=1\nthread=1\ngroup_reporting=1\nnumber_ios={ios // 4}\n"
@@ -69,7 +72,7 @@ def mix(read_percent: int, *, ios: int) -> str:
 
 
 def pressed(writers: int, *, seconds: float, block_bytes: int = 4096) -> str:
-    """Return ACT-1: a reader at depth 1 beside so many writers at depth 1, each with its rate."""
+    """Return ACT-1: one reader and a number of writers, all at depth 1; each writer has its rate."""
     common = (
         f"[global]\nfilename={{drive}}\nbs={block_bytes}\niodepth=1\nioengine=libaio\ndirect=1\nnorandommap=1\n"
         f"thread=1\ntime_based=1\nruntime={round(seconds * 1000)}ms\nramp_time={round(seconds * 500)}ms\n"
@@ -82,7 +85,7 @@ def pressed(writers: int, *, seconds: float, block_bytes: int = 4096) -> str:
 
 
 def staircase(at_MBps: int, *, seconds: float) -> str:
-    """Return WP-1 at one pressure: a reader at depth 1, and eight writers at depth 8 that share the rate, 8 KiB."""
+    """Return WP-1 at one write rate: a reader at depth 1 and eight writers at depth 8 that share the rate, 8 KiB."""
     common = (
         "[global]\nfilename={drive}\nbs=8k\nioengine=libaio\ndirect=1\nnorandommap=1\nthread=1\ntime_based=1\n"
         f"runtime={round(seconds * 1000)}ms\nramp_time={round(seconds * 500)}ms\ngroup_reporting=1\n"

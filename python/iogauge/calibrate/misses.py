@@ -1,6 +1,6 @@
-"""Published figures that models do not meet, and why: stated, not hidden.
+"""Published figures that the models do not meet, and why.
 
-A row is here exactly if ``iogauge model compare`` marks it, which a test holds.
+A row is here if and only if ``iogauge model compare`` marks it. A test checks that.
 """
 
 from __future__ import annotations
@@ -53,4 +53,4 @@ REASONS: Mapping[int, str] = {
     236: _ONE_CONTROLLER,
     249: f"kept from the fit: {_ONE_CONTROLLER}",
 }
-"""By row of ``published_points.csv``."""
+"""Reasons by row of ``published_points.csv``."""

@@ -1,4 +1,4 @@
-"""The numbers that a fit may change: where they are in a model, and how they are written."""
+"""The numbers that a fit may change: where they are in a model, and how they are rounded."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ class Free:
     """A number that a fit may change."""
 
     place: str
-    """As ``media.read_chunk_ns``."""
+    """Its path in the model, such as ``media.read_chunk_ns``."""
     start: float
     low: float
     high: float
 
     def value(self, z: float) -> float:
-        """Return the number at a share ``z`` of its range: logarithmic where that is positive.
+        """Return the number at a share ``z`` of its range; the scale is logarithmic where the range is positive.
 
         >>> round(Free(place="x", start=2.0, low=1.0, high=100.0).value(0.5), 9)
         10.0
@@ -28,14 +28,14 @@ class Free:
         return self.low + (self.high - self.low) * z
 
     def share(self, value: float) -> float:
-        """Return where in its range a number is, in [0, 1]."""
+        """Return the position of a value in the range, in [0, 1]."""
         if self.low > 0:
             return math.log(value / self.low) / math.log(self.high / self.low)
         return (value - self.low) / (self.high - self.low)
 
 
 def rounded(value: float, *, integral: bool) -> float | int:
-    """Return a number as files have it: no more digits than mean anything.
+    """Return a number rounded as model files write it: to an integer, or to five significant digits.
 
     >>> rounded(1713.2468, integral=False), rounded(1713.2, integral=True), rounded(0.0123456, integral=False)
     (1713.2, 1713, 0.012346)
@@ -44,7 +44,7 @@ def rounded(value: float, *, integral: bool) -> float | int:
 
 
 def put(parameters: Any, place: str, value: float) -> None:
-    """Put a number into a model's parameters, whole where the one before it was.
+    """Put a number into a model's parameters; an integer stays an integer.
 
     >>> parameters = {"stalls": [{"mean_ns": 5}]}
     >>> put(parameters, "stalls.0.mean_ns", 7.2)
@@ -56,7 +56,7 @@ def put(parameters: Any, place: str, value: float) -> None:
 
 
 def folder(tree: Any, place: str) -> tuple[Any, int | str]:
-    """Return the table or list that holds a number, and the key there."""
+    """Return the table or list that holds a number, and its key there."""
     *folders, last = (int(key) if key.isdecimal() else key for key in place.split("."))
     for key in folders:
         tree = tree[key]

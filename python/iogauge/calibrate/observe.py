@@ -1,7 +1,7 @@
-"""What a model shows where a published figure stands: one function for each kind of figure.
+"""Measures on a model what a published row reports: one function for each kind of figure.
 
-A function returns the figure in the row's unit. Rows about drives that are not shipped, or that say nothing that a
-model could show, have none; ``observed`` says so by returning None.
+A function returns the figure in the row's unit. ``observed`` returns None for a row that has no function because a
+model cannot show its figure.
 """
 
 from __future__ import annotations
@@ -20,31 +20,31 @@ from iogauge.schema import Direction, State
 
 P4800X = "p4800x-375g"
 _SPECIFIED = (4, 32)
-"""Threads and depth where a specification says "up to"."""
+"""Threads and depth for a specification that says "up to"."""
 _UNITS = {"GB/s": 1e9, "MB/s": 1e6}
 _QUANTILES = {"lat_p50": 0.5, "lat_p99": 0.99, "lat_p99.999": 0.99999, "lat_p99.99999": 0.9999999}
 
 
 @dataclass(frozen=True, kw_only=True)
 class Setting:
-    """A row, the drive that it is about and the machine in front of it."""
+    """A row, the drive that it is about, and the machine in front of the drive."""
 
     point: Point
     drive: str
     machine: str
     trial: Trial
     most_ios: int = loads.MOST
-    """Of one load, however rare the quantile."""
+    """The most I/Os of one load, however rare its quantile."""
 
     @property
     def scale(self) -> float:
-        """Of the row's unit, in bytes a second."""
+        """The row's unit in bytes a second."""
         return _UNITS.get(self.point.unit, 1.0)
 
     def load(
         self, *, threads: int, depth: int, drive: str = "", state: State = "as-is", ios: int = 0
     ) -> Seen:
-        """Return what the row's own pattern sees at a depth; by default in as many I/Os as its quantile needs."""
+        """Run the row's pattern at a depth; by default with as many I/Os as its quantile needs."""
         point = self.point
         way = "write" if point.read_percent == 0 else "read"
         order = "" if point.workload.startswith("seq") and not self._on_windows else "rand"
@@ -65,11 +65,14 @@ class Setting:
 
     @property
     def _on_windows(self) -> bool:
-        """DiskSpd measures from before its call, fio's clat from after it; and its "sequential" rows carry -r."""
+        """Whether DiskSpd measured the row.
+
+        DiskSpd measures from before its call, fio's clat from after it. Its "sequential" rows were run with -r.
+        """
         return self.point.host.startswith("windows")
 
     def mix(self, read_percent: int, drive: str = "") -> Seen:
-        """Return what MIX-1 sees at one share of reads."""
+        """Run MIX-1 at one share of reads."""
         text = loads.mix(read_percent, ios=loads.FEWEST)
         return self.trial.seen(text, drive or self.drive, self.machine, clat=True)
 
@@ -78,7 +81,7 @@ Figure = Callable[[Setting], float]
 
 
 def observed(setting: Setting) -> float | None:
-    """Return what the model shows where the row has its figure, in the row's unit; None where it can show nothing."""
+    """Return the model's figure for a row, in the row's unit; None where a model cannot show it."""
     point = setting.point
     figure = _FIGURES.get((point.workload, point.metric)) or _DIRECT.get(point.metric)
     return None if figure is None else figure(setting)
@@ -95,8 +98,8 @@ def _plain(setting: Setting) -> Seen:
     threads, depth = _threads_depth(point)
     if point.workload == "rand_mix" and point.read_percent is not None:
         return setting.mix(point.read_percent)
-    # What a maker specifies of sequential writes is meant of a drive that was written in order; for reads it does not
-    # matter, and that state is the quickest to make.
+    # A maker specifies sequential writes for a drive that was written in order. For reads the state does not matter,
+    # and that one is the quickest to prepare.
     ordered = point.workload == "seq" or point.read_percent == 100
     return setting.load(threads=threads, depth=depth, state="filled" if ordered else "as-is")
 
@@ -137,7 +140,7 @@ def _argmax(setting: Setting) -> float:
 
 
 def _argmin(setting: Setting) -> float:
-    """Where a parabola through the least rate and its neighbours is least, so that a fit sees it move."""
+    """Return the minimum of a parabola through the least rate and its neighbours, so that a fit sees it move."""
     rates = _bathtub(setting)
     lowest = min(rates, key=rates.__getitem__)
     if lowest in (0, 100):
@@ -151,7 +154,7 @@ def _thirty_to_forty(setting: Setting) -> float:
 
 
 def _p99_flat(setting: Setting) -> float:
-    """Whether, once there are writes, p99 stays within a factor of two."""
+    """Return 1 if p99 stays within a factor of two in all mixes with writes."""
     tails = [setting.mix(percent).lat.quantile(0.99) for percent in range(90, 0, -10)]
     return float(max(tails) < 2 * min(tails))
 
@@ -173,11 +176,11 @@ def _mix_ratio(other: str, of: Callable[[Seen], float]) -> Figure:
     return figure
 
 
-# A reader under writers.
+# A reader while writers run.
 
 
 def _saturation(setting: Setting) -> tuple[float, int]:
-    """Return what the most writers that it keeps up with get in bytes a second, and how many are too many."""
+    """Return the write rate in bytes a second at the most writers that the drive keeps up with, and one writer more."""
 
     def kept(writers: int) -> bool:
         return _written(setting, writers).rate_Bps >= loads.KEPT * writers * loads.WRITER_BPS
@@ -201,7 +204,7 @@ def _under(setting: Setting, writers: int, row: str, direction: Direction) -> Se
 
 
 def _seconds(setting: Setting) -> float:
-    """Flash has a buffer to be filled first."""
+    """Return how long to measure: flash has to fill its buffer first."""
     return 0.6 if setting.trial.drives[setting.drive]["media"]["family"] == "nand" else 0.2
 
 
@@ -233,11 +236,11 @@ def _monotone(setting: Setting) -> float:
     return float(all(before < after for before, after in pairwise(means)))
 
 
-# One thread, deeper and deeper.
+# One thread at rising depths.
 
 
 def _sweep(setting: Setting, drive: str = "") -> dict[int, Seen]:
-    # The sweeps of 4 KiB are of drives that have room; those of large reads find what was written at random before.
+    # The published 4 KiB sweeps used drives with free space; those of large reads followed random writes.
     state: State = "as-is" if setting.point.workload == "seq" else "filled"
     return {
         depth: setting.load(threads=1, depth=depth, drive=drive, state=state, ios=loads.SWEEP_IOS)
@@ -246,13 +249,13 @@ def _sweep(setting: Setting, drive: str = "") -> dict[int, Seen]:
 
 
 def _knee(sweep: dict[int, Seen]) -> int:
-    """The least depth beyond which throughput hardly grows."""
+    """Return the least depth beyond which throughput hardly grows."""
     most = max(seen.rate_Bps for seen in sweep.values())
     return min(depth for depth, seen in sweep.items() if seen.rate_Bps >= loads.SATURATED * most)
 
 
 def _saturation_depth(setting: Setting) -> float:
-    """A figure is a depth of the sweep; a bound is about the curve between them, so that a fit sees it move."""
+    """Return the depth at saturation: one of the sweep, or for a bound interpolated, so that a fit sees it move."""
     sweep = _sweep(setting)
     knee = _knee(sweep)
     if setting.point.use != "bound" or knee == min(sweep):
@@ -293,7 +296,7 @@ def _alone_against_p4800x(setting: Setting) -> float:
 
 
 def _cache_full(setting: Setting) -> float:
-    """The rate of sequential writes once the one-bit cells are full."""
+    """Return the rate of sequential writes once the one-bit cells are full."""
     slc = setting.trial.drives[setting.drive]["media"]["slc"]
     jobs = loads.plain(
         "write", 131072, threads=1, depth=32, ios=40_000, more=f"ramp_time={round(slc['bytes'] / 1e6)}ms\n"
@@ -311,14 +314,14 @@ def _watts(rw: str) -> Figure:
 
 
 def _idle_watts(setting: Setting) -> float:
-    """Waiting for a minute."""
+    """Return the mean power over a minute of waiting."""
     jobs = loads.plain("randread", 4096, threads=1, depth=1, ios=2, more="thinktime=60s\n")
     result = setting.trial.run(jobs, setting.drive, setting.machine)
     return result.drives[0].energy_J / (max(row.end_ns for row in result.rows) / 1e9)
 
 
 def _awake_watts(setting: Setting) -> float:
-    """The same where nothing lets the drive fall asleep."""
+    """Return the mean power of waiting without low-power states."""
     parameters = setting.trial.drives[setting.drive]
     awake = {**parameters, "power": {**parameters["power"], "states": []}}
     trial = setting.trial.with_drive(setting.drive, awake)
@@ -328,7 +331,7 @@ def _awake_watts(setting: Setting) -> float:
 
 
 def _switch(setting: Setting) -> float:
-    """What the switch on the P3608's board adds, put in front of this drive."""
+    """Return the latency that the switch on the P3608's board adds to this drive."""
     parameters = setting.trial.drives[setting.drive]
     switch_ns = setting.trial.drives["p3608-1600g"]["link"]["switch_ns"]
     behind = {**parameters, "link": {**parameters["link"], "switch_ns": switch_ns}}
@@ -418,7 +421,7 @@ _FIGURES: dict[tuple[str, str], Figure] = {
 def setting_of(
     point: Point, name: str, drive: models.ModelFile, trial: Trial, *, most_ios: int = loads.MOST
 ) -> Setting:
-    """Return a row with the machine that its host means: the drive's own where it means none that is shipped."""
+    """Return a row's setting: its host's machine model, or the drive's usual machine if there is no such model."""
     machine = point.host if point.host in trial.machines else drive.machine or "ideal"
     return Setting(point=point, drive=name, machine=machine, trial=trial, most_ios=most_ios)
 
@@ -429,7 +432,7 @@ def drive_of(point: Point, drives: Mapping[str, models.ModelFile]) -> str | None
 
 
 def is_stated(point: Point, drive: models.ModelFile) -> bool:
-    """Return whether a parameter that is not fitted says the row's figure outright."""
+    """Return whether a parameter that is not fitted states the row's figure."""
     if point.metric.startswith("power"):
         return not any(entry.range for place, entry in drive.entries() if place.startswith("power."))
     return point.metric in ("max_transfer_size", "pcie_switch_latency_adder")

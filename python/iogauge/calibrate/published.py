@@ -1,7 +1,7 @@
-"""Fits of shipped models to published rows: machines first, by the drive that all were measured with, then drives.
+"""Fits shipped models to published rows: first the machines, with the drive measured on all of them, then the drives.
 
-The order matters, since each fit takes the others as they are by then. Everything begins at its file's ``start``, so
-that running it again gives the same files.
+The order matters, because each fit uses the results of the earlier ones. Every number starts at its file's ``start``,
+so that another run gives the same files.
 """
 
 from __future__ import annotations
@@ -23,31 +23,31 @@ from iogauge.calibrate.verdict import Verdict
 from iogauge.models.published import Point, held_out
 
 PULL = 0.5
-"""What no row of a model tells stays where its fit begins: others may be built on it."""
+"""A number that no row determines stays where its fit starts, because other models may be based on it."""
 DRIVE_IOS = 2_000_000
-"""Of one load in a drive's fit: what lies beyond 99.999 % is the machine's, and fitted with it."""
+"""I/Os of one load in a drive's fit. The tail beyond 99.999 % belongs to the machine and is fitted there."""
 MACHINE_IOS = 10_000_000
 
 OnTrial = Callable[[int, float], None]
-"""Hears how many trials a fit took so far and the least root mean square."""
+"""Takes the number of trials of a fit so far and their least root mean square."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Stage:
-    """One model to be fitted."""
+    """The fit of one model."""
 
     what: Literal["drive", "machine"]
     name: str
 
     @property
     def file(self) -> models.ModelFile:
-        """Its own file, without what its base says."""
+        """The model's file, without its base."""
         own = models.drive if self.what == "drive" else models.machine
         return models.read(own(self.name).path)
 
     @property
     def free(self) -> tuple[Free, ...]:
-        """The numbers that its own file calls fitted."""
+        """The numbers that the file calls fitted."""
         return tuple(
             Free(place=place, start=entry.start, low=entry.range[0], high=entry.range[1])
             for place, entry in self.file.entries()
@@ -56,12 +56,12 @@ class Stage:
 
     @property
     def most_ios(self) -> int:
-        """Of one load of its fit."""
+        """The most I/Os of one load of the fit."""
         return MACHINE_IOS if self.what == "machine" else DRIVE_IOS
 
     @property
     def rows(self) -> list[Point]:
-        """What it is fitted to: the rows kept for prediction are not among them."""
+        """The rows that it is fitted to, without those kept for prediction."""
         if self.what == "machine":
             about = [point for point in rows_of(P4800X) if point.host == self.name]
         else:
@@ -78,15 +78,15 @@ class Outcome:
     stage: Stage
     fitted: Fitted
     trial: Trial
-    """All models as they were by then."""
+    """All models after this fit."""
 
     def verdicts(self, trial: Trial) -> list[Verdict]:
-        """Return how near it comes to its rows in a trial: in the last one, to what is shipped."""
+        """Return the verdicts on its rows in a trial. The trial of the last fit has the models that are shipped."""
         return verdicts(self.stage.rows, trial, most_ios=self.stage.most_ios)
 
 
 def stages() -> list[Stage]:
-    """Return every fit in its order.
+    """Return every fit, in order.
 
     >>> stages()[0].what
     'machine'
@@ -102,11 +102,10 @@ def stages() -> list[Stage]:
 def fit_stages(
     wanted: list[Stage], trial: Trial, *, seed: int = SEED, began: Callable[[str], None], on_trial: OnTrial
 ) -> Iterator[Outcome]:
-    """Fit one after the other, and yield each; ``trial`` says what the models are that are not fitted.
+    """Fit the models one after the other, and yield each outcome. ``trial`` holds the models that are not fitted.
 
-    ``began`` hears the name of each, and ``told`` how its fit goes.
-
-    A machine that is another's base is fitted before that other, which sees the base as fitted.
+    ``began`` is called with the name of each model, ``on_trial`` with the progress of its fit. A machine that is the
+    base of another is fitted first.
     """
     for stage in wanted:
         began(stage.name)
@@ -126,14 +125,14 @@ def _fit(stage: Stage, trial: Trial, *, seed: int, on_trial: OnTrial) -> Fitted:
 
 
 def begun(trial: Trial, wanted: list[Stage]) -> Trial:
-    """Return a trial in which every number to be fitted is where its fit begins."""
+    """Return a trial in which every fitted number has its start value."""
     for stage in wanted:
         trial = changed(trial, stage, {number.place: number.start for number in stage.free})
     return trial
 
 
 def changed(trial: Trial, stage: Stage, values: Mapping[str, float]) -> Trial:
-    """Return another trial in which a model has these numbers, and so do the models that are based on it."""
+    """Return another trial in which a model, and every model based on it, has these numbers."""
     drives, machines = dict(trial.drives), dict(trial.machines)
     pool = drives if stage.what == "drive" else machines
     for name in [stage.name, *_based_on(stage)]:
@@ -151,12 +150,12 @@ def changed(trial: Trial, stage: Stage, values: Mapping[str, float]) -> Trial:
 
 
 def _based_on(stage: Stage) -> list[str]:
-    """The models whose base this is, through however many others."""
+    """Return the models based on this one, directly or through others."""
     others = [Stage(what=stage.what, name=name) for name in models.shipped(stage.what)]
     return [other.name for other in others if stage.name in _bases(other)]
 
 
 def _bases(stage: Stage) -> list[str]:
-    """What a model differs from, and what that differs from."""
+    """Return a model's base, the base's base, and so on."""
     base = stage.file.base
     return [] if base is None else [base, *_bases(Stage(what=stage.what, name=base))]

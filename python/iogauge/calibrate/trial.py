@@ -1,8 +1,7 @@
-"""Drives and machines as a fit tries them: what a load sees on them, each load run once.
+"""Runs loads on drive and machine models with the parameters that a fit tries. Each load runs once.
 
-A load is a job file in which ``{drive}`` stands for the target, and ``{other}`` for a second drive of the kind. Every
-run has the same seed, so that what changes between two trials is their parameters and not chance (common random
-numbers).
+A load is a job file in which ``{drive}`` stands for the target and ``{other}`` for a second drive of the same kind.
+Every run has the same seed, so that two trials differ by their parameters and not by chance (common random numbers).
 """
 
 from __future__ import annotations
@@ -24,25 +23,25 @@ from iogauge.stats.histogram import Histogram
 Parameters = dict[str, Any]
 
 SEED = 20170319
-"""Of every trial; a day in the month when the first of these drives was announced."""
+"""The seed of every trial: a day in the month when the first of these drives was announced."""
 
 KEPT = 400
-"""Results that are remembered."""
+"""How many results are cached."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Seen:
-    """What one job of a load saw, all of its directions together unless one is named."""
+    """Figures of one job of a load: of one direction, or of all directions together."""
 
     elapsed_s: float
     ios: int
     bytes: int
     lat: Histogram
-    """As fio's clat where the load says so, ns."""
+    """Latency in ns: fio's clat if the load asks for it."""
 
     @property
     def iops(self) -> float:
-        """Completed in a second."""
+        """I/Os a second."""
         return self.ios / self.elapsed_s
 
     @property
@@ -52,21 +51,21 @@ class Seen:
 
 
 class Known:
-    """The last results, by all that they follow from. Trials share them: most of a trial is as in the one before."""
+    """A cache of results that trials share: two trials have most of their runs in common."""
 
     def __init__(self) -> None:
         self._results: OrderedDict[Any, RunResult] = OrderedDict()
         self._lock = threading.Lock()
 
     def get(self, key: Any) -> RunResult | None:
-        """Return a result, which is then the latest; None where it is not known any more."""
+        """Return a cached result and mark it as used last; None if it is not in the cache."""
         with self._lock:
             if key in self._results:
                 self._results.move_to_end(key)
             return self._results.get(key)
 
     def keep(self, key: Any, result: RunResult) -> None:
-        """Keep a result, and let go of the oldest where there are many."""
+        """Cache a result; drop the least recently used one if there are too many."""
         with self._lock:
             self._results[key] = result
             if len(self._results) > KEPT:
@@ -82,16 +81,16 @@ class Trial:
     interrupts: Interrupts
     known: Known = field(default_factory=Known)
     state: State = "as-is"
-    """What flash begins in, whatever a load would have; ``as-is``: what the load would, or the drive's file."""
+    """The state in which flash starts every run; ``as-is``: the load's, or the drive file's."""
 
     def with_drive(self, name: str, parameters: Parameters) -> Trial:
         """Return another trial in which a drive has these parameters."""
         return replace(self, drives={**self.drives, name: parameters})
 
     def run(self, jobs: str, drive: str, machine: str, *, state: State = "as-is") -> RunResult:
-        """Return what came of a job file on a drive behind a machine.
+        """Run a job file on a drive behind a machine.
 
-        ``state``: what flash begins in; ``as-is``: what the drive's file says. The trial's own goes before it.
+        ``state`` is the state in which flash starts; ``as-is`` means the drive file's. The trial's state overrides it.
         """
         parameters = in_state(self.drives[drive], state if self.state == "as-is" else self.state)
         key = (jobs, digest(parameters, self.machines[machine]))
@@ -120,7 +119,7 @@ class Trial:
         direction: Direction | None = None,
         clat: bool = False,
     ) -> Seen:
-        """Return what a job of the load saw; the only one, where none is named."""
+        """Run a load and return the figures of its job ``row``; empty: of its only job."""
         result = self.run(jobs, drive, machine, state=state)
         (job_row,) = (candidate for candidate in result.rows if row in ("", candidate.name))
         kind = Kind.CLAT if clat else Kind.LAT

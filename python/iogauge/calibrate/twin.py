@@ -1,10 +1,10 @@
-"""A model that behaves as a drive of one's own: fitted to a saved review of it.
+"""Fits a model to your own drive, from a saved review of it.
 
-Every step of the review is run on the model as it was run on the drive, for a shorter time, and what its jobs saw is
-compared: rates, means and the quantiles that the sample supports. The numbers that a file calls fitted move, in wider
-ranges than their own, from where they are.
+Every step of the review runs on the model as it ran on the drive, but for a shorter time. The fit compares rates, means
+and the quantiles that the sample supports. It moves the numbers that the model's file calls fitted, from their present
+values and in wider ranges than the file's.
 
-What a review does not press on stays as unknown as before: its interval says so.
+A number that the review does not exercise stays unknown, and its interval says so.
 """
 
 from __future__ import annotations
@@ -29,18 +29,18 @@ from iogauge.stats.histogram import Histogram
 from iogauge.store import Review
 
 IOS = 100_000
-"""Of each step on the model, about: enough for a 99.9th percentile."""
+"""I/Os of each step on the model, roughly: enough for a 99.9th percentile."""
 SHORTEST_NS, LONGEST_NS = 20_000_000, 10_000_000_000
 RAMP_SHARE = 0.3
-"""What comes before what is measured, as a share of it."""
+"""The ramp as a share of the measured time."""
 ABSENT = 20.0
-"""What a figure weighs that the model does not show: far off."""
+"""The residual of a figure that the model does not show."""
 PULL = 3.0
-"""Weak beside figures, strong beside none: what a review does not tell apart moves as one."""
+"""Weak compared with figures: only numbers that the review cannot tell apart are held together by it."""
 ROUNDS = 12
-"""Steps between two looks at where a fit is: figures of a review are many, and bend."""
+"""Steps of the solver before a restart: a review has many figures, and they are not linear."""
 WIDER = 4.0
-"""A twin's numbers may be so many times beyond what the file that it begins with allows."""
+"""How many times a twin's numbers may exceed the range in the file that it starts from."""
 
 _TARGET = "model:twin"
 _QUANTILES = (0.5, 0.9, 0.99, 0.999)
@@ -52,12 +52,12 @@ _EXPECTED: Mapping[str, float] = {
     "p99": 0.12,
     "p99.9": 0.2,
 }
-"""How well a model can be expected to meet a figure: the smaller, the more it weighs."""
+"""The relative error that a model can be expected to reach, by figure. A smaller one weighs more."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Figure:
-    """One figure of a review beside the twin's."""
+    """One figure of a review, and the twin's."""
 
     step: str
     job: str
@@ -67,16 +67,16 @@ class Figure:
     measured: float
     """I/Os a second, or ns."""
     modelled: float | None
-    """None: the model completed too few, or nothing at all."""
+    """None if the model completed too few requests, or none."""
 
     @property
     def error(self) -> float | None:
-        """Relative."""
+        """The relative error."""
         return None if self.modelled is None else self.modelled / self.measured - 1
 
     @property
     def residual(self) -> float:
-        """What the fit makes small: the logarithm of the ratio in units of what can be expected."""
+        """What the fit minimises: the logarithm of the ratio, in units of the expected error."""
         if self.modelled is None:
             return ABSENT
         return math.log(self.modelled / self.measured) / _EXPECTED[self.what]
@@ -84,10 +84,10 @@ class Figure:
 
 @dataclass(frozen=True, kw_only=True)
 class Twin:
-    """A fitted model, and how near it comes."""
+    """A fitted model, and how close it comes to the review."""
 
     model: models.ModelFile
-    """What the fit began with, of the review's capacity; ``write.with_fit`` puts the numbers in."""
+    """The model that the fit started from, with the review's capacity; ``write.with_fit`` puts the numbers in."""
     fitted: Fitted
     figures: tuple[Figure, ...]
 
@@ -107,10 +107,10 @@ def fit_twin(
     interrupts: Interrupts,
     on_trial: Callable[[int, float], None] = lambda _done, _rms: None,
 ) -> Twin:
-    """Return the model that begins with a drive's and comes nearest to a review.
+    """Return the model that comes closest to a review, starting from a drive's model.
 
-    ``told`` hears how many trials there were and the least root mean square of errors, in units of what is expected.
-    Raises IogaugeError: the review holds no complete step, or the model has no fitted number.
+    ``on_trial`` is called with the number of trials and the least root mean square error, in units of the expected
+    error. Raises IogaugeError if the review holds no complete step, or the model has no fitted number.
     """
     steps = list(_steps(review))
     if not steps:
@@ -120,8 +120,8 @@ def fit_twin(
     free = [_free(place, entry) for place, entry in begin_with.entries() if entry.range]
     if not free:
         raise IogaugeError(
-            f"{begin_with.path}: no number in it is fitted, so nothing can move",
-            hint='begin with another model, or write kind = "fitted", start and range beside what may',
+            f"{begin_with.path}: no number in it is fitted, so the fit can change nothing",
+            hint='start from another model, or write kind = "fitted", start and range for a number',
         )
     base = begin_with.parameters | {"capacity_bytes": _capacity(review, begin_with)}
 
@@ -135,7 +135,7 @@ def fit_twin(
         try:
             return np.array([figure.residual for figure in shown(values)])
         except IogaugeError:
-            # A number is beyond what the core takes; the range that a file gives need not know that.
+            # The core refuses a number: a file's range may go beyond what the core accepts.
             return np.full(sum(len(step.seen) for step in steps), ABSENT)
 
     fitted = fit(free, residuals, seed=SEED, rounds=ROUNDS, pull=PULL, on_trial=on_trial)
@@ -166,7 +166,7 @@ def _steps(review: Review) -> Iterator[_Step]:
 
 
 def _shorter(jobs: JobFile, measured_ns: int) -> JobFile:
-    """The same jobs on the model, for as long as its figures need."""
+    """Return the same jobs on the model, for as long as their figures need."""
     measured_ns = min(max(measured_ns, SHORTEST_NS), LONGEST_NS)
     changes = {
         "filenames": (_TARGET,),
@@ -186,7 +186,7 @@ def _seen(result: RunResult) -> dict[tuple[str, Direction, str], float]:
 
 
 def figures_of(row: RowResult) -> Iterator[tuple[Direction, str, float]]:
-    """Yield what is compared of one row: IOPS, and the mean and supported quantiles of lat in ns."""
+    """Yield the compared figures of one row: IOPS, and the mean and supported quantiles of lat in ns."""
     for direction, tally in row.tallies.items():
         data = tally.histograms.get(Kind.LAT)
         if direction is Direction.SYNC or not tally.ios or data is None:

@@ -1,10 +1,10 @@
-"""How far a model may be from a figure, and whether it is.
+"""How far a model is from a published figure, and whether that is within the limit.
 
-An error is relative: 0.03 is three percent, either way the same in logarithm. Limits depend on the kind of figure and
-on how well the drive is known: a P4800X is described by its maker's guide row by row, most flash by reviewers' prose.
-A figure that its source gives as a range is met anywhere in it.
+An error is relative: 0.03 is three percent, symmetric in logarithm. The limit depends on the kind of figure and on how
+well the drive is known: the maker's guide describes a P4800X row by row, most flash is known from reviewers' prose.
+A figure that its source gives as a range is met anywhere within the range.
 
-The limits are ours; docs/accuracy.md says them.
+The limits are our own; docs/accuracy.md lists them.
 """
 
 from __future__ import annotations
@@ -17,57 +17,57 @@ from enum import StrEnum
 from iogauge.models.published import Point
 
 PREDICTED = 2.0
-"""A row that was not fitted may be so many times as far off."""
+"""The limit of a row that was not fitted is this many times wider."""
 
 _ABSOLUTE = {"iops_fraction_of_peak": 0.01}
-"""Of figures whose source says how exact they are."""
+"""Absolute limits of figures whose source states their precision."""
 
 _FLAT = 1.5
-"""A ratio that is drawn as flat stays below this."""
+"""A ratio that its source draws as a flat line stays below this."""
 _STEP = 5.0
-"""Half a step of a sweep over the share of reads, percent: nearer than that nobody looked."""
+"""Half a step of a sweep over the share of reads, in percent: the sweep resolves no less."""
 _FAR = 3.0
 """What ``>>`` means at least."""
 _INSIDE = 0.02
 """How far inside a bound a fit aims, relative."""
 _BOUND = 0.03
-"""By so much a bound that does not hold weighs as much as a figure at its limit."""
+"""A bound missed by this share weighs as much as a figure at its limit."""
 _AT_IT = 1e-3
-"""Exactly at a bound that must be passed."""
+"""The error of a figure exactly at a bound that it must pass."""
 
 _KNOWN: Mapping[str, float] = {"rate": 0.03, "mean": 0.08, "p99": 0.15, "p99.999": 0.30, "p99.99999": 2.0}
 _REVIEWED: Mapping[str, float] = {"rate": 0.05, "mean": 0.12, "p99": 0.25, "p99.999": 0.50, "p99.99999": 2.0}
 
 
 class Part(StrEnum):
-    """What a row had to do with the model that it is beside."""
+    """The role of a row in the making of the model."""
 
     FITTED = "fitted"
     PREDICTED = "predicted"
     """Kept from the fit."""
     GIVEN = "given"
-    """A parameter says it outright."""
+    """A parameter states it."""
     BOUND = "bound"
 
 
 @dataclass(frozen=True, kw_only=True)
 class Verdict:
-    """A row beside what the model shows."""
+    """A row, and what the model shows for it."""
 
     point: Point
     modelled: float
     predicted: bool
     """It was kept from the fit."""
     stated: bool = False
-    """A parameter that is not fitted says it outright: no merit of the model."""
+    """A parameter that is not fitted states it, so meeting it proves nothing."""
     machine: str = ""
-    """What stood in front of the drive."""
+    """The machine model in front of the drive."""
     limit: float
-    """Of the error; of a bound 0."""
+    """The limit of the error; 0 for a bound."""
 
     @property
     def part(self) -> Part:
-        """What the row had to do with the model."""
+        """The role of the row."""
         if self.point.use == "bound":
             return Part.BOUND
         if self.stated:
@@ -76,12 +76,12 @@ class Verdict:
 
     @property
     def error(self) -> float:
-        """How far off, relative; 0 in a source's range, or where a bound holds."""
+        """The relative error; 0 within a source's range, or where a bound holds."""
         return _error(self.point, self.modelled)
 
     @property
     def holds(self) -> bool:
-        """Whether it is near enough."""
+        """Whether the error is within the limit."""
         if self.point.use == "bound":
             return self.error == 0.0
         ratio = 1 + abs(self.error)
@@ -89,9 +89,9 @@ class Verdict:
 
     @property
     def residual(self) -> float:
-        """What a fit makes small: the logarithm of the ratio in units of the limit's; of a bound what is missing.
+        """What a fit minimises: the logarithm of the ratio in units of the limit; for a bound, the distance to it.
 
-        A fit aims a little inside a bound, so that it is not by chance that it holds.
+        A fit aims slightly inside a bound, so that the bound holds with a margin.
         """
         error = _error(self.point, self.modelled, inside=_INSIDE)
         signed = math.log1p(abs(error)) * math.copysign(1, error)
@@ -101,7 +101,7 @@ class Verdict:
 def verdict(
     point: Point, modelled: float, *, predicted: bool, stated: bool = False, machine: str = ""
 ) -> Verdict:
-    """Return how near a model comes to a row."""
+    """Return the verdict on what a model shows for a row."""
     limit = 0.0 if point.use == "bound" else limit_of(point)
     return Verdict(
         point=point,
@@ -114,7 +114,7 @@ def verdict(
 
 
 def limit_of(point: Point) -> float:
-    """Return the error that a row to be fitted may have.
+    """Return the error that a fitted row may have.
 
     >>> from iogauge.models.published import points
     >>> limit_of(points()[0])
@@ -149,7 +149,7 @@ def _error(point: Point, modelled: float, *, inside: float = 0.0) -> float:
 
 
 def _missing(point: Point, modelled: float, *, inside: float) -> float:
-    """How far a bound is from being kept; not 0 where it is not."""
+    """Return how far a figure is from its bound; 0 if and only if the bound holds."""
     value = point.value * (_FAR if point.relation == ">>" else 1)
     if point.relation == "~":
         # "Consistent": the only figure of this kind is a ratio that the source draws as a flat line.
@@ -168,7 +168,7 @@ def _missing(point: Point, modelled: float, *, inside: float) -> float:
 
 
 def _relative(modelled: float, value: float) -> float:
-    """The ratio minus one, or minus the inverse's where it is below."""
+    """Return the ratio minus one; below one, 1 minus the inverse ratio."""
     if modelled == value:
         return 0.0
     if modelled <= 0 or value <= 0:

@@ -1,4 +1,4 @@
-"""A fit put into its model's file: the numbers, how sure they are, what they were fitted to and what is left over."""
+"""Writes a fit into its model: the numbers, their intervals, what they were fitted to, and the residuals."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from iogauge.models import ModelFile
 def with_fit(
     model: ModelFile, fitted: Fitted, *, source: str, command: str, seed: int, residuals: Sequence[str]
 ) -> ModelFile:
-    """Return a model with a fit in it; nothing but its fitted numbers and the account of the fit is changed.
+    """Return a model with the numbers of a fit and its record; everything else is unchanged.
 
-    ``source`` says what the numbers were fitted to, ``residuals`` how far off each figure is.
+    ``source`` names what the numbers were fitted to; ``residuals`` say how far off each figure is.
     """
     tree = copy.deepcopy(dict(model.tree))
     for number in fitted.numbers:

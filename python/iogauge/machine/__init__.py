@@ -1,8 +1,8 @@
-"""The real machine: what it is, what it counted, who else uses the drive, and what is wrong with a run.
+"""Observes the real machine around a run, and warns where a result means less than it seems to.
 
-``facts`` describes it, ``stat`` and ``interference`` read the block device's counters and users, ``extents`` and
-``compress`` look at what would be read, ``judge`` turns all that into the warnings of ``warnings``, and ``watch``
-does it around one run. Changes nothing on the machine and issues no measured I/O.
+``facts`` describes the machine; ``stat`` and ``interference`` read the counters and users of the block device;
+``extents`` and ``compress`` examine the data to be read; ``judge`` turns the observations into the warnings of
+``warnings``; ``watch`` does all this around one run. Nothing on the machine is changed, and no measured I/O issued.
 """
 
 from iogauge.machine.facts import machine_facts

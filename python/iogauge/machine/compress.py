@@ -1,7 +1,7 @@
-"""Whether what lies on a target is zeros or compresses well: drives that compress answer such data faster.
+"""Samples whether a target's data is zeros or compresses well: drives that compress answer such data faster.
 
-A few blocks spread over the region are read through the page cache, which forgets them again, and packed with
-zlib at its fastest. Reads only; the drive sees a handful of reads before the run.
+A few blocks spread over the region are read through the page cache, dropped from it again, and compressed with zlib at
+its fastest level. The drive sees a few reads before the run, and no writes.
 """
 
 from __future__ import annotations
@@ -17,26 +17,26 @@ _BLOCK_BYTES = 4096
 
 @dataclass(frozen=True)
 class Sample:
-    """What a few blocks of a region look like. Shares are fractions in [0, 1]."""
+    """Properties of a few blocks of a region. Shares are fractions in [0, 1]."""
 
     blocks: int
     zero_share: float
-    """Blocks of nothing but zeros."""
+    """Share of blocks that hold only zeros."""
     saved_share: float
-    """How much smaller zlib makes the blocks altogether, zeros included; about 0 for random data."""
+    """Share of the bytes that zlib saves, zeros included; about 0 for random data."""
     repeated_share: float
-    """Blocks equal to another one of the sample."""
+    """Share of blocks that equal another block of the sample."""
 
 
 def sample_data(
     fd: int, *, offset_bytes: int = 0, length_bytes: int, blocks: int = 64, seed: int = 0
 ) -> Sample | None:
-    """Return what ``blocks`` blocks of 4 KiB look like, one at a random place in each of as many equal stretches.
+    """Sample ``blocks`` blocks of 4 KiB: one at a random offset in each of ``blocks`` equal parts of the region.
 
-    None where nothing can be read. The same seed looks at the same places.
+    Returns None if nothing can be read. The same seed samples the same offsets.
     """
     places = _places(offset_bytes, length_bytes, blocks, random.Random(seed))
-    # Without readahead, whose pages nobody would make the cache forget.
+    # Without readahead: its pages would stay in the page cache.
     _advise(fd, os.POSIX_FADV_RANDOM)
     contents = [block for place in places if (block := _read(fd, place))]
     _advise(fd, os.POSIX_FADV_NORMAL)
@@ -62,7 +62,7 @@ def _places(start: int, length: int, blocks: int, draw: random.Random) -> list[i
 
 
 def _read(fd: int, place: int) -> bytes:
-    """One block, or nothing where it cannot be read: a sample does without it."""
+    """Return one block; empty if it cannot be read, and the sample goes without it."""
     try:
         block = os.pread(fd, _BLOCK_BYTES, place)
     except OSError:

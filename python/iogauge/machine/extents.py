@@ -1,8 +1,8 @@
-"""How much of a region was never written: reads of it are answered without the drive, and mean nothing.
+"""Measures how much of a region was never written: reads of it are answered without the drive.
 
-Holes and preallocated extents of a file are found by FIEMAP, or SEEK_DATA where the filesystem has no FIEMAP. For
-a block device only its own driver could know: zram and loop say, others give None. The work is bounded; where the
-bound is met, the part that was looked at stands for the rest.
+FIEMAP finds holes and preallocated extents of a file, or SEEK_DATA where the filesystem has no FIEMAP. For a block
+device only its driver knows: zram and loop tell, others do not. The work is bounded: of a region with too many extents
+only the first part is examined, and stands for the rest.
 Source: fio #719, diskspd #228; Documentation/filesystems/fiemap.rst; lseek(2).
 """
 
@@ -28,14 +28,14 @@ _MOST_EXTENTS = 64 * _BATCH
 
 @dataclass
 class _Seen:
-    """How far the region was looked at, and how much of that is written."""
+    """The end of the part that was examined, and how many of its bytes are written."""
 
     until: int
     written: int = 0
 
 
 def unwritten_share(fd: int, *, offset_bytes: int = 0, length_bytes: int, host: Host = HOST) -> float | None:
-    """Return the share of the region in [0, 1] that was never written; None where nothing tells."""
+    """Return the share of the region in [0, 1] that was never written; None if it is unknown."""
     status = os.fstat(fd)
     if length_bytes <= 0:
         return None
@@ -74,7 +74,7 @@ def _by_fiemap(fd: int, start: int, end: int) -> _Seen:
                 seen.written += max(0, min(logical + length, end) - max(logical, seen.until))
             seen.until = max(seen.until, min(logical + length, end))
             last = last or bool(flags & _LAST)
-        # Behind the last extent there is nothing but a hole.
+        # After the last extent there is only a hole.
         if last or seen.until >= end:
             return _Seen(until=end, written=seen.written)
     return seen
@@ -105,7 +105,7 @@ def _by_seeking(fd: int, start: int, end: int) -> _Seen:
 def _of_device(device: BlockDevice, start: int, length: int, host: Host) -> float | None:
     disk = device.disk
     if (pages := disk.text("mm_stat")) and disk.size_bytes:
-        # zram counts the bytes it stores; where they lie it does not say, so the whole device stands for the region.
+        # zram counts the bytes that it stores but does not tell where, so the device stands for the region.
         return max(0.0, 1 - int(pages.split()[0]) / disk.size_bytes)
     path = disk.backing_path
     if path is None:
@@ -117,7 +117,7 @@ def _of_device(device: BlockDevice, start: int, length: int, host: Host) -> floa
     except OSError:
         return None
     try:
-        # What is behind a loop device may be a loop device again; a device behind itself cannot be.
+        # The file behind a loop device may be a loop device, too; the kernel allows no circle.
         return unwritten_share(fd, offset_bytes=start, length_bytes=length, host=host)
     finally:
         os.close(fd)

@@ -1,6 +1,6 @@
-"""The computer and operating system in front of the drive: what a result must carry to be understood later.
+"""Describes the computer and operating system in front of the drive, so that a result can be understood later.
 
-Read from proc, sysfs and cgroups; nothing is changed and nothing is guessed: what cannot be read stays None.
+The facts come from proc, sysfs and cgroups. Nothing is changed and nothing is guessed: an unreadable fact is None.
 Source: proc(5), cgroups(7), Documentation/admin-guide/cgroup-v2.rst.
 """
 
@@ -48,9 +48,9 @@ def machine_facts(host: Host = HOST) -> MachineFacts:
 
 
 def virtualised(host: Host = HOST) -> str | None:
-    """Return what says that this machine is virtual, None where nothing does.
+    """Return the evidence that this machine is virtual; None if there is none.
 
-    The CPU's hypervisor flag is decisive on x86; firmware names give the maker, and speak alone on Arm.
+    On x86 the CPU's hypervisor flag decides, and firmware names give the maker. On Arm there are only the names.
     """
     folder = host.sys / "class/dmi/id"
     named = " ".join(filter(None, (read_text(folder / "sys_vendor"), read_text(folder / "product_name"))))
@@ -68,7 +68,7 @@ def virtualised(host: Host = HOST) -> str | None:
 
 
 def cgroup_limits(host: Host = HOST) -> Iterator[str]:
-    """Yield the limits on CPU time and I/O that cgroups set on this process, as ``cpu.max=50000 100000 (in /a)``."""
+    """Yield this process's cgroup limits on CPU time and I/O, such as ``cpu.max=50000 100000 (in /a)``."""
     hierarchies = {mount.kind: mount for mount in mounts_of(host) if mount.kind == "cgroup2"}
     controllers = [mount for mount in mounts_of(host) if mount.kind == "cgroup"]
     for line in (read_text(host.proc / "self" / "cgroup") or "").splitlines():
@@ -81,7 +81,7 @@ def cgroup_limits(host: Host = HOST) -> Iterator[str]:
 
 
 def _limits(mount: Mount, path: str, read: Callable[[Path], Iterator[str]]) -> Iterator[str]:
-    """Limits add up along the way to the root: each group holds its members to its own."""
+    """Yield the limits of a group and of all its parents: every one of them holds."""
     relative = Path(path.lstrip("/"))
     for group in (relative, *relative.parents):
         for limit in read(Path(mount.point) / group):
@@ -116,7 +116,7 @@ def _cpu(host: Host) -> str:
 
 
 def _governor(host: Host) -> str | None:
-    """The scaling governor, or several where CPUs differ."""
+    """Return the scaling governor, or several if CPUs differ."""
     files = (host.sys / "devices/system/cpu").glob("cpu[0-9]*/cpufreq/scaling_governor")
     return ", ".join(sorted({text for path in files if (text := read_text(path))})) or None
 
@@ -129,7 +129,7 @@ def _version() -> str:
 
 
 def _commit() -> str | None:
-    """The commit of the checkout that iogauge runs from; None where it runs from an installed package."""
+    """Return the commit of the checkout that iogauge runs from; None for an installed package."""
     root = Path(__file__).resolve().parents[3]
     if not (root / ".git").exists() or not (root / "crates" / "core").is_dir():
         return None

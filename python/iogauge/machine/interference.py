@@ -1,7 +1,7 @@
-"""Whether somebody else uses the drive: other processes that have it open, and I/O on it that was not ours.
+"""Detects other users of the drive: processes that have it open, and I/O on it that was not ours.
 
-Looks, and never stops anybody. Processes of other users stay out of sight without root, so finding nobody proves
-nothing; the byte count does not depend on sight. Source: proc(5).
+It only observes. Without root, processes of other users are invisible, so an empty result proves nothing; the byte
+count sees their I/O all the same. Source: proc(5).
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ from iogauge.target.users.openers import open_files, program_name
 from iogauge.target.users.sysfs import HOST, Host, number_of
 
 _SLACK_BYTES = 1 << 20
-"""Readahead, superblocks, a partition scan."""
+"""Tolerance for readahead, superblocks and a partition scan."""
 _SLACK_SHARE = 0.05
-"""Of all that we moved: less than this disturbs little, whoever it was (our own request log may be among it)."""
+"""Tolerance as a share of our own bytes: less than this disturbs little, and our request log may be part of it."""
 
 
 def other_processes(targets: Collection[TargetFacts], host: Host = HOST) -> dict[str, list[str]]:
@@ -44,19 +44,19 @@ def other_processes(targets: Collection[TargetFacts], host: Host = HOST) -> dict
 def foreign_bytes(
     counted: DeviceStat, *, own_read_bytes: int, own_write_bytes: int, through_filesystem: bool
 ) -> tuple[int, int]:
-    """Return the bytes read and written on the device beyond our own direct I/O; zero where within the tolerance.
+    """Return the bytes read and written on the device beyond our own direct I/O; zero within the tolerance.
 
-    Only meaningful where everything of ours bypassed the page cache and nothing of ours is left out (ramps too).
+    The result is meaningful only if all our I/O bypassed the page cache and is counted, ramps included.
     """
     slack = _SLACK_BYTES + int(_SLACK_SHARE * (own_read_bytes + own_write_bytes))
     read, written = counted.read_bytes - own_read_bytes, counted.write_bytes - own_write_bytes
-    # Journal and metadata may double what is written to a file: its filesystem's doing, not a stranger's.
+    # A filesystem's journal and metadata may double the bytes written to a file.
     write_slack = slack + (own_write_bytes if through_filesystem else 0)
     return (read if read > slack else 0, written if written > write_slack else 0)
 
 
 def _identity(status: stat_result) -> tuple[str, int, int]:
-    """The same for every node of one device, and for every name of one file."""
+    """Return a key that is the same for every node of a device and for every name of a file."""
     if stat.S_ISBLK(status.st_mode):
         return ("block", status.st_rdev, 0)
     return ("file", status.st_dev, status.st_ino)

@@ -1,11 +1,11 @@
-"""What is wrong with a run: its parts in, warnings out.
+"""Judges a run: takes its plan, result and observations, and returns warnings.
 
-Pure functions, one for each question, and ``judge`` which asks them all. Quantities that need histograms come in as
-numbers (``RowFigures``), and what only a look at the machine shows as ``Observations``, so that a stored run is
-judged by the same code as a fresh one. The texts are in ``warnings``.
+There is one pure function for each question; ``judge`` calls them all. Figures from histograms come in as
+``RowFigures``, and what was seen on the machine as ``Observations``, so that the same code judges stored and fresh
+runs. The texts are in ``warnings``.
 
-Source: Intel's evaluation guide for Linux (governor, interrupts, turbo); the thresholds are ours, each with its reason
-beside it.
+Source: Intel's evaluation guide for Linux (governor, interrupts, turbo). The thresholds are our own; each states its
+reason.
 """
 
 from __future__ import annotations
@@ -31,72 +31,72 @@ from iogauge.schema import (
 )
 
 UNWRITTEN_SHARE = 0.01
-"""Any more never-written blocks than this move a mean visibly: they answer in a tenth of the time or less."""
+"""More never-written blocks than this move a mean visibly: they answer in a tenth of the time or less."""
 ZERO_SHARE = 0.05
 SAVED_SHARE = 0.20
-"""Random data saves nothing under zlib, and an eighth where writers stamp their buffers to keep blocks apart (fio's
-scramble_buffers, ours too); a fifth is data that was meant to be something."""
+"""zlib saves nothing of random data, and an eighth where writers stamp their buffers (scramble_buffers). Data of which
+it saves a fifth was not written as random data."""
 REPEATED_SHARE = 0.05
 TAIL_SAMPLES = 10
-"""Completions wanted beyond a quantile before it is believed."""
+"""A quantile needs this many completions beyond it."""
 CEILING_SHARE = 0.5
-"""Over half of what the generator can do with no drive at all, a good part of every latency is its own."""
+"""Above half of the rate without a drive, the generator causes a good part of every latency."""
 LATE_SHARE = 0.001
 LOG_WAIT_SHARE = 0.001
 LATENESS_NS = 100_000
-"""p99 of lateness: 100 us is ten times a fast drive's read."""
+"""Limit of the p99 of lateness: ten times a read of a fast drive."""
 GAP_NS = 20_000
 GAP_SHARE = 0.5
 """A p99.9 loop gap of over 20 us and over half the median latency blurs what the median says."""
 RATE_SHARE = 0.01
 OVERDUE_SHARE = 0.001
-"""Requests that were due and never issued would have waited longest: any more of them would move a p99.9."""
+"""Requests that were due and never issued would have waited longest. More of them would move a p99.9."""
 DRIFT_PPM = 100.0
-"""TSC against the kernel's clock over the run; time synchronisation may slew by 500, oscillators agree within 50."""
+"""Limit of the TSC's drift from the kernel's clock. Oscillators agree within 50; synchronisation may slew 500."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Tail:
-    """A quantile that its sample supports: the one wanted, or a lower one where there were too few for that."""
+    """A quantile that its sample supports: the requested one, or a lower one if there were too few samples."""
 
     q: float
     value_ns: int
 
     @property
     def name(self) -> str:
-        """How reports call the quantile."""
+        """The quantile's name in reports."""
         return f"p{100 * self.q:.10g}"
 
 
 @dataclass(frozen=True, kw_only=True)
 class RowFigures:
-    """One reported row and direction, in the numbers that are judged. Times in nanoseconds."""
+    """The judged figures of one row and direction. Times are in nanoseconds."""
 
     name: str
     direction: Direction
     ios: int
     elapsed_s: float
     row_ios: int | None = None
-    """I/Os of all of the row's directions together; None where another direction speaks for the row."""
+    """I/Os of all directions of the row; None if the figures of another direction hold them."""
     workers: int = 1
-    """How many share the row."""
+    """How many workers share the row."""
     iodepth: int = 1
-    """The deepest of them."""
+    """The largest iodepth of these workers."""
     quantiles: tuple[float, ...] = ()
-    """Asked for, as fractions."""
+    """The requested quantiles, as fractions."""
     lat_p50_ns: int | None = None
-    """None, as below: too few to say."""
+    """None, here and below: too few samples."""
     scheduled: bool = False
     lateness: Tail | None = None
-    """At best the 99th percentile."""
+    """The 99th percentile, or a lower one."""
     late: int = 0
     """Scheduled requests that started over 1 ms late."""
     log_wait_share: float = 0.0
-    """Share of its workers' time in which they issued nothing because the request log had no room."""
+    """Share of the workers' time in which they issued nothing because the request log was full."""
     loop_gap: Tail | None = None
-    """At best the 99.9th percentile."""
+    """The 99.9th percentile, or a lower one."""
     requested_iops: float | None = None
-    """Rate of the whole row; None: no rate was asked for."""
+    """The row's requested rate; None: no rate was requested."""
     poisson: bool = False
     overdue: int = 0
     """Scheduled requests that were due before the end and never issued."""
@@ -105,13 +105,13 @@ class RowFigures:
 
     @property
     def label(self) -> str:
-        """How warnings call the row."""
+        """The row's name in warnings."""
         return f"{self.name} ({self.direction})"
 
 
 @dataclass(frozen=True, kw_only=True)
 class Observations:
-    """What was seen around a run, by target path."""
+    """What was observed around a run, by target path."""
 
     unwritten: Mapping[str, float] = field(default_factory=dict)
     samples: Mapping[str, Sample] = field(default_factory=dict)
@@ -133,7 +133,7 @@ def judge(
     rows: Sequence[RowFigures],
     observed: Observations | None = None,
 ) -> tuple[Warning, ...]:
-    """Return every warning that a run deserves, those about its validity first, each once."""
+    """Return the warnings of a run without repetition, those about its validity first."""
     observed = observed or Observations()
     workers = [worker for stage in plan.stages for worker in stage.workers]
     warnings = [
@@ -173,16 +173,16 @@ def judge_row(row: RowFigures, ceiling: Ceiling | None) -> Iterator[Warning]:
 def _rate(row: RowFigures) -> Iterator[Warning]:
     if row.requested_iops and row.elapsed_s > 0:
         achieved = row.ios / row.elapsed_s
-        # A Poisson count scatters by its root, whatever the drive does.
+        # The standard deviation of a Poisson count is its root.
         chance = 3 / (row.requested_iops * row.elapsed_s) ** 0.5 if row.poisson else 0.0
         if achieved < row.requested_iops * (1 - RATE_SHARE - chance):
             what = (
-                f"{achieved:.0f} of the {row.requested_iops:.0f} requests a second asked for "
+                f"{achieved:.0f} of the {row.requested_iops:.0f} requested I/Os a second "
                 f"({achieved / row.requested_iops:.1%})"
             )
             yield warning(Code.RATE_MISSED, row=row.label, what=what)
             return
-    # A burst at the very end leaves a few.
+    # A burst at the end leaves a few requests over.
     if row.overdue > max(TAIL_SAMPLES, row.ios * OVERDUE_SHARE):
         what = (
             f"{row.overdue} requests were due before the end and never issued: no latency counts their wait"
@@ -205,7 +205,7 @@ def _generator(row: RowFigures, ceiling: Ceiling | None) -> Iterator[str]:
     if gap and row.lat_p50_ns and gap.value_ns > max(GAP_NS, GAP_SHARE * row.lat_p50_ns):
         yield f"the loop's {gap.name} gap is {_us(gap.value_ns)} beside a median latency of {_us(row.lat_p50_ns)}"
     if ceiling and row.row_ios and row.elapsed_s > 0:
-        # One request at a time cannot share the cost of a round of the loop with others.
+        # At depth 1 every request pays for a full round of the loop.
         shallow = row.iodepth == 1 and ceiling.shallow_iops > 0
         most = ceiling.shallow_iops if shallow else ceiling.iops
         worker_iops = row.row_ios / row.elapsed_s / row.workers
@@ -219,14 +219,14 @@ def _generator(row: RowFigures, ceiling: Ceiling | None) -> Iterator[str]:
 
 
 def page_cache(workers: Sequence[WorkerPlan]) -> Iterator[Warning]:
-    """Requests without O_DIRECT."""
+    """Warn of requests without O_DIRECT."""
     cached = [worker for worker in workers if not worker.engine.direct and not _null(worker)]
     for what, jobs in _by_kind(cached):
         yield warning(Code.PAGE_CACHE, what=f"{what} of {jobs}")
 
 
 def unwritten(workers: Sequence[WorkerPlan], observed: Observations) -> Iterator[Warning]:
-    """Reads of blocks that no one wrote."""
+    """Warn of reads of blocks that were never written."""
     read = {file.path for worker in workers if _reads(worker) for file in worker.files}
     for path, share in observed.unwritten.items():
         if path in read and share > UNWRITTEN_SHARE:
@@ -234,7 +234,7 @@ def unwritten(workers: Sequence[WorkerPlan], observed: Observations) -> Iterator
 
 
 def compressible(workers: Sequence[WorkerPlan], observed: Observations) -> Iterator[Warning]:
-    """Zeros, data that packs well, or repeated data: written, or found where it is read."""
+    """Warn of zeros, compressible data and repeated data, both written and read."""
     for worker in workers:
         if not worker.pattern.rw.writes or _null(worker):
             continue
@@ -264,7 +264,7 @@ def compressible(workers: Sequence[WorkerPlan], observed: Observations) -> Itera
 
 
 def busy(targets: Sequence[TargetFacts], observed: Observations) -> Iterator[Warning]:
-    """Other processes with the target open, and bytes on its device that were not ours."""
+    """Warn of other processes with the target open, and of bytes on its device that were not ours."""
     for path, users in observed.users.items():
         shown = ", ".join(users[:3]) + (f" and {len(users) - 3} more" if len(users) > 3 else "")
         yield warning(Code.BUSY_TARGET, path=path, who=f"open in {shown}")
@@ -285,7 +285,7 @@ def polling(
     targets: Sequence[TargetFacts],
     observed: Observations,
 ) -> Iterator[Warning]:
-    """``hipri`` that does not poll."""
+    """Warn of ``hipri`` where completions are not polled for."""
     device_of = {facts.path: facts.device for facts in targets}
     for worker in workers:
         if not worker.engine.hipri:
@@ -310,12 +310,12 @@ def polling(
 
 
 def placement(plan: RunPlan, result: RunResult, machine: MachineFacts) -> Iterator[Warning]:
-    """Workers that moved, or were never pinned, unless that was the plan.
+    """Warn of workers that moved between CPUs or were not pinned, unless the plan says so.
 
-    Not to be pinned is the plan where a job names several CPUs, and where threads of the kernel do its requests.
+    A plan leaves workers unpinned where a job names several CPUs, and where kernel threads do its requests.
     """
     planned = [worker for stage in plan.stages for worker in stage.workers]
-    # A run that ended early has no results of its later stages.
+    # A run that ended early has no results for its later stages.
     pairs = zip(result.workers, planned, strict=False)
     moved = sum(seen.migrations > 0 and not worker.handed_over for seen, worker in pairs)
     if moved:
@@ -328,21 +328,21 @@ def placement(plan: RunPlan, result: RunResult, machine: MachineFacts) -> Iterat
     if free and any(not worker.pinned for worker in result.workers):
         most = max(free, key=len)
         pollers = sum(worker.engine.sqthread_poll for worker in most)
-        beside = f" with {pollers} polling threads of the kernel" if pollers else ""
-        yield warning(Code.NO_PIN, workers=len(most), beside=beside, cpus=machine.cpus_allowed)
+        polling_threads = f" with {pollers} polling threads of the kernel" if pollers else ""
+        yield warning(Code.NO_PIN, workers=len(most), pollers=polling_threads, cpus=machine.cpus_allowed)
 
 
 def in_flight(result: RunResult) -> Iterator[Warning]:
-    """Requests that never came back."""
+    """Warn of requests that never completed."""
     if result.in_flight:
         oldest = max(request.age_ns for request in result.in_flight)
         yield warning(Code.IN_FLIGHT, count=len(result.in_flight), age_s=oldest / 1e9)
 
 
 def bookkeeping(plan: RunPlan, result: RunResult) -> Iterator[Warning]:
-    """What the recording itself lost."""
+    """Warn of requests that the log dropped and of intervals that were merged."""
     dropped = sum(worker.log_dropped for worker in result.workers)
-    # A log that is waited for drops nothing until it fails, which is an error of the run.
+    # A log that workers wait for drops requests only if it fails, and then the run fails.
     if dropped and plan.log_overflow == "drop":
         yield warning(Code.LOG_DROPPED, count=dropped)
     if late := sum(worker.late_handovers for worker in result.workers):
@@ -350,7 +350,7 @@ def bookkeeping(plan: RunPlan, result: RunResult) -> Iterator[Warning]:
 
 
 def clock(result: RunResult) -> Iterator[Warning]:
-    """A clock that costs more or drifts."""
+    """Warn of a clock that is slow to read or drifts."""
     facts = result.clock
     if facts.source != "tsc":
         yield warning(
@@ -363,13 +363,13 @@ def clock(result: RunResult) -> Iterator[Warning]:
 
 
 def virtual(machine: MachineFacts, workers: Sequence[WorkerPlan]) -> Iterator[Warning]:
-    """A machine in front of the drive that is not there."""
+    """Warn of a virtual machine."""
     if machine.virtualised and not all(map(_null, workers)):
         yield warning(Code.VIRTUAL_MACHINE, evidence=machine.virtualised)
 
 
 def kernel_version(kernel: str) -> tuple[int, int]:
-    """Return major and minor version out of ``uname``'s words; (0, 0) where there are none.
+    """Return the major and minor version in the output of ``uname``; (0, 0) if there is none.
 
     >>> kernel_version("Linux 6.8.0-45-generic x86_64")
     (6, 8)
@@ -382,7 +382,7 @@ def kernel_version(kernel: str) -> tuple[int, int]:
 
 
 def _by_kind(workers: Sequence[WorkerPlan]) -> Iterator[tuple[str, str]]:
-    """Reads and writes, each with the jobs that do them."""
+    """Yield "reads" and "writes", with the names of the jobs that do them."""
     jobs: Counter[tuple[str, str]] = Counter()
     for worker in workers:
         if _reads(worker):

@@ -1,7 +1,7 @@
-"""What the kernel counted on a block device during a run: its ``stat`` file before and after, subtracted.
+"""Reads what the kernel counted on a block device during a run: its ``stat`` file after, minus before.
 
-The times are those of block layer and device together, so a result can show how much of its mean latency lies
-there. The counters count everybody's I/O, not only ours. For a file, the device under it answers.
+The times cover the block layer and the device, so a result can show how much of its mean latency arises there. The
+counters include the I/O of other programs. For a file, they are those of the device below it.
 Source: Documentation/block/stat.rst (11 columns; 15 since Linux 4.18 with discards; 17 since 5.5 with flushes).
 """
 
@@ -18,13 +18,13 @@ _MS = 10**6
 _WRAP = 1 << 32
 
 Counters = tuple[int, ...]
-"""The columns of one stat file, filled up with zeros to 17."""
+"""The columns of one stat file, padded with zeros to 17."""
 
 
 def parse_stat(text: str) -> Counters:
-    """Return the columns of a stat file; those that an older kernel lacks are zero.
+    """Return the columns of a stat file. Columns that an older kernel lacks are zero.
 
-    Raises ValueError for anything that is not a stat file.
+    Raises ValueError if the text is not that of a stat file.
 
     >>> parse_stat("1 0 8 2 0 0 0 0 0 3 4")[:4]
     (1, 0, 8, 2)
@@ -46,9 +46,9 @@ def read_counters(targets: Iterable[TargetFacts], host: Host = HOST) -> dict[str
 
 
 def difference(device: str, before: Counters, after: Counters) -> DeviceStat:
-    """Return what happened in between. Times are 32-bit milliseconds in the kernel and may wrap once."""
+    """Return what was counted between two looks. Times are 32-bit milliseconds in the kernel and may wrap once."""
     delta = [late - early for early, late in zip(before, after, strict=True)]
-    # Only a counter that wrapped goes down; a device that was replaced meanwhile is caught by max().
+    # A counter goes down only if it wrapped, or if the device was replaced: max() catches the latter.
     delta = [change + _WRAP if -_WRAP < change < 0 else max(change, 0) for change in delta]
     return DeviceStat(
         device=device,
@@ -72,7 +72,7 @@ def difference(device: str, before: Counters, after: Counters) -> DeviceStat:
 def differences(
     before: Mapping[str, Counters], after: Mapping[str, Counters], host: Host = HOST
 ) -> tuple[DeviceStat, ...]:
-    """Return the difference of every device that both looks found, those left out whose statistics are off."""
+    """Return the difference for every device in both looks, except devices whose statistics are switched off."""
     return tuple(
         difference(name, before[name], after[name])
         for name in before
@@ -81,6 +81,6 @@ def differences(
 
 
 def _switched_off(name: str, host: Host) -> bool:
-    # Drivers without request queues (zram) count whatever the switch says, so counters that move are believed.
+    # Drivers without request queues (zram) count even if the switch is off, so counters that moved are valid.
     device = BlockDevice.by_name(name, host)
     return device is not None and device.disk.text("queue/iostats") == "0"

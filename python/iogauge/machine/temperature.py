@@ -1,6 +1,6 @@
-"""How warm a drive is, as the kernel's hardware monitors say: NVMe's own sensor, or drivetemp's of a SATA drive.
+"""Reads a drive's temperature from the kernel's hardware monitors: NVMe's own sensor, or drivetemp for SATA.
 
-A drive that slows down because it is warm measures its cooling. Reads only, and a drive without a sensor is no error.
+A result of a drive that throttles describes its cooling. A drive without a sensor is not an error.
 Source: the kernel's Documentation/hwmon (sysfs-interface, drivetemp) and drivers/nvme/host/hwmon.c.
 """
 
@@ -15,13 +15,13 @@ _PLACES = (
     "device/hwmon/hwmon*/temp1_input",
     "device/device/hwmon/hwmon*/temp1_input",
 )
-"""Below a disk's directory: of a namespace's controller, in newer and older kernels, and of a SCSI device."""
+"""Sensors below a disk's directory: of an NVMe controller in newer and older kernels, and of a SCSI device."""
 
 
 def warmest_C(devices: Iterable[str], host: Host = HOST) -> float | None:
-    """Return the temperature of the warmest of some disks, by their kernel names; None where none says.
+    """Return the temperature of the warmest disk; None if no disk has a sensor.
 
-    Of a partition's name the disk's directory is the parent's.
+    ``devices`` are kernel names of disks or partitions; a partition has the sensor of its disk.
     """
     readings_C = []
     for device in devices:

@@ -1,11 +1,11 @@
-"""What tells whether anything wrote to a target between two looks at it, whoever it was.
+"""Takes a fingerprint of what was written to a target, to tell later whether anything wrote to it since.
 
-A review that goes on must know whether its target still is as it left it. The kernel counts what is written to a block
-device, everybody's writes, as long as the machine runs; a file has the time at which it was last written to; and the
-ledger knows what iogauge wrote, over reboots too. Whoever writes through another name of the same storage (a partition
-beside, the device below a file) is seen only by the ledger, and only as far as that goes.
+A review that is resumed must know whether its target is still as it left it. The kernel counts all writes to a block
+device until the machine reboots. A file has its modification time. The ledger knows what iogauge wrote, across
+reboots. Writes through another name of the same storage (another partition, the device below a file) are seen only by
+the ledger, so only if iogauge made them.
 
-Reads alone; two traces are compared where a review goes on.
+This module only reads; the resumed review compares two fingerprints.
 Source: Documentation/block/stat.rst; proc(5), random/boot_id; inode(7).
 """
 
@@ -24,7 +24,7 @@ _SECTOR_BYTES = 512
 
 
 def trace_of(target: TargetFacts, host: Host = HOST) -> Trace | None:
-    """Return what tells later whether a target was written to; None: nothing would, as with a drive model."""
+    """Return the write fingerprint of a target; None if it has none, such as a drive model."""
     entries = ledger.entries(target)
     entered = {"entries": len(entries), "entered_bytes": sum(entry.written_bytes for entry in entries)}
     if target.kind == "file":

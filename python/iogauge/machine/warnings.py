@@ -1,7 +1,6 @@
-"""Every warning iogauge can give, in one table: what it says, and the remedy it names.
+"""All warnings in one table: their messages and remedies.
 
-A warning says that a result means less than it seems to; it never stops a run. When each is given is decided in
-``judge``.
+A warning says that a result means less than it seems to; it never stops a run. ``judge`` decides when to warn.
 """
 
 from __future__ import annotations
@@ -13,7 +12,7 @@ from iogauge.schema import Code, StepPlan, Warning  # noqa: A004
 
 
 class Text(NamedTuple):
-    """A message with places for facts, and what to do about it."""
+    """A message and a remedy, with placeholders for facts."""
 
     message: str
     hint: str
@@ -51,7 +50,7 @@ TEXTS: dict[Code, Text] = {
         "measure on the host or on bare metal; compare only runs from this very machine",
     ),
     Code.BUSY_TARGET: Text(
-        "{path}: somebody else uses it: {who}",
+        "{path}: another program uses it: {who}",
         "stop the other use, or choose an idle drive",
     ),
     Code.NO_POLLING: Text(
@@ -59,7 +58,7 @@ TEXTS: dict[Code, Text] = {
         "{remedy}",
     ),
     Code.NO_PIN: Text(
-        "workers are not pinned: {workers} workers at once{beside}, {cpus} CPUs",
+        "workers are not pinned: {workers} workers at once{pollers}, {cpus} CPUs",
         "use at most as many workers as there are CPUs that no other job names, or set cpus_allowed",
     ),
     Code.CLOCK: Text(
@@ -80,8 +79,8 @@ TEXTS: dict[Code, Text] = {
         "free the CPUs from other work, or pin the workers; response and loop gap show what happened",
     ),
     Code.LOG_DROPPED: Text(
-        "the request log is incomplete: {count} requests were dropped, rather than slow the run down",
-        "leave out --log-overflow=drop, so that the load waits for its log; histograms are complete",
+        "the request log is incomplete: {count} requests were dropped instead of slowing the run down",
+        "leave out --log-overflow=drop, so that the load waits for its log; the histograms are complete",
     ),
     Code.RATE_MISSED: Text(
         "{row}: {what}",
@@ -97,25 +96,24 @@ TEXTS: dict[Code, Text] = {
     ),
     Code.UNSTEADY: Text(
         "{what}",
-        "look at its course in the report; precondition the drive, cool it, or measure for longer",
+        "look at the rate over time in the report; precondition the drive, cool it, or measure longer",
     ),
     Code.UNSUPPORTED: Text(
         "{what}",
-        "let steps take longer (--runtime, --pace full), or ask for a lower quantile",
+        "make steps longer (--runtime, --pace full), or ask for a lower quantile",
     ),
     Code.WRITTEN_MEANWHILE: Text(
-        "{path}: between two parts of this review {what}: what came after may have met another state than what came "
-        "before",
-        "measure it again in one go, or let the state be prepared: --state preconditioned",
+        "{path}: between two parts of this review {what}: the drive's state may differ between them",
+        "measure again without a break, or prepare the state first: --state preconditioned",
     ),
 }
 
 
 def of_step(run_warnings: Iterable[Warning], step: StepPlan, *, left: object | None) -> tuple[Warning, ...]:
-    """Return the warnings of a step: those of its run, and what only a look at all of it tells.
+    """Return the warnings of a step: those of its run, and those about the step as planned.
 
-    That is that it lacks samples for what it was made longer for: of how many, and why, so that the run's own about
-    too few samples is left out beside it. And how its rate ``left`` its level, in words, if it did.
+    If the step lacks samples although it was lengthened, its own warning replaces the run's about too few samples.
+    ``left`` describes how the rate left its level; None if it did not.
     """
     warnings = list(run_warnings)
     if step.short:
@@ -127,10 +125,10 @@ def of_step(run_warnings: Iterable[Warning], step: StepPlan, *, left: object | N
 
 
 def warning(code: Code, **facts: object) -> Warning:
-    """Return the warning with its facts filled in; raises KeyError where one is missing.
+    """Return the warning with its facts filled in. Raises KeyError if a fact is missing.
 
     >>> warning(Code.LOG_DROPPED, count=3).message
-    'the request log is incomplete: 3 requests were dropped, rather than slow the run down'
+    'the request log is incomplete: 3 requests were dropped instead of slowing the run down'
     """
     text = TEXTS[code]
     return Warning(code=code, message=text.message.format(**facts), hint=text.hint.format(**facts))

@@ -1,13 +1,13 @@
-"""Watches the machine around one run: looks at targets before it, at counters after it, and adds what it saw.
+"""Watches the machine around one run: examines targets before it and counters after it, and adds warnings.
 
-The only part of this room with state. It stands outside the run and is called at its start and end::
+Only this module of the package has state. It is called at the start and the end of a run::
 
     watch = Watch()
     record = run.execute(jobs, on_start=watch.started)
     record = watch.finished(record, rows)
 
-Looking costs a few milliseconds before the workers start and nothing while they run. Failing to see something is
-no error: what cannot be seen is left out. Source: issue "Knowing ourselves".
+The watch costs a few milliseconds before the workers start, and nothing while they run. An observation that fails is
+left out; it is not an error.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from iogauge.target.users.sysfs import HOST, BlockDevice, Host
 
 
 class Watch:
-    """One run's observer. Use a new one for every run; ``machine`` spares looking the machine up again."""
+    """The observer of one run. Use a new one for every run; pass ``machine`` to avoid reading its facts again."""
 
     def __init__(self, *, machine: MachineFacts | None = None, host: Host = HOST) -> None:
         self._host = host
@@ -46,7 +46,7 @@ class Watch:
         self._polls: dict[str, bool] = {}
 
     def started(self, plan: RunPlan, targets: Sequence[TargetFacts]) -> None:
-        """Look at targets that are open and about to be driven: ``execute``'s ``on_start``."""
+        """Examine the open targets before the workers start: ``execute``'s ``on_start``."""
         self._users = other_processes(targets, self._host)
         for file in _read_files(plan):
             share = unwritten_share(
@@ -67,7 +67,7 @@ class Watch:
             polls = device.disk.text("queue/io_poll") if device else None
             if polls is not None:
                 self._polls[name] = polls == "1"
-        # Last, so that our own looking is not counted.
+        # Last, so that our own reads are not counted.
         self._counters = read_counters(targets, self._host)
 
     def finished(
@@ -80,8 +80,8 @@ class Watch:
     ) -> RunRecord:
         """Return the record with device statistics and all warnings.
 
-        ``own_bytes`` gives what the run read and wrote by device name, ramps included; only devices in it are
-        judged for other people's I/O. Warnings that the record has already are kept, in front.
+        ``own_bytes`` holds what the run read and wrote by device name, ramps included; only these devices are checked
+        for I/O of other programs. Warnings already in the record come first.
         """
         stats = differences(self._counters, read_counters(record.targets, self._host), self._host)
         observed = Observations(
@@ -106,7 +106,7 @@ class Watch:
 
 
 def _read_files(plan: RunPlan) -> Iterator[FilePlan]:
-    """Each region once, of the files that will be read from a real target as they are: not written by then."""
+    """Yield every distinct region that workers read from a real target before the run has written all of it."""
     seen = set()
     written: list[FilePlan] = []
     for stage in plan.stages:
@@ -127,7 +127,7 @@ def _read_files(plan: RunPlan) -> Iterator[FilePlan]:
 
 
 def _covered(file: FilePlan, written: Sequence[FilePlan]) -> bool:
-    """Whether these regions, all together, hold the whole of a file's."""
+    """Return whether these regions together cover a file's region."""
     reached = file.region_offset_bytes
     same = (other for other in written if other.path == file.path)
     for other in sorted(same, key=lambda other: other.region_offset_bytes):
@@ -140,7 +140,7 @@ def _covered(file: FilePlan, written: Sequence[FilePlan]) -> bool:
 def _foreign(
     stats: Sequence[DeviceStat], record: RunRecord, own: Mapping[str, tuple[int, int]]
 ) -> Iterator[tuple[str, tuple[int, int]]]:
-    # Buffered writes reach the device at another time, or never: nothing can be told then.
+    # Buffered writes reach the device at another time, or never, so the counts cannot be compared.
     if not all(worker.engine.direct for stage in record.plan.stages for worker in stage.workers):
         return
     for counted in stats:

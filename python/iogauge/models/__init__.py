@@ -1,13 +1,13 @@
-"""Drive and machine models: data in TOML, every number with its kind and source; and loading them.
+"""Loads drive and machine models: TOML files in which every number has its kind and source.
 
-``drives/`` holds what stores the data, ``machines/`` the computers and operating systems in front of it. A number is
-``{ value = 1650, kind = "fitted", source = "..." }``, where kind is one of ``KINDS``; words and lists give the
-structure. What the parameters mean, and their ranges, is in ``crates/model``; this module only reads.
+``drives/`` holds the drives, ``machines/`` the computers and operating systems in front of them. A number is
+``{ value = 1650, kind = "fitted", source = "..." }``, where kind is one of ``KINDS``; strings and lists give the
+structure. ``crates/model`` defines what the parameters mean and their ranges; this module only reads them.
 
-A model may name another as its ``base`` and give what differs from it: a rung of the tuning ladder changes only what
-its setting touches. A reference is a shipped name or the path of a TOML file: ``p4800x``, ``./mine.toml``.
+A model may name another as its ``base`` and list only what differs. A reference is the name of a shipped model or the
+path of a TOML file: ``p4800x``, ``./mine.toml``.
 
-Source: each number's own, beside it in its file.
+Source: each number's own, next to it in its file.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ __all__ = [
 ]
 
 PREFIX = MODEL
-"""Of a target that is a model: ``model:NAME`` or ``model:NAME@MACHINE``."""
+"""Begins the name of a target that is a model: ``model:NAME`` or ``model:NAME@MACHINE``."""
 
 What = Literal["drive", "machine"]
 
@@ -49,21 +49,21 @@ _HERE = Path(__file__).parent
 
 
 def split(target: str) -> tuple[str, str | None]:
-    """Return which drive and machine a target names, the machine None where it names none.
+    """Return the drive and the machine that a target names; None for the machine if it names none.
 
     >>> split("model:p4800x@linux-stock"), split("model:./a@b/mine.toml")
     (('p4800x', 'linux-stock'), ('./a@b/mine.toml', None))
     """
     text = target.removeprefix(PREFIX)
     drive, at, machine = text.rpartition("@")
-    # An @ in the path of a drive's file does not begin a machine: what follows would have to be one.
+    # An @ within the path of a drive's file does not begin a machine.
     if at and (drive.endswith(".toml") or "/" not in drive):
         return drive, machine
     return text, None
 
 
 def anchored(target: str) -> str:
-    """Return what names the same models from any directory: the paths of files made absolute.
+    """Return the target with absolute paths, so that it names the same models from any directory.
 
     >>> anchored("model:p4800x@linux-stock"), anchored("model:/etc/mine.toml@ideal")
     ('model:p4800x@linux-stock', 'model:/etc/mine.toml@ideal')
@@ -75,7 +75,7 @@ def anchored(target: str) -> str:
 
 
 def pair(target: str) -> tuple[ModelFile, ModelFile]:
-    """Load the drive that a target names, and the machine in front of it: its usual one, where none is named.
+    """Load the drive that a target names and the machine in front of it: the drive's usual one if none is named.
 
     Raises IogaugeError as ``drive`` and ``machine`` do.
 
@@ -88,7 +88,7 @@ def pair(target: str) -> tuple[ModelFile, ModelFile]:
 
 
 def drive(reference: str) -> ModelFile:
-    """Load a drive model. Raises IogaugeError: there is none of this name, or its file is not one."""
+    """Load a drive model. Raises IogaugeError if there is no such model or its file is not a drive model."""
     model = load(reference, what="drive")
     if model.what != "drive":
         raise IogaugeError(
@@ -98,7 +98,7 @@ def drive(reference: str) -> ModelFile:
 
 
 def machine(reference: str) -> ModelFile:
-    """Load a machine model. Raises IogaugeError: there is none of this name, or its file is not one."""
+    """Load a machine model. Raises IogaugeError if there is no such model or its file is not a machine model."""
     model = load(reference, what="machine")
     if model.what != "machine":
         raise IogaugeError(
@@ -108,15 +108,15 @@ def machine(reference: str) -> ModelFile:
 
 
 def load(reference: str, *, what: What | None = None) -> ModelFile:
-    """Load a model, all its bases resolved. ``what``: what one would rather find, for the words of an error.
+    """Load a model with its bases applied. ``what`` is the expected kind; only the text of an error uses it.
 
-    Raises IogaugeError: there is none of this name, or its file is not one.
+    Raises IogaugeError if there is no such model or its file is not a model.
     """
     return _resolved(_path(reference, what), ())
 
 
 def shipped(what: What) -> list[str]:
-    """Return the names of what iogauge brings, sorted.
+    """Return the names of the models that iogauge ships, sorted.
 
     >>> "ideal" in shipped("machine")
     True
@@ -125,7 +125,7 @@ def shipped(what: What) -> list[str]:
 
 
 def digest(*parameters: dict[str, Any]) -> str:
-    """Return the SHA-256 of parameters, however they are ordered or written.
+    """Return the SHA-256 of parameters. Order and notation do not change it.
 
     >>> digest({"a": 1, "b": 2}) == digest({"b": 2, "a": 1})
     True
@@ -145,12 +145,12 @@ def _resolved(path: Path, seen: tuple[Path, ...]) -> ModelFile:
 
 
 def is_path(reference: str) -> bool:
-    """Tell whether a reference is the path of a model's file, and not the name of one that iogauge brings."""
+    """Return whether a reference is the path of a model's file rather than the name of a shipped model."""
     return reference.endswith(".toml") or "/" in reference
 
 
 def _path(reference: str, what: What | None = None) -> Path:
-    """Where a model's file lies."""
+    """Return the path of a model's file."""
     if is_path(reference):
         return Path(reference)
     names = {path.stem: path for path in sorted(_HERE.glob("*s/*.toml"))}

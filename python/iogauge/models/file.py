@@ -1,4 +1,4 @@
-"""One model's file: its numbers with where they come from, and the parameters alone as the core takes them."""
+"""One model's file: its numbers with their sources, and the bare parameters that the core takes."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from iogauge.workload.suggest import closest
 from iogauge.workload.toml import load_toml
 
 KINDS = ("published", "fitted", "assumed")
-"""Where a number comes from: a source says so; a fit to what sources say; nobody says, and it is plausible."""
+"""Where a number comes from: a source states it, a fit to sources gives it, or it is a plausible guess."""
 
 _REQUIRED = {"value", "kind", "source"}
 _FITTED = {"start", "range"}
@@ -34,7 +34,7 @@ def _is_text(value: object) -> bool:
 
 
 def _is_finite(value: object) -> bool:
-    """Tell whether a value is a boolean or a finite number: TOML's whole numbers have any length."""
+    """Return whether a value is a boolean or a number that a float can hold: TOML's integers have any length."""
     return isinstance(value, int | float) and abs(value) <= sys.float_info.max
 
 
@@ -53,25 +53,25 @@ _HEAD: dict[str, Callable[[object], bool]] = {
     "parameters": lambda value: isinstance(value, dict),
     "fit": lambda value: isinstance(value, dict),
 }
-"""What a file may say beside its parameters, and whether it says it as it should."""
+"""The top-level keys of a file, each with the check of its type."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Entry:
-    """One number."""
+    """One number of a model, with its kind and source."""
 
     value: float | int | bool
     kind: str
     source: str
     start: float | None = None
-    """Of a fitted number: where its fit begins, so that it does not depend on the fit before."""
+    """Where the fit of a fitted number starts, so that it does not depend on the previous fit."""
     range: tuple[float, float] | None = None
-    """Of a fitted number: what the fit may make of it."""
+    """The range of a fitted number, within which the fit may move it."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class ModelFile:
-    """What a file says."""
+    """The content of a model's file."""
 
     path: Path
     title: str
@@ -80,15 +80,15 @@ class ModelFile:
     also: tuple[str, ...]
     """Other names for it."""
     published_as: tuple[str, ...]
-    """What ``published_points.csv`` calls it."""
+    """Its names in ``published_points.csv``."""
     machine: str | None
-    """Of a drive: the machine in front of it where a target names none."""
+    """The machine in front of a drive if a target names none."""
     base: str | None
-    """What it differs from."""
+    """The model that it is based on."""
     tree: Mapping[str, Any]
     """The parameters, each number an Entry."""
     fit: Mapping[str, Any] | None = None
-    """Of a model that was fitted: by which command, and what is left over."""
+    """The record of its fit: the command, the seed and the residuals."""
 
     @property
     def name(self) -> str:
@@ -97,33 +97,33 @@ class ModelFile:
 
     @property
     def what(self) -> Literal["drive", "machine"]:
-        """What it models: a machine says what requests cost its threads."""
+        """What it models. A machine has the costs of requests to a thread."""
         return "machine" if {"sync", "queued"} & self.tree.keys() else "drive"
 
     @property
     def parameters(self) -> dict[str, Any]:
-        """The parameters alone."""
+        """The parameters as plain values."""
         plain: dict[str, Any] = _plain(self.tree)
         return plain
 
     def leaves(self) -> Iterator[tuple[str, Entry | str]]:
-        """Yield every number and word with its place, as ``media.read_stalls.0.mean_ns``."""
+        """Yield every number and string with its path, such as ``media.read_stalls.0.mean_ns``."""
         yield from _leaves(self.tree, "")
 
     def entries(self) -> Iterator[tuple[str, Entry]]:
-        """Yield every number with its place."""
+        """Yield every number with its path."""
         return ((place, leaf) for place, leaf in self.leaves() if isinstance(leaf, Entry))
 
     def on(self, base: ModelFile) -> ModelFile:
-        """Return this file with all that it leaves out taken from ``base``; lists are taken whole.
+        """Return this model with missing parameters taken from ``base``. A list replaces the base's list.
 
-        Names are its own, and so are its title and notes.
+        Names, title and notes stay its own.
         """
         return replace(self, machine=self.machine or base.machine, tree=_merged(base.tree, self.tree))
 
 
 def read(path: Path) -> ModelFile:
-    """Read a file, without its base. Raises IogaugeError."""
+    """Read a file without applying its base. Raises IogaugeError."""
     document = load_toml(path, missing="iogauge model list shows what there is")
     for key, value in document.items():
         if key not in _HEAD:
@@ -133,7 +133,7 @@ def read(path: Path) -> ModelFile:
                 hint=f"did you mean {near}?" if near else f"known are: {', '.join(_HEAD)}",
             )
         if not _HEAD[key](value):
-            raise IogaugeError(f"{path}: {key} is {_kind(value)}", hint="mend it there")
+            raise IogaugeError(f"{path}: {key} is {_kind(value)}", hint="correct it in the file")
     if "parameters" not in document or "title" not in document:
         raise IogaugeError(
             f"{path}: a model has a title and [parameters]", hint="begin with: iogauge model new --from NAME"
@@ -153,7 +153,7 @@ def read(path: Path) -> ModelFile:
 
 
 def _kind(value: object) -> str:
-    """What TOML calls the kind of a value."""
+    """Return TOML's name for the type of a value."""
     for kind, name in _KIND_NAMES:
         if isinstance(value, kind):
             return name
@@ -161,7 +161,7 @@ def _kind(value: object) -> str:
 
 
 def _tree(value: Any, path: Path, place: str) -> Any:
-    """Numbers as entries; tables and lists of tables as they are."""
+    """Return a value with its numbers as entries; tables and lists keep their structure."""
     if isinstance(value, dict) and "value" in value:
         return _entry(value, path, place)
     if isinstance(value, dict):
@@ -181,7 +181,7 @@ def _entry(value: dict[str, Any], path: Path, place: str) -> Entry:
     if keys != _REQUIRED or not isinstance(value["source"], str):
         raise IogaugeError(
             f"{path}: {place} has {', '.join(value)}",
-            hint="it needs value, kind and source, and where it is fitted start and range",
+            hint="it needs value, kind and source; a fitted number also needs start and range",
         )
     if value["kind"] not in KINDS:
         raise IogaugeError(f"{path}: {place}.kind is {value['kind']!r}", hint=f"kinds: {', '.join(KINDS)}")

@@ -1,7 +1,7 @@
-"""What others measured of real drives: ``published_points.csv``, row by row.
+"""Published measurements of real drives: the rows of ``published_points.csv``.
 
-``use`` says what a row is for: ``fit`` (a figure to be met), ``bound`` (a relation to hold), ``context`` (not
-comparable: maxima, superseded specifications, other machines). Every row carries its source.
+``use`` tells the use of a row: ``fit`` (a figure that a model should meet), ``bound`` (a relation that should hold),
+``context`` (not comparable: maxima, superseded specifications, other machines). Every row names its source.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 HELD_OUT = 5
-"""Every so many of a drive's rows to be fitted is not, but predicted."""
+"""One of this many rows of a drive is kept from the fit and predicted."""
 
 _FILE = Path(__file__).parent / "published_points.csv"
 _SPAN = re.compile(r"(?<![\d.])(\d+(?:\.\d+)?)\.\.(\d+(?:\.\d+)?)")
@@ -23,27 +23,27 @@ _OPERATOR = re.compile(r"^(<=|>=|<|>>|>|~)")
 
 @dataclass(frozen=True, kw_only=True)
 class Point:
-    """One figure."""
+    """One published figure."""
 
     row: int
-    """In the file, the first one 1."""
+    """Its number in the file, from 1."""
     drive: str
     host: str
-    """Machine, system and driver; empty: not said, as in a specification."""
+    """Machine, system and driver; empty if the source does not name them, as in a specification."""
     workload: str
     block_bytes: int | None
     read_percent: int | None
     threads: int | None
     depth: int | None
-    """Of each thread."""
+    """Depth of each thread."""
     metric: str
     unit: str
     value: float
-    """Of a range its middle."""
+    """The figure; the middle of a range."""
     span: tuple[float, float] | None
-    """Where the source gives a range, or its words are taken for one."""
+    """The range, if the source gives one or its words imply one."""
     relation: str | None
-    """Of a bound: ``<``, ``<=``, ``>``, ``>=``, ``>>`` or ``~``."""
+    """The relation of a bound: ``<``, ``<=``, ``>``, ``>=``, ``>>`` or ``~``."""
     use: str
     note: str
     source: str
@@ -74,12 +74,12 @@ def points() -> tuple[Point, ...]:
 
 
 def of_drives(names: Sequence[str]) -> list[Point]:
-    """Return the rows about drives of these names, those for context left out."""
+    """Return the rows about drives of these names, without those for context."""
     return [point for point in points() if point.drive in names and point.use != "context"]
 
 
 def held_out(rows: Sequence[Point]) -> frozenset[int]:
-    """Return which of a drive's rows are not fitted but predicted: every fifth of those to be fitted, by row.
+    """Return the rows of a drive that are predicted instead of fitted: every fifth row of use ``fit``.
 
     >>> rows = of_drives(["Intel SSD DC P3700 800GB"])
     >>> len(held_out(rows)), sum(row.use == "fit" for row in rows)

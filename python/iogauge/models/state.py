@@ -1,6 +1,6 @@
-"""What was written to a modelled flash drive before a run: the words of ``--state``, and what the core calls it.
+"""The state of a modelled flash drive before a run: the values of ``--state``, and their names in the core.
 
-Flash alone has such a state. Each run of a model begins in it anew.
+Only flash has such a state. Each run of a model starts from it again.
 
 Source: ``initial`` in crates/model/src/media/nand/spec.rs.
 """
@@ -13,7 +13,7 @@ from typing import Any
 from iogauge.schema import BegunAs, State
 
 INITIAL: dict[BegunAs, str] = {"fresh": "fresh", "filled": "sequential", "preconditioned": "random"}
-"""What ``media.initial`` of a model's file calls each state."""
+"""The value of ``media.initial`` in a model's file for each state."""
 MEANING: dict[BegunAs, str] = {
     "fresh": "nothing was written to it",
     "filled": "all of it was written in order",
@@ -22,7 +22,7 @@ MEANING: dict[BegunAs, str] = {
 
 
 def in_state(parameters: Mapping[str, Any], state: State) -> dict[str, Any]:
-    """Return a drive's parameters with the state that its runs begin in; as they are where that is ``as-is``.
+    """Return a drive's parameters with the state in which its runs start; unchanged for ``as-is``.
 
     >>> flash = {"media": {"family": "nand", "initial": "random"}}
     >>> in_state(flash, "filled")["media"]["initial"], in_state(flash, "as-is") == flash
@@ -36,14 +36,14 @@ def in_state(parameters: Mapping[str, Any], state: State) -> dict[str, Any]:
 
 
 def begun_as(parameters: Mapping[str, Any]) -> BegunAs | None:
-    """Return the state that runs of a drive begin in; None where its media have none.
+    """Return the state in which runs of a drive start; None if its media have no such state.
 
     >>> begun_as({"media": {"family": "nand", "initial": "sequential"}}), begun_as({"media": {"family": "disk"}})
     ('filled', None)
     """
     if not _is_flash(parameters):
         return None
-    # The core takes a file that says nothing as fresh.
+    # The core's default is fresh.
     initial = parameters["media"].get("initial", INITIAL["fresh"])
     return next((state for state, name in INITIAL.items() if name == initial), None)
 

@@ -1,7 +1,7 @@
-"""A model as the text of its file: what ``file`` reads, it writes.
+"""Writes a model as the text of a file that ``file`` reads.
 
-The layout is that of the files that iogauge brings: one number a line, with its kind and source beside it. A base
-may be named instead of written out.
+The layout is that of the shipped files: one number per line, with its kind and source. The text may name a base instead
+of repeating its parameters.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ from iogauge.models.file import Entry, ModelFile
 
 
 def to_toml(model: ModelFile, *, on_base: bool = False) -> str:
-    """Return the file's text, ending with a newline; read again it is the same model.
+    """Return the text of a model's file. Reading it gives the same model.
 
-    ``on_base``: the model is what its file says, without its base, which is then named.
+    ``on_base`` names the model's base; the model is then its file without the base applied.
 
     >>> from iogauge import models
     >>> print(to_toml(models.drive("ram")).splitlines()[0])
@@ -38,7 +38,7 @@ def to_toml(model: ModelFile, *, on_base: bool = False) -> str:
 
 
 def _fit(fit: Mapping[str, Any]) -> Iterator[str]:
-    """Yield the account of a fit, its residuals one below the other."""
+    """Yield the record of a fit, one residual per line."""
     yield from ("", "[fit]")
     for key, value in fit.items():
         if isinstance(value, list):
@@ -48,7 +48,7 @@ def _fit(fit: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _table(table: Mapping[str, Any], name: str, *, header: str = "[{}]") -> Iterator[str]:
-    """Yield a table's lines: its values first, since a table within ends what can be said of it."""
+    """Yield a table's lines: first its values, then its inner tables, because TOML takes no value after them."""
     yield ""
     yield header.format(name)
     for key, value in table.items():
@@ -91,7 +91,7 @@ def _value(value: Any) -> str:
         case list():
             return f"[{', '.join(map(_value, value))}]"
         case str():
-            # A JSON string is a TOML string but for DEL, which TOML wants escaped.
+            # A JSON string is a TOML string, except that TOML requires DEL to be escaped.
             return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
     return json.dumps(value)
 

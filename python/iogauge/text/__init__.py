@@ -1,1 +1,1 @@
-"""Numbers, tables and escapes as people read them. Knows no domain: everything else may use it, and it uses nothing."""
+"""Numbers, tables and escapes as people read them. Knows no domain and imports no other package."""

@@ -1,7 +1,7 @@
-"""Figures with their intervals as the report writes them, in sentences and in the cells of its tables.
+"""Figures with their intervals as text for the report's sentences and table cells.
 
-Where a sample is too small, the text says what it would need. Returns plain text: escaping and layout are the
-template's.
+Where a sample is too small, the text says how many samples it needs. The text is plain: the template escapes it and
+lays it out.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ _UNITS = ((1e9, "s"), (1e6, "ms"), (1e3, "µs"), (1.0, "ns"))
 
 @dataclass(frozen=True)
 class Cell:
-    """One figure of a table: ``text``, beneath it ``interval``, and why it is not supported, if it is not."""
+    """One figure of a table: its text, its interval, and why the sample does not support it (empty: it does)."""
 
     text: str
     interval: str = ""
@@ -23,9 +23,9 @@ class Cell:
 
 
 def cell(estimate: Estimated | None, *, ios: int = 0) -> Cell:
-    """Return an estimated latency as a cell; without one, why: there were no ``ios``, or it was not told."""
+    """Return a latency as a cell. ``ios`` tells why there is none: nothing completed, or it was not reported."""
     if estimate is None:
-        return Cell("–", unsupported="not told" if ios else "nothing completed")
+        return Cell("–", unsupported="not reported" if ios else "nothing completed")
     missing = "" if estimate.supported else f"needs {estimate.needed:,}"
     if not estimate.long_enough:
         missing = "; ".join(filter(None, [missing, "run too short"]))
@@ -33,7 +33,7 @@ def cell(estimate: Estimated | None, *, ios: int = 0) -> Cell:
 
 
 def latency(value_ns: float) -> str:
-    """Return a latency for people.
+    """Return a latency in its best unit.
 
     >>> latency(84_230), latency(812)
     ('84.23 µs', '812 ns')

@@ -1,4 +1,4 @@
-"""Rows as CSV that a spreadsheet takes for values: text that would be a formula there is quoted.
+"""Writes rows as CSV that a spreadsheet does not run: text that would be a formula is quoted.
 
 Source: OWASP, "CSV Injection".
 """
@@ -16,9 +16,10 @@ _NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?")
 
 
 def csv_of(columns: Sequence[str], rows: Iterable[Iterable[Any]]) -> str:
-    """Return rows below a header line; empty for None, ``true`` and ``false``, bytes in hexadecimal digits.
+    """Return the rows below a header line.
 
-    Text that begins like a formula gets an apostrophe before it, unless it is a number.
+    None becomes empty, booleans become ``true`` and ``false``, bytes become hexadecimal digits. Text that begins like
+    a formula gets an apostrophe before it, unless it is a number.
 
     >>> print(csv_of(["drive", "change"], [["=1+1", -1.5], ["-2", None], ["a, b", True]]), end="")
     drive,change
@@ -40,6 +41,6 @@ def _cell(value: Any) -> Any:
         return value.hex()
     if not isinstance(value, str):
         return value
-    # Python's csv quotes no carriage return, which begins a line elsewhere.
+    # Python's csv does not quote a carriage return, and other programs end a line there.
     text = value.replace("\r", " ")
     return f"'{text}" if _FORMULA.match(value) and not _NUMBER.fullmatch(value) else text

@@ -1,4 +1,4 @@
-"""Plain text in columns: cells in, aligned lines out. Knows nothing of what the cells say."""
+"""Plain text in columns: cells in, aligned lines out."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ import textwrap
 from collections.abc import Sequence
 
 WIDTH = 100
-"""Columns that every text report fits in."""
+"""Every text report fits in this many columns."""
 
 
 def aligned(table: Sequence[Sequence[str]], *, indent: str = "", left: int = 1, gap: int = 2) -> list[str]:
-    """Return one line a row: the first ``left`` columns flush left, the others flush right.
+    """Return one line per row: the first ``left`` columns flush left, the others flush right.
 
     >>> aligned([["p50", "9 us"], ["p99.9", "12.5 us"]])
     ['p50       9 us', 'p99.9  12.5 us']
@@ -28,11 +28,11 @@ def aligned(table: Sequence[Sequence[str]], *, indent: str = "", left: int = 1, 
 
 
 _BOUND = re.compile(r"(?<=[\d~]) (?=[\d%A-Za-z])")
-"""The space between a number and its unit, or its mark: no line breaks there."""
+"""The space between a number and its unit or mark. No line breaks there."""
 
 
 def labelled(label: str, text: str, *, indent: str = "  ", width: int = 13) -> list[str]:
-    """Return ``text`` beside a label, wrapped at 100 columns into a block of its own.
+    """Return ``text`` to the right of a label, wrapped at 100 columns.
 
     >>> labelled("errors", "EIO 3")
     ['  errors       EIO 3']

@@ -1,6 +1,6 @@
-"""Words and tables as Markdown that reads as they do: whatever Markdown or HTML would make of them is escaped.
+"""Text and tables as Markdown: characters that Markdown or HTML would interpret are escaped.
 
-Knows nothing of what they say. Source: GitHub Flavored Markdown Spec, tables and backslash escapes.
+Source: GitHub Flavored Markdown Spec, tables and backslash escapes.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ _MARKED = re.compile(r"([\\`*_{}\[\]<>#|~$@])")
 
 
 def escaped(text: str) -> str:
-    """Return ``text`` as Markdown that reads as it does, in one line.
+    """Return ``text`` on one line with Markdown's special characters escaped.
 
     >>> escaped("<img> *a* | b")
     '\\\\<img\\\\> \\\\*a\\\\* \\\\| b'
@@ -21,7 +21,7 @@ def escaped(text: str) -> str:
 
 
 def table(head: Sequence[str], rows: Sequence[Sequence[str]], *, left: int) -> Iterator[str]:
-    """Yield a table and an empty line; the first ``left`` columns are words, the others numbers."""
+    """Yield a table and an empty line. The first ``left`` columns align left, the others right."""
     rules = [":--" if place < left else "--:" for place in range(len(head))]
     for cells in (
         [escaped(cell) for cell in head],

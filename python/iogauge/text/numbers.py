@@ -1,7 +1,7 @@
-"""Numbers with units, for people: the unit is chosen per value and always named.
+"""Numbers with units, for people. The unit is chosen for each value and always written.
 
-Exists so that every table, progress line and message writes a latency or a bandwidth alike. Does not parse, and
-imports nothing heavy: progress lines need it before anything is measured.
+Every table, progress line and message writes a latency or a bandwidth in the same way because all of them call this
+module. It imports nothing heavy, because progress lines need it before a run starts.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _BLOCKS = ((1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB"))
 
 
 def figure(value: float) -> str:
-    """Return ``value`` with four significant digits, thousands separated; large ones keep all of theirs.
+    """Return ``value`` with four significant digits and separated thousands; integer digits are never dropped.
 
     >>> figure(0.5321), figure(77.314), figure(123456.7), figure(0)
     ('0.5321', '77.31', '123,457', '0')
@@ -47,7 +47,7 @@ def duration(value_ns: float) -> str:
 
 
 def marked(latency: Estimated | None) -> str:
-    """Return an estimated latency with its mark: ~ where its sample does not support it, ? where its run is too short.
+    """Return a latency with its mark: ~ if its sample is too small, ? if its run is too short.
 
     >>> marked(None)
     '-'
@@ -56,7 +56,7 @@ def marked(latency: Estimated | None) -> str:
 
 
 class Marked(Protocol):
-    """What can need a mark: an estimate, or two figures compared."""
+    """A figure that can need a mark: an estimate, or a comparison of two figures."""
 
     @property
     def supported(self) -> bool:
@@ -65,12 +65,12 @@ class Marked(Protocol):
 
     @property
     def long_enough(self) -> bool:
-        """Whether its run is long enough for its dependence."""
+        """Whether its run is long enough for the correlation between its seconds."""
         ...
 
 
 class Estimated(Marked, Protocol):
-    """A value with its 95 % interval, either side of which may be open."""
+    """A value with its 95 % interval. Either end may be open."""
 
     @property
     def value(self) -> float:
@@ -89,27 +89,27 @@ class Estimated(Marked, Protocol):
 
     @property
     def needed(self) -> int:
-        """How many samples would support it."""
+        """How many samples it needs."""
         ...
 
 
 def mark(estimate: Marked) -> str:
-    """Return the mark of a figure that needs more samples, or a run that is longer for how alike its seconds are."""
+    """Return the mark of a figure: ~ if it needs more samples, ? if it needs a longer run."""
     return ("" if estimate.supported else "~ ") + ("" if estimate.long_enough else "? ")
 
 
 TOO_SHORT = "? neighbouring seconds are strongly correlated: run longer for an interval"
-"""What the mark stands for."""
+"""What the mark ? means."""
 
 SHORT_S = 60
-"""Published procedures run a step for a minute; of steps as long as that nothing is said."""
+"""Published procedures run a step for a minute. Steps at least this long get no remark."""
 
 
 def may_miss(seconds: Iterable[float]) -> str:
-    """Say how rare a stall the shortest of some runs can miss; empty where none is shorter than a minute.
+    """Say how rare a stall the shortest run can miss; empty where no run is shorter than a minute.
 
-    What comes at random, three times a run on average, is missing from one run in twenty (Hanley and Lippman-Hand, "If
-    nothing goes wrong, is everything all right?", JAMA 249, 1983).
+    An event that occurs at random, three times a run on average, is missing from one run in twenty (Hanley and
+    Lippman-Hand, "If nothing goes wrong, is everything all right?", JAMA 249, 1983).
 
     >>> may_miss([60, 3])
     'one in twenty steps of 3 s misses a stall that comes at random about every 1 s'
@@ -126,11 +126,11 @@ def may_miss(seconds: Iterable[float]) -> str:
 
 
 CANNOT_BE_TOLD = "cannot be told: the runs are too short for their dependence"
-"""What a finding says of figures whose intervals are open for that reason."""
+"""What a finding says of figures whose intervals are open because their runs are too short."""
 
 
 def left_out(figure_of: str, places: Sequence[str]) -> str:
-    """Return a clause about the places whose figure decides nothing; empty where there are none.
+    """Return a clause that names the places whose figure is inconclusive; empty if there are none.
 
     >>> left_out("the rate of", ["2 logs", "8 logs"])
     '; the rate of 2 logs and 8 logs cannot be told: the runs are too short for their dependence'
@@ -141,7 +141,7 @@ def left_out(figure_of: str, places: Sequence[str]) -> str:
 
 
 def listed(words: Sequence[str]) -> str:
-    """Return words as a list in a sentence; there is one at least.
+    """Return at least one word as a list in a sentence.
 
     >>> listed(["2"]), listed(["2", "4"]), listed(["2", "4", "8"])
     ('2', '2 and 4', '2, 4 and 8')
@@ -174,7 +174,7 @@ def bandwidth(value_Bps: float) -> str:
 
 
 def megabytes(rate_Bps: float) -> str:
-    """Return a rate in MB/s (10^6) without its unit, for a column; a dash where no data went, as by syncs.
+    """Return a rate in MB/s (10^6) without its unit, for a column; a dash where no data moved (syncs).
 
     >>> megabytes(1_689_000_000), megabytes(0)
     ('1,689', '-')
@@ -216,7 +216,7 @@ def block(value_bytes: int) -> str:
 
 
 def percent(share: float) -> str:
-    """Return a fraction as a percentage with one decimal; what is not zero is never written as 0.0 %.
+    """Return a fraction as a percentage with one decimal. Only zero is written as 0.0 %.
 
     >>> percent(0.423), percent(0.00001), percent(1)
     ('42.3 %', '<0.1 %', '100.0 %')
@@ -225,7 +225,7 @@ def percent(share: float) -> str:
 
 
 def times(value: float, low: float | None, high: float | None) -> str:
-    """Return how many times one figure is another, with its 95 % interval and as many digits as that supports.
+    """Return a ratio with its 95 % interval and as many digits as the interval supports.
 
     >>> times(8.159, 6.568, 10.44), times(4.123, 3.98, 4.3), times(1.00213, 1.00151, 1.00272)
     ('8.2x (6.6 to 10.4)', '4.12x (3.98 to 4.30)', '1.002x (1.002 to 1.003)')
@@ -243,7 +243,7 @@ def times(value: float, low: float | None, high: float | None) -> str:
 
 
 def short(value: float) -> str:
-    """Return a number with two significant digits, or as many as it has before the point.
+    """Return a number with two significant digits, or all digits before the point if there are more.
 
     >>> short(4.123), short(38.2), short(1234.5)
     ('4.1', '38', '1,234')
@@ -252,7 +252,7 @@ def short(value: float) -> str:
 
 
 def _digits(value: float, low: float | None, high: float | None) -> int:
-    """Return how many decimals a figure is written with: two significant digits of its interval, four of its own."""
+    """Return a figure's decimals: two significant digits of its interval's width, at most four of its own."""
     most = 3 - _magnitude(value)
     width = high - low if low is not None and high is not None else 0.0
     return min(max(min(most, 1 - _magnitude(width)) if width > 0 else most, 0), 6)
@@ -269,7 +269,7 @@ def _one_sided(low: float | None, high: float | None, shown: Callable[[float], s
 
 
 def ranged(value: float, low: float | None, high: float | None, shown: Callable[[float], str]) -> str:
-    """Return a figure as ``shown`` writes it, with its 95 % interval, or that it has none.
+    """Return a figure with its 95 % interval, or with a note that it has none. ``shown`` formats the numbers.
 
     >>> ranged(0.83, 0.81, 0.85, percent), ranged(2.5e9, None, None, bandwidth)
     ('83.0 % (81.0 to 85.0 %)', '2,500 MB/s (no interval)')
@@ -283,12 +283,12 @@ def ranged(value: float, low: float | None, high: float | None, shown: Callable[
 
 
 def estimated(estimate: Estimated, shown: Callable[[float], str]) -> str:
-    """Return an estimate as ``shown`` writes it, with its mark and its 95 % interval, or that it has none."""
+    """Return an estimate with its mark, and its 95 % interval or a note that it has none."""
     return mark(estimate) + ranged(estimate.value, estimate.low, estimate.high, shown)
 
 
 def argument(path: object) -> str:
-    """Return a path as an argument that a shell and a command take for that path, whatever it is called.
+    """Return a path as an argument: quoted for the shell, and never taken for an option.
 
     >>> argument("saved"), argument("my review"), argument("-x")
     ('saved', "'my review'", './-x')
@@ -297,7 +297,7 @@ def argument(path: object) -> str:
 
 
 def counted(number: int, noun: str) -> str:
-    """Return a count and its noun, which forms its plural with an s.
+    """Return a count and its noun, with an s for the plural.
 
     >>> counted(1, "worker"), counted(12000, "worker")
     ('1 worker', '12,000 workers')
@@ -324,7 +324,7 @@ def placed(at: float, unit: str) -> str:
 
 
 def unit_of(at: float, unit: str) -> str:
-    """Return an axis's unit at a place: of one, a word of three letters or more loses the s of its plural.
+    """Return an axis's unit at a position. At 1, a word of three letters or more loses the s of its plural.
 
     >>> unit_of(1, "logs"), unit_of(4, "logs"), unit_of(1, "MB/s"), unit_of(1, "ms"), unit_of(1, "in flight")
     ('log', 'logs', 'MB/s', 'ms', 'in flight')
@@ -334,7 +334,7 @@ def unit_of(at: float, unit: str) -> str:
 
 
 def capitalised(words: str) -> str:
-    """Return words as a sentence begins: the first letter large, the others as they are.
+    """Return words with the first letter in upper case and the others unchanged.
 
     >>> capitalised("mean I/O latency"), capitalised("")
     ('Mean I/O latency', '')

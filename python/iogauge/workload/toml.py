@@ -25,17 +25,17 @@ def load_toml(path: Path, *, missing: str = "check the path") -> dict[str, Any]:
             raise IogaugeError(f"{path}: is larger than {LARGEST_BYTES >> 20} MiB", hint="name a TOML file")
         text = data.decode("utf-8")
         if any(_dotted_parts(line) > _MOST_PARTS for line in text.splitlines()):
-            raise IogaugeError(f"{path}: not TOML: nested too deep", hint="mend it there")
+            raise IogaugeError(f"{path}: not TOML: nested too deep", hint="correct it in the file")
         return tomllib.loads(text)
     except FileNotFoundError:
         raise IogaugeError(f"{path}: no such file", hint=missing) from None
     except OSError as error:
         raise IogaugeError(f"{path}: {error.strerror}", hint="name a file that can be read") from None
     except RecursionError:
-        raise IogaugeError(f"{path}: not TOML: nested too deep", hint="mend it there") from None
+        raise IogaugeError(f"{path}: not TOML: nested too deep", hint="correct it in the file") from None
     except ValueError as error:  # of TOML, of UTF-8, or of a path that cannot be one
         raise IogaugeError(
-            f"{str(path)!r}: not TOML: {error}", hint="mend it there; see https://toml.io"
+            f"{str(path)!r}: not TOML: {error}", hint="correct it in the file; see https://toml.io"
         ) from None
 
 

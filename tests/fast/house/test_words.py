@@ -22,7 +22,7 @@ LEFT = {
     "comparison": 500,
     "execution": 32,
     "report": 365,
-    "results": 77,
+    "results": 79,
     "reviews": 138,
     "schema": 2,
     "stats": 103,

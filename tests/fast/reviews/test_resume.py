@@ -194,8 +194,8 @@ def test_what_a_killed_step_wrote_is_said_to_be_its_own(
     go(Review.open(review.path), suite, drive)
     own = (
         "/dev/nvme0n1: between two parts of this review 4.096 kB were written to it (two.at-2, which was running "
-        "when this review was killed, may have done it): what came after may have met another state than what came "
-        "before"
+        "when this review was killed, may have done it): the drive's state may differ "
+        "between them"
     )
     # Twice, and no more is told the second time than came since the first.
     assert drive.said == [own, own]
@@ -260,7 +260,9 @@ def test_a_killed_step_is_named_where_it_may_have_written(
     drive.others = others
     drive.said.clear()
     go(Review.open(review.path), suite, drive)
-    assert any(f"between two parts of this review {expected}: what came" in each for each in drive.said)
+    assert any(
+        f"between two parts of this review {expected}: the drive's state may" in each for each in drive.said
+    )
 
 
 def test_what_an_interrupted_preparation_left_is_prepared_once(tmp_path: Path) -> None:
