@@ -1,3 +1,60 @@
-"""iogauge measures how a storage drive responds under load, and says how sure it is."""
+"""iogauge measures how a storage drive responds under load, and says how sure it is.
+
+Functions and classes are imported when they are first used: ``import iogauge`` takes no time by itself.
+"""
+
+from __future__ import annotations
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from iogauge.errors import IogaugeError, UsageError
+    from iogauge.library.plan import Plan, plan
+    from iogauge.library.progress import Progress
+    from iogauge.library.review import ConditionError, Interrupted, StepsError, review
+    from iogauge.library.reviews import list_reviews
 
 __version__ = "0.1.0"
+
+__all__ = [
+    "ConditionError",
+    "Interrupted",
+    "IogaugeError",
+    "Plan",
+    "Progress",
+    "StepsError",
+    "UsageError",
+    "__version__",
+    "list_reviews",
+    "plan",
+    "review",
+]
+
+_MODULES = {
+    "ConditionError": "library.review",
+    "Interrupted": "library.review",
+    "IogaugeError": "errors",
+    "Plan": "library.plan",
+    "Progress": "library.progress",
+    "StepsError": "library.review",
+    "UsageError": "errors",
+    "list_reviews": "library.reviews",
+    "plan": "library.plan",
+    "review": "library.review",
+}
+"""Where each name is found."""
+
+
+def __getattr__(name: str) -> object:
+    """Import what is asked for by its name, and keep it."""
+    if name not in _MODULES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    import importlib
+
+    value: object = getattr(importlib.import_module(f"{__name__}.{_MODULES[name]}"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    """Return all that there is, imported or not."""
+    return sorted({*globals(), *__all__})

@@ -1,4 +1,4 @@
-"""The one error a user meets: what went wrong and where, then a ``hint:`` with the remedy."""
+"""The errors that a user meets: what went wrong and where, then a ``hint:`` with the remedy."""
 
 from __future__ import annotations
 
@@ -20,3 +20,7 @@ class IogaugeError(Exception):
         if self.hint:
             lines.append(f"hint: {self.hint}")
         return "\n".join(lines)
+
+
+class UsageError(IogaugeError):
+    """The request itself is wrong, whatever it is made on. Nothing was done."""

@@ -33,7 +33,7 @@ def list_(
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
 ) -> None:
     """Print a line for each review."""
-    from iogauge.store.find import find_reviews
+    from iogauge.library.reviews import list_reviews
     from iogauge.text.grid import aligned
 
     process.begin()
@@ -44,7 +44,7 @@ def list_(
             )
         _published(as_json=as_json)
         return
-    found = [each for directory in directories or [Path()] for each in find_reviews(directory)]
+    found = list_reviews(*directories or ())
     if as_json:
         streams.show(json.dumps([_json(each) for each in found], indent=2, allow_nan=False) + "\n")
     elif any(each.review for each in found):

@@ -16,9 +16,6 @@ named and left out; the exit status is 1 then. No target is written to, and no f
 from __future__ import annotations
 
 import json
-import os
-import re
-import sys
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from enum import StrEnum
@@ -28,23 +25,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from iogauge.cli import plan_blocks
-from iogauge.cli.review import (
-    Pace,
-    State,
-    anchored,
-    quantile_asked,
-    size_asked,
-    suites_asked,
-    time_asked,
-    usual_targets,
-)
+from iogauge.cli.review_options import ReviewOptions, with_review_options
 from iogauge.cli.terminal import confirm, process, status, streams
 
 if TYPE_CHECKING:
-    from iogauge import schema
+    from iogauge.library.plan import Plan
     from iogauge.reviews.estimate import Following, ReviewCost, StepCost
-    from iogauge.schema import Manifest, SuitePlan, TargetFacts
-    from iogauge.suites import Suite
+    from iogauge.schema import Manifest, SuitePlan
 
 
 class Program(StrEnum):
@@ -59,41 +46,9 @@ class Program(StrEnum):
         return "DiskSpd" if self is Program.DISKSPD else "fio"
 
 
-_OF_WINDOWS = re.compile(r"[A-Za-z]:|#\d|\\\\")
-"""How the names of files and drives there begin: ``C:``, ``#1``, ``\\\\.\\PhysicalDrive1``."""
-
-
+@with_review_options
 def plan(
-    targets: Annotated[
-        list[str] | None, typer.Argument(metavar="[TARGET...]", help="Block devices, files or model:NAME.")
-    ] = None,
-    suite: Annotated[
-        list[str] | None, typer.Option("--suite", metavar="NAME", help="As for 'iogauge review'; repeatable.")
-    ] = None,
-    own: Annotated[
-        list[str] | None, typer.Option("--plan", metavar="FILE", help="As for 'iogauge review'; repeatable.")
-    ] = None,
-    pace: Annotated[
-        Pace, typer.Option("--pace", help="Seconds a step, longer, or as published.")
-    ] = Pace.QUICK,
-    state: Annotated[
-        State, typer.Option("--state", help="What comes before everything, as for 'iogauge review'.")
-    ] = State.AS_IS,
-    repeats: Annotated[int, typer.Option("--repeats", metavar="NUMBER", min=1, max=1000)] = 1,
-    until_supported: Annotated[
-        float | None,
-        typer.Option("--until-supported", metavar="QUANTILE", help="As for 'iogauge review'."),
-    ] = None,
-    size: Annotated[
-        str | None, typer.Option("--size", metavar="BYTES", help="How much of the target to use.")
-    ] = None,
-    runtime: Annotated[
-        str | None, typer.Option("--runtime", metavar="TIME", help="Measured time of each step, in seconds.")
-    ] = None,
-    seed: Annotated[
-        int,
-        typer.Option("--seed", metavar="NUMBER", help="The review's: the order of blocks follows.", min=0),
-    ] = 0,
+    options: ReviewOptions,
     program: Annotated[
         Program | None, typer.Option("--as", help="Write the steps as this program's files.")
     ] = None,
@@ -106,123 +61,27 @@ def plan(
     process.begin()
     if (program is None) != (output is None):
         raise status.UsageError("--as and --output belong together", hint="--as fio --output jobs")
-    named = (*(suite or ()), *(own or ()))
-    if not targets and not named:
+    if not options.targets and not options.suites:
         if program is not None:
             raise status.UsageError("name the TARGET of the steps", hint="iogauge plan TARGET --as fio ...")
         _suites(as_json=as_json)
         return
-    suites = suites_asked(named)
-    made = _manifest(
-        targets or usual_targets(suites),
-        suites,
-        pace=pace.value,
-        state=state.value,
-        repeats=repeats,
-        until_supported=quantile_asked(until_supported),
-        seed=seed,
-        size_bytes=size_asked(size),
-        runtime_ns=time_asked(runtime),
-        program=program,
+    from iogauge.library import plan as library
+
+    shared = options.for_library()
+    shared["seed"] = options.seed or 0
+    made = library.plan(
+        options.targets or (),
+        program=None if program is None else program.value,
+        on_message=streams.say,
+        **shared,
     )
     if program is not None and output is not None:
         _write(made, program, output)
-        return
-    from iogauge.reviews.estimate import cost_of
-    from iogauge.suites import suite_of
-
-    cost = cost_of(made, suite_of)
-    if as_json:
-        streams.show(json.dumps(_as_json(made, cost), indent=2, allow_nan=False) + "\n")
+    elif as_json:
+        streams.show(json.dumps(made.to_dict(), indent=2, allow_nan=False) + "\n")
     else:
-        streams.show("".join(f"{line}\n" for line in _lines(made, cost)))
-
-
-def _manifest(
-    targets: Sequence[str],
-    suites: Sequence[Suite],
-    *,
-    pace: schema.Pace,
-    state: schema.State,
-    repeats: int,
-    until_supported: float | None,
-    seed: int,
-    size_bytes: int | None,
-    runtime_ns: int | None,
-    program: Program | None,
-) -> Manifest:
-    from iogauge.machine.facts import machine_facts
-    from iogauge.reviews.manifest import new_manifest
-    from iogauge.target.layers import layers_over
-
-    size_of_file = size_bytes or max(each.FILE_BYTES[pace] for each in suites)
-    facts = [
-        _elsewhere(path, size_bytes=size_bytes)
-        if _is_elsewhere(path, program)
-        else _facts(*anchored([path]), size_bytes=size_of_file, state=state)
-        for path in targets
-    ]
-    anchored([each.path for each in facts])  # none twice
-    return new_manifest(
-        suites,
-        facts,
-        pace=pace,
-        state=state,
-        repeats=repeats,
-        until_supported=until_supported,
-        seed=seed,
-        size_bytes=size_bytes,
-        runtime_ns=runtime_ns,
-        # Nothing is tried: that would make devices. Another program has none of them.
-        layers=lambda target: () if target.modelled or program else layers_over(target.path),
-        command=("iogauge", *sys.argv[1:]) if program else (),
-        machine=machine_facts(),
-        ceiling=None,
-    )
-
-
-def _facts(path: str, *, size_bytes: int, state: schema.State) -> TargetFacts:
-    """Return what a target is, opened for reading; a file that is missing is what a review would make in its place."""
-    from iogauge.schema import TargetFacts
-    from iogauge.target import is_model, open_target
-    from iogauge.target.answering import await_answers
-    from iogauge.target.facts import facts_of
-
-    await_answers((path,), say=streams.say)
-    if not is_model(path) and not Path(path).exists():
-        try:
-            folder = os.open(Path(path).parent, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-        except OSError:
-            return TargetFacts(path=path, kind="file", size_bytes=size_bytes)
-        try:
-            return facts_of(folder, path, size_bytes=size_bytes)
-        finally:
-            os.close(folder)
-    with open_target(path, write=False, state=state) as opened:
-        return opened.facts
-
-
-def _is_elsewhere(path: str, program: Program | None) -> bool:
-    """Whether a path is one of the machine that the steps are carried to, and means nothing here."""
-    if program is None:
-        return False
-    drive = path.startswith("/dev/") and not Path(path).exists()
-    return drive or (program is Program.DISKSPD and _OF_WINDOWS.match(path) is not None)
-
-
-def _elsewhere(path: str, *, size_bytes: int | None) -> TargetFacts:
-    """Return what is known of a target of another machine: what its name says, and the size that was given."""
-    from iogauge.schema import TargetFacts
-    from iogauge.workload.diskspd.commands import is_drive
-
-    if size_bytes is None:
-        raise status.UsageError(
-            f"{path}: is not on this machine, so its size is not known here",
-            hint="say how much to use: --size 100g",
-        )
-    # A job file takes '#' for the beginning of a comment: what DiskSpd takes it for says the same.
-    path = re.sub(r"^#(?=\d+$)", r"\\\\.\\PhysicalDrive", path)
-    return TargetFacts(path=path, kind="block" if is_drive(path) else "file", size_bytes=size_bytes)
+        streams.show("".join(f"{line}\n" for line in _lines(made.manifest, made.cost)))
 
 
 def _lines(made: Manifest, cost: ReviewCost) -> Iterator[str]:
@@ -326,64 +185,12 @@ def _most(cost: ReviewCost, made: Manifest) -> str:
     return f"{known}, as far as {carried}; a drive takes less"
 
 
-def _as_json(made: Manifest, cost: ReviewCost) -> dict[str, Any]:
-    return {
-        "pace": made.pace,
-        "state": made.state,
-        "repeats": made.repeats,
-        "seed": made.seed,
-        "targets": [target.model_dump(mode="json") for target in made.targets],
-        "until_supported": made.until_supported,
-        "expected_s": cost.expected_s,
-        "longest_s": cost.longest_s,
-        "expected_at_least": cost.at_least,
-        "written_bytes": cost.written_bytes,
-        "written_bounded": cost.bounded,
-        "fewest_steps": cost.fewest,
-        "most_steps": len(cost.most),
-        "unknown": [plan.suite for plan in cost.unknown],
-        "following": [
-            {
-                "suite": each.plan.suite,
-                "targets": list(each.plan.targets),
-                "repeat": each.repeat,
-                "fewest_steps": len(each.least),
-                "most_steps": len(each.most),
-                "expected_s": each.expected_s,
-                "longest_s": each.longest_s,
-                "written_bytes": sum(step.written_bytes for step in each.most),
-                "written_bounded": all(step.bounded for step in each.most),
-            }
-            for each in cost.following
-        ],
-        "steps": [
-            {
-                "id": step.step.id,
-                "suite": step.plan.suite,
-                "targets": list(step.plan.targets),
-                "place": step.place,
-                "repeat": step.step.repeat,
-                "expected_s": step.expected_s,
-                "longest_s": step.longest_s,
-                "expected_at_least": step.at_least,
-                "written_bytes": step.written_bytes,
-                "written_bounded": step.bounded,
-                "purge": step.step.purge,
-                "job_file": step.step.job_file,
-            }
-            for step in cost.steps
-        ],
-    }
-
-
-def _write(made: Manifest, program: Program, output: Path) -> None:
+def _write(made: Plan, program: Program, output: Path) -> None:
     """Write the steps as another program's files, and say what follows and what that program cannot run."""
-    from iogauge.reviews.estimate import cost_of
-    from iogauge.reviews.offline import CONSENT, PLAN, SCRIPTS, reasons, take
-    from iogauge.suites import suite_of
+    from iogauge.reviews.offline import CONSENT, PLAN, SCRIPTS, reasons
     from iogauge.text import numbers
 
-    written, held = take(output, made, program.value, suite_of)
+    written, held = made.write(output)
     for name in (*written.files, PLAN):
         streams.show(f"{output / name}\n")
     for note, count in Counter(note for notes in written.notes.values() for note in notes).items():
@@ -392,7 +199,7 @@ def _write(made: Manifest, program: Program, output: Path) -> None:
         streams.say(f"warning: {numbers.counted(len(ids), 'step')} left out, from {ids[0]} on: {reason}")
         if hint:
             streams.say(f"   hint: {hint}")
-    if searched := [plan.suite for plan in made.plans if plan.search and not plan.steps]:
+    if searched := [plan.suite for plan in made.manifest.plans if plan.search and not plan.steps]:
         streams.say(f"{', '.join(searched)}: this is the search; its steps follow from what it finds")
     if held:
         streams.say(
@@ -400,7 +207,7 @@ def _write(made: Manifest, program: Program, output: Path) -> None:
         )
     script = SCRIPTS[program.value]
     for line in confirm.lost(
-        made, cost_of(made, suite_of), asked_by=f"{script} asks for {CONSENT[program.value]}"
+        made.manifest, made.cost, asked_by=f"{script} asks for {CONSENT[program.value]}"
     ):
         streams.say(line)
     streams.say(
@@ -413,19 +220,19 @@ def _write(made: Manifest, program: Program, output: Path) -> None:
 
 def _suites(*, as_json: bool) -> None:
     """List the suites with their size at each pace, on a block device."""
-    from iogauge.suites import DEFAULT, SUITES
+    from iogauge.library.plan import suite_costs
     from iogauge.text.grid import labelled
 
-    described = {name: _described(each) for name, each in SUITES.items()}
+    suites = dict(suite_costs())
     if as_json:
-        shown = [{"name": name, "default": name in DEFAULT, **each} for name, each in described.items()]
+        shown = [{"name": name, **suite} for name, suite in suites.items()]
         streams.show(json.dumps(shown, indent=2) + "\n")
         return
-    for name, each in described.items():
-        paces = "; ".join(f"{pace} {_size_of(found)}" for pace, found in each["paces"].items())
+    for name, suite in suites.items():
+        paces = "; ".join(f"{pace} {_size_of(cost)}" for pace, cost in suite["paces"].items())
         lines = [
-            f"{name}{' (default)' if name in DEFAULT else ''}: {each['title']}",
-            *labelled("source", each["source"]),
+            f"{name}{' (default)' if suite['default'] else ''}: {suite['title']}",
+            *labelled("source", suite["source"]),
             *labelled("takes", paces),
         ]
         streams.show("".join(f"{line}\n" for line in lines))
@@ -435,35 +242,4 @@ def _size_of(pace: dict[str, Any]) -> str:
     search = "a search, and then " if pace["search"] else ""
     return (
         f"{search}{_steps(pace['steps'], pace['most_steps'])}, {_span(pace['expected_s'], pace['longest_s'])}"
-    )
-
-
-def _described(suite: Suite) -> dict[str, Any]:
-    from iogauge.reviews.runner import expected_s
-    from iogauge.suites import Asked
-    from iogauge.suites.suite import Ahead
-
-    paces: dict[str, Any] = {}
-    for pace in Pace:
-        asked = Asked(targets=_usual_drives(suite), pace=pace.value)
-        made = suite.plan(asked)
-        ahead = suite.ahead(made, asked) or Ahead()
-        before = sum(map(expected_s, (*made.steps, *((made.search,) if made.search else ()))))
-        paces[pace.value] = {
-            "steps": len(made.steps) + len(ahead.least),
-            "most_steps": len(made.steps) + len(ahead.most),
-            "expected_s": before + sum(map(expected_s, ahead.least)),
-            "longest_s": before + sum(map(expected_s, ahead.most)),
-            "search": made.search is not None,
-        }
-    return {"title": suite.TITLE, "source": suite.SOURCE, "paces": paces}
-
-
-def _usual_drives(suite: Suite) -> tuple[TargetFacts, ...]:
-    """Return block devices that stand for any, as many as a suite takes together."""
-    from iogauge.schema import TargetFacts
-
-    return tuple(
-        TargetFacts(path=f"/dev/drive{number}", kind="block", size_bytes=10**12)
-        for number in range(suite.FEWEST_TARGETS)
     )

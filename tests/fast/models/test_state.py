@@ -10,7 +10,7 @@ import pytest
 from iogauge import models
 from iogauge.calibrate.assess import shipped
 from iogauge.cli import main
-from iogauge.cli.review import State as Choice
+from iogauge.cli.review_options import State as Choice
 from iogauge.execution.interrupts import Interrupts
 from iogauge.models.state import INITIAL, MEANING, begun_as
 from iogauge.schema import Manifest, State

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from iogauge.cli.review import State
+from iogauge.cli.review_options import State
 from iogauge.cli.terminal import process, status, streams
 from iogauge.errors import IogaugeError
 

@@ -22,6 +22,7 @@ from urllib.parse import quote
 import typer
 
 from iogauge.cli.terminal import process, status, streams
+from iogauge.library import quantities
 
 if TYPE_CHECKING:
     from iogauge.execution.serve import Served, ServePlan, Serving
@@ -77,8 +78,8 @@ def serve(
             "--allow-remote is about --tcp", hint="no other machine reaches a Unix socket"
         )
     listen = socket if socket is not None else _address(tcp or "")
-    size_bytes = _bytes(size, option="--size") if size else None
-    memory_bytes = _bytes(memory or "1g", option="--memory")
+    size_bytes = quantities.size_bytes(size, name="--size") if size else None
+    memory_bytes = quantities.size_bytes(memory or "1g", name="--memory")
     from iogauge.execution.serve import ServePlan, serve
     from iogauge.store.kept import read_kept
     from iogauge.store.outputs import Claims
@@ -127,16 +128,6 @@ def _model(name: str) -> ModelTarget:
     target = open_target(path, write=True)
     assert isinstance(target, ModelTarget)
     return target
-
-
-def _bytes(text: str, *, option: str) -> int:
-    from iogauge.workload.numbers import integer
-    from iogauge.workload.problem import BadValue
-
-    try:
-        return integer(text, minimum=1)
-    except BadValue as error:
-        raise status.UsageError(f"{option} {text}: {error}", hint=error.hint) from None
 
 
 def _address(text: str) -> tuple[str, int]:

@@ -28,8 +28,8 @@ from iogauge.cli.run import diskspd as run_diskspd
 from iogauge.cli.run import formats as run_formats
 from iogauge.cli.run import log_place, progress_options
 from iogauge.cli.terminal import process, status, streams
-from iogauge.cli.terminal.times import time_ns
 from iogauge.errors import IogaugeError
+from iogauge.library.quantities import time_ns
 
 if TYPE_CHECKING:
     from iogauge.cli.run.formats import Formats
@@ -190,7 +190,7 @@ def run(
         formats=formats,
         output=output,
         interval_ns=_interval_ns(job_file, interval, status_ns=every_ns),
-        give_up_ns=time_ns(give_up, option="--give-up"),
+        give_up_ns=time_ns(give_up, name="--give-up"),
         destroy=tuple(destroy or ()),
         seed=seed,
         request_log=request_log,
@@ -248,7 +248,7 @@ class Listeners:
 
     def started(self, plan: RunPlan, targets: tuple[TargetFacts, ...]) -> None:
         """The plan is made and the targets are open; nothing has been issued yet."""
-        from iogauge.cli.terminal.progress import expected_s
+        from iogauge.library.progress import expected_s
 
         self.targets = targets
         self.logs = self.make_logs() if self.make_logs else None
@@ -449,7 +449,7 @@ def _interval_ns(jobs: JobFile, text: str | None, *, status_ns: int | None) -> i
         # Reports come with the end of an interval.
         wanted_ns = status_ns or longest_ns
         return next((length_ns for length_ns in fitting_ns if length_ns <= wanted_ns), fitting_ns[-1])
-    chosen_ns = time_ns(text, option="--interval")
+    chosen_ns = time_ns(text, name="--interval")
     _refuse_shorter(chosen_ns, text, option="--interval")
     if chosen_ns > fio_logs.LONGEST_NS:
         raise status.UsageError(f"--interval: {text!r} is longer than a minute", hint="use 1s")
@@ -459,7 +459,7 @@ def _interval_ns(jobs: JobFile, text: str | None, *, status_ns: int | None) -> i
 
 def status_ns(text: str) -> int:
     """Return the time of --status-interval in ns. Raises UsageError."""
-    every_ns = time_ns(text, option="--status-interval")
+    every_ns = time_ns(text, name="--status-interval")
     _refuse_shorter(every_ns, text, option="--status-interval")
     return every_ns
 

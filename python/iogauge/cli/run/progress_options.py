@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from iogauge.cli.terminal import status
-from iogauge.cli.terminal.times import time_ns
+from iogauge.library.quantities import time_ns
 
 SHORTEST_NS = 250 * 10**6
 """As in fio."""
@@ -30,7 +30,7 @@ class ProgressOptions:
 
 def chosen(eta: Eta, *, every: str | None) -> ProgressOptions:
     """Return what the options say. Raises UsageError for a time that is none, or too short."""
-    every_ns = None if every is None else time_ns(every, option="--eta-interval")
+    every_ns = None if every is None else time_ns(every, name="--eta-interval")
     if every_ns is not None and every_ns < SHORTEST_NS:
         raise status.UsageError(f"--eta-interval: {every!r} is shorter than 250 ms", hint="use 250ms or more")
     return ProgressOptions(quiet=eta is Eta.NEVER, every_s=every_ns / 1e9 if every_ns else None)

@@ -12,17 +12,18 @@ from __future__ import annotations
 import contextlib
 import sys
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, TextIO
 
+from iogauge.library.progress import described, moved
 from iogauge.text import numbers
 
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType
     from rich.live import Live
 
-    from iogauge.schema import Direction, Interval, RunPlan, RunRecord, SuitePlan, Tally
+    from iogauge.schema import Interval, RunPlan, RunRecord, SuitePlan
 
 EVERY_S = 5.0
 """Plain lines come no closer than this."""
@@ -137,7 +138,7 @@ class Progress(AbstractContextManager["Progress"]):
         """Take the run that a step was, of which its end says what is judged."""
         judged = [row for row in record.result.rows if row.name == plan.reader]
         self._shown = "; ".join(
-            f"{row.name}: {_all(row.tallies, row.end_ns - row.start_ns)}" for row in judged
+            f"{row.name}: {moved(row.tallies, row.end_ns - row.start_ns)}" for row in judged
         )
 
     def trial(self, done: int, rms: float) -> None:
@@ -265,44 +266,3 @@ class Progress(AbstractContextManager["Progress"]):
         from rich.console import Console
 
         return Console(file=self._stream)
-
-
-def described(interval: Interval) -> str:
-    """Return one line on an interval: rates, mean and p99 lat of every direction; that it was empty, where so."""
-    return ("ramp, " if interval.ramp else "") + _all(interval.tallies, interval.end_ns - interval.start_ns)
-
-
-def _all(tallies: Mapping[Direction, Tally], length_ns: int) -> str:
-    parts = [
-        _described(direction, tally, length_ns / 1e9)
-        for direction, tally in tallies.items()
-        if tally.ios or tally.errors
-    ]
-    return ", ".join(parts) or "nothing completed"
-
-
-def _described(direction: Direction, tally: Tally, seconds: float) -> str:
-    from iogauge.report.run.rows import histogram_of
-    from iogauge.schema import Kind
-
-    text = f"{direction.value} {tally.ios / seconds if seconds else 0:,.0f} IOPS"
-    if tally.bytes and seconds:
-        text += f" {numbers.bandwidth(tally.bytes / seconds)}"
-    lat = histogram_of(tally, Kind.LAT)
-    if lat and lat.count:
-        text += f" mean {numbers.duration(lat.mean)} p99 {numbers.duration(lat.quantile(0.99))}"
-    if tally.errors:
-        text += f" {numbers.counted(sum(tally.errors.values()), 'error')}"
-    return text
-
-
-def expected_s(plan: RunPlan) -> float | None:
-    """Return how long a run will take where every stage has a time limit; None where one ends by its work."""
-    total_ns = 0
-    for stage in plan.stages:
-        if not all(worker.runtime_ns for worker in stage.workers):
-            return None
-        total_ns += max(
-            worker.start_delay_ns + worker.ramp_ns + worker.runtime_ns for worker in stage.workers
-        )
-    return total_ns / 1e9

@@ -1,8 +1,8 @@
-"""What the commands' exit statuses mean, and the errors that choose one."""
+"""What the commands' exit statuses mean, and the error that chooses ``USAGE``."""
 
 from __future__ import annotations
 
-from iogauge.errors import IogaugeError
+from iogauge.errors import UsageError as UsageError
 
 OK = 0
 ERROR = 1
@@ -15,7 +15,3 @@ INTERRUPTED = 130
 """128 + SIGINT: Ctrl-C. SIGTERM does the same and gives 143; see ``process``."""
 BROKEN_PIPE = 141
 """128 + SIGPIPE: whoever read our output went away, which is no error of ours."""
-
-
-class UsageError(IogaugeError):
-    """The command line asks for something that cannot be; exit status 2."""

@@ -13,7 +13,7 @@ import iogauge
 import iogauge.report.run.request_logs  # which needs the package that the runner stands for
 from iogauge import cli
 from iogauge.cli.terminal import status
-from iogauge.cli.terminal.times import time_ns
+from iogauge.library.quantities import time_ns
 from iogauge.schema import Direction
 from iogauge.schema import Warning as Caution
 from iogauge.store import outputs
@@ -261,13 +261,13 @@ def test_logs_of_every_request_are_made_of_a_spill(runner: Runner, tmp_path: Pat
     ],
 )
 def test_times(text: str, expected: int) -> None:
-    assert time_ns(text, option="--x") == expected
+    assert time_ns(text, name="--x") == expected
 
 
 @pytest.mark.parametrize("text", ["1_000", "1e3", "inf", "10sec", " 1", ""])
 def test_times_are_those_of_job_files(text: str) -> None:
     with pytest.raises(status.UsageError) as caught:
-        time_ns(text, option="--x")
+        time_ns(text, name="--x")
     assert str(caught.value).startswith(f"--x {text}: ")
     assert caught.value.hint
 

@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from iogauge.cli.terminal.progress import Progress, described, expected_s
+from iogauge.cli.terminal.progress import Progress
+from iogauge.library.progress import described, expected_s
 from iogauge.schema import Direction, Job
 from tests import builders, report_records
 

@@ -1,0 +1,147 @@
+"""The options that ``iogauge review`` and ``iogauge plan`` share, declared once."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable
+from dataclasses import dataclass, fields
+from enum import StrEnum
+from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
+
+import typer
+
+if TYPE_CHECKING:
+    from iogauge.library.options import ReviewOptions as LibraryOptions
+
+
+class Pace(StrEnum):
+    """``--pace``."""
+
+    QUICK = "quick"
+    STANDARD = "standard"
+    FULL = "full"
+
+
+class State(StrEnum):
+    """``--state``."""
+
+    AS_IS = "as-is"
+    FRESH = "fresh"
+    FILLED = "filled"
+    PRECONDITIONED = "preconditioned"
+
+
+@dataclass(frozen=True)
+class ReviewOptions:
+    """What a review is to do, as the command line has it. None: not given."""
+
+    targets: Annotated[
+        list[str] | None, typer.Argument(metavar="[TARGET...]", help="Block devices, files or model:NAME.")
+    ] = None
+    suite: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--suite",
+            metavar="NAME",
+            help="A procedure ('iogauge plan' lists them), or a Python file with one, which is run; repeatable.",
+        ),
+    ] = None
+    plan: Annotated[
+        list[str] | None,
+        typer.Option("--plan", metavar="FILE", help="A TOML file with steps of one's own; repeatable."),
+    ] = None
+    pace: Annotated[
+        Pace | None,
+        typer.Option("--pace", help="Seconds a step, longer, or as it was published.", show_default="quick"),
+    ] = None
+    state: Annotated[
+        State | None,
+        typer.Option(
+            "--state",
+            help="Prepare targets first. fresh: a purge; filled: then write all in order; preconditioned: then write "
+            "at random until steady.",
+            show_default="as-is",
+        ),
+    ] = None
+    repeats: Annotated[
+        int | None,
+        typer.Option(
+            "--repeats", metavar="NUMBER", help="Repeat the whole review so many times.", min=1, max=1000
+        ),
+    ] = None
+    until_supported: Annotated[
+        float | None,
+        typer.Option(
+            "--until-supported",
+            metavar="QUANTILE",
+            help="Lengthen steps, at most 20 times, until this quantile is supported: 0.99999.",
+        ),
+    ] = None
+    size: Annotated[
+        str | None,
+        typer.Option("--size", metavar="BYTES", help="How much of the target to use, for instance 4g."),
+    ] = None
+    runtime: Annotated[
+        str | None, typer.Option("--runtime", metavar="TIME", help="Measured time of each step, in seconds.")
+    ] = None
+    seed: Annotated[
+        int | None, typer.Option("--seed", metavar="NUMBER", help="Makes every random choice repeat.", min=0)
+    ] = None
+
+    @property
+    def given(self) -> list[str]:
+        """The options that the command line names, as it names them."""
+        names = {field.name: f"--{field.name.replace('_', '-')}" for field in fields(self)}
+        names["targets"] = "TARGET"
+        return [name for field, name in names.items() if getattr(self, field) not in (None, [])]
+
+    @property
+    def suites(self) -> list[str]:
+        """Names of procedures, and files with one's own."""
+        return [*(self.suite or ()), *(self.plan or ())]
+
+    def for_library(self) -> LibraryOptions:
+        """Return them as the library takes them. Raises UsageError, which names the option, for what cannot be."""
+        from iogauge.library import options, quantities
+
+        if self.runtime is not None:
+            quantities.time_ns(self.runtime, name="--runtime")
+        if self.size is not None:
+            quantities.size_bytes(self.size, name="--size")
+        options.checked_quantile(self.until_supported, name="--until-supported")
+        return {
+            "suites": self.suites,
+            "pace": "quick" if self.pace is None else self.pace.value,
+            "state": "as-is" if self.state is None else self.state.value,
+            "repeats": self.repeats or 1,
+            "until_supported": self.until_supported,
+            "size": self.size,
+            "runtime": self.runtime,
+            "seed": self.seed,
+        }
+
+
+def with_review_options(command: Callable[..., None]) -> Callable[..., None]:
+    """Give a command the options of ``ReviewOptions`` before its own; it gets them as its first argument."""
+
+    @functools.wraps(command)
+    def wrapped(**values: Any) -> None:
+        shared = {field.name: values.pop(field.name) for field in fields(ReviewOptions)}
+        command(ReviewOptions(**shared), **values)
+
+    shared = get_type_hints(ReviewOptions, include_extras=True)
+    own = get_type_hints(command, include_extras=True)
+    _, *parameters = inspect.signature(command).parameters.values()
+    keyword = inspect.Parameter.KEYWORD_ONLY
+    wrapped.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
+        [
+            *(
+                inspect.Parameter(name, keyword, default=None, annotation=hint)
+                for name, hint in shared.items()
+            ),
+            *(parameter.replace(kind=keyword, annotation=own[parameter.name]) for parameter in parameters),
+        ]
+    )
+    wrapped.__annotations__ = {**shared, **own}
+    return wrapped

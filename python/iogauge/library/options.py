@@ -1,0 +1,180 @@
+"""The options of a review, which ``plan`` and ``review`` share, and the manifest that follows from them."""
+
+from __future__ import annotations
+
+import secrets
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from os import PathLike, fspath
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeAlias, TypedDict, get_args
+
+from iogauge import schema
+from iogauge.errors import UsageError
+from iogauge.library import quantities
+from iogauge.schema import Ceiling, Manifest, TargetFacts, TargetState
+from iogauge.target.layers import Layer
+
+if TYPE_CHECKING:
+    from iogauge.suites import Suite
+
+StrPath: TypeAlias = str | PathLike[str]
+MOST_REPEATS = 1000
+
+
+class ReviewOptions(TypedDict, total=False):
+    """What a review is to do. Whoever leaves an option out gets its default."""
+
+    suites: Sequence[StrPath] | StrPath
+    """Names of procedures, Python files or TOML plans. Default: ``iogauge.suites.DEFAULT``."""
+    pace: schema.Pace
+    """``"quick"``, seconds a step; ``"standard"``, longer; ``"full"``, as published. Default: ``"quick"``."""
+    state: schema.State
+    """How targets are prepared first. Default: ``"as-is"``, not at all."""
+    repeats: int
+    """How many times the whole review is made, each time in another order: 1 to 1000. Default: 1."""
+    until_supported: float | None
+    """Lengthen steps until this quantile is supported, a fraction: 0.99999."""
+    size: int | str | None
+    """How much of each target to use: bytes, or text such as ``"4g"``. Default: each suite's own choice."""
+    runtime: float | str | None
+    """The measured time of each step: seconds, or text such as ``"1m30s"``. Default: each suite's own choice."""
+    seed: int | None
+    """Every random choice derives from it; at least 0."""
+
+
+def new_review(
+    targets: Sequence[str],
+    facts_of: Callable[[str, int], TargetFacts],
+    *,
+    command: Sequence[str],
+    layers: Callable[[TargetFacts], tuple[Layer, ...]],
+    state_of: Callable[[TargetFacts], TargetState | None] = lambda _: None,
+    ceiling: Callable[[], Ceiling | None] = lambda: None,
+    suites: Sequence[StrPath] | StrPath = (),
+    pace: schema.Pace = "quick",
+    state: schema.State = "as-is",
+    repeats: int = 1,
+    until_supported: float | None = None,
+    size: int | str | None = None,
+    runtime: float | str | None = None,
+    seed: int | None = None,
+) -> Manifest:
+    """Return the manifest of a review that begins now. The options are those of ``ReviewOptions``.
+
+    Args:
+        targets: block devices, files or drive models; none: those that the suites name.
+        facts_of: looks at a target, and makes a file that is missing with so many bytes, where files are made.
+        command: what began the review, which is kept with it.
+        layers: finds what a suite that asks for it compares a target with.
+        state_of: says in which state a target is, where that is known.
+        ceiling: measures what the generator can do; not called where all targets are drive models.
+
+    Raises UsageError for an option that cannot be, and IogaugeError for a plan that cannot be made of it.
+    """
+    from iogauge.machine.facts import machine_facts
+    from iogauge.reviews.manifest import new_manifest
+
+    _require("pace", pace, get_args(schema.Pace))
+    _require("state", state, get_args(schema.State))
+    if not 1 <= repeats <= MOST_REPEATS:
+        raise UsageError(f"repeats {repeats}: must be from 1 to {MOST_REPEATS}", hint="leave it out for 1")
+    if seed is not None and seed < 0:
+        raise UsageError(f"seed {seed}: must be at least 0", hint="leave it out for a random one")
+    named = suites_named([suites] if isinstance(suites, str | PathLike) else suites)
+    limit_bytes = None if size is None else quantities.size_bytes(size, name="size")
+    runtime_ns = None if runtime is None else quantities.time_ns(runtime, name="runtime")
+    quantile = checked_quantile(until_supported, name="until_supported")
+    # Of a file it makes as much as the suite that wants the most.
+    file_bytes = limit_bytes or max(suite.FILE_BYTES[pace] for suite in named)
+    facts = [facts_of(path, file_bytes) for path in targets or usual_targets(named)]
+    refuse_repeated([target.path for target in facts])
+    return new_manifest(
+        named,
+        facts,
+        pace=pace,
+        state=state,
+        repeats=repeats,
+        until_supported=quantile,
+        seed=secrets.randbits(32) if seed is None else seed,
+        size_bytes=limit_bytes,
+        runtime_ns=runtime_ns,
+        found={target.path: known for target in facts if (known := state_of(target))},
+        layers=layers,
+        command=command,
+        machine=machine_facts(),
+        ceiling=None if all(target.modelled for target in facts) else ceiling(),
+    )
+
+
+def as_list(targets: Sequence[str] | StrPath) -> list[str]:
+    """Return targets as text, of which one may be named alone.
+
+    >>> as_list("model:p4800x"), as_list(Path("/dev/null")), as_list(["a", "b"])
+    (['model:p4800x'], ['/dev/null'], ['a', 'b'])
+    """
+    return [fspath(targets)] if isinstance(targets, str | PathLike) else [fspath(path) for path in targets]
+
+
+def anchored(targets: Sequence[str]) -> list[str]:
+    """Return paths that mean the same from wherever the review is resumed.
+
+    A symbolic link such as /dev/disk/by-id/... stays what the user chose. Raises UsageError for an empty path, and for
+    one that is named twice.
+    """
+    from iogauge import models
+    from iogauge.target import is_model
+
+    if "" in targets:
+        raise UsageError("a TARGET is empty", hint="name a block device, a file or model:NAME")
+    paths = [models.anchored(path) if is_model(path) else str(Path(path).absolute()) for path in targets]
+    refuse_repeated(paths)
+    return paths
+
+
+def refuse_repeated(paths: Sequence[str]) -> None:
+    """Raise UsageError where a path is among ``paths`` twice."""
+    if repeated := sorted(path for path, count in Counter(paths).items() if count > 1):
+        raise UsageError(f"{repeated[0]} is named twice", hint="name each target once; see --repeats")
+
+
+def suites_named(names: Sequence[StrPath]) -> list[Suite]:
+    """Return the suites of the names and paths given, or the default set. Raises UsageError where there is none."""
+    from iogauge.suites import DEFAULT, SUITES, suite_of
+
+    wanted = dict.fromkeys(fspath(name) for name in names or DEFAULT)
+    if unknown := [name for name in wanted if name not in SUITES and not name.endswith((".py", ".toml"))]:
+        raise UsageError(f"there is no suite {unknown[0]!r}", hint=f"suites: {', '.join(SUITES)}")
+    suites = [suite_of(name) for name in wanted]
+    counts: Mapping[str, int] = Counter(suite.NAME for suite in suites)
+    if repeated := [name for name, count in counts.items() if count > 1]:
+        raise UsageError(f"two suites are named {repeated[0]!r}", hint="give one of them another name")
+    return suites
+
+
+def usual_targets(suites: Sequence[Suite]) -> list[str]:
+    """Return the targets that the suites themselves name. Raises UsageError where there is none."""
+    targets = list(dict.fromkeys(target for suite in suites for target in suite.targets))
+    if not targets:
+        raise UsageError(
+            "name a TARGET, or a review to go on with",
+            hint="iogauge review /dev/nvme0n1, or --resume DIRECTORY",
+        )
+    return targets
+
+
+def checked_quantile(value: float | None, *, name: str) -> float | None:
+    """Return a quantile that is a fraction; None: not given. Raises UsageError for another number."""
+    if value is not None and not 0 < value < 1:
+        raise UsageError(
+            f"{name} {value:g}: a quantile is a fraction, above 0 and below 1",
+            hint=f"for the 99.999th percentile: {name} 0.99999",
+        )
+    return value
+
+
+def _require(name: str, value: str, choices: Sequence[str]) -> None:
+    if value not in choices:
+        raise UsageError(
+            f"{name} {value!r}: there is none of this name", hint=f"{name}: {', '.join(choices)}"
+        )

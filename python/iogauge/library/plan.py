@@ -1,0 +1,277 @@
+"""What a review would do, how long it takes and how much it writes, without doing it."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, Unpack, get_args
+
+from iogauge.errors import UsageError
+from iogauge.library import options as review_options
+from iogauge.library.options import ReviewOptions, StrPath
+from iogauge.schema import Manifest, TargetFacts
+
+if TYPE_CHECKING:
+    from iogauge.reviews.estimate import Following, ReviewCost, StepCost
+    from iogauge.workload.scripts import Written
+
+Program = Literal["fio", "diskspd"]
+"""Who runs the steps in iogauge's place."""
+
+_OF_WINDOWS = re.compile(r"[A-Za-z]:|#\d|\\\\")
+"""How the names of files and drives there begin: ``C:``, ``#1``, ``\\\\.\\PhysicalDrive1``."""
+
+
+def plan(
+    targets: Sequence[str] | StrPath = (),
+    *,
+    program: Program | None = None,
+    on_message: Callable[[str], None] = lambda _: None,
+    **options: Unpack[ReviewOptions],
+) -> Plan:
+    """Plan a review, and do nothing: targets are opened for reading at most, and no file is made.
+
+    Args:
+        targets: block devices, files or drive models (``"model:p4800x"``), one or several.
+        program: plan for ``"fio"`` or ``"diskspd"``, which may run on another machine: a target that is not here keeps
+            its name, and needs ``size``. ``Plan.write`` writes the steps as that program's files.
+        on_message: is called with what is worth a line, such as a drive that is slow to answer.
+        options: those of a review: ``suites``, ``pace``, ``state``, ``repeats``, ``until_supported``, ``size``,
+            ``runtime`` and ``seed`` (see ``ReviewOptions``).
+
+    Raises:
+        UsageError: an option cannot be.
+        IogaugeError: a target cannot be opened, or no plan can be made of the options.
+
+    >>> import iogauge
+    >>> plan = iogauge.plan("model:p4800x", suites=["queue-depth"])
+    >>> plan.most_steps, plan.expected_s
+    (28, 35.0)
+    """
+    from iogauge.target.layers import layers_over
+
+    if program is not None and program not in get_args(Program):
+        raise UsageError(f"program {program!r}: there is none of this name", hint="program: fio, diskspd")
+    state = options.get("state", "as-is")
+    size = options.get("size")
+
+    def facts_of(path: str, file_bytes: int) -> TargetFacts:
+        if _is_elsewhere(path, program):
+            return _elsewhere(path, size=size)
+        return _facts(*review_options.anchored([path]), size_bytes=file_bytes, state=state, say=on_message)
+
+    manifest = review_options.new_review(
+        review_options.as_list(targets),
+        facts_of,
+        command=(),
+        # Nothing is tried: that would make devices. Another program has none of them.
+        layers=lambda target: () if target.modelled or program else layers_over(target.path),
+        **options,
+    )
+    return Plan(manifest, program)
+
+
+@dataclass(frozen=True)
+class Plan:
+    """A review as it would be made: its steps, their time, and what they write at most."""
+
+    manifest: Manifest
+    program: Program | None = None
+    """Who would run it; None: iogauge."""
+
+    @cached_property
+    def cost(self) -> ReviewCost:
+        """Each step's time and writes, and those of what follows from steps."""
+        from iogauge.reviews.estimate import cost_of
+        from iogauge.suites import suite_of
+
+        return cost_of(self.manifest, suite_of)
+
+    @property
+    def steps(self) -> tuple[StepCost, ...]:
+        """The steps that are known, in the order in which they run."""
+        return self.cost.steps
+
+    @property
+    def fewest_steps(self) -> int:
+        """How many steps there are at least: some follow from what others show."""
+        return self.cost.fewest
+
+    @property
+    def most_steps(self) -> int:
+        """How many steps there are at most."""
+        return len(self.cost.most)
+
+    @property
+    def expected_s(self) -> float:
+        """How long the review takes at least; virtual time on drive models."""
+        return self.cost.expected_s
+
+    @property
+    def longest_s(self) -> float:
+        """How long the review may take."""
+        return self.cost.longest_s
+
+    @property
+    def written_bytes(self) -> int:
+        """How much the review writes at most, where ``writes_bounded``."""
+        return self.cost.written_bytes
+
+    @property
+    def writes_bounded(self) -> bool:
+        """Whether a rate or an amount limits all that is written."""
+        return self.cost.bounded
+
+    def write(self, directory: StrPath) -> tuple[Written, int]:
+        """Write the steps as files of ``program``, with a script that runs them all, into a new directory.
+
+        Returns what was written and left out, and how many steps are written later, once those before them ran.
+
+        Raises:
+            UsageError: the plan is for no program: it was made without ``program``.
+            IogaugeError: the directory cannot be written.
+        """
+        from iogauge.reviews.offline import take
+        from iogauge.suites import suite_of
+
+        if self.program is None:
+            raise UsageError("the plan is for no other program", hint="plan with program='fio' or 'diskspd'")
+        return take(Path(directory), self.manifest, self.program, suite_of)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the plan as data that JSON can hold; sizes are in bytes, times in seconds."""
+        manifest, cost = self.manifest, self.cost
+        return {
+            "pace": manifest.pace,
+            "state": manifest.state,
+            "repeats": manifest.repeats,
+            "seed": manifest.seed,
+            "targets": [target.model_dump(mode="json") for target in manifest.targets],
+            "until_supported": manifest.until_supported,
+            "expected_s": cost.expected_s,
+            "longest_s": cost.longest_s,
+            "expected_at_least": cost.at_least,
+            "written_bytes": cost.written_bytes,
+            "written_bounded": cost.bounded,
+            "fewest_steps": cost.fewest,
+            "most_steps": len(cost.most),
+            "unknown": [plan.suite for plan in cost.unknown],
+            "following": list(map(_following, cost.following)),
+            "steps": list(map(_step, cost.steps)),
+        }
+
+
+def _following(following: Following) -> dict[str, Any]:
+    return {
+        "suite": following.plan.suite,
+        "targets": list(following.plan.targets),
+        "repeat": following.repeat,
+        "fewest_steps": len(following.least),
+        "most_steps": len(following.most),
+        "expected_s": following.expected_s,
+        "longest_s": following.longest_s,
+        "written_bytes": sum(step.written_bytes for step in following.most),
+        "written_bounded": all(step.bounded for step in following.most),
+    }
+
+
+def _step(step: StepCost) -> dict[str, Any]:
+    return {
+        "id": step.step.id,
+        "suite": step.plan.suite,
+        "targets": list(step.plan.targets),
+        "place": step.place,
+        "repeat": step.step.repeat,
+        "expected_s": step.expected_s,
+        "longest_s": step.longest_s,
+        "expected_at_least": step.at_least,
+        "written_bytes": step.written_bytes,
+        "written_bounded": step.bounded,
+        "purge": step.step.purge,
+        "job_file": step.step.job_file,
+    }
+
+
+def _facts(path: str, *, size_bytes: int, state: Any, say: Callable[[str], None]) -> TargetFacts:
+    """Return what a target is, opened for reading; a file that is missing is what a review would make in its place."""
+    from iogauge.target import is_model, open_target
+    from iogauge.target.answering import await_answers
+    from iogauge.target.facts import facts_of
+
+    await_answers((path,), say=say)
+    if not is_model(path) and not Path(path).exists():
+        try:
+            folder = os.open(Path(path).parent, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        except OSError:
+            return TargetFacts(path=path, kind="file", size_bytes=size_bytes)
+        try:
+            return facts_of(folder, path, size_bytes=size_bytes)
+        finally:
+            os.close(folder)
+    with open_target(path, write=False, state=state) as opened:
+        return opened.facts
+
+
+def _is_elsewhere(path: str, program: Program | None) -> bool:
+    """Whether a path is one of the machine that the steps are carried to, and means nothing here."""
+    if program is None:
+        return False
+    drive = path.startswith("/dev/") and not Path(path).exists()
+    return drive or (program == "diskspd" and _OF_WINDOWS.match(path) is not None)
+
+
+def _elsewhere(path: str, *, size: int | str | None) -> TargetFacts:
+    """Return what is known of a target of another machine: what its name says, and the size that was given."""
+    from iogauge.library.quantities import size_bytes
+    from iogauge.workload.diskspd.commands import is_drive
+
+    if size is None:
+        raise UsageError(
+            f"{path}: is not on this machine, so its size is not known here",
+            hint="say how much to use: --size 100g",
+        )
+    # A job file takes '#' for the beginning of a comment: what DiskSpd takes it for says the same.
+    path = re.sub(r"^#(?=\d+$)", r"\\\\.\\PhysicalDrive", path)
+    kind: Literal["block", "file"] = "block" if is_drive(path) else "file"
+    return TargetFacts(path=path, kind=kind, size_bytes=size_bytes(size, name="size"))
+
+
+def suite_costs() -> Iterator[tuple[str, dict[str, Any]]]:
+    """Yield each published procedure by its name: its title, its source, and its cost at each pace.
+
+    A block device stands for any. Times are in seconds; ``search`` says that steps follow from a search.
+    """
+    from iogauge.suites import DEFAULT, SUITES
+
+    for name, suite in SUITES.items():
+        yield name, {"default": name in DEFAULT, **_suite_cost(suite)}
+
+
+def _suite_cost(suite: Any) -> dict[str, Any]:
+    from iogauge import schema
+    from iogauge.reviews.runner import expected_s
+    from iogauge.suites import Asked
+    from iogauge.suites.suite import Ahead
+
+    drives = tuple(
+        TargetFacts(path=f"/dev/drive{number}", kind="block", size_bytes=10**12)
+        for number in range(suite.FEWEST_TARGETS)
+    )
+    paces: dict[str, Any] = {}
+    for pace in get_args(schema.Pace):
+        request = Asked(targets=drives, pace=pace)
+        steps = suite.plan(request)
+        ahead = suite.ahead(steps, request) or Ahead()
+        before = sum(map(expected_s, (*steps.steps, *((steps.search,) if steps.search else ()))))
+        paces[pace] = {
+            "steps": len(steps.steps) + len(ahead.least),
+            "most_steps": len(steps.steps) + len(ahead.most),
+            "expected_s": before + sum(map(expected_s, ahead.least)),
+            "longest_s": before + sum(map(expected_s, ahead.most)),
+            "search": steps.search is not None,
+        }
+    return {"title": suite.TITLE, "source": suite.SOURCE, "paces": paces}

@@ -1,0 +1,137 @@
+"""How far a run or a review is, as a callback hears it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+from iogauge.text import numbers
+
+if TYPE_CHECKING:
+    from iogauge.schema import Direction, Interval, RunPlan, RunRecord, SuitePlan, Tally
+
+
+@dataclass(frozen=True, kw_only=True)
+class Progress:
+    """One piece of news of a run or a review; ``str()`` is a line that says it.
+
+    >>> print(Progress(event="begin", step="writes, 400 MB/s", number=3, steps=18, expected_s=12.0))
+    [3/18] writes, 400 MB/s, about 12 s
+    """
+
+    event: Literal["begin", "interval", "end", "message"]
+    """A step begins, measured for another interval, or ended; or there is something to say."""
+    step: str = ""
+    """What the step is called; a run is one step."""
+    number: int = 1
+    """Which step it is, from 1."""
+    steps: int = 1
+    """How many there are, as far as is known: some follow from others."""
+    expected_s: float | None = None
+    """How long the step takes; None: it ends with its work. On a drive model this is virtual time."""
+    elapsed_s: float = 0.0
+    """How much of that is over."""
+    interval: Interval | None = None
+    """What one row of the step measured last."""
+    message: str = ""
+
+    def __str__(self) -> str:
+        if self.event == "message":
+            return self.message
+        place = f"[{self.number}/{self.steps}] " if self.steps > 1 else ""
+        about = f", about {numbers.clock_time(self.expected_s)}" if self.expected_s else ""
+        if self.event == "begin":
+            return f"{place}{self.step}{about}"
+        if self.interval is None:
+            return f"{place}{self.step}: done"
+        return f"{place}{self.step}: {numbers.clock_time(self.elapsed_s)} in, {described(self.interval)}"
+
+
+OnProgress = Callable[[Progress], None]
+"""Is called with each piece of news; ``print`` will do. What it raises ends the run."""
+
+
+class Reporter:
+    """Tells a callback how a review goes: what ``reviews.runner`` calls a watcher."""
+
+    def __init__(self, on_progress: OnProgress) -> None:
+        self._on_progress = on_progress
+        self._step = Progress(event="begin", number=0)
+
+    def step(self, label: str, *, expected_s: float | None, ahead: int, ahead_s: float) -> None:  # noqa: ARG002
+        """Begin the next step, which ``ahead`` others follow."""
+        number = self._step.number + 1
+        self._step = Progress(
+            event="begin", step=label, number=number, steps=number + ahead, expected_s=expected_s
+        )
+        self._on_progress(self._step)
+
+    def started(self, plan: RunPlan) -> None:
+        """The workers begin: the step has said so already."""
+
+    def interval(self, interval: Interval) -> None:
+        """Report what a row measured last."""
+        self._on_progress(_later(self._step, "interval", interval))
+
+    def ended(self, plan: SuitePlan, record: RunRecord) -> None:  # noqa: ARG002
+        """Report the end of a step, which is saved."""
+        self._on_progress(_later(self._step, "end"))
+
+    def message(self, text: str) -> None:
+        """Report what is worth a line."""
+        self._on_progress(Progress(event="message", message=text))
+
+
+def _later(step: Progress, event: Literal["interval", "end"], interval: Interval | None = None) -> Progress:
+    return Progress(
+        event=event,
+        step=step.step,
+        number=step.number,
+        steps=step.steps,
+        expected_s=step.expected_s,
+        elapsed_s=interval.end_ns / 1e9 if interval else step.expected_s or 0.0,
+        interval=interval,
+    )
+
+
+def described(interval: Interval) -> str:
+    """Return one line on an interval: rates, mean and p99 lat of every direction; that it was empty, where so."""
+    return ("ramp, " if interval.ramp else "") + moved(interval.tallies, interval.end_ns - interval.start_ns)
+
+
+def moved(tallies: Mapping[Direction, Tally], length_ns: int) -> str:
+    """Return one line on what was done in a time: rates, mean and p99 lat of every direction."""
+    parts = [
+        _described(direction, tally, length_ns / 1e9)
+        for direction, tally in tallies.items()
+        if tally.ios or tally.errors
+    ]
+    return ", ".join(parts) or "nothing completed"
+
+
+def _described(direction: Direction, tally: Tally, seconds: float) -> str:
+    from iogauge.report.run.rows import histogram_of
+    from iogauge.schema import Kind
+
+    text = f"{direction.value} {tally.ios / seconds if seconds else 0:,.0f} IOPS"
+    if tally.bytes and seconds:
+        text += f" {numbers.bandwidth(tally.bytes / seconds)}"
+    lat = histogram_of(tally, Kind.LAT)
+    if lat and lat.count:
+        text += f" mean {numbers.duration(lat.mean)} p99 {numbers.duration(lat.quantile(0.99))}"
+    if tally.errors:
+        text += f" {numbers.counted(sum(tally.errors.values()), 'error')}"
+    return text
+
+
+def expected_s(plan: RunPlan) -> float | None:
+    """Return how long a run will take where every stage has a time limit; None where one ends by its work."""
+    total_ns = 0
+    for stage in plan.stages:
+        if not all(worker.runtime_ns for worker in stage.workers):
+            return None
+        total_ns += max(
+            worker.start_delay_ns + worker.ramp_ns + worker.runtime_ns for worker in stage.workers
+        )
+    return total_ns / 1e9

@@ -1,0 +1,260 @@
+"""Take targets through published procedures, saving every step before the next begins.
+
+``review`` is all of it. The command line calls its parts, to show its display in between: ``begin`` or ``reopen``, then
+``measure``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from datetime import UTC, datetime
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Unpack
+
+from iogauge import schema
+from iogauge.errors import IogaugeError, UsageError
+from iogauge.library import conditions
+from iogauge.library import options as review_options
+from iogauge.library.options import ReviewOptions, StrPath
+from iogauge.library.progress import OnProgress, Reporter
+from iogauge.schema import Manifest, TargetFacts
+from iogauge.store import Review
+
+if TYPE_CHECKING:
+    from iogauge.report.run.fail_if import Condition, Violation
+    from iogauge.reviews.runner import Failed, Watcher
+
+Say = Callable[[str], None]
+
+
+class Interrupted(KeyboardInterrupt):
+    """Ctrl-C ended a review. Its complete steps are saved, and ``review(resume=path)`` goes on with it."""
+
+    def __init__(self, review: Review) -> None:
+        self.review = review
+        steps = len(review.manifest.steps)
+        unknown = any(plan.search and not plan.steps for plan in review.manifest.plans)
+        super().__init__(
+            f"{len(review.completed())} of {steps}{' and more' if unknown else ''} steps are saved"
+        )
+
+    @property
+    def path(self) -> Path:
+        """The review's directory."""
+        return self.review.path
+
+
+class StepsError(IogaugeError):
+    """Steps of a review failed; all others are complete, and ``review(resume=path)`` tries these again."""
+
+    def __init__(self, review: Review, failed: Sequence[Failed]) -> None:
+        self.review = review
+        self.failed = tuple(failed)
+        first, more = failed[0], len(failed) - 1
+        rest = f", and {more} more failed" if more else ""
+        super().__init__(
+            f"{review.path}: step {first.step_id} {first.why}{rest}",
+            hint="mend the cause, then go on with the review: resume it",
+        )
+
+
+class ConditionError(IogaugeError):
+    """A review is complete, and conditions hold that were to fail it, or cannot be judged."""
+
+    def __init__(self, review: Review, violations: Sequence[tuple[str, Violation]]) -> None:
+        self.review = review
+        self.violations = tuple(violations)
+        step_id, first = violations[0]
+        super().__init__(f"{review.path}: {step_id}: {first.message}", hint=first.hint)
+
+
+def review(
+    targets: Sequence[str] | StrPath = (),
+    *,
+    output: StrPath | None = None,
+    resume: StrPath | None = None,
+    destroy: Sequence[str] = (),
+    fail_if: Sequence[str] = (),
+    on_plan: Callable[[Manifest], None] = lambda _: None,
+    on_progress: OnProgress = lambda _: None,
+    **options: Unpack[ReviewOptions],
+) -> Review:
+    """Make a review of targets, and return it: every step is saved before the next begins.
+
+    Args:
+        targets: block devices, files or drive models (``"model:p4800x"``), one or several. A file that does not exist
+            is made and filled with random data.
+        output: the directory to save in; by default a new one here.
+        resume: go on with the interrupted review in this directory, as it was planned, in place of a new one.
+        destroy: serial numbers of drives, or paths, whose content may be lost.
+        fail_if: conditions such as ``"read.p99.9 > 1ms"``, checked on every step.
+        on_plan: is called with what is planned, before anything is saved or measured; its error cancels the review.
+        on_progress: is called with each piece of news (``Progress``); ``print`` will do.
+        options: ``suites``, ``pace``, ``state``, ``repeats``, ``until_supported``, ``size``, ``runtime`` and ``seed``
+            (see ``ReviewOptions``).
+
+    Raises:
+        UsageError: an option cannot be.
+        IogaugeError: a target is refused, or a step cannot be saved.
+        StepsError: some steps failed; the others are complete.
+        ConditionError: a condition of ``fail_if`` holds, or cannot be judged.
+        Interrupted: Ctrl-C ended it; it is a KeyboardInterrupt, and complete steps are saved.
+    """
+    checked = conditions.parsed(fail_if)
+    reporter = Reporter(on_progress)
+    if resume is not None:
+        refuse_beside_resume(
+            [name for name, given in {"targets": targets, "output": output, **options}.items() if given]
+        )
+        saved = reopen(Path(resume), checked, destroy=destroy, say=reporter.message)
+    else:
+        saved = begin(
+            targets,
+            checked,
+            output=None if output is None else Path(output),
+            destroy=destroy,
+            command=("iogauge.review", *review_options.as_list(targets)),
+            on_plan=on_plan,
+            say=reporter.message,
+            **options,
+        )
+    if failed := measure(saved, lambda _: reporter, destroy=destroy):
+        raise StepsError(saved, failed)
+    if broken := conditions.violations(saved, checked):
+        raise ConditionError(saved, broken)
+    return saved
+
+
+def refuse_beside_resume(names: Sequence[str]) -> None:
+    """Raise UsageError where options are named that a resumed review has already."""
+    if names:
+        raise UsageError(
+            f"--resume goes on with a review as it was planned: {', '.join(names)} cannot be given with it",
+            hint="leave them out, or begin a new review",
+        )
+
+
+def begin(
+    targets: Sequence[str] | StrPath,
+    fail_if: Sequence[Condition],
+    *,
+    output: Path | None,
+    destroy: Sequence[str],
+    command: Sequence[str],
+    on_plan: Callable[[Manifest], None],
+    say: Say,
+    **options: Unpack[ReviewOptions],
+) -> Review:
+    """Open the targets, which refuses what must not be written, and make the review's directory."""
+    from iogauge import execution
+    from iogauge.store.outputs import Claims
+    from iogauge.store.review import refuse_occupied
+    from iogauge.target.layers import layers_of
+    from iogauge.target.ledger import state_of
+
+    paths = review_options.anchored(review_options.as_list(targets))
+    state = options.get("state", "as-is")
+    if output is not None:
+        Claims(targets=paths, say=say).new_directory(output)
+        refuse_occupied(output)
+    manifest = review_options.new_review(
+        paths,
+        lambda path, file_bytes: _facts(
+            *review_options.anchored([path]), size_bytes=file_bytes, destroy=destroy, state=state, say=say
+        ),
+        command=command,
+        layers=layers_of,
+        state_of=state_of,
+        ceiling=execution.measure_ceiling,
+        **options,
+    )
+    conditions.require(fail_if, manifest)
+    on_plan(manifest)
+    first = manifest.targets[0]
+    name = first.modelled.drive if first.modelled else Path(first.path).name
+    directory = output or Path(f"iogauge-{name}-{datetime.now(UTC):%Y%m%dT%H%M%SZ}")
+    saved = Review.create(directory, manifest)
+    say(f"{directory}: seed {manifest.seed}")
+    return saved
+
+
+def reopen(directory: Path, fail_if: Sequence[Condition], *, destroy: Sequence[str], say: Say) -> Review:
+    """Open a saved review to go on with it, and check that its targets and machine are still the same.
+
+    Raises UsageError where another program runs its steps, and IogaugeError where it was begun on another target.
+    """
+    from iogauge.machine.facts import machine_facts
+    from iogauge.reviews.manifest import check_same_target, differences, most_used
+    from iogauge.reviews.runner import remaining
+    from iogauge.suites import suite_of
+
+    saved = Review.open(directory)
+    manifest = saved.manifest
+    if program := manifest.measured_by:
+        raise UsageError(
+            f"{directory}: its steps are run by {program}, and go on with its results",
+            hint=f"DIRECTORY is what 'iogauge plan --as' wrote: {manifest.completed_by(str(directory))}",
+        )
+    conditions.require(fail_if, manifest)
+    if remaining(saved, suite_of):
+        for target in manifest.targets:
+            used = most_used(manifest, target.path)
+            facts = _facts(target.path, size_bytes=used, destroy=destroy, state=manifest.state, say=say)
+            check_same_target(manifest, facts)
+        for text in () if is_virtual(manifest) else differences(manifest, machine_facts()):
+            say(f"warning: {text}")
+    return saved
+
+
+def measure(
+    saved: Review, watched: Callable[[int], Watcher], *, destroy: Sequence[str]
+) -> tuple[Failed, ...]:
+    """Run what is missing of a review, and return the steps that failed.
+
+    ``watched`` is called with how many steps there are, where there are any, and returns who hears of them. Raises
+    Interrupted at Ctrl-C.
+    """
+    from iogauge.execution import execute, layered, purge
+    from iogauge.machine.trace import trace_of
+    from iogauge.reviews import runner
+    from iogauge.suites import suite_of
+
+    try:
+        with saved.lock():
+            steps = runner.remaining(saved, suite_of)
+            if not steps:
+                return ()
+            return runner.conduct(
+                saved,
+                suite_of,
+                execute=layered(partial(execute, state=saved.manifest.state), saved.manifest),
+                watcher=watched(steps),
+                destroy=destroy,
+                purge=purge,
+                trace=trace_of,
+            )
+    except (runner.Interrupted, KeyboardInterrupt):
+        raise Interrupted(saved) from None
+
+
+def is_virtual(manifest: Manifest) -> bool:
+    """Return whether nothing real is measured."""
+    return all(target.modelled for target in manifest.targets)
+
+
+def _facts(
+    path: str, *, size_bytes: int | None, destroy: Sequence[str], state: schema.State, say: Say
+) -> TargetFacts:
+    """Open a target as the steps will, and return what it is."""
+    from iogauge import execution
+    from iogauge.target import ModelTarget, open_target
+    from iogauge.target.answering import await_answers
+
+    await_answers((path,), say=say)
+    with open_target(
+        path, write=True, size_bytes=size_bytes, destroy=destroy, on_message=say, state=state
+    ) as opened:
+        if isinstance(opened, ModelTarget):
+            execution.check_model(opened.drive, opened.machine)
+        return opened.facts

@@ -1,0 +1,27 @@
+"""The reviews that are saved below a directory."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from iogauge.library.options import StrPath
+
+if TYPE_CHECKING:
+    from iogauge.store.find import Found
+
+
+def list_reviews(*directories: StrPath) -> list[Found]:
+    """Return the reviews saved in each directory and below it, at most four directories deep; by default here.
+
+    Each has its ``path``, and its ``review``, or the ``problem`` that keeps it from being read.
+
+    Raises IogaugeError where a directory itself cannot be read.
+
+    >>> import tempfile
+    >>> list_reviews(tempfile.mkdtemp())
+    []
+    """
+    from iogauge.store.find import find_reviews
+
+    return [saved for directory in directories or [Path()] for saved in find_reviews(Path(directory))]
