@@ -8,10 +8,13 @@ from __future__ import annotations
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from iogauge.errors import IogaugeError, UsageError
+    from iogauge.library.errors import ConditionError, Interrupted, RunError, StepsError
     from iogauge.library.plan import Plan, plan
     from iogauge.library.progress import Progress
-    from iogauge.library.review import ConditionError, Interrupted, StepsError, review
+    from iogauge.library.result import RunResult
+    from iogauge.library.review import review
     from iogauge.library.reviews import list_reviews
+    from iogauge.library.run import run
 
 __version__ = "0.1.0"
 
@@ -21,25 +24,31 @@ __all__ = [
     "IogaugeError",
     "Plan",
     "Progress",
+    "RunError",
+    "RunResult",
     "StepsError",
     "UsageError",
     "__version__",
     "list_reviews",
     "plan",
     "review",
+    "run",
 ]
 
 _MODULES = {
-    "ConditionError": "library.review",
-    "Interrupted": "library.review",
+    "ConditionError": "library.errors",
+    "Interrupted": "library.errors",
     "IogaugeError": "errors",
     "Plan": "library.plan",
     "Progress": "library.progress",
-    "StepsError": "library.review",
+    "RunError": "library.errors",
+    "RunResult": "library.result",
+    "StepsError": "library.errors",
     "UsageError": "errors",
     "list_reviews": "library.reviews",
     "plan": "library.plan",
     "review": "library.review",
+    "run": "library.run",
 }
 """Where each name is found."""
 

@@ -13,7 +13,6 @@ from typing import Annotated
 
 import typer
 
-from iogauge.cli.run import log_place
 from iogauge.cli.terminal import process, streams
 
 
@@ -32,23 +31,15 @@ def recover(
     ] = None,
 ) -> None:
     """Write the logs and print their names, one a line."""
-    from iogauge.execution.spill import Spill
-    from iogauge.report.run import fio_logs
-    from iogauge.store.outputs import Claims, Existing
-    from iogauge.target import is_model
-    from iogauge.workload import driven_paths
+    from iogauge.cli.terminal.progress import Progress
+    from iogauge.library.recover import recovered
 
     process.begin()
-    source = Spill(spill)
-    header = source.header()
-    directory = Path(header.directory)
-    wanted = request_log or (directory / header.request_log if header.request_log else None)
-    targets = [name if is_model(name) else str(directory / name) for name in driven_paths(header.jobs)]
-    claims = Claims(saved_targets=targets, inputs=[spill], say=streams.say)
-    parquet = claims.file(wanted, existing=Existing.OWN) if wanted else None
-    logs = fio_logs.claim(header.jobs, claims, names=fio_logs.request_names, directory=directory)
-    log_place.convert(source, jobs=header.jobs, plan=header.plan, parquet=parquet, logs=logs)
-    if source.damage is None:
-        source.remove()
-    for output in filter(None, (parquet, *logs.values())):
+    logs, plan = recovered(spill, request_log=request_log, say=streams.say)
+    with Progress(title="iogauge run") as progress:
+        progress.step(logs.label, expected_s=None)
+        logs.convert(plan, on_share=progress.share, say=streams.say)
+    if logs.spill and logs.spill.damage is None:
+        logs.remove_spill()
+    for output in logs.outputs:
         streams.show(f"{output.path}\n")

@@ -93,6 +93,7 @@ def review(
 def _measure(saved: Review, *, destroy: Sequence[str]) -> tuple[Failed, ...]:
     """Run what is missing, with a display of how far it is."""
     from iogauge.library import review as library
+    from iogauge.library.errors import Interrupted
     from iogauge.machine.temperature import warmest_C
 
     manifest = saved.manifest
@@ -113,7 +114,7 @@ def _measure(saved: Review, *, destroy: Sequence[str]) -> tuple[Failed, ...]:
 
         try:
             return library.measure(saved, watched, destroy=destroy)
-        except library.Interrupted as interrupted:
+        except Interrupted as interrupted:
             stopped = str(interrupted)
     streams.say(f"{process.word()}: {stopped}\nhint: iogauge review --resume {numbers.argument(saved.path)}")
     raise typer.Exit(process.status())

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Literal
 from iogauge.text import numbers
 
 if TYPE_CHECKING:
-    from iogauge.schema import Direction, Interval, RunPlan, RunRecord, SuitePlan, Tally
+    from iogauge.schema import Direction, Interval, RunPlan, RunRecord, SuitePlan, Tally, TargetFacts
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -76,6 +76,32 @@ class Reporter:
 
     def ended(self, plan: SuitePlan, record: RunRecord) -> None:  # noqa: ARG002
         """Report the end of a step, which is saved."""
+        self._on_progress(_later(self._step, "end"))
+
+    def message(self, text: str) -> None:
+        """Report what is worth a line."""
+        self._on_progress(Progress(event="message", message=text))
+
+
+class RunReporter:
+    """Tells a callback how one run goes."""
+
+    def __init__(self, on_progress: OnProgress) -> None:
+        self._on_progress = on_progress
+        self._step = Progress(event="begin")
+
+    def started(self, plan: RunPlan, targets: tuple[TargetFacts, ...]) -> None:
+        """The plan is made and the targets are open; nothing has been issued yet."""
+        where = ", ".join(dict.fromkeys(facts.path for facts in targets)) or "null"
+        self._step = Progress(event="begin", step=where, expected_s=expected_s(plan))
+        self._on_progress(self._step)
+
+    def interval(self, interval: Interval) -> None:
+        """Report what a row measured last."""
+        self._on_progress(_later(self._step, "interval", interval))
+
+    def ended(self) -> None:
+        """Report the end of the run."""
         self._on_progress(_later(self._step, "end"))
 
     def message(self, text: str) -> None:

@@ -13,60 +13,20 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Unpack
 
 from iogauge import schema
-from iogauge.errors import IogaugeError, UsageError
+from iogauge.errors import UsageError
 from iogauge.library import conditions
 from iogauge.library import options as review_options
+from iogauge.library.errors import ConditionError, Interrupted, StepsError
 from iogauge.library.options import ReviewOptions, StrPath
 from iogauge.library.progress import OnProgress, Reporter
 from iogauge.schema import Manifest, TargetFacts
 from iogauge.store import Review
 
 if TYPE_CHECKING:
-    from iogauge.report.run.fail_if import Condition, Violation
+    from iogauge.report.run.fail_if import Condition
     from iogauge.reviews.runner import Failed, Watcher
 
 Say = Callable[[str], None]
-
-
-class Interrupted(KeyboardInterrupt):
-    """Ctrl-C ended a review. Its complete steps are saved, and ``review(resume=path)`` goes on with it."""
-
-    def __init__(self, review: Review) -> None:
-        self.review = review
-        steps = len(review.manifest.steps)
-        unknown = any(plan.search and not plan.steps for plan in review.manifest.plans)
-        super().__init__(
-            f"{len(review.completed())} of {steps}{' and more' if unknown else ''} steps are saved"
-        )
-
-    @property
-    def path(self) -> Path:
-        """The review's directory."""
-        return self.review.path
-
-
-class StepsError(IogaugeError):
-    """Steps of a review failed; all others are complete, and ``review(resume=path)`` tries these again."""
-
-    def __init__(self, review: Review, failed: Sequence[Failed]) -> None:
-        self.review = review
-        self.failed = tuple(failed)
-        first, more = failed[0], len(failed) - 1
-        rest = f", and {more} more failed" if more else ""
-        super().__init__(
-            f"{review.path}: step {first.step_id} {first.why}{rest}",
-            hint="mend the cause, then go on with the review: resume it",
-        )
-
-
-class ConditionError(IogaugeError):
-    """A review is complete, and conditions hold that were to fail it, or cannot be judged."""
-
-    def __init__(self, review: Review, violations: Sequence[tuple[str, Violation]]) -> None:
-        self.review = review
-        self.violations = tuple(violations)
-        step_id, first = violations[0]
-        super().__init__(f"{review.path}: {step_id}: {first.message}", hint=first.hint)
 
 
 def review(
@@ -120,9 +80,9 @@ def review(
             **options,
         )
     if failed := measure(saved, lambda _: reporter, destroy=destroy):
-        raise StepsError(saved, failed)
+        raise StepsError(saved.path, failed)
     if broken := conditions.violations(saved, checked):
-        raise ConditionError(saved, broken)
+        raise ConditionError([violation for _, violation in broken], path=saved.path)
     return saved
 
 
@@ -235,7 +195,12 @@ def measure(
                 trace=trace_of,
             )
     except (runner.Interrupted, KeyboardInterrupt):
-        raise Interrupted(saved) from None
+        planned = len(saved.manifest.steps)
+        unknown = any(plan.search and not plan.steps for plan in saved.manifest.plans)
+        raise Interrupted(
+            f"{len(saved.completed())} of {planned}{' and more' if unknown else ''} steps are saved",
+            path=saved.path,
+        ) from None
 
 
 def is_virtual(manifest: Manifest) -> bool:

@@ -50,14 +50,19 @@ def load(path: Path | str, *, environ: Mapping[str, str] = os.environ) -> JobFil
 
 
 def parse(
-    text: str, *, source: str, base: Path | None = None, environ: Mapping[str, str] = os.environ
+    text: str,
+    *,
+    source: str,
+    base: Path | None = None,
+    environ: Mapping[str, str] = os.environ,
+    only: Collection[str] = (),
 ) -> JobFile:
     """Read the text of a job file. ``source`` names it in errors; ``include`` looks in ``base``.
 
-    Raises ``IogaugeError``.
+    ``only`` names the jobs to read; empty: all of them. Raises ``IogaugeError``.
     """
-    builder = Builder(source=source)
-    builder.file(ini.sections(text, source=source, base=base), environ=environ)
+    builder = Builder(source=source, only=only)
+    builder.file(ini.sections(text, source=source, base=base, only=only), environ=environ)
     return builder.finish()
 
 

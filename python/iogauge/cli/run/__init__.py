@@ -14,10 +14,9 @@ holds; 130 interrupted (143 by SIGTERM), with what was measured until then print
 from __future__ import annotations
 
 import difflib
-import errno
 import itertools
 import shlex
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -26,7 +25,7 @@ import typer
 
 from iogauge.cli.run import diskspd as run_diskspd
 from iogauge.cli.run import formats as run_formats
-from iogauge.cli.run import log_place, progress_options
+from iogauge.cli.run import progress_options
 from iogauge.cli.terminal import process, status, streams
 from iogauge.errors import IogaugeError
 from iogauge.library.quantities import time_ns
@@ -37,14 +36,12 @@ if TYPE_CHECKING:
     from iogauge.cli.run.progress_options import ProgressOptions
     from iogauge.cli.run.status_reports import StatusReports
     from iogauge.cli.terminal.progress import Progress
-    from iogauge.execution.spill import Spill
+    from iogauge.library.measurement import RunLogs, RunRequest
     from iogauge.report.run.diskspd_rates import DiskspdRates
     from iogauge.report.run.fail_if import Condition
-    from iogauge.report.run.fio_logs import FioLogs
     from iogauge.report.run.interval_stats import IntervalStats
     from iogauge.report.run.so_far import SoFar
-    from iogauge.schema import Ceiling, Interval, JobFile, RunPlan, RunRecord, TargetFacts
-    from iogauge.store.outputs import Claims, Existing, Output
+    from iogauge.schema import Ceiling, Interval, RunPlan, RunRecord, TargetFacts
 
 CONTEXT: dict[str, Any] = {"ignore_unknown_options": True}
 
@@ -183,22 +180,27 @@ def run(
         refuse_writes(job_file)
     for condition in conditions:
         condition.require(job_file)
-    every_ns = None if status_interval is None else status_ns(status_interval)
-    options = RunOptions(
+    from iogauge.library import measurement
+
+    every_ns = status_interval and measurement.at_least_shortest(status_interval, name="--status-interval")
+    request = measurement.RunRequest(
         jobs=job_file,
-        conditions=conditions,
-        formats=formats,
-        output=output,
-        interval_ns=_interval_ns(job_file, interval, status_ns=every_ns),
+        files=() if diskspd else tuple(workload.job_files(jobs or ())),
+        interval_ns=measurement.interval_ns(job_file, interval, name="--interval", most_ns=every_ns or None),
         give_up_ns=time_ns(give_up, name="--give-up"),
         destroy=tuple(destroy or ()),
         seed=seed,
         request_log=request_log,
-        log_drops=_log_drops(log_overflow),
+        log_drops=measurement.log_drops(log_overflow, name="--log-overflow"),
         ceiling=not no_ceiling,
-        files=() if diskspd else tuple(workload.job_files(jobs or ())),
         readonly=readonly,
-        status_ns=every_ns,
+    )
+    options = RunOptions(
+        request=request,
+        conditions=conditions,
+        formats=formats,
+        output=output,
+        status_ns=every_ns or None,
         progress=progress,
     )
     if showcmd:
@@ -214,20 +216,10 @@ def run(
 class RunOptions:
     """The command line, understood."""
 
-    jobs: JobFile
+    request: RunRequest
     conditions: list[Condition]
     formats: Formats
     output: Path | None
-    interval_ns: int
-    give_up_ns: int
-    destroy: tuple[str, ...]
-    seed: int | None
-    request_log: Path | None
-    log_drops: bool
-    ceiling: bool
-    files: tuple[str, ...]
-    """The job files that the jobs were read from."""
-    readonly: bool
     status_ns: int | None
     """How often the results so far are printed."""
     progress: ProgressOptions
@@ -240,8 +232,6 @@ class Listeners:
     progress: Progress
     stats: IntervalStats
     rates: DiskspdRates
-    logs: FioLogs | None = None
-    make_logs: Callable[[], FioLogs] | None = None
     make_reports: Callable[[RunPlan, tuple[TargetFacts, ...]], StatusReports] | None = None
     reports: StatusReports | None = None
     targets: tuple[TargetFacts, ...] = field(default=())
@@ -251,7 +241,6 @@ class Listeners:
         from iogauge.library.progress import expected_s
 
         self.targets = targets
-        self.logs = self.make_logs() if self.make_logs else None
         self.reports = self.make_reports(plan, targets) if self.make_reports else None
         where = ", ".join(dict.fromkeys(facts.path for facts in targets)) or "null"
         self.progress.step(where, expected_s=expected_s(plan))
@@ -262,8 +251,6 @@ class Listeners:
         self.stats.add(interval)
         self.rates.add(interval)
         self.progress.interval(interval)
-        if self.logs:
-            self.logs.interval(interval)
         if self.reports:
             self.reports.interval(interval)
 
@@ -274,7 +261,7 @@ def _emit_jobs(text: str, options: RunOptions) -> None:
     from iogauge.store.outputs import Existing
 
     path = options.output
-    output = _claims(options).file(path, existing=Existing.REPLACE) if path else None
+    output = options.request.claims(streams.say).file(path, existing=Existing.REPLACE) if path else None
     emit(f"{text.rstrip()}\n", output)
 
 
@@ -282,127 +269,93 @@ def _measure(options: RunOptions) -> None:
     # All that will be needed, and only then is there anything that an interrupt could cost.
     from iogauge import execution  # noqa: F401
     from iogauge.cli.run.printed import Printed
+    from iogauge.library import measurement
     from iogauge.report.run import diskspd_table, fio_logs, jsonplus, table, terse  # noqa: F401
     from iogauge.store.outputs import Existing
 
     process.begin()
-    claims = _claims(options)
-    output = _claimed(claims, options.output, existing=Existing.REPLACE)
-    logs = fio_logs.claim(options.jobs, claims)
-    requests = _claimed(claims, options.request_log, existing=Existing.OWN)
+    request, path = options.request, options.output
+    claims = request.claims(streams.say)
+    output = claims.file(path, existing=Existing.REPLACE) if path else None
     with (
-        log_place.spill(requests, logs, options.jobs) as spill,
+        measurement.run_logs(request, claims, say=streams.say) as logs,
         Printed(options.formats, output) as printed,
     ):
-        _measure_logging(options, printed=printed, logs=logs, requests=requests, spill=spill)
+        record = _measure_logging(options, printed=printed, logs=logs)
+    _conclude(record, options.conditions)
 
 
-def _claims(options: RunOptions) -> Claims:
-    """Return the claims of a run, whose outputs are none of its targets and none of its job files."""
-    from iogauge.store.outputs import Claims
-    from iogauge.workload import driven_paths
-
-    targets = driven_paths(options.jobs)
-    return Claims(targets=targets, inputs=options.files, patience_s=options.give_up_ns / 1e9, say=streams.say)
-
-
-def _claimed(claims: Claims, path: Path | None, *, existing: Existing) -> Output | None:
-    return claims.file(path, existing=existing) if path else None
-
-
-def _measure_logging(
-    options: RunOptions,
-    *,
-    printed: Printed,
-    logs: Mapping[str, Output],
-    requests: Output | None,
-    spill: Spill | None,
-) -> None:
-    from iogauge import execution as runner
+def _measure_logging(options: RunOptions, *, printed: Printed, logs: RunLogs) -> RunRecord:
     from iogauge.cli.run.status_reports import StatusReports
     from iogauge.cli.terminal.progress import Progress
-    from iogauge.report.run import fio_logs
+    from iogauge.library import measurement
     from iogauge.report.run.diskspd_rates import DiskspdRates
     from iogauge.report.run.interval_stats import IntervalStats
 
-    virtual, shown = _modelled(options.jobs), options.progress
-    with Progress(title="iogauge run", virtual=virtual, quiet=shown.quiet, every_s=shown.every_s) as progress:
-        stats = IntervalStats(interval_ns=options.interval_ns)
-        listeners = Listeners(progress, stats, DiskspdRates(interval_ns=options.interval_ns))
-        if fio_logs.wanted(options.jobs):
-            listeners.make_logs = lambda: fio_logs.FioLogs(options.jobs, logs)
-        ceiling = runner.measure_ceiling(options.jobs) if options.ceiling and not virtual else None
+    request, shown = options.request, options.progress
+    with Progress(
+        title="iogauge run", virtual=request.virtual, quiet=shown.quiet, every_s=shown.every_s
+    ) as progress:
+        stats = IntervalStats(interval_ns=request.interval_ns)
+        listeners = Listeners(progress, stats, DiskspdRates(interval_ns=request.interval_ns))
+        ceiling = request.measure_ceiling()
         if every_ns := options.status_ns:
 
             def make_reports(plan: RunPlan, targets: tuple[TargetFacts, ...]) -> StatusReports:
                 printed.open()
-                so_far = _so_far(options.jobs, plan, targets, ceiling)
+                so_far = _so_far(request, plan, targets, ceiling)
                 return StatusReports(
                     plan, so_far, every_ns=every_ns, show=lambda record: printed.so_far(record, listeners)
                 )
 
             listeners.make_reports = make_reports
-        record = runner.execute(
-            options.jobs,
-            destroy=options.destroy,
-            seed=options.seed,
-            interval_ns=options.interval_ns,
-            give_up_ns=options.give_up_ns,
-            spill=spill,
-            log_drops=options.log_drops,
-            on_interval=listeners.interval,
-            on_message=progress.message,
-            on_start=listeners.started,
+        record = measurement.measure(
+            request,
+            logs,
             ceiling=ceiling,
-            readonly=options.readonly,
+            on_start=listeners.started,
+            on_interval=listeners.interval,
+            say=progress.message,
         )
     with process.results_first():
         printed.results(record, listeners)
-    if listeners.logs:
-        listeners.logs.close()
+    logs.close()
     # One that is not complete may be on a full disk, and is made into logs once there is room.
-    if spill and not spill.failure:
-        log_place.convert(spill, jobs=options.jobs, plan=record.plan, parquet=requests, logs=logs)
-        spill.remove()
-    _conclude(record, options.conditions)
+    if logs.complete:
+        with Progress(title="iogauge run") as progress:
+            progress.step(logs.label, expected_s=None)
+            logs.convert(record.plan, on_share=progress.share, say=streams.say)
+        logs.remove_spill()
+    return record
 
 
-def _modelled(jobs: JobFile) -> bool:
-    """Whether drive models are run, whose time no generator of ours can limit."""
-    from iogauge.target import is_model
-
-    return any(is_model(name) for job in jobs.jobs for name in job.filenames)
-
-
-def _so_far(jobs: JobFile, plan: RunPlan, targets: tuple[TargetFacts, ...], ceiling: Ceiling | None) -> SoFar:
+def _so_far(
+    request: RunRequest, plan: RunPlan, targets: tuple[TargetFacts, ...], ceiling: Ceiling | None
+) -> SoFar:
     from iogauge import execution as runner
     from iogauge.report.run.so_far import SoFar
 
     clock = runner.clock()
-    if _modelled(jobs):
+    if request.virtual:
         clock = clock.model_copy(update={"source": "virtual", "tsc_hz": 0.0})
-    return SoFar(jobs, plan, targets, clock=clock, ceiling=ceiling)
+    return SoFar(request.jobs, plan, targets, clock=clock, ceiling=ceiling)
 
 
 def _conclude(record: RunRecord, conditions: list[Condition]) -> None:
     """Choose the exit status: interrupted, failed, violated, in this order."""
-    result = record.result
+    from iogauge.library import measurement
+
     violations = [violation for condition in conditions for violation in condition.check(record)]
     for violation in violations:
         kind = "error" if violation.unknown else "failed"
         streams.say(f"{kind}: {violation.message}")
         if violation.hint:
             streams.say(f"hint: {violation.hint}")
-    if result.stopped_by == "interrupt":
+    if record.result.stopped_by == "interrupt":
         streams.say(f"{process.word()}: what was measured until then is reported")
         raise typer.Exit(process.status())
-    failed = [f"{worker.name}: {worker.error}" for worker in result.workers if worker.error]
-    if result.error or failed:
-        reason = result.error or "; ".join(dict.fromkeys(failed))
-        medium = any(
-            {errno.EIO, errno.EILSEQ} & set(t.errors) for row in result.rows for t in row.tallies.values()
-        )
-        past = "; continue_on_error=io goes on past I/O errors" if medium else ""
+    if failure := measurement.failure(record):
+        reason, past = failure
         raise IogaugeError(reason, hint=f"what was measured until then is reported above{past}")
     if any(not violation.unknown for violation in violations):
         raise typer.Exit(status.VIOLATED)
@@ -429,43 +382,3 @@ def _refuse_typing_errors(arguments: Sequence[str], *, own: Sequence[str], known
             continue
         if meant := difflib.get_close_matches(name, own, n=1, cutoff=0.8):
             raise status.UsageError(f"--{name} is not an option", hint=f"did you mean --{meant[0]}?")
-
-
-def _log_drops(overflow: str) -> bool:
-    if overflow not in ("wait", "drop"):
-        raise status.UsageError(f"--log-overflow: {overflow!r} is not wait or drop", hint="use wait or drop")
-    return overflow == "drop"
-
-
-def _interval_ns(jobs: JobFile, text: str | None, *, status_ns: int | None) -> int:
-    """The interval asked for; or the longest, up to a second, that the jobs' logs and --status-interval allow."""
-    from iogauge.report.run import fio_logs
-
-    if text is None:
-        longest_ns = fio_logs.interval_ns_for(jobs)
-        # Parts of one that fits the logs' windows fit them too.
-        parts = range(1, longest_ns // fio_logs.SHORTEST_NS + 1)
-        fitting_ns = [longest_ns // count for count in parts if longest_ns % count == 0]
-        # Reports come with the end of an interval.
-        wanted_ns = status_ns or longest_ns
-        return next((length_ns for length_ns in fitting_ns if length_ns <= wanted_ns), fitting_ns[-1])
-    chosen_ns = time_ns(text, name="--interval")
-    _refuse_shorter(chosen_ns, text, option="--interval")
-    if chosen_ns > fio_logs.LONGEST_NS:
-        raise status.UsageError(f"--interval: {text!r} is longer than a minute", hint="use 1s")
-    fio_logs.require_interval(jobs, interval_ns=chosen_ns)
-    return chosen_ns
-
-
-def status_ns(text: str) -> int:
-    """Return the time of --status-interval in ns. Raises UsageError."""
-    every_ns = time_ns(text, name="--status-interval")
-    _refuse_shorter(every_ns, text, option="--status-interval")
-    return every_ns
-
-
-def _refuse_shorter(chosen_ns: int, text: str, *, option: str) -> None:
-    from iogauge.report.run import fio_logs
-
-    if chosen_ns < fio_logs.SHORTEST_NS:
-        raise status.UsageError(f"{option}: {text!r} is shorter than 10 ms", hint="use 10ms or more")

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from iogauge.cli.run import log_place
 from iogauge.errors import IogaugeError
+from iogauge.library import log_place
 from iogauge.report.run import fio_logs
 from iogauge.schema import EngineKind, Job, JobFile
 from iogauge.store.outputs import Claims, Existing, Output
@@ -46,8 +46,9 @@ def claimed(log: Path) -> Output:
     return Claims().file(log, existing=Existing.OWN)
 
 
-def spilled(jobs: JobFile, log: Path | None = None) -> Path | None:
-    with log_place.spill(claimed(log) if log else None, fio_logs.claim(jobs, Claims()), jobs) as spill:
+def spilled(jobs: JobFile, log: Path | None = None, *, say=print) -> Path | None:
+    output = claimed(log) if log else None
+    with log_place.spill(output, fio_logs.claim(jobs, Claims()), jobs, say=say) as spill:
         assert spill is None or spill.path.exists()
         return spill and spill.path
 
@@ -71,7 +72,7 @@ def test_requests_are_spilled_off_the_measured_drive(
     assert path
     assert path.parent.resolve() == tmp_path / chosen
     assert not path.exists(), "nothing was spilled"
-    assert capsys.readouterr().err == ""
+    assert capsys.readouterr().out == ""
 
 
 def test_where_all_is_one_drive_it_is_said(drives: dict[str, str], tmp_path: Path, capsys) -> None:
@@ -79,7 +80,7 @@ def test_where_all_is_one_drive_it_is_said(drives: dict[str, str], tmp_path: Pat
     path = spilled(job(tmp_path), tmp_path / "elsewhere/log.parquet")
     assert path
     assert path.parent == tmp_path / "elsewhere"
-    assert f"{path.parent}: {SAID}" in capsys.readouterr().err
+    assert f"{path.parent}: {SAID}" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(
@@ -96,9 +97,9 @@ def test_logs_written_meanwhile_are_mentioned(
     drives: dict[str, str], tmp_path: Path, capsys, fields: dict[str, object], said: bool
 ) -> None:
     assert spilled(job(tmp_path, **fields)) is None
-    err = capsys.readouterr().err
-    assert (f"{tmp_path / 'here'}: {SAID}" in err) == said
-    assert bool(err) == said
+    said_text = capsys.readouterr().out
+    assert (f"{tmp_path / 'here'}: {SAID}" in said_text) == said
+    assert bool(said_text) == said
 
 
 def test_nowhere_to_spill_to(drives: dict[str, str], tmp_path: Path) -> None:
@@ -106,7 +107,7 @@ def test_nowhere_to_spill_to(drives: dict[str, str], tmp_path: Path) -> None:
     (tmp_path / "elsewhere").rmdir()
     with (
         pytest.raises(IogaugeError, match="cannot create a spill of requests: No such file"),
-        log_place.spill(output, {}, job(tmp_path)),
+        log_place.spill(output, {}, job(tmp_path), say=print),
     ):
         pass
 
@@ -126,13 +127,14 @@ def test_a_spill_is_kept_unless_it_is_known_to_be_empty(
     drives: dict[str, str], tmp_path: Path, capsys, added: bytes, kept: bool
 ) -> None:
     jobs = job(tmp_path)
-    with log_place.spill(claimed(tmp_path / "elsewhere/log.parquet"), {}, jobs) as spill:
+    output = claimed(tmp_path / "elsewhere/log.parquet")
+    with log_place.spill(output, {}, jobs, say=print) as spill:
         assert spill
         spill.begin(jobs, report_records.plan(jobs.jobs))
         with spill.path.open("ab") as file:
             file.write(added)
     assert spill.path.exists() == kept
-    assert ("the logged requests are in" in capsys.readouterr().err) == kept
+    assert ("the logged requests are in" in capsys.readouterr().out) == kept
 
 
 def test_a_missing_file_is_on_its_directorys_drive(tmp_path: Path) -> None:

@@ -9,12 +9,10 @@ from __future__ import annotations
 
 import shlex
 import stat
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
-
-from iogauge.cli.terminal import streams
 
 if TYPE_CHECKING:
     from iogauge.execution.spill import Spill
@@ -22,9 +20,13 @@ if TYPE_CHECKING:
     from iogauge.store.outputs import Output
     from iogauge.target.users.sysfs import BlockDevice
 
+Say = Callable[[str], None]
+
 
 @contextmanager
-def spill(request_log: Output | None, logs: Mapping[str, Output], jobs: JobFile) -> Iterator[Spill | None]:
+def spill(
+    request_log: Output | None, logs: Mapping[str, Output], jobs: JobFile, *, say: Say
+) -> Iterator[Spill | None]:
     """Enter the spill of a run that logs every request: for the request log, or the jobs' own ``logs``; else None.
 
     It lies beside the logs that are made of it, or where TMPDIR or the current directory is: the first of these that is
@@ -34,7 +36,7 @@ def spill(request_log: Output | None, logs: Mapping[str, Output], jobs: JobFile)
     from iogauge.report.run import fio_logs
 
     if request_log is None and not fio_logs.needs_requests(jobs):
-        _mention(_averaged(jobs), jobs)
+        _mention(_averaged(jobs), jobs, say)
         yield None
         return
     import tempfile
@@ -49,12 +51,12 @@ def spill(request_log: Output | None, logs: Mapping[str, Output], jobs: JobFile)
     chosen = next((place for place in places if not _drives(place) & measured), places[0])
     made = Spill.create(chosen, request_log=request_log.path if request_log else None)
     try:
-        _mention([made.path, *_averaged(jobs)], jobs)
+        _mention([made.path, *_averaged(jobs)], jobs, say)
         yield made
     finally:
         made.close()
         if made.has_requests():
-            streams.say(
+            say(
                 f"the logged requests are in {made.path}; to write their logs: "
                 f"iogauge recover {shlex.quote(str(made.path))}"
             )
@@ -63,22 +65,24 @@ def spill(request_log: Output | None, logs: Mapping[str, Output], jobs: JobFile)
 
 
 def convert(
-    made: Spill, *, jobs: JobFile, plan: RunPlan, parquet: Output | None, logs: Mapping[str, Output]
+    made: Spill,
+    *,
+    jobs: JobFile,
+    plan: RunPlan,
+    parquet: Output | None,
+    logs: Mapping[str, Output],
+    on_share: Callable[[float], None],
+    say: Say,
 ) -> None:
-    """Make the logs of a spill, showing how far that is; of a damaged one, as far as it is good, and say so.
+    """Make the logs of a spill, and say which share of it is done; of a damaged one, as far as it is good, and say so.
 
     Raises IogaugeError, and leaves no log behind then.
     """
-    from iogauge.cli.terminal.progress import Progress
     from iogauge.report.run import request_logs
 
-    names = [str(output.path) for output in filter(None, (parquet, *logs.values()))]
-    label = ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
-    with Progress(title="iogauge run") as progress:
-        progress.step(label, expected_s=None)
-        request_logs.convert(made, jobs=jobs, plan=plan, parquet=parquet, logs=logs, heard=progress.share)
+    request_logs.convert(made, jobs=jobs, plan=plan, parquet=parquet, logs=logs, heard=on_share)
     if made.damage:
-        streams.say(f"{made.path}: {made.damage}; the logs have the requests before it")
+        say(f"{made.path}: {made.damage}; the logs have the requests before it")
 
 
 def _averaged(jobs: JobFile) -> list[Path]:
@@ -96,11 +100,11 @@ def _averaged(jobs: JobFile) -> list[Path]:
     ]
 
 
-def _mention(logs: list[Path], jobs: JobFile) -> None:
+def _mention(logs: list[Path], jobs: JobFile, say: Say) -> None:
     measured = _targets(jobs) if logs else frozenset()
     shared = dict.fromkeys(str(log.absolute().parent) for log in logs if _drives(log) & measured)
     if shared:
-        streams.say(
+        say(
             f"{', '.join(shared)}: on a drive that is measured, and writing logs there disturbs it; "
             "choose another place, by --request-log, the jobs' prefixes or TMPDIR"
         )

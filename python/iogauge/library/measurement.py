@@ -1,0 +1,228 @@
+"""One run with all that follows it: its outputs claimed, its logs written, and what it says of its end.
+
+``run`` is made of these parts, as is the command of that name, which prints in between.
+"""
+
+from __future__ import annotations
+
+import errno
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from iogauge.errors import UsageError
+from iogauge.library import log_place
+from iogauge.library.quantities import time_ns
+from iogauge.schema import Ceiling, Interval, JobFile, RunPlan, RunRecord, TargetFacts
+from iogauge.store.outputs import Claims, Existing, Output
+
+if TYPE_CHECKING:
+    from iogauge.execution.spill import Spill
+    from iogauge.report.run.fio_logs import FioLogs
+
+Say = Callable[[str], None]
+OnStart = Callable[[RunPlan, tuple[TargetFacts, ...]], None]
+OnInterval = Callable[[Interval], None]
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunRequest:
+    """What is to be run, and how."""
+
+    jobs: JobFile
+    files: tuple[str, ...] = ()
+    """The job files that the jobs were read from."""
+    interval_ns: int = 10**9
+    give_up_ns: int = 120 * 10**9
+    destroy: tuple[str, ...] = ()
+    seed: int | None = None
+    request_log: Path | None = None
+    log_drops: bool = False
+    ceiling: bool = True
+    readonly: bool = False
+
+    @property
+    def virtual(self) -> bool:
+        """Whether drive models are run, whose time no generator of ours can limit."""
+        from iogauge.target import is_model
+
+        return any(is_model(name) for job in self.jobs.jobs for name in job.filenames)
+
+    def claims(self, say: Say) -> Claims:
+        """Return the claims of the run, whose outputs are none of its targets and none of its job files."""
+        from iogauge.workload import driven_paths
+
+        return Claims(
+            targets=driven_paths(self.jobs), inputs=self.files, patience_s=self.give_up_ns / 1e9, say=say
+        )
+
+    def measure_ceiling(self) -> Ceiling | None:
+        """Measure what the generator can do with no drive at all; None: it was not asked for, or limits nothing."""
+        from iogauge import execution
+
+        return execution.measure_ceiling(self.jobs) if self.ceiling and not self.virtual else None
+
+
+class RunLogs:
+    """The logs of a run. Those over time are written while it lasts; those of requests after it, of the spill."""
+
+    def __init__(
+        self, jobs: JobFile, names: Mapping[str, Output], requests: Output | None, spill: Spill | None
+    ) -> None:
+        self.spill = spill
+        self._jobs = jobs
+        self._names = names
+        self._requests = requests
+        self._over_time: FioLogs | None = None
+
+    @property
+    def label(self) -> str:
+        """The files that are made of the spill, the first three of them by name."""
+        names = [str(output.path) for output in self.outputs]
+        return ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
+
+    def started(self) -> None:
+        """Open the logs that are written while the run lasts."""
+        from iogauge.report.run import fio_logs
+
+        if fio_logs.wanted(self._jobs):
+            self._over_time = fio_logs.FioLogs(self._jobs, self._names)
+
+    def interval(self, interval: Interval) -> None:
+        """Take one interval of one row."""
+        if self._over_time:
+            self._over_time.interval(interval)
+
+    def close(self) -> None:
+        """End the logs over time. Call it once the results are safe: closing them may fail."""
+        if self._over_time:
+            self._over_time.close()
+
+    @property
+    def complete(self) -> bool:
+        """Whether there is a spill to make logs of, and no request is missing from it."""
+        return self.spill is not None and not self.spill.failure
+
+    def convert(self, plan: RunPlan, *, on_share: Callable[[float], None], say: Say) -> None:
+        """Make the logs of requests; of a damaged spill as far as it is good, and say so."""
+        assert self.spill is not None
+        log_place.convert(
+            self.spill,
+            jobs=self._jobs,
+            plan=plan,
+            parquet=self._requests,
+            logs=self._names,
+            on_share=on_share,
+            say=say,
+        )
+
+    def remove_spill(self) -> None:
+        """Remove the spill, of which logs were made."""
+        if self.spill is not None:
+            self.spill.remove()
+
+    @property
+    def outputs(self) -> tuple[Output, ...]:
+        """The files that are made of the spill."""
+        return tuple(filter(None, (self._requests, *self._names.values())))
+
+
+@contextmanager
+def run_logs(request: RunRequest, claims: Claims, *, say: Say) -> Iterator[RunLogs]:
+    """Claim the logs of a run, and enter its spill, which stays if requests are left in it."""
+    from iogauge.report.run import fio_logs
+
+    names = fio_logs.claim(request.jobs, claims)
+    requests = claims.file(request.request_log, existing=Existing.OWN) if request.request_log else None
+    with log_place.spill(requests, names, request.jobs, say=say) as spill:
+        yield RunLogs(request.jobs, names, requests, spill)
+
+
+def measure(
+    request: RunRequest,
+    logs: RunLogs,
+    *,
+    ceiling: Ceiling | None,
+    on_start: OnStart,
+    on_interval: OnInterval,
+    say: Say,
+) -> RunRecord:
+    """Run the jobs, write the logs over time, and return what was measured. Raises as ``execution.execute`` does."""
+    from iogauge import execution
+
+    def started(plan: RunPlan, targets: tuple[TargetFacts, ...]) -> None:
+        logs.started()
+        on_start(plan, targets)
+
+    def interval_over(interval: Interval) -> None:
+        on_interval(interval)
+        logs.interval(interval)
+
+    return execution.execute(
+        request.jobs,
+        destroy=request.destroy,
+        seed=request.seed,
+        interval_ns=request.interval_ns,
+        give_up_ns=request.give_up_ns,
+        spill=logs.spill,
+        log_drops=request.log_drops,
+        on_interval=interval_over,
+        on_message=say,
+        on_start=started,
+        ceiling=ceiling,
+        readonly=request.readonly,
+    )
+
+
+def failure(record: RunRecord) -> tuple[str, str] | None:
+    """Return why a run did not get to its end, and the end of a hint; None: it did, or was interrupted."""
+    result = record.result
+    failed = [f"{worker.name}: {worker.error}" for worker in result.workers if worker.error]
+    if not (result.error or failed):
+        return None
+    medium = any(
+        {errno.EIO, errno.EILSEQ} & set(tally.errors) for row in result.rows for tally in row.tallies.values()
+    )
+    past = "; continue_on_error=io goes on past I/O errors" if medium else ""
+    return result.error or "; ".join(dict.fromkeys(failed)), past
+
+
+def interval_ns(jobs: JobFile, value: float | str | None, *, name: str, most_ns: int | None = None) -> int:
+    """Return the length of a run's intervals in ns.
+
+    It is ``value``, which an error calls ``name``; or where that is None the longest, up to a second and ``most_ns``,
+    that the logs of the jobs allow. Raises UsageError, and IogaugeError where it does not fit the logs.
+    """
+    from iogauge.report.run import fio_logs
+
+    if value is None:
+        longest_ns = fio_logs.interval_ns_for(jobs)
+        # Parts of one that fits the logs' windows fit them too.
+        parts = range(1, longest_ns // fio_logs.SHORTEST_NS + 1)
+        fitting_ns = [longest_ns // count for count in parts if longest_ns % count == 0]
+        wanted_ns = most_ns or longest_ns
+        return next((length_ns for length_ns in fitting_ns if length_ns <= wanted_ns), fitting_ns[-1])
+    chosen_ns = at_least_shortest(value, name=name)
+    if chosen_ns > fio_logs.LONGEST_NS:
+        raise UsageError(f"{name}: {value!r} is longer than a minute", hint="use 1s")
+    fio_logs.require_interval(jobs, interval_ns=chosen_ns)
+    return chosen_ns
+
+
+def at_least_shortest(value: float | str, *, name: str) -> int:
+    """Return a time in ns that is no shorter than the shortest interval. Raises UsageError."""
+    from iogauge.report.run import fio_logs
+
+    chosen_ns = time_ns(value, name=name)
+    if chosen_ns < fio_logs.SHORTEST_NS:
+        raise UsageError(f"{name}: {value!r} is shorter than 10 ms", hint="use 10ms or more")
+    return chosen_ns
+
+
+def log_drops(overflow: str, *, name: str) -> bool:
+    """Return whether requests are left out of a log that is too slow. Raises UsageError."""
+    if overflow not in ("wait", "drop"):
+        raise UsageError(f"{name}: {overflow!r} is not wait or drop", hint="use wait or drop")
+    return overflow == "drop"

@@ -1,0 +1,36 @@
+"""The logs of a run that was killed, or interrupted before they were made."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+from iogauge.library.measurement import RunLogs
+from iogauge.library.options import StrPath
+from iogauge.schema import RunPlan
+
+
+def recovered(
+    spill: StrPath, *, request_log: StrPath | None = None, say: Callable[[str], None] = lambda _: None
+) -> tuple[RunLogs, RunPlan]:
+    """Open a spill that a run left, and claim its logs where the run would have written them.
+
+    ``RunLogs.convert`` of what is returned makes the logs of that plan. ``request_log`` takes the place of the run's.
+
+    Raises IogaugeError where the spill cannot be read, or a log must not be written.
+    """
+    from iogauge.execution.spill import Spill
+    from iogauge.report.run import fio_logs
+    from iogauge.store.outputs import Claims, Existing
+    from iogauge.target import is_model
+    from iogauge.workload import driven_paths
+
+    source = Spill(Path(spill))
+    header = source.header()
+    directory = Path(header.directory)
+    wanted = request_log or (directory / header.request_log if header.request_log else None)
+    targets = [name if is_model(name) else str(directory / name) for name in driven_paths(header.jobs)]
+    claims = Claims(saved_targets=targets, inputs=[Path(spill)], say=say)
+    requests = claims.file(Path(wanted), existing=Existing.OWN) if wanted else None
+    names = fio_logs.claim(header.jobs, claims, names=fio_logs.request_names, directory=directory)
+    return RunLogs(header.jobs, names, requests, source), header.plan

@@ -1,0 +1,259 @@
+"""What a run measured: its jobs, what each read, wrote and trimmed, and latencies with their intervals."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from iogauge.errors import IogaugeError, UsageError
+from iogauge.schema import Direction, Interval, Kind, RowResult, RunRecord, Tally
+
+if TYPE_CHECKING:
+    from iogauge.report.run.interval_stats import IntervalStats
+    from iogauge.schema import Warning as Caution
+    from iogauge.stats.figures import StepFigures
+    from iogauge.stats.quantiles import Estimate
+
+
+@dataclass(frozen=True)
+class LatencyFigure:
+    """A mean or a quantile of a latency, with its 95 % interval."""
+
+    value_ns: float
+    low_ns: float | None
+    """The lower end of the interval; None: no bound is known on this side."""
+    high_ns: float | None
+    supported: bool
+    """Whether the sample is large enough: ten requests are expected beyond a quantile."""
+    count: int
+    """Requests in the sample."""
+    needed: int
+    """How many requests support the quantile; 0 for a mean."""
+
+    def __str__(self) -> str:
+        from iogauge.text import numbers
+
+        mark = "" if self.supported else "~"
+        if self.low_ns is None or self.high_ns is None:
+            return f"{mark}{numbers.duration(self.value_ns)}"
+        interval = f"{numbers.duration(self.low_ns)} to {numbers.duration(self.high_ns)}"
+        return f"{mark}{numbers.duration(self.value_ns)} ({interval})"
+
+
+class Latency:
+    """One latency of the requests of a job and a direction."""
+
+    def __init__(self, figures: StepFigures, sample: str) -> None:
+        self._figures = figures
+        self._name = sample
+
+    @property
+    def count(self) -> int:
+        """Requests that completed after the ramp."""
+        return self._figures.whole.count
+
+    @property
+    def max_ns(self) -> float:
+        """The largest latency. Raises IogaugeError where nothing completed."""
+        if self._figures.max_ns is None:
+            raise self._nothing()
+        return self._figures.max_ns
+
+    @property
+    def mean(self) -> LatencyFigure:
+        """The mean. Raises IogaugeError where nothing completed."""
+        return self._figure(self._figures.mean)
+
+    def quantile(self, q: float) -> LatencyFigure:
+        """Return the ``q``-quantile, 0 < q < 1. Raises IogaugeError where nothing completed."""
+        if not 0 < q < 1:
+            raise UsageError(f"quantile {q:g}: must be above 0 and below 1", hint="for p99.9 write 0.999")
+        return self._figure(self._figures.quantile(q))
+
+    def _figure(self, estimate: Estimate | None) -> LatencyFigure:
+        if estimate is None:
+            raise self._nothing()
+        return LatencyFigure(
+            estimate.value, estimate.low, estimate.high, estimate.supported, estimate.count, estimate.needed
+        )
+
+    def _nothing(self) -> IogaugeError:
+        return IogaugeError(f"{self._name}: nothing completed", hint="look at its ios and errors")
+
+
+@dataclass(frozen=True)
+class RateFigure:
+    """A rate over the measured time, with its 95 % interval. Its name says the unit."""
+
+    value: float
+    low: float | None
+    """The lower end of the interval; None: no bound is known on this side."""
+    high: float | None
+
+
+class DirectionResult:
+    """What a job read, wrote, trimmed or synced. All is zero where it issued nothing of the kind."""
+
+    def __init__(self, result: RunResult, job: str, direction: Direction) -> None:
+        self._result = result
+        self._job = job
+        self.direction = direction
+        self._figures: dict[Kind, StepFigures] = {}
+
+    @property
+    def ios(self) -> int:
+        """Requests that completed after the ramp."""
+        return sum(tally.ios for tally in self._tallies)
+
+    @property
+    def bytes(self) -> int:
+        """Bytes that they moved."""
+        return sum(tally.bytes for tally in self._tallies)
+
+    @property
+    def errors(self) -> dict[int, int]:
+        """How many requests failed, by the number of the error (``errno``)."""
+        counts: Counter[int] = Counter()
+        for tally in self._tallies:
+            counts.update(tally.errors)
+        return dict(counts)
+
+    @cached_property
+    def iops(self) -> RateFigure:
+        """Completed requests a second."""
+        return _rate(self._of(Kind.LAT).iops_estimate) if self.ios else RateFigure(0.0, None, None)
+
+    @cached_property
+    def bandwidth_Bps(self) -> RateFigure:
+        """Bytes a second."""
+        return _rate(self._of(Kind.LAT).rate_estimate) if self.bytes else RateFigure(0.0, None, None)
+
+    @property
+    def lat(self) -> Latency:
+        """From when the generator starts a request to its completion: fio's lat."""
+        return self.latency(Kind.LAT)
+
+    @property
+    def clat(self) -> Latency:
+        """From when a request was submitted to its completion: fio's clat."""
+        return self.latency(Kind.CLAT)
+
+    @property
+    def slat(self) -> Latency:
+        """What submitting a request took: fio's slat."""
+        return self.latency(Kind.SLAT)
+
+    @property
+    def response(self) -> Latency:
+        """From when the schedule wanted a request to its completion; the same as ``lat`` without a schedule."""
+        return self.latency(Kind.RESPONSE)
+
+    def latency(self, kind: Kind | str) -> Latency:
+        """Return a latency by its name (docs/latency.md): lat, clat, slat, response, queued or lateness."""
+        if kind not in [*Kind]:
+            raise UsageError(f"there is no latency {kind!r}", hint=f"latencies: {', '.join(Kind)}")
+        sample = f"{self._job}: {self.direction.value}"
+        if not self.ios:
+            raise IogaugeError(f"{sample}: nothing completed", hint="look at the job's rw, and at its errors")
+        return Latency(self._of(Kind(kind)), sample)
+
+    @property
+    def _tallies(self) -> list[Tally]:
+        rows = self._result.rows_of(self._job)
+        return [tally for row in rows if (tally := row.tallies.get(self.direction))]
+
+    def _of(self, kind: Kind) -> StepFigures:
+        from iogauge.stats.figures import step_figures
+
+        if kind not in self._figures:
+            self._figures[kind] = step_figures(
+                self._result.record,
+                self._result.intervals,
+                reader=self._job,
+                pressure=None,
+                kind=kind,
+                direction=self.direction,
+            )
+        return self._figures[kind]
+
+
+class JobResult:
+    """What one job did, all its clones together."""
+
+    def __init__(self, result: RunResult, name: str) -> None:
+        self.name = name
+        self.read = DirectionResult(result, name, Direction.READ)
+        self.write = DirectionResult(result, name, Direction.WRITE)
+        self.trim = DirectionResult(result, name, Direction.TRIM)
+        self.sync = DirectionResult(result, name, Direction.SYNC)
+
+    @property
+    def directions(self) -> tuple[DirectionResult, ...]:
+        """Those in which anything completed or failed."""
+        return tuple(
+            part for part in (self.read, self.write, self.trim, self.sync) if part.ios or part.errors
+        )
+
+
+class RunResult:
+    """What a run measured. ``result["reads"]`` is the job of that name; ``str()`` is iogauge's table."""
+
+    def __init__(self, record: RunRecord, intervals: Iterable[Interval]) -> None:
+        self.record = record
+        """All that is known of the run: jobs, plan, totals, targets, devices, warnings."""
+        self.intervals = tuple(intervals)
+        """Its course over time: full histograms of every row, interval by interval."""
+
+    @cached_property
+    def jobs(self) -> dict[str, JobResult]:
+        """The jobs by their names, in the order of the job file."""
+        return {job.name: JobResult(self, job.name) for job in self.record.jobs.jobs}
+
+    def __getitem__(self, job: str) -> JobResult:
+        """Return a job by its name. Raises KeyError, which names those that there are."""
+        if job not in self.jobs:
+            raise KeyError(f"{job!r}: the run has {', '.join(self.jobs)}")
+        return self.jobs[job]
+
+    def __iter__(self) -> Iterator[JobResult]:
+        return iter(self.jobs.values())
+
+    def __len__(self) -> int:
+        return len(self.jobs)
+
+    @property
+    def warnings(self) -> tuple[Caution, ...]:
+        """What makes the figures mean less than they seem to."""
+        return self.record.warnings
+
+    def rows_of(self, job: str) -> list[RowResult]:
+        """Return the rows in which a job is reported."""
+        places = {(worker.stage, worker.row) for worker in self.record.result.workers if worker.name == job}
+        return [row for row in self.record.result.rows if (row.stage, row.row) in places]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the run as data that JSON can hold: what ``--output-format=json+`` prints."""
+        from iogauge.report.run import jsonplus
+
+        return jsonplus.document(self.record, self._stats, plus=True)
+
+    @cached_property
+    def _stats(self) -> IntervalStats:
+        from iogauge.report.run.interval_stats import IntervalStats
+
+        return IntervalStats.over(self.intervals, interval_ns=self.record.plan.interval_ns)
+
+    def __str__(self) -> str:
+        from iogauge.report.run import surroundings, table
+
+        return table.render(self.record, self._stats) + surroundings.warnings(self.warnings)
+
+    def __repr__(self) -> str:
+        return f"<RunResult of {', '.join(self.jobs)}>"
+
+
+def _rate(estimate: Estimate) -> RateFigure:
+    return RateFigure(estimate.value, estimate.low, estimate.high)

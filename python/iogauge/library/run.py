@@ -1,0 +1,153 @@
+"""Run jobs once, and return what was measured."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from os import PathLike, fspath
+from pathlib import Path
+from typing import Literal
+
+from iogauge import workload
+from iogauge.errors import UsageError
+from iogauge.library import measurement
+from iogauge.library.errors import ConditionError, Interrupted, RunError
+from iogauge.library.options import StrPath
+from iogauge.library.progress import OnProgress, RunReporter
+from iogauge.library.quantities import time_ns
+from iogauge.library.result import RunResult
+from iogauge.schema import Interval, JobFile
+
+
+def run(
+    jobs: StrPath | Sequence[str] | JobFile,
+    *,
+    target: StrPath | None = None,
+    section: Sequence[str] = (),
+    seed: int | None = None,
+    destroy: Sequence[str] = (),
+    readonly: bool = False,
+    interval: float | str | None = None,
+    give_up: float | str = "120s",
+    ceiling: bool = True,
+    request_log: StrPath | None = None,
+    log_overflow: Literal["wait", "drop"] = "wait",
+    fail_if: Sequence[str] = (),
+    on_progress: OnProgress = lambda _: None,
+) -> RunResult:
+    """Run jobs once, and return what was measured. Every interval is kept in memory, a few kB a second and job.
+
+    Args:
+        jobs: the path of a fio job file, its text (more than one line), or fio's options as on a command line:
+            ``["--name=reads", "--rw=randread"]``.
+        target: what every job runs on in place of its own files: a block device, a file, or a drive model such as
+            ``"model:p4800x"``.
+        section: run only the jobs of these names; by default all.
+        seed: every random choice derives from it, but those of jobs with a randseed. By default the same in every run.
+        destroy: serial numbers of drives, or paths, whose content may be lost.
+        readonly: refuse jobs that write or trim, or whose files would have to be laid out.
+        interval: the length of an interval, seconds or text such as ``"500ms"``; by default a second.
+        give_up: when no request completes for this long, stop waiting: seconds, or text.
+        ceiling: measure first what iogauge itself can do here, which takes a second; not done for drive models.
+        request_log: write every request into this Parquet file.
+        log_overflow: where the log's disk is slower than the load, make the load wait, or drop requests from the log.
+        fail_if: conditions such as ``"p99.9 > 1ms"``.
+        on_progress: is called with each piece of news (``Progress``); ``print`` will do.
+
+    Raises:
+        UsageError: an argument cannot be.
+        IogaugeError: the jobs cannot be read or planned, or a target is refused.
+        RunError: the run did not get to its end; its ``result`` is what was measured.
+        ConditionError: a condition of ``fail_if`` holds, or cannot be judged; it has the ``result``.
+        Interrupted: Ctrl-C ended the run; it is a KeyboardInterrupt, and has the ``result``.
+
+    >>> import iogauge
+    >>> job = "[reads]\\nrw=randread\\nbs=4k\\niodepth=4\\nruntime=12\\ntime_based=1\\n"
+    >>> result = iogauge.run(job, target="model:p4800x", seed=1)
+    >>> p999 = result["reads"].read.lat.quantile(0.999)
+    >>> p999.low_ns <= p999.value_ns <= p999.high_ns, p999.supported
+    (True, True)
+    """
+    from iogauge.execution.readonly import refuse_writes
+    from iogauge.report.run.fail_if import parse
+
+    conditions = [parse(text) for text in fail_if]
+    job_file = _on(target, _job_file(jobs, section))
+    if readonly:
+        refuse_writes(job_file)
+    for condition in conditions:
+        condition.require(job_file)
+    request = measurement.RunRequest(
+        jobs=job_file,
+        files=_files(jobs),
+        interval_ns=measurement.interval_ns(job_file, interval, name="interval"),
+        give_up_ns=time_ns(give_up, name="give_up"),
+        destroy=tuple(destroy),
+        seed=seed,
+        request_log=None if request_log is None else Path(request_log),
+        log_drops=measurement.log_drops(log_overflow, name="log_overflow"),
+        ceiling=ceiling,
+        readonly=readonly,
+    )
+    reporter = RunReporter(on_progress)
+    intervals: list[Interval] = []
+
+    def interval_over(interval: Interval) -> None:
+        intervals.append(interval)
+        reporter.interval(interval)
+
+    with measurement.run_logs(request, request.claims(reporter.message), say=reporter.message) as logs:
+        record = measurement.measure(
+            request,
+            logs,
+            ceiling=request.measure_ceiling(),
+            on_start=reporter.started,
+            on_interval=interval_over,
+            say=reporter.message,
+        )
+        logs.close()
+        if logs.complete:
+            logs.convert(record.plan, on_share=lambda _: None, say=reporter.message)
+            logs.remove_spill()
+    reporter.ended()
+    result = RunResult(record, intervals)
+    if record.result.stopped_by == "interrupt":
+        raise Interrupted("what was measured until then is in the result", result=result)
+    if failure := measurement.failure(record):
+        reason, past = failure
+        raise RunError(reason, hint=f"what was measured until then is in the result{past}", result=result)
+    if broken := [violation for condition in conditions for violation in condition.check(record)]:
+        raise ConditionError(broken, result=result)
+    return result
+
+
+def _job_file(jobs: StrPath | Sequence[str] | JobFile, section: Sequence[str]) -> JobFile:
+    if isinstance(jobs, JobFile):
+        if section:
+            raise UsageError("section names jobs of a job file that is read", hint="leave it out")
+        return jobs
+    if isinstance(jobs, str) and "\n" in jobs:
+        return workload.parse(jobs, source="jobs", only=section)
+    arguments = [fspath(jobs)] if isinstance(jobs, str | PathLike) else list(jobs)
+    if not arguments:
+        raise UsageError("no job to run", hint="name a job file, or give fio's options: ['--name=x', ...]")
+    return workload.from_arguments(arguments, only=section)
+
+
+def _files(jobs: StrPath | Sequence[str] | JobFile) -> tuple[str, ...]:
+    """Return the job files that jobs are read from."""
+    if isinstance(jobs, JobFile) or (isinstance(jobs, str) and "\n" in jobs):
+        return ()
+    return tuple(workload.job_files([fspath(jobs)] if isinstance(jobs, str | PathLike) else jobs))
+
+
+def _on(target: StrPath | None, jobs: JobFile) -> JobFile:
+    """Return the jobs with ``target`` in place of their own files; None: as they are."""
+    if target is None:
+        return jobs
+    name = fspath(target)
+    moved = [job.model_copy(update={"filenames": (name,), "directory": None}) for job in jobs.jobs]
+    options = [
+        {**{key: value for key, value in given.items() if key != "directory"}, "filename": name}
+        for given in jobs.options
+    ]
+    return jobs.model_copy(update={"jobs": tuple(moved), "options": tuple(options)})
