@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-from iogauge import models, workload
+from iogauge import catalog, workload
 from iogauge.execution.core import drive
 from iogauge.execution.interrupts import Interrupts
 from iogauge.execution.modelled import CPUS, Virtual
@@ -63,7 +63,9 @@ def timed(load: Load, ios: int, *, seed: int) -> Timed:
 
     A drive in its steady state is kept for runs of the same seed: another one makes another.
     """
-    virtual = Virtual({TARGET: models.drive(load.drive).parameters}, models.machine(load.machine).parameters)
+    virtual = Virtual(
+        {TARGET: catalog.drive(load.drive).parameters}, catalog.machine(load.machine).parameters
+    )
     plan = make_plan(
         workload.parse(load.jobs(ios), source="bench"),
         virtual.opened,

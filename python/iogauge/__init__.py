@@ -9,6 +9,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from iogauge.errors import IogaugeError, UsageError
     from iogauge.library.errors import ConditionError, Interrupted, RunError, StepsError
+    from iogauge.library.models import models
     from iogauge.library.plan import Plan, plan
     from iogauge.library.progress import Progress
     from iogauge.library.result import RunResult
@@ -30,6 +31,7 @@ __all__ = [
     "UsageError",
     "__version__",
     "list_reviews",
+    "models",
     "plan",
     "review",
     "run",
@@ -46,6 +48,7 @@ _MODULES = {
     "StepsError": "library.errors",
     "UsageError": "errors",
     "list_reviews": "library.reviews",
+    "models": "library.models",
     "plan": "library.plan",
     "review": "library.review",
     "run": "library.run",

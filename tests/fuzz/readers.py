@@ -15,7 +15,7 @@ from functools import cache
 from itertools import pairwise
 from pathlib import Path
 
-from iogauge import models, workload
+from iogauge import catalog, workload
 from iogauge.errors import IogaugeError
 from iogauge.execution.modelled import check_model
 from iogauge.reviews.imported_run import run_record
@@ -31,7 +31,7 @@ from tests import builders
 ROOT = Path(__file__).resolve().parents[2]
 IMPORTS = ROOT / "tests" / "fast" / "imports"
 SAVED = ROOT / "tests" / "fast" / "saved_reviews"
-MODELS = ROOT / "python" / "iogauge" / "models"
+MODELS = ROOT / "python" / "iogauge" / "catalog"
 CORPUS = Path(__file__).with_name("corpus")
 ENVIRON = {"HOME": "/home", "A": "1", "TARGET": "/dev/nvme0n1"}
 
@@ -136,11 +136,11 @@ def _fio_logs(data: bytes) -> None:
 def _model(data: bytes) -> None:
     path = scratch() / "mine.toml"
     path.write_bytes(data)
-    model = models.load(str(path))
+    model = catalog.load(str(path))
     again = scratch() / "again.toml"
-    again.write_text(models.to_toml(model))
-    assert models.read(again).parameters == model.parameters
-    check_model(model, models.machine("ideal"))
+    again.write_text(catalog.to_toml(model))
+    assert catalog.read(again).parameters == model.parameters
+    check_model(model, catalog.machine("ideal"))
 
 
 def _plan(data: bytes) -> None:

@@ -14,8 +14,8 @@ from iogauge.calibrate.assess import comparable, shipped, verdicts
 from iogauge.calibrate.misses import REASONS
 from iogauge.calibrate.trial import Trial
 from iogauge.calibrate.verdict import Verdict
+from iogauge.catalog.published import points
 from iogauge.execution.interrupts import Interrupts
-from iogauge.models.published import points
 
 FAMOUS = {
     "reads over 40 times faster than flash at 700 MB/s of writes": [88],

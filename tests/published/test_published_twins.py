@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from iogauge import models, workload
+from iogauge import catalog, workload
 from iogauge.calibrate import loads
 from iogauge.calibrate.numbers import folder
 from iogauge.calibrate.twin import Twin, figures_of, fit_twin
@@ -59,19 +59,19 @@ pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("published twins")]
 OUTSIDE = {f"{size >> 10} KiB {name}": load for size in SIZES for name, load in loads_of(size).items()}
 
 
-def hidden_drive() -> models.ModelFile:
-    drive = models.drive("p4800x")
+def hidden_drive() -> catalog.ModelFile:
+    drive = catalog.drive("p4800x")
     tree = copy.deepcopy(dict(drive.tree))
     for place, value in HIDDEN.items():
         table, key = folder(tree, place)
-        table[key] = models.Entry(value=value, kind="assumed", source="hidden")
+        table[key] = catalog.Entry(value=value, kind="assumed", source="hidden")
     return replace(drive, tree=tree)
 
 
 @pytest.fixture(scope="module")
 def twin(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Twin]:
     place = tmp_path_factory.mktemp("twin")
-    (place / "hidden.toml").write_text(models.to_toml(hidden_drive()))
+    (place / "hidden.toml").write_text(catalog.to_toml(hidden_drive()))
     review = place / "review"
     assert (
         main(
@@ -85,7 +85,7 @@ def twin(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Twin]:
         )
         == 0
     )
-    begin_with, machine = models.drive("p4800x"), models.machine("anandtech-linux")
+    begin_with, machine = catalog.drive("p4800x"), catalog.machine("anandtech-linux")
     with Interrupts() as interrupts:
         yield fit_twin(Review.open(review), begin_with, machine, interrupts=interrupts)
 
@@ -108,7 +108,7 @@ def test_it_predicts_loads_outside_the_review(twin: Twin, load: str) -> None:
 def test_the_drive_that_it_begins_with_would_not(twin: Twin) -> None:
     theirs, ours = (
         _figures(seen("8 KiB reads, 4x4", parameters))
-        for parameters in (hidden_drive().parameters, models.drive("p4800x").parameters)
+        for parameters in (hidden_drive().parameters, catalog.drive("p4800x").parameters)
     )
     assert ours["iops"] > 1.15 * theirs["iops"]
 
@@ -119,7 +119,7 @@ def seen(load: str, parameters: dict[str, Any]) -> RunResult:
         return simulate(
             jobs,
             {"model:x": parameters},
-            models.machine("anandtech-linux").parameters,
+            catalog.machine("anandtech-linux").parameters,
             seed=11,
             interrupts=interrupts,
         )

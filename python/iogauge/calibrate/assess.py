@@ -6,13 +6,13 @@ import itertools
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 
-from iogauge import models
+from iogauge import catalog
 from iogauge.calibrate import loads
 from iogauge.calibrate.observe import drive_of, is_stated, observed, setting_of
 from iogauge.calibrate.trial import Trial
 from iogauge.calibrate.verdict import Verdict, verdict
 from iogauge.execution.interrupts import Interrupts
-from iogauge.models.published import Point, held_out, of_drives, points
+from iogauge.catalog.published import Point, held_out, of_drives, points
 
 THREADS = 2
 """Trials run in parallel: the Rust core releases Python's lock."""
@@ -21,22 +21,22 @@ THREADS = 2
 def shipped(interrupts: Interrupts) -> Trial:
     """Return a trial of the shipped models."""
     return Trial(
-        drives={name: models.drive(name).parameters for name in models.shipped("drive")},
-        machines={name: models.machine(name).parameters for name in models.shipped("machine")},
+        drives={name: catalog.drive(name).parameters for name in catalog.shipped("drive")},
+        machines={name: catalog.machine(name).parameters for name in catalog.shipped("machine")},
         interrupts=interrupts,
     )
 
 
 def rows_of(drive: str) -> list[Point]:
     """Return the figures and bounds published about a shipped drive."""
-    return of_drives(models.drive(drive).published_as)
+    return of_drives(catalog.drive(drive).published_as)
 
 
 def verdicts(
     rows: Iterable[Point],
     trial: Trial,
     *,
-    drives: Mapping[str, models.ModelFile] | None = None,
+    drives: Mapping[str, catalog.ModelFile] | None = None,
     most_ios: int = loads.MOST,
     done: Callable[[int, int], None] = lambda _done, _of: None,
 ) -> list[Verdict]:
@@ -48,7 +48,7 @@ def verdicts(
     rows = list(rows)
     finished = itertools.count(1)
     if drives is None:
-        drives = {name: models.drive(name) for name in models.shipped("drive")}
+        drives = {name: catalog.drive(name) for name in catalog.shipped("drive")}
     kept = {number for drive in drives.values() for number in held_out(of_drives(drive.published_as))}
 
     def judged(point: Point) -> Verdict | None:
@@ -74,5 +74,5 @@ def verdicts(
 
 def comparable() -> Sequence[Point]:
     """Return the rows that the model of a shipped drive is compared with."""
-    names = {name for reference in models.shipped("drive") for name in models.drive(reference).published_as}
+    names = {name for reference in catalog.shipped("drive") for name in catalog.drive(reference).published_as}
     return [point for point in points() if point.use != "context" and point.drive in names]

@@ -12,10 +12,10 @@ from itertools import pairwise
 
 import numpy as np
 
-from iogauge import models
+from iogauge import catalog
 from iogauge.calibrate import loads
 from iogauge.calibrate.trial import Seen, Trial
-from iogauge.models.published import Point
+from iogauge.catalog.published import Point
 from iogauge.schema import Direction, State
 
 P4800X = "p4800x-375g"
@@ -419,19 +419,19 @@ _FIGURES: dict[tuple[str, str], Figure] = {
 
 
 def setting_of(
-    point: Point, name: str, drive: models.ModelFile, trial: Trial, *, most_ios: int = loads.MOST
+    point: Point, name: str, drive: catalog.ModelFile, trial: Trial, *, most_ios: int = loads.MOST
 ) -> Setting:
     """Return a row's setting: its host's machine model, or the drive's usual machine if there is no such model."""
     machine = point.host if point.host in trial.machines else drive.machine or "ideal"
     return Setting(point=point, drive=name, machine=machine, trial=trial, most_ios=most_ios)
 
 
-def drive_of(point: Point, drives: Mapping[str, models.ModelFile]) -> str | None:
+def drive_of(point: Point, drives: Mapping[str, catalog.ModelFile]) -> str | None:
     """Return the name of the drive that a row is about, if any."""
     return next((name for name, drive in drives.items() if point.drive in drive.published_as), None)
 
 
-def is_stated(point: Point, drive: models.ModelFile) -> bool:
+def is_stated(point: Point, drive: catalog.ModelFile) -> bool:
     """Return whether a parameter that is not fitted states the row's figure."""
     if point.metric.startswith("power"):
         return not any(entry.range for place, entry in drive.entries() if place.startswith("power."))

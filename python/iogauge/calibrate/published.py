@@ -13,14 +13,14 @@ from typing import Literal
 
 import numpy as np
 
-from iogauge import models
+from iogauge import catalog
 from iogauge.calibrate.assess import comparable, rows_of, verdicts
 from iogauge.calibrate.fit import Fitted, Vector, fit
 from iogauge.calibrate.numbers import Free, put
 from iogauge.calibrate.observe import P4800X, is_stated
 from iogauge.calibrate.trial import SEED, Trial
 from iogauge.calibrate.verdict import Verdict
-from iogauge.models.published import Point, held_out
+from iogauge.catalog.published import Point, held_out
 
 PULL = 0.5
 """A number that no row determines stays where its fit starts, because other models may be based on it."""
@@ -40,10 +40,10 @@ class Stage:
     name: str
 
     @property
-    def file(self) -> models.ModelFile:
+    def file(self) -> catalog.ModelFile:
         """The model's file, without its base."""
-        own = models.drive if self.what == "drive" else models.machine
-        return models.read(own(self.name).path)
+        own = catalog.drive if self.what == "drive" else catalog.machine
+        return catalog.read(own(self.name).path)
 
     @property
     def free(self) -> tuple[Free, ...]:
@@ -67,7 +67,7 @@ class Stage:
         else:
             about = [point for point in rows_of(self.name) if point.metric != "lat_p99.99999"]
         kept = held_out(rows_of(P4800X if self.what == "machine" else self.name))
-        drive = models.drive(P4800X if self.what == "machine" else self.name)
+        drive = catalog.drive(P4800X if self.what == "machine" else self.name)
         return [point for point in about if point.row not in kept and not is_stated(point, drive)]
 
 
@@ -92,9 +92,9 @@ def stages() -> list[Stage]:
     'machine'
     """
     hosts = {point.host for point in comparable()}
-    machines = [Stage(what="machine", name=name) for name in models.shipped("machine") if name in hosts]
+    machines = [Stage(what="machine", name=name) for name in catalog.shipped("machine") if name in hosts]
     reference = Stage(what="drive", name=P4800X)
-    others = [Stage(what="drive", name=name) for name in models.shipped("drive") if name != P4800X]
+    others = [Stage(what="drive", name=name) for name in catalog.shipped("drive") if name != P4800X]
     first = [*sorted(machines, key=lambda stage: len(_bases(stage))), reference]
     return [stage for stage in [*first, *others] if stage.free and stage.rows]
 
@@ -151,7 +151,7 @@ def changed(trial: Trial, stage: Stage, values: Mapping[str, float]) -> Trial:
 
 def _based_on(stage: Stage) -> list[str]:
     """Return the models based on this one, directly or through others."""
-    others = [Stage(what=stage.what, name=name) for name in models.shipped(stage.what)]
+    others = [Stage(what=stage.what, name=name) for name in catalog.shipped(stage.what)]
     return [other.name for other in others if stage.name in _bases(other)]
 
 

@@ -13,10 +13,10 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from iogauge import workload
+from iogauge.catalog import digest
+from iogauge.catalog.state import in_state
 from iogauge.execution.interrupts import Interrupts
 from iogauge.execution.modelled import simulate
-from iogauge.models import digest
-from iogauge.models.state import in_state
 from iogauge.schema import Direction, Kind, RunResult, State
 from iogauge.stats.histogram import Histogram
 

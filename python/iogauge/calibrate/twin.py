@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from iogauge import models, workload
+from iogauge import catalog, workload
 from iogauge.calibrate.fit import Fitted, Vector, fit
 from iogauge.calibrate.numbers import Free, put
 from iogauge.calibrate.trial import SEED
@@ -86,7 +86,7 @@ class Figure:
 class Twin:
     """A fitted model, and how close it comes to the review."""
 
-    model: models.ModelFile
+    model: catalog.ModelFile
     """The model that the fit started from, with the review's capacity; ``write.with_fit`` puts the numbers in."""
     fitted: Fitted
     figures: tuple[Figure, ...]
@@ -101,8 +101,8 @@ class _Step:
 
 def fit_twin(
     review: Review,
-    begin_with: models.ModelFile,
-    machine: models.ModelFile,
+    begin_with: catalog.ModelFile,
+    machine: catalog.ModelFile,
     *,
     interrupts: Interrupts,
     on_trial: Callable[[int, float], None] = lambda _done, _rms: None,
@@ -145,12 +145,12 @@ def fit_twin(
     return Twin(model=replace(begin_with, tree=tree, base=None), fitted=fitted, figures=tuple(shown(values)))
 
 
-def _free(place: str, entry: models.Entry) -> Free:
+def _free(place: str, entry: catalog.Entry) -> Free:
     low, high = entry.range or (entry.value, entry.value)
     return Free(place=place, start=max(entry.value, low), low=low / WIDER, high=high * WIDER)
 
 
-def _capacity(review: Review, begin_with: models.ModelFile) -> int:
+def _capacity(review: Review, begin_with: catalog.ModelFile) -> int:
     known = review.manifest.targets[0].size_bytes
     return known or int(begin_with.parameters["capacity_bytes"])
 

@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
-from iogauge.models.published import Point
+from iogauge.catalog.published import Point
 
 PREDICTED = 2.0
 """The limit of a row that was not fitted is this many times wider."""
@@ -116,7 +116,7 @@ def verdict(
 def limit_of(point: Point) -> float:
     """Return the error that a fitted row may have.
 
-    >>> from iogauge.models.published import points
+    >>> from iogauge.catalog.published import points
     >>> limit_of(points()[0])
     0.03
     """

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from iogauge.calibrate.fit import Fitted, FittedNumber
 from iogauge.calibrate.numbers import folder, rounded
-from iogauge.models import ModelFile
+from iogauge.catalog import ModelFile
 
 
 def with_fit(

@@ -5,7 +5,7 @@ for each figure of each load, with what every drive of the section shows, and ev
 span from the least to the most.
 
 Does not judge how near the two are: another machine, another system and another drive's state are in between.
-Source: the evaluations that the rows of ``models/published_points.csv`` name.
+Source: the evaluations that the rows of ``catalog/published_points.csv`` name.
 """
 
 from __future__ import annotations

@@ -7,7 +7,7 @@ is tested, and another machine and another drive's state lie between the two.
 
 A load that several suites have is taken from the first of them. Does not print (``versus_published_text.py``), and
 does not say which row is of which load (``published.py``). Source: the evaluations that the rows of
-``models/published_points.csv`` name.
+``catalog/published_points.csv`` name.
 """
 
 from __future__ import annotations

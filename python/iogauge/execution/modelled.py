@@ -10,7 +10,7 @@ import json
 from collections.abc import Collection, Mapping
 from typing import Any
 
-from iogauge import _core, models
+from iogauge import _core, catalog
 from iogauge.errors import IogaugeError
 from iogauge.execution.core import drive
 from iogauge.execution.figures import row_figures
@@ -35,11 +35,11 @@ _INTERVAL_NS = 60 * 10**9
 """The longest that a plan takes: nobody listens."""
 
 
-def check_model(drive: models.ModelFile, machine: models.ModelFile) -> None:
+def check_model(drive: catalog.ModelFile, machine: catalog.ModelFile) -> None:
     """Raise IogaugeError where a parameter is missing, not known or out of its range, which the core alone knows.
 
-    >>> from iogauge import models
-    >>> check_model(models.drive("ram"), models.machine("ideal"))
+    >>> from iogauge import catalog
+    >>> check_model(catalog.drive("ram"), catalog.machine("ideal"))
     """
     try:
         _core.check_model(json.dumps(drive.parameters), json.dumps(machine.parameters))
@@ -67,7 +67,7 @@ def refuse_mixture(job_file: JobFile, paths: Collection[str]) -> None:
     if null := [job.name for job in job_file.jobs if job.ioengine is EngineKind.NULL]:
         raise IogaugeError(
             f"{null[0]}: ioengine=null has no drive, and the others have models",
-            hint=f"{models.PREFIX}ram is the drive that costs nothing",
+            hint=f"{catalog.PREFIX}ram is the drive that costs nothing",
         )
 
 
@@ -95,13 +95,13 @@ class Virtual:
         if not modelled:
             return None
         (path, first), *others = modelled.items()
-        machine = models.split(path)[1] or first.machine.name
+        machine = catalog.split(path)[1] or first.machine.name
         for beside, other in others:
             if other.machine.path != first.machine.path:
                 raise IogaugeError(
                     f"{path} stands behind {first.machine.name}, and {beside} behind {other.machine.name}: "
                     "a run has one machine",
-                    hint=f"write {models.PREFIX}{models.split(beside)[0]}@{machine}",
+                    hint=f"write {catalog.PREFIX}{catalog.split(beside)[0]}@{machine}",
                 )
         for target in modelled.values():
             check_model(target.drive, target.machine)

@@ -122,12 +122,12 @@ def anchored(targets: Sequence[str]) -> list[str]:
     A symbolic link such as /dev/disk/by-id/... stays what the user chose. Raises UsageError for an empty path, and for
     one that is named twice.
     """
-    from iogauge import models
+    from iogauge import catalog
     from iogauge.target import is_model
 
     if "" in targets:
         raise UsageError("a TARGET is empty", hint="name a block device, a file or model:NAME")
-    paths = [models.anchored(path) if is_model(path) else str(Path(path).absolute()) for path in targets]
+    paths = [catalog.anchored(path) if is_model(path) else str(Path(path).absolute()) for path in targets]
     refuse_repeated(paths)
     return paths
 

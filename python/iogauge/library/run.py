@@ -61,7 +61,7 @@ def run(
         Interrupted: Ctrl-C ended the run; it is a KeyboardInterrupt, and has the ``result``.
 
     >>> import iogauge
-    >>> job = "[reads]\\nrw=randread\\nbs=4k\\niodepth=4\\nruntime=12\\ntime_based=1\\n"
+    >>> job = "[reads]\\nrw=randread\\nbs=4k\\nruntime=12\\ntime_based=1\\n"
     >>> result = iogauge.run(job, target="model:p4800x", seed=1)
     >>> p999 = result["reads"].read.lat.quantile(0.999)
     >>> p999.low_ns <= p999.value_ns <= p999.high_ns, p999.supported

@@ -1,7 +1,7 @@
 """What was published, as the built-in review shows it: drive by drive, a line for each figure, with its source.
 
 Has the rows that tell a whole load, as they can be laid over a measured step. Does not judge: see
-``versus_published.py``. Source: the evaluations that the rows of ``models/published_points.csv`` name.
+``versus_published.py``. Source: the evaluations that the rows of ``catalog/published_points.csv`` name.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Sequence
 
-from iogauge.models.published import Point
+from iogauge.catalog.published import Point
 from iogauge.results.figure import metric_text, value_text
 from iogauge.results.published import (
     figure_of_point,

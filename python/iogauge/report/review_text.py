@@ -12,8 +12,8 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import asdict
 from typing import Any
 
+from iogauge.catalog.state import MEANING
 from iogauge.machine.warnings import warning
-from iogauge.models.state import MEANING
 from iogauge.report.run.fail_if import Violation
 from iogauge.report.run.surroundings import state_text
 from iogauge.results.position import Position

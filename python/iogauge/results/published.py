@@ -1,6 +1,6 @@
 """What was published of the load that a step puts on a drive: the figures to lay beside its own.
 
-A row of ``models.published`` says a pattern, a block size, a share of reads, threads and depth. A step's job file says
+A row of ``catalog.published`` says a pattern, a block size, a share of reads, threads and depth. A step's job file says
 the same. Where all of it agrees, whichever suite the step is of, the row's figure and the step's are of the same load,
 on other drives and machines: no more is claimed. Rows about ratios, saturation, power, or a load that they do not tell
 in full ("up to") belong to no step; nor do rows that are only bounds or context.
@@ -20,8 +20,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from iogauge import workload
+from iogauge.catalog.published import Point, points
 from iogauge.errors import IogaugeError
-from iogauge.models.published import Point, points
 from iogauge.results.figure import IOPS, MEAN, RATE, Figure
 from iogauge.results.position import PositionKey
 from iogauge.schema import Direction, Job, StepPlan, SuitePlan

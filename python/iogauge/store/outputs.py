@@ -34,7 +34,7 @@ from functools import partial
 from pathlib import Path
 from typing import IO
 
-from iogauge import models
+from iogauge import catalog
 from iogauge.errors import IogaugeError
 from iogauge.store import durable
 from iogauge.store.durable import explained
@@ -92,7 +92,7 @@ class Claims:
         files = list(inputs)
         for target in (*driven, *saved):
             if is_model(target):
-                files += [part for part in models.split(target) if part and models.is_path(part)]
+                files += [part for part in catalog.split(target) if part and catalog.is_path(part)]
             else:
                 known = _by_name(target) if target in silent else _identity_of_target(target)
                 self._taken[known] = f"is the target {target}, which would be overwritten"

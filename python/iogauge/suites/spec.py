@@ -25,7 +25,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
-from iogauge.models.published import Point, points
+from iogauge.catalog.published import Point, points
 from iogauge.results.position import Position
 from iogauge.results.suite_result import SuiteResult
 from iogauge.schema import Axis, EngineKind, StepPlan, SuitePlan

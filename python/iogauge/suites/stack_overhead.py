@@ -24,7 +24,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import pairwise
 
-from iogauge import models
+from iogauge import catalog
 from iogauge.results.position import Position
 from iogauge.results.suite_result import SuiteResult
 from iogauge.schema import Axis, StepPlan, SuitePlan, TargetFacts
@@ -105,8 +105,8 @@ def _more(after: Estimate, before: Estimate) -> str:
 def _places(target: TargetFacts, layers: list[Layer]) -> Iterator[Place]:
     """Yield where the load goes, from the least to the most that lies below the program."""
     if target.modelled:
-        machine = models.split(target.path)[1] or target.modelled.machine
-        free = f"{models.PREFIX}ram@{machine}"
+        machine = catalog.split(target.path)[1] or target.modelled.machine
+        free = f"{catalog.PREFIX}ram@{machine}"
         if free != target.path:
             yield Place(2, "ram", "a drive that costs nothing", free)
         yield Place(3, "target", "the target", target.path)

@@ -13,9 +13,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar
 
+from iogauge.catalog.published import Point
+from iogauge.catalog.state import MEANING
 from iogauge.errors import IogaugeError
-from iogauge.models.published import Point
-from iogauge.models.state import MEANING
 from iogauge.results.conclusions import Conclusions
 from iogauge.results.suite_result import SuiteResult
 from iogauge.schema import (

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from iogauge import models
+from iogauge import catalog
+from iogauge.catalog.state import begun_as, in_state
 from iogauge.errors import IogaugeError
-from iogauge.models.state import begun_as, in_state
 from iogauge.schema import ModelFacts, State, TargetFacts
 from iogauge.target.handle import Target
 
@@ -14,7 +14,7 @@ from iogauge.target.handle import Target
 class ModelTarget(Target):
     """A drive model, and the machine model in front of it. Always writable."""
 
-    def __init__(self, facts: TargetFacts, *, drive: models.ModelFile, machine: models.ModelFile) -> None:
+    def __init__(self, facts: TargetFacts, *, drive: catalog.ModelFile, machine: catalog.ModelFile) -> None:
         super().__init__(-1, facts=facts, writable=True)
         self.drive = drive
         self.machine = machine
@@ -26,7 +26,7 @@ def is_model(path: str) -> bool:
     >>> is_model("model:p4800x"), is_model("/dev/nvme0n1")
     (True, False)
     """
-    return path.startswith(models.PREFIX)
+    return path.startswith(catalog.PREFIX)
 
 
 def open_model(path: str, *, state: State = "as-is") -> ModelTarget:
@@ -39,7 +39,7 @@ def open_model(path: str, *, state: State = "as-is") -> ModelTarget:
     >>> open_model("model:ram@ideal").facts.kind
     'model'
     """
-    drive, machine = models.pair(path)
+    drive, machine = catalog.pair(path)
     drive = replace(drive, tree=in_state(drive.tree, state))
     parameters = (drive.parameters, machine.parameters)
     size_bytes = parameters[0].get("capacity_bytes")
@@ -58,7 +58,7 @@ def open_model(path: str, *, state: State = "as-is") -> ModelTarget:
             machine=machine.name,
             machine_version=machine.version,
             machine_title=machine.title,
-            sha256=models.digest(*parameters),
+            sha256=catalog.digest(*parameters),
             begun_as=begun_as(parameters[0]),
         ),
     )

@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from iogauge import models
+from iogauge import catalog
 from iogauge.calibrate.fit import Fitted, Free, fit
 from iogauge.calibrate.write import with_fit
 
@@ -135,7 +135,7 @@ def test_tells_how_it_goes() -> None:
 
 
 def test_a_fit_goes_into_its_file_and_changes_nothing_else() -> None:
-    drive = models.read(models.drive("p4800x").path)
+    drive = catalog.read(catalog.drive("p4800x").path)
     free = [
         Free(place=place, start=entry.start or 0, low=entry.range[0], high=entry.range[1])
         for place, entry in drive.entries()

@@ -6,11 +6,11 @@ from dataclasses import replace
 
 import pytest
 
-from iogauge import models
+from iogauge import catalog
 from iogauge.calibrate.observe import is_stated
 from iogauge.calibrate.published import Stage, stages
 from iogauge.calibrate.verdict import Part, verdict
-from iogauge.models.published import HELD_OUT, Point, held_out, of_drives, points
+from iogauge.catalog.published import HELD_OUT, Point, held_out, of_drives, points
 
 
 def row(number: int) -> Point:
@@ -76,8 +76,8 @@ def test_a_sweep_in_steps_of_ten_percent_is_met_within_half_a_step() -> None:
 
 
 def test_every_fifth_row_to_be_fitted_is_kept() -> None:
-    for name in models.shipped("drive"):
-        rows = of_drives(models.drive(name).published_as)
+    for name in catalog.shipped("drive"):
+        rows = of_drives(catalog.drive(name).published_as)
         fitted = [point.row for point in rows if point.use == "fit"]
         kept = held_out(rows)
         assert len(kept) == len(fitted) // HELD_OUT
@@ -87,7 +87,7 @@ def test_every_fifth_row_to_be_fitted_is_kept() -> None:
 def test_no_fit_sees_what_is_predicted() -> None:
     for stage in stages():
         drive = "p4800x-375g" if stage.what == "machine" else stage.name
-        kept = held_out(of_drives(models.drive(drive).published_as))
+        kept = held_out(of_drives(catalog.drive(drive).published_as))
         assert not kept & {point.row for point in stage.rows}
 
 
@@ -128,7 +128,7 @@ def test_a_point_is_what_its_row_says() -> None:
 
 
 def test_what_a_parameter_says_outright_is_no_merit_of_a_fit() -> None:
-    flash, optane = models.drive("p3700-800g"), models.drive("optane-memory-32g")
+    flash, optane = catalog.drive("p3700-800g"), catalog.drive("optane-memory-32g")
     watts = next(point for point in points() if point.metric == "power_active")
     rate = row(1)
     # The P3700's watts are its data sheet's; those of Optane Memory are fitted.

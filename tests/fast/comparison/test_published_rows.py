@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from iogauge import workload
+from iogauge.catalog.published import points
 from iogauge.comparison.published_rows import Beside, beside
-from iogauge.models.published import points
 from iogauge.report.page import render
 from iogauge.report.sections import Report
 from iogauge.results.review import load

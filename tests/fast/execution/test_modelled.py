@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from iogauge import models, workload
+from iogauge import catalog, workload
 from iogauge.cli import main
 from iogauge.errors import IogaugeError
 from iogauge.execution import execute
@@ -143,7 +143,7 @@ def test_trims_and_syncs_are_served(drive: str) -> None:
     assert ios(synced, Direction.SYNC) == pytest.approx(ios(synced, Direction.WRITE) / 8, abs=1)
 
 
-@pytest.mark.parametrize("drive", models.shipped("drive"))
+@pytest.mark.parametrize("drive", catalog.shipped("drive"))
 def test_every_drive_takes_any_job_and_repeats(drive: str) -> None:
     jobs = [
         *job("rw=randrw", "runtime=20ms", "iodepth=8", "ioengine=libaio", "bsrange=512-256k",
@@ -171,7 +171,7 @@ def test_every_engine_has_a_cost_of_its_own(engine: str) -> None:
 @pytest.mark.parametrize("engine", ["pvsync2", "io_uring"])
 def test_polling_is_quicker_and_burns_cpu(engine: str) -> None:
     sleeping, polling = run(*job(f"ioengine={engine}")), run(*job(f"ioengine={engine}", "hipri=1"))
-    wake_ns = models.machine("anandtech-linux").parameters["wake_ns"]
+    wake_ns = catalog.machine("anandtech-linux").parameters["wake_ns"]
     assert mean_ns(sleeping) - mean_ns(polling) == pytest.approx(wake_ns, rel=0.2)
     assert polling.result.workers[0].user_ns > 0.99 * 0.2 * SECOND_NS
     assert sleeping.result.workers[0].user_ns < 0.5 * 0.2 * SECOND_NS
@@ -214,7 +214,7 @@ def test_names_of_one_model_lead_to_one_run(target: str) -> None:
 
 @pytest.mark.parametrize("target", ["model:./mine.toml@linux-stock", r"model\:mine.toml@linux-stock"])
 def test_a_file_of_one_s_own_behind_a_machine(target: str) -> None:
-    Path("mine.toml").write_text(models.to_toml(models.drive("p4800x")))
+    Path("mine.toml").write_text(catalog.to_toml(catalog.drive("p4800x")))
     record = run(*job(target=target))
     (facts,) = record.targets
     assert facts.modelled is not None

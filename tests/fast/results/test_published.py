@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from iogauge.models.published import Point, points
+from iogauge.catalog.published import Point, points
 from iogauge.results.published import Load, drive_of, load_of, published_drives, published_rows
 from iogauge.schema import SuitePlan
 from iogauge.suites import SUITES, Asked

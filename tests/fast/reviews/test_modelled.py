@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from iogauge import models
+from iogauge import catalog
 from iogauge.cli import main
 from iogauge.report.page.render import Report
 from iogauge.store import Review
@@ -64,8 +64,8 @@ def test_what_it_says_of_itself(capsys: pytest.CaptureFixture[str]) -> None:
     assert "saved: seed 7\n" in err
     manifest = Review.open(Path("saved")).manifest
     assert manifest.targets[0].modelled is not None
-    assert manifest.targets[0].modelled.sha256 == models.digest(
-        *(model.parameters for model in models.pair("model:p4800x"))
+    assert manifest.targets[0].modelled.sha256 == catalog.digest(
+        *(model.parameters for model in catalog.pair("model:p4800x"))
     )
     assert manifest.ceiling is None
 
@@ -169,7 +169,7 @@ def half_done(output: str, target: str) -> None:
 
 
 def test_a_review_goes_on_from_another_directory() -> None:
-    Path("mine.toml").write_text(models.to_toml(models.drive("p4800x")))
+    Path("mine.toml").write_text(catalog.to_toml(catalog.drive("p4800x")))
     half_done("saved", "model:./mine.toml")
     Path("elsewhere").mkdir()
     os.chdir("elsewhere")
@@ -180,8 +180,8 @@ def test_a_review_goes_on_from_another_directory() -> None:
 def test_a_review_does_not_go_on_with_other_parameters(
     changed: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    Path("drive.toml").write_text(models.to_toml(models.drive("p4800x")))
-    Path("machine.toml").write_text(models.to_toml(models.machine("anandtech-linux")))
+    Path("drive.toml").write_text(catalog.to_toml(catalog.drive("p4800x")))
+    Path("machine.toml").write_text(catalog.to_toml(catalog.machine("anandtech-linux")))
     half_done("saved", "model:./drive.toml@./machine.toml")
     file = Path(changed)
     text = file.read_text()
@@ -196,10 +196,10 @@ def test_a_review_does_not_go_on_with_other_parameters(
 
 def test_a_review_goes_on_where_only_words_changed() -> None:
     path = Path("mine.toml")
-    path.write_text(models.to_toml(models.drive("p4800x")))
+    path.write_text(catalog.to_toml(catalog.drive("p4800x")))
     half_done("saved", "model:./mine.toml")
-    model = models.read(path)
-    path.write_text("# a comment\n" + models.to_toml(replace(model, notes="Other words.", version=2)))
+    model = catalog.read(path)
+    path.write_text("# a comment\n" + catalog.to_toml(replace(model, notes="Other words.", version=2)))
     assert main(["review", "--resume", "saved"]) == 0
 
 

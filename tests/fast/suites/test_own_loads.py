@@ -10,7 +10,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from iogauge import models
+from iogauge import catalog
 from iogauge.cli import main
 from iogauge.errors import IogaugeError
 from iogauge.schema import Direction, Kind, SyncMode, TargetFacts
@@ -244,7 +244,7 @@ def test_a_model_stands_beside_one_that_costs_nothing() -> None:
     itself = planned("stack-overhead", "full", modelled("model:ram@linux-stock"))
     assert itself.beside == ()
     assert len(itself.steps) == 2
-    assert models.pair(plan.beside[0])[1].name == "linux-stock"
+    assert catalog.pair(plan.beside[0])[1].name == "linux-stock"
 
 
 def test_two_targets_have_different_layers() -> None:

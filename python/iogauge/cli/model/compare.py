@@ -26,7 +26,7 @@ from iogauge.errors import IogaugeError
 
 if TYPE_CHECKING:
     from iogauge.calibrate.verdict import Verdict
-    from iogauge.models import ModelFile
+    from iogauge.catalog import ModelFile
 
 
 class Format(StrEnum):
@@ -51,17 +51,17 @@ def compare(
     ] = State.AS_IS,
 ) -> None:
     """Run every load behind the figures, and print the table."""
-    from iogauge import models
+    from iogauge import catalog
     from iogauge.calibrate.assess import comparable, shipped, verdicts
     from iogauge.cli.terminal.progress import Progress
     from iogauge.execution import check_model
     from iogauge.execution.interrupts import Interrupts
 
     process.begin()
-    every = {name: models.drive(name) for name in models.shipped("drive")}
+    every = {name: catalog.drive(name) for name in catalog.shipped("drive")}
     drives = _named(names, every) if names else every
     for drive in drives.values():
-        check_model(drive, models.machine(drive.machine or "ideal"))
+        check_model(drive, catalog.machine(drive.machine or "ideal"))
     wanted = {name for drive in drives.values() for name in drive.published_as}
     rows = [point for point in comparable() if point.drive in wanted]
     if not rows:
@@ -83,11 +83,11 @@ def compare(
 
 def _named(names: list[str], every: dict[str, ModelFile]) -> dict[str, ModelFile]:
     """Return the drives asked for, by the names of the shipped ones that they are or take the place of."""
-    from iogauge import models
+    from iogauge import catalog
 
     drives: dict[str, ModelFile] = {}
     for asked in names:
-        drive = models.drive(asked)
+        drive = catalog.drive(asked)
         name = next((each.name for each in every.values() if drive.name in (each.name, *each.also)), None)
         if name is None:
             raise status.UsageError(

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from iogauge.calibrate.fit import Fitted
     from iogauge.calibrate.published import Outcome
     from iogauge.calibrate.trial import Trial
-    from iogauge.models import ModelFile
+    from iogauge.catalog import ModelFile
     from iogauge.store import Review
     from iogauge.store.outputs import Output
 
@@ -76,14 +76,14 @@ def fit(
 
 
 def _fit_twin(directory: Path, begin_with: str, machine_name: str | None, output: Path) -> None:
-    from iogauge import models
+    from iogauge import catalog
     from iogauge.execution import check_model
     from iogauge.store import Review
     from iogauge.store.outputs import Existing
 
     saved = Review.open(directory)
-    drive = models.drive(begin_with)
-    machine = models.machine(machine_name or drive.machine or "ideal")
+    drive = catalog.drive(begin_with)
+    machine = catalog.machine(machine_name or drive.machine or "ideal")
     check_model(drive, machine)
     if output.suffix != ".toml":
         raise status.UsageError(
@@ -97,7 +97,7 @@ def _fit_twin(directory: Path, begin_with: str, machine_name: str | None, output
 
 def _twin_text(saved: Review, drive: ModelFile, machine_name: str | None, machine: ModelFile) -> str:
     """Fit, show what was found, and return the file's text."""
-    from iogauge import models
+    from iogauge import catalog
     from iogauge.calibrate.trial import SEED
     from iogauge.calibrate.twin import fit_twin
     from iogauge.calibrate.write import with_fit
@@ -131,7 +131,7 @@ def _twin_text(saved: Review, drive: ModelFile, machine_name: str | None, machin
     )
     _show(drive.name, twin.fitted)
     streams.show("\n".join([*lines, ""]))
-    return models.to_toml(own)
+    return catalog.to_toml(own)
 
 
 def _fit_published(names: list[str], output: Path) -> None:
@@ -173,7 +173,7 @@ def _fit_published(names: list[str], output: Path) -> None:
 
 def _write_fitted(output: Output, outcome: Outcome, trial: Trial, names: list[str]) -> None:
     """Write a fitted model's file, with how near it comes in a trial."""
-    from iogauge import models
+    from iogauge import catalog
     from iogauge.calibrate.fit import root_mean_square
     from iogauge.calibrate.trial import SEED
     from iogauge.calibrate.write import with_fit
@@ -193,7 +193,7 @@ def _write_fitted(output: Output, outcome: Outcome, trial: Trial, names: list[st
         seed=SEED,
         residuals=lines,
     )
-    output.write(models.to_toml(model, on_base=True).encode())
+    output.write(catalog.to_toml(model, on_base=True).encode())
 
 
 def _show(name: str, fitted: Fitted) -> None:

@@ -7,42 +7,42 @@ names another: model:DRIVE@MACHINE. 'behind' is that machine, 'also' are other n
 from __future__ import annotations
 
 import json
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from iogauge.cli.terminal import streams
+
+if TYPE_CHECKING:
+    from iogauge.library.models import MachineModel
 
 
 def list_(
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")] = False,
 ) -> None:
     """Print one line for each."""
-    from iogauge import models
+    from iogauge.library.models import models
     from iogauge.text.grid import aligned
 
-    drives = [models.drive(name) for name in models.shipped("drive")]
-    machines = [models.machine(name) for name in models.shipped("machine")]
+    brought = models()
     if as_json:
-        found = {
-            "drives": [_described(each) for each in drives],
-            "machines": [_named(each) for each in machines],
+        shown = {
+            "drives": [{**_named(drive), "machine": drive.machine} for drive in brought.drives],
+            "machines": list(map(_named, brought.machines)),
         }
-        streams.show(json.dumps(found, indent=2) + "\n")
+        streams.show(json.dumps(shown, indent=2) + "\n")
         return
-    drive_rows = [[each.name, ", ".join(each.also), each.title, each.machine or ""] for each in drives]
-    machine_rows = [[each.name, each.title] for each in machines]
+    drives = [
+        [drive.name, ", ".join(drive.also), drive.title, drive.machine or ""] for drive in brought.drives
+    ]
+    machines = [[machine.name, machine.title] for machine in brought.machines]
     lines = [
-        *aligned([["drive", "also", "title", "behind"], *drive_rows], left=4),
+        *aligned([["drive", "also", "title", "behind"], *drives], left=4),
         "",
-        *aligned([["machine", "title"], *machine_rows], left=2),
+        *aligned([["machine", "title"], *machines], left=2),
     ]
     streams.show("".join(f"{line}\n" for line in lines))
 
 
-def _named(model: Any) -> dict[str, Any]:
+def _named(model: MachineModel) -> dict[str, Any]:
     return {"name": model.name, "also": list(model.also), "title": model.title, "version": model.version}
-
-
-def _described(drive: Any) -> dict[str, Any]:
-    return _named(drive) | {"machine": drive.machine}

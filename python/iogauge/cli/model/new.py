@@ -17,7 +17,7 @@ import typer
 from iogauge.cli.terminal import status, streams
 
 if TYPE_CHECKING:
-    from iogauge.models import ModelFile
+    from iogauge.catalog import ModelFile
 
 
 def new(
@@ -32,25 +32,25 @@ def new(
     ] = None,
 ) -> None:
     """Write the file and print its name."""
-    from iogauge import models
+    from iogauge import catalog
     from iogauge.execution import check_model
     from iogauge.store.outputs import Claims, Existing
 
-    name, machine_name = models.split(begin_with)
+    name, machine_name = catalog.split(begin_with)
     if machine_name is not None:
         raise status.UsageError(
             f"{begin_with}: is two models", hint="make one from the drive, or from the machine"
         )
-    found = models.load(name)
+    found = catalog.load(name)
     drive, machine = (
-        (found, models.machine("ideal")) if found.what == "drive" else (models.drive("ram"), found)
+        (found, catalog.machine("ideal")) if found.what == "drive" else (catalog.drive("ram"), found)
     )
     check_model(drive, machine)
     path = output or Path(f"{found.name}.toml")
     if path.suffix != ".toml":
         raise status.UsageError(f"--output {path}: a model's file ends in .toml", hint=f"write {path}.toml")
     own = replace(found, title=f"like {found.title}", version=1, also=(), published_as=(), base=None)
-    Claims().file(path, existing=Existing.KEEP).write((_head(found, path) + models.to_toml(own)).encode())
+    Claims().file(path, existing=Existing.KEEP).write((_head(found, path) + catalog.to_toml(own)).encode())
     streams.show(f"{path}\n")
 
 

@@ -115,11 +115,11 @@ def serve(
 
 def _model(name: str) -> ModelTarget:
     """Load what is to be served."""
-    from iogauge import models
+    from iogauge import catalog
     from iogauge.target import ModelTarget, open_target
 
-    path = name if name.startswith(models.PREFIX) else f"{models.PREFIX}{name}"
-    drive, machine = models.split(path)
+    path = name if name.startswith(catalog.PREFIX) else f"{catalog.PREFIX}{name}"
+    drive, machine = catalog.split(path)
     if machine is not None:
         raise status.UsageError(
             f"{name}: the machine in front of a served drive is the one that the programs run on",

@@ -21,7 +21,7 @@ from iogauge.cli.terminal import streams
 from iogauge.text import numbers
 
 if TYPE_CHECKING:
-    from iogauge.models import ModelFile
+    from iogauge.catalog import ModelFile
 
 
 def show(
@@ -31,19 +31,19 @@ def show(
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON, with exact values.")] = False,
 ) -> None:
     """Print what was asked for, once the core has agreed that it is a model."""
-    from iogauge import models
+    from iogauge import catalog
     from iogauge.execution import check_model
 
-    name, machine_name = models.split(model)
-    found = models.load(name)
+    name, machine_name = catalog.split(model)
+    found = catalog.load(name)
     if found.what == "machine" and machine_name is None:
-        check_model(models.drive("ram"), found)
-        shown, digest = [found], models.digest(found.parameters)
+        check_model(catalog.drive("ram"), found)
+        shown, digest = [found], catalog.digest(found.parameters)
     else:
-        drive, machine = models.pair(model)
+        drive, machine = catalog.pair(model)
         check_model(drive, machine)
         shown = [drive] if machine_name is None else [drive, machine]
-        digest = models.digest(drive.parameters, machine.parameters)
+        digest = catalog.digest(drive.parameters, machine.parameters)
     if as_json:
         told: dict[str, Any] = {each.what: _described(each) for each in shown} | {"sha256": digest}
         streams.show(json.dumps(told, indent=2) + "\n")

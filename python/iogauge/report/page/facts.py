@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import shlex
 
-from iogauge.models.state import MEANING
+from iogauge.catalog.state import MEANING
 from iogauge.report.run.surroundings import state_text
 from iogauge.results.suite_result import SuiteResult
 from iogauge.schema import SCHEMA_VERSION

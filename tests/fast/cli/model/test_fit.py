@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from iogauge import models
+from iogauge import catalog
 from iogauge.cli import main
 
 MACHINE = "ideal"
@@ -24,7 +24,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def reviewed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A review of memory that answers in 20 us, beside a model of it which says 5."""
     place = tmp_path_factory.mktemp("reviewed")
-    text = models.to_toml(models.drive("ram"))
+    text = catalog.to_toml(catalog.drive("ram"))
     one = '{ value = 0, kind = "assumed", source = "by definition" }'
     for name, value in (("real", 20_000), ("guess", 5_000)):
         number = f'{{ value = {value}.0, kind = "fitted", start = 5000, range = [1000, 50000], source = "a guess" }}'
@@ -50,7 +50,7 @@ def review(folder: Path, reviewed: Path) -> Path:
 @pytest.mark.slow
 def test_a_twin_is_found_and_is_a_target(review: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["model", "fit", f"--review={review}", "--from=./guess.toml", "-o", "twin.toml"]) == 0
-    twin = models.drive("./twin.toml")
+    twin = catalog.drive("./twin.toml")
     assert twin.parameters["media"]["latency_ns"] == pytest.approx(20_000, rel=0.01)
     entry = dict(twin.entries())["media.latency_ns"]
     assert entry.source.startswith("fitted to review write-pressure-")
@@ -60,7 +60,7 @@ def test_a_twin_is_found_and_is_a_target(review: Path, capsys: pytest.CaptureFix
     job = ["--name=x", "--filename=model:./twin.toml", "--rw=randread", "--bs=4k", "--number_ios=1000"]
     assert main(["run", *job, "--direct=1"]) == 0
     assert main(["model", "fit", f"--review={review}", "--from=./guess.toml", "-o", "again.toml"]) == 0
-    assert models.drive("./again.toml").tree == twin.tree
+    assert catalog.drive("./again.toml").tree == twin.tree
 
 
 @pytest.mark.parametrize(
@@ -120,8 +120,8 @@ def test_nothing_to_compare_is_said(folder: Path, capsys: pytest.CaptureFixture[
 def test_a_file_takes_the_place_of_the_drive_that_it_is_named_like(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    model = models.drive("optane-memory-32g")
-    text = models.to_toml(model)
+    model = catalog.drive("optane-memory-32g")
+    text = catalog.to_toml(model)
     idle = re.search(r"^idle_W = \{ value = ([\d.]+)", text, re.MULTILINE)
     assert idle
     Path("optane-memory-32g.toml").write_text(text.replace(idle[0], "idle_W = { value = 0.5"))

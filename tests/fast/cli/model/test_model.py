@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from iogauge import models
+from iogauge import catalog
 from iogauge.cli import main
 from iogauge.cli.model.show import quantity
 
@@ -30,7 +30,7 @@ def said(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
 def test_lists_every_model_on_a_line(capsys: pytest.CaptureFixture[str]) -> None:
     lines = said(capsys, "list").splitlines()
     names = [line.split()[0] for line in lines if line]
-    assert names == ["drive", *models.shipped("drive"), "machine", *models.shipped("machine")]
+    assert names == ["drive", *catalog.shipped("drive"), "machine", *catalog.shipped("machine")]
     (optane,) = (line for line in lines if line.startswith("p4800x-375g "))
     assert " ".join(optane.split()) == "p4800x-375g p4800x Intel Optane SSD DC P4800X 375GB anandtech-linux"
     assert max(map(len, lines)) <= 100
@@ -38,8 +38,8 @@ def test_lists_every_model_on_a_line(capsys: pytest.CaptureFixture[str]) -> None
 
 def test_lists_as_json(capsys: pytest.CaptureFixture[str]) -> None:
     found = json.loads(said(capsys, "list", "--json"))
-    assert [each["name"] for each in found["drives"]] == models.shipped("drive")
-    assert [each["name"] for each in found["machines"]] == models.shipped("machine")
+    assert [each["name"] for each in found["drives"]] == catalog.shipped("drive")
+    assert [each["name"] for each in found["machines"]] == catalog.shipped("machine")
     assert {"name": "ideal", "also": [], "title": "a machine that costs nothing", "version": 1} in found[
         "machines"
     ]
@@ -48,14 +48,14 @@ def test_lists_as_json(capsys: pytest.CaptureFixture[str]) -> None:
 def test_shows_every_number_with_its_source(capsys: pytest.CaptureFixture[str]) -> None:
     out = said(capsys, "show", "p4800x")
     words = " ".join(out.split())
-    model = models.drive("p4800x")
+    model = catalog.drive("p4800x")
     for place, entry in model.entries():
         assert f"{place} {quantity(place, entry.value)} {entry.kind} {entry.source}" in words
     assert "media.family xpoint" in words
     assert model.notes in words
     assert (
         out.splitlines()[-1]
-        == f"digest {models.digest(*(each.parameters for each in models.pair('p4800x')))}"
+        == f"digest {catalog.digest(*(each.parameters for each in catalog.pair('p4800x')))}"
     )
     assert max(map(len, out.splitlines())) <= 100
 
@@ -88,7 +88,7 @@ def test_shows_as_json(capsys: pytest.CaptureFixture[str]) -> None:
 @pytest.mark.parametrize("name", ["p4800x-750g", "linux-turbo-off-3ghz"])
 def test_a_new_model_is_the_old_one_and_stands_alone(capsys: pytest.CaptureFixture[str], name: str) -> None:
     assert said(capsys, "new", "--from", name) == f"{name}.toml\n"
-    made, model = models.load(f"{name}.toml"), models.load(name)
+    made, model = catalog.load(f"{name}.toml"), catalog.load(name)
     assert made.tree == model.tree
     assert (made.base, made.also, made.machine) == (None, (), model.machine)
     assert made.title == f"like {model.title}"
@@ -112,7 +112,7 @@ def test_a_new_model_overwrites_nothing(capsys: pytest.CaptureFixture[str]) -> N
 
 
 def test_a_wrong_parameter_is_named_wherever_it_is_met(capsys: pytest.CaptureFixture[str]) -> None:
-    text = models.to_toml(models.drive("p4800x"))
+    text = catalog.to_toml(catalog.drive("p4800x"))
     Path("mine.toml").write_text(text.replace("read_chunk_ns = { value = ", "read_chunk_ns = { value = -"))
     for arguments in (
         ["model", "show", "mine.toml"],

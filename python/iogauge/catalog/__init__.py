@@ -17,9 +17,9 @@ import json
 from pathlib import Path
 from typing import Any, Literal
 
+from iogauge.catalog.file import KINDS, Entry, ModelFile, read
+from iogauge.catalog.write import to_toml
 from iogauge.errors import IogaugeError
-from iogauge.models.file import KINDS, Entry, ModelFile, read
-from iogauge.models.write import to_toml
 from iogauge.workload.options.kinds import MODEL
 from iogauge.workload.suggest import closest
 

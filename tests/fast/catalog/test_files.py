@@ -8,12 +8,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from iogauge import models
+from iogauge import catalog
 from iogauge.errors import IogaugeError
 from iogauge.execution import check_model
-from iogauge.models.file import KINDS, Entry, ModelFile, read
+from iogauge.catalog.file import KINDS, Entry, ModelFile, read
 
-SHIPPED = [(what, name) for what in ("drive", "machine") for name in models.shipped(what)]
+SHIPPED = [(what, name) for what in ("drive", "machine") for name in catalog.shipped(what)]
 HEAD = 'title = "x"\n[parameters]\n'
 
 
@@ -26,17 +26,17 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.mark.parametrize(("what", "name"), SHIPPED)
 def test_what_is_shipped_is_a_model(what: str, name: str) -> None:
-    model = models.load(name)
+    model = catalog.load(name)
     assert (model.name, model.what) == (name, what)
     if what == "drive":
-        check_model(*models.pair(name))
+        check_model(*catalog.pair(name))
     else:
-        check_model(*models.pair(f"ram@{name}"))
+        check_model(*catalog.pair(f"ram@{name}"))
 
 
 @pytest.mark.parametrize(("what", "name"), SHIPPED)
 def test_every_shipped_number_has_its_source(what: str, name: str) -> None:
-    for place, entry in models.load(name).entries():
+    for place, entry in catalog.load(name).entries():
         assert entry.kind in KINDS, place
         assert entry.source, place
         if entry.range is not None:
@@ -44,18 +44,18 @@ def test_every_shipped_number_has_its_source(what: str, name: str) -> None:
 
 
 def test_no_two_models_share_a_name() -> None:
-    names = [reference for _, name in SHIPPED for reference in (name, *models.load(name).also)]
+    names = [reference for _, name in SHIPPED for reference in (name, *catalog.load(name).also)]
     assert sorted(set(names)) == sorted(names)
 
 
 def test_other_names_lead_to_the_same_model() -> None:
-    assert models.drive("p4800x").path == models.drive("p4800x-375g").path
+    assert catalog.drive("p4800x").path == catalog.drive("p4800x-375g").path
 
 
 @pytest.mark.parametrize(("what", "name"), SHIPPED)
 def test_what_is_written_is_read_again(folder: Path, what: str, name: str) -> None:
-    model = models.load(name)
-    Path("x.toml").write_text(models.to_toml(model))
+    model = catalog.load(name)
+    Path("x.toml").write_text(catalog.to_toml(model))
     again = read(Path("x.toml"))
     assert again.tree == model.tree
     assert again.base is None
@@ -95,7 +95,7 @@ def test_whatever_is_written_is_read_again(
         base=None,
         tree=tree,
     )
-    path.write_text(models.to_toml(made), encoding="utf-8", newline="\n")
+    path.write_text(catalog.to_toml(made), encoding="utf-8", newline="\n")
     again = read(path)
     assert (again.title, again.tree) == (title, tree)
 
@@ -105,7 +105,7 @@ def test_a_base_gives_what_is_left_out(folder: Path) -> None:
         'title = "mine"\nbase = "p4800x"\n[parameters.power]\n'
         'idle_W = { value = 3, kind = "assumed", source = "measured" }\n'
     )
-    mine, base = models.drive("./mine.toml"), models.drive("p4800x")
+    mine, base = catalog.drive("./mine.toml"), catalog.drive("p4800x")
     changed = base.parameters | {"power": base.parameters["power"] | {"idle_W": 3}}
     assert mine.parameters == changed
     assert (mine.title, mine.also, mine.machine) == ("mine", (), base.machine)
@@ -113,15 +113,15 @@ def test_a_base_gives_what_is_left_out(folder: Path) -> None:
 
 def test_a_base_s_path_begins_where_the_file_lies(folder: Path) -> None:
     Path("sub").mkdir()
-    Path("sub/first.toml").write_text(models.to_toml(models.drive("ram")))
+    Path("sub/first.toml").write_text(catalog.to_toml(catalog.drive("ram")))
     Path("sub/second.toml").write_text('title = "2"\nbase = "./first.toml"\n[parameters]\n')
     Path("sub/third.toml").write_text('title = "3"\nbase = "second.toml"\n[parameters]\n')
-    assert models.drive("sub/third.toml").parameters == models.drive("ram").parameters
+    assert catalog.drive("sub/third.toml").parameters == catalog.drive("ram").parameters
 
 
 def test_lists_are_taken_whole(folder: Path) -> None:
     Path("mine.toml").write_text('title = "mine"\nbase = "linux-stock"\n[parameters]\nnoise = []\n')
-    assert models.machine("mine.toml").parameters["noise"] == []
+    assert catalog.machine("mine.toml").parameters["noise"] == []
 
 
 @pytest.mark.parametrize("path", ["a.toml", "./a.toml", "sub/../a.toml"])
@@ -130,7 +130,7 @@ def test_a_circle_of_bases_is_refused(folder: Path, path: str) -> None:
     Path("a.toml").write_text('title = "a"\nbase = "b.toml"\n[parameters]\n')
     Path("b.toml").write_text(f'title = "b"\nbase = "{path}"\n[parameters]\n')
     with pytest.raises(IogaugeError, match="is its own base"):
-        models.drive("a.toml")
+        catalog.drive("a.toml")
 
 
 @pytest.mark.parametrize(
@@ -174,7 +174,7 @@ def test_a_circle_of_bases_is_refused(folder: Path, path: str) -> None:
 def test_what_is_no_model_s_file_is_refused(folder: Path, text: str | bytes, message: str) -> None:
     Path("x.toml").write_bytes(text if isinstance(text, bytes) else text.encode())
     with pytest.raises(IogaugeError, match=message) as caught:
-        models.load("x.toml")
+        catalog.load("x.toml")
     assert caught.value.hint
 
 
@@ -184,13 +184,13 @@ def test_what_is_no_model_s_file_is_refused(folder: Path, text: str | bytes, mes
 )
 def test_what_is_no_name_is_refused(reference: str) -> None:
     with pytest.raises(IogaugeError) as caught:
-        models.pair(f"model:{reference}")
+        catalog.pair(f"model:{reference}")
     assert caught.value.hint
 
 
 def test_a_near_name_is_guessed() -> None:
     with pytest.raises(IogaugeError) as caught:
-        models.drive("p4800")
+        catalog.drive("p4800")
     assert caught.value.hint
     assert caught.value.hint.startswith("did you mean p4800x? drives: ")
 
@@ -201,12 +201,12 @@ def test_a_file_that_may_not_be_read(folder: Path, monkeypatch: pytest.MonkeyPat
 
     monkeypatch.setattr(Path, "open", refuse)
     with pytest.raises(IogaugeError, match=r"^x\.toml: Permission denied$"):
-        models.load("x.toml")
+        catalog.load("x.toml")
 
 
 def changed(name: str, place: str, value: object) -> ModelFile:
     """A shipped model with one parameter changed, or taken away where ``value`` is None."""
-    model = models.load(name)
+    model = catalog.load(name)
     node = model.parameters
     tree = node
     *tables, last = place.split(".")
@@ -239,7 +239,7 @@ def test_what_the_core_does_not_take_is_refused_by_place(
 ) -> None:
     model = changed(name, place, value)
     drive, machine = (
-        (model, models.machine("ideal")) if model.what == "drive" else (models.drive("ram"), model)
+        (model, catalog.machine("ideal")) if model.what == "drive" else (catalog.drive("ram"), model)
     )
     with pytest.raises(IogaugeError, match=message) as caught:
         check_model(drive, machine)

@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from iogauge import models
+from iogauge import catalog
 from iogauge.calibrate.assess import shipped
 from iogauge.cli import main
 from iogauge.cli.review_options import State as Choice
 from iogauge.execution.interrupts import Interrupts
-from iogauge.models.state import INITIAL, MEANING, begun_as
+from iogauge.catalog.state import INITIAL, MEANING, begun_as
 from iogauge.schema import Manifest, State
 from iogauge.store import Review
 from iogauge.target import open_target
@@ -77,7 +77,7 @@ def test_what_has_no_such_state_is_as_it_was(drive: str) -> None:
 
 
 def test_every_flash_drive_says_what_it_begins_in() -> None:
-    drives = {name: models.drive(name).parameters for name in models.shipped("drive")}
+    drives = {name: catalog.drive(name).parameters for name in catalog.shipped("drive")}
     flash = {name for name, parameters in drives.items() if parameters["media"]["family"] == "nand"}
     assert {name for name, parameters in drives.items() if begun_as(parameters)} == flash
     assert all(drives[name]["media"]["initial"] in INITIAL.values() for name in flash)

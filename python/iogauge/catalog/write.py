@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from iogauge.models.file import Entry, ModelFile
+from iogauge.catalog.file import Entry, ModelFile
 
 
 def to_toml(model: ModelFile, *, on_base: bool = False) -> str:
@@ -19,8 +19,8 @@ def to_toml(model: ModelFile, *, on_base: bool = False) -> str:
 
     ``on_base`` names the model's base; the model is then its file without the base applied.
 
-    >>> from iogauge import models
-    >>> print(to_toml(models.drive("ram")).splitlines()[0])
+    >>> from iogauge import catalog
+    >>> print(to_toml(catalog.drive("ram")).splitlines()[0])
     title = "memory (no media time)"
     """
     head = {"title": model.title, "version": model.version}

@@ -1,0 +1,60 @@
+"""The drives and machines that iogauge brings as models."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Models:
+    """Drives and machines, by their names in order."""
+
+    drives: tuple[DriveModel, ...]
+    machines: tuple[MachineModel, ...]
+
+
+@dataclass(frozen=True)
+class MachineModel:
+    """A computer and its operating system in front of a drive."""
+
+    name: str
+    also: tuple[str, ...]
+    """Other names of the same model."""
+    title: str
+    version: int
+
+
+@dataclass(frozen=True)
+class DriveModel(MachineModel):
+    """A drive. ``model:NAME`` is it as a target, behind ``machine``; ``model:NAME@MACHINE`` behind another."""
+
+    machine: str | None
+    """The machine that it stands behind where no other is named."""
+
+    @property
+    def target(self) -> str:
+        """What names it as a target of a run or a review."""
+        return f"model:{self.name}"
+
+
+def models() -> Models:
+    """Return the drives and machines that iogauge brings.
+
+    >>> import iogauge
+    >>> [drive.target for drive in iogauge.models().drives if "p4800x" in drive.also]
+    ['model:p4800x-375g']
+    """
+    from iogauge import catalog
+
+    machines = [catalog.machine(name) for name in catalog.shipped("machine")]
+    drives = [catalog.drive(name) for name in catalog.shipped("drive")]
+    return Models(
+        drives=tuple(
+            DriveModel(drive.name, tuple(drive.also), drive.title, drive.version, drive.machine)
+            for drive in drives
+        ),
+        machines=tuple(
+            MachineModel(machine.name, tuple(machine.also), machine.title, machine.version)
+            for machine in machines
+        ),
+    )
