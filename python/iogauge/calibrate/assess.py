@@ -11,8 +11,8 @@ from iogauge.calibrate import loads
 from iogauge.calibrate.observe import drive_of, is_stated, observed, setting_of
 from iogauge.calibrate.trial import Trial
 from iogauge.calibrate.verdict import Verdict, verdict
-from iogauge.execution.interrupts import Interrupts
 from iogauge.catalog.published import Point, held_out, of_drives, points
+from iogauge.execution.interrupts import Interrupts
 
 THREADS = 2
 """Trials run in parallel: the Rust core releases Python's lock."""

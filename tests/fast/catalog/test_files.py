@@ -9,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from iogauge import catalog
+from iogauge.catalog.file import KINDS, Entry, ModelFile, read
 from iogauge.errors import IogaugeError
 from iogauge.execution import check_model
-from iogauge.catalog.file import KINDS, Entry, ModelFile, read
 
 SHIPPED = [(what, name) for what in ("drive", "machine") for name in catalog.shipped(what)]
 HEAD = 'title = "x"\n[parameters]\n'

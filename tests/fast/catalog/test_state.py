@@ -9,10 +9,10 @@ import pytest
 
 from iogauge import catalog
 from iogauge.calibrate.assess import shipped
+from iogauge.catalog.state import INITIAL, MEANING, begun_as
 from iogauge.cli import main
 from iogauge.cli.review_options import State as Choice
 from iogauge.execution.interrupts import Interrupts
-from iogauge.catalog.state import INITIAL, MEANING, begun_as
 from iogauge.schema import Manifest, State
 from iogauge.store import Review
 from iogauge.target import open_target
