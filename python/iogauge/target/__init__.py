@@ -1,16 +1,15 @@
-"""What a target is, and whether it may be written: the one door to drives, files and drive models.
+"""Opens targets: drives, files and drive models. Nothing else in iogauge decides whether a target may be written.
 
-``open_target`` opens a block device or a regular file and refuses what could destroy something. What it hands out
-stays open for as long as the run, exclusively where it is a block device to be written.
+``open_target`` opens a block device or a regular file and refuses whatever could destroy data. The target stays open
+during the run; a block device to be written is held exclusively.
 
-- *In use* (mounted, swap, held by device-mapper or md, behind a loop device, not to be had exclusively): refused
-  always. ``--destroy`` says that content may be lost, not that a running system may be damaged.
-- *Holds data* (signature, partition table, a file that iogauge did not make): refused unless ``destroy`` names
-  exactly this target, by path, or for a device by a serial number that no other disk shares.
+- *In use* (mounted, swap, held by device-mapper or md, behind a loop device, opened exclusively by another program):
+  always refused. ``--destroy`` allows content to be lost, not a running system to be damaged.
+- *Holds data* (signature, partition table, a file that iogauge did not make): refused unless ``destroy`` names exactly
+  this target: by path, or for a device by a serial number that no other disk shares.
 - *Not a target* (directory, pipe, socket, character device): refused.
 
-Does not issue measured I/O and does not look at results. Source: fio #1550, #1007 and #1637 (targets that hold
-partitions or file systems).
+Source: fio #1550, #1007 and #1637 (targets that hold partitions or file systems).
 """
 
 from __future__ import annotations
@@ -47,18 +46,18 @@ def open_target(
     on_message: Callable[[str], None] | None = None,
     state: State = "as-is",
 ) -> Target:
-    """Open the block device or file at ``path``, for reading or, once cleared, for writing too; or load a model.
+    """Open the block device or file at ``path``, for writing only after all checks; or load a drive model.
 
-    A file that is missing is created with ``size_bytes`` of random data, whether it is to be read or written, and
-    one of iogauge's own that is smaller is extended; for a device ``size_bytes`` means nothing. ``destroy`` holds
-    the serial numbers and paths whose content may be lost. ``readonly`` refuses to create or extend a file.
-    ``on_message`` hears of long work and of what was let pass. ``state`` is what a model's flash begins its runs in; a
-    real target is as it is. A target that hangs is not waited for: that is ``answering``'s.
+    A missing file is created with ``size_bytes`` of random data, for reading too. A smaller file is extended if iogauge
+    made it. Devices ignore ``size_bytes``. ``destroy`` holds the serial numbers and paths whose content may be lost.
+    ``readonly`` refuses to create or extend a file. ``on_message`` takes messages about long work and about content
+    that ``destroy`` gave up. ``state`` is the state in which a model's flash starts its runs; real targets ignore it.
+    This call blocks if the target hangs; call ``answering`` first.
 
-    One target is opened once: a second ``open_target`` of the same device for writing is refused like a stranger's.
+    A device that is already open for writing is refused, even if this process opened it.
 
-    Raises TargetRefused, which says what was found and what to do. A KeyboardInterrupt during the layout of a file
-    passes through; the file is kept, and the next call goes on with it.
+    Raises TargetRefused, which names the reason and a remedy. A KeyboardInterrupt during the layout of a file passes
+    through; the file is kept, and the next call continues the layout.
 
     >>> import tempfile, os
     >>> with tempfile.TemporaryDirectory() as folder:
@@ -108,7 +107,7 @@ def _not_laid_out(path: str, reason: str) -> TargetRefused:
 
 
 def _resolve(path: str) -> str:
-    """Follow symbolic links to the end; the last part may be missing."""
+    """Resolve all symbolic links; the last part of the path may be missing."""
     if not path or "\0" in path:
         raise TargetRefused(f"{path!r}: not a path", hint="name a block device or a file")
     try:

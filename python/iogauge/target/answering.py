@@ -1,9 +1,9 @@
-"""Whether targets answer at all: a child process looks at them first, because a look may never come back.
+"""Checks whether targets answer at all, in a child process, because the check itself may hang.
 
-A file system can hang (FUSE, NFS whose server is gone), and so can a drive. No signal ends a process inside such a
-call, not even SIGKILL. So nothing here looks at a target before a child process has: the child can be left behind, and
-this process goes on, says what it waits for, and ends on Ctrl-C. Each run looks anew: a file system can hang between
-two steps of a review. A target that hangs later, during a run, is the run's to report.
+A file system can hang (FUSE, or NFS without its server), and so can a drive. No signal ends a process inside such a
+call, not even SIGKILL. So a child process accesses every target first. If the child hangs, this process leaves it
+behind: it can say what it waits for, and it ends on Ctrl-C. Every run checks again, because a file system can hang
+between two steps of a review. A target that hangs later, during a run, is reported by the run.
 """
 
 from __future__ import annotations
@@ -21,21 +21,21 @@ from iogauge.target.modelled import is_model
 from iogauge.target.refusal import TargetRefused
 
 PATIENCE_S = 120.0
-"""How long a target may take: a disk that spins up needs 10 to 30 s."""
+"""How long a target may take to answer: a disk that spins up needs 10 to 30 s."""
 _QUIET_S = 2.0
-"""How long it may take before that is said."""
+"""How long a target may take before a message names it."""
 _BLOCK_BYTES = 4096
 _MOST_WITHOUT_PROC = 1 << 16
-"""Descriptors that are closed where /proc does not name them."""
+"""How many descriptors are closed if /proc does not list them."""
 
 
 def await_answers(
     paths: Iterable[str], *, patience_s: float = PATIENCE_S, say: Callable[[str], None] = lambda _: None
 ) -> None:
-    """Wait until every target has answered a look, with its content or an error. Drive models always answer.
+    """Wait until every target has answered with its content or an error. Drive models always answer.
 
-    Where the child that looks ends early, the caller's own look is the first. ``say`` hears which target is waited for.
-    Raises TargetRefused where one takes longer than ``patience_s``.
+    If the child ends early, the remaining targets are taken to answer. ``say`` takes a message that names the target
+    waited for. Raises TargetRefused if a target takes longer than ``patience_s``.
     """
     targets = _on_disk(paths)
     with _Child(targets, _read_block) as child:
@@ -53,7 +53,7 @@ def await_answers(
 
 
 def unanswered(paths: Iterable[str], *, patience_s: float) -> frozenset[str]:
-    """Return the targets that do not say what they are within ``patience_s`` for all. Their content is not read."""
+    """Return the targets that do not answer ``stat``; all together have ``patience_s``. Their content is not read."""
     targets = _on_disk(paths)
     with _Child(targets, os.stat) as child:
         child.wait_for(len(targets), patience_s)
@@ -61,12 +61,12 @@ def unanswered(paths: Iterable[str], *, patience_s: float) -> frozenset[str]:
 
 
 def _on_disk(paths: Iterable[str]) -> list[str]:
-    """Return those that the operating system can be asked about, each once."""
+    """Return the distinct paths on disk: no drive models, and no strings that cannot be a path."""
     return [path for path in dict.fromkeys(paths) if path and "\0" not in path and not is_model(path)]
 
 
 class _Child:
-    """A child process that looks at paths one after the other; ``answers`` counts those that have answered."""
+    """A child process that accesses paths one after the other; ``answers`` counts those that have answered."""
 
     def __init__(self, paths: Sequence[str], look: Callable[[str], object]) -> None:
         self.answers = 0
@@ -81,7 +81,7 @@ class _Child:
         self._reader, writer = os.pipe()
         try:
             self._process = os.fork()
-        except OSError:  # No more processes: looking in this one is all that is left.
+        except OSError:  # No more processes: the caller accesses the targets itself.
             self.answers = len(self._paths)
         else:
             if self._process == 0:
@@ -99,7 +99,7 @@ class _Child:
             os.waitpid(self._process, 0 if self.answers == len(self._paths) else os.WNOHANG)
 
     def wait_for(self, number: int, timeout_s: float) -> bool:
-        """Wait until so many paths have answered, or the child has ended. Returns whether that was in time."""
+        """Wait until ``number`` paths have answered or the child has ended. Return whether that was in time."""
         deadline_s = time.monotonic() + timeout_s
         while self.answers < number:
             # A signal may end the wait early, and poll counts in whole milliseconds.
@@ -117,7 +117,7 @@ class _Child:
 
 
 def _be_the_child(paths: Sequence[str], look: Callable[[str], object], writer: int) -> None:
-    """Look at each path and report it; never return. What the parent has open is closed: this process may stay."""
+    """Access each path and report it; never return. The parent's descriptors are closed: this process may hang."""
     try:
         for number in (signal.SIGINT, signal.SIGTERM):
             signal.signal(number, signal.SIG_DFL)
@@ -135,7 +135,7 @@ def _be_the_child(paths: Sequence[str], look: Callable[[str], object], writer: i
 
 
 def _close_from(lowest: int) -> None:
-    """Close descriptors. There may be a billion numbers to try where CPython has no close_range."""
+    """Close all descriptors from ``lowest``. Without a list there may be a billion numbers to try."""
     try:
         numbers = [int(name) for name in os.listdir("/proc/self/fd")]  # noqa: PTH208 (Path.iterdir is this call)
     except OSError:
@@ -147,7 +147,7 @@ def _close_from(lowest: int) -> None:
 
 
 def _read_block(path: str) -> None:
-    """Read one block of a file or block device, and leave the page cache without it: the target is to be measured."""
+    """Read one block of a file or block device, and drop it from the page cache: the target will be measured."""
     mode = os.stat(path).st_mode  # noqa: PTH116 (of a name as it was given)
     if stat.S_ISREG(mode) or stat.S_ISBLK(mode):
         descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)

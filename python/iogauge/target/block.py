@@ -1,9 +1,8 @@
-"""Opening a block device: the checks before anything may be written to it.
+"""Opens a block device, after the checks that allow writing to it.
 
-The device is opened exclusively first and examined through that descriptor afterwards, so nothing can be mounted
-or swapped in between. Three kinds of refusal: *in use* (mounted, swap, held, attached) is never overridden;
-*content* (a signature) and *doubt* (it cannot be read) are, by ``--destroy`` naming this very device.
-Source: issue "Safety".
+The device is first opened exclusively and then examined through that descriptor, so that nothing can mount it in
+between. There are three reasons to refuse. *In use* (mounted, swap, held, attached) is never overridden. *Content* (a
+signature) and *doubt* (it cannot be read) are overridden if ``--destroy`` names this device.
 """
 
 from __future__ import annotations
@@ -30,9 +29,9 @@ _NEVER = "--destroy does not apply to what is in use"
 
 
 def open_block(node: int, path: str, *, write: bool, destroy: Collection[str], host: Host = HOST) -> Target:
-    """Open the block device whose node the descriptor ``node`` (O_PATH) holds, and clear it for writing if asked.
+    """Open the block device whose node the descriptor ``node`` (O_PATH) holds; check it first if ``write``.
 
-    Reading needs no clearance. Raises TargetRefused.
+    Reading needs no check. Raises TargetRefused.
     """
     number = number_of(os.fstat(node).st_rdev)
     flags = (os.O_RDWR | os.O_EXCL if write else os.O_RDONLY) | os.O_CLOEXEC
@@ -56,11 +55,11 @@ def open_block(node: int, path: str, *, write: bool, destroy: Collection[str], h
 
 
 def _clear(fd: int, path: str, number: str, *, destroy: Collection[str], host: Host) -> tuple[str, ...]:
-    """Return notes on what ``--destroy`` let pass, or raise."""
+    """Return notes on the content that ``--destroy`` gives up. Raises TargetRefused if writing is not allowed."""
     device = BlockDevice.by_number(number, host)
     if device is None:
         raise TargetRefused(
-            f"{path}: sysfs does not know device {number}, so whether it is in use cannot be found out",
+            f"{path}: sysfs does not know device {number}, so iogauge cannot tell whether it is in use",
             hint=f"make {host.sys} visible here (mount -t sysfs sysfs {host.sys})",
         )
     if not _describes(device, fd):
@@ -80,7 +79,7 @@ def _clear(fd: int, path: str, number: str, *, destroy: Collection[str], host: H
     if uses := usage.of_backing_files(device):
         raise _in_use(path, uses)
     if device.text("ro") == "1":
-        # Linux opens such a device for writing all the same, and fails every write.
+        # Linux opens a read-only device for writing, and then fails every write.
         raise _read_only(path)
     content = _content(fd, device)
     named = names_device(destroy, path, device, host)
@@ -98,9 +97,9 @@ def _clear(fd: int, path: str, number: str, *, destroy: Collection[str], host: H
 
 
 def names_device(destroy: Collection[str], path: str, device: BlockDevice, host: Host = HOST) -> bool:
-    """Whether one of ``destroy`` is this device: a path that leads to it, or an identity that no other disk shares.
+    """Return whether ``destroy`` names this device: by a path to it, or by an identity that no other disk shares.
 
-    A serial number shared with another disk (NVMe namespaces of one controller, cheap USB bridges) confirms nothing.
+    Two disks can share a serial number (NVMe namespaces of one controller, cheap USB bridges). It names neither.
     """
     real = os.path.realpath(path)
     for name in destroy:
@@ -112,7 +111,7 @@ def names_device(destroy: Collection[str], path: str, device: BlockDevice, host:
 
 
 def _describes(device: BlockDevice, fd: int) -> bool:
-    """Whether sysfs speaks of the disk behind the descriptor: numbers are reused, sequence numbers never are."""
+    """Return whether sysfs describes the disk behind the descriptor: only sequence numbers are never reused."""
     try:
         answer = fcntl.ioctl(fd, _BLKGETDISKSEQ, bytes(8))
     except OSError:
@@ -126,27 +125,27 @@ def _shared(serial: str, device: BlockDevice, host: Host) -> bool:
 
 
 def _content(fd: int, device: BlockDevice) -> list[str]:
-    """What is recognised on the device, in words; the kernel's partitions count even where their table is gone."""
+    """Return the names of recognised content. The kernel's partitions count even if their table is gone."""
     size_bytes = os.lseek(fd, 0, os.SEEK_END)
     content = [f"partition {partition.name}" for partition in device.partitions]
     read = reader_of(fd)
     try:
         kinds = signatures(read, size_bytes)
-        # blkid names the same things in other words; it is asked only for what is not known here.
+        # blkid has other names for the same content, so it runs only if nothing was recognised here.
         content += kinds or blkid_signatures(fd)
         if not content and (at := foreign_content(read, size_bytes)) is not None:
             content.append(f"unrecognised content at byte {at} (neither zeros nor written by iogauge)")
     except OSError as error:
         return [*content, f"unknown content, since reading it failed ({os.strerror(error.errno or 0)})"]
     finally:
-        # What was read for the check must not serve the measurement from memory.
+        # The check's reads must not serve the measurement from the page cache.
         with contextlib.suppress(OSError):
             os.posix_fadvise(fd, 0, 0, os.POSIX_FADV_DONTNEED)
     return content
 
 
 def _unopened(path: str, error: OSError, number: str, *, write: bool, host: Host) -> TargetRefused:
-    """Explain why the device cannot be opened; that it is in use matters more than any other reason."""
+    """Return why the device cannot be opened. "In use" comes before any other reason."""
     device = BlockDevice.by_number(number, host) if write else None
     if device is not None and (uses := Usage(host).of_device(device)):
         return _in_use(path, uses)

@@ -1,6 +1,6 @@
-"""What a target is: model, serial, sizes, scheduler, and the device under a file. From sysfs alone.
+"""Describes a target from sysfs: model, serial number, sizes, scheduler, and the device below a file.
 
-Unknown facts stay None; nothing is guessed. Does not judge.
+Unknown facts are None; nothing is guessed.
 Source: Documentation/ABI/stable/sysfs-block, sysfs-class-nvme and the SCSI VPD pages (SPC-5, 7.7).
 """
 
@@ -18,10 +18,7 @@ from iogauge.target.users.usage import mount_of_fd
 
 
 def facts_of(fd: int, path: str, *, size_bytes: int, host: Host = HOST) -> TargetFacts:
-    """Describe the open block device or file ``fd``, whose resolved name is ``path``'s.
-
-    ``path`` is what the user called it.
-    """
+    """Describe the open block device or file ``fd``. ``path`` is the name that the user gave."""
     status = os.fstat(fd)
     is_block = stat.S_ISBLK(status.st_mode)
     device = BlockDevice.by_number(number_of(status.st_rdev if is_block else status.st_dev), host)
@@ -54,9 +51,9 @@ def facts_of(fd: int, path: str, *, size_bytes: int, host: Host = HOST) -> Targe
 
 
 def serials(device: BlockDevice) -> list[str]:
-    """Return every identity that the disk carries, the plain serial number first: what ``--destroy`` may name.
+    """Return every identity of the disk that ``--destroy`` may name, the plain serial number first.
 
-    A partition answers with its disk's.
+    A partition has the identities of its disk.
     """
     disk = device.disk
     candidates = [
@@ -69,7 +66,7 @@ def serials(device: BlockDevice) -> list[str]:
 
 
 def _hardware(disk: BlockDevice) -> BlockDevice:
-    """Follow a chain of single slaves (LVM on LUKS on one drive) down to the drive that does the work."""
+    """Return the drive below a chain of single slaves, such as LVM on LUKS on one drive."""
     while len(slaves := disk.slaves) == 1:
         disk = slaves[0].disk
     return disk
@@ -78,14 +75,14 @@ def _hardware(disk: BlockDevice) -> BlockDevice:
 def _model(disk: BlockDevice) -> str | None:
     model = disk.text("device/model", "device/name")
     vendor = disk.text("device/vendor")
-    # Behind SCSI the vendor is text ("ATA" says only how it is attached); behind PCI it is a number.
+    # SCSI gives the vendor as text ("ATA" is only the kind of link); PCI gives a number.
     if model and vendor and vendor != "ATA" and not vendor.startswith("0x"):
         return f"{vendor} {model}"
     return model
 
 
 def _vpd_serial(path: Path) -> str | None:
-    """Unit serial number: page 80h is a 4-byte header, then the length it announces in ASCII."""
+    """Return the unit serial number. Page 80h has a 4-byte header with the length of the ASCII text after it."""
     try:
         page = path.read_bytes()
     except OSError:
@@ -96,7 +93,7 @@ def _vpd_serial(path: Path) -> str | None:
 
 
 def _chosen(text: str | None) -> str | None:
-    """The bracketed one of ``none [mq-deadline] kyber``."""
+    """Return the bracketed word of ``none [mq-deadline] kyber``."""
     if text is None:
         return None
     match = re.search(r"\[([^]]+)\]", text)

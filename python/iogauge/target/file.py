@@ -1,8 +1,7 @@
-"""Opening a regular file: created, marked and laid out where it is missing, overwritten only where that is safe.
+"""Opens a regular file: creates it if it is missing, and overwrites it only if that is safe.
 
-Safe means: iogauge made it (``mark``), or ``--destroy`` names it. A file that is an active swap area, is mounted,
-or is behind a loop device is in use, and never written. Reading an existing file needs no flag.
-Source: issue "Safety".
+It is safe if iogauge made the file (``mark``) or ``--destroy`` names it. A file that is an active swap area, is mounted
+or is behind a loop device is in use and never written. Reading an existing file needs no flag.
 """
 
 from __future__ import annotations
@@ -28,7 +27,7 @@ from iogauge.target.users.usage import Usage
 def create_file(
     real_path: str, path: str, *, write: bool, size_bytes: int | None, say: Say, host: Host = HOST
 ) -> Target:
-    """Create the file, mark it, and fill it with random data. Raises TargetRefused; nothing is left then."""
+    """Create the file, mark it, and fill it with random data. Raises TargetRefused and leaves no file then."""
     if real_path.startswith("/dev/") and not real_path.startswith("/dev/shm/"):
         # A mistyped device must not become a file in memory that is then measured.
         raise TargetRefused(f"{path}: no such device", hint="check its name: lsblk lists those there are")
@@ -47,7 +46,7 @@ def create_file(
         raise refused_by_kernel(path, "creating it", error) from None
     try:
         _lock(fd, path)
-        # Before anything is put into the directory beside it.
+        # Before a mark is put into the directory.
         check_space(fd, path, size_bytes=size_bytes)
         _lay_out(fd, real_path, path, size_bytes=size_bytes, ours=True, say=say)
     except KeyboardInterrupt:
@@ -78,7 +77,7 @@ def open_file(
 ) -> Target:
     """Open the existing file that the descriptor ``node`` (O_PATH) holds. Raises TargetRefused.
 
-    Asked for more than it holds, iogauge's own file is extended, even for reading.
+    A file that iogauge made is extended to ``size_bytes``, even for reading.
     """
     grow = size_bytes is not None and os.fstat(node).st_size < size_bytes
     change = write or grow
@@ -113,7 +112,7 @@ def open_file(
 
 
 def names_file(destroy: Collection[str], real_path: str, path: str) -> bool:
-    """Whether one of ``destroy`` is this file: the path as given, or a path that leads to it."""
+    """Return whether ``destroy`` names this file: by the user's path, or by any path to it."""
     return any(name == path or os.path.realpath(name) == real_path for name in destroy)
 
 
@@ -127,7 +126,7 @@ def _clear(
     destroy: Collection[str],
     host: Host,
 ) -> bool:
-    """Return whether iogauge made the file; raise where it may not be written."""
+    """Return whether iogauge made the file. Raises TargetRefused if it may not be written."""
     status = os.fstat(fd)
     file = (status.st_dev, status.st_ino)
     if uses := Usage(host).of_file(file, path=real_path, size_bytes=status.st_size):
@@ -159,9 +158,9 @@ def _clear(
 
 
 def _lock(fd: int, path: str) -> None:
-    """Refuse a file that another program has locked, and keep a second iogauge from writing it meanwhile.
+    """Refuse a file that another program has locked, and lock it against a second iogauge.
 
-    Where locks are not supported, go without.
+    Where locks are not supported, continue without one.
     """
     if lock := foreign_lock(fd):
         raise TargetRefused(
@@ -179,7 +178,7 @@ def _lock(fd: int, path: str) -> None:
 
 
 def _lay_out(fd: int, real_path: str, path: str, *, size_bytes: int, ours: bool, say: Say) -> None:
-    """Lay the file out, with a mark that lets a killed layout be recognised by what it wrote."""
+    """Lay the file out. Its mark holds the seed, so that the data of a killed layout can be recognised."""
     seed = secrets.randbits(63)
     if ours:
         put_mark(fd, real_path, in_use=True, layout_seed=seed)
@@ -192,7 +191,7 @@ def _hand_out(fd: int, real_path: str, path: str, *, write: bool, ours: bool, ho
     try:
         if not write and ours:
             _leave(fd, real_path)
-            # A file that was only extended is handed out as what was asked for: read-only.
+            # The file was opened for writing only to extend it; the caller asked for reading.
             reading = os.open(f"/proc/self/fd/{fd}", os.O_RDONLY | os.O_CLOEXEC)
             os.close(fd)
             fd = reading
@@ -205,6 +204,6 @@ def _hand_out(fd: int, real_path: str, path: str, *, write: bool, ours: bool, ho
 
 
 def _leave(fd: int, real_path: str) -> None:
-    """Record how the file is left. Failing that, its mark stays as it is during a run, which is enough."""
+    """Record the file's final state in its mark. If that fails, the mark of a running job stays, which is enough."""
     with contextlib.suppress(OSError):
         put_mark(fd, real_path, in_use=False)

@@ -1,7 +1,7 @@
-"""An open target that was cleared: what ``open_target`` hands out, and what the engines are given.
+"""An open target that has passed its checks: ``open_target`` returns it, and the engines use it.
 
-Owns the descriptor. For a block device opened for writing it is exclusive (O_EXCL) as long as it lives, so that
-nothing can be mounted on the device meanwhile; engines open ``/proc/self/fd/FD`` again with flags of their own.
+It owns the descriptor. A block device opened for writing is held exclusively (O_EXCL), so that nobody can mount it
+during the run. Engines open ``/proc/self/fd/FD`` again with their own flags.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from iogauge.schema import TargetFacts
 
 
 class Target:
-    """A cleared target. A context manager: leaving it closes the descriptor."""
+    """A target that has passed its checks. As a context manager it closes the descriptor at its end."""
 
     def __init__(
         self,
@@ -31,7 +31,7 @@ class Target:
         self.facts = facts
         self.writable = writable
         self.notes = notes
-        """What was let pass and why, in words: a signature overridden by --destroy."""
+        """Messages about content that --destroy gave up."""
 
     @property
     def fd(self) -> int:
@@ -42,11 +42,11 @@ class Target:
 
     @property
     def size_bytes(self) -> int:
-        """Size of the whole file or device when it was opened."""
+        """The size of the file or device when it was opened."""
         return self.facts.size_bytes
 
     def close(self) -> None:
-        """Close the descriptor. Again has no effect."""
+        """Close the descriptor. A second call has no effect."""
         fd, self._fd = self._fd, -1
         if fd < 0:
             return
@@ -54,8 +54,8 @@ class Target:
             if self._on_close is not None:
                 self._on_close(fd)
         finally:
-            # The kernel lets go of the descriptor even where close() reports an old write error (EIO);
-            # engines have reported that error on the request itself.
+            # The kernel frees the descriptor even if close() reports an old write error (EIO). The engine has
+            # already reported that error for its request.
             with contextlib.suppress(OSError):
                 os.close(fd)
 

@@ -1,13 +1,12 @@
-"""Block devices to compare a target with: one in memory, and a loop device over the target itself.
+"""Sets up block devices to compare a target with: one in memory, and a loop device over the target.
 
-What a layer of the kernel costs is seen by going through it and by not going through it. Both devices are made for one
-run and taken down after it: a loop device over a target is a use of it, beside which nothing may be written, and memory
-is not held for longer than it is needed. They keep their names over a review, wherever it is resumed, by symbolic links
-under ``/run/iogauge``. What a killed process left behind, or somebody still had open, is taken down before the next one
-begins.
+The cost of a kernel layer is the difference between going through it and going around it. Both devices exist for one
+run only: a loop device is a use of its target and forbids writing to it, and memory should not be held for longer.
+Symbolic links under ``/run/iogauge`` keep their names the same when a review is resumed. A device that a killed process
+left behind, or that another program kept open, is removed before the next one is set up.
 
-It takes root, and a kernel with zram and loop devices. Nothing of a user's is written: the device in memory is new, and
-the loop device is read only. Does not measure. Source: the kernel's documentation of zram; losetup(8).
+The setup needs root and a kernel with zram and loop devices. It writes no user data: the device in memory is new, and
+the loop device is read-only. Source: the kernel's documentation of zram; losetup(8).
 """
 
 from __future__ import annotations
@@ -29,26 +28,26 @@ from iogauge.target.noise import noise
 from iogauge.target.refusal import refused_by_kernel
 
 RAM_BYTES = 128 << 20
-"""Of the device in memory: more than the caches of most CPUs, and soon filled."""
+"""Size of the device in memory: larger than the caches of most CPUs, and quickly filled."""
 
 _RUN = Path("/run/iogauge")
 _CONTROL = Path("/sys/class/zram-control")
 _BLOCK = Path("/sys/block")
 _PATIENCE_S = 2.0
-"""How long others, such as udev, may look at a device that is to be taken down."""
+"""How long other programs, such as udev, may keep a device open that is to be removed."""
 
 
 @dataclass(frozen=True)
 class Layer:
-    """A block device that can be set up beside a target."""
+    """A block device that can be set up to compare a target with."""
 
     kind: Literal["ram", "loop"]
     path: str
-    """The same for the same target, always; it leads to the device while that stands."""
+    """A symbolic link to the device while it exists; always the same for the same target."""
     over: str
     """The target's path."""
     missing: str = ""
-    """Why it cannot be set up here; empty: it can, or nobody tried."""
+    """Why it cannot be set up here; empty: it can, or that was not tried."""
 
     @property
     def title(self) -> str:
@@ -57,7 +56,7 @@ class Layer:
 
 
 def layers_over(path: str) -> tuple[Layer, Layer]:
-    """Return the layers of a target. Nothing is set up, or tried.
+    """Return the layers of a target without setting them up.
 
     >>> [layer.path == again.path for layer, again in zip(layers_over("/dev/sda"), layers_over("/dev/sda"))]
     [True, True]
@@ -67,9 +66,9 @@ def layers_over(path: str) -> tuple[Layer, Layer]:
 
 
 def layers_of(target: TargetFacts) -> tuple[Layer, ...]:
-    """Return the layers of a target, each set up once and taken down again; what cannot be says why.
+    """Return the layers of a target, with the reason for any that cannot be set up: each is tried once.
 
-    Of a drive model there are none.
+    A drive model has no layers.
     """
     return () if target.modelled else tuple(_tried(layer) for layer in layers_over(target.path))
 
@@ -84,9 +83,9 @@ def _tried(layer: Layer) -> Layer:
 
 @contextlib.contextmanager
 def standing(layer: Layer, *, fill: bool = True) -> Iterator[None]:
-    """Set a layer up, and take it down at the end. ``fill``: what is in memory is filled with random data first.
+    """Set a layer up, and remove it at the end. ``fill`` fills a device in memory with random data first.
 
-    Raises IogaugeError: it cannot be set up, or another process has set it up.
+    Raises IogaugeError if it cannot be set up or another process has set it up.
     """
     if os.geteuid() != 0:
         raise IogaugeError(f"{layer.title} takes root", hint="run the review as root")
@@ -112,12 +111,12 @@ def standing(layer: Layer, *, fill: bool = True) -> Iterator[None]:
 
 @contextlib.contextmanager
 def _alone(link: Path) -> Iterator[None]:
-    """Keep other processes from the layer, as long as this one lives, and leave no file behind."""
+    """Lock the layer against other processes; the lock ends with this process and leaves no file behind."""
     path = link.with_suffix(".lock")
     with path.open("w") as lock:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            # Who had it may have removed the file since it was opened here: then it keeps nobody out.
+            # The last owner may have removed the file after it was opened here. Then the lock excludes nobody.
             theirs = os.fstat(lock.fileno()).st_nlink == 0
         except BlockingIOError:
             theirs = True
@@ -142,7 +141,7 @@ def _make_ram(link: Path, *, fill: bool) -> None:
 
 
 def _fill(path: str) -> None:
-    """Write random data all over a device that was just made; what was never written is no data to be read."""
+    """Write random data to all of a new device, because reads of unwritten blocks mean nothing."""
     fd = os.open(path, os.O_WRONLY | os.O_EXCL | os.O_CLOEXEC)
     try:
         at = 0
@@ -161,21 +160,21 @@ def _make_loop(link: Path, over: str) -> None:
 
 
 def _remember(link: Path, device: str) -> None:
-    """Let the layer's path lead to a device, and note which device of that name it is."""
+    """Link the layer's path to a device, and store the device's sequence number."""
     link.with_suffix(".diskseq").write_text(_diskseq(device))
     link.symlink_to(f"/dev/{device}")
 
 
 def _diskseq(device: str) -> str:
-    """Return what no other device gets before the machine starts again, and empty where the kernel has no such."""
+    """Return the device's sequence number, unique until the machine reboots; empty if the kernel has none."""
     path = _BLOCK / device / "diskseq"
     return path.read_text().strip() if path.exists() else ""
 
 
 def _take_down(link: Path) -> str:
-    """Take down what a layer's path leads to, if it is still what was made; without one, nothing.
+    """Remove the device of a layer's path, if there is one and it is still the one that was set up.
 
-    Returns why it could not be: somebody has it open. The path then leads to it still, and the next start finds it.
+    Returns why it could not be removed: another program has it open. The path then stays for the next attempt.
     """
     if not link.is_symlink():
         return ""
@@ -193,7 +192,7 @@ def _take_down(link: Path) -> str:
 
 
 def _held(device: str) -> str:
-    """Try to take a device down, and return why that is not possible; empty: it is gone."""
+    """Try to remove a device. Return why that is not possible; empty: it is gone."""
     if device.startswith("loop"):
         return _losetup("--detach", f"/dev/{device}")[1]
     try:
@@ -205,7 +204,7 @@ def _held(device: str) -> str:
 
 
 def _losetup(*options: str) -> tuple[str, str]:
-    """Run losetup and return what it printed, and what it said was wrong; empty: nothing was."""
+    """Run losetup. Return its output and its error message, which is empty on success."""
     made = subprocess.run(["losetup", *options], capture_output=True, text=True, check=False)
     said = made.stderr.strip().removeprefix("losetup: ") or f"exit status {made.returncode}"
     return made.stdout.strip(), f"losetup: {said}" if made.returncode else ""

@@ -1,7 +1,7 @@
-"""Filling a file with random data, so that reads meet blocks that were written and that no drive can compress.
+"""Fills a file with random data, so that reads go to written blocks that no drive can compress.
 
-The file's size is the record of progress: it grows only by what was written, so an interrupted layout goes on
-where it stopped. A layout that fails gives its space back. Never fills a filesystem over 80 % of what is free.
+The file's size records the progress: it grows only by what was written, so an interrupted layout continues where it
+stopped. A failed layout frees its space. A layout takes at most 80 % of a filesystem's free space.
 Source: fio #719, diskspd #228: unwritten extents give fake figures.
 """
 
@@ -25,9 +25,9 @@ _MESSAGE_EVERY_S = 1.0
 
 
 def check_space(fd: int, path: str, *, size_bytes: int) -> None:
-    """Raise TargetRefused where the file at its full ``size_bytes`` would take over 80 % of the free space.
+    """Raise TargetRefused if the file at ``size_bytes`` would take over 80 % of the free space.
 
-    What it occupies already counts as free. Holes count as growth: writing into them takes space too.
+    Space that the file occupies already counts as free. Holes count as growth, because writing to them takes space.
     """
     occupied = os.fstat(fd).st_blocks * 512
     if size_bytes <= occupied:
@@ -44,13 +44,13 @@ def check_space(fd: int, path: str, *, size_bytes: int) -> None:
 
 
 def lay_out(fd: int, path: str, *, size_bytes: int, seed: int, say: Say) -> None:
-    """Extend the open file to ``size_bytes`` with the random data of ``seed``, flushed to the device.
+    """Extend the open file to ``size_bytes`` with the random data of ``seed``, and flush it to the device.
 
-    Raises TargetRefused when it does not fit or the drive fails; the file is then as long as before. An interrupt
-    (KeyboardInterrupt) passes through and leaves what was written.
+    Raises TargetRefused if it does not fit or the drive fails; the file then has its old length. A KeyboardInterrupt
+    passes through, and the written part stays.
     """
     before = os.fstat(fd).st_size
-    # A block cut in half by an interrupt is written again whole.
+    # An interrupt may have cut a block in half: that block is written again.
     start = before - before % _BLOCK_BYTES
     if before >= size_bytes:
         return
@@ -77,7 +77,7 @@ def _fill(fd: int, path: str, start: int, end: int, seed: int, say: Say) -> None
             chunk, at = chunk[written:], at + written
         if at - flushed >= _FLUSH_BYTES or at == end:
             os.fdatasync(fd)
-            # Left in the page cache, it would serve buffered reads and slow the first direct ones.
+            # In the page cache, the data would serve buffered reads and slow the first direct ones.
             os.posix_fadvise(fd, flushed, at - flushed, os.POSIX_FADV_DONTNEED)
             flushed = at
         if at < end and time.monotonic() - reported_s >= _MESSAGE_EVERY_S:
@@ -87,7 +87,7 @@ def _fill(fd: int, path: str, start: int, end: int, seed: int, say: Say) -> None
 
 
 def gib(size_bytes: int, *, down: bool = False) -> str:
-    """Return a size in words, to three figures.
+    """Return a size in binary units with three digits.
 
     >>> gib(3 << 29), gib(5 << 20), gib(700)
     ('1.50 GiB', '5.00 MiB', '700 B')

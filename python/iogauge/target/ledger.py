@@ -1,14 +1,14 @@
-"""The ledger of a target: what iogauge wrote to it since when, over all runs and reviews.
+"""Keeps the ledger of a target: what iogauge wrote to it, over all runs and reviews.
 
-What flash does depends on what was written to it, and a review that does not know says so. A target's ledger is a file
-of JSON lines, one for each run that wrote to it and for each purge, in $XDG_STATE_HOME/iogauge/ledger (by default
-~/.local/state/iogauge/ledger). A drive is known by model and serial number, a partition by its drive and its place
-there, a file by its place and its birth; devices without a serial number and drive models have none. What is written to
-a partition is entered for its drive too; what is written to a drive is not, for its partitions. Each user has ledgers
-of his own.
+The behaviour of flash depends on what was written to it. A target's ledger is a file of JSON lines in
+$XDG_STATE_HOME/iogauge/ledger (by default ~/.local/state/iogauge/ledger), with a line for each run that wrote and for
+each purge. A drive is identified by its model and serial number, a partition by its drive and its position there, a
+file by its path and its time of birth. Devices without a serial number and drive models have no ledger. A write to a
+partition is entered for its drive too; a write to a drive is not entered for its partitions. Every user has separate
+ledgers.
 
-What is not in it: what others wrote, what a run wrote that was killed outright, and trims. So all that it says is "at
-least". It is a help, and no part of a result: where it cannot be kept, runs go on without.
+The ledger lacks writes of other programs, writes of a run that was killed, and trims. So its figures are lower bounds.
+It is no part of a result: if it cannot be written, runs continue without it.
 
 Source: XDG Base Directory Specification.
 """
@@ -29,9 +29,9 @@ from iogauge.target.users.sysfs import HOST, BlockDevice
 
 
 def enter(target: TargetFacts, entry: LedgerEntry) -> None:
-    """Add an entry to a target's ledger, whole or not at all; nothing happens for a target that has none.
+    """Add an entry to a target's ledger atomically; do nothing if the target has no ledger.
 
-    A partition's is added to its drive's too. Raises OSError: it cannot be written.
+    An entry for a partition is added to its drive's ledger too. Raises OSError if a ledger cannot be written.
     """
     for key in dict.fromkeys((_key(target), _key_of_drive(target))):
         if key is not None:
@@ -42,14 +42,14 @@ def _append(path: Path, entry: LedgerEntry) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     fd = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o644)
     try:
-        # One write to a file that is appended to: neither a kill nor another process comes in between.
+        # A single appending write: neither a kill nor another process can split it.
         os.write(fd, entry.model_dump_json().encode() + b"\n")
     finally:
         os.close(fd)
 
 
 def entries(target: TargetFacts) -> list[LedgerEntry]:
-    """Return what is in a target's ledger, the oldest first; nothing where there is none or it cannot be read."""
+    """Return the entries of a target's ledger, the oldest first; none if it does not exist or cannot be read."""
     path = path_of(target)
     try:
         lines = path.read_text().splitlines() if path else []
@@ -59,11 +59,11 @@ def entries(target: TargetFacts) -> list[LedgerEntry]:
 
 
 def state_of(target: TargetFacts) -> TargetState | None:
-    """Return in which state a target is, as far as its ledger goes; None: it has none, or nothing in it."""
+    """Return the state of a target according to its ledger; None if there is no ledger or it is empty."""
     history = entries(target)
     if not history:
         return None
-    # A purge of a partition leaves the rest of its drive as it was.
+    # A purge of a partition does not purge its drive.
     purges = [
         place
         for place, entry in enumerate(history)
@@ -81,7 +81,7 @@ def state_of(target: TargetFacts) -> TargetState | None:
 
 
 def path_of(target: TargetFacts) -> Path | None:
-    """Return where a target's ledger is; None: it has none."""
+    """Return the path of a target's ledger; None if it has none."""
     key = _key(target)
     return None if key is None else _path(key)
 
@@ -91,7 +91,7 @@ def _path(key: str) -> Path:
 
 
 def directory() -> Path:
-    """Return where ledgers are. A relative $XDG_STATE_HOME is not used, as its specification has it."""
+    """Return the directory of ledgers. A relative $XDG_STATE_HOME is ignored, as its specification says."""
     configured = Path(os.environ.get("XDG_STATE_HOME", ""))
     return (
         (configured if configured.is_absolute() else Path.home() / ".local" / "state") / "iogauge" / "ledger"
@@ -99,12 +99,12 @@ def directory() -> Path:
 
 
 def _key(target: TargetFacts) -> str | None:
-    """Return a name that is the target's alone, usable as a file name."""
+    """Return a file name that is unique to the target."""
     if drive := _key_of_drive(target):
         device = BlockDevice.by_name(target.device, HOST) if target.device else None
         if device is None or not device.is_partition:
             return drive
-        # Where it begins and how long it is: one that is made anew elsewhere is another.
+        # Start and length are part of the key: a partition made again elsewhere is another one.
         return _named(f"{device.name}-{target.serial}", [drive, device.text("start"), device.size_bytes])
     if target.kind == "file":
         try:
@@ -121,7 +121,7 @@ def _key(target: TargetFacts) -> str | None:
 
 
 def _key_of_drive(target: TargetFacts) -> str | None:
-    """Return the name of the drive that a block device is, or is a partition of."""
+    """Return the key of a block device's drive."""
     if target.kind != "block" or not target.serial:
         return None
     return _named(f"{target.model or 'drive'}-{target.serial}", [target.model, target.serial])

@@ -1,8 +1,8 @@
-"""How much the link to a drive carries, from sysfs: what nothing else limits is limited by that.
+"""Reads the bandwidth of the link to a drive from sysfs: an upper bound for its throughput.
 
-PCI Express is what it was trained to, which may be less than drive and slot could; SATA likewise. Of SAS, USB, networks
-and virtual devices nothing is known here. Encoding is taken off (8b/10b up to 5 GT/s and on SATA, 128b/130b above), the
-protocol's own part is not, so a drive gets a little less.
+For PCI Express and SATA it is the trained speed, which may be lower than drive and slot support. For SAS, USB, networks
+and virtual devices it is unknown. The encoding is subtracted (8b/10b up to 5 GT/s and on SATA, 128b/130b above), the
+protocol's overhead is not, so a drive reaches slightly less.
 
 Source: PCI Express Base Specification 5.0; Documentation/ABI of Linux: testing/sysfs-bus-pci (current_link_speed,
 current_link_width), testing/sysfs-ata (sata_spd).
@@ -21,12 +21,12 @@ _EIGHT_OF_TEN_GTs = 5.0
 
 
 def link_Bps(disk: BlockDevice) -> int | None:
-    """Return what the link of a whole disk carries at most, bytes a second; None: not known."""
+    """Return the bandwidth of a disk's link in bytes a second; None if it is unknown."""
     return _pci_Bps(disk) or next(_sata_Bps(disk), None)
 
 
 def _pci_Bps(disk: BlockDevice) -> int | None:
-    """Return what an NVMe drive's lanes carry: its controller is a PCI device."""
+    """Return the bandwidth of an NVMe drive's lanes: its controller is a PCI device."""
     controller = disk.directory / "device" / "device"
     rate = re.match(r"([\d.]+) GT/s", read_text(controller / "current_link_speed") or "")
     lanes = read_text(controller / "current_link_width") or ""
@@ -38,7 +38,7 @@ def _pci_Bps(disk: BlockDevice) -> int | None:
 
 
 def _sata_Bps(disk: BlockDevice) -> Iterator[int]:
-    """Yield what the links of the ATA port carry that a disk hangs on."""
+    """Yield the bandwidths of the links of a disk's ATA port."""
     ports: list[Path] = [parent for parent in disk.directory.parents if re.fullmatch(r"ata\d+", parent.name)]
     for port in ports:
         for attribute in sorted(port.glob("link*/ata_link/link*/sata_spd")):

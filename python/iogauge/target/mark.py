@@ -1,4 +1,4 @@
-"""How iogauge knows a file again as its own: a mark with the file's identity and how it was left.
+"""Marks files that iogauge made, so that it recognises them: a mark holds the file's identity and its last state.
 
 The mark is an extended attribute, or where the filesystem has none a file ``.NAME.iogauge`` beside it. It records
 
@@ -10,8 +10,8 @@ The mark is an extended attribute, or where the filesystem has none a file ``.NA
 - while the file is in use, only the size. A killed run leaves that: the size must be the same and the content such as
   iogauge writes. A killed layout leaves its seed too, and what it wrote is compared with that.
 
-In doubt a file is somebody else's: ``--destroy`` says otherwise. Guards against mistakes, not against forgery.
-Source: issue "Safety"; xattr(7), statx(2), inode(7).
+In doubt a file is not iogauge's, and only ``--destroy`` overrides that. A mark guards against mistakes, not forgery.
+Source: xattr(7), statx(2), inode(7).
 """
 
 from __future__ import annotations
@@ -50,17 +50,17 @@ _BIRTH_OFFSET_BYTES = 80
 
 @dataclass(frozen=True)
 class Mark:
-    """Which file, and how it was left."""
+    """The identity of a file and its last state."""
 
     inode: int
     birth_ns: int | None
     size_bytes: int
-    """As it is left; before the layout, where one goes on."""
+    """Its size when it was left; during a layout, the size before the layout."""
     modified_ns: int
     left_ns: int | None
     """When iogauge last left it; None while it is in use."""
     layout_seed: int | None = None
-    """Of the layout that goes on, None where there is none."""
+    """The seed of the layout in progress; None if there is none."""
     version: int = _VERSION
 
 
@@ -82,19 +82,19 @@ def put_mark(fd: int, real_path: str, *, in_use: bool, layout_seed: int | None =
     except OSError:
         _write(sidecar, text)
     else:
-        # One left by an earlier file of this name would outlive this one's attribute and confuse.
+        # A sidecar of an earlier file of this name would be read once this file's attribute is lost.
         with contextlib.suppress(OSError):
             sidecar.unlink()
 
 
 def remove_sidecar(real_path: str) -> None:
-    """Remove the mark beside a file that was removed; an attribute went with its file."""
+    """Remove the sidecar of a removed file; an attribute is removed with its file."""
     with contextlib.suppress(OSError):
         _sidecar(real_path).unlink()
 
 
 def why_foreign(fd: int, real_path: str) -> str | None:
-    """Return None where iogauge made this very file and nobody changed it since; otherwise what speaks against it."""
+    """Return None if iogauge made this file and nobody has changed it since; otherwise the reason to doubt it."""
     mark = _read(fd, real_path)
     if mark is None:
         return "iogauge did not make it"
@@ -134,7 +134,7 @@ def _as_killed(fd: int, mark: Mark, size_bytes: int) -> bool:
 
 
 def birth_ns(fd: int) -> int | None:
-    """Return when the open file was created, None where the filesystem or the C library does not say."""
+    """Return the creation time of the open file; None if the filesystem or the C library does not tell."""
     statx = getattr(ctypes.CDLL(None, use_errno=True), "statx", None)
     if statx is None:
         return None

@@ -1,10 +1,9 @@
-"""What stores the data of a target: flash, 3D XPoint, a spinning disk or memory, as far as its facts tell.
+"""Classifies the media of a target from its facts: flash, 3D XPoint, a spinning disk or memory.
 
-Needed because each wants another preparation. The kernel says only whether a disk spins, and of virtual disks, which
-have no names, whatever they were set up with. 3D XPoint is known by the names under which Intel sold it, and memory by
-the names that Linux gives to devices made of it. Virtual disks and what RAID controllers show are known by their names,
-and unknown in what stores them, as is what has no name. What else names itself and does not spin is taken for flash by
-its name: that is likely, and not seen.
+Each of them needs a different preparation. The kernel tells only whether a disk spins, and for a virtual disk not even
+that reliably. 3D XPoint is recognised by Intel's product names, and memory by Linux's device names. Virtual disks and
+the volumes of RAID controllers are recognised by their names; their media are unknown, as are those of a device without
+a name. Any other named device that does not spin is taken for flash, which is likely but not certain.
 
 Source: Intel's order numbers of Optane SSDs (product pages); drivers/block of Linux; what hypervisors, clouds and RAID
 controllers answer to an inquiry.
@@ -36,14 +35,12 @@ _IN_BETWEEN = re.compile(
     """,
     re.IGNORECASE | re.VERBOSE,
 )
-"""Names of what stands between Linux and the drives."""
+"""Names of virtual disks and RAID volumes, which hide the drives behind them."""
 _MEMORY = re.compile(r"(zram|ram|pmem)\d+")
 
 
 def media_of(target: TargetFacts) -> Media | None:
-    """Return what stores a target's data; a file's is what stores its drive's. None: unknown.
-
-    A named device that does not spin is taken for flash by its name.
+    """Return the media of a target, or of the drive below a file; None if they are unknown.
 
     >>> facts = TargetFacts(path="/dev/nvme0n1", kind="block", size_bytes=1, rotational=False)
     >>> media_of(facts.model_copy(update={"model": "INTEL SSDPED1K375GA"}))

@@ -1,4 +1,4 @@
-"""A drive model as a target: nothing is opened, and nothing can be lost."""
+"""A drive model as a target: no file is opened, and no data can be lost."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class ModelTarget(Target):
 
 
 def is_model(path: str) -> bool:
-    """Tell whether a target's name means a model.
+    """Return whether a target's name means a model.
 
     >>> is_model("model:p4800x"), is_model("/dev/nvme0n1")
     (True, False)
@@ -30,11 +30,10 @@ def is_model(path: str) -> bool:
 
 
 def open_model(path: str, *, state: State = "as-is") -> ModelTarget:
-    """Load the drive and the machine that ``path`` names. Raises IogaugeError where there is no such model.
+    """Load the drive and the machine that ``path`` names. Raises IogaugeError if there is no such model.
 
-    ``state``: what flash begins its runs in; ``as-is``: what the drive's file says.
-
-    Whether its parameters are in their ranges is the core's to say: ``iogauge.execution.check_model``.
+    ``state`` is the state in which flash starts its runs; ``as-is`` means the drive file's. The ranges of parameters
+    are not checked here: ``iogauge.execution.check_model`` does that.
 
     >>> open_model("model:ram@ideal").facts.kind
     'model'

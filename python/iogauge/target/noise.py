@@ -1,9 +1,9 @@
-"""The random data that files are filled with, and whether a file's content may be iogauge's at all.
+"""Generates the random data that fills files, and checks whether a file's content may be iogauge's.
 
-What a layout writes follows from its seed and the place in the file, so a layout that was killed is recognised
-exactly. What jobs write is random bytes, in sectors that may end in zeros, and what they trim reads as zeros: a file
-that holds anything else somebody else has written to. Samples, so that it takes no time; somebody else's content
-that is itself random, such as an encrypted archive without a header, is not told apart by this.
+The data of a layout follows from its seed and the offset, so a killed layout is recognised exactly. Jobs write random
+bytes, in sectors that may end in zeros, and trimmed blocks read as zeros. A file that holds anything else was written
+by another program. The check reads only samples. It cannot recognise foreign content that is random itself, such as an
+encrypted archive without a header.
 Source: crates/engine/src/engines/content.rs (what jobs write).
 """
 
@@ -22,11 +22,11 @@ _SECTOR_BYTES = 512
 _SAMPLES = 64
 _SPREAD = 256
 _COPIES = (8 * MIB, 64 * MIB, 128 * MIB)
-"""Where ext4 (of small and of usual blocks) and btrfs keep a copy of their superblock."""
+"""Offsets of superblock copies of ext4 (with small and with usual blocks) and btrfs."""
 _ERASED = b"\xff" * _SECTOR_BYTES
 
 _FEWEST_BYTES = 32
-"""Fewer bytes among zeros say nothing, and count as somebody else's."""
+"""Fewer bytes among zeros are too few to test, and count as foreign."""
 _CHI_SQUARE = 120.0
 """Of 16 equally likely values. A random sector is beyond it less than once in 10^17; text is beyond 1000."""
 
@@ -42,11 +42,11 @@ _PACKED = (
     b"\xff\xd8\xff\xe0",
     b"\xff\xd8\xff\xe1",
 )
-"""How files begin whose content is as good as random: zip, gzip, zstd, xz, 7z, bzip2, PNG, JPEG."""
+"""First bytes of files whose content looks random: zip, gzip, zstd, xz, 7z, bzip2, PNG, JPEG."""
 
 
 def noise(seed: int, at: int, end: int) -> memoryview:
-    """Return what the layout with this seed writes from the byte ``at``: up to ``end``, or a few MiB less."""
+    """Return the data of a layout from offset ``at``: up to ``end``, or a few MiB at most."""
     import numpy  # Slow to load, and most invocations lay nothing out.
 
     chunk, inside = divmod(at, _CHUNK_BYTES)
@@ -55,9 +55,9 @@ def noise(seed: int, at: int, end: int) -> memoryview:
 
 
 def holds_noise(fd: int, *, seed: int, start: int, end: int) -> bool:
-    """Whether what lies in ``start`` to ``end`` begins and ends as that layout wrote it, or with zeros.
+    """Return whether the range begins and ends with the data of that layout, or with zeros.
 
-    Zeros are what a power failure leaves of blocks that had not reached the drive.
+    A power failure leaves zeros in blocks that had not reached the drive.
     """
     last = (end - 1) // _BLOCK_BYTES * _BLOCK_BYTES
     for at in {start, max(start, last - _BLOCK_BYTES), max(start, last)}:
@@ -69,7 +69,7 @@ def holds_noise(fd: int, *, seed: int, start: int, end: int) -> bool:
 
 
 def may_be_ours(fd: int) -> bool:
-    """Whether samples of the open file, its first and its last block among them, hold only random bytes and zeros."""
+    """Return whether samples of the open file, with its first and last block, hold only random bytes and zeros."""
     size_bytes = os.fstat(fd).st_size
     # A part of a sector at the end may be too short to tell.
     end = size_bytes // _SECTOR_BYTES * _SECTOR_BYTES or size_bytes
@@ -81,15 +81,15 @@ def may_be_ours(fd: int) -> bool:
         places = {last * index // (_SAMPLES - 1) * _BLOCK_BYTES for index in range(_SAMPLES)}
         return foreign_at(read, ((at, min(_BLOCK_BYTES, end - at)) for at in sorted(places))) is None
     finally:
-        # Left in the page cache, it would serve reads that are to be measured.
+        # In the page cache, the samples would serve measured reads.
         os.posix_fadvise(fd, 0, 0, os.POSIX_FADV_DONTNEED)
 
 
 def foreign_content(read: Read, size_bytes: int) -> int | None:
-    """Return where samples of a device hold what iogauge does not write, in bytes; None: nowhere.
+    """Return the offset of the first sample that iogauge cannot have written; None if there is none.
 
-    Looked at are its beginning and its end, places where filesystems keep copies of what their beginning holds, and
-    blocks spread evenly over it. A sector that is all ones is one that was erased. Raises OSError.
+    The samples are the device's beginning and end, the offsets of superblock copies, and blocks spread evenly over the
+    device. A sector of all ones counts as erased. Raises OSError.
     """
     block, run = _BLOCK_BYTES, 16 * _BLOCK_BYTES
     places = [(0, MIB), (max(0, size_bytes - MIB), MIB)]
@@ -101,7 +101,7 @@ def foreign_content(read: Read, size_bytes: int) -> int | None:
 
 
 def foreign_at(read: Read, places: Iterable[tuple[int, int]]) -> int | None:
-    """Return where one of these places, offsets and lengths in bytes, holds what iogauge does not write; None: none."""
+    """Return the offset of the first sector in these ranges that iogauge cannot have written; None if there is none."""
     if read(0, 8).startswith(_PACKED):
         return 0
     for offset, length in places:
@@ -115,7 +115,7 @@ def foreign_at(read: Read, places: Iterable[tuple[int, int]]) -> int | None:
 
 
 def _sector_is_random_or_zero(sector: bytes) -> bool:
-    """A job's buffer may repeat from sector to sector, so each is looked at alone."""
+    """Return whether a sector is random, zero or erased. Each is tested alone, since a job's buffers may repeat."""
     filled = sector.replace(b"\0", b"")
     if sector == _ERASED:
         return True

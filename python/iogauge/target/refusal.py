@@ -1,7 +1,7 @@
-"""The error for a target that may not be driven, and the words for what the kernel said.
+"""The error for a target that may not be used, and hints for errors of the kernel.
 
-``IogaugeError`` is what a user can mend; ``TargetRefused`` is the part of it that protects data or names a target
-that cannot be used at all. Does not decide anything: the checks do.
+A user can correct the cause of an ``IogaugeError``. A ``TargetRefused`` is one that protects data, or reports a target
+that cannot be used at all.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from iogauge.errors import IogaugeError
 
 
 class TargetRefused(IogaugeError):  # noqa: N818
-    """A target that will not be opened as asked. The message says what was found, the hint what to do."""
+    """A target is refused. The message gives the reason, the hint a remedy."""
 
 
 _HINTS = {
@@ -37,7 +37,7 @@ _HINTS = {
 
 
 def refused_by_kernel(path: str, doing: str, error: OSError) -> TargetRefused:
-    """Turn an ``OSError`` into the error shown to a user: the path, what was tried, and a remedy.
+    """Return the error for an ``OSError``: the path, what was tried, and a remedy.
 
     >>> refused_by_kernel("x.bin", "opening it", OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))).render()
     'error: x.bin: opening it failed: No space left on device\\nhint: free some space, or ask for a smaller size'

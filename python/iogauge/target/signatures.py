@@ -1,8 +1,8 @@
-"""What lies on a block device: filesystems, volume and RAID members, partition tables, by their magic numbers.
+"""Recognises the content of a block device by magic numbers: filesystems, volume and RAID members, partition tables.
 
-Meant to refuse too often rather than too seldom, but never random data: a magic of two bytes would call one random
-device in 65,536 ext4, so short magics are accepted only with plausible fields around them. ``blkid`` is asked as
-well where it is installed, since it knows more kinds. Does not interpret what it finds beyond a name.
+A false alarm is better than a miss, but random data must never match. A magic of two bytes would match one random
+device in 65,536, so short magics need plausible fields around them. ``blkid`` is used as well if it is installed,
+because it knows more kinds.
 Source: the on-disk format of each kind (kernel headers, UEFI 2.10 section 5.3, ECMA-119, ECMA-167, LVM2 and md docs).
 """
 
@@ -103,9 +103,9 @@ _MD_MAGIC = 0xA92B4EFC
 
 
 def signatures(read: Read, size_bytes: int) -> list[str]:
-    """Return the kinds of content recognised on a device of ``size_bytes``, each once; empty: none.
+    """Return the distinct kinds of content recognised on a device of ``size_bytes``; empty: none.
 
-    Raises OSError where the device cannot be read.
+    Raises OSError if the device cannot be read.
 
     >>> image = bytearray(1 << 20)
     >>> image[65600:65608] = b"_BHRfS_M"
@@ -121,7 +121,7 @@ def signatures(read: Read, size_bytes: int) -> list[str]:
 
 
 def blkid_signatures(fd: int, *, timeout_s: float = 20) -> list[str]:
-    """Return what ``blkid -p`` finds behind an open descriptor; empty where blkid is missing or finds nothing."""
+    """Return what ``blkid -p`` recognises behind an open descriptor; empty if it is missing or recognises nothing."""
     program = shutil.which("blkid", path=f"{os.environ.get('PATH', '')}:/usr/sbin:/sbin")
     if program is None:
         return []
@@ -179,7 +179,7 @@ def _raid_firmware(read: Read, size_bytes: int) -> Iterator[str]:
 
 
 def _zfs(read: Read, size_bytes: int) -> Iterator[str]:
-    """Two labels at the start, two at the end; the second half of each is a ring of uberblocks, 1 KiB or more each."""
+    """Detect ZFS: two labels at each end; the second half of a label is a ring of uberblocks of at least 1 KiB."""
     end = size_bytes - size_bytes % _ZFS_LABEL_BYTES
     for label in (0, _ZFS_LABEL_BYTES, end - 2 * _ZFS_LABEL_BYTES, end - _ZFS_LABEL_BYTES):
         ring = read(label + 128 * KIB, 128 * KIB) if label >= 0 else b""
@@ -194,14 +194,14 @@ def _gpt_backup(read: Read, size_bytes: int) -> Iterator[str]:
 
 
 def _mbr(read: Read, _: int) -> Iterator[str]:
-    """An MBR ends in 55 AA, and its four entries are each empty or plausible."""
+    """Detect an MBR: it ends in 55 AA, and its four entries are empty or plausible."""
     entries = _mbr_entries(read)
     if any(map(any, entries)) and all(not any(entry) or _plausible_entry(entry) for entry in entries):
         yield "MBR partition table"
 
 
 def _empty_mbr(read: Read) -> bool:
-    """A table without entries; the boot sectors of FAT and NTFS look like one as well."""
+    """Return whether there is an MBR without entries. The boot sectors of FAT and NTFS look like one, too."""
     entries = _mbr_entries(read)
     return bool(entries) and not any(map(any, entries))
 
@@ -220,7 +220,7 @@ def _plausible_entry(entry: bytes) -> bool:
 
 
 def _sun_label(read: Read, _: int) -> Iterator[str]:
-    """The magic has two bytes, but the 256 words of the label XOR to zero."""
+    """Detect a Sun label: the magic has only two bytes, but the label's 256 words XOR to zero."""
     sector = read(0, 512)
     if len(sector) < 512 or sector[508:510] != b"\xda\xbe":
         return

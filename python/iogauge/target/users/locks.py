@@ -1,7 +1,7 @@
-"""Locks that another program holds on a target: qemu and qemu-nbd lock the images that they serve.
+"""Detects locks that another program holds on a target: qemu and qemu-nbd lock the images that they serve.
 
-Both kinds count, those of an open file description (OFD) and those of a process (POSIX). Locks are advisory: nothing
-stops us but this check. Source: fcntl(2).
+Locks of an open file description (OFD) and of a process (POSIX) both count. Locks are advisory: only this check
+prevents writing to a locked target. Source: fcntl(2).
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ _FLOCK = struct.Struct("hhqqi4x")  # l_type, l_whence, l_start, l_len, l_pid
 
 
 def foreign_lock(fd: int) -> str | None:
-    """Say who holds a lock on any byte of the open file or device; None: nobody, or locks are not supported."""
+    """Return who holds a lock on any byte of the open target; None if nobody does or locks are not supported."""
     all_bytes = _FLOCK.pack(fcntl.F_WRLCK, os.SEEK_SET, 0, 0, 0)
     try:
         kind, _, _, _, process = _FLOCK.unpack(fcntl.fcntl(fd, _F_OFD_GETLK, all_bytes))

@@ -1,8 +1,8 @@
-"""Loop devices, and the files behind them.
+"""Lists loop devices and the files behind them.
 
-The driver knows the inode that it holds, whatever became of its path. Where the driver cannot be asked (no permission,
-no node in /dev) there is only the path that the kernel remembers, which may lead to another file here, or nowhere: then
-the loop device may be over any file of that name that is large enough. Source: loop(4).
+The driver knows the inode that it holds, even if its path has changed. If the driver cannot be queried (no permission,
+no node in /dev), there is only the path that the kernel remembers. That path may lead to another file here, or nowhere,
+so the loop device may be over any file of that name that is large enough. Source: loop(4).
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""What is mounted and what is swapped to, in every mount namespace that can be seen.
+"""Lists mounts and swap areas in every visible mount namespace.
 
-A container's mounts are missing from our own ``/proc/self/mountinfo`` but hold the device all the same, so the
-table of one process per namespace is read. Only parses; ``usage`` decides what it means.
+A container's mounts are missing from our own ``/proc/self/mountinfo``, yet they hold the device. So the table of one
+process per namespace is read. ``usage`` decides what the entries mean.
 Source: proc(5), Documentation/filesystems/proc.rst section 3.5.
 """
 
@@ -58,7 +58,7 @@ class Mount:
 
 @dataclass(frozen=True)
 class Backing:
-    """What something lies on: block devices by number, regular files by identity. ``what`` says it in words."""
+    """The storage below a mount or a swap area: block devices by number, and files by identity."""
 
     what: str
     remedy: str

@@ -1,8 +1,8 @@
-"""What other processes have open, as far as proc shows it to us.
+"""Lists the files that other processes have open, as far as proc shows them.
 
-stat of a descriptor in proc asks the file's own filesystem, which may never answer where that is another machine (NFS)
-or another process (FUSE). Reading the link asks nobody. So a descriptor is looked at only where its link leads into
-/dev, where its filesystem is this kernel's own, or where that filesystem has answered before.
+stat of a descriptor in proc queries the file's filesystem, and another machine (NFS) or process (FUSE) may never
+answer. Reading the link queries nobody. So stat is called only if the link leads into /dev, if the filesystem is local
+to this kernel, or if the filesystem has answered before.
 """
 
 from __future__ import annotations

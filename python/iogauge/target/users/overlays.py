@@ -1,7 +1,7 @@
-"""Files of overlays: the layers that they lie on hold the same bytes under other device and inode numbers.
+"""Finds the files below an overlay: its layers hold the same bytes under other device and inode numbers.
 
-A layer is known by the path that it was mounted with. One whose path leads nowhere here, as a container's may, is not
-seen. Source: the kernel's Documentation/filesystems/overlayfs.rst.
+A layer is known by the path that it was mounted with. A layer whose path does not exist here, such as a container's, is
+not seen. Source: the kernel's Documentation/filesystems/overlayfs.rst.
 """
 
 from __future__ import annotations

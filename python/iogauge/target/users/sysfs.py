@@ -1,7 +1,7 @@
-"""Block devices as sysfs shows them: found by number, with their partitions, parents, holders and slaves.
+"""Block devices in sysfs: their partitions, disks, holders and slaves.
 
-Everything starts from a device number (``st_rdev`` of an open descriptor, ``st_dev`` of a file), never from a
-name: names are reused and links are moved, numbers of an open device are not. Reads only, and only ``/sys``.
+A lookup starts from a device number (``st_rdev`` of an open descriptor, ``st_dev`` of a file) rather than a name: names
+are reused, but the number of an open device is not. Only ``/sys`` is read.
 Source: the kernel's Documentation/ABI/stable/sysfs-block.
 """
 
@@ -54,7 +54,7 @@ def read_text(path: Path) -> str | None:
 
 @dataclass(frozen=True)
 class BlockDevice:
-    """One block device, whole or partition, by its directory in sysfs."""
+    """One block device, a disk or a partition, by its directory in sysfs."""
 
     directory: Path
     host: Host = HOST

@@ -1,12 +1,12 @@
-"""Who uses a block device or a file right now: mounts, swap, device-mapper and md, loop devices, btrfs members.
+"""Finds the current uses of a block device or a file: mounts, swap, device-mapper, md, loop devices, btrfs members.
 
-Use of a part is use of the whole and the other way round: a disk is in use when one of its partitions is mounted,
-a loop device when the file behind it is mounted through another loop device. Two searches cover that. *Down* from
-a device lies everything stored on it: partitions, holders, loop devices attached to it. *Up* lies what it is
-itself stored on: its whole disk, its slaves, its backing file. Anything in use below counts; above, only uses of
-that very device or file do, not of its other parts.
+A use of a part is a use of the disk, and the reverse: a disk is in use if one of its partitions is mounted, and a loop
+device if the file behind it is mounted through another loop device. Two searches cover that. *Below* a device is
+everything stored on it: partitions, holders, loop devices attached to it. *Above* is what it is stored on: its disk,
+its slaves, its backing file. Any use below counts. Above, only uses of that device or file count, not of its other
+parts.
 
-This explains; the last word has the kernel, when it refuses O_EXCL. Source: issue "Safety"; sysfs-block, loop(4).
+The result explains a refusal; the kernel decides by refusing O_EXCL. Source: sysfs-block, loop(4).
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ from iogauge.target.users.sysfs import HOST, BlockDevice, Host, read_text
 
 @dataclass(frozen=True)
 class Use:
-    """One thing that uses a target, in words that follow "is in use:", and how to end it."""
+    """One use of a target, as text that follows "is in use:", and how to end it."""
 
     what: str
     remedy: str
 
 
 class Usage:
-    """One look at everything on this machine that uses block devices or files."""
+    """A snapshot of everything on this machine that uses block devices or files."""
 
     def __init__(self, host: Host = HOST) -> None:
         self._host = host
@@ -127,7 +127,7 @@ class Usage:
         return uses
 
     def _behind(self, loop: Loop, seen: set[str]) -> list[Use]:
-        """What else uses the file or device behind a loop device."""
+        """Return the other uses of the file or device behind a loop device."""
         if loop.files:
             return self._file(loop.files, seen=seen, called="its backing file")
         behind = BlockDevice.by_number(loop.number, self._host) if loop.number else None
@@ -170,7 +170,7 @@ def _perhaps_attached(loop: Loop) -> Use:
 
 
 def _btrfs_members(host: Host) -> Iterator[Backing]:
-    """Every device of a mounted btrfs: mountinfo names only one of them, under an anonymous number."""
+    """Yield the devices of every mounted btrfs: mountinfo names only one of them, under an anonymous number."""
     for devices in sorted(Path(host.sys, "fs", "btrfs").glob("*/devices")):
         members = (BlockDevice.by_name(path.name, host) for path in devices.iterdir())
         label = read_text(devices.parent / "label") or devices.parent.name
@@ -183,7 +183,7 @@ def _btrfs_members(host: Host) -> Iterator[Backing]:
 
 
 def _zram_backing(host: Host) -> Iterator[Backing]:
-    """Devices that a zram writes its cold pages back to."""
+    """Yield the devices to which zram devices write back cold pages."""
     for device in BlockDevice.all(host):
         path = device.text("backing_dev")
         number = host.device_number(path) if path and path != "none" else None
