@@ -21,14 +21,14 @@ from iogauge.workload.jobfile import Builder, ParsedOption
 from iogauge.workload.problem import Place
 
 _MOST = 10_000
-"""Arguments."""
+"""The most arguments of a command line."""
 
 SOURCE = "command line"
 """What a job file from a command line is called."""
 
 
 def job_file(arguments: Sequence[str], *, environ: Mapping[str, str], only: Collection[str] = ()) -> JobFile:
-    """Return the jobs of a command line and of the job files it names; only those called so, where ``only`` is option.
+    """Return the jobs of a command line and of the job files that it names. ``only`` selects jobs by name.
 
     Raises ``IogaugeError``.
     """
@@ -55,7 +55,7 @@ def _sections(name: str, only: Collection[str]) -> list[Section]:
 
 
 def _sorted(arguments: Sequence[str]) -> tuple[list[ParsedOption], list[str]]:
-    """Tell options, taken apart, from job files."""
+    """Separate a command line into parsed options and job files."""
     options: list[ParsedOption] = []
     paths: list[str] = []
     at = 0
@@ -83,7 +83,7 @@ def _sorted(arguments: Sequence[str]) -> tuple[list[ParsedOption], list[str]]:
 
 
 def _add_jobs(builder: Builder, options: Sequence[ParsedOption]) -> None:
-    """Cut the options at every --name, and add what each of them begins."""
+    """Split the options at every --name, and add each part as a job or as defaults."""
     starts = [index for index, option in enumerate(options) if option.name == "name"]
     ends = [*starts, len(options)]
     builder.defaults(options[: ends[0]])

@@ -1,4 +1,4 @@
-"""Which clones the jobs of a file have, in the order of their numbers: their stages, groups and reported rows.
+"""Lists the clones of a file's jobs in the order of their numbers, with their stages, groups and reported rows.
 
 Source: fio 3.33's stonewall, new_group, numjobs and group_reporting.
 """
@@ -13,16 +13,16 @@ from iogauge.schema import JobFile
 
 @dataclass(frozen=True)
 class Clone:
-    """One worker to be."""
+    """One clone of a job, which becomes a worker."""
 
     job: int
-    """Place of its job in the file."""
+    """Index of its job in the file."""
     number: int
     """Which of its job's clones it is, from 0."""
     stage: int
     group: int
     row: int
-    """The reported row that it is a part of."""
+    """The reported row that it belongs to."""
     first: bool
     """Whether it is the first of its row, after which fio names the row's logs."""
 

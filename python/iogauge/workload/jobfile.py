@@ -1,6 +1,6 @@
-"""From sections of lines to a job file: which option a line means, and which sections build on which.
+"""Builds a job file from sections: finds the option of each line, and applies [global] sections to later ones.
 
-Sections of a file and jobs of a command line come together here; ``Builder`` is fed one section after the other.
+``Builder`` takes the sections of a file and the jobs of a command line, one after the other.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from iogauge.workload.suggest import closest
 
 @dataclass(frozen=True, slots=True)
 class ParsedOption:
-    """An option line taken apart. ``value`` is None for a bare flag."""
+    """A line split into an option's name and value. ``value`` is None for a bare flag."""
 
     name: str
     value: str | None
@@ -33,7 +33,7 @@ class ParsedOption:
 
     @property
     def definition(self) -> Option | None:
-        """The supported option of that name."""
+        """The supported option of that name; None if there is none."""
         return BY_NAME.get(self.name)
 
 
@@ -44,9 +44,9 @@ def take_apart(line: Line) -> ParsedOption:
 
 
 class Builder:
-    """Collects jobs in order, and the defaults that [global] sections build up for the ones after them.
+    """Collects jobs in order, and the defaults that [global] sections give to the jobs after them.
 
-    ``only`` names the jobs to collect, where it names any: as in fio, others are passed over unread.
+    ``only`` names the jobs to collect; empty: all. As in fio, other jobs are skipped unread.
     """
 
     def __init__(self, *, source: str, only: Collection[str] = ()) -> None:
@@ -118,7 +118,7 @@ class Builder:
         return bool(self._only) and name not in self._only
 
     def finish(self) -> JobFile:
-        """Return everything added. Raises ``IogaugeError`` where there is no job, or none of a name asked for."""
+        """Return the job file. Raises ``IogaugeError`` if it has no job, or no job of a name in ``only``."""
         for name in sorted(self._only.difference(self._names)):
             jobs = ", ".join(f"'{shown(one)}'" for one in dict.fromkeys(self._names)) or "none"
             raise IogaugeError(f"{self._source}: there is no job '{shown(name)}'", hint=f"its jobs: {jobs}")
@@ -136,7 +136,7 @@ class Builder:
 
 
 def _in_effect(partial: PartialJob) -> dict[str, str]:
-    """Return the lines of a draft, without those for an engine that the section does not use."""
+    """Return the options of a job, without those for an engine that it does not use."""
     engine_values = partial.engine_values.get(partial.engine, {})
     return {
         name: value
@@ -150,12 +150,12 @@ def _replaced(line: Line, environ: Mapping[str, str]) -> Line:
         return Line(substitute(line.text, environ), line.place)
     except BadValue as problem:
         if take_apart(line).name in known.ALL:
-            return line  # Refused by its name later, which says more than that a variable of it is not set.
+            return line  # The option is refused by name later, which tells more than its unset variable.
         raise line.place.error(line.text, str(problem), hint=problem.hint) from None
 
 
 def _apply(partial: PartialJob, options: Iterable[ParsedOption]) -> None:
-    """Read lines into a draft, in fio's order: units first, file names late, engine options last."""
+    """Apply options to a job in fio's order: units first, file names late, engine options last."""
     for option in sorted(options, key=lambda option: option.definition.order if option.definition else 0):
         try:
             _read(partial, option)

@@ -1,4 +1,4 @@
-"""A job while its lines are being read: values so far, and the lines that gave them.
+"""A job while its lines are being read: the values so far, and the lines that set them.
 
 fio starts every section from a copy of what the [global] sections before it built up. Three things accumulate or
 outlive a line in ways of their own, and are kept apart here: file names (a section adds to those of [global], each
@@ -18,14 +18,14 @@ from iogauge.workload.options.kinds import MODEL, Directions
 from iogauge.workload.problem import BadValue, Place
 
 MOST_FILES = 1_024
-"""Files of one job."""
+"""The most files of one job."""
 
 Three = list[Any]
 
 
 @dataclass(slots=True)
 class PartialJob:
-    """What the lines read so far add up to. ``values`` is keyed by the field names of ``schema.Job``."""
+    """The values that the lines so far have set. ``values`` is keyed by the field names of ``schema.Job``."""
 
     values: dict[str, Any] = field(default_factory=dict)
     engine_values: dict[EngineKind, dict[str, Any]] = field(default_factory=dict)

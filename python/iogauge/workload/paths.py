@@ -1,4 +1,4 @@
-"""Which files a job's clone uses where the job names none.
+"""Names the files that a job's clone uses if the job names none.
 
 fio names a file after the job, the clone and the number of the file; but a job that is named like a block device
 uses that device.

@@ -1,7 +1,7 @@
-"""How a mistake in a job file becomes an error that says where it is.
+"""Errors in job files, with the place of the mistake.
 
-Readers of values know nothing of files and lines: they raise ``BadValue`` with a reason and a remedy. Whoever
-knows the ``Place`` turns that into the ``IogaugeError`` a user sees. Nothing else is raised by this package.
+Readers of values know no files and lines: they raise ``BadValue`` with a reason and a remedy. Their callers know the
+``Place`` and turn it into an ``IogaugeError``. This package raises nothing else.
 """
 
 from __future__ import annotations

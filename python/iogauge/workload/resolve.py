@@ -1,7 +1,7 @@
-"""From a draft to a job: what options mean together.
+"""Resolves a partial job to a job: applies the rules for options that depend on each other.
 
-These are fio's own adjustments where options touch each other, and its refusals. Where fio only prints a note and
-goes on with something else than was asked (time_based without runtime), this refuses.
+The rules are fio's adjustments and refusals. Where fio only prints a note and then runs something else than requested
+(time_based without runtime), this module refuses.
 
 Source: fio init.c (fixup_options), options.c callbacks.
 """
@@ -27,12 +27,12 @@ _PER_DIRECTION = {
 
 
 def resolve(partial: PartialJob, *, name: str, place: Place) -> Job:
-    """Return the job that ``draft`` describes. ``place`` is where its section begins. Raises ``IogaugeError``."""
+    """Return the job that ``partial`` describes. ``place`` is where its section begins. Raises ``IogaugeError``."""
     return _Resolver(partial, name, place).job()
 
 
 class _Resolver:
-    """One draft on its way; every rule is a method that reads and changes ``values``."""
+    """Applies the rules to one job; every rule is a method that reads and changes ``_values``."""
 
     def __init__(self, partial: PartialJob, name: str, place: Place) -> None:
         self._partial = partial

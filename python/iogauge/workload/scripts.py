@@ -31,7 +31,7 @@ from iogauge.workload.paths import paths
 
 
 class Step(NamedTuple):
-    """One step to be written."""
+    """One step of a script."""
 
     id: str
     """Names its files."""
@@ -48,14 +48,14 @@ class Step(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class Written:
-    """What another program is to run."""
+    """Files for another program to run."""
 
     files: dict[str, str]
     """Text by name."""
     unsaid: dict[str, IogaugeError]
     """The steps that it cannot run, by id, and why."""
     notes: dict[str, tuple[str, ...]]
-    """What it does otherwise in a step than iogauge, by id."""
+    """How the program's run of a step differs from iogauge's, by id."""
 
 
 _ID = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,199}")
@@ -157,7 +157,7 @@ def read(steps: Iterable[Step]) -> Iterator[tuple[Step, JobFile]]:
 
 
 def some(said: object, unsaid: dict[str, IogaugeError]) -> None:
-    """Raise why the first step cannot be run, where none can."""
+    """Raise the error of the first step if no step can be run."""
     if not said:
         raise next(iter(unsaid.values()))
 
@@ -169,7 +169,7 @@ def _said(flag: re.Match[str]) -> str:
 
 
 def _status_ms(step: Step, jobs: JobFile) -> int:
-    """Return how often fio reports, in milliseconds: what the step asks for, or as seldom as its result stays small."""
+    """Return the interval of fio's reports in milliseconds: the step's, or a longer one that keeps its result small."""
     spans_ns = [0]
     for job in jobs.jobs:
         if job.stonewall:

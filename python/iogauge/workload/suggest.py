@@ -1,4 +1,4 @@
-"""The nearest known word to one that is not known."""
+"""Suggests the known word that is closest to an unknown one."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""TOML that a user wrote, read within bounds: one file is no reason to be busy for minutes, or for a traceback."""
+"""Reads a user's TOML with limits on size and nesting, so that a bad file costs no minutes and gives no traceback."""
 
 from __future__ import annotations
 

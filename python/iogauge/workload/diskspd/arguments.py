@@ -1,11 +1,11 @@
 """DiskSpd's command line: read into a ``Command``, and written back.
 
-Every value means what it means to DiskSpd's own parser, which is stricter than its help in places (``-w`` needs its
-number) and laxer in others (``-d60s`` is sixty to it): what it would read only in part is refused here. Options that
-change what is issued and cannot be done on Linux are refused by name; those that only concern Windows or the printing
-are taken, and ``notes`` says so.
+Every value means what it means to DiskSpd's own parser. That parser is stricter than its help in places (``-w`` needs
+its number) and laxer in others (it reads ``-d60s`` as sixty); a value that it would read only in part is refused here.
+Options that change the issued I/O and cannot work on Linux are refused by name. Options that only concern Windows or
+the output are accepted, and ``notes`` says so.
 
-What a command means as fio jobs is in ``jobs.py``; jobs become commands in ``commands.py``.
+``jobs.py`` turns a command into fio jobs, and ``commands.py`` turns jobs into commands.
 
 Source: DiskSpd 2.2 (CmdLineParser.cpp, Common.cpp).
 """
@@ -91,7 +91,7 @@ class Command:
     interval_ms: int = 0
     """-D; 0: not given."""
     notes: tuple[str, ...] = ()
-    """What was asked for and has no meaning here, a sentence each."""
+    """Sentences about options that have no effect here."""
 
     def arguments(self, *, xml: bool = False) -> tuple[str, ...]:
         """Return the command line, without the program's name; ``xml`` asks for XML on stdout.
@@ -159,8 +159,8 @@ def _size(value: int) -> str:
 def read(arguments: Sequence[str], *, windows: bool = False) -> Command:
     """Read a command line, with or without the program's name. Raises ``IogaugeError``.
 
-    ``windows``: it was run there, and is not to be run here. Targets may then be Windows' own (``#1`` becomes the path
-    that it stands for), and so may the form of the output.
+    ``windows`` means that the command was run on Windows and will not run here. Then targets may be Windows names
+    (``#1`` becomes the path that it stands for), and any output format is accepted.
 
     >>> command = read("-d600 -b4k -w30 -r -o4 -t8 -h -L t.dat".split())
     >>> command.block_bytes, command.unbuffered, command.write_through, command.warmup_s
@@ -386,7 +386,7 @@ class _Reading:
 
 
 def _contradictions(command: Command, seen: set[str]) -> tuple[tuple[bool, str, str], ...]:
-    """What DiskSpd refuses of options together, and what no worker here can do."""
+    """Return checks for combinations that DiskSpd refuses or that workers here cannot do, with reasons and hints."""
     random, several = bool(command.random_percent), command.threads > 1 or command.total_threads > 1
     end = command.end_bytes or command.create_bytes
     return (

@@ -1,9 +1,9 @@
-"""Jobs as command lines of DiskSpd: those that can be said; of the others, which option cannot.
+"""Writes jobs as command lines of DiskSpd, or names the option that DiskSpd cannot express.
 
-Jobs of one stage that differ in their targets alone are one process; others run beside each other, each its own. What
-only concerns the reporting is left out. Nothing else is: an option that DiskSpd has no word for is an error. What it
-does in a way of its own is said with the process: it runs for whole seconds, so that times are rounded up, and it knows
-no end but time, so that what writes all of a target is to be run again and again, from where it came to.
+Jobs of one stage that differ only in their targets share a process; the others run at the same time in their own.
+Options that only concern the report are left out. Any other option without a counterpart in DiskSpd is an error. The
+notes of a process say what DiskSpd does differently. It runs for integer seconds, so times are rounded up. It ends only
+by time, so a job that writes a full target is run repeatedly, each time from where the last pass ended.
 
 Source: DiskSpd 2.2 (CmdLineParser.cpp).
 """
@@ -42,20 +42,20 @@ _SAID: Final = frozenset({
     "iodepth", "iodepth_batch", "iodepth_batch_complete_max", "rate", "rate_iops", "thinktime", "thinktime_blocks",
     "refill_buffers", "zero_buffers", "scramble_buffers", "cpus_allowed", "cpus_allowed_policy", "direct", "sync",
 })  # fmt: skip
-"""Options that a command line says, below."""
+"""Options that a command line expresses."""
 
 UNSAID: Final = frozenset({
     "name", "description", "thread", "stonewall", "new_group", "exitall", "group_reporting", "percentile_list",
     "clat_percentiles", "slat_percentiles", "lat_percentiles", "write_bw_log", "write_lat_log", "write_iops_log",
     "write_hist_log", "log_avg_msec", "log_hist_msec", "invalidate",
 })  # fmt: skip
-"""Options that need not be said: they are about the reporting, or about jobs that run in one stage."""
+"""Options that a command line does not need: they concern the report, or jobs that run in one stage."""
 
 
 PASS_S = 10
-"""How long one pass of a process that ends with its bytes is."""
+"""Duration of one pass of a process that ends with its bytes."""
 MARGIN_S = 1
-"""What runs beside others is under way for so long before it is measured, and after it: they do not begin at once."""
+"""Processes of one stage run this long before and after their measurement, because they do not start at one instant."""
 
 
 LEAST_ROUNDED_Bps = 100_000
@@ -70,11 +70,11 @@ class Process:
     jobs: tuple[int, ...]
     """Places in the job file of those that it issues, from 0."""
     loops: int = 0
-    """How often it is to go through all from its base to its end, pass by pass; 0: it ends with its time."""
+    """How often it goes from its base to its end; 0: it ends by time."""
     delay_s: int = 0
-    """What comes before it."""
+    """The delay before it starts."""
     notes: tuple[str, ...] = ()
-    """What it does otherwise than its jobs: "runs for 2 s instead of 1.5 s"."""
+    """How it differs from its jobs: "runs for 2 s instead of 1.5 s"."""
 
 
 def as_diskspd(job_file: JobFile) -> list[str]:
@@ -90,10 +90,10 @@ def as_diskspd(job_file: JobFile) -> list[str]:
 
 
 def stages(job_file: JobFile, *, apart: bool = True) -> tuple[tuple[Process, ...], ...]:
-    """Return the processes of each stage, which run at the same time. Raises ``IogaugeError`` where one cannot be said.
+    """Return the processes of each stage, which run at the same time.
 
-    ``apart``: what is reported in a row of its own is a process of its own, since DiskSpd's percentiles are of all that
-    a process does.
+    ``apart`` gives each reported row its own process, because DiskSpd's percentiles cover all I/O of a process. Raises
+    ``IogaugeError`` if DiskSpd cannot run a job.
     """
     by_stage: list[dict[object, list[int]]] = []
     group = 0
@@ -109,7 +109,7 @@ def stages(job_file: JobFile, *, apart: bool = True) -> tuple[tuple[Process, ...
 
 
 def _load(job: Job) -> str:
-    """Return all that a job asks for but where, and how it is called."""
+    """Return the options of a job as JSON, without its name, targets and stage."""
     return job.model_copy(
         update={"name": "", "filenames": (), "directory": "", "stonewall": False, "new_group": False}
     ).model_dump_json()

@@ -1,4 +1,4 @@
-"""A DiskSpd command as fio jobs, so that iogauge runs what DiskSpd would.
+"""Turns a DiskSpd command into fio jobs, so that iogauge runs what DiskSpd would run.
 
 One section for each target, whose clones are the target's threads; with -F one section for all of them. DiskSpd's
 random offsets are drawn without a map, its requests submitted one by one and taken up to sixteen at a time, and its
@@ -34,7 +34,7 @@ from iogauge.workload.diskspd.arguments import Command
 
 SECOND_NS = 10**9
 TAKEN_AT_ONCE = 16
-"""Completions that DiskSpd takes from its port by one call, at most."""
+"""The most completions that DiskSpd takes from its port in one call."""
 
 
 def jobs_of(command: Command) -> tuple[Job, ...]:
@@ -59,7 +59,7 @@ def jobs_of(command: Command) -> tuple[Job, ...]:
 
 
 def notes_of(command: Command) -> tuple[str, ...]:
-    """Return what a command means here other than to DiskSpd, a sentence each."""
+    """Return sentences about what a command does differently here than in DiskSpd."""
     notes = list(command.notes)
     if command.write_percent and command.content == "pattern":
         notes.append(
@@ -173,9 +173,9 @@ def _region(command: Command, *, skipped: int, files: int) -> dict[str, Any]:
 
 
 def job_file(command: Command, *, source: str) -> JobFile:
-    """Return the jobs as a job file that was read: complete, and settled as fio settles options that touch.
+    """Return the jobs as a parsed job file, with fio's rules for combined options applied.
 
-    Raises ``IogaugeError`` where a value is beyond what a job can have.
+    Raises ``IogaugeError`` if a value is out of range for a job.
     """
     text = "\n".join(to_fio(job) for job in jobs_of(command))
     return parse(text, source=source, environ={})

@@ -1,10 +1,10 @@
-"""Steps as a PowerShell script that runs them with DiskSpd, in order, and keeps the XML of each process.
+"""Writes steps as a PowerShell script that runs them in order with DiskSpd, and keeps the XML of each process.
 
-A step is one process or several: beside each other where jobs run at the same time, one after the other where stages
-do. One alone leaves ``STEP.xml``; of several the first leaves ``STEP+1.xml``. Files that steps drive are made first, as
-DiskSpd makes them (-c). A purge is not to be had: the script says when it is due, and goes on. Steps that share a
-drive's state, failures, and consent to destroy what was there are treated as ``scripts`` says. Nothing is run or
-written here.
+A step has a process for each of its concurrent loads, and its stages follow each other. A single process writes
+``STEP.xml``; of several the first writes ``STEP+1.xml``. The script first creates the files that steps use, with
+DiskSpd's -c. DiskSpd cannot purge: the script says when a purge is due, and continues. ``scripts`` describes how steps
+share a drive's state, how failures are handled, and how consent to destroy data is given. This module runs and writes
+nothing itself.
 
 Source: DiskSpd 2.2 (-Rxml), PowerShell's manual (Start-Process, quoting).
 """
@@ -22,7 +22,7 @@ from iogauge.workload.diskspd.commands import Process, is_drive, stages
 from iogauge.workload.scripts import Step, Written, grouped, read, some
 
 _QUOTES = re.compile("['\u2018\u2019\u201a\u201b]")
-"""All that PowerShell takes for a single quote."""
+"""Every character that PowerShell takes for a single quote."""
 _PART = re.compile(r"^(NOTES|TARGET|TARGETS|FILES|RUNS)\n", re.MULTILINE)
 
 
@@ -101,7 +101,7 @@ def _purged(step: Step) -> Iterator[str]:
 
 
 def _said(notes: dict[str, tuple[str, ...]], unsaid: dict[str, IogaugeError]) -> Iterator[str]:
-    """Yield what is done otherwise, and what is not there, each once with the steps that it is about."""
+    """Yield every difference and every omission once, with the steps that it concerns."""
     about: dict[str, list[str]] = {}
     for step_id, said in notes.items():
         for note in said:

@@ -1,4 +1,4 @@
-"""What one option is: everything about it in one place, so that reading, writing and the manual cannot differ."""
+"""The definition of an option, in one place, so that reading, writing and the manual cannot differ."""
 
 from __future__ import annotations
 
@@ -32,9 +32,9 @@ class Category(StrEnum):
 class Option:
     """One of fio's options, as far as iogauge supports it.
 
-    ``default`` is what fio does without it, in words or in its syntax. ``store`` puts a value that ``kind`` read
-    into a draft; ``text`` gives the value with which a job file would say what a ``Job`` says, or None where it
-    need not say anything. ``order`` is fio's: lower ones are read first within a section of a file.
+    ``default`` is fio's default, in words or in the option's syntax. ``store`` puts a value that ``kind`` read into a
+    partial job. ``text`` returns the value that a job file needs for a ``Job``, or None if the default says the same.
+    ``order`` is fio's: within a section, options of a lower order are read first.
     """
 
     name: str

@@ -1,4 +1,4 @@
-"""The options of what is reported: percentiles, latencies left out, reads and writes as one, logs.
+"""The options of the report: percentiles, disabled latencies, unified directions, logs.
 
 Source: fio 3.33's options.c, and its files and JSON for what each option changes.
 """
