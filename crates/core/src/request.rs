@@ -11,7 +11,7 @@ pub struct Errno(pub i32);
 impl Errno {
     /// Whether the drive is at fault, not the request or the system: EIO and EILSEQ, after which fio can continue.
     /// Source: fio's td_error.c.
-    pub const fn of_the_medium(self) -> bool {
+    pub const fn is_medium_error(self) -> bool {
         const EIO: i32 = 5;
         const EILSEQ: i32 = 84;
         matches!(self.0, EIO | EILSEQ)

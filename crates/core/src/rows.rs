@@ -63,7 +63,7 @@ impl Row {
 
     /// Adds a worker's slice, and zeros for the time between its last slice and this one.
     pub fn add(&mut self, worker: usize, slice: &Slice) {
-        self.reach(worker, slice.start);
+        self.fill_zeros(worker, slice.start);
         self.pending_at(slice.span, slice.start, slice.end)
             .add(slice);
         if let Some(source) = self.sources.get_mut(&worker) {
@@ -79,7 +79,7 @@ impl Row {
     }
 
     /// Adds zeros for a worker up to `to`.
-    fn reach(&mut self, worker: usize, to: Nanos) {
+    fn fill_zeros(&mut self, worker: usize, to: Nanos) {
         let Some(source) = self.sources.get_mut(&worker) else {
             return;
         };
@@ -108,7 +108,7 @@ impl Row {
             .map(|(&worker, source)| (worker, source.cutter.slice_at(now - patience).1))
             .collect();
         for (worker, to) in silent {
-            self.reach(worker, to);
+            self.fill_zeros(worker, to);
         }
         let live = self
             .sources

@@ -46,7 +46,7 @@ struct StageWorker {
     window: Option<(Nanos, [u64; 3])>,
 }
 
-/// See the module's text.
+/// The workers of a stage, and how far each is.
 #[derive(Clone, Debug)]
 pub struct Stage {
     workers: Vec<StageWorker>,

@@ -49,7 +49,7 @@ pub struct WorkerEnd<'a, Q: Handover> {
     pub stuck: bool,
 }
 
-/// See the module's text.
+/// The account of one stage.
 ///
 /// Order of calls: [`ready`](Self::ready) for every worker, then [`begin`](Self::begin). While the stage runs:
 /// [`collect`](Self::collect), [`intervals`](Self::intervals), [`is_too_slow`](Self::is_too_slow),

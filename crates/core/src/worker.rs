@@ -30,7 +30,7 @@ struct IssueGap {
     requests: usize,
 }
 
-/// See the module's text.
+/// One thread's share of a job.
 #[derive(Debug)]
 pub struct Worker {
     pattern: Pattern,
@@ -39,7 +39,7 @@ pub struct Worker {
     pending: Option<Io>,
     /// A request drawn during the ramp whose due time the ramp's end dropped. It is issued when its direction is due
     /// again.
-    set_aside: Option<Io>,
+    deferred: Option<Io>,
     slots: Slots,
     /// A full queue is filled again once this many or fewer are in flight.
     refill_at: u32,
@@ -63,16 +63,16 @@ pub struct Worker {
     /// False in a trimwrite, where trims come with the writes and do not count beside them.
     trims_count: bool,
     /// Whether only the time ends it, and every request is due at once.
-    unhindered: bool,
+    unconstrained: bool,
     think: Think,
     /// When the last request with a rate was due. The next request follows it even if its own schedule had it due
     /// before: a write of a trimwrite waits for the trims of other files.
     last_due: Nanos,
     /// When the first write that no sync followed was intended; `Nanos::MAX` if there is none.
-    unsynced: Nanos,
+    first_unsynced: Nanos,
     issue_gap: IssueGap,
     /// The last long time in which the driver did not look for completions: from, to.
-    away: (Nanos, Nanos),
+    reap_gap: (Nanos, Nanos),
     continue_on_read_error: bool,
     continue_on_write_error: bool,
     failed: Option<Errno>,
@@ -98,14 +98,14 @@ impl Worker {
         let rw = plan.pattern.rw;
         Ok(Self {
             pattern: Pattern::new(&plan.pattern, &regions, plan.seed)?,
-            unhindered: !plan.is_scheduled() && plan.time_based,
+            unconstrained: !plan.is_scheduled() && plan.time_based,
             schedules: [
                 schedule(plan.schedule.read, 0),
                 schedule(plan.schedule.write, 1),
                 schedule(plan.schedule.trim, 2),
             ],
             pending: None,
-            set_aside: None,
+            deferred: None,
             slots: Slots::new(plan.iodepth),
             refill_at: plan
                 .iodepth_low
@@ -123,9 +123,9 @@ impl Worker {
             trims_count: !matches!(rw, Rw::Trimwrite | Rw::Randtrimwrite),
             think: Think::new(plan),
             last_due: 0,
-            unsynced: Nanos::MAX,
+            first_unsynced: Nanos::MAX,
             issue_gap: IssueGap::default(),
-            away: (0, 0),
+            reap_gap: (0, 0),
             continue_on_read_error: plan.continue_on_read_error,
             continue_on_write_error: plan.continue_on_write_error,
             failed: None,
@@ -258,18 +258,18 @@ impl Worker {
         };
         self.issue_gap.requests = self.issue_gap.requests.saturating_sub(1);
         self.count(&io);
-        let wanted = self.wanted(io.kind, intended);
-        Want::Issue(self.slots.take(&io, wanted, due))
+        let intended = self.intended_at(io.kind, intended);
+        Want::Issue(self.slots.take(&io, intended, due))
     }
 
     /// Returns when a request that is due at `due` was intended. A sync is intended when the first write that it makes
     /// durable was.
     #[inline]
-    fn wanted(&mut self, kind: Kind, due: Nanos) -> Nanos {
+    fn intended_at(&mut self, kind: Kind, due: Nanos) -> Nanos {
         match kind {
-            Kind::Write => self.unsynced = self.unsynced.min(due),
+            Kind::Write => self.first_unsynced = self.first_unsynced.min(due),
             Kind::Sync | Kind::DataSync => {
-                return std::mem::replace(&mut self.unsynced, Nanos::MAX).min(due);
+                return std::mem::replace(&mut self.first_unsynced, Nanos::MAX).min(due);
             }
             Kind::Read | Kind::Trim => {}
         }
@@ -300,12 +300,12 @@ impl Worker {
         self.ramp_end = Nanos::MAX;
         self.issued = Counted::default();
         for schedule in self.schedules.iter_mut().flatten() {
-            schedule.let_go(ramp);
+            schedule.drop_before(ramp);
         }
         // With rates for reads and for writes, the other direction may now be due first, and must not wait behind this
         // request.
         if self.schedules[0].is_some() && self.schedules[1].is_some() {
-            self.set_aside = self
+            self.deferred = self
                 .pending
                 .take_if(|io| matches!(io.kind, Kind::Read | Kind::Write));
         }
@@ -374,8 +374,8 @@ impl Worker {
 
     /// Notes that the driver did not look for completions from `from` to `to`. A completion seen after that may have
     /// come at any instant between. Its delay, and that of the requests behind it, is the generator's.
-    pub fn looked_away(&mut self, from: Nanos, to: Nanos) {
-        self.away = (from, to);
+    pub fn reaping_resumed(&mut self, from: Nanos, to: Nanos) {
+        self.reap_gap = (from, to);
     }
 
     /// Computes how much earlier a slot would have been free, if its request had started in time and its completion had
@@ -384,7 +384,7 @@ impl Worker {
     fn lost(&self, ready: Nanos, completion: &Completion) -> Nanos {
         let lateness = completion.start.saturating_sub(ready);
         let late = if lateness > LATE { lateness } else { 0 };
-        let (from, to) = self.away;
+        let (from, to) = self.reap_gap;
         if completion.start >= to || completion.done.saturating_sub(to) > LATE {
             return late;
         }
@@ -421,7 +421,7 @@ impl Worker {
             Kind::Read => self.continue_on_read_error,
             _ => self.continue_on_write_error,
         };
-        if !(continues && errno.of_the_medium()) {
+        if !(continues && errno.is_medium_error()) {
             self.failed.get_or_insert(errno);
             self.stop(at);
         }

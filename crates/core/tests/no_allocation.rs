@@ -1,4 +1,4 @@
-//! Nothing allocates while requests are under way: the worker's and the recorder's share of that invariant.
+//! Nothing allocates while requests are in flight: the worker's and the recorder's part of that invariant.
 #![allow(unsafe_code)]
 
 use std::alloc::{GlobalAlloc, Layout, System};
@@ -9,7 +9,7 @@ use iogauge_core::recorder::{self, Cutter, Handover, Recorder, Slice};
 use iogauge_core::time::MILLISECOND;
 use iogauge_core::{Completion, Errno, Nanos, Request, Want, Worker};
 
-/// The system's allocator, counting what this thread asks of it.
+/// The system's allocator, counting this thread's calls.
 struct Counting;
 
 thread_local! {
@@ -45,7 +45,7 @@ unsafe impl GlobalAlloc for Counting {
 #[global_allocator]
 static ALLOCATOR: Counting = Counting;
 
-/// Two slices that change places, and now and then none at hand.
+/// Two slices that change places; now and then no empty one is available.
 struct Pair {
     spare: Box<Slice>,
     handovers: u64,
@@ -63,7 +63,7 @@ impl Handover for Pair {
     }
 }
 
-/// A mixed job with everything that takes room: maps over varying sizes in several files, rates, syncs, loops.
+/// A mixed job with everything that needs memory: maps over varying sizes in several files, rates, syncs, loops.
 fn plan(rates: &str, think: &str) -> WorkerPlan {
     let sizes =
         r#"{"minimum_bytes": 4096, "maximum_bytes": 16384, "split": [], "align_bytes": 4096}"#;
@@ -95,9 +95,9 @@ fn plan(rates: &str, think: &str) -> WorkerPlan {
     serde_json::from_str(&plan).expect("the plan is valid")
 }
 
-/// Drives a worker and a recorder over virtual time until so many requests are done; says what was allocated meanwhile.
+/// Drives a worker and a recorder in virtual time until `requests` are done. Returns the allocations meanwhile.
 fn allocations(plan: &WorkerPlan, requests: u64) -> u64 {
-    let slice = Slice::new(recorder::kept(plan, true));
+    let slice = Slice::new(recorder::kept_latencies(plan, true));
     let spare = Box::new(slice.touched());
     let mut recorder = Recorder::new(
         Box::new(slice),
@@ -123,7 +123,7 @@ fn allocations(plan: &WorkerPlan, requests: u64) -> u64 {
     while done < requests {
         let wake = match worker.next(now) {
             Want::Issue(request) => {
-                // Service times and failures from the offset: no two alike, and the same every time.
+                // Service times and failures follow from the offset: all differ, and repeat in each run.
                 let service = 5_000 + request.offset_bytes / 4096 * 37 % 90_001;
                 in_flight.push((now, now + service, request));
                 continue;
@@ -144,7 +144,7 @@ fn allocations(plan: &WorkerPlan, requests: u64) -> u64 {
         now = wake;
         recorder.gap(length, now);
         if length > MILLISECOND {
-            worker.looked_away(now - length, now);
+            worker.reaping_resumed(now - length, now);
         }
         recorder.advance(now);
         while let Some((start, _, request)) = in_flight.pop() {
@@ -172,7 +172,7 @@ fn allocations(plan: &WorkerPlan, requests: u64) -> u64 {
     allocations_so_far() - before
 }
 
-/// An error of the medium, after which a job may go on.
+/// An error of the medium, after which a job may continue.
 const EIO: i32 = 5;
 const REQUESTS: u64 = 100_003;
 const NO_RATE: &str = r#"{"rate_iops": 0, "rate_Bps": 0, "rate_min_Bps": 0, "first_ns": 0}"#;

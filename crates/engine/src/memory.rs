@@ -44,7 +44,7 @@ pub fn check(plan: &RunPlan) -> Result<(), Error> {
 
 /// Returns the bytes of one worker's buffers, histograms and log.
 fn needed_bytes(run: &RunPlan, plan: &WorkerPlan) -> u64 {
-    let kept = recorder::kept(plan, plan.stamps_issue());
+    let kept = recorder::kept_latencies(plan, plan.stamps_issue());
     // A slice has one more histogram, of loop gaps.
     let histograms = 1 + kept
         .iter()

@@ -15,7 +15,7 @@ use iogauge_engine::{Engine, probe};
 
 const BLOCK: usize = 4096;
 
-/// Writes eight blocks, trims the third to the fifth.
+/// Writes eight blocks and trims the third to the fifth.
 struct WriteAndTrim;
 
 impl Scenario for WriteAndTrim {

@@ -1,4 +1,4 @@
-//! The other ways in which runs end: stopped, failed, too slow, given up. What was measured until then is kept.
+//! Runs that end early: stopped, failed, too slow, given up. They keep what was measured until then.
 
 mod common;
 mod outcome;
@@ -16,7 +16,7 @@ use outcome::{
     Outcome, PRIME, check, engines, execute, file, iops, ios, run_plan, spilled, steered, worker,
 };
 
-/// Goes on for ever, slowly enough for the log.
+/// Creates a job without end, slow enough for the log.
 fn endless(kind: EngineKind, scratch: &common::Scratch) -> WorkerPlan {
     WorkerPlan {
         schedule: same(iops(5_000)),
@@ -24,7 +24,7 @@ fn endless(kind: EngineKind, scratch: &common::Scratch) -> WorkerPlan {
     }
 }
 
-/// Reads a file whose second half is not there.
+/// Creates a job that reads a file whose second half is missing.
 fn beyond_the_end(scratch: &common::Scratch) -> WorkerPlan {
     let file = FilePlan {
         region_bytes: 2 * 4096 * outcome::BLOCKS,
@@ -141,7 +141,7 @@ fn an_exitall_job_ends_all() {
     check(&outcome, &plans);
 }
 
-/// A file that ends is no fault of the medium: to go on after errors does not mean to go on after this one.
+/// The end of a file is no error of the medium: a job that continues after errors still ends at this one.
 #[test]
 fn only_errors_of_the_medium_are_forgiven() {
     let scratch = file();
@@ -156,7 +156,7 @@ fn only_errors_of_the_medium_are_forgiven() {
         (tally.ios, tally.errors[&libc::ENODATA]),
         (outcome::BLOCKS, 1)
     );
-    // What failed has no latency.
+    // Failed requests have no latency.
     assert_eq!(tally.exact["lat"].count, outcome::BLOCKS);
     let failed = outcome.log.iter().filter(|record| record.result < 0);
     assert_eq!(
@@ -195,7 +195,7 @@ fn a_job_below_its_rate_min_is_ended() {
     assert_eq!(ios(outcome.row(1)), 7_000, "3,500 of each direction");
 }
 
-/// Reads a pipe that nobody writes to, two requests at once: they never come back.
+/// Reads a pipe that nobody writes to, with two requests at once that never return.
 fn stuck(pipe: &std::io::PipeReader, scratch: &common::Scratch) -> WorkerPlan {
     let file = FilePlan {
         path: "pipe".into(),
@@ -234,7 +234,7 @@ fn a_request_that_never_comes_back_is_reported_with_its_age() {
     };
     let mut plan = run_plan(vec![stuck(&pipe, &scratch), other]);
     plan.give_up_ns = 3_600 * SECOND;
-    // Whoever gives up does not wait for the log either.
+    // Giving up does not wait for the log either.
     let log = common::Scratch::new(b"");
     let spill = OpenOptions::new().append(true).open(&log.path).unwrap();
     let outcome = spilled(plan, spill, |run, intervals| {
@@ -251,7 +251,7 @@ fn a_request_that_never_comes_back_is_reported_with_its_age() {
     assert_eq!(outcome.result.error, None);
 }
 
-/// A worker that waits for its start has nothing in flight, and is not taken for silent.
+/// A worker that waits for its start has nothing in flight, and is not taken for stuck.
 #[test]
 fn a_worker_whose_requests_do_not_come_back_is_given_up_alone() {
     if !engines().contains(&EngineKind::IoUring) {
@@ -298,7 +298,7 @@ fn what_cannot_begin_is_an_error() {
     let together = run_plan(vec![good.clone(), closed.clone()]);
     let error = steered(together, |_, _| {}).unwrap_err();
     assert!(matches!(error, Error::Open { .. }), "{error}");
-    // What an earlier stage measured is kept.
+    // The run keeps what an earlier stage measured.
     let mut after = run_plan(vec![good]);
     after.stages.push(StagePlan {
         workers: vec![closed],

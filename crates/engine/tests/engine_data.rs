@@ -1,4 +1,4 @@
-//! What requests move, on every engine and a real file.
+//! The bytes that requests move, on every engine and a real file.
 
 mod common;
 
@@ -17,7 +17,7 @@ fn writes_land_where_they_belong() {
     struct Write;
     impl Scenario for Write {
         fn play<E: Engine>(&mut self, engine: &mut E) {
-            // Every second block, in an order that is not that of the slots.
+            // Every second block, in another order than the slots'.
             let requests: Vec<_> = (0..BLOCKS as u32)
                 .map(|slot| {
                     request(
@@ -97,7 +97,7 @@ fn reads_return_counts_and_leave_the_file_alone() {
                 let slots: Vec<u32> = done.iter().map(|completion| completion.slot).collect();
                 assert_eq!(slots, (0..BLOCKS as u32).collect::<Vec<_>>());
             }
-            // The file ends in the middle of the next one, and before the last one.
+            // The file ends in the middle of the first of these reads, and before the second.
             let beyond = do_all(
                 engine,
                 &[
@@ -200,7 +200,7 @@ fn a_refused_request_completes_with_its_errno() {
     }
     impl Scenario for Refused {
         fn play<E: Engine>(&mut self, engine: &mut E) {
-            // Direct I/O refuses the odd offset; every kernel refuses the one that does not fit a file.
+            // Direct I/O refuses the odd offset; every kernel refuses one that does not fit a file.
             let bad = if self.direct {
                 7
             } else {

@@ -1,4 +1,4 @@
-//! A signal ends every wait at once: how a run hears of Ctrl-C while nothing completes.
+//! A signal ends every wait at once: this is how a run notices Ctrl-C while nothing completes.
 #![allow(unsafe_code)]
 
 mod common;
@@ -16,7 +16,7 @@ const FOR_EVER: Nanos = 3_600_000_000_000;
 
 extern "C" fn nothing(_signal: libc::c_int) {}
 
-/// A handler that does nothing, and lets no call be restarted.
+/// Installs a handler that does nothing and does not restart calls.
 fn let_signals_interrupt() {
     // SAFETY: an all-zero sigaction is one without flags, whose handler is then set to a function that is
     // async-signal-safe, since it does nothing.
@@ -27,7 +27,7 @@ fn let_signals_interrupt() {
     }
 }
 
-/// Waits in a thread of its own, which is sent signals until it is done.
+/// Waits in a thread of its own, and sends it signals until it is done.
 fn wait_and_interrupt(plan: WorkerPlan, in_flight: bool) -> Result<(), Error> {
     struct Wait {
         in_flight: bool,

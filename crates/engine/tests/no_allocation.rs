@@ -1,4 +1,4 @@
-//! Nothing allocates on the I/O path: a worker's whole thread, while requests are under way.
+//! Nothing allocates on the I/O path: a worker's entire thread, while requests are in flight.
 #![allow(unsafe_code)]
 
 mod common;
@@ -12,7 +12,7 @@ use iogauge_core::plan::{EngineKind, LogOverflow, WorkerPlan};
 use iogauge_core::time::MILLISECOND;
 use outcome::{engines, file, iops, ios, run_plan, steered, worker};
 
-/// The system's allocator, counting what threads named as workers ask of it.
+/// The system's allocator, counting the calls of worker threads.
 struct Counting;
 
 static ALLOCATIONS: AtomicU64 = AtomicU64::new(0);
@@ -55,18 +55,18 @@ static ALLOCATOR: Counting = Counting;
 /// One run at a time: the count is of all of them.
 static ALONE: Mutex<()> = Mutex::new(());
 
-/// Runs until so many requests were done between two looks at the count; says what it was.
+/// Runs until `requests` are done between two reads of the count. Returns the difference.
 fn allocations_during(plan: WorkerPlan, overflow: LogOverflow, requests: u64) -> u64 {
     let _alone = ALONE
         .lock()
         .unwrap_or_else(std::sync::PoisonError::into_inner);
     let mut plan = run_plan(vec![plan]);
-    // Every request is logged, and a log that is full, as this one is soon, must not allocate either.
+    // Every request is logged, and a full log, as this one soon is, must not allocate either.
     (plan.interval_ns, plan.request_log_capacity) = (20 * MILLISECOND, 1);
     plan.log_overflow = overflow;
     let (mut first, mut last) = (None, None);
     let before = ALLOCATIONS.load(Ordering::SeqCst);
-    // Between the first interval and the order to stop the thread is at work, and nowhere else.
+    // Between the first interval and the order to stop, the thread only works.
     let outcome = steered(plan, |run, intervals| {
         let done: u64 = intervals
             .iter()
@@ -98,7 +98,7 @@ fn allocations_during(plan: WorkerPlan, overflow: LogOverflow, requests: u64) ->
 fn on_every_engine() {
     let scratch = file();
     for kind in engines() {
-        // What a file takes in seconds, even with debug assertions.
+        // As many as a file takes in seconds, even with debug assertions.
         let requests = if kind == EngineKind::Null {
             100_003
         } else {

@@ -1,4 +1,4 @@
-//! What is refused or warned of before a run, with its remedy.
+//! What the probe refuses or warns of before a run, with its remedy.
 
 mod common;
 
@@ -120,8 +120,7 @@ fn trims_that_hold_up_others_are_said() {
     assert_eq!(probe::check(&plan).unwrap(), []);
 }
 
-/// Direct I/O is asked by a trial, whose answer depends on the filesystem; the rest goes to threads of the kernel wherever
-/// it is.
+/// For direct I/O a trial decides, whose answer depends on the filesystem. The rest always goes to kernel threads.
 #[test]
 fn what_io_uring_leaves_to_threads_of_the_kernel_is_known_beforehand() {
     let scratch = Scratch::new(&[0; 4096]);
@@ -151,7 +150,7 @@ fn what_io_uring_leaves_to_threads_of_the_kernel_is_known_beforehand() {
     let reads = handed_over(uring, Rw::Randread, &|_| ());
     assert!(matches!(reads, Ok(_) | Err(Error::NoDirect { .. })));
     if let Ok(reads) = reads {
-        // Nothing to sync, and the same file: the same answer.
+        // With nothing to sync the answer is the same.
         let synced = handed_over(uring, Rw::Randread, &|plan| plan.pattern.fsync_every = 8);
         assert_eq!(synced.unwrap(), reads);
     }

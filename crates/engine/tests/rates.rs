@@ -1,5 +1,5 @@
-//! Schedules on a real clock: what was scheduled is done, each request with its own intended start, whatever the machine
-//! was busy with meanwhile.
+//! Schedules on a real clock: all scheduled requests are done, each with its own intended start, however busy the
+//! machine is.
 
 mod common;
 mod outcome;
@@ -10,7 +10,7 @@ use iogauge_core::time::{MILLISECOND, SECOND};
 use outcome::{check, direction, engines, execute, file, iops, run_plan, worker};
 
 fn rated(kind: EngineKind, scratch: &common::Scratch) -> WorkerPlan {
-    // With slots for whatever becomes due while the thread is late.
+    // With slots for all requests that become due while the thread is late.
     let mut plan = WorkerPlan {
         iodepth: 256,
         iodepth_low: 256,

@@ -43,7 +43,7 @@ fn a_prime_number_of_requests_is_done_and_agrees_with_its_log() {
     }
 }
 
-/// Each quantile is that of the log, but for the width of a bucket.
+/// Each quantile is that of the log, within the width of a bucket.
 #[test]
 fn quantiles_are_those_of_the_log() {
     let scratch = file();
@@ -87,7 +87,7 @@ fn workers_of_one_row_are_counted_together() {
             ..worker(EngineKind::Null, &scratch)
         })
         .collect();
-    // In one interval, so that nothing has to be collected in time.
+    // In one interval, so that nothing must be collected in time.
     let outcome = execute(RunPlan {
         interval_ns: 3_600 * SECOND,
         ..run_plan(plans.clone())
@@ -197,7 +197,7 @@ fn stages_run_one_after_the_other() {
     }
 }
 
-/// Intervals shorter than anybody can collect them: some go on into the next, and nothing is lost.
+/// Intervals too short to be collected: some continue into the next, and nothing is lost.
 #[test]
 fn intervals_that_nobody_collects_in_time_keep_everything() {
     let scratch = file();
@@ -205,7 +205,7 @@ fn intervals_that_nobody_collects_in_time_keep_everything() {
         runtime_ns: 300 * MILLISECOND,
         time_based: true,
         schedule: same(iops(50_000)),
-        // With slots for whatever becomes due while the thread is late.
+        // With slots for all requests that become due while the thread is late.
         iodepth: 256,
         iodepth_low: 256,
         ..worker(EngineKind::Null, &scratch)

@@ -1,4 +1,4 @@
-//! The request log while its disk is slow, full or stuck: what gives way, and what is said of it.
+//! The request log while its disk is slow, full or stuck: what gives way, and what the outcome says.
 
 mod common;
 mod outcome;
@@ -16,10 +16,10 @@ use iogauge_core::time::{MILLISECOND, SECOND};
 use iogauge_engine::run::spill::FrameReader;
 use outcome::{Outcome, PRIME, file, ios, run_plan, spilled, worker};
 
-/// More than a pipe, two pieces and the spilling thread hold between them.
+/// More than a pipe, two pieces and the spilling thread hold together.
 const REQUESTS: u64 = 12 * PRIME;
 
-/// The null engine as fast as it goes, with as little room for its log as there can be.
+/// Creates a plan for the null engine at full speed, with the least room for its log.
 fn logged(overflow: LogOverflow) -> RunPlan {
     let plan = WorkerPlan {
         number_ios: REQUESTS,
@@ -42,7 +42,8 @@ fn pipe() -> (PipeReader, File) {
     (reader, File::from(OwnedFd::from(writer)))
 }
 
-/// Runs a plan whose spill takes nothing until `is_time` says so of the intervals so far; all that was spilled.
+/// Runs a plan whose spill takes nothing until `is_time` returns true for the intervals so far. Returns what was
+/// spilled.
 fn taken_late(
     plan: RunPlan,
     mut is_time: impl FnMut(&[Interval]) -> bool,
@@ -70,7 +71,7 @@ fn taken_late(
 
 #[test]
 fn the_load_waits_for_a_slow_disk_and_the_wait_is_the_generators() {
-    // Nothing is taken until the load stands still: for a whole interval nothing completes.
+    // Nothing is taken until the load stands still: nothing completes for an entire interval.
     let stands_still = |intervals: &[Interval]| {
         completed(intervals) > 0
             && intervals
@@ -85,7 +86,7 @@ fn the_load_waits_for_a_slow_disk_and_the_wait_is_the_generators() {
     let waited = outcome.result.workers[0].log_wait_ns;
     assert!(waited >= 50 * MILLISECOND, "{waited} ns for an interval");
     assert_eq!(outcome.result.workers[0].log_dropped, 0);
-    // Whatever was issued after the wait was ready before it; the drive answered as ever.
+    // Requests issued after the wait were ready before it; the drive answered as usual.
     let late = log
         .iter()
         .map(|record| record.start_ns - record.ready_ns)
@@ -158,7 +159,7 @@ fn a_disk_that_never_answers_does_not_hold_the_run() {
     );
 }
 
-/// A load without an end, whose log is given up after a second without a write.
+/// Creates a load without end, whose log is given up after a second without a write.
 fn endless() -> RunPlan {
     RunPlan {
         request_log_capacity: 1,
@@ -255,11 +256,11 @@ fn a_damaged_end_is_told_after_all_that_is_good() {
     };
     let content = scratch.content();
     assert_eq!(&content[..6], b"before");
-    // What a kill cuts off is left out.
+    // A frame that a kill cuts off is left out.
     let (mut cut, mut log) = (reading(&content[..content.len() - 1]), Vec::new());
     cut.read(usize::MAX, &mut log).unwrap();
     assert!((1..PRIME).contains(&(log.len() as u64)), "{}", log.len());
-    // Other bytes, zeros, and frames that say what cannot be: shorter or longer than their records, and too many.
+    // Other bytes, zeros, and frames that claim the impossible: shorter or longer than their records, and too many.
     let other: [&[u8]; 5] = [
         b"something else, and more of it",
         &[0; 4096],
@@ -283,7 +284,7 @@ fn a_damaged_end_is_told_after_all_that_is_good() {
     }
 }
 
-/// A frame of zeros that says so.
+/// Returns a frame of zeros that claims this length and count.
 fn frame(length: u32, count: u32) -> Vec<u8> {
     let head = [length.to_le_bytes(), count.to_le_bytes()].concat();
     [head, vec![0; length as usize]].concat()

@@ -24,9 +24,9 @@ use crate::spec::DriveSpec;
 struct SplitRequest {
     access: Access,
     /// Parts that have not returned.
-    left: u32,
+    parts_left: u32,
     /// When the last part so far returned.
-    at: Nanos,
+    returned_at: Nanos,
     /// Whether a sync must follow it, or has followed.
     durable: bool,
     /// Most commands that it takes.
@@ -39,7 +39,7 @@ const MOST_COMMANDS: usize = 1 << 16;
 /// Marks tickets of parts. The rest of the ticket is the index of the split request.
 const PART: u64 = 1 << 63;
 
-/// See the module's text.
+/// The drive that a host sees.
 #[derive(Debug)]
 pub struct Device {
     spec: DriveSpec,
@@ -209,8 +209,8 @@ impl Device {
         let place = self.unused.pop().unwrap_or(self.splits.len() as u32);
         let split = SplitRequest {
             access,
-            left: 0,
-            at: now,
+            parts_left: 0,
+            returned_at: now,
             durable,
             commands,
         };
@@ -220,7 +220,7 @@ impl Device {
             self.splits[place as usize] = split;
         }
         // The request must not end before its last part is submitted.
-        self.splits[place as usize].left = 1;
+        self.splits[place as usize].parts_left = 1;
         match access.kind {
             Kind::Sync | Kind::DataSync => self.sync(now, place),
             Kind::Read | Kind::Write | Kind::Trim => {
@@ -276,7 +276,7 @@ impl Device {
     }
 
     fn submit_part(&mut self, now: Nanos, place: u32, controller: usize, part: Access) {
-        self.splits[place as usize].left += 1;
+        self.splits[place as usize].parts_left += 1;
         if let Some(at) = self.media[controller].submit(now, part) {
             self.known.push(part.ticket, at);
         }
@@ -285,21 +285,21 @@ impl Device {
     /// Notes that a part returned, as of `now`.
     fn part_back(&mut self, now: Nanos, place: u32, at: Nanos) {
         let split = &mut self.splits[place as usize];
-        split.left -= 1;
-        split.at = split.at.max(at);
-        if split.left > 0 {
+        split.parts_left -= 1;
+        split.returned_at = split.returned_at.max(at);
+        if split.parts_left > 0 {
             return;
         }
         if split.durable {
             split.durable = false;
-            split.left = 1;
+            split.parts_left = 1;
             self.sync(now, place);
             self.part_back(now, place, now);
             return;
         }
         let done = Returned {
             ticket: split.access.ticket,
-            at: split.at,
+            at: split.returned_at,
         };
         // The last command leaves when the request is returned.
         self.inside -= split.commands - 1;

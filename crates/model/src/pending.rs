@@ -7,7 +7,7 @@ use iogauge_core::Nanos;
 
 use crate::drive::Returned;
 
-/// See the module's text.
+/// Requests in flight, the earliest end first.
 #[derive(Debug, Default)]
 pub struct Pending {
     heap: BinaryHeap<Reverse<(Nanos, u64, u64)>>,

@@ -130,7 +130,7 @@ pub struct Drawn {
     pub throttled_ns: f64,
 }
 
-/// See the module's text.
+/// The power, sleep and heat of one drive.
 #[derive(Clone, Debug)]
 pub(crate) struct Power {
     spec: PowerSpec,

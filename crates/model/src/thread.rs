@@ -98,7 +98,7 @@ impl Costs {
     }
 }
 
-/// See the module's text.
+/// One worker's thread.
 #[derive(Debug)]
 pub(crate) struct Thread<'a> {
     pub(crate) plan: &'a WorkerPlan,
@@ -167,7 +167,7 @@ impl<'a> Thread<'a> {
         let start = position.stage_start + plan.start_delay_ns;
         worker.begin(start, plan.ramp_ns, plan.runtime_ns);
         let stamps_issue = plan.stamps_issue();
-        let slice = Slice::new(recorder::kept(plan, stamps_issue));
+        let slice = Slice::new(recorder::kept_latencies(plan, stamps_issue));
         let mut recorder = Recorder::new(Box::new(slice), Slices::default());
         let cutter = Cutter::of(plan, position.interval);
         recorder.begin(cutter, position.stage_start, start);

@@ -1,8 +1,8 @@
-//! Nothing that takes longer, carries less or comes more often makes a drive or a machine faster, and no deeper queue
-//! makes it slower.
+//! No longer time, lower rate or more frequent disturbance makes a drive or a machine faster, and no deeper queue makes
+//! it slower.
 //!
-//! By the names of parameters, as JSON has them: times, rates, and what comes once in so many. Loads keep their queues
-//! full, so that the rate of requests says it all.
+//! The names of parameters in JSON say which they are: times, rates, and frequencies. Loads keep their queues full, so
+//! the rate of requests decides.
 
 mod common;
 
@@ -15,19 +15,19 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-/// A rate may rise by so much by chance: other requests meet stalls, slow pages and the platters' angle.
+/// How much a rate may rise by chance: other requests meet stalls, slow pages and the platters' angle.
 const CHANCE: f64 = 0.02;
 
-/// What of a parameter is worse.
+/// The direction in which a parameter is worse.
 #[derive(Clone, Copy, PartialEq)]
 enum Worse {
     More,
     Less,
 }
 
-/// By its name; `None` where it depends.
+/// Returns it by the parameter's name; `None` if it depends.
 fn worse(key: &str) -> Option<Worse> {
-    // Housekeeping that waits for longer disturbs less, and what is never idle does none.
+    // Housekeeping that waits for longer disturbs less, and a drive that is never idle does none.
     if key.ends_with("after_ns") {
         return None;
     }
@@ -41,7 +41,7 @@ fn worse(key: &str) -> Option<Worse> {
     }
 }
 
-/// Places of parameters that are worse one way, as JSON pointers.
+/// Collects the JSON pointers of parameters that are worse in one direction.
 fn places(value: &Value, pointer: &str, leaves: &mut Vec<(String, Worse)>) {
     match value {
         Value::Object(table) => {
@@ -62,7 +62,7 @@ fn places(value: &Value, pointer: &str, leaves: &mut Vec<(String, Worse)>) {
     }
 }
 
-/// What becomes of `spec` as one parameter grows much worse.
+/// Returns variants of `spec` as one parameter becomes much worse.
 fn worsened<T: Serialize + DeserializeOwned>(spec: &T, pointer: &str, worse: Worse) -> T {
     let mut tree = serde_json::to_value(spec).unwrap();
     let value = tree.pointer_mut(pointer).unwrap();
@@ -74,7 +74,7 @@ fn worsened<T: Serialize + DeserializeOwned>(spec: &T, pointer: &str, worse: Wor
     serde_json::from_value(tree).unwrap()
 }
 
-/// Long enough for some thousand requests.
+/// Returns a time for some thousand requests.
 fn runtime_ns(drive: &DriveSpec) -> Nanos {
     match drive.media {
         MediaSpec::Xpoint(_) => 8 * MILLISECOND,
@@ -104,7 +104,7 @@ fn iops(loads: &[Load], machine: &Machine, drive: &DriveSpec) -> f64 {
     ran(&plan(&[loads.to_vec()], 1), machine, drive).iops()
 }
 
-/// Whether the rate fell by so much that it cannot be chance; it must not rise by more.
+/// Whether the rate fell by more than chance. It must not rise by more.
 fn falls(what: &str, before: f64, after: f64) -> bool {
     assert!(
         after <= before * (1.0 + CHANCE),
@@ -113,7 +113,7 @@ fn falls(what: &str, before: f64, after: f64) -> bool {
     after < before * (1.0 - 2.0 * CHANCE)
 }
 
-/// Drives that do not become hot: one that throttles stops again when it has worked less.
+/// Returns drives that do not become hot: one that throttles stops throttling after less work.
 fn drives() -> Vec<DriveSpec> {
     let cool = |drive| DriveSpec {
         thermal: None,
@@ -136,7 +136,7 @@ fn no_drive_is_faster_with_anything_that_is_worse() {
             }
         }
     }
-    // Most parameters are no bottleneck at most loads.
+    // Most parameters are no bottleneck under most loads.
     assert!(fell > 20, "{fell}");
 }
 
@@ -178,7 +178,7 @@ fn no_deeper_queue_is_slower() {
                     falls(&format!("depth of {name}"), pair[0][index], pair[1][index]);
                 }
             }
-            // Two at a time gain something at least with reads, wherever the media do more than one thing at a time.
+            // Two reads at a time gain something, if the media can do more than one thing at a time.
             assert!(matches!(drive.media, MediaSpec::Disk(_)) || rates[2][0] > 1.2 * rates[3][0]);
         }
     }

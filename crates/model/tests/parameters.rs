@@ -1,8 +1,8 @@
-//! Each parameter of a drive and a machine moves something that a run shows: none is there for nothing, and a fit has
-//! something to hold on to.
+//! Each parameter of a drive and a machine moves something that a run shows: none is useless, and a fit can determine
+//! it.
 //!
-//! Parameters are those that the specifications have when written as JSON, so one that comes later and moves nothing
-//! fails here. Those of flash are tested beside it, against chance, with loads of their own.
+//! Parameters are those of the specifications as JSON, so a new one that moves nothing fails here. Flash's parameters
+//! are tested beside it, against chance, with loads of their own.
 
 mod common;
 
@@ -17,16 +17,16 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-/// Keys that say what a table is, and so which others it has.
+/// Keys that select the kind of a table, and so its other keys.
 const TAGS: [&str; 3] = ["family", "kind", "on"];
 
-/// What a number is multiplied by, one after the other, until something moves: some are bounded above, some below, and
-/// some matter only beyond a limit.
+/// Factors to try on a number until something moves: some numbers are bounded above, some below, and some matter only
+/// beyond a limit.
 const FACTORS: [f64; 4] = [1.25, 0.8, 4.0, 0.25];
 
-/// All that a run shows of a drive and a machine, the same to the last bit where neither has changed.
+/// All that a run shows of a drive and a machine. It is equal to the last bit if neither has changed.
 #[derive(PartialEq)]
-struct Seen {
+struct Observation {
     /// I/Os, bytes and histograms of every row and direction.
     rows: Vec<(u64, u64, Vec<Bytes>)>,
     /// CPU time of every worker.
@@ -35,9 +35,9 @@ struct Seen {
     drive: String,
 }
 
-/// A reader, a writer that flushes, and one of each that does one thing at a time; then pauses of two lengths, and what
-/// is read in order after them.
-fn seen(drive: &DriveSpec, machine: &Machine) -> Seen {
+/// Runs a reader, a writer that flushes, and one of each that does one thing at a time; then two lengths of pauses, and
+/// sequential reads after them.
+fn seen(drive: &DriveSpec, machine: &Machine) -> Observation {
     // A disk takes its time.
     let runtime_ns = match drive.media {
         MediaSpec::Disk(_) => 800 * MILLISECOND,
@@ -82,7 +82,7 @@ fn seen(drive: &DriveSpec, machine: &Machine) -> Seen {
     ];
     let ran = ran(&plan(&stages, 1), machine, drive);
     let tallies = ran.result.rows.iter().flat_map(|row| row.tallies.values());
-    Seen {
+    Observation {
         rows: tallies
             .map(|tally| {
                 (
@@ -102,7 +102,7 @@ fn seen(drive: &DriveSpec, machine: &Machine) -> Seen {
     }
 }
 
-/// Places of all numbers and switches below `value`, as JSON pointers, with what stands there in words.
+/// Collects the JSON pointers of all numbers and switches below `value`, with their names.
 fn leaves(value: &Value, pointer: &str, name: &str, numbers: &mut Vec<(String, String)>) {
     match value {
         Value::Object(table) => {
@@ -139,7 +139,7 @@ fn leaves(value: &Value, pointer: &str, name: &str, numbers: &mut Vec<(String, S
     }
 }
 
-/// Other values for a leaf, whether allowed or not.
+/// Returns other values for a leaf, valid or not.
 fn others(value: &Value) -> Vec<Value> {
     if let Some(switch) = value.as_bool() {
         return vec![(!switch).into()];
@@ -151,12 +151,11 @@ fn others(value: &Value) -> Vec<Value> {
     scaled.filter(|other| other != value).collect()
 }
 
-/// Notes by name which parameters of `spec` move what `seen` sees, and which do not. Those that `moved` has are not
-/// tried again.
+/// Notes by name which parameters of `spec` change what `seen` returns, and which do not. Skips those in `moved`.
 fn try_each<T: Serialize + DeserializeOwned>(
     spec: &T,
     check: impl Fn(&T) -> Result<(), String>,
-    seen: impl Fn(&T) -> Seen,
+    seen: impl Fn(&T) -> Observation,
     moved: &mut BTreeSet<String>,
     unmoved: &mut BTreeSet<String>,
 ) {
@@ -198,7 +197,7 @@ fn each_parameter_of_a_drive_moves_something() {
         let seen = |drive: &DriveSpec| seen(drive, &machine);
         try_each(&drive, DriveSpec::check, seen, &mut moved, &mut unmoved);
     }
-    // Memory draws no more when it works, for one; then another drive must show it.
+    // Memory draws no more power when it works, for example. Another drive must show it.
     let nowhere: Vec<_> = unmoved.difference(&moved).collect();
     assert!(nowhere.is_empty(), "these move nothing: {nowhere:?}");
     assert!(moved.len() > 50, "{moved:?}");

@@ -1,9 +1,9 @@
-//! What must hold of any drive behind any link and machine, whatever requests it gets.
+//! Properties of any drive behind any link and machine, under any requests.
 
 mod common;
 
 use common::any::{self, CAPACITY, cases};
-use common::{Load, Ran, plan, ran};
+use common::{Load, RunOutcome, plan, ran};
 use iogauge_core::log_record::bytes_of;
 use iogauge_core::plan::{EngineKind, Rw};
 use iogauge_core::recorder::Exact;
@@ -17,8 +17,8 @@ use proptest::prelude::*;
 const READ: u8 = 0;
 const WRITE: u8 = 1;
 
-/// Bytes of one direction.
-fn bytes(ran: &Ran, direction: u8) -> f64 {
+/// Returns the bytes of one direction.
+fn bytes(ran: &RunOutcome, direction: u8) -> f64 {
     let own = ran
         .log
         .iter()
@@ -26,7 +26,7 @@ fn bytes(ran: &Ran, direction: u8) -> f64 {
     own.map(|record| f64::from(record.length_bytes)).sum()
 }
 
-/// Service latencies of a row, by direction.
+/// Returns the service latencies of a row, by direction.
 fn lats(row: &RowResult) -> impl Iterator<Item = &Exact> {
     row.tallies
         .values()
@@ -36,7 +36,7 @@ fn lats(row: &RowResult) -> impl Iterator<Item = &Exact> {
 proptest! {
     #![proptest_config(cases(120))]
 
-    /// Each worker's requests come back once, in order of their instants, and are counted once.
+    /// Each worker's requests return once, in order of their instants, and are counted once.
     #[test]
     fn what_goes_in_comes_out(
         spec in any::drive(),
@@ -68,7 +68,7 @@ proptest! {
         }
     }
 
-    /// Requests in flight, as the loop counts them, are rate times latency, as the recorder has them.
+    /// Requests in flight, by the loop, equal rate times latency, by the recorder.
     #[test]
     fn littles_law_holds(
         spec in any::drive(),
@@ -86,7 +86,7 @@ proptest! {
         }
     }
 
-    /// Neither link nor media carry more than they can, nor does a thread do more than one thing at a time.
+    /// Link and media carry no more than they can, and a thread does one thing at a time.
     #[test]
     fn never_faster_than_any_part(
         spec in any::drive(),
@@ -97,7 +97,7 @@ proptest! {
         let last = ran.log.iter().map(|record| record.done_ns).max().unwrap() as f64;
         let controllers = f64::from(spec.controllers);
         let (read, written) = (bytes(&ran, READ), bytes(&ran, WRITE));
-        // Each controller has a link of its own; of SATA only one side may talk.
+        // Each controller has a link of its own; on SATA only one side may send.
         let link = spec.link.rate_Bps() * controllers * last / 1e9;
         let both_ways = spec.link.queue().is_none();
         let busiest_way = if both_ways { read.max(written) } else { read + written };
@@ -122,13 +122,13 @@ proptest! {
         let plan = plan(&[loads], seed);
         let (one, other) = (ran(&plan, &machine, &spec), ran(&plan, &machine, &spec));
         prop_assert!(bytes_of(&one.log) == bytes_of(&other.log));
-        let seen = |ran: &Ran| format!("{:?}", (&ran.result, &ran.drive));
+        let seen = |ran: &RunOutcome| format!("{:?}", (&ran.result, &ran.drive));
         prop_assert_eq!(seen(&one), seen(&other));
     }
 }
 
-/// What the media of all controllers need together at least for what was done, ns.
-fn least_ns(spec: &DriveSpec, ran: &Ran) -> f64 {
+/// Returns the least time of all controllers' media together for the requests, ns.
+fn least_ns(spec: &DriveSpec, ran: &RunOutcome) -> f64 {
     let (read, written) = (bytes(ran, READ), bytes(ran, WRITE));
     match &spec.media {
         MediaSpec::Xpoint(spec) => {
@@ -138,7 +138,7 @@ fn least_ns(spec: &DriveSpec, ran: &Ran) -> f64 {
         MediaSpec::Nand(spec) => {
             let slc = spec.slc.map_or(f64::INFINITY, |slc| slc.program_ns);
             let program = spec.program_ns.min(slc) * (1.0 - spec.program_spread);
-            // What is in the buffers of all controllers, of which there are three at most, need not be programmed yet.
+            // Data in the buffers of all controllers, at most three, need not be programmed yet.
             let programmed = written - 3.0 * spec.buffer_bytes as f64;
             let commands = ran.log.len() as f64 * spec.command_ns;
             let dies = programmed / f64::from(spec.unit_bytes()) * program / f64::from(spec.dies);
@@ -152,7 +152,7 @@ fn least_ns(spec: &DriveSpec, ran: &Ran) -> f64 {
 proptest! {
     #![proptest_config(cases(60))]
 
-    /// What was written is there, through stripes, splitting, collection and folding; what never was is not.
+    /// The drive holds what was written, through stripes, splitting, collection and folding, and nothing else.
     #[test]
     fn no_page_is_lost(
         spec in any::drive_of(any::nand().prop_map(|spec| {
@@ -171,7 +171,7 @@ proptest! {
         prop_assert_eq!(ran.drive.unwritten_reads, (CAPACITY - region_bytes) / 4096);
     }
 
-    /// With a host that costs nothing, a queue is as full as it may be at every instant.
+    /// With a host that costs nothing, the queue is as full as it may be at every instant.
     #[test]
     fn no_place_in_a_queue_is_ever_idle(spec in any::drive(), depth in 1u32..33) {
         let end = 5 * MILLISECOND;

@@ -52,9 +52,9 @@ pub(crate) struct Connection {
     /// Places of the requests that are not fully submitted to the drive, in the order of their arrival.
     waiting: VecDeque<u32>,
     /// What went wrong with the data of the arriving write.
-    spoiled: Option<Refusal>,
+    data_error: Option<Refusal>,
     /// Whether the input may hold requests for which there was no room.
-    behind: bool,
+    has_more_requests: bool,
     /// Whether no more requests come: close when all are answered.
     finishing: bool,
 }
@@ -75,8 +75,8 @@ impl Connection {
             pending: (0..depth).map(|_| None).collect(),
             free: (0..depth).rev().collect(),
             waiting: VecDeque::new(),
-            spoiled: None,
-            behind: false,
+            data_error: None,
+            has_more_requests: false,
             finishing: false,
         };
         connection.flush();
@@ -129,7 +129,7 @@ impl Connection {
 
     /// Whether it can take requests at once, without more bytes from the client.
     pub(crate) fn wants_turn(&self) -> bool {
-        self.socket.is_some() && !self.finishing && self.behind && self.has_room()
+        self.socket.is_some() && !self.finishing && self.has_more_requests && self.has_room()
     }
 
     /// Receives what the client has sent, at most a buffer.
@@ -151,14 +151,14 @@ impl Connection {
 
     /// Returns the next request for the drive from the input. Its data is in the store, or has room there.
     pub(crate) fn next_request(&mut self, store: &mut dyn Store) -> Option<Request> {
-        self.behind = true;
+        self.has_more_requests = true;
         while self.socket.is_some() && !self.finishing && self.has_room() {
             let input = &self.input[self.unread.clone()];
             let (used, step) = self.session.step(input, &mut self.output);
             self.unread.start += used;
             match step {
                 Step::More => {
-                    self.behind = false;
+                    self.has_more_requests = false;
                     return None;
                 }
                 Step::Again => {}
@@ -166,8 +166,8 @@ impl Connection {
                     offset_bytes,
                     bytes,
                 } => {
-                    if self.spoiled.is_none() {
-                        self.spoiled = store.write(offset_bytes, bytes).err();
+                    if self.data_error.is_none() {
+                        self.data_error = store.write(offset_bytes, bytes).err();
                     }
                 }
                 Step::Refuse { cookie, refusal } => self.refuse(cookie, refusal),
@@ -187,7 +187,7 @@ impl Connection {
         let (offset, length) = (request.offset_bytes, request.length_bytes);
         match request.command {
             Command::Read | Command::Flush => Ok(()),
-            Command::Write => self.spoiled.take().map_or(Ok(()), Err),
+            Command::Write => self.data_error.take().map_or(Ok(()), Err),
             Command::Trim => store.zero(offset, length, false),
             Command::Zero { provision } => store.zero(offset, length, provision),
         }

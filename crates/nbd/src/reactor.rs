@@ -50,7 +50,7 @@ impl Default for Limits {
     }
 }
 
-/// See the module's text.
+/// The loop, before it serves.
 pub(crate) struct Reactor<D> {
     pub(crate) drive: Timely<D>,
     /// Commands that the drive lets in at a time; `None`: more than any host has.

@@ -3,7 +3,7 @@
 use iogauge_core::Nanos;
 use iogauge_model::{Access, Drive, Pending, Returned};
 
-/// See the module's text.
+/// A drive that returns each request when it is due.
 pub(crate) struct Timely<D> {
     drive: D,
     /// Requests whose end was known when they were submitted.

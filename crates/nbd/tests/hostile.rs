@@ -1,4 +1,5 @@
-//! Clients that break rules, flood, stop half-way or go: the server stays, within its memory, and serves the others.
+//! Clients that break rules, flood, stop half-way or disconnect. The server survives, within its memory, and serves the
+//! others.
 #![allow(unsafe_code)]
 
 use std::alloc::{GlobalAlloc, Layout, System};
@@ -46,8 +47,8 @@ unsafe impl GlobalAlloc for Counting {
 #[global_allocator]
 static ALLOCATOR: Counting = Counting;
 
-/// Of eight connections each with two buffers, twice over as a vector grows, its requests and replies, and of the data:
-/// what they ask of a drive needs no more than that.
+/// Bytes for eight connections with two buffers each (twice over as a vector grows), their requests and replies, and
+/// for the data. What they ask of a drive needs no more than that.
 const MOST_HELD: i64 = 8 * (512 << 10) + (4 << 20);
 
 fn hello() -> Vec<u8> {
@@ -64,7 +65,7 @@ fn request(flags: u16, command: u16, offset: u64, length: u32) -> Vec<u8> {
     bytes
 }
 
-/// Sends as much as the server takes within a fifth of a second; it may well hang up.
+/// Sends as much as the server takes within a fifth of a second. The server may hang up.
 fn press(stream: &mut UnixStream, bytes: &[u8]) {
     let patience = Some(Duration::from_millis(200));
     stream.set_write_timeout(patience).unwrap();
@@ -91,7 +92,7 @@ fn works(socket: &Path) {
         .unwrap();
 }
 
-/// One test, since memory is counted for the whole process.
+/// This is one test, since memory is counted for the entire process.
 #[test]
 fn whatever_clients_do_memory_is_bounded_and_others_are_served() {
     for drive in [drive(), flash()] {
@@ -102,7 +103,7 @@ fn whatever_clients_do_memory_is_bounded_and_others_are_served() {
             };
         };
         let summary = served_on(&drive, limits, |socket| {
-            // What the drive itself is made of is there by now.
+            // The drive's own memory is allocated by now.
             works(socket);
             let before = LIVE.load(Ordering::Relaxed);
             MOST.store(before, Ordering::Relaxed);
@@ -119,9 +120,9 @@ fn whatever_clients_do_memory_is_bounded_and_others_are_served() {
     }
 }
 
-/// Returns how many bytes it needed itself at most.
+/// Floods the server. Returns the most bytes that the client itself needed.
 fn floods(socket: &Path) -> i64 {
-    // Requests for far more than there is memory, whose replies nobody takes.
+    // Reads of far more than there is memory, whose replies nobody takes.
     let reads = request(0, wire::CMD_READ, 0, MOST_PAYLOAD).repeat(20_000);
     let flushes = request(0, wire::CMD_FLUSH, 0, 0).repeat(20_000);
     let refused = request(0, 99, 0, 0).repeat(20_000);
@@ -139,9 +140,9 @@ fn floods(socket: &Path) -> i64 {
     let mut stream = UnixStream::connect(socket).unwrap();
     press(&mut stream, &lists);
     streams.push(stream);
-    // All of them still hold on, and somebody else is served.
+    // All clients still hold on, and another one is served.
     works(socket);
-    // More data than there is room for.
+    // Writes more data than there is room for.
     let mut filler = client(socket);
     let mut block = vec![1; 1 << 20];
     let full = (0..8).map(|index| filler.write(index << 30, &mut block).unwrap());
@@ -150,7 +151,7 @@ fn floods(socket: &Path) -> i64 {
         let zero = filler.command(wire::CMD_WRITE_ZEROES, 0, index << 30, 1 << 20);
         assert_eq!(zero.unwrap(), Ok(()));
     }
-    // A length of 4 GiB where there is no such data, and a range of as much where there is nothing.
+    // A read of 4 GiB is too long, and so are zeroes that take up space. A trim may have that length.
     let all = u32::MAX - 511;
     let read = filler.command(wire::CMD_READ, 0, 0, all).unwrap();
     assert_eq!(read, Err(Refusal::Invalid as u32));
@@ -171,7 +172,7 @@ fn floods(socket: &Path) -> i64 {
     own.map(|bytes| bytes.capacity() as i64).iter().sum()
 }
 
-/// A client that goes after every single byte of a conversation, and one that only stops sending there.
+/// Disconnects after every single byte of a conversation, or only stops sending there.
 fn disconnects(socket: &Path) {
     let mut bytes = hello();
     bytes.extend(request(0, wire::CMD_WRITE, 0, 512));
@@ -204,7 +205,7 @@ fn garbage(socket: &Path) {
     works(socket);
 }
 
-/// More clients than there are places, none of which says a word: each is let go when its time is up.
+/// Connects more clients than there are places. None sends anything, and each is closed when its time is up.
 fn crowd(socket: &Path) {
     let silent: Vec<UnixStream> = (0..100)
         .map(|_| UnixStream::connect(socket).unwrap())

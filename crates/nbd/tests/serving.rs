@@ -43,10 +43,10 @@ fn data_is_kept_and_shared_by_all_connections() {
     assert_eq!((summary.read_bytes, summary.written_bytes), (16_384, 8192));
 }
 
-/// Bytes of what a server says before its first reply.
+/// Bytes that a server sends before its first reply.
 const GREETING: usize = 18 + 10;
 
-/// What a client says that sends so many requests at once.
+/// Returns the bytes of a client that sends this many requests at once.
 fn words(command: u16, requests: usize, length_bytes: u32) -> Vec<u8> {
     let mut bytes = (wire::FIXED_NEWSTYLE | wire::NO_ZEROES)
         .to_be_bytes()
@@ -58,7 +58,7 @@ fn words(command: u16, requests: usize, length_bytes: u32) -> Vec<u8> {
     bytes
 }
 
-/// Connects, and sends so many requests at once.
+/// Connects and sends this many requests at once.
 fn asking(socket: &Path, command: u16, requests: usize, length_bytes: u32) -> UnixStream {
     let mut stream = UnixStream::connect(socket).unwrap();
     stream
@@ -67,12 +67,12 @@ fn asking(socket: &Path, command: u16, requests: usize, length_bytes: u32) -> Un
     stream
 }
 
-/// Sends so many requests at once, and waits for as many replies without data.
+/// Sends this many requests at once, and waits for as many replies without data.
 fn pipelined(socket: &Path, command: u16, requests: usize) -> Duration {
     let began = Instant::now();
     let stream = UnixStream::connect(socket).unwrap();
     let mut replies = vec![0; GREETING + requests * 16];
-    // A server does not read on while nobody takes its replies.
+    // A server reads nothing more while nobody takes its replies.
     thread::scope(|scope| {
         scope.spawn(|| (&stream).write_all(&words(command, requests, 0)).unwrap());
         (&stream).read_exact(&mut replies).unwrap();
@@ -88,14 +88,15 @@ fn no_reply_comes_before_its_time_and_none_is_left_lying() {
         let began = Instant::now();
         one.read(0, &mut [0; 512]).unwrap().unwrap();
         assert!(began.elapsed() >= 5 * LATENCY);
-        // More than a connection may have unanswered, 64: so that there are eight rounds.
+        // More than the 64 that a connection may have unanswered, so there are eight rounds.
         assert!(pipelined(socket, wire::CMD_FLUSH, 500) >= 8 * 5 * LATENCY);
     });
 }
 
 #[test]
 fn what_can_be_answered_is_not_slept_over() {
-    // Refused at once. Were 64 of them looked at and then slept, as long as no bytes come, it would sleep 400 times.
+    // They are refused at once. If the server looked at 64 of them and then slept until bytes come, it would sleep 400
+    // times.
     let summary = served(
         |_| (),
         |socket| {
@@ -105,7 +106,7 @@ fn what_can_be_answered_is_not_slept_over() {
     assert!(summary.idle_sleeps < 300, "{}", summary.idle_sleeps);
 }
 
-/// Three times slower: the 32 MiB that the drive does not get if the server is in time take two seconds.
+/// Slows time down three times: the 32 MiB that the drive does not get if the server is in time take two seconds.
 fn dilated(config: &mut Config) {
     config.dilate = NonZeroU32::new(3).unwrap();
 }
@@ -114,7 +115,7 @@ fn dilated(config: &mut Config) {
 fn requests_of_a_closed_connection_are_dropped() {
     let summary = served_on(&slow(), dilated, |socket| {
         let mut gone = asking(socket, wire::CMD_READ, 60, MOST_PAYLOAD);
-        // Greeted, so that it is served; then it does not wait for its 1.9 GiB.
+        // The client was greeted, so it is served. Then it does not wait for its 1.9 GiB.
         gone.read_exact(&mut [0; GREETING]).unwrap();
         drop(gone);
         client(socket).read(0, &mut [0; 512]).unwrap().unwrap();
@@ -208,7 +209,7 @@ fn what_would_mislead_is_not_served() {
             .unwrap()
             .contains(&format!("--dilate={enough}"))
     );
-    // Nothing is left of it.
+    // Nothing is left of the socket.
     assert!(!place.path().join("socket").exists());
     config.size_bytes = Some(513);
     let refused = Server::bind(&config, &drive(), 1, None).err().unwrap();

@@ -62,7 +62,7 @@ pub(crate) fn check_model(drive: &str, machine: &str) -> PyResult<()> {
     parse_machine(machine).map(|_| ())
 }
 
-/// See the module's text.
+/// A run on drive models.
 #[pyclass(frozen, module = "iogauge._core")]
 pub(crate) struct ModelHandle {
     events: Mutex<Receiver<Event>>,

@@ -16,7 +16,7 @@ use serde::de::DeserializeOwned;
 use crate::descriptor::{self, Access};
 use crate::{CoreError, to_json};
 
-/// See the module's text.
+/// A served drive model.
 #[pyclass(frozen, module = "iogauge._core")]
 pub(crate) struct Server {
     bias: Bias,

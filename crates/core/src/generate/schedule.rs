@@ -118,7 +118,7 @@ impl Schedule {
     }
 
     /// Drops what was due before `instant`: a schedule that is behind restarts there, in its turn.
-    pub fn let_go(&mut self, instant: Nanos) {
+    pub fn drop_before(&mut self, instant: Nanos) {
         if self.due >= instant {
             return;
         }
@@ -238,7 +238,7 @@ mod tests {
         // Both are behind where they begin anew, and keep their turns.
         let mut schedules = [later, by_requests(3)].map(|plan| Schedule::new(plan, false, 1));
         let [later, sooner] = schedules.each_mut().map(|schedule| {
-            schedule.let_go(5 * SECOND);
+            schedule.drop_before(5 * SECOND);
             schedule.peek()
         });
         assert_eq!((later, sooner), (5 * SECOND + 1234, 5 * SECOND));
@@ -354,10 +354,10 @@ mod tests {
     fn only_a_schedule_that_is_behind_begins_anew() {
         let mut schedule = Schedule::new(by_requests(3), false, 1);
         schedule.advance(0);
-        schedule.let_go(333_333_333);
+        schedule.drop_before(333_333_333);
         schedule.advance(0);
         assert_eq!(schedule.peek(), 666_666_666);
-        schedule.let_go(5_000_000_001);
+        schedule.drop_before(5_000_000_001);
         assert_eq!(schedule.peek(), 5_000_000_001);
         schedule.advance(0);
         assert_eq!(schedule.peek(), 5_333_333_334);
@@ -365,7 +365,7 @@ mod tests {
         let mut gaps: Vec<f64> = Vec::new();
         for seed in 0..10_000 {
             let mut schedule = Schedule::new(by_requests(1000), true, seed);
-            schedule.let_go(SECOND);
+            schedule.drop_before(SECOND);
             gaps.push((schedule.peek() - SECOND) as f64 / 1e6);
         }
         assert_distributed(gaps, |gap| 1.0 - libm::exp(-gap));

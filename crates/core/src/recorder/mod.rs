@@ -9,7 +9,7 @@ pub mod histogram;
 mod slice;
 
 pub use histogram::{Exact, Histogram, Merged};
-pub use slice::{Counts, Kept, Latency, MergedSide, MergedSlice, Side, Slice, Span};
+pub use slice::{Counts, KeptLatencies, Latency, MergedSide, MergedSlice, Side, Slice, Span};
 
 use crate::plan::WorkerPlan;
 use crate::request::{Completion, Direction, Errno, Kind, Request};
@@ -82,7 +82,7 @@ pub trait SliceSource {
 }
 
 /// Returns which latencies to record for a worker's requests: only those that can differ from one another.
-pub fn kept(plan: &WorkerPlan, stamps_issue: bool) -> Kept {
+pub fn kept_latencies(plan: &WorkerPlan, stamps_issue: bool) -> KeptLatencies {
     let scheduled = plan.is_scheduled();
     let issued = plan.pattern.directions();
     Direction::ALL.map(|direction| {
@@ -105,20 +105,20 @@ pub fn kept(plan: &WorkerPlan, stamps_issue: bool) -> Kept {
 struct Instants {
     kind: Kind,
     /// Intended, ready, start, issued (start if it is not stamped), done.
-    of_request: [Nanos; 5],
+    instants: [Nanos; 5],
 }
 
 impl Instants {
     const NONE: Self = Self {
         kind: Kind::Read,
-        of_request: [0; 5],
+        instants: [0; 5],
     };
 
     #[inline(always)]
     fn of(request: &Request, completion: &Completion) -> Self {
         Self {
             kind: request.kind,
-            of_request: [
+            instants: [
                 request.intended,
                 request.ready,
                 completion.start,
@@ -132,9 +132,9 @@ impl Instants {
     #[inline(always)]
     fn same(&self, other: &Self) -> bool {
         let differing = self
-            .of_request
+            .instants
             .iter()
-            .zip(&other.of_request)
+            .zip(&other.instants)
             .fold(0, |bits, (one, two)| bits | (one ^ two));
         self.kind == other.kind && differing == 0
     }
@@ -142,7 +142,7 @@ impl Instants {
     /// By [`Latency`].
     #[inline]
     fn latencies(&self) -> [Nanos; Latency::COUNT] {
-        let [intended, ready, start, issued, done] = self.of_request;
+        let [intended, ready, start, issued, done] = self.instants;
         let ready = ready.min(start);
         let intended = intended.min(ready);
         [
@@ -166,7 +166,7 @@ pub struct Recorder<H: Handover> {
     /// Absolute end of the current slice.
     until: Nanos,
     /// The instants of the last completion. Completions in a row that share them are counted together later.
-    alike: Instants,
+    batch: Instants,
     times: u32,
     bytes: u64,
     short: u32,
@@ -192,7 +192,7 @@ impl<H: Handover> Recorder<H> {
             },
             stage_start: 0,
             until: 0,
-            alike: Instants::NONE,
+            batch: Instants::NONE,
             times: 0,
             bytes: 0,
             short: 0,
@@ -270,8 +270,8 @@ impl<H: Handover> Recorder<H> {
     #[inline(always)]
     pub fn record(&mut self, request: &Request, completion: &Completion) {
         let instants = Instants::of(request, completion);
-        if !instants.same(&self.alike) {
-            self.begin_anew(instants, completion.done);
+        if !instants.same(&self.batch) {
+            self.begin_batch(instants, completion.done);
         }
         match completion.result {
             Ok(bytes) => {
@@ -284,10 +284,10 @@ impl<H: Handover> Recorder<H> {
     }
 
     /// Starts a new batch: completions from here on have other instants.
-    fn begin_anew(&mut self, instants: Instants, done: Nanos) {
+    fn begin_batch(&mut self, instants: Instants, done: Nanos) {
         self.flush();
         self.advance(done);
-        self.alike = instants;
+        self.batch = instants;
     }
 
     #[cold]
@@ -304,10 +304,10 @@ impl<H: Handover> Recorder<H> {
         if times == 0 {
             return;
         }
-        let values = self.alike.latencies();
-        let [_, _, start, _, done] = self.alike.of_request;
+        let values = self.batch.latencies();
+        let [_, _, start, _, done] = self.batch.instants;
         let flagged = self.flagged(start, done - start);
-        if let Some(side) = &mut self.slice.sides[self.alike.kind.direction() as usize] {
+        if let Some(side) = &mut self.slice.sides[self.batch.kind.direction() as usize] {
             for (histogram, &value) in side.histograms.iter_mut().zip(&values) {
                 if let Some(histogram) = histogram {
                     histogram.record(value, self.times);

@@ -122,7 +122,7 @@ pub struct Span {
 }
 
 /// Which latencies are kept of each direction, by [`Direction`] and [`Latency`]; `None` where it is never issued.
-pub type Kept = [Option<[bool; Latency::COUNT]>; Direction::COUNT];
+pub type KeptLatencies = [Option<[bool; Latency::COUNT]>; Direction::COUNT];
 
 /// What one worker completed in one fixed slice of a run.
 #[derive(Clone, Debug)]
@@ -141,7 +141,7 @@ pub struct Slice {
 
 impl Slice {
     /// Creates an empty slice for the latencies in `kept` and touches its memory.
-    pub fn new(kept: Kept) -> Self {
+    pub fn new(kept: KeptLatencies) -> Self {
         let side = |latencies: [bool; Latency::COUNT]| Side {
             counts: Counts::default(),
             histograms: latencies.map(|kept| kept.then(Histogram::new)),

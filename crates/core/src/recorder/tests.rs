@@ -1,4 +1,4 @@
-//! The recorder against one that keeps everything.
+//! Compares the recorder with one that keeps every completion.
 
 mod cutting;
 mod flags;

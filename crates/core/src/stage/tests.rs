@@ -19,7 +19,7 @@ fn workers(exitall: &[bool]) -> StagePlan {
     )
 }
 
-/// A stage under way, its workers with and without exitall, each in its group.
+/// Creates a running stage whose workers have or lack exitall, each in its group.
 fn begun_in(exitall: &[bool], groups: &[u32]) -> Stage {
     let mut plan = workers(exitall);
     for (worker, &group) in plan.workers.iter_mut().zip(groups) {
@@ -33,7 +33,7 @@ fn begun_in(exitall: &[bool], groups: &[u32]) -> Stage {
     stage
 }
 
-/// A worker that has to read and to write so many bytes a second, from 3 seconds on for 10 seconds.
+/// Creates a worker that must read and write `rate_min` bytes a second, from 3 seconds on for 10 seconds.
 fn slowest(rate_min: u64) -> Stage {
     let minimum = SchedulePlan {
         rate_iops: 0,
@@ -57,7 +57,7 @@ fn slowest(rate_min: u64) -> Stage {
 const START: Nanos = 1_000_000_007;
 const RATE: u64 = 1_000_000;
 
-/// Looks every 20 ms at a worker that moves `rate` bytes a second in each direction; returns when it was too slow.
+/// Checks every 20 ms a worker that moves `rate` bytes a second in each direction. Returns when it was too slow.
 fn first_too_slow(stage: &mut Stage, rate: [u64; 3], until: Nanos) -> Option<Nanos> {
     (0..until / (20 * MILLISECOND))
         .map(|look| look * 20 * MILLISECOND)
@@ -78,7 +78,7 @@ fn the_barrier_is_kept() {
 
 #[test]
 fn a_worker_is_too_slow_once_its_rate_has_settled() {
-    // Three seconds of delay and ramp, two to settle, one that is looked at.
+    // Three seconds of delay and ramp, two to settle, one that is checked.
     assert_eq!(
         first_too_slow(&mut slowest(RATE), [RATE - 10_000; 3], 12 * SECOND),
         Some(6 * SECOND)
@@ -87,7 +87,7 @@ fn a_worker_is_too_slow_once_its_rate_has_settled() {
         first_too_slow(&mut slowest(RATE), [RATE, RATE - 10_000, 0], 12 * SECOND),
         Some(6 * SECOND)
     );
-    // What is never issued is not slow.
+    // A direction that is never issued is not slow.
     assert_eq!(
         first_too_slow(&mut slowest(RATE), [RATE, RATE, 0], 12 * SECOND),
         None
@@ -185,8 +185,8 @@ proptest! {
         prop_assert_eq!(stage.stopped(), None);
     }
 
-    /// Whatever the order: who has exitall ends those of its group that have not ended, each is named once, an interrupt ends
-    /// all, and everybody has to finish all the same.
+    /// In any order: a worker with exitall ends those of its group that have not ended, each is named once, an
+    /// interrupt ends all, and every worker still has to finish.
     #[test]
     fn an_end_ends_its_group(
         (exitall, groups, events) in (1usize..12).prop_flat_map(|n| {
@@ -226,7 +226,7 @@ proptest! {
         prop_assert_eq!(stage.stopped() == Some(Stop::Interrupt), interrupted);
     }
 
-    /// The minimum holds over every second and more that is looked at, to the byte.
+    /// The minimum holds over every checked second or more, to the byte.
     #[test]
     fn a_minimum_is_exact(rate in 1u64..1 << 40, short in 0u64..3, length in SECOND..2 * SECOND, direction in 0usize..2) {
         let mut stage = slowest(rate);

@@ -1,11 +1,11 @@
-//! A stage accounted for by hand: workers that issue, record and end at instants of the test's choice.
+//! Accounts for stages by hand: workers issue, record and end at instants that the test chooses.
 
 use std::cell::RefCell;
 use std::collections::VecDeque;
 
 use super::*;
 use crate::plan::{Rw, WorkerPlan};
-use crate::recorder::{Slice, kept};
+use crate::recorder::{Slice, kept_latencies};
 use crate::request::{Completion, Want};
 use crate::stage::Stop;
 use crate::testing::{BLOCK, plan, run_plan, stage};
@@ -14,7 +14,7 @@ use crate::time::{MILLISECOND, SECOND};
 const START: Nanos = 1_000_000_007;
 const INTERVAL: Nanos = 50 * MILLISECOND;
 
-/// Slices on their way out; every one is replaced by a new one.
+/// Slices that were handed over; a new slice replaces each.
 #[derive(Debug, Default)]
 struct Queue(RefCell<VecDeque<Box<Slice>>>);
 
@@ -43,7 +43,7 @@ impl SliceSource for Queue {
     }
 }
 
-/// What a worker's thread works on.
+/// The state of a worker's thread.
 struct Thread {
     worker: Worker,
     recorder: Recorder<Queue>,
@@ -53,13 +53,13 @@ impl Thread {
     fn new(run: &RunPlan, plan: &WorkerPlan) -> Self {
         let mut worker = Worker::new(plan).unwrap();
         worker.begin(START, plan.ramp_ns, plan.runtime_ns);
-        let slice = Slice::new(kept(plan, true));
+        let slice = Slice::new(kept_latencies(plan, true));
         let mut recorder = Recorder::new(Box::new(slice), Queue::default());
         recorder.begin(Cutter::of(plan, run.interval_ns), START, START);
         Self { worker, recorder }
     }
 
-    /// Issues one request at `at`, since the stage's start; returns its slot.
+    /// Issues one request at `at`, since the stage's start. Returns its slot.
     fn issue(&mut self, at: Nanos) -> u32 {
         let Want::Issue(request) = self.worker.next(START + at) else {
             panic!("nothing is due");
@@ -81,7 +81,7 @@ impl Thread {
         self.worker.complete(&completion);
     }
 
-    /// One request at a time, `count` of them, each `apart` after the last.
+    /// Runs `count` requests, one at a time, each `apart` after the last.
     fn run(&mut self, count: u64, apart: Nanos) {
         for request in 0..count {
             let slot = self.issue(request * apart);
@@ -89,7 +89,7 @@ impl Thread {
         }
     }
 
-    /// Its end at `at`, since the stage's start.
+    /// Returns its end at `at`, since the stage's start.
     fn end(&mut self, at: Nanos) -> WorkerEnd<'_, Queue> {
         WorkerEnd {
             at: START + at,
@@ -122,7 +122,7 @@ fn named(name: &str, row: u32) -> WorkerPlan {
     }
 }
 
-/// The account of a run's last stage, begun, and its workers' threads.
+/// Begins the run's last stage. Returns its account and its workers' threads.
 fn begun(run: &RunPlan) -> (StageAccount<'_>, Vec<Thread>) {
     let index = run.stages.len() - 1;
     let workers = &run.stages[index].workers;

@@ -29,8 +29,8 @@ impl Worker {
     #[inline(always)]
     fn burst(&mut self, now: Nanos, most: usize, batch: &mut Vec<Request>) {
         let over = now >= self.end || now >= self.ramp_end;
-        let hindered = over || self.draining || self.blocked || self.issue_gap.requests > 0;
-        if hindered || !self.unhindered {
+        let constrained = over || self.draining || self.blocked || self.issue_gap.requests > 0;
+        if constrained || !self.unconstrained {
             return;
         }
         let free = self.slots.depth() - self.slots.in_flight() as usize;

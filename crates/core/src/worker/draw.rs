@@ -59,13 +59,13 @@ impl Worker {
     /// Returns the next request of a direction, for reads and writes with a rate each.
     #[inline]
     fn next_of_both(&mut self, toward: Direction) -> Option<Io> {
-        self.set_aside
+        self.deferred
             .take_if(|io| io.kind.direction() == toward)
-            .or_else(|| match &self.set_aside {
+            .or_else(|| match &self.deferred {
                 Some(io) if io.kind == Kind::Write => self.pattern.next_without_sync(toward),
                 _ => self.pattern.next_toward(toward),
             })
             // The pass ends with the deferred request.
-            .or_else(|| self.set_aside.take())
+            .or_else(|| self.deferred.take())
     }
 }

@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::run::barrier::Light;
 
-/// See the module's text.
+/// A cell whose value its owner uses, and another thread can take away.
 #[derive(Debug)]
 pub struct Revocable<T> {
     /// Whether the owner has the value, or is about to see that it was revoked.

@@ -141,7 +141,7 @@ impl Loop<'_> {
             state.recorder.gap(gap, after);
             // What completed after a long wait was seen as it came.
             if gap > LONG_GAP && !E::BLOCKS && after.saturating_sub(now) < 2 * gap {
-                state.worker.looked_away(after - gap, after);
+                state.worker.reaping_resumed(after - gap, after);
             }
             if calls > 0 {
                 state.busy.submitted(calls, submitted as u32, in_flight);
@@ -172,7 +172,7 @@ impl Loop<'_> {
                         self.heartbeat.stall(completion.start, completion.done)
                 {
                     recorder.gap(length, end);
-                    worker.looked_away(end - length, end);
+                    worker.reaping_resumed(end - length, end);
                 }
             }
         }

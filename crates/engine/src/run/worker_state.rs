@@ -7,7 +7,7 @@ use iogauge_core::{Nanos, Worker};
 use crate::run::exchange::Slices;
 use crate::run::spill::WorkerLog;
 
-/// See the module's text.
+/// The state of one worker's thread.
 #[derive(Debug)]
 pub struct WorkerState {
     /// Decides what to issue.
@@ -78,7 +78,7 @@ mod tests {
         };
         let mut log = WorkerLog::new(&Spill::without_thread(), &run, 1, LogOrigin::default());
         log.begin(0, ramp_end);
-        let first = Slice::new(recorder::kept(&plan, true));
+        let first = Slice::new(recorder::kept_latencies(&plan, true));
         let slices = slices_like(&first);
         let mut recorder = Recorder::new(Box::new(first), slices);
         recorder.begin(Cutter::of(&plan, 1_000), 0, 0);

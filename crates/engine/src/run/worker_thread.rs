@@ -143,7 +143,7 @@ impl WorkerThread {
             cause: cause.to_string(),
         })?;
         let stamps_issue = self.plan.stamps_issue();
-        let first = Slice::new(recorder::kept(&self.plan, stamps_issue));
+        let first = Slice::new(recorder::kept_latencies(&self.plan, stamps_issue));
         let slices = slices_like(&first);
         let log = self
             .spill

@@ -16,21 +16,21 @@ use iogauge_engine::{Clock, Engine, Error, UseEngine, Waiter};
 /// Bytes of a block.
 pub const BLOCK: usize = 4096;
 
-/// Blocks that all differ.
+/// Returns blocks that all differ.
 pub fn numbered(blocks: usize) -> Vec<u8> {
     (0..blocks * BLOCK)
         .map(|i| (i / BLOCK * 31 + i % 251) as u8)
         .collect()
 }
 
-/// A file that is gone when the test is over, open for the plan.
+/// A file that exists for one test, open for the plan.
 pub struct Scratch {
     pub path: PathBuf,
     pub file: std::fs::File,
 }
 
 impl Scratch {
-    /// In the target directory: on a real filesystem, where the system's temporary one may be in memory.
+    /// Creates it in the target directory: on a real filesystem, since the system's temporary one may be in memory.
     pub fn new(bytes: &[u8]) -> Scratch {
         static NEXT: AtomicU32 = AtomicU32::new(0);
         let name = format!(
@@ -73,7 +73,7 @@ impl Drop for Scratch {
     }
 }
 
-/// 4 KiB requests at a depth of eight, random content, nothing special.
+/// Returns a plan: 4 KiB requests at a depth of eight, random content.
 pub fn plan(kind: EngineKind, rw: Rw, files: Vec<FilePlan>) -> WorkerPlan {
     let ordinary = testing::plan(rw);
     WorkerPlan {
@@ -103,7 +103,7 @@ pub fn request(slot: u32, kind: Kind, offset_bytes: u64, length_bytes: u32) -> R
     }
 }
 
-/// What a test does with an engine, whichever it is.
+/// A test's actions on an engine of any kind.
 pub trait Scenario {
     fn play<E: Engine>(&mut self, engine: &mut E);
 }
@@ -122,7 +122,7 @@ pub fn play(plan: &WorkerPlan, scenario: &mut impl Scenario) -> Result<(), Error
     iogauge_engine::open(plan, clock, Waiter::new(clock, plan.spin), Play(scenario))
 }
 
-/// Does all requests, in as many submissions as the engine wants, and returns their completions by slot.
+/// Makes all requests, in as many submissions as the engine needs, and returns their completions by slot.
 pub fn do_all<E: Engine>(engine: &mut E, requests: &[Request]) -> Vec<Completion> {
     let mut done = Vec::new();
     let mut submitted = 0;
@@ -136,7 +136,7 @@ pub fn do_all<E: Engine>(engine: &mut E, requests: &[Request]) -> Vec<Completion
             engine.reap(1, None, &mut done).unwrap();
         }
     }
-    // A signal may end a reap early, with nothing to show for it.
+    // A signal may end a reap early, without completions.
     for _ in 0..10_007 {
         if done.len() == requests.len() {
             break;

@@ -5,7 +5,7 @@ use iogauge_engine::{Engine, Error};
 
 use super::{Scenario, Scratch, plan, play};
 
-/// Every engine that does I/O, in every way that this machine can have it.
+/// Returns plans for every engine that does I/O, in every way that this machine supports.
 pub fn variants(rw: Rw, scratch: &Scratch) -> Vec<WorkerPlan> {
     use EngineKind::{IoUring, Libaio, Psync, Pvsync2};
     let mut plans = Vec::new();
@@ -29,7 +29,8 @@ pub fn variants(rw: Rw, scratch: &Scratch) -> Vec<WorkerPlan> {
     plans
 }
 
-/// Filesystems without direct I/O and containers without io_uring or locked memory leave something out.
+/// Whether this machine supports the plan: some filesystems lack direct I/O, and some containers io_uring or locked
+/// memory.
 pub fn usable(plan: &WorkerPlan) -> bool {
     struct Nothing;
     impl Scenario for Nothing {

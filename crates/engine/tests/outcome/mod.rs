@@ -1,4 +1,4 @@
-//! Whole runs for tests: a plan in, everything that came of it out.
+//! Runs plans for tests: a plan in, its full outcome out.
 #![allow(dead_code)]
 
 use std::fs::{File, OpenOptions};
@@ -24,7 +24,7 @@ pub const PRIME: u64 = 10_007;
 /// Longer than any of these runs takes, unless it hangs.
 const PATIENCE: Duration = Duration::from_secs(600);
 
-/// Everything that came of a run.
+/// The outcome of a run.
 #[derive(Debug)]
 pub struct Outcome {
     pub intervals: Vec<Interval>,
@@ -42,7 +42,7 @@ impl Outcome {
             .expect("the row is there")
     }
 
-    /// The intervals of a row, in the order in which they came.
+    /// Returns the intervals of a row, in the order in which they came.
     pub fn intervals_of(&self, row: u32) -> impl Iterator<Item = &Interval> {
         self.intervals
             .iter()
@@ -50,7 +50,7 @@ impl Outcome {
     }
 }
 
-/// Runs a plan; `steer` is called after every event.
+/// Runs a plan. Calls `steer` after every event.
 pub fn steered(plan: RunPlan, steer: impl FnMut(&Run, &[Interval])) -> Result<Outcome, Error> {
     let scratch = Scratch::new(b"");
     let spill = OpenOptions::new().append(true).open(&scratch.path).unwrap();
@@ -104,7 +104,7 @@ pub fn file() -> Scratch {
     Scratch::new(&vec![7; BLOCKS as usize * 4096])
 }
 
-/// 4 KiB, mixed, without an end of its own: io_bytes is never reached.
+/// Creates a worker: 4 KiB, mixed, without an end of its own, as io_bytes is never reached.
 pub fn worker(kind: EngineKind, scratch: &Scratch) -> WorkerPlan {
     let file = match kind {
         EngineKind::Null => FilePlan {
@@ -119,7 +119,7 @@ pub fn worker(kind: EngineKind, scratch: &Scratch) -> WorkerPlan {
     }
 }
 
-/// The null engine, a synchronous one, and io_uring where this machine has it.
+/// Returns the null engine, a synchronous one, and io_uring if this machine has it.
 pub fn engines() -> Vec<EngineKind> {
     let mut kinds = vec![EngineKind::Null, EngineKind::Psync];
     let scratch = file();
@@ -135,7 +135,7 @@ pub fn engines() -> Vec<EngineKind> {
     kinds
 }
 
-/// So many requests a second.
+/// Returns a schedule of this many requests a second.
 pub fn iops(rate_iops: u64) -> SchedulePlan {
     SchedulePlan {
         rate_iops,
@@ -160,7 +160,7 @@ pub fn direction(record: &LogRecord) -> &'static str {
     Direction::ALL[record.direction as usize].name()
 }
 
-/// Checks what holds for every run whose log is whole: instants in order, depth kept, log, intervals and totals agree.
+/// Checks every run with a complete log: instants are in order, the depth is kept, and log, intervals and totals agree.
 pub fn check(outcome: &Outcome, plans: &[WorkerPlan]) {
     assert!(
         outcome
@@ -224,7 +224,7 @@ pub fn check(outcome: &Outcome, plans: &[WorkerPlan]) {
                 );
             }
         }
-        // Each in the interval of its completion, and no interval missing.
+        // Each request is in the interval of its completion, and no interval is missing.
         let mut reached = outcome
             .intervals_of(row.row)
             .map(|part| part.start_ns)
@@ -250,13 +250,13 @@ pub fn check(outcome: &Outcome, plans: &[WorkerPlan]) {
     }
 }
 
-/// The most requests that were in flight together.
+/// Returns the most requests that were in flight together.
 fn most_at_once(log: &[&LogRecord]) -> usize {
     let mut changes: Vec<(u64, i32)> = Vec::new();
     for record in log {
         changes.extend([(record.start_ns, 1), (record.done_ns, -1)]);
     }
-    // One that starts as another is done takes its place.
+    // A request that starts as another ends takes its place.
     changes.sort_unstable();
     let mut now = 0;
     changes

@@ -1,4 +1,4 @@
-//! The longer way, against the times of the parts.
+//! The longer way through a drive, against the times of its parts.
 
 use iogauge_core::{Kind, Nanos};
 use proptest::prelude::*;
@@ -14,7 +14,7 @@ use crate::media::xpoint::tests::plain;
 use crate::power::{LowPowerSpec, PowerSpec};
 use crate::spec::DriveSpec;
 
-/// An XPoint drive with round numbers behind a link of 1000 ns for 4 KiB.
+/// Creates an XPoint drive with round numbers behind a link of 1000 ns for 4 KiB.
 pub(crate) fn drive() -> DriveSpec {
     let lane = 8e9 * 128.0 / 130.0 / 8.0;
     DriveSpec {
@@ -49,7 +49,7 @@ pub(crate) fn access(ticket: u64, kind: Kind, offset_bytes: u64, length_bytes: u
     }
 }
 
-/// When each of some requests is done that come at given instants, by ticket.
+/// Returns when each of these requests is done, by ticket. Each comes at its instant.
 pub(crate) fn done<D: Drive>(device: &mut D, requests: &[(Nanos, Access)]) -> Vec<Nanos> {
     let mut at = vec![Nanos::MAX; requests.len()];
     let mut returned: Vec<Returned> = Vec::new();
@@ -89,7 +89,7 @@ fn larger_requests_are_split_into_commands() {
         max_transfer_bytes: 8192,
         ..drive()
     };
-    // Writes show it: the second command's data reach the drive behind the first's, and each pays a first chunk.
+    // Writes show it: the second command's data reaches the drive behind the first's, and each pays a first chunk.
     let MediaSpec::Xpoint(media) = drive().media else {
         unreachable!()
     };
@@ -122,7 +122,7 @@ fn two_controllers_share_the_work() {
     let ends = done(&mut device, &reads);
     assert_eq!(ends[6], ends[7]);
     assert_eq!(ends[7], 3 * 1_600 + 7_600);
-    // Half of one is all of it for half of the time.
+    // Half of a chunk counts as all of it for half of the time.
     assert_eq!(device.active().read_ns, 8.0 * 1_600.0 / 2.0);
     assert_eq!(alone(&spec, access(0, Kind::Read, 0, 8192)), 7_600);
     assert_eq!(alone(&spec, access(0, Kind::Sync, 0, 0)), 300);
@@ -173,7 +173,7 @@ fn a_sleeping_drive_takes_time_to_wake() {
     assert_eq!(ends[1], 2_050_000 + 7_600);
     assert_eq!(ends[2], 2_050_000 + 9_200);
     assert_eq!(ends[3], 2_060_000 + 7_600);
-    // Until the end but for one long sleep, of which it took note when it was woken.
+    // Until the end except one long sleep, which it booked when it was woken.
     let drawn = device.drawn(2_060_000);
     assert_eq!(drawn.low_power_ns, 2_000_000.0 - 7_600.0 - 1e6);
 }
@@ -191,7 +191,7 @@ fn flash_behind_two_controllers_tells_what_both_did() {
         ..drive()
     };
     let mut device = Device::new(&spec, 1).unwrap();
-    // All of it, for which the layers must have room beyond an even half, then something never written.
+    // Writes all of it, for which the layers need room beyond an even half, then reads what was never written.
     let write = |ticket: u64| {
         let chunk = ticket << 16;
         (
@@ -232,7 +232,7 @@ fn a_spec_out_of_range_is_refused_by_name() {
 }
 
 proptest! {
-    /// Whatever way requests take, each comes back once, and none before its media could have done it.
+    /// Whatever way requests take, each returns once, and none before its media could have done it.
     #[test]
     fn each_request_comes_back_once(
         controllers in 1u32..4,
@@ -258,12 +258,12 @@ proptest! {
                 Kind::Write => 2_000.0 * f64::from(access.length_bytes / 4096) / f64::from(controllers) + 6_000.0,
                 _ => 300.0,
             };
-            // A stripe more or less on one of the controllers.
+            // One stripe more or less on a controller.
             prop_assert!((end - from) as f64 >= pipe - 4.0 * 2_000.0, "{access:?} {}", end - from);
         }
     }
 
-    /// So it is with flash, whose ends are known late, and with what must outlast a power failure.
+    /// The same holds for flash, whose ends are known late, and for durable writes.
     #[test]
     fn each_request_to_flash_comes_back_once(
         controllers in 1u32..4,

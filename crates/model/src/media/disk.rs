@@ -75,7 +75,7 @@ struct Served {
     ends: f64,
 }
 
-/// See the module's text.
+/// The disk: its arm, its platters and its queue.
 #[derive(Debug)]
 pub struct Disk {
     spec: DiskSpec,

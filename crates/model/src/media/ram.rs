@@ -28,7 +28,7 @@ impl RamSpec {
     }
 }
 
-/// See the module's text.
+/// Memory behind a link.
 #[derive(Debug)]
 pub struct Ram {
     spec: RamSpec,

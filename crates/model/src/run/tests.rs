@@ -1,4 +1,4 @@
-//! Whole runs on small drives, against arithmetic.
+//! Runs on small drives, against arithmetic.
 
 use iogauge_core::Stop;
 use iogauge_core::log_record::LogRecord;
@@ -29,7 +29,7 @@ const HOST: Machine = Machine {
     noise: Vec::new(),
 };
 
-/// Random reads of a region of 128 MiB for a tenth of a second.
+/// Creates random reads of a region of 128 MiB for a tenth of a second.
 fn reader(iodepth: u32) -> WorkerPlan {
     let ordinary = testing::plan(Rw::Randread);
     WorkerPlan {
@@ -144,7 +144,7 @@ fn a_sleep_ends_late_and_a_rate_is_kept() {
     };
     let late = lateness(20_000, false);
     let mean = late.sum_ns as f64 / late.count as f64;
-    // Ten thousand exponential ones: three standard errors are 3 %. The first request waits for nothing.
+    // Ten thousand exponential values: three standard errors are 3 %. The first request waits for nothing.
     assert!((mean / 20_000.0 - 1.0).abs() < 0.03, "{mean}");
     assert_eq!(lateness(0, false).max_ns, 0);
     assert_eq!(lateness(20_000, true).max_ns, 0);
@@ -159,7 +159,7 @@ fn one_at_a_time_takes_what_its_parts_take() {
         mean_lat(&host, 0, "read"),
         7_600.0 + 300.0 + 700.0 + 1_500.0
     );
-    // The next one begins when the last one has been taken in.
+    // The next request begins when the last has been reaped.
     assert!((rate(&host, 0, "read") - 1e9 / 10_600.0).abs() < 20.0);
     let polled = Machine {
         polls: true,
@@ -171,7 +171,7 @@ fn one_at_a_time_takes_what_its_parts_take() {
     };
     assert_eq!(per_request(&host), 1_500.0);
     let polled = seen(&plan(vec![vec![reader(1)]]), plain(), &polled);
-    // Whoever polls does nothing but work.
+    // A polling thread does nothing but work.
     assert!((per_request(&polled) - (8_700.0 + 500.0)).abs() < 1.0);
     assert_eq!(mean_lat(&polled, 0, "read"), 7_600.0 + 1_000.0 + 100.0);
 }

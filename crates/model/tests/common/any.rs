@@ -1,4 +1,4 @@
-//! Drives, machines and loads of all shapes that are allowed.
+//! Draws drives, machines and loads of all valid shapes.
 
 use iogauge_core::plan::{EngineKind, Rw};
 use iogauge_model::link::LinkSpec;
@@ -15,10 +15,10 @@ use proptest::test_runner::RngSeed;
 
 use super::{Load, rich};
 
-/// Of all drives here.
+/// Bytes of all drives here.
 pub const CAPACITY: u64 = 32 << 20;
 
-/// So many cases, the same ones every time: what fails fails again.
+/// Returns a configuration of this many cases, the same every time, so that a failure repeats.
 pub fn cases(cases: u32) -> ProptestConfig {
     ProptestConfig {
         rng_seed: RngSeed::Fixed(1),
@@ -92,7 +92,7 @@ fn xpoint() -> impl Strategy<Value = MediaSpec> {
         })
 }
 
-/// One-bit cells and what was written before are as they come; the rest of a flash drive's shapes are in its own tests.
+/// Draws one-bit cells and initial states. The other shapes of a flash drive are in its own tests.
 pub fn nand() -> impl Strategy<Value = NandSpec> {
     let shape = (1u32..9, 1u32..4, 1u32..9, 1u32..4);
     let times = (1e3..1e5, 1e4..2e6, 0.0..0.5, 0.0..0.2);
@@ -196,13 +196,13 @@ fn thermal() -> impl Strategy<Value = ThermalSpec> {
     )
 }
 
-/// Any media in any drive.
+/// Draws any media in any drive.
 pub fn drive() -> impl Strategy<Value = DriveSpec> {
     let media = prop_oneof![xpoint(), nand().prop_map(MediaSpec::Nand), disk(), ram()];
     drive_of(media)
 }
 
-/// These media in any drive.
+/// Draws these media in any drive.
 pub fn drive_of(media: impl Strategy<Value = MediaSpec>) -> impl Strategy<Value = DriveSpec> {
     let shape = (1u32..4, 1u64..33, 1u32..33);
     (media, link(), shape, power(), prop::option::of(thermal())).prop_map(
@@ -263,7 +263,7 @@ pub fn machine() -> impl Strategy<Value = Machine> {
         )
 }
 
-/// A hundred requests or so of any kind.
+/// Draws a hundred requests or so of any kind.
 pub fn load() -> impl Strategy<Value = Load> {
     let rw = prop::sample::select(vec![
         Rw::Read,

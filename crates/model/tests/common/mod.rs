@@ -1,4 +1,4 @@
-//! Runs on whole drives behind whole machines, and what comes of them.
+//! Runs plans on entire drives behind entire machines, and returns their outcome.
 
 // Each test file takes what it needs; units keep their case.
 #![allow(dead_code, non_snake_case)]
@@ -14,7 +14,7 @@ use iogauge_core::testing::{self, BLOCK, file, same, stage};
 use iogauge_core::time::SECOND;
 use iogauge_model::{Device, DriveSpec, Event, Machine, run};
 
-/// What one worker does.
+/// One worker's load.
 #[derive(Clone, Debug)]
 pub struct Load {
     pub rw: Rw,
@@ -27,19 +27,19 @@ pub struct Load {
     pub durable: bool,
     pub fsync_every: u64,
     pub read_percent: f64,
-    /// 0: as many as there is time for.
+    /// Number of requests; 0: no limit.
     pub ios: u64,
-    /// 0: as long as it takes.
+    /// Length of time; 0: no limit.
     pub runtime_ns: Nanos,
     pub rate_iops: u64,
-    /// A pause after so many, where it is not 0 ns long.
+    /// A pause after this many requests, if it is longer than 0 ns.
     pub pause: (u64, Nanos),
-    /// Of the drive, from its beginning.
+    /// Bytes of the drive that it uses, from the drive's beginning.
     pub region_bytes: u64,
 }
 
 impl Load {
-    /// 4 KiB at random on the first 32 MiB.
+    /// Creates a load of 4 KiB at random on the first 32 MiB.
     pub fn new(rw: Rw, depth: u32) -> Self {
         Self {
             rw,
@@ -102,7 +102,7 @@ impl Load {
     }
 }
 
-/// A plan of stages, each of loads that run side by side; every request is logged.
+/// Creates a plan of stages, each of loads that run side by side. Every request is logged.
 pub fn plan(stages: &[Vec<Load>], seed: u64) -> RunPlan {
     let mut workers = 0;
     let stages = stages.iter().map(|loads| {
@@ -124,25 +124,25 @@ pub fn plan(stages: &[Vec<Load>], seed: u64) -> RunPlan {
     }
 }
 
-/// What came of a run.
-pub struct Ran {
+/// The outcome of a run.
+pub struct RunOutcome {
     pub result: RunResult<()>,
     pub drive: DriveResult,
     pub log: Vec<LogRecord>,
 }
 
-impl Ran {
-    /// Requests of the host but syncs, a second.
+impl RunOutcome {
+    /// Returns the host's requests a second, without syncs.
     pub fn iops(&self) -> f64 {
         self.data().count() as f64 * 1e9 / self.result.elapsed_ns as f64
     }
 
-    /// Requests that move or forget data.
+    /// Returns the requests that move or forget data.
     pub fn data(&self) -> impl Iterator<Item = &LogRecord> {
         self.log.iter().filter(|record| record.direction < 3)
     }
 
-    /// Of one worker, its index in the run.
+    /// Returns the requests of one worker, by its index in the run.
     pub fn of(&self, worker: usize) -> impl Iterator<Item = &LogRecord> {
         let own = move |record: &&LogRecord| record.worker == worker as u32;
         self.log.iter().filter(own)
@@ -150,7 +150,7 @@ impl Ran {
 }
 
 /// Runs a plan on a drive that was at rest.
-pub fn ran(plan: &RunPlan, machine: &Machine, spec: &DriveSpec) -> Ran {
+pub fn ran(plan: &RunPlan, machine: &Machine, spec: &DriveSpec) -> RunOutcome {
     let mut device = Device::new(spec, plan.seed).unwrap();
     let mut log = Vec::new();
     let mut sink = |event| {
@@ -161,5 +161,5 @@ pub fn ran(plan: &RunPlan, machine: &Machine, spec: &DriveSpec) -> Ran {
     let drives = std::slice::from_mut(&mut device);
     let result = run(plan, machine, drives, (), &mut sink, &mut || true).unwrap();
     let drive = device.result("model", result.elapsed_ns);
-    Ran { result, drive, log }
+    RunOutcome { result, drive, log }
 }

@@ -1,6 +1,6 @@
-//! A drive of every family and a machine, with everything that they can have.
+//! A drive of every family and a machine, with every feature.
 //!
-//! Written without `..`: a parameter that comes later does not compile until it stands here, too.
+//! The tables have no `..`: a new parameter does not compile until it is added here, too.
 
 use iogauge_model::link::LinkSpec;
 use iogauge_model::machine::EngineCosts;
@@ -27,7 +27,7 @@ const SATA: LinkSpec = LinkSpec::Sata {
     queue: 8,
 };
 
-/// Every family, behind every link.
+/// Returns every family, behind every link.
 pub fn drives() -> Vec<DriveSpec> {
     vec![
         drive(MediaSpec::Xpoint(xpoint()), PCIE, 2),

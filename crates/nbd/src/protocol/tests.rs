@@ -1,4 +1,4 @@
-//! The session fed with good, bad and broken bytes, cut anywhere.
+//! Feeds the session good, bad and broken bytes, cut anywhere.
 
 use std::sync::Arc;
 
@@ -17,7 +17,7 @@ fn export(size_bytes: u64, read_only: bool) -> Arc<Export> {
     })
 }
 
-/// What came of some bytes: the data of writes joined, however it was cut.
+/// The outcome of some bytes. The data of writes is joined, however it was cut.
 #[derive(Clone, Debug, Default, PartialEq)]
 struct Transcript {
     requests: Vec<Request>,
@@ -45,7 +45,7 @@ impl Feeder {
         }
     }
 
-    /// Feeds bytes as a connection does, and checks what must be true of every step.
+    /// Feeds bytes as a connection does, and checks every step.
     fn feed(&mut self, bytes: &[u8]) {
         self.pending.extend_from_slice(bytes);
         let mut idle = 0;
@@ -56,7 +56,7 @@ impl Feeder {
                 .step(&self.pending, &mut self.transcript.output);
             assert!(used <= self.pending.len());
             assert!(self.transcript.output.len() - before <= 1024);
-            // It never goes round in circles.
+            // It never loops without using bytes.
             idle = if used == 0 { idle + 1 } else { 0 };
             assert!(idle < 3);
             match step {
@@ -90,7 +90,7 @@ impl Feeder {
         }
     }
 
-    /// A session in which requests may be made.
+    /// Creates a session that accepts requests.
     fn negotiated(export: Arc<Export>) -> Self {
         let mut feeder = Self::new(export);
         feeder.feed(&hello());
@@ -100,7 +100,7 @@ impl Feeder {
         feeder
     }
 
-    /// What the session says to one request without data.
+    /// Returns the session's answer to one request without data.
     fn asks(&mut self, flags: u16, command: u16, offset: u64, length: u32) -> Transcript {
         self.transcript = Transcript::default();
         self.feed(&request(flags, command, offset, length));
@@ -132,7 +132,7 @@ fn request(flags: u16, command: u16, offset: u64, length: u32) -> Vec<u8> {
     bytes
 }
 
-/// Kinds of the replies to options.
+/// Returns the kinds of the replies to options.
 fn replies(mut output: &[u8]) -> Vec<u32> {
     let mut kinds = Vec::new();
     while !output.is_empty() {
@@ -145,7 +145,7 @@ fn replies(mut output: &[u8]) -> Vec<u32> {
     kinds
 }
 
-/// A message of a client: mostly sensible, so that the session gets far.
+/// Draws a client's message: mostly valid, so that the session gets far.
 fn message() -> impl Strategy<Value = Vec<u8>> {
     let sensible = (0u64..2100, 1u32..64, 0u16..10, any::<u16>()).prop_map(
         |(sector, sectors, command, flags)| {
@@ -165,7 +165,7 @@ fn message() -> impl Strategy<Value = Vec<u8>> {
     prop_oneof![12 => sensible, 1 => odd, 1 => options, 1 => noise]
 }
 
-/// A client's messages; most negotiate as they should.
+/// Draws a client's messages; most negotiate correctly.
 fn conversation() -> impl Strategy<Value = Vec<u8>> {
     let messages = prop::collection::vec(message(), 0..12);
     (prop::bool::weighted(0.9), messages).prop_map(|(polite, messages)| {

@@ -13,7 +13,7 @@ use crate::protocol::wire::Refusal;
 /// Bytes of zeroes written at a time.
 const ZEROES: usize = 128 << 10;
 
-/// See the module's text.
+/// Data in a sparse file.
 #[derive(Debug)]
 pub struct FileStore {
     file: File,

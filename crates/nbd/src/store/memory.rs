@@ -8,7 +8,7 @@ use crate::protocol::wire::Refusal;
 /// Bytes of a page: those of a usual request, so that random writes take no more memory than they write.
 const PAGE: u64 = 4096;
 
-/// See the module's text.
+/// Pages that were written, by their index.
 #[derive(Debug)]
 pub struct MemoryStore {
     pages: BTreeMap<u64, Box<[u8]>>,

@@ -1,4 +1,4 @@
-//! Both stores against a plain vector, and what they refuse.
+//! Compares both stores with a plain vector, and checks what they refuse.
 
 use std::fs::File;
 use std::path::Path;
@@ -11,7 +11,7 @@ use crate::protocol::wire::Refusal;
 
 const SIZE: usize = 64 << 10;
 
-/// A file of so many bytes, made where it is missing.
+/// Opens a file of this size, and creates it if it is missing.
 fn sized(path: &Path, size_bytes: u64) -> File {
     let mut options = File::options();
     let file = options.read(true).write(true).create(true).truncate(false);
@@ -73,7 +73,7 @@ fn memory_holds_no_more_than_its_limit() {
     store.zero(0, u32::MAX, false).unwrap();
     store.write(1 << 40, &[2; 8192]).unwrap();
     assert_eq!(store.held_bytes(), 8192);
-    // Trimmed, it has room again.
+    // After a trim it has room again.
     store.zero(1 << 40, 4096, false).unwrap();
     store.write(0, &[1; 512]).unwrap();
     assert_eq!(store.held_bytes(), 8192);

@@ -1,4 +1,4 @@
-//! A server for a test: memory that answers after 10 ms, or flash, on a socket of its own.
+//! Runs a server for a test: memory that answers after 10 ms, or flash, on a socket of its own.
 #![allow(dead_code, missing_docs)]
 
 use std::fs::File;
@@ -11,12 +11,12 @@ use iogauge_model::DriveSpec;
 use iogauge_nbd::client::Client;
 use iogauge_nbd::{Config, Limits, Listen, Server, Summary};
 
-/// What every request takes at least, by the model: long enough that a busy machine adds less than is refused.
+/// The model's least time for a request: long enough that a busy machine adds less than the limit on the bias.
 pub const LATENCY: Duration = Duration::from_millis(10);
 /// Bytes of the export.
 pub const SIZE: u64 = 1 << 40;
 
-/// A drive that answers everything after [`LATENCY`], however much there is to do.
+/// Creates a drive that answers everything after [`LATENCY`], however much there is to do.
 pub fn drive() -> DriveSpec {
     let spec = serde_json::json!({
         "capacity_bytes": SIZE,
@@ -31,7 +31,7 @@ pub fn drive() -> DriveSpec {
     serde_json::from_value(spec).expect("a specification")
 }
 
-/// Memory behind a link that carries 50 MB/s.
+/// Creates memory behind a link that carries 50 MB/s.
 pub fn slow() -> DriveSpec {
     let mut spec = serde_json::to_value(drive()).expect("a specification");
     spec["link"] = serde_json::json!({
@@ -40,7 +40,8 @@ pub fn slow() -> DriveSpec {
     serde_json::from_value(spec).expect("a specification")
 }
 
-/// Flash that is far faster than any, in commands of 128 KiB, each of many pages: the most state for each request.
+/// Creates flash that is far faster than any real one, in commands of 128 KiB, each of many pages: the most state for
+/// each request.
 pub fn flash() -> DriveSpec {
     let mut spec = serde_json::to_value(drive()).expect("a specification");
     spec["max_transfer_bytes"] = 131_072.into();
@@ -58,7 +59,7 @@ pub fn flash() -> DriveSpec {
     serde_json::from_value(spec).expect("a specification")
 }
 
-/// Real time, data of a few MiB, and few clients.
+/// Creates a configuration: real time, data of a few MiB, and few clients.
 pub fn config(socket: PathBuf) -> Config {
     Config {
         dilate: 1.try_into().expect("one is not zero"),
@@ -72,12 +73,12 @@ pub fn config(socket: PathBuf) -> Config {
     }
 }
 
-/// Serves memory while `test` lasts, and returns what was served.
+/// Serves memory while `test` runs, and returns the summary.
 pub fn served(change: impl Fn(&mut Config), test: impl FnOnce(&Path)) -> Summary {
     served_on(&drive(), change, test)
 }
 
-/// The same on a drive of choice.
+/// Serves the given drive in the same way.
 pub fn served_on(
     drive: &DriveSpec,
     change: impl Fn(&mut Config),
@@ -86,7 +87,7 @@ pub fn served_on(
     served_from(None, drive, change, test)
 }
 
-/// The same with data in a file.
+/// Serves data from a file in the same way.
 pub fn served_from(
     file: Option<File>,
     drive: &DriveSpec,
@@ -108,7 +109,7 @@ pub fn served_from(
     })
 }
 
-/// Ends the server even where the test panics, which would otherwise wait for it for ever.
+/// Stops the server even if the test panics, which would otherwise wait for it for ever.
 struct Stopper<'a>(&'a AtomicBool);
 
 impl Drop for Stopper<'_> {
@@ -117,7 +118,7 @@ impl Drop for Stopper<'_> {
     }
 }
 
-/// A client that waits for its place as long as others hold it.
+/// Connects a client, and waits for a place as long as others hold it.
 pub fn client(socket: &Path) -> Client<UnixStream> {
     let begun = Instant::now();
     loop {

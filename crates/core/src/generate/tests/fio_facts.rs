@@ -1,4 +1,4 @@
-//! What fio 3.33 issues, as its write_iolog shows, on files of the region's size; and where this differs on purpose.
+//! The requests that fio 3.33 issues, by its write_iolog, on files of the region's size, and the intended differences.
 //!
 //! Lengths and offsets are in KiB: `r8+4` reads 4 KiB at 8 KiB.
 
@@ -32,7 +32,7 @@ fn sequential_holes() {
             32,
             "r0+4 r4+4 r8+4 r12+4 r16+4 r20+4 r24+4 r28+4",
         ),
-        // --rw=read:4k --size=32k: past the end the holes go round, until 32k are read.
+        // --rw=read:4k --size=32k: past the end the holes wrap around, until 32k are read.
         (
             Rw::Read,
             4,
@@ -41,7 +41,7 @@ fn sequential_holes() {
         ),
         // --rw=write:4k --size=36k: a request that ends exactly at the end is the last.
         (Rw::Write, 4, 36, "w0+4 w8+4 w16+4 w24+4 w32+4"),
-        // --rw=write:4k --size=34k: so is one whose follower has no room.
+        // --rw=write:4k --size=34k: so is one whose successor has no room.
         (Rw::Write, 4, 34, "w0+4 w8+4 w16+4 w24+4"),
         // --rw=read:-8k --size=32k: backwards, after the first.
         (
@@ -97,7 +97,7 @@ fn a_tail_smaller_than_a_block_is_left_alone() {
 
 #[test]
 fn a_split_fills_the_region_to_the_end() {
-    // --rw=write --size=40k --bssplit=4k/50:16k/50 gives 4, 16, 16, 4: what does not fit is not drawn.
+    // --rw=write --size=40k --bssplit=4k/50:16k/50 gives 4, 16, 16, 4: sizes that do not fit are not drawn.
     let split = [4096, 16384]
         .map(|size_bytes| BlockSizeShare {
             size_bytes,
@@ -181,7 +181,7 @@ fn syncs_follow_writes() {
         };
         assert_eq!(shown(&plan, &[16]), expected);
     }
-    // --fsync=3 --loops=2 --size=32k: the count goes on over the end of a pass.
+    // --fsync=3 --loops=2 --size=32k: the count continues past the end of a pass.
     let plan = PatternPlan {
         fsync_every: 3,
         ..plan(Rw::Write)
@@ -233,7 +233,7 @@ fn reads_and_writes_of_a_mix_advance_side_by_side() {
             "{offsets:?}"
         );
     }
-    // --time_based: a pass that ended before the region did goes on where it was.
+    // --time_based: a pass that ended before the region did continues where it was.
     let mut pattern = pattern(&plan(Rw::Readwrite), &[(0, 32 * KIB)]);
     let reads: Vec<u64> = (0..40)
         .filter_map(|_| {

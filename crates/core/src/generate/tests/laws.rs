@@ -1,11 +1,11 @@
-//! Shares and distributions of whole patterns, and what must not depend on what.
+//! Shares and distributions of entire patterns, and their independence of one another.
 
 use super::statistics::{assert_chi_square, assert_uniform};
 use super::*;
 use crate::generate::PatternError;
 use crate::request::Direction;
 
-/// Requests of as many passes as it takes.
+/// Draws `count` requests, over as many passes as necessary.
 fn draw(pattern: &mut Pattern, count: usize) -> Vec<Io> {
     let mut ios = Vec::with_capacity(count);
     while ios.len() < count {

@@ -1,4 +1,4 @@
-//! Which sizes a random map of several sizes lets through as it fills: fio's law, step by step and by its figures.
+//! The sizes that a random map of several sizes lets through as it fills: fio's rule, step by step and by its figures.
 
 use std::collections::HashMap;
 
@@ -9,8 +9,9 @@ use crate::generate::rng::{Chance, Rng, Stream};
 use crate::generate::sizes::Sizes;
 use crate::plan::BlockSizeShare;
 
-/// The law as fio's io_u.c has it, on a plain array. A draw that meets a used block goes on to the next free one, round
-/// the end; a request ends before the next used block. Reads and writes share the array, each in its own blocks.
+/// Applies fio's rule, as in its io_u.c, to a plain array. A draw that meets a used block takes the next free one, past
+/// the end from 0 on; a request ends before the next used block. Reads and writes share the array, each in its own
+/// blocks.
 fn law(plan: &PatternPlan, bytes: u64, seed: u64) -> Vec<Io> {
     let mut offsets = Rng::new(seed, Stream::Offsets);
     let mut lengths = Rng::new(seed, Stream::Sizes);
@@ -113,7 +114,7 @@ proptest! {
 
 const MIB: u64 = 1 << 20;
 const TENTHS: usize = 10;
-/// Requests in a tenth: the shares of fewer are not known to two points.
+/// Requests in a tenth: fewer do not determine shares to two points.
 const ENOUGH: u64 = 2000;
 
 /// A job of `tests/fio_mixes.py`.
@@ -121,7 +122,7 @@ struct Case {
     name: &'static str,
     plan: PatternPlan,
     region_bytes: u64,
-    /// All that it issues.
+    /// Bytes that it issues.
     bytes: u64,
     seeds: u64,
 }
@@ -194,7 +195,7 @@ fn cases() -> [Case; 8] {
     ]
 }
 
-/// By direction and size: percent of the requests of each tenth of coverage, where that is known.
+/// By direction and size: percent of the requests of each tenth of coverage, if known.
 type Shares = HashMap<(String, u32), [Option<f64>; TENTHS]>;
 
 fn shares(case: &Case) -> Shares {
@@ -232,7 +233,8 @@ fn shares(case: &Case) -> Shares {
         .collect()
 }
 
-/// fio 3.33's, as `python -m tests.fio_mixes` took them. Sizes with less than half a percent are left out.
+/// Returns fio 3.33's shares, as measured by `python -m tests.fio_mixes`. Sizes with less than half a percent are left
+/// out.
 fn fios(name: &str) -> Shares {
     include_str!("fio_mixes.csv")
         .lines()

@@ -1,13 +1,13 @@
-//! Goodness of fit. Seeds are fixed, so a test either always passes or never; thresholds are those that one in ten
-//! thousand correct generators would miss.
+//! Goodness of fit. Seeds are fixed, so a test always passes or always fails. One in ten thousand correct generators
+//! would miss a threshold.
 
-/// Two-sided: a fit too good is as suspicious as a bad one.
+/// Two-sided: a fit that is too good is as suspicious as a bad one.
 const LIMIT: f64 = 3.9;
 /// Expected counts below this are too few for the statistic to follow chi-square.
 const SMALLEST_CLASS: f64 = 10.0;
 
-/// Asserts by Pearson's chi-square that `counts` came from a law that expects `expected` of them. Classes with small
-/// expectations are pooled.
+/// Asserts by Pearson's chi-square that `counts` come from a distribution that expects `expected` of them. Pools
+/// classes with small expectations.
 #[track_caller]
 pub(in crate::generate) fn assert_chi_square(counts: &[u64], expected: &[f64]) {
     assert_eq!(counts.len(), expected.len());
@@ -48,14 +48,14 @@ pub(in crate::generate) fn assert_chi_square(counts: &[u64], expected: &[f64]) {
     );
 }
 
-/// Asserts that all counts came from equally likely classes.
+/// Asserts that all counts come from equally likely classes.
 #[track_caller]
 pub(in crate::generate) fn assert_uniform(counts: &[u64]) {
     let mean = counts.iter().sum::<u64>() as f64 / counts.len() as f64;
     assert_chi_square(counts, &vec![mean; counts.len()]);
 }
 
-/// Asserts by Kolmogorov-Smirnov that the sample came from the law with the given distribution function.
+/// Asserts by Kolmogorov-Smirnov that the sample comes from the given distribution function.
 #[track_caller]
 pub(in crate::generate) fn assert_distributed(mut sample: Vec<f64>, below: impl Fn(f64) -> f64) {
     sample.sort_unstable_by(f64::total_cmp);

@@ -1,10 +1,10 @@
-//! Where slices begin and end, and what is kept in them at all.
+//! Where slices begin and end, and which latencies they keep.
 
 use proptest::prelude::*;
 
 use super::world::cutters;
 use crate::plan::{PerDirection, Rw, WorkerPlan};
-use crate::recorder::{Counts, Cutter, Latency, kept};
+use crate::recorder::{Counts, Cutter, Latency, kept_latencies};
 use crate::request::Errno;
 use crate::testing::{iops, plan};
 use crate::time::SECOND;
@@ -22,7 +22,7 @@ proptest! {
         prop_assert_ne!(cutter.slice_at(end).0, span);
     }
 
-    /// No matter from where to where: no hole, no overlap, no slice twice.
+    /// From any instant to any other there is no hole, no overlap, and no slice twice.
     #[test]
     fn what_lies_between_is_covered_exactly(cutter in cutters(), from in 0u64..10 * SECOND, length in 0u64..SECOND) {
         let to = from + length;
@@ -77,7 +77,7 @@ fn only_what_can_differ_is_kept() {
             let expected = [true, stamps, stamps, scheduled, scheduled, scheduled];
             let mut of_syncs = expected;
             of_syncs[Latency::Response as usize] = true;
-            let [read, write, trim, sync] = kept(&plan, stamps);
+            let [read, write, trim, sync] = kept_latencies(&plan, stamps);
             assert_eq!([read, write, trim], [Some(expected), Some(expected), None]);
             assert_eq!(sync, Some(of_syncs));
         }

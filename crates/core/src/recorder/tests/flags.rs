@@ -1,4 +1,4 @@
-//! Gaps of the loop, and the requests that were in flight across them.
+//! Gaps of the loop, and the requests that spanned them.
 
 use proptest::prelude::*;
 
@@ -12,7 +12,7 @@ const CUTTER: Cutter = Cutter {
     ramp_end: 0,
 };
 
-/// Which of the requests, `(start, done)`, are flagged where these gaps, `(from, to)`, end before each is done.
+/// Returns which of the requests, `(start, done)`, are flagged if these gaps, `(from, to)`, end before each is done.
 fn flagged(gaps: &[(Nanos, Nanos)], requests: &[(Nanos, Nanos)]) -> Vec<bool> {
     let (mut recorder, _) = recorder(CUTTER, 0);
     let mut gaps = gaps.iter().peekable();
@@ -51,11 +51,11 @@ fn a_gap_flags_what_it_may_have_lengthened() {
     let gap = [(10 * ms, 30 * ms)];
     for (start, done, expected) in [
         (5 * ms, 31 * ms, true),
-        // Begun within it.
+        // Began within the gap.
         (29 * ms, 31 * ms, true),
-        // Begun after it.
+        // Began after the gap.
         (30 * ms, 31 * ms, false),
-        // A tenth of the latency or less is no matter.
+        // A tenth of the latency or less does not matter.
         (ms, 200 * ms, true),
         (ms, 202 * ms, false),
     ] {
@@ -80,7 +80,7 @@ fn a_short_gap_does_not_hide_a_long_one() {
         flagged(&gaps, &[(2_012 * ms, 2_018 * ms), (5 * ms, 2_020 * ms)]),
         [true, true]
     );
-    // Long past, it makes room for shorter ones.
+    // A gap long past makes room for shorter ones.
     let gaps = [
         (10 * ms, 20 * ms),
         (1_000 * ms, 1_002 * ms),
@@ -109,7 +109,7 @@ fn every_gap_is_in_the_histogram() {
 }
 
 proptest! {
-    /// Nothing is flagged without a reason, and what the last gap or the longest so far touched always is.
+    /// Every flag has a reason, and requests that span the last gap or the longest so far are always flagged.
     #[test]
     fn flags_follow_the_rule(
         steps in prop::collection::vec((0u64..20 * MILLISECOND, 0u64..20 * MILLISECOND), 1..8),

@@ -1,4 +1,4 @@
-//! Whatever happens, slices hold what a recorder counts that keeps every completion and sorts them by time afterwards.
+//! Compares slices with a recorder that keeps every completion and sorts them by time afterwards.
 
 use std::collections::BTreeMap;
 
@@ -10,7 +10,7 @@ use crate::recorder::{Counts, Cutter, Exact, LATE, Latency, Span};
 use crate::request::{Completion, Direction, Kind, Request};
 use crate::time::Nanos;
 
-/// The latency of one request by docs/latency.md's table; without a stamp there is no slat, and clat is lat.
+/// Computes the latency of one request by docs/latency.md. Without a stamp there is no slat, and clat is lat.
 fn latency(latency: Latency, request: &Request, completion: &Completion) -> Nanos {
     let issued = completion.issued;
     match latency {
@@ -23,7 +23,7 @@ fn latency(latency: Latency, request: &Request, completion: &Completion) -> Nano
     }
 }
 
-/// What one direction of a slice should hold, each value counted by itself.
+/// Computes what one direction of a slice should hold, each value counted separately.
 fn expected<'a>(
     kept: impl Iterator<Item = &'a (Request, Completion)>,
 ) -> (Counts, [Counted; Latency::COUNT]) {
@@ -59,7 +59,7 @@ fn expected<'a>(
     (counts, counted)
 }
 
-/// What a recorder gave out, and everything that completed.
+/// The slices that a recorder handed over, and everything that completed.
 struct Recorded {
     slices: Vec<Taken>,
     refused: u64,
@@ -128,7 +128,7 @@ proptest! {
         let mut reached = began;
         let mut held = 0;
         for slice in &recorded.slices {
-            // In order, apart only where nothing completed; each at the span that holds its start.
+            // Slices are in order, and apart only where nothing completed; each lies at the span that holds its start.
             prop_assert!(reached <= slice.start && slice.start <= slice.end);
             let (span, start, end) = cutter.slice_at(slice.start);
             prop_assert_eq!(slice.span, span);
@@ -148,7 +148,7 @@ proptest! {
                 prop_assert_eq!(side, &expected(of));
             }
         }
-        // Nothing is lost, but what the ramp held when it ended and could not be handed over.
+        // Nothing is lost, except what the ramp held when it ended and could not be handed over.
         let measured = |at: Nanos| at - STAGE_START >= cutter.ramp_end;
         let in_ramp = recorded.kept.iter().filter(|(_, completion)| !measured(completion.done)).count();
         let may_be_lost = if recorded.refused > 0 { in_ramp } else { 0 };
@@ -157,7 +157,7 @@ proptest! {
     }
 }
 
-/// Stamps alike do not make a read of a write.
+/// Equal stamps do not turn a write into a read.
 #[test]
 fn alike_in_time_is_not_alike_in_direction() {
     let one = |kind| Event::Done {

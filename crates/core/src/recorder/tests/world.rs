@@ -1,4 +1,4 @@
-//! What happens to a recorder: completions in order of their `done`, gaps, and a handover that sometimes has no empty slice.
+//! Drives a recorder: completions in order of their `done`, gaps, and handovers that sometimes find no empty slice.
 
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -9,7 +9,7 @@ use crate::recorder::{Counts, Cutter, Exact, Handover, Latency, Recorder, Slice,
 use crate::request::{Completion, Direction, Errno, Kind, Request};
 use crate::time::Nanos;
 
-/// A histogram's buckets in use with their counts, and what is known exactly.
+/// A histogram's used buckets with their counts, and its exact figures.
 pub(super) type Counted = (Vec<(usize, u64)>, Exact);
 
 /// What a slice held, without the memory of one.
@@ -64,10 +64,10 @@ impl Handover for Shelf {
     }
 }
 
-/// One thing that happens.
+/// One event.
 #[derive(Clone, Debug)]
 pub(super) enum Event {
-    /// So many completions that share their stamps, `after` the event before.
+    /// `count` completions that share their stamps, `after` the event before.
     Done {
         after: Nanos,
         parts: [Nanos; 4],
@@ -76,9 +76,9 @@ pub(super) enum Event {
         times: u32,
         stamped: bool,
     },
-    /// Nothing completes, and somebody looks.
+    /// Nothing completes, and the loop looks.
     Look { after: Nanos },
-    /// The next handovers find nothing.
+    /// The next handovers find no empty slice.
     Refuse(u32),
 }
 
@@ -117,7 +117,7 @@ pub(super) fn events() -> impl Strategy<Value = Vec<Event>> {
 }
 
 prop_compose! {
-    /// Boundaries as a run has them: the ramp may end within a slice.
+    /// Boundaries as in a run: the ramp may end within a slice.
     pub(super) fn cutters()(
         interval in prop_oneof![1_000_000u64..50_000_000, 50_000_000u64..2_000_000_000],
         ramp_end in prop_oneof![Just(0), 1u64..3_000_000_000],
@@ -128,7 +128,7 @@ prop_compose! {
 
 pub(super) const STAGE_START: Nanos = 10_000_000_019;
 
-/// A recorder of everything that can be recorded, at its beginning.
+/// Creates a recorder of all latencies, at its beginning.
 pub(super) fn recorder(cutter: Cutter, began: Nanos) -> (Recorder<Shelf>, Shelf) {
     let shelf = Shelf::default();
     let mut recorder = Recorder::new(
@@ -139,8 +139,8 @@ pub(super) fn recorder(cutter: Cutter, began: Nanos) -> (Recorder<Shelf>, Shelf)
     (recorder, shelf)
 }
 
-/// A request that took these parts (queued, late, submission, service) and was done at `done`, as far as there was
-/// time for them since `began`.
+/// Creates a request with these parts (queued, late, submission, service) that was done at `done`, as far as the time
+/// since `began` allows.
 pub(super) fn finished(
     began: Nanos,
     done: Nanos,

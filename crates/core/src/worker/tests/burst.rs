@@ -1,4 +1,4 @@
-//! Filling a batch is asking again and again.
+//! A batch holds the same requests as repeated calls of `next`.
 
 use proptest::prelude::*;
 
@@ -9,7 +9,7 @@ use crate::testing::plan;
 use crate::time::Nanos;
 use crate::worker::Worker;
 
-/// The same batch by [`Worker::next`].
+/// Fills the same batch by [`Worker::next`].
 fn fill_one_by_one(
     worker: &mut Worker,
     now: Nanos,
@@ -70,7 +70,7 @@ proptest! {
         compare(&plan, limit, &picks);
     }
 
-    /// Plans that take the short way.
+    /// Plans that take the fast way.
     #[test]
     fn a_burst_is_what_next_says_one_by_one(
         rw in prop::sample::select(vec![Rw::Randread, Rw::Randwrite, Rw::Randtrim]),
@@ -82,7 +82,7 @@ proptest! {
         let plan = WorkerPlan {
             iodepth, iodepth_low, ramp_ns, runtime_ns, time_based: true, ..plan(rw)
         };
-        prop_assert!(Worker::new(&plan).unwrap().unhindered);
+        prop_assert!(Worker::new(&plan).unwrap().unconstrained);
         compare(&plan, limit, &picks);
     }
 }

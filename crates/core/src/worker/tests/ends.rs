@@ -27,7 +27,7 @@ const NOTHING_MORE: Want = Want::Wait {
     until: None,
 };
 
-/// Two requests in flight of a job that goes on for a second.
+/// Returns a worker with two requests in flight, of a job that continues for a second.
 fn two_in_flight() -> Worker {
     let plan = WorkerPlan {
         iodepth: 2,
@@ -94,7 +94,7 @@ fn nothing_is_overdue_after_an_early_end() {
         runtime_ns: 60 * SECOND,
         ..plan(Rw::Randread)
     };
-    // Ended by an error or a stop: what was due until then counts, and nothing after.
+    // An error or a stop ends it: what was due until then counts, and nothing after.
     let mut failed = worker(&plan);
     assert!(matches!(failed.next(0), Want::Issue(_)));
     failed.complete(&done(0, 10 * MILLISECOND, Err(Errno(5))));

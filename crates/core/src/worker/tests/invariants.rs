@@ -1,4 +1,4 @@
-//! What holds for every plan: the simulation checks it at each step, and these run it over plans of all kinds.
+//! Properties of every plan: the simulation checks them at each step, over plans of all kinds.
 
 use proptest::prelude::*;
 
@@ -82,7 +82,7 @@ prop_compose! {
     }
 }
 
-/// When the plan's time is over.
+/// Returns when the plan's time is over.
 fn end(plan: &WorkerPlan) -> Nanos {
     if plan.runtime_ns == 0 {
         Nanos::MAX
@@ -113,7 +113,7 @@ proptest! {
             let request = served.request;
             if has_rate(&plan, request.kind) {
                 prop_assert!(request.intended < end(&plan));
-                // What the ramp still owed is let go when it ends.
+                // What the ramp still owed is dropped when it ends.
                 let ramp_end = START + plan.ramp_ns;
                 prop_assert!(served.start < ramp_end || request.intended >= ramp_end);
             } else if !plan.is_scheduled() {
@@ -127,16 +127,16 @@ proptest! {
     #[test]
     fn a_sync_is_wanted_since_the_first_write_that_it_makes_last(plan in plans(), seed: u64) {
         let trace = run(&plan, World::random(seed, 300_000, 0));
-        let mut unsynced = None::<Nanos>;
+        let mut first_unsynced = None::<Nanos>;
         for served in &trace.served {
             let request = served.request;
             match request.kind.direction() {
                 Direction::Write => {
-                    unsynced = Some(unsynced.map_or(request.intended, |first| first.min(request.intended)));
+                    first_unsynced = Some(first_unsynced.map_or(request.intended, |first| first.min(request.intended)));
                 }
                 Direction::Sync => {
-                    prop_assert_eq!(Some(request.intended), unsynced.take());
-                    // It was due only now, and waited neither for the generator nor for a slot before.
+                    prop_assert_eq!(Some(request.intended), first_unsynced.take());
+                    // A sync is due only now, and waited neither for the generator nor for a slot before.
                     prop_assert!(request.ready >= request.intended && request.ready <= served.start);
                 }
                 Direction::Read | Direction::Trim => {}
@@ -185,7 +185,7 @@ proptest! {
         let goes_on = if kind == Kind::Read { forgiven.0 } else { forgiven.1 };
         prop_assert_eq!(trace.worker.failed(), (!goes_on).then_some(Errno(5)));
         if !goes_on {
-            // Completions are in order of `done`, so what failed is seen before anything later is issued.
+            // Completions are in order of `done`, so the failure is seen before anything later is issued.
             let mut seen: Vec<_> = trace.served.iter().map(|served| served.done).collect();
             seen.sort_unstable();
             prop_assert!(trace.served.iter().all(|served| served.start <= seen[nth - 1]));

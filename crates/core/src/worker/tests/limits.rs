@@ -1,4 +1,4 @@
-//! When a job is done by what it has issued: size, io_size, loops and number_ios.
+//! When a job has issued enough: size, io_size, loops and number_ios.
 
 use proptest::prelude::*;
 
@@ -73,7 +73,7 @@ fn a_pass_is_repeated_where_the_map_was_used_up() {
     assert_ne!(fresh[..16], fresh[16..32]);
     let unmapped = offsets(&randread(64, 160, 1, false));
     assert_ne!(unmapped[..16], unmapped[16..32]);
-    // A loop that ends before the region does goes on in it.
+    // A loop that ends before the region does continues in it.
     let mut one_pass = offsets(&randread(64, 16, 4, true));
     one_pass.sort_unstable();
     assert!(one_pass.into_iter().eq((0..16).map(|block| block * BLOCK)));
@@ -194,7 +194,7 @@ proptest! {
         let plan = WorkerPlan { number_ios, iodepth, schedule: same(iops(rate)), ..unlimited };
         let trace = run(&plan, World::random(seed, 100_000, 50_000));
         prop_assert_eq!(trace.served.len() as u64, number_ios);
-        // Nothing was left undone, however far the schedule went on.
+        // Nothing was left undone, however far the schedule advanced.
         prop_assert_eq!(trace.worker.overdue(u64::MAX), 0);
     }
 

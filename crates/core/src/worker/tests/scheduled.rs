@@ -1,4 +1,4 @@
-//! Rates: when requests are intended, how many there are, and what happens where the target cannot keep up.
+//! Rates: when requests are intended, how many there are, and what happens if the target cannot keep up.
 
 use proptest::prelude::*;
 
@@ -10,7 +10,7 @@ use crate::request::Kind;
 use crate::testing::{file, iops, plan, same};
 use crate::time::{MILLISECOND, Nanos, SECOND};
 
-/// With slots for all that becomes due while the thread is late.
+/// Creates a plan with slots for all requests that become due while the thread is late.
 fn rated(rate_iops: u64) -> WorkerPlan {
     WorkerPlan {
         schedule: same(iops(rate_iops)),
@@ -21,12 +21,12 @@ fn rated(rate_iops: u64) -> WorkerPlan {
     }
 }
 
-/// When the k-th request of a constant rate is due.
+/// Returns when the k-th request of a constant rate is due.
 fn due(k: u64, rate_iops: u64) -> Nanos {
     START + (u128::from(k) * u128::from(SECOND) / u128::from(rate_iops)) as Nanos
 }
 
-/// How many requests a constant rate has before `runtime` is over.
+/// Returns how many requests a constant rate has before `runtime` is over.
 fn scheduled(runtime: Nanos, rate_iops: u64) -> u64 {
     (u128::from(runtime) * u128::from(rate_iops)).div_ceil(u128::from(SECOND)) as u64
 }
@@ -68,7 +68,7 @@ fn a_prime_number_of_requests_is_due_to_the_nanosecond() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
-    /// However late the thread wakes and however it batches: each request at its own due time, and all of them.
+    /// However late the thread wakes and however it batches, each request has its own due time, and none is missing.
     #[test]
     fn a_constant_rate_is_kept_to_the_nanosecond(
         rate in 1_000u64..400_000, runtime in 1u64..20 * MILLISECOND, seed: u64, latest in 0u64..LATE, batch in 1usize..40,
@@ -89,7 +89,7 @@ proptest! {
         alike(&intended(&rough), &intended(&calm))?;
     }
 
-    /// A rate in bytes: due once the bytes before would have passed.
+    /// At a rate in bytes, a request is due once the bytes before it would have passed.
     #[test]
     fn a_rate_in_bytes_follows_the_lengths(rate in 1_000_000u64..400_000_000, largest in 1u32..8, seed: u64) {
         let schedule = SchedulePlan { rate_iops: 0, rate_Bps: rate, rate_min_Bps: 0, first_ns: 0 };
@@ -106,7 +106,7 @@ proptest! {
         prop_assert!(u128::from(bytes) * 1_000_000_000 / u128::from(rate) >= 20_000_000);
     }
 
-    /// A target that serves one request at a time, too slowly: what it kept waiting stays undone, and is counted.
+    /// A slow target serves one request at a time: the requests that it kept waiting stay undone, and are counted.
     #[test]
     fn what_an_overloaded_target_leaves_undone_is_overdue(
         rate in 20_000u64..100_000, iodepth in 1u32..33, service in 60_000u64..500_000, poisson: bool,
@@ -125,7 +125,7 @@ proptest! {
         let overdue = due_count - trace.served.len() as u64;
         prop_assert_eq!(trace.worker.overdue(u64::MAX), overdue);
         prop_assert_eq!(trace.worker.overdue(3), overdue.min(3));
-        // The time in the queue is the load's, and none of it the generator's.
+        // The time in the queue is the load's, not the generator's.
         prop_assert!(trace.served.iter().all(|served| served.lateness() == 0));
         if !poisson && service > 100_000 {
             prop_assert!(overdue > 0 && trace.served.iter().any(|served| served.queued() > 0));
@@ -150,7 +150,7 @@ proptest! {
         prop_assert_eq!(trace.worker.overdue(u64::MAX), 0);
     }
 
-    /// Where only reads have a rate, writes fill the time between them and do not hold them up.
+    /// If only reads have a rate, writes fill the time between them and do not hold them up.
     #[test]
     fn one_rated_direction_is_mixed_with_an_unlimited_one(rate in 1_000u64..50_000, seed: u64) {
         let runtime_ns = 20 * MILLISECOND;
@@ -169,7 +169,7 @@ proptest! {
         prop_assert!(trace.of_kind(Kind::Write).all(|served| served.request.intended == served.start));
     }
 
-    /// Catching up on what a slow start owes would press on the target while it is measured.
+    /// To catch up on what a slow start owes would load the target while it is measured.
     #[test]
     fn what_the_ramp_owes_is_let_go(rate in 10_000u64..100_000, poisson: bool) {
         let ramp_ns = 10 * MILLISECOND;

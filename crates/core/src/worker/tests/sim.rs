@@ -1,7 +1,7 @@
 //! A simulated target and the loop that drives a worker against it.
 //!
-//! The loop does what an engine's thread does, over virtual time: it asks, submits, waits, and hands back what has
-//! completed, all stamped when it is seen. On the way it checks what must hold at every step, whatever the plan.
+//! The loop does what an engine's thread does, in virtual time: it asks, submits, waits, and returns completions, all
+//! stamped when they are seen. On the way it checks what must hold at every step of any plan.
 
 use crate::generate::{Rng, Stream};
 use crate::plan::WorkerPlan;
@@ -10,7 +10,7 @@ use crate::request::{Completion, Errno, Kind, Request, Want};
 use crate::time::Nanos;
 use crate::worker::Worker;
 
-/// When a run begins: not at zero, so that no instant is mistaken for a length of time.
+/// When a run begins. It is not zero, so that no instant is mistaken for a length of time.
 pub(super) const START: Nanos = 1_000_000_007;
 
 /// One request from its issue to its end.
@@ -46,29 +46,29 @@ type Outcome<'a> = dyn FnMut(&Request) -> Result<u32, Errno> + 'a;
 
 /// How the simulated target and the thread in front of it behave.
 pub(super) struct World<'a> {
-    /// Time a request takes once it is served.
+    /// Service time of a request.
     pub(super) service: Box<Service<'a>>,
     /// Requests served at the same time; the others queue inside the target.
     pub(super) servers: usize,
     /// How late the thread wakes.
     pub(super) wake: Box<dyn FnMut(&mut Rng) -> Nanos + 'a>,
-    /// The whole process stands still from the first instant on, for so long; in order.
+    /// Times in which the entire process stands still: from, length; in order.
     pub(super) stalls: Vec<(Nanos, Nanos)>,
-    /// From this instant on the generator issues nothing for so long, unless the worker is over.
+    /// A time in which the generator issues nothing, unless the worker is over: from, length.
     pub(super) hold: Option<(Nanos, Nanos)>,
     /// How a request ends.
     pub(super) result: Box<Outcome<'a>>,
-    /// At most so many requests a submission.
+    /// Most requests of a submission.
     pub(super) batch: usize,
-    /// Now and then the wait ends before its time, as a signal or a look at the clock makes it.
+    /// Whether waits now and then end early, as by a signal or a look at the clock.
     pub(super) interrupted: bool,
-    /// The worker is stopped at this instant.
+    /// When the worker is stopped.
     pub(super) stop: Option<Nanos>,
     pub(super) seed: u64,
 }
 
 impl World<'_> {
-    /// A target that takes so long for every request, and a thread that is never late.
+    /// Creates a target that takes `service` for every request, and a thread that is never late.
     pub(super) fn fast(service: Nanos) -> Self {
         World {
             service: Box::new(move |_, _| service),
@@ -84,7 +84,7 @@ impl World<'_> {
         }
     }
 
-    /// A target that takes any time up to `slowest`, and a thread that wakes up to `latest` late.
+    /// Creates a target that takes any time up to `slowest`, and a thread that wakes up to `latest` late.
     pub(super) fn random(seed: u64, slowest: Nanos, latest: Nanos) -> Self {
         World {
             service: Box::new(move |_, rng| 1 + rng.below(slowest)),
@@ -96,14 +96,14 @@ impl World<'_> {
     }
 }
 
-/// What a run came to.
+/// The course of a run.
 pub(super) struct Trace {
     /// In the order of issue.
     pub(super) served: Vec<Served>,
     pub(super) worker: Worker,
     /// When the worker said that it was finished.
     pub(super) end: Nanos,
-    /// When it busy-waited, and until when.
+    /// When it busy-waited: from, to.
     pub(super) spins: Vec<(Nanos, Nanos)>,
 }
 
@@ -154,14 +154,14 @@ pub(super) fn run(plan: &WorkerPlan, world: World<'_>) -> Trace {
 struct Sim<'a> {
     depth: u32,
     refill_at: u32,
-    /// Full since it was last drained to `refill_at`.
+    /// Whether it was full since it was last drained to `refill_at`.
     full: bool,
-    /// Since when nothing is issued.
+    /// Since when it has issued nothing.
     held_since: Option<Nanos>,
     now: Nanos,
     rng: Rng,
     world: World<'a>,
-    /// When each will be done, and its place in `trace.served`.
+    /// When each request will be done, and its index in `trace.served`.
     in_flight: Vec<(Nanos, usize)>,
     trace: Trace,
 }
@@ -215,7 +215,7 @@ impl Sim<'_> {
         panic!("the worker does not come to its end");
     }
 
-    /// Waits where the generator issues nothing, until something completes or it issues again.
+    /// Waits while the generator issues nothing, until something completes or it issues again.
     fn is_held(&mut self) -> bool {
         let Some((from, length)) = self.world.hold.filter(|(from, _)| *from <= self.now) else {
             return false;
@@ -232,7 +232,7 @@ impl Sim<'_> {
         true
     }
 
-    /// Checks a request and takes it into the target.
+    /// Checks a request and submits it to the target.
     fn submit(&mut self, request: Request) {
         let (now, flying) = (self.now, self.in_flight.len());
         assert!(request.slot < self.depth);
@@ -271,7 +271,7 @@ impl Sim<'_> {
         });
     }
 
-    /// Until so many are done or `until`, and as late as the thread wakes.
+    /// Waits for `completions` or `until`, and as late as the thread wakes.
     fn wait(&mut self, completions: u32, until: Option<Nanos>) {
         let mut dues: Vec<Nanos> = self.in_flight.iter().map(|&(done, _)| done).collect();
         assert!(
@@ -299,11 +299,11 @@ impl Sim<'_> {
         }
         self.now = wake.saturating_add((self.world.wake)(&mut self.rng));
         if self.now - wake > LONG_GAP {
-            self.trace.worker.looked_away(wake, self.now);
+            self.trace.worker.reaping_resumed(wake, self.now);
         }
     }
 
-    /// Hands back what is done, in any order, and says so where the thread slept too long to have seen it in time.
+    /// Returns completions in any order, and reports that the thread slept too long to have seen them in time.
     fn reap(&mut self) {
         while let Some(&(from, length)) = self.world.stalls.first() {
             if from > self.now {
@@ -312,9 +312,9 @@ impl Sim<'_> {
             self.world.stalls.remove(0);
             let end = from + length;
             if self.now < end {
-                // Of less no driver speaks.
+                // Drivers do not report shorter gaps.
                 if end - self.now > LONG_GAP {
-                    self.trace.worker.looked_away(self.now, end);
+                    self.trace.worker.reaping_resumed(self.now, end);
                 }
                 self.now = end;
             }

@@ -1,5 +1,5 @@
-//! A generator that stands still: what it makes late is charged to it, none of it to the target or the load, and all of
-//! it is made up for.
+//! A generator that stands still: the delay is charged to it, not to the target or the load, and it catches up on all
+//! of it.
 
 use proptest::prelude::*;
 
@@ -57,7 +57,7 @@ fn two_seconds_at_a_thousand_a_second() {
                 .max()
                 .unwrap();
             assert!((2 * SECOND - MILLISECOND..2 * SECOND + MILLISECOND).contains(&slowest));
-            // Those due in the stall, and those due while the backlog was worked off.
+            // Requests due in the stall, and those due while the backlog was worked off.
             let expected = 2_000 + 2_000 * SERVICE / MILLISECOND / u64::from(iodepth);
             assert!(
                 late(&trace).abs_diff(expected) < 200,
@@ -70,7 +70,7 @@ fn two_seconds_at_a_thousand_a_second() {
                 .filter(|served| served.lat() > SERVICE)
                 .count();
             assert!(across <= iodepth as usize, "{across} requests look slow");
-            // With one slot the next request waits in the queue while it is taken; that is all.
+            // With one slot the next request waits in the queue while it is taken, and no longer.
             let most_queued = trace
                 .served
                 .iter()
@@ -85,7 +85,7 @@ fn two_seconds_at_a_thousand_a_second() {
     }
 }
 
-/// A stall over the end of the time: the generator makes up for what it owes, as one in time would have issued it.
+/// A stall over the end of the time: the generator issues what it owes, as one in time would have.
 #[test]
 fn a_stall_over_the_end_takes_nothing_away() {
     for iodepth in [1, 8] {
@@ -104,7 +104,7 @@ fn a_stall_over_the_end_takes_nothing_away() {
     }
 }
 
-/// Of a direction without a rate nothing is made up for: nothing of it was ever due.
+/// A direction without a rate is not caught up on: nothing of it was ever due.
 #[test]
 fn only_what_was_due_is_made_up_for() {
     let mut plan = WorkerPlan {
@@ -122,7 +122,7 @@ fn only_what_was_due_is_made_up_for() {
     );
 }
 
-/// Nor does a request that was slow itself, and came back after the end, keep the others from being made up for.
+/// A request that was slow itself and returned after the end does not keep the others from being issued.
 #[test]
 fn a_slow_request_does_not_end_the_making_up() {
     for slow in [1_005, 1_100] {
@@ -145,7 +145,7 @@ fn a_slow_request_does_not_end_the_making_up() {
     }
 }
 
-/// But it does not issue what an overloaded target would have kept from being issued.
+/// But the worker does not issue what an overloaded target would have kept waiting.
 #[test]
 fn a_stall_over_the_end_does_not_excuse_the_target() {
     let plan = rated(10_000, 4, SECOND);
@@ -189,10 +189,10 @@ proptest! {
         let lost: Nanos = stalls.iter().map(|stall| stall.1).sum();
         let world = World { stalls, seed, ..World::fast(20_000) };
         let trace = run(&plan, world);
-        // A lateness below LATE is not made up for where the end comes in between.
+        // A lateness below LATE is not caught up on if the end comes in between.
         let missing = rate - trace.served.len() as u64;
         prop_assert!(missing <= rate * LATE / SECOND, "{} requests were not issued", missing);
-        // With the rate at a tenth of what the target takes, nothing queues for longer than a few requests take.
+        // At a tenth of the target's rate, nothing queues for longer than a few requests take.
         let most_queued = trace.served.iter().map(|served| served.queued()).max().unwrap();
         prop_assert!(most_queued <= LATE + 100_000, "{} ns charged to the load", most_queued);
         let latest = trace.served.iter().map(|served| served.lateness()).max().unwrap();
@@ -200,7 +200,7 @@ proptest! {
     }
 }
 
-/// What the generator did not issue for a while was ready when its slot was free, and what follows is ready at once.
+/// A request that the generator held back was ready when its slot was free. The requests after it are ready at once.
 #[test]
 fn who_was_held_back_was_ready_before() {
     let plan = WorkerPlan {
@@ -246,8 +246,8 @@ fn who_was_held_back_was_ready_before() {
 }
 
 proptest! {
-    /// What could have been issued in the hold is intended for when a run without it issued the same; nothing later is
-    /// charged with the hold, and nothing is intended for a pause.
+    /// A request that could have been issued in the hold is intended for the instant at which a run without the hold
+    /// issued it. No later request is charged with the hold, and none is intended within a pause.
     #[test]
     fn what_was_held_is_intended_for_when_it_would_have_been_issued(
         iodepth in 1u32..9, into in 0..10 * SERVICE, length in 1u64..20 * SERVICE,
@@ -276,7 +276,7 @@ proptest! {
             } else if served.start > resumed && (rate == 0 || served.request.kind == Kind::Write) {
                 prop_assert_eq!(intended, served.start);
             }
-            // All before a pause are done, and the next come after it.
+            // All requests before a pause are done, and the next come after it.
             if pause > 0 && k as u64 >= blocks {
                 let burst = k / blocks as usize * blocks as usize;
                 let last = held.served[..burst].iter().map(|served| served.done).max().unwrap();

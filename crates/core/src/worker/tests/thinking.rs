@@ -1,4 +1,4 @@
-//! Think time: so many requests, all of them waited for, then a pause.
+//! Think time: the worker issues some requests, waits for all of them, then pauses.
 
 use proptest::prelude::*;
 
@@ -44,7 +44,7 @@ proptest! {
         for pair in bursts.windows(2) {
             let quiet_from = pair[0].iter().map(|served| served.done).max().unwrap();
             let first = pair[1][0];
-            // The first of a burst is intended for the end of the pause; how late it is, is the generator's.
+            // The first request of a burst is intended for the end of the pause; its lateness is the generator's.
             prop_assert_eq!(first.request.intended, quiet_from + pause);
             prop_assert!(pair[1].iter().all(|served| served.start >= quiet_from + pause));
             prop_assert!(pair[1][1..].iter().all(|served| served.request.intended == served.start));
@@ -56,7 +56,7 @@ proptest! {
         prop_assert_eq!(plan.thinktime_spin_ns > 0 && latest == 0, latest == 0 && !trace.spins.is_empty());
     }
 
-    /// With a rate as well, a request is intended when both allow it, and the pause is nobody's lateness.
+    /// With a rate as well, a request is intended when both allow it, and the pause does not count as lateness.
     #[test]
     fn a_pause_puts_off_what_a_rate_wants(rate in 500u64..20_000, pause in 1u64..3 * MILLISECOND, blocks in 1u64..6) {
         let plan = WorkerPlan { schedule: same(iops(rate)), ..thinking(pause, 0, blocks, 1) };

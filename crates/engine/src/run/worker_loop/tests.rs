@@ -12,7 +12,7 @@ use iogauge_core::time::MILLISECOND;
 use super::*;
 use crate::run::exchange::slices_like;
 
-/// What a call costs, and a request in it.
+/// Time of a call, and of a request in it.
 const CALL: Nanos = 400;
 const REQUEST: Nanos = 2_000;
 
@@ -25,9 +25,9 @@ struct Device {
     /// Instants of completion, the earliest first.
     queue: VecDeque<(u32, Nanos, Nanos)>,
     free_at: Nanos,
-    /// In flight when each completion was taken, itself included.
+    /// Requests in flight when each completion was taken, itself included.
     seen: Vec<usize>,
-    /// Their sum.
+    /// Sum of the latencies.
     latencies: Nanos,
 }
 
@@ -89,8 +89,8 @@ impl Engine for Device {
 
 const IOS: u64 = 5_000;
 
-/// Runs requests at `iodepth`, submitted and taken at most so many at a time. Returns the device, and which share of the
-/// depth was in flight by Little's law.
+/// Runs requests at `iodepth`, with at most `batches` submitted and taken at a time. Returns the device, and the share
+/// of the depth that was in flight by Little's law.
 fn driven(iodepth: u32, batches: (u32, u32), service: Nanos) -> (Device, f64) {
     let mut plan = WorkerPlan {
         iodepth,
@@ -104,7 +104,7 @@ fn driven(iodepth: u32, batches: (u32, u32), service: Nanos) -> (Device, f64) {
     plan.engine.reap_batch = batches.1;
     let mut worker = Worker::new(&plan).unwrap();
     worker.begin(0, 0, 0);
-    let first = Slice::new(recorder::kept(&plan, true));
+    let first = Slice::new(recorder::kept_latencies(&plan, true));
     let slices = slices_like(&first);
     let mut recorder = Recorder::new(Box::new(first), slices);
     recorder.begin(Cutter::of(&plan, 1_000 * MILLISECOND), 0, 0);
@@ -142,7 +142,7 @@ fn driven(iodepth: u32, batches: (u32, u32), service: Nanos) -> (Device, f64) {
     (device, held)
 }
 
-/// Whether the device is the slower one or the thread.
+/// Whether the device or the thread is slower.
 #[test]
 fn a_free_slot_is_filled_before_the_next_completion_is_taken() {
     for iodepth in [8, 16, 32] {
@@ -155,7 +155,7 @@ fn a_free_slot_is_filled_before_the_next_completion_is_taken() {
     }
 }
 
-/// What is taken waits for its turn to be submitted, and its slot is empty meanwhile.
+/// A completion waits for its turn to be submitted again, and its slot is empty meanwhile.
 #[test]
 fn taking_more_than_one_submission_refills_leaves_slots_empty() {
     let (device, held) = driven(32, (4, 32), 500);

@@ -72,7 +72,7 @@ impl Event {
     }
 }
 
-/// See the module's text.
+/// The events, the earliest first.
 #[derive(Debug, Default)]
 pub(super) struct Agenda {
     heap: BinaryHeap<Reverse<(u64, u64, u64)>>,

@@ -11,7 +11,7 @@ use crate::drive::CHUNK;
 /// Most entries of the table of recent chunks.
 const MOST_RECENT: u64 = 1 << 16;
 
-/// See the module's text.
+/// The write buffer.
 #[derive(Clone, Debug)]
 pub(super) struct Buffer {
     unit_chunks: u32,

@@ -1,6 +1,6 @@
 //! The buses between controller and dies: each carries one transfer at a time.
 
-/// See the module's text.
+/// All channels of a drive.
 #[derive(Clone, Debug)]
 pub(super) struct Channels {
     ns_per_byte: f64,

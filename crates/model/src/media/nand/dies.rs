@@ -55,7 +55,7 @@ struct Die {
     operation: Option<Operation>,
 }
 
-/// See the module's text.
+/// All dies of a drive.
 #[derive(Clone, Debug)]
 pub(super) struct Dies {
     dies: Box<[Die]>,

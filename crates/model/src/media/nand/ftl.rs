@@ -56,7 +56,7 @@ struct Open {
     page: u32,
 }
 
-/// See the module's text.
+/// The layer: the maps between logical and physical pages, and the blocks.
 #[derive(Clone, Debug)]
 pub struct Ftl {
     pages_per_block: u32,

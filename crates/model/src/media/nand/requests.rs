@@ -34,7 +34,7 @@ impl ByKind {
     }
 }
 
-/// See the module's text.
+/// All requests inside the drive.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Requests {
     slots: Vec<Request>,

@@ -23,7 +23,7 @@ struct Page {
     chunks: u64,
 }
 
-/// See the module's text.
+/// The one-bit cells of a drive.
 #[derive(Clone, Debug)]
 pub(super) struct Slc {
     pub(super) spec: SlcSpec,

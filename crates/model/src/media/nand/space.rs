@@ -82,7 +82,7 @@ impl Owed {
     }
 }
 
-/// See the module's text.
+/// The sampled layer, and the debt of its collection.
 #[derive(Clone, Debug)]
 pub(super) struct Space {
     ftl: Ftl,

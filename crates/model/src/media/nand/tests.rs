@@ -1,4 +1,4 @@
-//! The drive against times worked out by hand, against what is known of real ones, and against its own invariants.
+//! The drive against times worked out by hand, against published figures of real ones, and against its own invariants.
 
 mod load;
 mod parameters;
@@ -11,7 +11,8 @@ mod timing;
 use super::{Nand, NandSpec, SlcSpec, State};
 use crate::link::{Link, LinkSpec};
 
-/// No noise, and round numbers: four dies on two channels, units of 16 KiB, 1000 ns of channel for 4 KiB.
+/// Creates a drive without noise and with round numbers: four dies on two channels, units of 16 KiB, 1000 ns of channel
+/// for 4 KiB.
 pub(crate) fn plain() -> NandSpec {
     NandSpec {
         dies: 4,
@@ -46,7 +47,7 @@ pub(crate) fn plain() -> NandSpec {
     }
 }
 
-/// 500 ns for 4 KiB.
+/// Returns a link of 500 ns for 4 KiB.
 fn link() -> Link {
     let lane = 8e9 * 128.0 / 130.0 / 8.0;
     Link::new(&LinkSpec::Pcie {
@@ -59,7 +60,7 @@ fn link() -> Link {
 
 const MIB: u64 = 1 << 20;
 
-/// A drive of 256 MiB.
+/// Creates a drive of 256 MiB.
 fn small(spec: NandSpec) -> Nand {
     Nand::new(spec, 256 * MIB, link(), 7)
 }

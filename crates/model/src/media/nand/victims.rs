@@ -16,7 +16,7 @@ struct Block {
     closed: bool,
 }
 
-/// See the module's text.
+/// The blocks, in lists by their valid pages.
 #[derive(Clone, Debug)]
 pub(crate) struct Victims {
     blocks: Box<[Block]>,

@@ -8,7 +8,7 @@ use crate::drive::{Access, Drive};
 use crate::link::{Link, LinkSpec};
 use crate::stalls::StallSpec;
 
-/// No noise, and round numbers.
+/// Creates a drive without noise and with round numbers.
 pub(crate) fn plain() -> XpointSpec {
     XpointSpec {
         read_chunk_ns: 1_600.0,
@@ -27,7 +27,7 @@ pub(crate) fn plain() -> XpointSpec {
     }
 }
 
-/// 1000 ns for 4 KiB.
+/// Returns a link of 1000 ns for 4 KiB.
 pub(crate) fn link() -> Link {
     let lane = 8e9 * 128.0 / 130.0 / 8.0;
     Link::new(&LinkSpec::Pcie {
@@ -38,7 +38,7 @@ pub(crate) fn link() -> Link {
     })
 }
 
-/// How long each of several requests that come at once takes, in the order of their submission.
+/// Returns how long each of several simultaneous requests takes, in the order of their submission.
 fn at_once(spec: XpointSpec, requests: &[(Kind, u64, u32)]) -> Vec<Nanos> {
     let mut drive = Xpoint::new(spec, link(), 1);
     let mut submit = |&(kind, offset_bytes, length_bytes): &(Kind, u64, u32)| {
@@ -63,7 +63,7 @@ fn a_large_read_leaves_chunk_by_chunk() {
     // The link carries a chunk while the pipe reads the next, so only the last one's way adds to the pipe's time.
     let read = (Kind::Read, 0, 131_072);
     assert_eq!(alone(read), 32 * 1_600 + 5_000 + 1_000);
-    // Where the pipe is the faster one, the link's time counts, from when the first chunk is there.
+    // If the pipe is faster, the link's time counts, from the arrival of the first chunk on.
     let quick = XpointSpec {
         read_next_chunk_ns: 100.0,
         ..plain()
@@ -75,7 +75,7 @@ fn a_large_read_leaves_chunk_by_chunk() {
 fn who_waits_for_a_chunk_holds_up_no_other_read() {
     let read = |chunk: u64| (Kind::Read, chunk * 4096, 4096);
     let waits = at_once(plain(), &[read(0), read(0), read(1)]);
-    // The second read's media time begins where the first's ends; the third comes back before it.
+    // The second read's media time begins where the first's ends. The third returns before it.
     assert_eq!(waits, [7_600, 12_600, 2 * 1_600 + 7_600]);
 }
 
@@ -90,9 +90,9 @@ fn one_request_takes_pipe_latency_and_link() {
 
 #[test]
 fn what_is_not_whole_chunks_costs_more() {
-    // Half a chunk is a whole one to the media; the link carries half.
+    // Half a chunk takes the media as long as an entire one; the link carries half.
     assert_eq!(alone((Kind::Read, 0, 2048)), 1_600 + 5_000 + 500);
-    // A misaligned read touches two.
+    // A misaligned read touches two chunks.
     assert_eq!(alone((Kind::Read, 512, 4096)), 2 * 1_600 + 5_000 + 1_000);
     // A part is read before it is written: one chunk, and both ends of two.
     let write =
@@ -101,7 +101,7 @@ fn what_is_not_whole_chunks_costs_more() {
     assert_eq!(alone((Kind::Write, 0, 512)), write(1, 1, 125));
     assert_eq!(alone((Kind::Write, 512, 4096)), write(2, 2, 1_000));
     assert_eq!(alone((Kind::Write, 512, 3584)), write(1, 1, 875));
-    // The pipe begins with the first chunk; the second comes while it works.
+    // The pipe begins with the first chunk; the second arrives while it works.
     assert_eq!(alone((Kind::Write, 0, 8192)), write(2, 0, 1_000));
 }
 

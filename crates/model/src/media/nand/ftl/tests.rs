@@ -1,4 +1,4 @@
-//! The layer against bookkeeping of its own, and write amplification against its closed form.
+//! The layer against independent bookkeeping, and write amplification against its closed form.
 
 use iogauge_core::generate::{Rng, Stream};
 use proptest::prelude::*;
@@ -18,7 +18,7 @@ pub(crate) fn closed_form(over_provisioning: f64) -> f64 {
     alpha / (alpha + w)
 }
 
-/// Pages written by the media for each of the host's, under uniform random writes, once that is steady.
+/// Returns the steady number of pages written by the media for each of the host's, under uniform random writes.
 fn write_amplification(geometry: Geometry) -> f64 {
     let mut ftl = Ftl::new(geometry);
     let mut rng = Rng::new(1, Stream::Offsets);
@@ -75,7 +75,7 @@ enum Step {
 }
 
 proptest! {
-    /// No page is lost, and none lies where another does.
+    /// No page is lost, and no two pages share a place.
     #[test]
     fn every_page_is_where_it_was_put(
         (blocks, pages_per_block) in (8u32..24, 2u32..12),
@@ -115,7 +115,7 @@ proptest! {
         let valid = there.iter().filter(|&&there| there).count() as u64;
         prop_assert_eq!(ftl.valid_pages(), valid);
         prop_assert_eq!(ftl.erases().iter().sum::<u32>(), erased);
-        // Nothing is programmed into a page that was not erased before.
+        // Pages are erased before they are programmed.
         let room = u64::from(blocks + erased) * u64::from(pages_per_block);
         prop_assert!(written <= programmed && programmed <= room);
     }

@@ -1,4 +1,4 @@
-//! Requests for a drive from streams that keep so many of them in flight, without workers, plans and statistics.
+//! Streams of requests that keep a number of them in flight, without workers, plans and statistics.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -12,12 +12,12 @@ use crate::drive::{Access, Drive, Returned};
 /// Requests of one kind.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Load {
-    /// How many of a hundred are reads.
+    /// Percentage of reads.
     pub(super) reads_percent: u64,
     pub(super) depth: usize,
     pub(super) bytes: u64,
     pub(super) sequential: bool,
-    /// From one submission to the next of a place in the queue, at least.
+    /// Least time between two submissions of one place in the queue.
     pub(super) pace_ns: Nanos,
     /// Offsets are below this.
     pub(super) region_bytes: u64,
@@ -43,13 +43,13 @@ impl Load {
     }
 }
 
-/// What came of one load, from the moment at which counting began.
+/// The outcome of one load, from the moment at which counting began.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Outcome {
     pub(super) bytes: u64,
     pub(super) lengths_ns: Nanos,
     pub(super) latencies: Vec<Nanos>,
-    /// When the last one was done, counted or not.
+    /// When the last request was done, counted or not.
     pub(super) last: Nanos,
 }
 
@@ -58,7 +58,7 @@ impl Outcome {
         self.latencies.iter().sum::<u64>() as f64 / self.latencies.len() as f64 / 1e3
     }
 
-    /// In us.
+    /// Returns a quantile in us.
     pub(super) fn quantile(&self, q: f64) -> f64 {
         let mut sorted = self.latencies.clone();
         sorted.sort_unstable();

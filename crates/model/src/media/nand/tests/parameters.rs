@@ -1,5 +1,4 @@
-//! Each parameter moves something that can be seen from outside: none is there for nothing, and a fit has something to
-//! hold on to.
+//! Each parameter moves something that can be seen from outside: none is useless, and a fit can determine it.
 
 use iogauge_core::{Kind, Nanos};
 
@@ -12,7 +11,7 @@ use crate::stalls::StallSpec;
 const MS: Nanos = 1_000_000;
 const SIZE: u64 = 32 * MIB;
 
-/// With everything that a drive can have.
+/// Creates a drive with every feature.
 fn rich() -> NandSpec {
     NandSpec {
         dies: 8,
@@ -46,7 +45,7 @@ fn rich() -> NandSpec {
     }
 }
 
-/// What is seen of a drive: rates, latencies, energy's share, and what it programmed.
+/// Returns what a drive shows: rates, latencies, energy, and what it programmed.
 fn seen(spec: &NandSpec, seed: u64) -> Vec<f64> {
     let drive = || Nand::new(spec.clone(), SIZE, link(), seed);
     let mut seen = Vec::new();
@@ -76,13 +75,13 @@ fn seen(spec: &NandSpec, seed: u64) -> Vec<f64> {
         0,
         &[Load::reads(8, 4096, SIZE), Load::writes(8, 4096, SIZE)],
     );
-    // One write now and then, before and after which there is time.
+    // One write now and then, with time before and after.
     let rare = Load {
         pace_ns: MS,
         ..Load::writes(1, 4096, SIZE)
     };
     see(drive(), 0, &[Load::reads(1, 4096, SIZE), rare]);
-    // Fewer than the one-bit cells hold.
+    // Less than the one-bit cells hold.
     let mut rested = drive();
     let burst = in_order(Load::writes(4, 16_384, MIB));
     let burst = run(&mut rested, &[burst], 0, 0, MS).remove(0);
@@ -113,7 +112,7 @@ fn seen(spec: &NandSpec, seed: u64) -> Vec<f64> {
     seen
 }
 
-/// Each parameter by its name, and the drive with another value for it.
+/// Lists each parameter by its name, with a drive that has another value for it.
 #[allow(non_snake_case)]
 fn changes() -> Vec<(&'static str, NandSpec)> {
     let mut changes: Vec<(&'static str, NandSpec)> = Vec::new();
@@ -205,7 +204,7 @@ fn changes() -> Vec<(&'static str, NandSpec)> {
     changes
 }
 
-/// By which factor, less one, each value differs.
+/// Returns the relative difference of each value.
 fn apart(one: &[f64], other: &[f64]) -> Vec<f64> {
     let pairs = one.iter().zip(other);
     pairs

@@ -1,4 +1,4 @@
-//! What must hold of any drive and any load.
+//! Properties of any drive and any load.
 
 use std::collections::HashSet;
 
@@ -12,7 +12,7 @@ use crate::drive::{Access, Drive};
 
 const MS: Nanos = 1_000_000;
 
-/// Drives of all shapes.
+/// Draws drives of all shapes.
 fn specs() -> impl Strategy<Value = NandSpec> {
     let shape = (1u32..9, 1u32..4, 1u32..9, 1u32..4);
     let times = (1e3..1e5, 1e4..2e6, 0.0..0.5, 0.0..0.2);
@@ -66,14 +66,14 @@ fn specs() -> impl Strategy<Value = NandSpec> {
     )
 }
 
-/// Chunks of the drives here.
+/// Chunks of these drives.
 const CHUNKS: u64 = 2048;
 
 fn of(spec: NandSpec) -> Nand {
     Nand::new(spec, CHUNKS * 4096, link(), 7)
 }
 
-/// Requests anywhere, of any length, close together or far apart; the last gap gives idle work its time.
+/// Draws requests anywhere, of any length, close together or far apart. The last gap gives idle work its time.
 fn requests() -> impl Strategy<Value = Vec<(Nanos, Access)>> {
     let gap = prop_oneof![Just(0), 0u64..10_000, 0u64..50_000_000];
     let request = (gap, 0u8..9, 0..CHUNKS * 8, 1u32..300);
@@ -99,7 +99,7 @@ fn requests() -> impl Strategy<Value = Vec<(Nanos, Access)>> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(200))]
 
-    /// Each request comes back once, after what it takes at least, and in the end nothing is left to do.
+    /// Each request returns once, after its least time, and in the end nothing is left to do.
     #[test]
     fn each_request_comes_back_once(spec in specs(), requests in requests()) {
         prop_assert_eq!(spec.check(), Ok(()));
@@ -122,7 +122,7 @@ proptest! {
         prop_assert_eq!(drive.counters().chunks_programmed, drive.counters().chunks_written);
     }
 
-    /// What was written last is there, what was trimmed last is not, and nothing else is.
+    /// The drive holds what was written last, not what was trimmed last, and nothing else.
     #[test]
     fn no_page_is_lost(spec in specs(), requests in requests()) {
         let fresh = spec.initial == State::Fresh;
@@ -149,7 +149,7 @@ proptest! {
             let unwritten = drive.counters().unwritten_reads > before;
             prop_assert_eq!(unwritten, !there.contains(&chunk), "chunk {}", chunk);
         }
-        // The layer holds them, too.
+        // The layer holds the same pages.
         prop_assert_eq!(drive.space.ftl().valid_pages(), there.len() as u64);
     }
 
@@ -167,7 +167,7 @@ proptest! {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(40))]
 
-    /// Controller, dies, channels and link: none carries more than it can.
+    /// Controller, dies, channels and link carry no more than they can.
     #[test]
     fn never_faster_than_any_part(
         spec in specs(),
@@ -186,7 +186,7 @@ proptest! {
         prop_assert!(requests <= 1.0 + seconds * 1e9 / 500.0);
         let ways = if reads_percent == 50 { 2.0 } else { 1.0 };
         prop_assert!(outcome.bytes as f64 <= ways * seconds * 8.192e9);
-        // Dies: a page read, a program, an erase at a time.
+        // Dies: one page read, program or erase at a time.
         let fastest = spec.slc.map_or(spec.program_ns, |slc| slc.program_ns.min(spec.program_ns));
         let busy = counters.page_reads as f64 * spec.read_ns
             + (counters.host_programs + counters.slc_programs) as f64 * fastest * (1.0 - spec.program_spread)
@@ -199,10 +199,10 @@ proptest! {
         let moved = ((counters.chunks_of_programs + again + counters.page_reads) * 4096) as f64;
         let most = f64::from(spec.channels) * spec.channel_Bps * last / 1e9;
         prop_assert!(moved <= most, "{moved} {most}");
-        // What the host takes for written is on dies or in the buffer.
+        // Acknowledged writes are on dies or in the buffer.
         let room = (counters.chunks_programmed * 4096) as f64 + spec.buffer_bytes as f64;
         prop_assert!((counters.chunks_written * 4096) as f64 <= room);
-        // Little's law: as many are in flight as the load keeps there.
+        // Little's law: the load keeps `depth` requests in flight.
         if requests > 200.0 {
             let flying = outcome.mean_us() * requests / seconds / 1e6;
             prop_assert!(flying <= depth as f64 * 1.2 + 1.0, "{flying} of {depth}");
@@ -210,7 +210,7 @@ proptest! {
     }
 }
 
-/// What comes of reads or writes at random on a small drive.
+/// Returns the outcome of random reads or writes on a small drive.
 fn outcome(spec: NandSpec, reads_percent: u64, depth: usize) -> Outcome {
     let load = Load {
         reads_percent,

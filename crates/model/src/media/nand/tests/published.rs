@@ -1,4 +1,4 @@
-//! A drive like the P3700 of 800 GB against what was published of it. Plausible parameters, not fitted ones.
+//! A drive like the P3700 of 800 GB against its published figures. The parameters are plausible, not fitted.
 
 use super::load::{Load, Outcome, run};
 use super::*;
@@ -7,7 +7,7 @@ use crate::stalls::StallSpec;
 const GB: u64 = 1_000_000_000;
 const MS: u64 = 1_000_000;
 
-/// 20 nm flash with two bits to a cell on 18 channels.
+/// Creates 20 nm flash with two bits to a cell on 18 channels.
 pub(super) fn p3700() -> NandSpec {
     NandSpec {
         dies: 72,
@@ -46,7 +46,7 @@ pub(super) fn p3700() -> NandSpec {
     }
 }
 
-/// Four lanes of the third generation.
+/// Returns four lanes of the third generation.
 fn lanes() -> Link {
     Link::new(&LinkSpec::Pcie {
         generation: 3,
@@ -56,12 +56,12 @@ fn lanes() -> Link {
     })
 }
 
-/// As many dies as the real one, but less on each, so that its steady state is sooner reached.
+/// Creates a drive with as many dies as the real one but less on each, so that its steady state comes sooner.
 fn drive(spec: NandSpec) -> Nand {
     Nand::new(spec, GB, lanes(), 11)
 }
 
-/// What it sees of reads one at a time, while writers go at up to 100 MB/s each.
+/// Returns the latency of reads one at a time, while writers go at up to 100 MB/s each.
 fn reads_under(writers: usize, spec: NandSpec) -> (Outcome, Outcome) {
     let paced = Load {
         pace_ns: 40_960,
@@ -103,7 +103,7 @@ fn random_writes_settle_where_collection_lets_them() {
     let mut drive = drive(p3700());
     let writes = [Load::writes(64, 4096, GB)];
     let steady = &run(&mut drive, &writes, 0, 200 * MS, 500 * MS)[0];
-    // The 400 GB drive does 75,000, the one of 1.6 TB 150,000.
+    // The 400 GB drive reaches 75,000, the one of 1.6 TB 150,000.
     assert!((75e3..150e3).contains(&steady.iops()), "{}", steady.iops());
 }
 

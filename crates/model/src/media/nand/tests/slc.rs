@@ -9,7 +9,7 @@ use crate::drive::Drive;
 
 const MS: Nanos = 1_000_000;
 
-/// 64 units of one-bit cells: ten times as fast to program, and twice to read.
+/// Creates 64 units of one-bit cells: ten times as fast to program, and twice as fast to read.
 fn with_slc(fold_when_full: bool) -> NandSpec {
     NandSpec {
         slc: Some(SlcSpec {
@@ -24,7 +24,7 @@ fn with_slc(fold_when_full: bool) -> NandSpec {
     }
 }
 
-/// MB/s of writes in order from `begin` on, after a ramp.
+/// Returns the MB/s of sequential writes from `begin` on, after a ramp.
 #[allow(non_snake_case)]
 fn write_MBps(drive: &mut Nand, begin: Nanos, ramp: Nanos, length: Nanos) -> f64 {
     let load = Load {
@@ -46,7 +46,7 @@ fn writes_fall_off_a_cliff_when_it_is_full() {
     assert!((rate / slow - 1.0).abs() < 0.05, "{rate} {slow}");
     assert_eq!(drive.slc_chunks(), MIB / 4096);
     assert_eq!(drive.counters().fold_programs, 0);
-    // Where something moves out for each write that comes in, a die does both.
+    // If data moves out for each write that comes in, a die does both.
     let slower = 4.0 * 16_384e3 / (100_000.0 + 25_000.0 + 8_000.0 + 1_000_000.0);
     let mut drive = small(with_slc(true));
     write_MBps(&mut drive, 0, 0, 2 * MS);

@@ -1,4 +1,4 @@
-//! Collection in its steady state: what it costs, how it is reached, and what trim does to it.
+//! Collection in its steady state: what it costs, how it is reached, and the effect of trim.
 
 use iogauge_core::generate::{Rng, Stream};
 
@@ -8,7 +8,7 @@ use crate::media::nand::ftl::tests::closed_form;
 use crate::media::nand::space::Space;
 use iogauge_core::Kind;
 
-/// Times are short: only what is moved counts.
+/// Creates a drive with short times: only the number of moves counts.
 fn quick(over_provisioning: f64, initial: State) -> NandSpec {
     NandSpec {
         over_provisioning,
@@ -22,16 +22,16 @@ fn quick(over_provisioning: f64, initial: State) -> NandSpec {
 
 const SIZE: u64 = 512 * MIB;
 
-/// What a drive programs for each chunk, while as much as the region below `region` holds is written there at random.
+/// Returns what a drive programs for each chunk, while random writes fill the region below `region` once over.
 fn amplification(drive: &mut Nand, region: u64) -> f64 {
     let before = drive.counters();
-    // Elsewhere each time.
+    // Other offsets each time.
     let mut rng = Rng::new(before.chunks_written, Stream::Offsets);
     let mut write = |ticket: u64| {
         let chunk = rng.below(region / 4096);
         access(ticket, Kind::Write, chunk * 4096, 4096)
     };
-    // All at once: who waits plays no part.
+    // All at once: waits do not matter.
     let writes: Vec<_> = (0..region / 4096)
         .map(|ticket| (0, write(ticket)))
         .collect();
@@ -58,8 +58,7 @@ fn random_writes_cost_what_the_closed_form_says() {
     }
 }
 
-/// What was written at random leaves the layer in the state in which the bulk path leaves it, however much a page of it
-/// stands for.
+/// Random writes leave the layer in the same state as the bulk path, however much a page of it stands for.
 #[test]
 fn the_bulk_path_ends_where_writing_does() {
     const PAGES: u64 = 1 << 15;
@@ -91,7 +90,7 @@ fn the_bulk_path_ends_where_writing_does() {
     }
 }
 
-/// The same through the whole drive.
+/// The same through the entire drive.
 #[test]
 fn the_bulk_path_leaves_the_drive_that_writing_leaves() {
     let of = |initial| Nand::new(quick(0.2, initial), 128 * MIB, link(), 3);
@@ -148,7 +147,7 @@ fn what_is_trimmed_need_not_be_moved() {
     let full = amplification(&mut drive, 64 * MIB);
     let half = access(0, Kind::Trim, 32 * MIB, 32 << 20);
     done(&mut drive, &[(0, half)]);
-    // Until what was collected before is paid and victims are those of the new state.
+    // Until earlier collections are paid and victims are those of the new state.
     amplification(&mut drive, 32 * MIB);
     amplification(&mut drive, 32 * MIB);
     let trimmed = amplification(&mut drive, 32 * MIB);
@@ -163,14 +162,14 @@ fn what_is_trimmed_need_not_be_moved() {
     assert_eq!(drive.counters().page_reads, 1);
 }
 
-/// Valid pages of each block, the fewest first.
+/// Returns the valid pages of each block, the fewest first.
 fn valid(space: &Space) -> Vec<u32> {
     let mut valid: Vec<_> = space.ftl().valid_per_block().collect();
     valid.sort_unstable();
     valid
 }
 
-/// The largest distance of two distribution functions.
+/// Returns the largest distance of two distribution functions.
 fn furthest_apart(one: &[u32], other: &[u32]) -> f64 {
     let below = |all: &[u32], limit: u32| {
         all.partition_point(|&valid| valid <= limit) as f64 / all.len() as f64

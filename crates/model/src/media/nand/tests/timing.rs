@@ -63,7 +63,7 @@ fn a_write_is_done_when_it_is_in_the_buffer() {
     let mut drive = small(plain());
     let ends = done(&mut drive, &[(0, write(0, 0, 1)), (20_000, read(1, 0, 1))]);
     assert_eq!(ends[0], 500 + 500 + 6_000);
-    // It is still in the buffer: no die reads.
+    // The chunk is still in the buffer: no die reads.
     assert_eq!(ends[1], 20_000 + 500 + 500 + 5_000);
     assert_eq!(drive.counters().buffer_hits, 1);
 }
@@ -89,7 +89,7 @@ fn a_part_of_a_chunk_is_read_before_it_is_written() {
     assert_eq!(drive.counters().modify_reads, 1);
 }
 
-/// A unit of the host's is on the first die, which programs it from 6.5 us on for a ms.
+/// The host's unit is on the first die, which programs it from 6.5 us on for a ms.
 fn programming() -> (u64, Access) {
     (0, write(0, 400, 4))
 }
@@ -115,9 +115,9 @@ fn a_read_suspends_a_program_where_the_drive_can_do_that() {
     let requests = [programming(), reads[0], reads[1], (200_000, sync)];
     let ends = done(&mut small(spec), &requests);
     assert_eq!(ends[1], 100_500 + 5_000 + 50_000 + 6_500);
-    // It is suspended already.
+    // The program is suspended already.
     assert_eq!(ends[2], 155_500 + 50_000 + 6_500);
-    // The program goes on where it stopped.
+    // The program continues where it stopped.
     assert_eq!(ends[3], 1_006_500 + 5_000 + 100_000);
 }
 
@@ -147,7 +147,7 @@ fn reads_go_ahead_of_a_program_that_waits_but_not_for_ever() {
 
 #[test]
 fn writes_wait_for_room_in_the_buffer() {
-    // Nine units, where eight have room and four dies program.
+    // Nine units: eight have room and four dies program.
     let writes: Vec<_> = (0..9).map(|unit| (0, write(unit, 4 * unit, 4))).collect();
     let ends = done(&mut small(plain()), &writes);
     assert_eq!(ends[7], 500 + 8 * 2_000 + 6_000);
