@@ -224,7 +224,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn whatever_they_are_they_come_back(records in any_records()) {
+        fn any_records_are_decoded_as_encoded(records in any_records()) {
             let bytes = encoded(&records);
             let lengths = shortest(records.len())..=longest(records.len());
             prop_assert!(lengths.contains(&bytes.len()));
@@ -233,7 +233,7 @@ mod tests {
         }
 
         #[test]
-        fn what_is_cut_off_or_added_is_seen(records in any_records(), extra: u8, cut: prop::sample::Index) {
+        fn a_cut_or_extended_encoding_is_detected(records in any_records(), extra: u8, cut: prop::sample::Index) {
             let mut bytes = encoded(&records);
             if !bytes.is_empty() {
                 prop_assert!(decoded(&bytes[..cut.index(bytes.len())], records.len()).is_err());

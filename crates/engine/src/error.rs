@@ -25,7 +25,7 @@ pub enum Error {
         path: String,
     },
     /// The pattern writes, but the file was cleared for reading only.
-    #[error("{path}: the job writes to it, and it may only be read")]
+    #[error("{path}: the job writes to it, but may only read it")]
     ReadOnly {
         /// The file.
         path: String,
@@ -48,7 +48,7 @@ pub enum Error {
     #[error("this kernel has no io_uring")]
     UringMissing,
     /// io_uring exists but may not be used.
-    #[error("io_uring may not be used here: {reason}")]
+    #[error("io_uring is not allowed here: {reason}")]
     UringDisabled {
         /// What forbids it.
         reason: String,
@@ -86,7 +86,7 @@ pub enum Error {
     },
     /// The kernel would kill the workers for lack of memory.
     #[error(
-        "the workers' buffers and histograms take {:.1} GiB of memory, of which {:.1} GiB can be had",
+        "the workers' buffers and histograms need {:.1} GiB of memory, but only {:.1} GiB are available",
         gib(*needed_bytes), gib(*available_bytes)
     )]
     TooLittleMemory {
@@ -96,7 +96,9 @@ pub enum Error {
         available_bytes: u64,
     },
     /// The machine's limit on libaio requests leaves too few.
-    #[error("libaio: {needed} requests wanted, {used} of the machine's {limit} are taken")]
+    #[error(
+        "libaio: the job needs {needed} requests, but {used} of the machine's {limit} are in use"
+    )]
     AioExhausted {
         /// The plan's depth.
         needed: u64,
@@ -156,7 +158,7 @@ impl Error {
             Error::Open { cause, .. } => match cause.raw_os_error() {
                 Some(libc::EACCES | libc::EPERM) => "check its permissions, or run as root".into(),
                 Some(libc::EROFS) => "its filesystem is mounted read-only: remount it, or only read".into(),
-                Some(libc::EBUSY) => "something else holds it exclusively: unmount or stop that first".into(),
+                Some(libc::EBUSY) => "another program holds it exclusively: unmount it, or stop that program".into(),
                 Some(libc::EMFILE | libc::ENFILE) => "raise the limit on open files (ulimit -n)".into(),
                 _ => return None,
             },
@@ -175,9 +177,9 @@ impl Error {
                 Some(libc::EINVAL) => "lower iodepth; check that sqthread_poll_cpu is a CPU that is online".into(),
                 _ => "use ioengine=libaio".into(),
             },
-            Error::PollingNeedsDirect => "add direct=1, or leave hipri out".into(),
+            Error::PollingNeedsDirect => "add direct=1, or remove hipri".into(),
             Error::LockedMemory { .. } => {
-                "raise the limit (ulimit -l, or LimitMEMLOCK= of a service), lower iodepth or bs, or leave fixedbufs out"
+                "raise the limit (ulimit -l, or LimitMEMLOCK= of a service), lower iodepth or bs, or remove fixedbufs"
                     .into()
             }
             Error::Memory { .. } | Error::TooLittleMemory { .. } => "lower iodepth, bs or numjobs".into(),
@@ -187,7 +189,7 @@ impl Error {
             Error::Affinity { .. } => {
                 "name CPUs that are online and that this process may use (taskset -p $$ shows them)".into()
             }
-            Error::Thread { .. } => "this is a fault of iogauge: please report it with the command that led to it".into(),
+            Error::Thread { .. } => "this is a defect of iogauge: please report it with the command that caused it".into(),
             Error::NoThread { .. } => {
                 "raise the limit on processes and threads (ulimit -u, or pids.max of its cgroup), or lower numjobs".into()
             }

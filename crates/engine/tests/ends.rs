@@ -38,7 +38,7 @@ fn beyond_the_end(scratch: &common::Scratch) -> WorkerPlan {
 }
 
 #[test]
-fn a_stop_ends_it_and_keeps_what_was_measured() {
+fn a_stop_ends_the_run_and_keeps_its_measurements() {
     let scratch = file();
     for kind in engines() {
         let plan = endless(kind, &scratch);
@@ -278,7 +278,7 @@ fn a_worker_whose_requests_do_not_come_back_is_given_up_alone() {
 }
 
 #[test]
-fn what_cannot_begin_is_an_error() {
+fn a_run_that_cannot_begin_is_an_error() {
     let scratch = file();
     let closed = WorkerPlan {
         row: 1,

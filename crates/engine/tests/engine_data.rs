@@ -119,7 +119,7 @@ fn reads_return_counts_and_leave_the_file_alone() {
 }
 
 #[test]
-fn what_was_read_is_never_written_back() {
+fn data_that_was_read_is_never_written_back() {
     struct Mixed;
     impl Scenario for Mixed {
         fn play<E: Engine>(&mut self, engine: &mut E) {
@@ -238,7 +238,7 @@ fn a_refused_request_completes_with_its_errno() {
 }
 
 #[test]
-fn null_moves_what_it_is_asked_to() {
+fn null_moves_the_requested_bytes() {
     struct All;
     impl Scenario for All {
         fn play<E: Engine>(&mut self, engine: &mut E) {

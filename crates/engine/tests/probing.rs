@@ -122,7 +122,7 @@ fn trims_that_hold_up_others_are_said() {
 
 /// For direct I/O a trial decides, whose answer depends on the filesystem. The rest always goes to kernel threads.
 #[test]
-fn what_io_uring_leaves_to_threads_of_the_kernel_is_known_beforehand() {
+fn the_probe_knows_which_requests_io_uring_hands_to_kernel_threads() {
     let scratch = Scratch::new(&[0; 4096]);
     let handed_over = |kind, rw, change: &dyn Fn(&mut WorkerPlan)| {
         let mut plan = plan(kind, rw, vec![scratch.plan()]);

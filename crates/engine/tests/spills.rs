@@ -129,7 +129,7 @@ fn a_full_disk_ends_the_log_and_not_the_run() {
 }
 
 #[test]
-fn what_was_written_before_the_disk_failed_is_counted() {
+fn requests_written_before_the_disk_failed_are_counted() {
     let (mut reader, spill) = pipe();
     let taking = thread::spawn(move || reader.read_exact(&mut vec![0; 300 << 10]));
     let outcome = spilled(logged(LogOverflow::Wait), spill, |_, _| {}).unwrap();

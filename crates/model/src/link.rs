@@ -229,7 +229,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_out_of_range_is_named() {
+    fn a_parameter_out_of_range_is_named() {
         assert_eq!(PCIE.check(), Ok(()));
         let wide = LinkSpec::Pcie {
             generation: 3,

@@ -198,7 +198,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_taken_from_a_sleeper_is_not_missed() {
+    fn noise_during_a_sleep_costs_nothing() {
         let spec = NoiseSpec::Time {
             every_s: 1e-3,
             mean_ns: 1_000.0,

@@ -318,7 +318,7 @@ mod tests {
     }
 
     #[test]
-    fn draws_what_it_does() {
+    fn a_drive_draws_power_by_its_work() {
         let power = Power::new(spec(), None);
         let active = Active {
             read_ns: 2.0 * S,

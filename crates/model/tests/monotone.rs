@@ -123,7 +123,7 @@ fn drives() -> Vec<DriveSpec> {
 }
 
 #[test]
-fn no_drive_is_faster_with_anything_that_is_worse() {
+fn no_drive_is_faster_with_a_worse_parameter() {
     let (machine, mut fell) = (Machine::ideal(), 0);
     for drive in drives() {
         let mut leaves = Vec::new();
@@ -141,7 +141,7 @@ fn no_drive_is_faster_with_anything_that_is_worse() {
 }
 
 #[test]
-fn no_machine_is_faster_with_anything_that_is_worse() {
+fn no_machine_is_faster_with_a_worse_parameter() {
     let (drive, machine, mut fell) = (&drives()[0], rich::machine(), 0);
     let mut leaves = Vec::new();
     places(&serde_json::to_value(&machine).unwrap(), "", &mut leaves);

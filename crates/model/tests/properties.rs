@@ -38,7 +38,7 @@ proptest! {
 
     /// Each worker's requests return once, in order of their instants, and are counted once.
     #[test]
-    fn what_goes_in_comes_out(
+    fn every_request_returns_once_and_is_counted_once(
         spec in any::drive(),
         machine in any::machine(),
         loads in prop::collection::vec(any::load(), 1..4),

@@ -12,7 +12,7 @@ use crate::bias::Bias;
 #[non_exhaustive]
 pub enum Error {
     /// The socket cannot be created.
-    #[error("{address}: cannot be listened on: {cause}")]
+    #[error("{address}: cannot listen there: {cause}")]
     Listen {
         /// Path or address.
         address: String,
@@ -20,13 +20,13 @@ pub enum Error {
         cause: io::Error,
     },
     /// The path of the socket holds something else.
-    #[error("{path}: is there already, and no socket")]
+    #[error("{path}: exists, and is not a socket")]
     NotASocket {
         /// Where.
         path: String,
     },
     /// Another server listens there.
-    #[error("{path}: somebody listens there already")]
+    #[error("{path}: another server listens there")]
     InUse {
         /// Where.
         path: String,
@@ -45,7 +45,7 @@ pub enum Error {
     },
     /// The export is not a part of the drive.
     #[error(
-        "an export of {size_bytes} bytes: not a positive multiple of 512 up to the drive's {capacity_bytes}"
+        "the export's size of {size_bytes} bytes is not a positive multiple of 512 up to the drive's {capacity_bytes}"
     )]
     Size {
         /// The export's size.
@@ -54,13 +54,13 @@ pub enum Error {
         capacity_bytes: u64,
     },
     /// The export's name is too long.
-    #[error("an export's name of {length} bytes")]
+    #[error("the export's name has {length} bytes")]
     Name {
         /// Its length.
         length: usize,
     },
     /// The file for the data has another size.
-    #[error("the data's file has {file_bytes} bytes, and the export {size_bytes}")]
+    #[error("the data's file has {file_bytes} bytes, but the export {size_bytes}")]
     DataSize {
         /// The file's.
         file_bytes: u64,
@@ -75,7 +75,7 @@ pub enum Error {
     },
     /// A program would wait longer than the model says.
     #[error(
-        "at a dilation of {dilate} a program would see {:.0} % more than the model's {} ns a read: it waits {} ns more",
+        "at a dilation of {dilate} a program would see {:.0} % more than the model's {} ns a read: it waits {} ns longer",
         bias.fraction * 100.0, bias.drive_ns, bias.overhead_ns
     )]
     TooBiased {
@@ -113,22 +113,22 @@ impl Error {
                 io::ErrorKind::AddrNotAvailable => "name an address of this machine".into(),
                 _ => "choose another place".into(),
             },
-            Error::NotASocket { .. } => "choose another path, or move away what lies there".into(),
-            Error::InUse { .. } => "choose another path, or stop who listens there".into(),
+            Error::NotASocket { .. } => "choose another path, or move that file away".into(),
+            Error::InUse { .. } => "choose another path, or stop that server".into(),
             Error::NotLoopback { .. } => {
-                "use 127.0.0.1 or a socket; --allow-remote lets in whoever can reach the port, to read and write".into()
+                "use 127.0.0.1 or a socket; --allow-remote lets every machine that reaches the port read and write".into()
             }
-            Error::Size { capacity_bytes, .. } => format!("--size={capacity_bytes} or less, in whole sectors of 512 bytes"),
+            Error::Size { capacity_bytes, .. } => format!("use --size={capacity_bytes} or less, a multiple of 512"),
             Error::Name { .. } => "use a name of at most 255 bytes".into(),
             Error::DataSize { .. } => "name a new file, or one that held the data of an export of this size".into(),
             Error::Data { cause } => match cause.kind() {
-                io::ErrorKind::WouldBlock => "another server uses it: stop that, or name another file".into(),
+                io::ErrorKind::WouldBlock => "another server uses it: stop that server, or name another file".into(),
                 _ => "name another file".into(),
             },
             Error::TooBiased { enough, .. } => {
-                format!("--dilate={enough}, and divide by it what the program measures")
+                format!("use --dilate={enough}, and divide what the program measures by it")
             }
-            Error::Model { .. } => "mend the model's file".into(),
+            Error::Model { .. } => "correct the model's file".into(),
             Error::Call { .. } => return None,
         };
         Some(text)

@@ -207,7 +207,7 @@ mod tests {
     }
 
     #[test]
-    fn other_machines_are_let_in_only_where_asked_for() {
+    fn other_machines_get_in_only_if_the_configuration_allows_it() {
         let address: SocketAddr = "0.0.0.0:0".parse().unwrap();
         assert!(matches!(
             tcp(address, false),

@@ -94,7 +94,7 @@ fn works(socket: &Path) {
 
 /// This is one test, since memory is counted for the entire process.
 #[test]
-fn whatever_clients_do_memory_is_bounded_and_others_are_served() {
+fn memory_is_bounded_and_others_are_served_despite_hostile_clients() {
     for drive in [drive(), flash()] {
         let limits = |config: &mut Config| {
             config.limits = Limits {

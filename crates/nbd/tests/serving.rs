@@ -81,7 +81,7 @@ fn pipelined(socket: &Path, command: u16, requests: usize) -> Duration {
 }
 
 #[test]
-fn no_reply_comes_before_its_time_and_none_is_left_lying() {
+fn no_reply_comes_early_and_none_is_forgotten() {
     let slower = |config: &mut Config| config.dilate = NonZeroU32::new(5).unwrap();
     served(slower, |socket| {
         let mut one = client(socket);
@@ -94,7 +94,7 @@ fn no_reply_comes_before_its_time_and_none_is_left_lying() {
 }
 
 #[test]
-fn what_can_be_answered_is_not_slept_over() {
+fn requests_that_can_be_answered_end_the_sleep() {
     // They are refused at once. If the server looked at 64 of them and then slept until bytes come, it would sleep 400
     // times.
     let summary = served(
@@ -193,7 +193,7 @@ fn a_file_outlives_its_server_and_may_be_served_read_only() {
 }
 
 #[test]
-fn what_would_mislead_is_not_served() {
+fn a_model_that_would_mislead_is_not_served() {
     let place = tempfile::tempdir().unwrap();
     let mut config = config(place.path().join("socket"));
     let quick = serde_json::json!({"family": "ram", "latency_ns": 100.0});

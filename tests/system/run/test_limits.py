@@ -69,5 +69,5 @@ def test_more_memory_than_there_is(options: str, tmp_path: Path) -> None:
         capture_output=True, text=True, timeout=300, check=False,
     )  # fmt: skip
     assert ended.returncode == 1, ended.stderr
-    assert "GiB can be had" in ended.stderr
+    assert "GiB are available" in ended.stderr
     assert "hint: lower iodepth, bs or numjobs" in ended.stderr

@@ -351,7 +351,7 @@ mod tests {
     }
 
     #[test]
-    fn only_a_schedule_that_is_behind_begins_anew() {
+    fn only_a_schedule_that_is_behind_restarts() {
         let mut schedule = Schedule::new(by_requests(3), false, 1);
         schedule.advance(0);
         schedule.drop_before(333_333_333);

@@ -187,13 +187,13 @@ mod tests {
     }
 
     #[test]
-    fn a_range_with_an_odd_end_caps_what_lies_above() {
+    fn a_range_with_an_odd_end_caps_larger_draws() {
         // Measured with fio 3.33, bsrange=4k-10k: 4k and 8k twice as often as 10k.
         assert_shares(&range(4, 10), 99, &[(4, 0.4), (8, 0.4), (10, 0.2)]);
     }
 
     #[test]
-    fn near_the_end_only_what_fits_is_drawn() {
+    fn near_the_end_only_sizes_that_fit_are_drawn() {
         assert_shares(
             &range(4, 16),
             13,
@@ -211,7 +211,7 @@ mod tests {
     }
 
     #[test]
-    fn a_split_rounds_down_to_its_smallest_and_forgets_what_has_no_share() {
+    fn a_split_rounds_down_to_its_smallest_and_drops_entries_without_a_share() {
         // As fio 3.33 does with bssplit=4k/10:6k/90: every block has 4k.
         let rounded = split(&[(4096, 10.0), (6144, 90.0)]).expect("shares are positive");
         assert!(matches!(rounded, Sizes::Fixed(4096)));

@@ -70,7 +70,7 @@ fn first_too_slow(stage: &mut Stage, rate: [u64; 3], until: Nanos) -> Option<Nan
 
 #[test]
 #[should_panic(expected = "a worker is not ready")]
-fn the_barrier_is_kept() {
+fn no_worker_begins_before_all_are_ready() {
     let mut stage = Stage::new(&workers(&[false, false]));
     stage.ready(1);
     stage.begin(0);
@@ -118,7 +118,7 @@ fn nobody_is_too_slow_at_the_end() {
 }
 
 #[test]
-fn whoever_did_not_look_for_long_does_not_judge() {
+fn after_a_long_pause_no_rate_is_judged() {
     let mut stage = slowest(RATE);
     assert!(!stage.too_slow(0, START + 6 * SECOND, [0; 3]));
     assert!(

@@ -185,7 +185,7 @@ fn intervals_of_a_row_hold_all_of_its_workers_and_sum_to_its_result() {
 }
 
 #[test]
-fn an_end_with_exitall_names_whom_to_stop_and_the_first_error_is_kept() {
+fn an_end_with_exitall_names_the_workers_to_stop_and_keeps_the_first_error() {
     let exitall = WorkerPlan {
         exitall: true,
         ..named("first", 0)

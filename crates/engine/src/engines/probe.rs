@@ -134,7 +134,7 @@ fn polling_note(plan: &WorkerPlan) -> Result<Option<Note>, Error> {
             )
         }
         EngineKind::Pvsync2 if kernel() >= (5, 19) => note(
-            "since Linux 5.19 pvsync2's hipri does not poll any more".into(),
+            "since Linux 5.19, pvsync2 no longer polls with hipri".into(),
             "use ioengine=io_uring with hipri=1 and direct=1 on a device with polled queues",
         ),
         EngineKind::Pvsync2 => None,
@@ -162,8 +162,8 @@ fn trim_note(plan: &WorkerPlan) -> Option<Note> {
     };
     (plan.pattern.rw.trims() && plan.iodepth > 1 && blocks).then(|| Note {
         code: "engine_fallback",
-        message: "trims are done one at a time here, and hold up the requests behind them".into(),
-        hint: "use ioengine=io_uring without hipri, on Linux 6.12 or later for block devices; or trims in a job of their own"
+        message: "trims run one at a time here, and hold up the requests behind them".into(),
+        hint: "use ioengine=io_uring without hipri, on Linux 6.12 or later for block devices; or put trims in a job of their own"
             .into(),
     })
 }

@@ -55,7 +55,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_missed_beat_is_seen_by_whoever_was_in_flight() {
+    fn a_missed_beat_is_seen_by_requests_in_flight() {
         let heart = Heartbeat::default();
         heart.beat(1_000 * MILLISECOND);
         heart.beat(1_020 * MILLISECOND);

@@ -311,11 +311,12 @@ impl StageRunner<'_> {
             self.account.fail(worker, failure(plan, errno));
         }
         // Whoever ended the run without waiting expects this; otherwise a drive that does not answer is an error.
-        let lost = state.worker.in_flight();
-        if end.gave_up && lost > 0 && !self.context.gives_up() {
+        let in_flight = state.worker.in_flight();
+        if end.gave_up && in_flight > 0 && !self.context.gives_up() {
             let patience = self.context.plan.give_up_ns / SECOND;
             let name = &plan.name;
-            let error = format!("{name}: {lost} in flight, and none came back for {patience} s");
+            let error =
+                format!("{name}: {in_flight} in flight, and none completed for {patience} s");
             self.account.fail(worker, error);
         }
         let others = self.account.end(

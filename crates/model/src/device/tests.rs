@@ -79,7 +79,7 @@ fn alone(spec: &DriveSpec, access: Access) -> Nanos {
 }
 
 #[test]
-fn what_one_command_does_takes_what_the_media_take() {
+fn a_request_of_one_command_takes_as_long_as_its_media() {
     assert_eq!(alone(&drive(), access(0, Kind::Read, 0, 4096)), 7_600);
 }
 
@@ -179,7 +179,7 @@ fn a_sleeping_drive_takes_time_to_wake() {
 }
 
 #[test]
-fn flash_behind_two_controllers_tells_what_both_did() {
+fn flash_behind_two_controllers_reports_both() {
     let spec = DriveSpec {
         capacity_bytes: 10 << 20,
         controllers: 2,

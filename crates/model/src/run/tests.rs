@@ -75,13 +75,13 @@ fn plan(stages: Vec<Vec<WorkerPlan>>) -> RunPlan {
     }
 }
 
-struct Seen {
+struct RunOutcome {
     result: RunResult<()>,
     intervals: Vec<Interval>,
     log: Vec<LogRecord>,
 }
 
-fn seen(plan: &RunPlan, spec: XpointSpec, machine: &Machine) -> Seen {
+fn seen(plan: &RunPlan, spec: XpointSpec, machine: &Machine) -> RunOutcome {
     let (mut intervals, mut log) = (Vec::new(), Vec::new());
     let mut drive = Xpoint::new(spec, link(), plan.seed);
     let mut sink = |event| match event {
@@ -97,7 +97,7 @@ fn seen(plan: &RunPlan, spec: XpointSpec, machine: &Machine) -> Seen {
         &mut || true,
     )
     .unwrap();
-    Seen {
+    RunOutcome {
         result,
         intervals,
         log,
@@ -116,12 +116,12 @@ fn noisy() -> XpointSpec {
     }
 }
 
-fn mean_lat(seen: &Seen, row: usize, direction: &str) -> f64 {
+fn mean_lat(seen: &RunOutcome, row: usize, direction: &str) -> f64 {
     let lat = &seen.result.rows[row].tallies[direction].exact["lat"];
     lat.sum_ns as f64 / lat.count as f64
 }
 
-fn rate(seen: &Seen, row: usize, direction: &str) -> f64 {
+fn rate(seen: &RunOutcome, row: usize, direction: &str) -> f64 {
     let row = &seen.result.rows[row];
     row.tallies[direction].ios as f64 * 1e9 / (row.end_ns - row.start_ns) as f64
 }
@@ -151,7 +151,7 @@ fn a_sleep_ends_late_and_a_rate_is_kept() {
 }
 
 #[test]
-fn one_at_a_time_takes_what_its_parts_take() {
+fn one_request_at_a_time_takes_as_long_as_its_parts() {
     let ideal = seen(&plan(vec![vec![reader(1)]]), plain(), &Machine::ideal());
     assert_eq!(mean_lat(&ideal, 0, "read"), 7_600.0);
     let host = seen(&plan(vec![vec![reader(1)]]), plain(), &HOST);
@@ -165,7 +165,7 @@ fn one_at_a_time_takes_what_its_parts_take() {
         polls: true,
         ..HOST
     };
-    let per_request = |seen: &Seen| {
+    let per_request = |seen: &RunOutcome| {
         let ios = seen.log.len() as f64;
         seen.result.workers[0].user_ns as f64 / ios
     };
@@ -246,7 +246,7 @@ fn intervals_add_up_to_the_whole_and_the_log_has_every_request() {
 fn the_same_seed_makes_the_same_run() {
     let plan = plan(vec![vec![reader(4), writer(4)], vec![reader(2)]]);
     let (one, two) = (seen(&plan, noisy(), &HOST), seen(&plan, noisy(), &HOST));
-    let bytes = |seen: &Seen| iogauge_core::log_record::bytes_of(&seen.log).to_vec();
+    let bytes = |seen: &RunOutcome| iogauge_core::log_record::bytes_of(&seen.log).to_vec();
     assert!(!one.log.is_empty() && bytes(&one) == bytes(&two));
     let other = seen(&RunPlan { seed: 2, ..plan }, noisy(), &HOST);
     assert!(bytes(&one) != bytes(&other));
@@ -262,7 +262,7 @@ fn a_rate_is_kept_to_the_request() {
 }
 
 #[test]
-fn what_a_thread_uses_is_counted_from_its_ramp_s_end() {
+fn a_threads_usage_counts_from_the_end_of_its_ramp() {
     let unramped = seen(&plan(vec![vec![reader(1)]]), plain(), &HOST);
     let ramped = WorkerPlan {
         ramp_ns: SECOND / 20,
@@ -299,11 +299,11 @@ fn a_stage_ends_as_its_jobs_say() {
 }
 
 #[test]
-fn whoever_asks_for_an_end_gets_one() {
+fn a_run_ends_early_when_its_caller_says_so() {
     let mut drive = Xpoint::new(plain(), link(), 1);
     let plan = plan(vec![vec![reader(4)], vec![reader(4)]]);
     let mut looks = 0;
-    let mut go_on = || {
+    let mut should_continue = || {
         looks += 1;
         looks < 3
     };
@@ -313,7 +313,7 @@ fn whoever_asks_for_an_end_gets_one() {
         std::slice::from_mut(&mut drive),
         (),
         &mut |_| {},
-        &mut go_on,
+        &mut should_continue,
     )
     .unwrap();
     assert_eq!(result.stopped_by, Some(Stop::Interrupt));

@@ -235,7 +235,7 @@ fn bytes_one_by_one_are_as_good_as_all_at_once() {
 }
 
 #[test]
-fn an_option_that_is_not_known_is_refused_and_the_session_goes_on() {
+fn an_unknown_option_is_refused_and_the_session_continues() {
     let mut feeder = Feeder::new(export(SIZE, false));
     feeder.feed(&hello());
     // Among them TLS, structured replies and metadata.
@@ -263,7 +263,7 @@ fn no_other_name_leads_anywhere() {
 }
 
 #[test]
-fn what_an_option_says_of_its_own_lengths_is_not_believed() {
+fn lengths_inside_an_option_are_not_trusted() {
     for data in [
         &[][..],
         &[0, 0, 0, 5, b'd'],
@@ -315,7 +315,7 @@ fn lengths_up_to_4_gib_are_refused_where_they_cannot_be_served() {
 }
 
 #[test]
-fn what_lies_beyond_the_end_is_refused() {
+fn requests_beyond_the_end_are_refused() {
     let mut feeder = Feeder::negotiated(export(SIZE, false));
     for offset in [SIZE - 512, SIZE, 1 << 63, u64::MAX - 511] {
         let read = feeder.asks(0, wire::CMD_READ, offset, 1024);

@@ -56,7 +56,7 @@ fn agrees(store: &mut dyn Store, ops: &[Op]) {
 
 proptest! {
     #[test]
-    fn both_hold_what_a_vector_holds(ops in ops()) {
+    fn both_stores_equal_a_vector(ops in ops()) {
         agrees(&mut MemoryStore::new(SIZE as u64), &ops);
         let place = tempfile::tempdir().unwrap();
         let file = sized(&place.path().join("data"), SIZE as u64);

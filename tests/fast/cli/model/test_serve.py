@@ -118,7 +118,7 @@ def test_it_takes_a_stale_sockets_place_and_leaves_nothing_behind(
         assert "%:" in serving.opening["bias"]
         assert all(serving.uri in serving.opening[program] for program in ("fio", "look"))
         # Where one listens, no other does.
-        assert "somebody listens" in refused(capsys, "p4800x", "--socket", path)[1]
+        assert "another server listens" in refused(capsys, "p4800x", "--socket", path)[1]
     assert serving.status == 0
     assert serving.closing["served"] == "0 requests (0 B read, 0 B written) of 1 connection"
     assert not path.exists()

@@ -186,7 +186,7 @@ fn directions_of_different_sizes_have_a_map_each() {
 }
 
 #[test]
-fn a_rewind_goes_on_where_a_stream_is_not_at_its_end() {
+fn a_rewind_continues_streams_that_have_not_ended() {
     fn take(pattern: &mut Pattern, direction: Direction, count: usize) -> Vec<String> {
         (0..count)
             .map_while(|_| pattern.next_toward(direction))
@@ -233,7 +233,7 @@ fn a_rewind_keeps_a_map_that_is_not_used_up() {
 }
 
 #[test]
-fn what_cannot_work_is_said_before_it_runs() {
+fn the_probe_reports_what_cannot_work() {
     let error = |plan: &PatternPlan, regions: &[(u64, u64)]| Pattern::new(plan, regions, 1).err();
     let good = plan(Rw::Randread);
     assert_eq!(error(&good, &[]), Some(PatternError::NoRegion));

@@ -24,7 +24,7 @@ proptest! {
 
     /// From any instant to any other there is no hole, no overlap, and no slice twice.
     #[test]
-    fn what_lies_between_is_covered_exactly(cutter in cutters(), from in 0u64..10 * SECOND, length in 0u64..SECOND) {
+    fn slices_between_two_instants_cover_them_exactly(cutter in cutters(), from in 0u64..10 * SECOND, length in 0u64..SECOND) {
         let to = from + length;
         let mut reached = from;
         let mut last = None;
@@ -62,7 +62,7 @@ fn the_end_of_the_ramp_cuts_a_slice_in_two() {
 }
 
 #[test]
-fn only_what_can_differ_is_kept() {
+fn only_latencies_that_can_differ_are_kept() {
     let mut rated = plan(Rw::Randread);
     rated.schedule.read = iops(1);
     let thinking = WorkerPlan {

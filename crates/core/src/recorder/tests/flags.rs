@@ -46,7 +46,7 @@ fn flagged(gaps: &[(Nanos, Nanos)], requests: &[(Nanos, Nanos)]) -> Vec<bool> {
 }
 
 #[test]
-fn a_gap_flags_what_it_may_have_lengthened() {
+fn a_gap_flags_requests_that_it_may_have_lengthened() {
     let ms = MILLISECOND;
     let gap = [(10 * ms, 30 * ms)];
     for (start, done, expected) in [

@@ -120,7 +120,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(200))]
 
     #[test]
-    fn slices_hold_what_completed_in_them(
+    fn slices_hold_the_requests_that_completed_in_them(
         cutter in cutters(), began in 0u64..3_000_000_000, events in events(),
     ) {
         let recorded = record(cutter, began, &events);
@@ -186,7 +186,7 @@ fn alike_in_time_is_not_alike_in_direction() {
 }
 
 #[test]
-fn a_slice_that_nobody_takes_goes_on() {
+fn a_slice_that_nobody_takes_continues() {
     let cutter = Cutter {
         interval: 1_000_000,
         ramp_end: 0,
@@ -220,7 +220,7 @@ fn a_slice_that_nobody_takes_goes_on() {
 }
 
 #[test]
-fn what_is_measured_does_not_go_down_with_the_ramp() {
+fn the_end_of_the_ramp_does_not_discard_measurements() {
     let cutter = Cutter {
         interval: 1_000_000,
         ramp_end: 1_500_000,

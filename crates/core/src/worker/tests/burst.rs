@@ -62,7 +62,7 @@ fn compare(plan: &WorkerPlan, limit: usize, picks: &[u8]) {
 
 proptest! {
     #[test]
-    fn a_batch_is_what_next_says_one_by_one(
+    fn a_batch_equals_single_calls_of_next(
         plan in plans(),
         limit in 1usize..40,
         picks in prop::collection::vec(any::<u8>(), 1..100),
@@ -72,7 +72,7 @@ proptest! {
 
     /// Plans that take the fast way.
     #[test]
-    fn a_burst_is_what_next_says_one_by_one(
+    fn a_burst_equals_single_calls_of_next(
         rw in prop::sample::select(vec![Rw::Randread, Rw::Randwrite, Rw::Randtrim]),
         (iodepth, iodepth_low) in (1u32..64).prop_flat_map(|depth| (Just(depth), 1..=depth)),
         (ramp_ns, runtime_ns) in (0u64..100_000, 1_000u64..2_000_000),

@@ -48,7 +48,7 @@ fn two_in_flight() -> Worker {
 }
 
 #[test]
-fn what_is_in_flight_is_waited_for() {
+fn a_finished_worker_waits_for_requests_in_flight() {
     let mut stopped = two_in_flight();
     stopped.stop(5);
     assert_eq!(stopped.next(5), NOTHING_MORE);

@@ -80,7 +80,7 @@ fn a_pass_is_repeated_where_the_map_was_used_up() {
 }
 
 #[test]
-fn a_sequential_job_goes_on_over_its_loops() {
+fn a_sequential_job_continues_over_its_loops() {
     let plan = WorkerPlan {
         io_bytes: 16 << 10,
         loops: 4,

@@ -108,7 +108,7 @@ proptest! {
 
     /// A slow target serves one request at a time: the requests that it kept waiting stay undone, and are counted.
     #[test]
-    fn what_an_overloaded_target_leaves_undone_is_overdue(
+    fn requests_that_an_overloaded_target_leaves_undone_are_overdue(
         rate in 20_000u64..100_000, iodepth in 1u32..33, service in 60_000u64..500_000, poisson: bool,
     ) {
         let runtime_ns = 30 * MILLISECOND;
@@ -171,7 +171,7 @@ proptest! {
 
     /// To catch up on what a slow start owes would load the target while it is measured.
     #[test]
-    fn what_the_ramp_owes_is_let_go(rate in 10_000u64..100_000, poisson: bool) {
+    fn requests_that_the_ramp_owes_are_dropped(rate in 10_000u64..100_000, poisson: bool) {
         let ramp_ns = 10 * MILLISECOND;
         let plan = WorkerPlan { ramp_ns, runtime_ns: ramp_ns, poisson, iodepth: 1, iodepth_low: 1, ..rated(rate) };
         let mut slow = 0;

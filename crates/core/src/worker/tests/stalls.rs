@@ -106,7 +106,7 @@ fn a_stall_over_the_end_takes_nothing_away() {
 
 /// A direction without a rate is not caught up on: nothing of it was ever due.
 #[test]
-fn only_what_was_due_is_made_up_for() {
+fn only_requests_that_were_due_are_caught_up_on() {
     let mut plan = WorkerPlan {
         schedule: same(iops(0)),
         ..rated(0, 8, SECOND)
@@ -169,7 +169,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
     #[test]
-    fn whatever_the_stalls_all_is_issued_and_charged_to_the_generator(
+    fn after_any_stalls_all_is_issued_and_charged_to_the_generator(
         rate in 500u64..5_000,
         iodepth in 1u32..17,
         gaps in prop::collection::vec((5u64..300, 2u64..200), 1..6),
@@ -202,7 +202,7 @@ proptest! {
 
 /// A request that the generator held back was ready when its slot was free. The requests after it are ready at once.
 #[test]
-fn who_was_held_back_was_ready_before() {
+fn a_request_that_was_held_was_ready_before() {
     let plan = WorkerPlan {
         iodepth: 2,
         iodepth_low: 2,
@@ -249,7 +249,7 @@ proptest! {
     /// A request that could have been issued in the hold is intended for the instant at which a run without the hold
     /// issued it. No later request is charged with the hold, and none is intended within a pause.
     #[test]
-    fn what_was_held_is_intended_for_when_it_would_have_been_issued(
+    fn a_held_request_is_intended_for_the_instant_at_which_it_would_have_been_issued(
         iodepth in 1u32..9, into in 0..10 * SERVICE, length in 1u64..20 * SERVICE,
         pause in prop_oneof![Just(0), 1u64..10 * SERVICE], blocks in 1u64..12, rate in prop_oneof![Just(0), 1_000u64..50_000],
     ) {

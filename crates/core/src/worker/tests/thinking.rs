@@ -58,7 +58,7 @@ proptest! {
 
     /// With a rate as well, a request is intended when both allow it, and the pause does not count as lateness.
     #[test]
-    fn a_pause_puts_off_what_a_rate_wants(rate in 500u64..20_000, pause in 1u64..3 * MILLISECOND, blocks in 1u64..6) {
+    fn a_pause_delays_requests_with_a_rate(rate in 500u64..20_000, pause in 1u64..3 * MILLISECOND, blocks in 1u64..6) {
         let plan = WorkerPlan { schedule: same(iops(rate)), ..thinking(pause, 0, blocks, 1) };
         let trace = run(&plan, World::fast(1_000));
         prop_assert!(trace.served.iter().all(|served| served.lateness() == 0));

@@ -72,7 +72,7 @@ fn a_large_read_leaves_chunk_by_chunk() {
 }
 
 #[test]
-fn who_waits_for_a_chunk_holds_up_no_other_read() {
+fn a_read_that_waits_for_a_chunk_holds_up_no_other() {
     let read = |chunk: u64| (Kind::Read, chunk * 4096, 4096);
     let waits = at_once(plain(), &[read(0), read(0), read(1)]);
     // The second read's media time begins where the first's ends. The third returns before it.
@@ -89,7 +89,7 @@ fn one_request_takes_pipe_latency_and_link() {
 }
 
 #[test]
-fn what_is_not_whole_chunks_costs_more() {
+fn parts_of_chunks_cost_more() {
     // Half a chunk takes the media as long as an entire one; the link carries half.
     assert_eq!(alone((Kind::Read, 0, 2048)), 1_600 + 5_000 + 500);
     // A misaligned read touches two chunks.

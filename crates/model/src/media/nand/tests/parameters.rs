@@ -234,7 +234,7 @@ fn each_parameter_moves_something() {
 }
 
 #[test]
-fn what_is_out_of_range_is_named() {
+fn a_parameter_out_of_range_is_named() {
     let said = |spec: NandSpec| spec.check().unwrap_err();
     let spec = NandSpec {
         channels: 9,

@@ -74,7 +74,7 @@ fn reads_under(writers: usize, spec: NandSpec) -> (Outcome, Outcome) {
 }
 
 #[test]
-fn one_read_at_a_time_takes_what_was_measured() {
+fn one_read_at_a_time_takes_as_long_as_published() {
     let spec = NandSpec {
         initial: State::Sequential,
         ..p3700()

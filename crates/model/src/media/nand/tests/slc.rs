@@ -59,7 +59,7 @@ fn writes_fall_off_a_cliff_when_it_is_full() {
 }
 
 #[test]
-fn what_it_holds_moves_out_when_there_is_time() {
+fn data_moves_out_when_there_is_time() {
     let mut drive = small(with_slc(false));
     let write = |unit: u64| (0, access(unit, Kind::Write, unit * 16_384, 16_384));
     let writes: Vec<_> = (0..64).map(write).collect();
@@ -92,7 +92,7 @@ fn a_write_stops_the_moving() {
 }
 
 #[test]
-fn what_is_trimmed_need_not_move() {
+fn trimmed_data_need_not_move() {
     let mut drive = small(with_slc(false));
     let write = |unit: u64| (0, access(unit, Kind::Write, unit * 16_384, 16_384));
     let mut requests: Vec<_> = (0..64).map(write).collect();

@@ -42,7 +42,7 @@ fn amplification(drive: &mut Nand, region: u64) -> f64 {
 }
 
 #[test]
-fn random_writes_cost_what_the_closed_form_says() {
+fn random_writes_cost_as_much_as_the_closed_form() {
     let mut last = f64::INFINITY;
     for over_provisioning in [0.07, 0.15, 0.28, 0.4, 0.67] {
         let spec = quick(over_provisioning, State::Random);
@@ -121,7 +121,7 @@ fn overwriting_in_order_moves_nothing() {
 }
 
 #[test]
-fn erases_make_room_for_what_is_programmed() {
+fn erases_make_room_for_programs() {
     let mut drive = Nand::new(quick(0.28, State::Random), 64 * MIB, link(), 3);
     (0..8).for_each(|_| {
         amplification(&mut drive, 64 * MIB);
@@ -142,7 +142,7 @@ fn erases_make_room_for_what_is_programmed() {
 }
 
 #[test]
-fn what_is_trimmed_need_not_be_moved() {
+fn trimmed_pages_need_not_be_moved() {
     let mut drive = Nand::new(quick(0.15, State::Random), 64 * MIB, link(), 3);
     let full = amplification(&mut drive, 64 * MIB);
     let half = access(0, Kind::Trim, 32 * MIB, 32 << 20);

@@ -24,7 +24,7 @@ fn a_read_takes_controller_die_channel_link_and_the_rest() {
 }
 
 #[test]
-fn what_planes_hold_together_is_read_at_once() {
+fn pages_of_several_planes_are_read_at_once() {
     // Four chunks are one unit of a die; the next four lie on the next die and channel.
     let ends = done(&mut small(plain()), &[(0, read(0, 0, 4))]);
     assert_eq!(ends[0], 500 + 50_000 + 4_000 + 2_000 + 5_000);
@@ -69,7 +69,7 @@ fn a_write_is_done_when_it_is_in_the_buffer() {
 }
 
 #[test]
-fn what_was_never_written_needs_no_die() {
+fn data_that_was_never_written_needs_no_die() {
     let spec = NandSpec {
         initial: State::Fresh,
         ..plain()
@@ -155,7 +155,7 @@ fn writes_wait_for_room_in_the_buffer() {
 }
 
 #[test]
-fn what_fills_no_unit_is_programmed_when_no_write_comes() {
+fn an_incomplete_unit_is_programmed_when_no_write_comes() {
     let mut drive = small(plain());
     let reads = [(1_000_000, read(1, 400, 1)), (1_200_000, read(2, 400, 1))];
     done(&mut drive, &[(0, write(0, 400, 1)), reads[0], reads[1]]);
