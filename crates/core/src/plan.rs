@@ -141,15 +141,15 @@ pub struct PatternPlan {
     pub sizes: PerDirection<SizesPlan>,
     /// Spread of random offsets.
     pub distribution: PerDirection<Distribution>,
-    /// Share of random I/Os in a random pattern, in `[0, 100]`; the rest go on sequentially.
+    /// Share of random I/Os in a random pattern, in `[0, 100]`; the rest continue sequentially.
     pub percentage_random: PerDirection<f64>,
     /// Share of reads in a mixed pattern, in `[0, 100]`.
     pub rwmix_read_percent: f64,
     /// Every block of the region is issued once before any is issued twice.
     pub random_map: bool,
-    /// An fsync after so many writes; 0: none.
+    /// Writes from one fsync to the next; 0: no fsync.
     pub fsync_every: u64,
-    /// An fdatasync after so many writes; 0: none.
+    /// Writes from one fdatasync to the next; 0: no fdatasync.
     pub fdatasync_every: u64,
 }
 
@@ -302,9 +302,9 @@ pub struct WorkerPlan {
     pub ramp_ns: Nanos,
     /// Begins this long after the stage.
     pub start_delay_ns: Nanos,
-    /// End after so many bytes; 0: no limit.
+    /// Ends after this many bytes; 0: no limit.
     pub io_bytes: u64,
-    /// End after so many I/Os; 0: no limit.
+    /// Ends after this many I/Os; 0: no limit.
     pub number_ios: u64,
     /// Number of times to do it all.
     pub loops: u64,

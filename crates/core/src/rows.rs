@@ -215,13 +215,13 @@ mod tests {
         row.add(1, &slice(at(0), 0, SECOND, 1));
         let first = row.ready(2 * SECOND);
         assert_eq!(first.iter().map(ios).collect::<Vec<_>>(), [11]);
-        // Worker 1 is silent: from patience on, its row goes on without it.
+        // Worker 1 is silent: after the patience, its row continues without it.
         let second = row.ready(7 * SECOND);
         assert_eq!(
             second.iter().map(|i| (i.index, ios(i))).collect::<Vec<_>>(),
             [(1, 10), (2, 10), (3, 10)]
         );
-        // It comes back with a slice that spans what is out already.
+        // It returns with a slice that spans intervals already returned.
         row.add(1, &slice(at(1), SECOND, 6 * SECOND, 7));
         row.end(0, 6 * SECOND);
         row.end(1, 6 * SECOND);

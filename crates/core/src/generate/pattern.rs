@@ -39,8 +39,8 @@ enum Mix {
 
 /// Decides requests one by one, in nanoseconds and without allocating.
 ///
-/// Memory: a few hundred bytes a file; under a random map with varying block sizes, 1 bit for every block of the
-/// smallest size besides (32 MiB for 1 TiB in blocks of 4 KiB).
+/// Memory: a few hundred bytes a file; under a random map with varying block sizes also 1 bit for every block of the
+/// smallest size (32 MiB for 1 TiB in blocks of 4 KiB).
 ///
 /// ```
 /// use iogauge_core::generate::Pattern;
@@ -162,7 +162,7 @@ impl Pattern {
 
     /// Returns the next request, or `None` at the end of the pass. Every pass has at least one request.
     #[inline]
-    #[allow(clippy::should_implement_trait)] // Not an iterator: after None, a rewind goes on.
+    #[allow(clippy::should_implement_trait)] // Not an iterator: after None, a rewind continues.
     pub fn next(&mut self) -> Option<Io> {
         match &self.plain {
             Some(plain) if self.issued_bytes < self.pass_bytes => {

@@ -193,7 +193,7 @@ impl Uring {
         }
         let stamp = self.clock.now();
         let slots = &self.slots;
-        // A plain loop: `extend` would be a call of its own, and look at the capacity for each as well.
+        // A plain loop: `extend` would be a separate call, and check the capacity for each completion.
         for entry in queue.take(count) {
             let slot = entry.user_data() as u32;
             let Slot {

@@ -310,7 +310,7 @@ impl StageRunner<'_> {
         if let Some(errno) = state.worker.failed() {
             self.account.fail(worker, failure(plan, errno));
         }
-        // Whoever ended the run without waiting expects this; otherwise a drive that does not answer is an error.
+        // A caller that ended the run without waiting expects this; otherwise a drive that does not answer is an error.
         let in_flight = state.worker.in_flight();
         if end.gave_up && in_flight > 0 && !self.context.gives_up() {
             let patience = self.context.plan.give_up_ns / SECOND;

@@ -232,7 +232,7 @@ fn a_spec_out_of_range_is_refused_by_name() {
 }
 
 proptest! {
-    /// Whatever way requests take, each returns once, and none before its media could have done it.
+    /// On any way, each request returns once, and none before its media could have done it.
     #[test]
     fn each_request_comes_back_once(
         controllers in 1u32..4,

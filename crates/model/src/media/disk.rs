@@ -295,7 +295,7 @@ mod tests {
         let mean_ns = 0.02e6 + 0.5e6 + 15.5e6 * 8.0 / 15.0 + 60e9 / 7200.0 / 2.0;
         let measured = rate(&mut disk(false), 1, random());
         assert!((measured * mean_ns / 1e9 - 1.0).abs() < 0.03, "{measured}");
-        // Taken in turn a deeper queue gains nothing; the nearest first gains much.
+        // Without reordering, a deeper queue gains nothing; the nearest request first gains much.
         let in_turn = rate(&mut disk(false), 32, random());
         assert!((in_turn / measured - 1.0).abs() < 0.03);
         assert!(rate(&mut disk(true), 32, random()) > 1.8 * measured);

@@ -60,7 +60,7 @@ impl Load {
         }
     }
 
-    /// The plan of the `index`-th worker of its run, which is a row of its own.
+    /// Returns the plan of the `index`-th worker of its run, which has its own row.
     fn worker(&self, index: usize) -> WorkerPlan {
         let mut plan = testing::plan(self.rw);
         for sizes in [

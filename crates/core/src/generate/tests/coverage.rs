@@ -207,7 +207,7 @@ proptest! {
     }
 }
 
-/// fio 3.33 says "Any use of blockalign= turns off randommap", of trims beside a job that only reads too.
+/// fio 3.33 says "Any use of blockalign= turns off randommap", even of the trims of a job that only reads.
 #[test]
 fn a_direction_that_is_not_aligned_to_its_size_turns_the_map_off_for_all() {
     let blocks = 1000;

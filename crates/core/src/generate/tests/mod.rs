@@ -1,4 +1,4 @@
-//! Tests of whole patterns; each generator's own tests are beside it.
+//! Tests of entire patterns. Each generator's own tests are in its file.
 
 mod coverage;
 mod fio_facts;

@@ -177,7 +177,7 @@ mod tests {
         buffer.close();
         assert_eq!(buffer.give(), Some((1, 1)));
         buffer.release(1, 1);
-        // The first is not yet programmed, so a flush goes on waiting.
+        // The first unit is not yet programmed, so a flush still waits.
         assert_eq!((buffer.programmed(), buffer.filled()), (0, 2));
         buffer.release(0, 4);
         assert_eq!((buffer.programmed(), buffer.room()), (2, 16));
