@@ -8,12 +8,16 @@ from __future__ import annotations
 
 import ast
 import functools
+import re
 from collections import Counter
 from pathlib import Path
 
 import pytest
 
-PACKAGE = Path(__file__).resolve().parents[3] / "python" / "iogauge"
+from tests.fast.house.test_layers import rust_code
+
+ROOT = Path(__file__).resolve().parents[3]
+PACKAGE = ROOT / "python" / "iogauge"
 
 BANNED = frozenset({"found", "each", "asked", "told", "given", "whole"})
 
@@ -93,6 +97,16 @@ def test_names_say_what_a_thing_is(package: str) -> None:
     assert number <= most, (
         f"{package} has {number} of {sorted(BANNED)} as names, {most} before: name the thing"
     )
+
+
+def test_no_name_in_rust_is_one_of_them() -> None:
+    offenders = [
+        f"{path.relative_to(ROOT)}: {name}"
+        for path in sorted((ROOT / "crates").rglob("*.rs"))
+        for name in re.findall(r"\b[a-z_]\w*", rust_code(path))
+        if name in BANNED
+    ]
+    assert offenders == []
 
 
 def test_a_package_without_such_names_stays_so() -> None:
