@@ -12,46 +12,62 @@ if TYPE_CHECKING:
     from iogauge.library.models import models
     from iogauge.library.plan import Plan, plan
     from iogauge.library.progress import Progress
-    from iogauge.library.result import RunResult
+    from iogauge.library.reading.chart import Chart
+    from iogauge.library.reading.compare import Comparison, compare
+    from iogauge.library.reading.report import write_report
+    from iogauge.library.reading.reviews import list_reviews
+    from iogauge.library.reading.saved import Review, open_review
     from iogauge.library.review import review
-    from iogauge.library.reviews import list_reviews
-    from iogauge.library.run import run
+    from iogauge.library.running.result import RunResult
+    from iogauge.library.running.run import run
 
 __version__ = "0.1.0"
 
 __all__ = [
+    "Chart",
+    "Comparison",
     "ConditionError",
     "Interrupted",
     "IogaugeError",
     "Plan",
     "Progress",
+    "Review",
     "RunError",
     "RunResult",
     "StepsError",
     "UsageError",
     "__version__",
+    "compare",
     "list_reviews",
     "models",
+    "open_review",
     "plan",
     "review",
     "run",
+    "write_report",
 ]
 
 _MODULES = {
+    "Chart": "library.reading.chart",
+    "Comparison": "library.reading.compare",
     "ConditionError": "library.errors",
     "Interrupted": "library.errors",
     "IogaugeError": "errors",
     "Plan": "library.plan",
     "Progress": "library.progress",
+    "Review": "library.reading.saved",
     "RunError": "library.errors",
-    "RunResult": "library.result",
+    "RunResult": "library.running.result",
     "StepsError": "library.errors",
     "UsageError": "errors",
-    "list_reviews": "library.reviews",
+    "compare": "library.reading.compare",
+    "list_reviews": "library.reading.reviews",
     "models": "library.models",
+    "open_review": "library.reading.saved",
     "plan": "library.plan",
     "review": "library.review",
-    "run": "library.run",
+    "run": "library.running.run",
+    "write_report": "library.reading.report",
 }
 """Where each name is found."""
 

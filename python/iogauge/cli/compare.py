@@ -27,9 +27,8 @@ from typing import Annotated
 
 import typer
 
-from iogauge.cli.claimed import beside_reviews
 from iogauge.cli.judge_by import JudgeBy
-from iogauge.cli.report_made import write_page
+from iogauge.cli.report_made import Shown
 from iogauge.cli.terminal import process, status, streams
 
 
@@ -63,42 +62,41 @@ def compare(
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")] = False,
 ) -> None:
     """Print a table for each suite and pair, and a sentence for each finding."""
-    from iogauge.comparison import text as compare_text
-    from iogauge.comparison.sides import compare_named
+    from iogauge.library.reading import compare as library
+    from iogauge.library.reading import report
+    from iogauge.library.reading.judge_by import absolute
     from iogauge.store.outputs import Existing
 
     process.begin()
     if layout is Format.HTML and as_json:
         raise status.UsageError("--json and --format html exclude each other", hint="ask for one of them")
-    claimed = beside_reviews(reviews).file(output, existing=Existing.REPLACE) if output is not None else None
-    if layout is Format.HTML:
-        page = claimed or beside_reviews(reviews).file(Path("comparison.html"), existing=Existing.OWN)
-        write_page(
-            reviews, page, suites=suite or (), margin=_fraction(margin), judge_by=judge_by, alone=False
-        )
-        streams.show(f"{page.path}\n")
+    share = report.fraction(margin, name="--margin")
+    written = output or (Path("comparison.html") if layout is Format.HTML else None)
+    existing = Existing.OWN if output is None else Existing.REPLACE
+    claimed = (
+        report.claims_beside(reviews, say=streams.say).file(written, existing=existing) if written else None
+    )
+    if layout is Format.HTML and claimed:
+        with Shown() as shown:
+            library.write_comparison(
+                reviews,
+                claimed,
+                suites=suite or (),
+                margin=share,
+                judge_by=absolute(judge_by or (), name="--judge-by"),
+                on_progress=shown,
+            )
+        streams.show(f"{claimed.path}\n")
         return
-    found = compare_named(reviews, suites=suite or (), margin=_fraction(margin))
+    comparison = library.compare(*reviews, suites=suite or (), margin=share)
     if as_json:
-        text = json.dumps(compare_text.as_json(found), indent=2, allow_nan=False) + "\n"
+        text = json.dumps(comparison.to_dict(), indent=2, allow_nan=False) + "\n"
+    elif layout is Format.MARKDOWN:
+        text = comparison.to_markdown(every=every)
     else:
-        show = compare_text.markdown if layout is Format.MARKDOWN else compare_text.text
-        text = show(found, every=every)
+        text = comparison.to_text(every=every)
     if claimed is None:
         streams.show(text)
     else:
         claimed.write(text.encode())
         streams.show(f"{output}\n")
-
-
-def _fraction(text: str) -> float:
-    """Read a margin: a percentage, its sign may be left out."""
-    try:
-        value = float(text.removesuffix("%")) / 100
-    except ValueError:
-        value = 0.0
-    if not 0 < value < 1:
-        raise status.UsageError(
-            f"--margin {text}: is not a percentage above 0 and below 100", hint="for instance --margin 5%"
-        )
-    return value

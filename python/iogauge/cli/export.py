@@ -17,7 +17,6 @@ from typing import Annotated
 
 import typer
 
-from iogauge.cli.claimed import beside_reviews
 from iogauge.cli.terminal import process, status, streams
 
 
@@ -34,26 +33,18 @@ def export(
     ] = None,
 ) -> None:
     """Write files and print their names, one a line."""
-    import pyarrow.compute as pc
-
+    from iogauge.library.reading.questions import export_tables
+    from iogauge.library.reading.report import claims_beside
     from iogauge.report.tables_text import write_csv, write_parquet
-    from iogauge.results.published import parted
-    from iogauge.results.tables import figures_table, moments_table
     from iogauge.store.outputs import Existing
 
     process.begin()
     if csv is None and parquet is None:
         raise status.UsageError("say what to write", hint="--csv DIRECTORY, --parquet FILE, or both")
-    claims = beside_reviews(reviews)
+    claims = claims_beside(reviews, say=streams.say)
     packed = claims.file(parquet, existing=Existing.OWN) if parquet is not None else None
     directory = claims.make_directory(csv) if csv is not None else None
-    paths, published = parted(reviews)
-    figures = figures_table(paths, published=published)
-    tables = {
-        f"{key}.csv": figures.filter(pc.equal(figures["plan"], key)) for key in figures["plan"].unique()
-    }
-    if directory is not None and paths:
-        tables["intervals.csv"] = moments_table(paths)
+    figures, tables = export_tables(reviews)
     files = {
         name: claims.file(directory / name, existing=Existing.OWN) for name in tables if directory is not None
     }

@@ -33,7 +33,7 @@ def list_(
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
 ) -> None:
     """Print a line for each review."""
-    from iogauge.library.reviews import list_reviews
+    from iogauge.library.reading.reviews import list_reviews
     from iogauge.text.grid import aligned
 
     process.begin()

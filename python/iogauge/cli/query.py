@@ -18,13 +18,11 @@ from __future__ import annotations
 import datetime
 import json
 import math
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from iogauge.cli.claimed import beside_reviews
 from iogauge.cli.terminal import process, status, streams
 
 if TYPE_CHECKING:
@@ -44,20 +42,17 @@ def query(
     ] = None,
 ) -> None:
     """Print the answer."""
-    from iogauge.report.query_functions import FUNCTIONS
+    from iogauge.library.reading import questions
+    from iogauge.library.reading.report import claims_beside
     from iogauge.report.tables_text import aligned_table, csv_text, write_parquet
-    from iogauge.results.published import parted
-    from iogauge.results.tables import figures_table
     from iogauge.store.outputs import Existing
-    from iogauge.store.query import query as ask
 
     process.begin()
     if as_csv + as_json + (parquet is not None) > 1:
         raise status.UsageError("--csv, --json and --parquet exclude each other", hint="ask for one of them")
-    output = beside_reviews(reviews).file(parquet, existing=Existing.OWN) if parquet is not None else None
-    paths, published = parted(reviews)
-    views = {"figures": partial(figures_table, published=published)}
-    answer = ask(paths, sql, views=views, functions=FUNCTIONS)
+    claims = claims_beside(reviews, say=streams.say) if parquet is not None else None
+    output = claims.file(parquet, existing=Existing.OWN) if claims and parquet is not None else None
+    answer = questions.query(reviews, sql)
     if output is not None:
         write_parquet(answer, output)
         streams.show(f"{parquet}\n")

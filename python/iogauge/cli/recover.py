@@ -32,7 +32,7 @@ def recover(
 ) -> None:
     """Write the logs and print their names, one a line."""
     from iogauge.cli.terminal.progress import Progress
-    from iogauge.library.recover import recovered
+    from iogauge.library.running.recover import recovered
 
     process.begin()
     logs, plan = recovered(spill, request_log=request_log, say=streams.say)

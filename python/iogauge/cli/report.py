@@ -19,17 +19,13 @@ from __future__ import annotations
 
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
-from iogauge.cli.claimed import beside_reviews
 from iogauge.cli.judge_by import JudgeBy
-from iogauge.cli.report_made import draw_page, read_report
+from iogauge.cli.report_made import Shown
 from iogauge.cli.terminal import process, streams
-
-if TYPE_CHECKING:
-    from iogauge.store.outputs import Claims, Output
 
 
 class Format(StrEnum):
@@ -56,36 +52,25 @@ def report(
     judge_by: JudgeBy = None,
 ) -> None:
     """Write the page, and the pictures if asked for; print the names of the files written, one a line."""
-    from iogauge.report import markdown
+    from iogauge.library.reading import report as library
+    from iogauge.library.reading.judge_by import absolute
     from iogauge.report.export import claim_charts, write_charts
 
     process.begin()
     writes_page = format_ is Format.HTML or output is not None
-    claims = beside_reviews(reviews) if writes_page or export is not None else None
-    page = _claimed_page(claims, reviews, output) if claims and writes_page else None
-    made = read_report(reviews, judge_by=judge_by)
-    pictures = claim_charts(made.charts, export, claims) if claims and export is not None else {}
+    claims = library.claims_beside(reviews, say=streams.say) if writes_page or export is not None else None
+    page = library.claim_page(claims, reviews, output, format="html") if claims and writes_page else None
+    with Shown() as shown:
+        made = library.read_report(
+            reviews, judge_by=absolute(judge_by or (), name="--judge-by"), on_progress=shown
+        )
+        pictures = claim_charts(made.charts, export, claims) if claims and export is not None else {}
+        text = library.written(made, format=format_.value, on_progress=shown)
     if page is None:
-        streams.show(markdown.markdown(made))
+        streams.show(text)
     else:
-        if format_ is Format.HTML:
-            draw_page(made, page)
-        else:
-            page.write(markdown.markdown(made).encode())
+        page.write(text.encode())
         streams.show(f"{page.path}\n")
     if export is not None:
         for path in write_charts(made.charts, pictures):
             streams.show(f"{path}\n")
-
-
-def _claimed_page(claims: Claims, reviews: list[str], output: Path | None) -> Output:
-    from iogauge.results.published import is_published
-    from iogauge.store.outputs import Existing
-
-    if output is not None:
-        return claims.file(output, existing=Existing.REPLACE)
-    saved = [name for name in reviews if not is_published(name)]
-    if len(saved) == 1:
-        # In a review's own directory the name is the page's, also where a copy or the file system lost our mark on it.
-        return claims.file(Path(saved[0]) / "report.html", existing=Existing.REPLACE)
-    return claims.file(Path("report.html"), existing=Existing.OWN)

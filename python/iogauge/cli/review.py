@@ -123,28 +123,24 @@ def _measure(saved: Review, *, destroy: Sequence[str]) -> tuple[Failed, ...]:
 def _show(saved: Review, fail_if: Sequence[Condition], failed: Sequence[Failed], *, as_json: bool) -> None:
     """Print what was found, and choose the exit status by the conditions."""
     from iogauge.library import conditions
-    from iogauge.report import review_text
+    from iogauge.library.reading.saved import Review as Shown
     from iogauge.report.run.surroundings import warnings
 
-    manifest = saved.manifest
-    judged = review_text.judged(
+    shown = Shown(
         saved,
-        manifest.plans,
-        warn=lambda text: streams.say(f"warning: {text}"),
         # It was run to measure: whoever named it, or went on with it, wanted it.
-        trusted={plan.suite for plan in manifest.plans},
+        trusted=frozenset(plan.suite for plan in saved.manifest.plans),
+        on_message=lambda text: streams.say(f"warning: {text}"),
     )
     violations = conditions.violations(saved, fail_if)
     quoted = numbers.argument(saved.path)
     if as_json:
-        shown = review_text.as_json(
-            judged, manifest, path=str(saved.path), violations=violations, failed=failed
-        )
-        streams.show(json.dumps(shown, indent=2, allow_nan=False) + "\n")
+        text = json.dumps(shown.to_dict(violations=violations, failed=failed), indent=2, allow_nan=False)
+        streams.show(f"{text}\n")
     else:
-        streams.show(review_text.tables(judged, manifest) + f"next: iogauge report {quoted}\n")
-    streams.say(warnings(review_text.warnings(judged, manifest)), end="")
-    saved.keep_computed()
+        streams.show(f"{shown}next: iogauge report {quoted}\n")
+    streams.say(warnings(shown.warnings), end="")
+    shown.keep_computed()
     for step in failed:
         streams.say(f"error: step {step.step_id} {step.why}")
     if failed:

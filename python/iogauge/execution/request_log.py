@@ -48,7 +48,9 @@ def to_batch(records: NDArray[np.void]) -> pa.RecordBatch:
     """
     issued = np.ascontiguousarray(records["issued_ns"])
     special = {
-        "direction": pa.DictionaryArray.from_arrays(records["direction"].astype(np.int8), list(DIRECTIONS)),
+        "direction": pa.DictionaryArray.from_arrays(
+            records["direction"].astype(np.int8), pa.array(DIRECTIONS)
+        ),
         "ramp": pa.array(records["ramp"].astype(bool)),
         "issued_ns": pa.array(issued, mask=issued == NO_INSTANT),
     }

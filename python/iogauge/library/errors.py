@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from iogauge.errors import IogaugeError
 
 if TYPE_CHECKING:
-    from iogauge.library.result import RunResult
+    from iogauge.library.running.result import RunResult
     from iogauge.report.run.fail_if import Violation
     from iogauge.reviews.runner import Failed
 

@@ -1,4 +1,4 @@
-"""How far a run or a review is, as a callback hears it."""
+"""How far a run, a review or a report is, as a callback hears it."""
 
 from __future__ import annotations
 
@@ -14,18 +14,19 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class Progress:
-    """One piece of news of a run or a review; ``str()`` is a line that says it.
+    """One piece of news of a run, a review or a report; ``str()`` is a line that says it.
 
     >>> print(Progress(event="begin", step="writes, 400 MB/s", number=3, steps=18, expected_s=12.0))
     [3/18] writes, 400 MB/s, about 12 s
     """
 
-    event: Literal["begin", "interval", "end", "message"]
-    """A step begins, measured for another interval, or ended; or there is something to say."""
+    event: Literal["begin", "interval", "end", "part", "message"]
+    """A step begins, measured for another interval, or ended; a part of a report is done; or there is something to say.
+    """
     step: str = ""
     """What the step is called; a run is one step."""
     number: int = 1
-    """Which step it is, from 1."""
+    """Which step it is, from 1; of a report, how many parts are done."""
     steps: int = 1
     """How many there are, as far as is known: some follow from others."""
     expected_s: float | None = None
@@ -39,6 +40,8 @@ class Progress:
     def __str__(self) -> str:
         if self.event == "message":
             return self.message
+        if self.event == "part":
+            return f"{self.step}: {self.number} of {self.steps}"
         place = f"[{self.number}/{self.steps}] " if self.steps > 1 else ""
         about = f", about {numbers.clock_time(self.expected_s)}" if self.expected_s else ""
         if self.event == "begin":

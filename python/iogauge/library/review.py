@@ -19,8 +19,9 @@ from iogauge.library import options as review_options
 from iogauge.library.errors import ConditionError, Interrupted, StepsError
 from iogauge.library.options import ReviewOptions, StrPath
 from iogauge.library.progress import OnProgress, Reporter
+from iogauge.library.reading.saved import Review
 from iogauge.schema import Manifest, TargetFacts
-from iogauge.store import Review
+from iogauge.store import Review as Stored
 
 if TYPE_CHECKING:
     from iogauge.report.run.fail_if import Condition
@@ -83,7 +84,8 @@ def review(
         raise StepsError(saved.path, failed)
     if broken := conditions.violations(saved, checked):
         raise ConditionError([violation for _, violation in broken], path=saved.path)
-    return saved
+    # They were run to measure: whoever named their files, or went on with them, wanted it.
+    return Review(saved, trusted=frozenset(plan.suite for plan in saved.manifest.plans))
 
 
 def refuse_beside_resume(names: Sequence[str]) -> None:
@@ -105,7 +107,7 @@ def begin(
     on_plan: Callable[[Manifest], None],
     say: Say,
     **options: Unpack[ReviewOptions],
-) -> Review:
+) -> Stored:
     """Open the targets, which refuses what must not be written, and make the review's directory."""
     from iogauge import execution
     from iogauge.store.outputs import Claims
@@ -134,12 +136,12 @@ def begin(
     first = manifest.targets[0]
     name = first.modelled.drive if first.modelled else Path(first.path).name
     directory = output or Path(f"iogauge-{name}-{datetime.now(UTC):%Y%m%dT%H%M%SZ}")
-    saved = Review.create(directory, manifest)
+    saved = Stored.create(directory, manifest)
     say(f"{directory}: seed {manifest.seed}")
     return saved
 
 
-def reopen(directory: Path, fail_if: Sequence[Condition], *, destroy: Sequence[str], say: Say) -> Review:
+def reopen(directory: Path, fail_if: Sequence[Condition], *, destroy: Sequence[str], say: Say) -> Stored:
     """Open a saved review to go on with it, and check that its targets and machine are still the same.
 
     Raises UsageError where another program runs its steps, and IogaugeError where it was begun on another target.
@@ -149,7 +151,7 @@ def reopen(directory: Path, fail_if: Sequence[Condition], *, destroy: Sequence[s
     from iogauge.reviews.runner import remaining
     from iogauge.suites import suite_of
 
-    saved = Review.open(directory)
+    saved = Stored.open(directory)
     manifest = saved.manifest
     if program := manifest.measured_by:
         raise UsageError(
@@ -168,7 +170,7 @@ def reopen(directory: Path, fail_if: Sequence[Condition], *, destroy: Sequence[s
 
 
 def measure(
-    saved: Review, watched: Callable[[int], Watcher], *, destroy: Sequence[str]
+    saved: Stored, watched: Callable[[int], Watcher], *, destroy: Sequence[str]
 ) -> tuple[Failed, ...]:
     """Run what is missing of a review, and return the steps that failed.
 

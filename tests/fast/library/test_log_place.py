@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from iogauge.errors import IogaugeError
-from iogauge.library import log_place
+from iogauge.library.running import log_place
 from iogauge.report.run import fio_logs
 from iogauge.schema import EngineKind, Job, JobFile
 from iogauge.store.outputs import Claims, Existing, Output

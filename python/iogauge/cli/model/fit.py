@@ -20,7 +20,6 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from iogauge.cli.claimed import beside_reviews
 from iogauge.cli.terminal import process, status, streams
 
 if TYPE_CHECKING:
@@ -78,6 +77,7 @@ def fit(
 def _fit_twin(directory: Path, begin_with: str, machine_name: str | None, output: Path) -> None:
     from iogauge import catalog
     from iogauge.execution import check_model
+    from iogauge.library.reading.report import claims_beside
     from iogauge.store import Review
     from iogauge.store.outputs import Existing
 
@@ -90,7 +90,7 @@ def _fit_twin(directory: Path, begin_with: str, machine_name: str | None, output
             f"--output {output}: a model's file ends in .toml", hint=f"write {output}.toml"
         )
     # Claimed now, so that hours are not lost for want of a directory.
-    claimed = beside_reviews([str(directory)]).file(output, existing=Existing.KEEP)
+    claimed = claims_beside([str(directory)], say=streams.say).file(output, existing=Existing.KEEP)
     claimed.write(_twin_text(saved, drive, machine_name, machine).encode())
     streams.show(f"wrote {output}: try iogauge review model:{_place(output)}\n")
 

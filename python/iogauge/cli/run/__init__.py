@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from iogauge.cli.run.progress_options import ProgressOptions
     from iogauge.cli.run.status_reports import StatusReports
     from iogauge.cli.terminal.progress import Progress
-    from iogauge.library.measurement import RunLogs, RunRequest
+    from iogauge.library.running.measurement import RunLogs, RunRequest
     from iogauge.report.run.diskspd_rates import DiskspdRates
     from iogauge.report.run.fail_if import Condition
     from iogauge.report.run.interval_stats import IntervalStats
@@ -180,7 +180,7 @@ def run(
         refuse_writes(job_file)
     for condition in conditions:
         condition.require(job_file)
-    from iogauge.library import measurement
+    from iogauge.library.running import measurement
 
     every_ns = status_interval and measurement.at_least_shortest(status_interval, name="--status-interval")
     request = measurement.RunRequest(
@@ -269,7 +269,7 @@ def _measure(options: RunOptions) -> None:
     # All that will be needed, and only then is there anything that an interrupt could cost.
     from iogauge import execution  # noqa: F401
     from iogauge.cli.run.printed import Printed
-    from iogauge.library import measurement
+    from iogauge.library.running import measurement
     from iogauge.report.run import diskspd_table, fio_logs, jsonplus, table, terse  # noqa: F401
     from iogauge.store.outputs import Existing
 
@@ -288,7 +288,7 @@ def _measure(options: RunOptions) -> None:
 def _measure_logging(options: RunOptions, *, printed: Printed, logs: RunLogs) -> RunRecord:
     from iogauge.cli.run.status_reports import StatusReports
     from iogauge.cli.terminal.progress import Progress
-    from iogauge.library import measurement
+    from iogauge.library.running import measurement
     from iogauge.report.run.diskspd_rates import DiskspdRates
     from iogauge.report.run.interval_stats import IntervalStats
 
@@ -343,7 +343,7 @@ def _so_far(
 
 def _conclude(record: RunRecord, conditions: list[Condition]) -> None:
     """Choose the exit status: interrupted, failed, violated, in this order."""
-    from iogauge.library import measurement
+    from iogauge.library.running import measurement
 
     violations = [violation for condition in conditions for violation in condition.check(record)]
     for violation in violations:

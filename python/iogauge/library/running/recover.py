@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
-from iogauge.library.measurement import RunLogs
 from iogauge.library.options import StrPath
+from iogauge.library.running.measurement import RunLogs
 from iogauge.schema import RunPlan
 
 

@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from iogauge.errors import UsageError
-from iogauge.library import log_place
 from iogauge.library.quantities import time_ns
+from iogauge.library.running import log_place
 from iogauge.schema import Ceiling, Interval, JobFile, RunPlan, RunRecord, TargetFacts
 from iogauge.store.outputs import Claims, Existing, Output
 

@@ -9,12 +9,12 @@ from typing import Literal
 
 from iogauge import workload
 from iogauge.errors import UsageError
-from iogauge.library import measurement
 from iogauge.library.errors import ConditionError, Interrupted, RunError
 from iogauge.library.options import StrPath
 from iogauge.library.progress import OnProgress, RunReporter
 from iogauge.library.quantities import time_ns
-from iogauge.library.result import RunResult
+from iogauge.library.running import measurement
+from iogauge.library.running.result import RunResult
 from iogauge.schema import Interval, JobFile
 
 

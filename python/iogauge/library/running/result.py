@@ -240,6 +240,18 @@ class RunResult:
 
         return jsonplus.document(self.record, self._stats, plus=True)
 
+    def to_json(self) -> str:
+        """Return the same as text."""
+        from iogauge.report.run import jsonplus
+
+        return jsonplus.render(self.record, self._stats, plus=True)
+
+    def to_text(self) -> str:
+        """Return iogauge's table of the run, without its warnings."""
+        from iogauge.report.run import table
+
+        return table.render(self.record, self._stats)
+
     @cached_property
     def _stats(self) -> IntervalStats:
         from iogauge.report.run.interval_stats import IntervalStats
@@ -247,9 +259,9 @@ class RunResult:
         return IntervalStats.over(self.intervals, interval_ns=self.record.plan.interval_ns)
 
     def __str__(self) -> str:
-        from iogauge.report.run import surroundings, table
+        from iogauge.report.run import surroundings
 
-        return table.render(self.record, self._stats) + surroundings.warnings(self.warnings)
+        return self.to_text() + surroundings.warnings(self.warnings)
 
     def __repr__(self) -> str:
         return f"<RunResult of {', '.join(self.jobs)}>"

@@ -1,0 +1,1 @@
+"""Saved reviews: opened, listed, compared, queried and reported."""

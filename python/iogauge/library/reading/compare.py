@@ -1,0 +1,179 @@
+"""Reviews side by side: what differs, step by step, and how sure that is."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from iogauge.library.options import StrPath
+from iogauge.library.progress import OnProgress
+from iogauge.library.reading.report import (
+    MARGIN,
+    claims_beside,
+    fraction,
+    names_of,
+    read_report,
+    written,
+)
+from iogauge.library.tables import Tabular
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from iogauge.comparison.sides import Differences
+    from iogauge.store.outputs import Output
+
+
+def compare(*reviews: StrPath, suites: Sequence[str] = (), margin: float | str = MARGIN) -> Comparison:
+    """Compare saved reviews step by step, all with the first; a review of several targets compares these.
+
+    Args:
+        reviews: saved reviews, or their directories; ``"published"`` among them lays every drive over the published
+            figures of its loads.
+        suites: the names of those to compare; by default all.
+        margin: what counts as no difference, a fraction or text such as ``"5%"``.
+
+    Raises:
+        UsageError: an argument cannot be.
+        IogaugeError: a review cannot be read, or there is nothing to compare.
+    """
+    from iogauge.comparison.sides import compare_named
+
+    names = names_of(reviews)
+    share = fraction(margin, name="margin")
+    return Comparison(names, compare_named(names, suites=suites, margin=share), suites=suites, margin=share)
+
+
+class Comparison(Tabular):
+    """How drives compare. ``str()`` is what ``iogauge compare`` prints."""
+
+    def __init__(
+        self, names: Sequence[str], differences: Differences, *, suites: Sequence[str], margin: float
+    ) -> None:
+        self.names = tuple(names)
+        """What was compared: directories of reviews, or ``published``."""
+        self.differences = differences
+        """Each pair of drives, suite by suite, and each drive over published figures."""
+        self._suites = suites
+        self._margin = margin
+
+    @cached_property
+    def findings(self) -> tuple[str, ...]:
+        """What differs and what is alike, a sentence each, suite by suite."""
+        from iogauge.comparison.findings import findings
+
+        return tuple(finding for suite in self.differences.suites for finding in findings(suite))
+
+    def to_dict(self) -> list[dict[str, Any]]:
+        """Return all that was compared as data that JSON can hold: an entry for each pair of drives and suite."""
+        from iogauge.comparison.text import as_json
+
+        return as_json(self.differences)
+
+    def to_arrow(self) -> pa.Table:
+        """Return a row for each figure of each pair of drives, as an Arrow table.
+
+        ``value_a`` and ``value_b`` are in the unit that ends ``metric``; ``ratio`` is of B to A, with its 95 %
+        interval. What was not tested has no ``verdict``.
+        """
+        import pyarrow as pa
+
+        rows = [
+            {
+                "suite": suite.suite,
+                "a": suite.before.name,
+                "b": suite.after.name,
+                "series": figure.position.series,
+                "label": figure.position.label,
+                "position": figure.position.at,
+                "unit": figure.position.unit,
+                "metric": figure.metric,
+                "value_a": figure.before,
+                "value_b": figure.after,
+                "ratio": figure.ratio.value,
+                "ratio_low": figure.ratio.low,
+                "ratio_high": figure.ratio.high,
+                "supported": figure.supported,
+                "blocks": figure.comparison and figure.comparison.blocks,
+                "p_corrected": figure.comparison and figure.comparison.p_corrected,
+                "verdict": figure.comparison and str(figure.comparison.verdict),
+            }
+            for suite in self.differences.suites
+            for figure in suite.figures
+        ]
+        return pa.Table.from_pylist(rows, schema=_schema())
+
+    def to_text(self, *, every: bool = False) -> str:
+        """Return tables and findings as text. ``every``: every figure, also what does not differ."""
+        from iogauge.comparison.text import text
+
+        return text(self.differences, every=every)
+
+    def to_markdown(self, *, every: bool = False) -> str:
+        """Return the same as Markdown."""
+        from iogauge.comparison.text import markdown
+
+        return markdown(self.differences, every=every)
+
+    def write_page(
+        self,
+        output: StrPath = "comparison.html",
+        *,
+        judge_by: Collection[StrPath] = (),
+        on_progress: OnProgress = lambda _: None,
+    ) -> Path:
+        """Write the page that a report of the same reviews is, with charts; return its path."""
+        from iogauge.store.outputs import Existing
+
+        page = claims_beside(self.names, say=lambda _: None).file(Path(output), existing=Existing.OWN)
+        write_comparison(
+            self.names,
+            page,
+            suites=self._suites,
+            margin=self._margin,
+            judge_by=judge_by,
+            on_progress=on_progress,
+        )
+        return page.path
+
+    def __str__(self) -> str:
+        return self.to_text()
+
+    def __repr__(self) -> str:
+        return f"<Comparison of {', '.join(self.names)}>"
+
+
+def write_comparison(
+    names: Sequence[str],
+    page: Output,
+    *,
+    suites: Sequence[str],
+    margin: float,
+    judge_by: Collection[StrPath],
+    on_progress: OnProgress,
+) -> None:
+    """Write the page of reviews that are compared. Raises IogaugeError where there is nothing to compare."""
+    from iogauge.comparison.sides import refuse_nothing
+
+    report = read_report(names, suites=suites, margin=margin, judge_by=judge_by, on_progress=on_progress)
+    refuse_nothing(report.differences, names)
+    page.write(written(report, format="html", on_progress=on_progress).encode())
+
+
+def _schema() -> pa.Schema:
+    import pyarrow as pa
+
+    text = ("suite", "a", "b", "series", "label", "unit", "metric", "verdict")
+    order = (
+        "suite a b series label position unit metric value_a value_b ratio ratio_low ratio_high supported blocks "
+        "p_corrected verdict"
+    )
+    types = {
+        **dict.fromkeys(order.split(), pa.float64()),
+        **dict.fromkeys(text, pa.string()),
+        "supported": pa.bool_(),
+        "blocks": pa.int64(),
+    }
+    return pa.schema([pa.field(name, kind) for name, kind in types.items()])

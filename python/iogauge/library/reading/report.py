@@ -1,0 +1,173 @@
+"""Reports of saved reviews: one page with charts, or Markdown; and the charts as files."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Sequence
+from os import PathLike, fspath
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal, get_args
+
+from iogauge.errors import UsageError
+from iogauge.library.options import StrPath
+from iogauge.library.progress import OnProgress, Progress
+from iogauge.library.reading.judge_by import absolute, conclude_with
+
+if TYPE_CHECKING:
+    from iogauge.report.sections import Report
+    from iogauge.results.review import OnProgress as OnPart
+    from iogauge.store.outputs import Claims, Output
+
+Format = Literal["html", "md"]
+MARGIN = 0.05
+"""Differences up to this share are taken as none."""
+
+
+def write_report(
+    reviews: StrPath | Sequence[StrPath],
+    output: StrPath | None = None,
+    *,
+    format: Format = "html",  # noqa: A002 (the command's own word)
+    export: StrPath | None = None,
+    suites: Sequence[str] = (),
+    margin: float | str = MARGIN,
+    judge_by: Collection[StrPath] = (),
+    on_progress: OnProgress = lambda _: None,
+) -> list[Path]:
+    """Write a report of saved reviews, in which all drives are compared with the first; return the files written.
+
+    Args:
+        reviews: saved reviews, or their directories; ``"published"`` among them lays every drive over the published
+            figures of its loads.
+        output: the file to write; by default report.html (or report.md) in the review's directory or, of several, here.
+        format: ``"html"``, one page that needs no network, or ``"md"``.
+        export: also write every chart as SVG and PNG, and its data as CSV, into this directory.
+        suites: the names of those to report; by default all.
+        margin: what counts as no difference, a fraction or text such as ``"5%"``.
+        judge_by: Python files with suites of your own, which are run for their findings.
+        on_progress: is called with each piece of news (``Progress``): parts that are done, and incomplete reviews.
+
+    Raises:
+        UsageError: an argument cannot be.
+        IogaugeError: a review cannot be read, or a file must not be written.
+    """
+    from iogauge.report.export import claim_charts, write_charts
+
+    if format not in get_args(Format):
+        raise UsageError(f"format {format!r}: there is none of this name", hint="format: html, md")
+    names = names_of(reviews)
+    claims = claims_beside(names, say=_message(on_progress))
+    page = claim_page(claims, names, None if output is None else Path(output), format=format)
+    report = read_report(
+        names,
+        suites=suites,
+        margin=fraction(margin, name="margin"),
+        judge_by=judge_by,
+        on_progress=on_progress,
+    )
+    pictures = {} if export is None else claim_charts(report.charts, Path(export), claims)
+    page.write(written(report, format=format, on_progress=on_progress).encode())
+    charts = [] if export is None else write_charts(report.charts, pictures)
+    return [page.path, *charts]
+
+
+def read_report(
+    names: Sequence[StrPath],
+    *,
+    suites: Sequence[str] = (),
+    margin: float = MARGIN,
+    judge_by: Collection[StrPath] = (),
+    trusted: frozenset[str] = frozenset(),
+    on_progress: OnProgress = lambda _: None,
+) -> Report:
+    """Read reviews into a report, and say which of them are incomplete. Raises IogaugeError as ``Report.of`` does."""
+    from iogauge.report.sections import Report
+
+    say = _message(on_progress)
+    report = Report.of(
+        [fspath(name) for name in names],
+        conclude=conclude_with(absolute(judge_by) | trusted, lambda text: say(f"warning: {text}")),
+        suites=suites,
+        margin=margin,
+        on_progress=_parts("reading and judging", on_progress),
+    )
+    for drive in report.drives:
+        if drive.missing:
+            steps = ", ".join(step.id for step in drive.missing)
+            say(f"warning: {drive.path} is incomplete: no step {steps}")
+            say(f"hint: complete it: {drive.manifest.completed_by(str(drive.path))}")
+    return report
+
+
+def written(report: Report, *, format: Format, on_progress: OnProgress = lambda _: None) -> str:  # noqa: A002
+    """Return a report as the text of a page, or as Markdown."""
+    from iogauge.report import markdown
+    from iogauge.report.page import render
+    from iogauge.results.review import keep_computed
+
+    if format == "md":
+        return markdown.markdown(report)
+    page = render.page(report, on_progress=_parts("drawing", on_progress))
+    keep_computed(report.drives)
+    return page
+
+
+def names_of(reviews: StrPath | Sequence[StrPath]) -> list[str]:
+    """Return reviews by their names, one or several. Raises UsageError where there is none."""
+    names = [fspath(review) for review in ([reviews] if isinstance(reviews, str | PathLike) else reviews)]
+    if not names:
+        raise UsageError("name a review", hint="the directory of a saved review, or 'published'")
+    return names
+
+
+def claims_beside(names: Sequence[str], *, say: Callable[[str], None]) -> Claims:
+    """Return the claims of whoever reads these reviews: no output may be a target that one of them measured.
+
+    Targets are looked at where an output is named alone: whoever only reads wakes no drive and waits for none. Raises
+    IogaugeError where there is no such review.
+    """
+    from iogauge.results.published import is_published
+    from iogauge.store import Review as Stored
+    from iogauge.store.outputs import Claims
+
+    saved = [Stored.open(Path(name)) for name in names if not is_published(name)]
+    targets = [target.path for review in saved for target in review.manifest.targets]
+    return Claims(saved_targets=targets, say=say)
+
+
+def claim_page(claims: Claims, names: Sequence[str], output: Path | None, *, format: Format) -> Output:  # noqa: A002
+    """Claim the file of a report. Raises IogaugeError where it must not be written."""
+    from iogauge.results.published import is_published
+    from iogauge.store.outputs import Existing
+
+    if output is not None:
+        return claims.file(output, existing=Existing.REPLACE)
+    saved = [name for name in names if not is_published(name)]
+    if len(saved) == 1:
+        # In a review's own directory the name is the page's, also where a copy or the file system lost our mark on it.
+        return claims.file(Path(saved[0]) / f"report.{format}", existing=Existing.REPLACE)
+    return claims.file(Path(f"report.{format}"), existing=Existing.OWN)
+
+
+def fraction(value: float | str, *, name: str) -> float:
+    """Return a margin as a fraction. Text is a percentage, whose sign may be left out. Raises UsageError.
+
+    >>> fraction(0.05, name="margin") == fraction("5%", name="margin")
+    True
+    """
+    try:
+        share = float(value.removesuffix("%")) / 100 if isinstance(value, str) else value
+    except ValueError:
+        share = 0.0
+    if not 0 < share < 1:
+        raise UsageError(
+            f"{name} {value}: is not a percentage above 0 and below 100", hint=f"for instance {name} 5%"
+        )
+    return share
+
+
+def _message(on_progress: OnProgress) -> Callable[[str], None]:
+    return lambda text: on_progress(Progress(event="message", message=text))
+
+
+def _parts(step: str, on_progress: OnProgress) -> OnPart:
+    return lambda done, of: on_progress(Progress(event="part", step=step, number=done, steps=of))

@@ -1,0 +1,229 @@
+"""A saved review, as a script or a notebook reads it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator, Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from iogauge.errors import IogaugeError, UsageError
+from iogauge.library.options import StrPath
+from iogauge.library.reading.chart import Chart
+from iogauge.library.reading.judge_by import absolute
+from iogauge.library.running.result import RunResult
+from iogauge.library.tables import Tabular
+from iogauge.results.suite_result import SuiteResult
+from iogauge.schema import Manifest
+from iogauge.store import Review as Stored
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from iogauge.report.run.fail_if import Violation
+    from iogauge.reviews.runner import Failed
+    from iogauge.schema import Warning as Caution
+
+
+def open_review(
+    directory: StrPath,
+    *,
+    suites: Sequence[str] = (),
+    judge_by: Collection[StrPath] = (),
+    on_message: Callable[[str], None] = lambda _: None,
+) -> Review:
+    """Open a saved review. Nothing is measured, and figures are made when they are asked for.
+
+    Args:
+        directory: where it is saved. An incomplete review is shown as far as it got.
+        suites: the names of those to show; by default all.
+        judge_by: Python files with suites of your own, which are run for their findings. A review may be a stranger's:
+            no other file that it names is run.
+        on_message: is called with what keeps a suite from being judged.
+
+    Raises IogaugeError where there is no review, it is damaged or newer, or it has no suite of a name.
+    """
+    saved = Stored.open(Path(directory))
+    return Review(saved, suites=suites, trusted=absolute(judge_by), on_message=on_message)
+
+
+class Review(Tabular):
+    """A saved review: its suites with their positions and figures, its findings, its steps, and its tables.
+
+    Iterate over it for its suites, one for each target; ``review.suite("write-pressure")`` is one of them. ``str()`` is
+    what ``iogauge show`` prints. It stands for its directory wherever a path is taken.
+    """
+
+    def __init__(
+        self,
+        saved: Stored,
+        *,
+        suites: Sequence[str] = (),
+        trusted: frozenset[str] = frozenset(),
+        on_message: Callable[[str], None] = lambda _: None,
+    ) -> None:
+        from iogauge.report.review_text import judged
+
+        self._saved = saved
+        self._trusted = trusted
+        there = dict.fromkeys(plan.suite for plan in saved.manifest.plans)
+        if unknown := [name for name in suites if name not in there]:
+            raise IogaugeError(
+                f"{saved.path} has no suite {unknown[0]!r}", hint=f"it has: {', '.join(there)}"
+            )
+        plans = [plan for plan in saved.manifest.plans if not suites or plan.suite in suites]
+        self.suites: tuple[SuiteResult, ...] = tuple(judged(saved, plans, warn=on_message, trusted=trusted))
+        """What each suite showed, on each target that it was made of."""
+
+    @property
+    def path(self) -> Path:
+        """Its directory."""
+        return self._saved.path
+
+    def __fspath__(self) -> str:
+        return str(self.path)
+
+    @property
+    def manifest(self) -> Manifest:
+        """What was planned, and on which targets and machine."""
+        return self._saved.manifest
+
+    @property
+    def complete(self) -> bool:
+        """Whether every step that is known was measured."""
+        return not any(result.missing for result in self.suites)
+
+    @property
+    def findings(self) -> tuple[str, ...]:
+        """What follows from the figures, a sentence each, suite by suite."""
+        return tuple(finding for result in self.suites for finding in result.conclusions.findings)
+
+    @cached_property
+    def warnings(self) -> tuple[Caution, ...]:
+        """What makes its figures mean less than they seem to, each kind once."""
+        from iogauge.report.review_text import warnings
+
+        return warnings(self.suites, self.manifest)
+
+    def suite(self, name: str, *, target: str | None = None) -> SuiteResult:
+        """Return what a suite showed, on the target of this path.
+
+        Raises IogaugeError where there is no such suite, and UsageError where it has several targets and none is named.
+        """
+        named = [result for result in self.suites if result.plan.suite == name]
+        if not named:
+            there = dict.fromkeys(result.plan.suite for result in self.suites)
+            raise IogaugeError(f"{self.path} has no suite {name!r}", hint=f"it has: {', '.join(there)}")
+        paths = {path: result for result in named for path in result.plan.targets}
+        if target is None:
+            if len(named) > 1:
+                raise UsageError(
+                    f"{self.path} has {name} of several targets", hint=f"target= one of {', '.join(paths)}"
+                )
+            return named[0]
+        if target not in paths:
+            raise IogaugeError(
+                f"{self.path} has no {name} of {target}", hint=f"its targets: {', '.join(paths)}"
+            )
+        return paths[target]
+
+    def __iter__(self) -> Iterator[SuiteResult]:
+        return iter(self.suites)
+
+    @property
+    def steps(self) -> tuple[str, ...]:
+        """The ids of its steps, searches too, complete or not."""
+        searches = [plan.search.id for plan in self.manifest.plans if plan.search]
+        return (*(step.id for step in self.manifest.steps), *searches)
+
+    def step(self, step_id: str) -> RunResult:
+        """Return one step in full, as a run. Raises IogaugeError where there is none, or it was not measured yet."""
+        from iogauge.workload.suggest import closest
+
+        known = self.steps
+        if step_id not in known:
+            # With its suite's name or without.
+            names = {name: step for step in known for name in (step, step.partition(".")[2] or step)}
+            near = closest(step_id, names)
+            first = ", ".join(known[:5]) + (", ..." if len(known) > 5 else "")
+            raise IogaugeError(
+                f"{self.path} has no step {step_id!r}",
+                hint=f"did you mean {names[near]}?" if near else f"its steps: {first}; see show --json",
+            )
+        return RunResult(self._saved.record(step_id), self._saved.intervals(step_id))
+
+    def to_arrow(self) -> pa.Table:
+        """Return the figures as an Arrow table: a row for each complete step and direction.
+
+        ``position`` is in the column ``unit``; latencies are in nanoseconds, each with the bounds of its 95 % interval
+        (``mean_ns``, ``mean_low_ns``, ``mean_high_ns``); ``supported`` is the highest quantile that the sample
+        supports.
+        """
+        import pyarrow as pa
+        import pyarrow.compute as pc
+
+        from iogauge.results.tables import figures_table
+
+        table = figures_table([self.path])
+        keys = pa.array([result.plan.key for result in self.suites])
+        return table if self._all_shown else table.filter(pc.is_in(table["plan"], value_set=keys))
+
+    @property
+    def _all_shown(self) -> bool:
+        return len(self.suites) == len(self.manifest.plans)
+
+    def query(self, sql: str) -> pa.Table:
+        """Answer one statement in DuckDB's SQL over the views ``figures``, ``steps``, ``totals`` and ``intervals``.
+
+        Raises IogaugeError where the statement fails.
+        """
+        from iogauge.library.reading.questions import query
+
+        return query([self.path], sql)
+
+    def charts(self) -> dict[str, Chart]:
+        """Return its charts by name, as its report has them; a notebook draws one that is shown."""
+        from iogauge.library.reading.report import read_report
+
+        names = tuple(dict.fromkeys(result.plan.suite for result in self.suites))
+        report = read_report([self.path], suites=names, trusted=self._trusted)
+        return {chart.name: Chart(chart) for chart in report.charts}
+
+    def to_dict(
+        self,
+        *,
+        violations: Sequence[tuple[str, Violation]] = (),
+        failed: Sequence[Failed] = (),
+    ) -> dict[str, Any]:
+        """Return all that it shows as data that JSON can hold; latencies in nanoseconds, rates in bytes a second.
+
+        ``violations`` and ``failed`` are what ended its making, where that is known.
+        """
+        from iogauge.report.review_text import as_json
+        from iogauge.store.reported import read_told
+
+        shown = as_json(self.suites, self.manifest, path=str(self.path), violations=violations, failed=failed)
+        if told := read_told(self.path):
+            shown["told"] = [figure.model_dump(mode="json") for figure in told]
+        return shown
+
+    def to_text(self, *, variation: bool = False) -> str:
+        """Return its tables and findings as text. ``variation``: how figures differ from run to run, too."""
+        from iogauge.report.review_text import tables
+        from iogauge.results.reported import told_lines
+        from iogauge.store.reported import read_told
+
+        lines = told_lines(read_told(self.path))
+        return tables(self.suites, self.manifest, variation=variation) + "".join(
+            f"{line}\n" for line in lines
+        )
+
+    def keep_computed(self) -> None:
+        """Save the figures that were computed beside the steps, so that the next reader need not compute them again."""
+        self._saved.keep_computed()
+
+    def __str__(self) -> str:
+        return self.to_text()
+
+    def __repr__(self) -> str:
+        return f"<Review {self.path}>"
