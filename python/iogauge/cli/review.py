@@ -73,7 +73,9 @@ def review(
     process.begin()
     checked = conditions.parsed(fail_if or ())
     if resume is not None:
-        library.refuse_beside_resume([*options.given, *(["--output"] if output is not None else [])])
+        library.refuse_beside_resume(
+            [*options.given, *(["--output"] if output is not None else [])], name="--resume"
+        )
         saved = library.reopen(resume, checked, destroy=destroy or (), say=streams.say)
     else:
         saved = library.begin(

@@ -66,7 +66,8 @@ def review(
     reporter = Reporter(on_progress)
     if resume is not None:
         refuse_beside_resume(
-            [name for name, given in {"targets": targets, "output": output, **options}.items() if given]
+            [name for name, value in {"targets": targets, "output": output, **options}.items() if value],
+            name="resume",
         )
         saved = reopen(Path(resume), checked, destroy=destroy, say=reporter.message)
     else:
@@ -88,11 +89,11 @@ def review(
     return Review(saved, trusted=frozenset(plan.suite for plan in saved.manifest.plans))
 
 
-def refuse_beside_resume(names: Sequence[str]) -> None:
+def refuse_beside_resume(names: Sequence[str], *, name: str) -> None:
     """Raise UsageError where options are named that a resumed review has already."""
     if names:
         raise UsageError(
-            f"--resume goes on with a review as it was planned: {', '.join(names)} cannot be given with it",
+            f"{name} goes on with a review as it was planned: {', '.join(names)} cannot be given with it",
             hint="leave them out, or begin a new review",
         )
 

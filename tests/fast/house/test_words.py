@@ -25,7 +25,6 @@ LEFT = {
     "cli": 207,
     "comparison": 500,
     "execution": 32,
-    "library": 10,
     "report": 365,
     "results": 79,
     "reviews": 138,

@@ -203,8 +203,8 @@ class Review(Tabular):
         from iogauge.store.reported import read_told
 
         shown = as_json(self.suites, self.manifest, path=str(self.path), violations=violations, failed=failed)
-        if told := read_told(self.path):
-            shown["told"] = [figure.model_dump(mode="json") for figure in told]
+        if reported := read_told(self.path):
+            shown["told"] = [figure.model_dump(mode="json") for figure in reported]
         return shown
 
     def to_text(self, *, variation: bool = False) -> str:

@@ -123,10 +123,10 @@ def _drives(path: Path) -> frozenset[str]:
 
     for place in (path.resolve(), *path.resolve().parents):
         try:
-            found = place.stat()
+            status = place.stat()
         except OSError:
             continue
-        number = number_of(found.st_rdev if stat.S_ISBLK(found.st_mode) else found.st_dev)
+        number = number_of(status.st_rdev if stat.S_ISBLK(status.st_mode) else status.st_dev)
         device = BlockDevice.by_number(number)
         return _lowest(device) if device else frozenset({number})
     return frozenset()

@@ -147,7 +147,7 @@ def _on(target: StrPath | None, jobs: JobFile) -> JobFile:
     name = fspath(target)
     moved = [job.model_copy(update={"filenames": (name,), "directory": None}) for job in jobs.jobs]
     options = [
-        {**{key: value for key, value in given.items() if key != "directory"}, "filename": name}
-        for given in jobs.options
+        {**{key: value for key, value in written.items() if key != "directory"}, "filename": name}
+        for written in jobs.options
     ]
     return jobs.model_copy(update={"jobs": tuple(moved), "options": tuple(options)})
