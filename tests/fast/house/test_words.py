@@ -25,6 +25,7 @@ LEFT = {
     "cli": 207,
     "comparison": 500,
     "execution": 32,
+    "library": 2,
     "report": 365,
     "results": 79,
     "reviews": 138,
