@@ -121,19 +121,19 @@ pub(crate) struct Thread<'a> {
     /// Index in its stage.
     index: u64,
     /// Most requests of one submission.
-    limit: usize,
+    submit_limit: usize,
     /// Most completions of one reap.
-    most: usize,
+    reap_limit: usize,
     /// When it continues.
     at: Nanos,
     doing: Doing,
     /// What the worker wanted after the batch that is being submitted; `None`: ask it again.
-    then: Option<Want>,
+    want_after_batch: Option<Want>,
     batch: Vec<Request>,
     /// Start and issue of the request in each slot.
     stamps: Box<[(Nanos, Nanos)]>,
     /// Slots whose requests the drive has finished or will finish, and when; the earliest first.
-    arrived: VecDeque<(u32, Nanos)>,
+    completions: VecDeque<(u32, Nanos)>,
     log_origin: Option<LogOrigin>,
 }
 
@@ -190,14 +190,14 @@ impl<'a> Thread<'a> {
                 _ => position.stage_start + cutter.ramp_end,
             },
             index: position.index as u64,
-            limit: plan.engine.submit_batch.get().min(depth) as usize,
-            most: plan.engine.reap_batch as usize,
+            submit_limit: plan.engine.submit_batch.get().min(depth) as usize,
+            reap_limit: plan.engine.reap_batch as usize,
             at: start,
             doing: Doing::Deciding,
-            then: None,
+            want_after_batch: None,
             batch: Vec::with_capacity(depth as usize),
             stamps: vec![(0, 0); depth as usize].into(),
-            arrived: VecDeque::with_capacity(depth as usize),
+            completions: VecDeque::with_capacity(depth as usize),
             log_origin: position.log_origin.map(|log_origin| LogOrigin {
                 stage_start: position.stage_start,
                 ramp_end: position.stage_start + cutter.ramp_end,
@@ -221,7 +221,9 @@ impl<'a> Thread<'a> {
         match self.doing {
             Doing::Ended => Nanos::MAX,
             Doing::Waiting { min, until } => {
-                let last = min.checked_sub(1).and_then(|last| self.arrived.get(last));
+                let last = min
+                    .checked_sub(1)
+                    .and_then(|last| self.completions.get(last));
                 let seen = match last {
                     Some(&(_, at)) if at > self.at => at + self.costs.notice,
                     Some(_) => self.at,
@@ -250,9 +252,10 @@ impl<'a> Thread<'a> {
     /// Notes that the drive finishes the request in `slot` at `at`.
     #[inline]
     pub(crate) fn arrive(&mut self, slot: u32, at: Nanos) {
-        let later = self.arrived.iter().rev();
+        let later = self.completions.iter().rev();
         let later = later.take_while(|&&(_, other)| other > at).count();
-        self.arrived.insert(self.arrived.len() - later, (slot, at));
+        self.completions
+            .insert(self.completions.len() - later, (slot, at));
     }
 
     /// Does what is due at `now`, until it would wait or meet a drive.
@@ -306,7 +309,7 @@ impl<'a> Thread<'a> {
         if self.costs.polls {
             self.cpu_ns += now.saturating_sub(self.at);
         }
-        if slept && self.arrived.is_empty() {
+        if slept && self.completions.is_empty() {
             // The timer ended the wait.
             self.set_timer();
         }
@@ -323,7 +326,9 @@ impl<'a> Thread<'a> {
             }
             self.recorder.advance(self.at);
             self.batch.clear();
-            self.then = self.worker.fill(self.at, self.limit, &mut self.batch);
+            self.want_after_batch = self
+                .worker
+                .fill(self.at, self.submit_limit, &mut self.batch);
             if !self.batch.is_empty() {
                 let start = self.at;
                 self.pay(self.costs.call);
@@ -387,7 +392,7 @@ impl<'a> Thread<'a> {
     /// Does what the worker wanted after its requests.
     #[inline]
     fn do_rest(&mut self) {
-        self.doing = match self.then {
+        self.doing = match self.want_after_batch {
             Some(Want::Finished) => Doing::Finished,
             Some(Want::Wait { completions, until }) => Doing::Waiting {
                 min: completions as usize,
@@ -401,9 +406,9 @@ impl<'a> Thread<'a> {
     #[inline]
     fn reap(&mut self, log: &mut impl FnMut(LogRecord)) {
         let now = self.at;
-        let there = self.arrived.iter().take_while(|&&(_, at)| at <= now);
-        let count = there.take(self.most).count();
-        for (slot, _) in self.arrived.drain(..count) {
+        let visible = self.completions.iter().take_while(|&&(_, at)| at <= now);
+        let count = visible.take(self.reap_limit).count();
+        for (slot, _) in self.completions.drain(..count) {
             let (start, issued) = self.stamps[slot as usize];
             let request = self.worker.request(slot);
             let completion = Completion {

@@ -49,8 +49,8 @@ pub(crate) struct SocketFile {
 
 impl Drop for SocketFile {
     fn drop(&mut self) {
-        let there = std::fs::symlink_metadata(&self.path);
-        if there.is_ok_and(|there| (there.dev(), there.ino()) == self.inode) {
+        let metadata = std::fs::symlink_metadata(&self.path);
+        if metadata.is_ok_and(|metadata| (metadata.dev(), metadata.ino()) == self.inode) {
             // Nobody reads an error here, and the next server removes a stale socket.
             let _ = std::fs::remove_file(&self.path);
         }
@@ -124,10 +124,10 @@ fn unix(path: &Path) -> Result<Listener, Error> {
     make_way(path)?;
     let socket = socket_at(path).map_err(|cause| failed(cause.into()))?;
     let listener = UnixListener::from(socket);
-    let there = std::fs::symlink_metadata(path).map_err(failed)?;
+    let metadata = std::fs::symlink_metadata(path).map_err(failed)?;
     let file = SocketFile {
         path: path.to_owned(),
-        inode: (there.dev(), there.ino()),
+        inode: (metadata.dev(), metadata.ino()),
     };
     Ok(Listener::Unix {
         listener,
@@ -156,7 +156,7 @@ fn make_way(path: &Path) -> Result<(), Error> {
     match std::fs::symlink_metadata(path) {
         Err(cause) if cause.kind() == io::ErrorKind::NotFound => return Ok(()),
         Err(cause) => return Err(failed(cause)),
-        Ok(there) if !there.file_type().is_socket() => {
+        Ok(metadata) if !metadata.file_type().is_socket() => {
             return Err(Error::NotASocket { path: name() });
         }
         Ok(_) => {}

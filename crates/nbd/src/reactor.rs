@@ -64,11 +64,11 @@ pub(crate) struct Reactor<D> {
 }
 
 impl<D: Drive> Reactor<D> {
-    /// Serves the clients of `listener` and those in `here`, until `stop` is set.
+    /// Serves the clients of `listener` and those in `clients`, until `stop` is set.
     pub(crate) fn serve(
         &mut self,
         listener: Option<&Listener>,
-        here: Vec<OwnedFd>,
+        clients: Vec<OwnedFd>,
         stop: &AtomicBool,
     ) -> Result<Summary, Error> {
         sharpen_timer();
@@ -84,7 +84,7 @@ impl<D: Drive> Reactor<D> {
             summary: Summary::default(),
             reactor: self,
         };
-        for socket in here {
+        for socket in clients {
             serving.let_in(socket);
         }
         while !stop.load(Ordering::Relaxed) {

@@ -20,7 +20,7 @@ pub struct Null {
     /// Whether submitting ends at an instant of its own: as in fio, only with a queue.
     stamps_issue: bool,
     /// Requests in flight, the oldest first; `done` is not stamped yet.
-    taken: Vec<Completion>,
+    in_flight: Vec<Completion>,
 }
 
 impl Null {
@@ -32,7 +32,7 @@ impl Null {
             reap_limit: plan.engine.reap_batch as usize,
             submit_limit: plan.engine.submit_batch.get() as usize,
             stamps_issue: plan.stamps_issue(),
-            taken: Vec::with_capacity(plan.iodepth as usize),
+            in_flight: Vec::with_capacity(plan.iodepth as usize),
         }
     }
 }
@@ -47,7 +47,7 @@ impl Engine for Null {
 
     #[inline]
     fn stamped(&self) -> Nanos {
-        self.taken.last().map_or(0, |completion| {
+        self.in_flight.last().map_or(0, |completion| {
             completion.issued.unwrap_or(completion.start)
         })
     }
@@ -57,7 +57,7 @@ impl Engine for Null {
         let requests = &requests[..requests.len().min(self.submit_limit)];
         let start = self.clock.now();
         let issued = self.stamps_issue.then(|| self.clock.now());
-        self.taken.extend(requests.iter().map(|request| {
+        self.in_flight.extend(requests.iter().map(|request| {
             let moved = match request.kind {
                 Kind::Sync | Kind::DataSync => 0,
                 _ => request.length_bytes,
@@ -80,15 +80,15 @@ impl Engine for Null {
         until: Option<Nanos>,
         done: &mut Vec<Completion>,
     ) -> Result<(), Error> {
-        if self.taken.is_empty() {
+        if self.in_flight.is_empty() {
             if let Some(until) = until {
                 self.waiter.sleep_until(until);
             }
             return Ok(());
         }
         let stamp = self.clock.now();
-        let count = self.taken.len().min(self.reap_limit);
-        done.extend(self.taken.drain(..count).map(|completion| Completion {
+        let count = self.in_flight.len().min(self.reap_limit);
+        done.extend(self.in_flight.drain(..count).map(|completion| Completion {
             done: stamp,
             ..completion
         }));

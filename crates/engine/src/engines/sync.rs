@@ -37,7 +37,7 @@ pub struct Sync {
     files: Vec<File>,
     buffers: Buffers,
     call: Call,
-    finished: Vec<Completion>,
+    completions: Vec<Completion>,
 }
 
 impl Sync {
@@ -57,7 +57,7 @@ impl Sync {
             files: files::open_all(plan)?,
             buffers: Buffers::new(plan)?,
             call,
-            finished: Vec::with_capacity(plan.iodepth as usize),
+            completions: Vec::with_capacity(plan.iodepth as usize),
         })
     }
 }
@@ -72,7 +72,9 @@ impl Engine for Sync {
 
     #[inline]
     fn stamped(&self) -> Nanos {
-        self.finished.last().map_or(0, |completion| completion.done)
+        self.completions
+            .last()
+            .map_or(0, |completion| completion.done)
     }
 
     /// Makes the first of `requests`, from beginning to end.
@@ -91,7 +93,7 @@ impl Engine for Sync {
             Kind::Read | Kind::Write => move_bytes(self.call, file.raw(), request, address),
             Kind::Trim | Kind::Sync | Kind::DataSync => file.without_data(request),
         });
-        self.finished.push(completion);
+        self.completions.push(completion);
         Ok(1)
     }
 
@@ -102,8 +104,8 @@ impl Engine for Sync {
         until: Option<Nanos>,
         done: &mut Vec<Completion>,
     ) -> Result<(), Error> {
-        if !self.finished.is_empty() {
-            done.append(&mut self.finished);
+        if !self.completions.is_empty() {
+            done.append(&mut self.completions);
         } else if let Some(until) = until {
             self.waiter.sleep_until(until);
         }

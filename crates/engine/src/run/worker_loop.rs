@@ -103,7 +103,7 @@ impl Loop<'_> {
             self.signals.in_flight.store(in_flight, Ordering::Relaxed);
             drop(state);
 
-            let mut looked = if E::BLOCKS { engine.now() } else { 0 };
+            let mut looked_at = if E::BLOCKS { engine.now() } else { 0 };
             let mut submitted = 0;
             let mut calls = 0;
             while submitted < batch.len() {
@@ -111,7 +111,7 @@ impl Loop<'_> {
                 calls += 1;
             }
             if !E::BLOCKS {
-                looked = if calls > 0 {
+                looked_at = if calls > 0 {
                     engine.stamped()
                 } else {
                     engine.now()
@@ -133,11 +133,11 @@ impl Loop<'_> {
             // An engine that blocks spends this time on the requests themselves.
             let slept = min > 0 && !(E::BLOCKS && calls > 0);
             let overslept = if slept {
-                after.saturating_sub(deadline.max(looked))
+                after.saturating_sub(deadline.max(looked_at))
             } else {
                 0
             };
-            let gap = looked.saturating_sub(now) + overslept;
+            let gap = looked_at.saturating_sub(now) + overslept;
             state.recorder.gap(gap, after);
             // What completed after a long wait was seen as it came.
             if gap > LONG_GAP && !E::BLOCKS && after.saturating_sub(now) < 2 * gap {

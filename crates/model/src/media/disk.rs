@@ -70,7 +70,7 @@ impl DiskSpec {
 
 /// The request under the head.
 #[derive(Clone, Copy, Debug)]
-struct Served {
+struct CurrentRequest {
     ticket: u64,
     ends: f64,
 }
@@ -83,7 +83,7 @@ pub struct Disk {
     link: Link,
     /// Waiting requests and when each came, the oldest first.
     waiting: Vec<(Access, f64)>,
-    served: Option<Served>,
+    current: Option<CurrentRequest>,
     /// The head's place: the byte after the last one that passed, and when it passed.
     head: u64,
     since: f64,
@@ -98,7 +98,7 @@ impl Disk {
             capacity_bytes: capacity_bytes as f64,
             link,
             waiting: Vec::new(),
-            served: None,
+            current: None,
             head: 0,
             since: 0.0,
             active: Active::default(),
@@ -138,9 +138,9 @@ impl Disk {
         }
         let distance = access.offset_bytes.abs_diff(self.head) as f64 / self.capacity_bytes;
         let more = self.spec.seek_longest_ns - self.spec.seek_shortest_ns;
-        let there = now + self.spec.seek_shortest_ns + more * libm::sqrt(distance);
-        let turns = self.angle(access.offset_bytes) - there / self.turn_ns();
-        there + (turns - libm::floor(turns)) * self.turn_ns()
+        let arrival = now + self.spec.seek_shortest_ns + more * libm::sqrt(distance);
+        let turns = self.angle(access.offset_bytes) - arrival / self.turn_ns();
+        arrival + (turns - libm::floor(turns)) * self.turn_ns()
     }
 
     /// Returns which waiting request is next; `None` if none waits.
@@ -188,7 +188,7 @@ impl Disk {
                 self.since.max(moved.ends)
             }
         };
-        self.served = Some(Served {
+        self.current = Some(CurrentRequest {
             ticket: access.ticket,
             ends,
         });
@@ -198,28 +198,29 @@ impl Disk {
 impl Drive for Disk {
     fn submit(&mut self, now: Nanos, access: Access) -> Option<Nanos> {
         self.waiting.push((access, now as f64));
-        if self.served.is_none() {
+        if self.current.is_none() {
             self.serve(now as f64);
         }
         None
     }
 
     fn next_event(&self) -> Option<Nanos> {
-        self.served.map(|served| libm::ceil(served.ends) as Nanos)
+        self.current
+            .map(|request| libm::ceil(request.ends) as Nanos)
     }
 
     fn advance(&mut self, now: Nanos, returned: &mut Vec<Returned>) {
-        while let Some(served) = self.served {
-            let at = libm::ceil(served.ends) as Nanos;
+        while let Some(request) = self.current {
+            let at = libm::ceil(request.ends) as Nanos;
             if at > now {
                 return;
             }
             returned.push(Returned {
-                ticket: served.ticket,
+                ticket: request.ticket,
                 at,
             });
-            self.served = None;
-            self.serve(served.ends);
+            self.current = None;
+            self.serve(request.ends);
         }
     }
 

@@ -152,7 +152,7 @@ impl Nand {
                     bytes,
                 } => self.read(slot, channel, bytes, at),
                 Event::Out { slot, bytes } => self.out(slot, bytes, at),
-                Event::There { slot } => self.there(slot, at),
+                Event::Arrived { slot } => self.part_arrived(slot, at),
                 Event::Die { die } => self.look_at(die, at),
                 Event::Idle => self.idle(at),
             }
@@ -350,8 +350,8 @@ impl Nand {
     /// Sends a page from its die's register over the channel.
     #[inline]
     fn read(&mut self, slot: u32, channel: u32, bytes: u32, at: f64) {
-        let there = self.channels.transfer(channel, at, bytes);
-        self.agenda.push(there, self.after_channel(slot, bytes));
+        let arrival = self.channels.transfer(channel, at, bytes);
+        self.agenda.push(arrival, self.after_channel(slot, bytes));
     }
 
     /// Continues a request after the controller has a part of it.
@@ -359,7 +359,7 @@ impl Nand {
     fn after_channel(&self, slot: u32, bytes: u32) -> Event {
         match self.requests.get(slot).access.kind {
             Kind::Read => Event::Out { slot, bytes },
-            _ => Event::There { slot },
+            _ => Event::Arrived { slot },
         }
     }
 

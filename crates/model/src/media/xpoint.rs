@@ -276,10 +276,10 @@ impl Xpoint {
         let all = self.pipe + self.spec.read_latency_ns;
         let piece = access.length_bytes.min(CHUNK as u32);
         let length = access.length_bytes;
-        let there = self.link.stream(Way::Out, one, all, piece, length).ends;
+        let arrival = self.link.stream(Way::Out, one, all, piece, length).ends;
         let jitter = self.jitter.draw() * self.spec.jitter_ns;
         let free = self.occupy(self.pipe, first..=last, self.spec.read_latency_ns + jitter);
-        there + (free - all)
+        arrival + (free - all)
     }
 
     /// Returns when a write is done.
@@ -290,8 +290,8 @@ impl Xpoint {
         // The pipe starts a write with its first chunk. The write does not end before its last chunk has arrived.
         let data = self.link.transfer(Way::In, now, access.length_bytes);
         let one = access.length_bytes.min(CHUNK as u32);
-        let there = data.begins + f64::from(one) * self.link.ns_per_byte();
-        self.pipe = self.begin(there, Kind::Write) + service;
+        let arrival = data.begins + f64::from(one) * self.link.ns_per_byte();
+        self.pipe = self.begin(arrival, Kind::Write) + service;
         self.active.write_ns += service;
         let latency = self.spec.write_latency_ns + self.jitter.draw() * self.spec.jitter_ns;
         self.occupy(self.pipe.max(data.ends), first..=last, latency)

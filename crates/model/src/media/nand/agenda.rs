@@ -16,7 +16,7 @@ pub(super) enum Event {
     /// The controller has the bytes for the request in a slot: the link may take them.
     Out { slot: u32, bytes: u32 },
     /// Everything that a write needs has arrived.
-    There { slot: u32 },
+    Arrived { slot: u32 },
     /// A die has finished a program or an erase, unless reads delayed it.
     Die { die: u32 },
     /// The last write may be long enough ago.
@@ -45,7 +45,7 @@ impl Event {
                 bytes,
             } => word(1, slot, channel, bytes),
             Self::Out { slot, bytes } => word(2, slot, 0, bytes),
-            Self::There { slot } => word(3, slot, 0, 0),
+            Self::Arrived { slot } => word(3, slot, 0, 0),
             Self::Die { die } => word(4, die, 0, 0),
             Self::Idle => word(5, 0, 0, 0),
         }
@@ -65,7 +65,7 @@ impl Event {
                 bytes,
             },
             2 => Self::Out { slot, bytes },
-            3 => Self::There { slot },
+            3 => Self::Arrived { slot },
             4 => Self::Die { die: slot },
             _ => Self::Idle,
         }
@@ -125,7 +125,7 @@ mod tests {
                 slot: 3,
                 bytes: (1 << 28) - 1,
             },
-            Event::There { slot: 9 },
+            Event::Arrived { slot: 9 },
             Event::Die { die: 4095 },
             Event::Idle,
         ];

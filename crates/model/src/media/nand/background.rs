@@ -24,13 +24,13 @@ impl Nand {
             self.read_pages(slot, chunk, chunk, at);
         }
         self.requests.get_mut(slot).parts += 1;
-        let there = self.link.transfer(Way::In, at, access.length_bytes).ends;
-        self.agenda.push(there, Event::There { slot });
+        let arrival = self.link.transfer(Way::In, at, access.length_bytes).ends;
+        self.agenda.push(arrival, Event::Arrived { slot });
     }
 
     /// Notes that a part of what a write needs has arrived.
     #[inline]
-    pub(super) fn there(&mut self, slot: u32, at: f64) {
+    pub(super) fn part_arrived(&mut self, slot: u32, at: f64) {
         let request = self.requests.get_mut(slot);
         request.parts -= 1;
         if request.parts > 0 {
@@ -45,12 +45,12 @@ impl Nand {
         while let Some(&slot) = self.waiting.front() {
             let request = self.requests.get_mut(slot);
             let (first, last) = request.access.chunks();
-            let next = first + request.taken;
+            let next = first + request.buffered_chunks;
             let count = self.buffer.room().min(last + 1 - next);
             if count == 0 {
                 break;
             }
-            request.taken += count;
+            request.buffered_chunks += count;
             self.last_write = at;
             self.folding = false;
             let complete = next + count == last + 1;
@@ -167,11 +167,11 @@ impl Nand {
     /// Adds the share of collection that `chunks` owe where collection makes room for them.
     #[inline]
     fn pay(&mut self, chunks: u32) {
-        let owed = self.space.pay(f64::from(chunks));
+        let payment = self.space.pay(f64::from(chunks));
         let per_unit = 1.0 / f64::from(self.unit_chunks);
-        self.moves_due += owed.moved * per_unit;
-        self.move_reads_due += owed.read * per_unit;
-        self.erases_due += owed.erased * per_unit / f64::from(self.spec.pages_per_block);
+        self.moves_due += payment.moved * per_unit;
+        self.move_reads_due += payment.read * per_unit;
+        self.erases_due += payment.erased * per_unit / f64::from(self.spec.pages_per_block);
     }
 
     /// Gives a die a task.

@@ -12,7 +12,7 @@ pub(super) struct Request {
     /// Parts that must arrive before it can continue.
     pub(super) parts: u32,
     /// Chunks of a write that are in the buffer.
-    pub(super) taken: u64,
+    pub(super) buffered_chunks: u64,
 }
 
 /// How many requests of each kind are inside.
@@ -53,7 +53,7 @@ impl Requests {
         let request = Request {
             access,
             parts: 0,
-            taken: 0,
+            buffered_chunks: 0,
         };
         if let Some(slot) = self.free.pop() {
             self.slots[slot as usize] = request;

@@ -106,11 +106,11 @@ impl Slc {
         self.leaving -= chunks;
         let chunks = chunks.min(self.held);
         // Trims left gaps, which this skips.
-        let there = self.put - self.gone;
+        let span = self.put - self.gone;
         self.gone += if chunks == self.held {
-            there
+            span
         } else {
-            chunks * there / self.held
+            chunks * span / self.held
         };
         self.held -= chunks;
     }

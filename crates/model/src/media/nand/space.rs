@@ -52,7 +52,7 @@ static STEADY: Mutex<Vec<(Origin, Space)>> = Mutex::new(Vec::new());
 
 /// What collection owes the media, in chunks.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub(super) struct Owed {
+pub(super) struct Debt {
     /// Chunks to be read and programmed again.
     pub(super) moved: f64,
     /// Chunks to be read for that: the pages in which they lie.
@@ -61,7 +61,7 @@ pub(super) struct Owed {
     pub(super) erased: f64,
 }
 
-impl Owed {
+impl Debt {
     /// Takes a fraction of the debt out.
     fn share(&mut self, fraction: f64) -> Self {
         let share = Self {
@@ -94,7 +94,7 @@ pub(super) struct Space {
     pages_per_block: u32,
     /// Chunks that one read of a die returns.
     unit_chunks: f64,
-    owed: Owed,
+    debt: Debt,
     /// Chunks that the host must write until all of it is paid.
     due_in: f64,
 }
@@ -160,7 +160,7 @@ impl Space {
             written: vec![0; pages.div_ceil(64) as usize].into(),
             pages_per_block: geometry.pages_per_block,
             unit_chunks: f64::from(spec.unit_chunks()),
-            owed: Owed::default(),
+            debt: Debt::default(),
             due_in: 0.0,
         };
         space.precondition(spec.initial, pages, seed);
@@ -214,7 +214,7 @@ impl Space {
         let chunks = f64::from(self.chunks_per_page());
         let moved = f64::from(work.moved);
         let erased = f64::from(work.erased * self.pages_per_block);
-        self.owed.add(Owed {
+        self.debt.add(Debt {
             moved: moved * chunks,
             // Entire blocks are read, unless so few of their pages are valid that each read returns only one.
             read: erased.min(moved * self.unit_chunks) * chunks,
@@ -238,11 +238,11 @@ impl Space {
 
     /// Returns what a write of this many chunks pays of the debt.
     #[inline]
-    pub(super) fn pay(&mut self, chunks: f64) -> Owed {
+    pub(super) fn pay(&mut self, chunks: f64) -> Debt {
         if self.due_in <= 0.0 {
-            return Owed::default();
+            return Debt::default();
         }
-        let share = self.owed.share((chunks / self.due_in).min(1.0));
+        let share = self.debt.share((chunks / self.due_in).min(1.0));
         self.due_in -= chunks;
         share
     }
