@@ -12,6 +12,11 @@ class Models:
     drives: tuple[DriveModel, ...]
     machines: tuple[MachineModel, ...]
 
+    def _repr_html_(self) -> str:
+        from iogauge.library import display
+
+        return display.models(self)
+
 
 @dataclass(frozen=True)
 class MachineModel:

@@ -81,7 +81,7 @@ def new_review(
         raise UsageError(f"repeats {repeats}: must be from 1 to {MOST_REPEATS}", hint="leave it out for 1")
     if seed is not None and seed < 0:
         raise UsageError(f"seed {seed}: must be at least 0", hint="leave it out for a random one")
-    named = suites_named([suites] if isinstance(suites, str | PathLike) else suites)
+    named = suites_named(as_list(suites))
     limit_bytes = None if size is None else quantities.size_bytes(size, name="size")
     runtime_ns = None if runtime is None else quantities.time_ns(runtime, name="runtime")
     quantile = checked_quantile(until_supported, name="until_supported")
@@ -107,8 +107,24 @@ def new_review(
     )
 
 
-def as_list(targets: Sequence[str] | StrPath) -> list[str]:
-    """Return targets as text, of which one may be named alone.
+def command(targets: Sequence[str], options: ReviewOptions) -> tuple[str, ...]:
+    """Return the command line that makes the same review, which is kept with it.
+
+    >>> " ".join(command(["model:p4800x"], {"suites": ["mixed", "my.toml"], "pace": "full", "seed": 7}))
+    'iogauge review model:p4800x --suite=mixed --plan=my.toml --pace=full --seed=7'
+    """
+    words = ["iogauge", "review", *targets]
+    for name, value in options.items():
+        if name == "suites":
+            suites = as_list(options["suites"])
+            words += [f"--{'plan' if suite.endswith('.toml') else 'suite'}={suite}" for suite in suites]
+        elif value is not None:
+            words.append(f"--{name.replace('_', '-')}={value}")
+    return tuple(words)
+
+
+def as_list(targets: Sequence[StrPath] | StrPath) -> list[str]:
+    """Return targets or suites as text, of which one may be named alone.
 
     >>> as_list("model:p4800x"), as_list(Path("/dev/null")), as_list(["a", "b"])
     (['model:p4800x'], ['/dev/null'], ['a', 'b'])
@@ -138,11 +154,11 @@ def refuse_repeated(paths: Sequence[str]) -> None:
         raise UsageError(f"{repeated[0]} is named twice", hint="name each target once; see --repeats")
 
 
-def suites_named(names: Sequence[StrPath]) -> list[Suite]:
+def suites_named(names: Sequence[str]) -> list[Suite]:
     """Return the suites of the names and paths given, or the default set. Raises UsageError where there is none."""
     from iogauge.suites import DEFAULT, SUITES, suite_of
 
-    wanted = dict.fromkeys(fspath(name) for name in names or DEFAULT)
+    wanted = dict.fromkeys(names or DEFAULT)
     if unknown := [name for name in wanted if name not in SUITES and not name.endswith((".py", ".toml"))]:
         raise UsageError(f"there is no suite {unknown[0]!r}", hint=f"suites: {', '.join(SUITES)}")
     suites = [suite_of(name) for name in wanted]

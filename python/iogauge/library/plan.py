@@ -142,6 +142,11 @@ class Plan:
             raise UsageError("the plan is for no other program", hint="plan with program='fio' or 'diskspd'")
         return take(Path(directory), self.manifest, self.program, suite_of)
 
+    def _repr_html_(self) -> str:
+        from iogauge.library import display
+
+        return display.plan(self)
+
     def to_dict(self) -> dict[str, Any]:
         """Return the plan as data that JSON can hold; sizes are in bytes, times in seconds."""
         manifest, cost = self.manifest, self.cost

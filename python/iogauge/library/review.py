@@ -76,7 +76,7 @@ def review(
             checked,
             output=None if output is None else Path(output),
             destroy=destroy,
-            command=("iogauge.review", *review_options.as_list(targets)),
+            command=review_options.command(review_options.as_list(targets), options),
             on_plan=on_plan,
             say=reporter.message,
             **options,

@@ -31,6 +31,14 @@ def test_a_review_is_the_commands(tmp_path: Path, capfd: pytest.CaptureFixture[s
     shell = ["review", MODEL, "--suite=mixed", "--runtime=20ms", "--seed=7", f"--output={tmp_path}/theirs"]
     assert main(shell) == 0
     theirs = Review.open(tmp_path / "theirs")
+    assert ours.manifest.command == (
+        "iogauge",
+        "review",
+        MODEL,
+        "--suite=mixed",
+        "--runtime=20ms",
+        "--seed=7",
+    )
     steps = ours.manifest.steps
     assert steps == theirs.manifest.steps
     assert [ours.step(step.id).record.result for step in steps] == [

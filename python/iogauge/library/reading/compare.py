@@ -141,6 +141,11 @@ class Comparison(Tabular):
     def __str__(self) -> str:
         return self.to_text()
 
+    def _repr_html_(self) -> str:
+        from iogauge.library import display
+
+        return display.comparison(self)
+
     def __repr__(self) -> str:
         return f"<Comparison of {', '.join(self.names)}>"
 

@@ -225,5 +225,10 @@ class Review(Tabular):
     def __str__(self) -> str:
         return self.to_text()
 
+    def _repr_html_(self) -> str:
+        from iogauge.library import display
+
+        return display.review(self)
+
     def __repr__(self) -> str:
         return f"<Review {self.path}>"

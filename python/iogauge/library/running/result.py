@@ -9,9 +9,13 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from iogauge.errors import IogaugeError, UsageError
+from iogauge.library.tables import Tabular
 from iogauge.schema import Direction, Interval, Kind, RowResult, RunRecord, Tally
 
 if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from iogauge.library.running.run_tables import OverTime
     from iogauge.report.run.interval_stats import IntervalStats
     from iogauge.schema import Warning as Caution
     from iogauge.stats.figures import StepFigures
@@ -33,14 +37,20 @@ class LatencyFigure:
     needed: int
     """How many requests support the quantile; 0 for a mean."""
 
+    @property
+    def text(self) -> str:
+        """The figure in its best unit; marked with ~ where its sample is too small."""
+        from iogauge.text import numbers
+
+        return f"{'' if self.supported else '~'}{numbers.duration(self.value_ns)}"
+
     def __str__(self) -> str:
         from iogauge.text import numbers
 
-        mark = "" if self.supported else "~"
         if self.low_ns is None or self.high_ns is None:
-            return f"{mark}{numbers.duration(self.value_ns)}"
+            return self.text
         interval = f"{numbers.duration(self.low_ns)} to {numbers.duration(self.high_ns)}"
-        return f"{mark}{numbers.duration(self.value_ns)} ({interval})"
+        return f"{self.text} ({interval})"
 
 
 class Latency:
@@ -198,7 +208,7 @@ class JobResult:
         )
 
 
-class RunResult:
+class RunResult(Tabular):
     """What a run measured. ``result["reads"]`` is the job of that name; ``str()`` is iogauge's table."""
 
     def __init__(self, record: RunRecord, intervals: Iterable[Interval]) -> None:
@@ -234,6 +244,23 @@ class RunResult:
         places = {(worker.stage, worker.row) for worker in self.record.result.workers if worker.name == job}
         return [row for row in self.record.result.rows if (row.stage, row.row) in places]
 
+    def to_arrow(self) -> pa.Table:
+        """Return a row for each job and direction, as an Arrow table.
+
+        Units end the names; latencies are lat, each with the bounds of its 95 % interval (``mean_ns``, ``mean_low_ns``,
+        ``mean_high_ns``). ``supported`` is the highest quantile that the sample supports.
+        """
+        from iogauge.library.running.run_tables import figures
+
+        return figures(self)
+
+    @property
+    def over_time(self) -> OverTime:
+        """Its course over time, as a table: a row for each interval, job and direction."""
+        from iogauge.library.running.run_tables import OverTime
+
+        return OverTime(self)
+
     def to_dict(self) -> dict[str, Any]:
         """Return the run as data that JSON can hold: what ``--output-format=json+`` prints."""
         from iogauge.report.run import jsonplus
@@ -262,6 +289,11 @@ class RunResult:
         from iogauge.report.run import surroundings
 
         return self.to_text() + surroundings.warnings(self.warnings)
+
+    def _repr_html_(self) -> str:
+        from iogauge.library import display
+
+        return display.run(self)
 
     def __repr__(self) -> str:
         return f"<RunResult of {', '.join(self.jobs)}>"

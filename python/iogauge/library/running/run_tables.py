@@ -1,0 +1,131 @@
+"""The figures of a run as tables: one row for each job and direction, or for each interval of time of these."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+
+from iogauge.library.tables import Tabular
+from iogauge.report.run.rows import histogram_of
+from iogauge.results.figure import quantile_metric
+from iogauge.schema import Kind
+
+if TYPE_CHECKING:
+    from iogauge.library.running.result import DirectionResult, RunResult
+
+QUANTILES = (0.5, 0.9, 0.99, 0.999, 0.9999, 0.99999)
+
+_NAME: list[pa.Field[Any]] = [pa.field("job", pa.string()), pa.field("direction", pa.string())]
+
+
+def _bounded(metric: str) -> tuple[str, str, str]:
+    """Return the columns of a figure and of the bounds of its interval: ``iops_low``, ``p50_low_ns``."""
+    name, _, unit = metric.rpartition("_") if "_" in metric else (metric, "", "")
+    end = f"_{unit}" if unit else ""
+    return metric, f"{name}_low{end}", f"{name}_high{end}"
+
+
+_FIGURES = pa.schema(
+    [
+        *_NAME,
+        pa.field("ios", pa.int64()),
+        pa.field("bytes", pa.int64()),
+        *(
+            pa.field(column, pa.float64())
+            for metric in ("iops", "rate_Bps", "mean_ns", *map(quantile_metric, QUANTILES))
+            for column in _bounded(metric)
+        ),
+        pa.field("max_ns", pa.float64()),
+        pa.field("supported", pa.float64()),
+        pa.field("errors", pa.int64()),
+    ]
+)
+
+_OVER_TIME = pa.schema(
+    [
+        *_NAME,
+        pa.field("stage", pa.int64()),
+        pa.field("start_s", pa.float64()),
+        pa.field("end_s", pa.float64()),
+        pa.field("ramp", pa.bool_()),
+        pa.field("ios", pa.int64()),
+        pa.field("iops", pa.float64()),
+        pa.field("rate_Bps", pa.float64()),
+        *(pa.field(name, pa.float64()) for name in ("mean_ns", "p50_ns", "p99_ns", "p99.9_ns", "max_ns")),
+    ]
+)
+
+
+def figures(result: RunResult) -> pa.Table:
+    """Return a row for each job and direction in which anything completed or failed."""
+    rows = [{"job": job.name, **_row(part)} for job in result for part in job.directions]
+    return pa.Table.from_pylist(rows, schema=_FIGURES)
+
+
+def _row(part: DirectionResult) -> dict[str, Any]:
+    row: dict[str, Any] = {
+        "direction": part.direction.value,
+        "ios": part.ios,
+        "bytes": part.bytes,
+        "errors": sum(part.errors.values()),
+    }
+    for metric, rate in (("iops", part.iops), ("rate_Bps", part.bandwidth_Bps)):
+        row |= dict(zip(_bounded(metric), (rate.value, rate.low, rate.high), strict=True))
+    if not part.ios:
+        return row
+    quantiles = {q: part.lat.quantile(q) for q in QUANTILES}
+    for metric, figure in (
+        ("mean_ns", part.lat.mean),
+        *((quantile_metric(q), figure) for q, figure in quantiles.items()),
+    ):
+        row |= dict(zip(_bounded(metric), (figure.value_ns, figure.low_ns, figure.high_ns), strict=True))
+    row["max_ns"] = part.lat.max_ns
+    row["supported"] = max((q for q, figure in quantiles.items() if figure.supported), default=None)
+    return row
+
+
+class OverTime(Tabular):
+    """A run over time: a row for each interval, row of results and direction. Latencies are lat, in nanoseconds.
+
+    Clones of a job that are reported one by one have rows of their own; an interval in which nothing completed has
+    zeros, and no latency.
+    """
+
+    def __init__(self, result: RunResult) -> None:
+        self._result = result
+
+    def to_arrow(self) -> pa.Table:
+        """Return the table; ``start_s`` and ``end_s`` count from the start of the stage."""
+        return pa.Table.from_pylist(list(self._rows()), schema=_OVER_TIME)
+
+    def _rows(self) -> Iterator[dict[str, Any]]:
+        rows = {(row.stage, row.row): row for row in self._result.record.result.rows}
+        for interval in self._result.intervals:
+            row = rows[interval.stage, interval.row]
+            seconds = (interval.end_ns - interval.start_ns) / 1e9
+            for direction in row.tallies:
+                tally = interval.tallies.get(direction)
+                lat = histogram_of(tally, Kind.LAT) if tally else None
+                line: dict[str, Any] = {
+                    "job": row.name,
+                    "direction": direction.value,
+                    "stage": interval.stage,
+                    "start_s": interval.start_ns / 1e9,
+                    "end_s": interval.end_ns / 1e9,
+                    "ramp": interval.ramp,
+                    "ios": tally.ios if tally else 0,
+                    "iops": tally.ios / seconds if tally and seconds else 0.0,
+                    "rate_Bps": tally.bytes / seconds if tally and seconds else 0.0,
+                }
+                if lat and lat.count:
+                    line |= {
+                        "mean_ns": lat.mean,
+                        **{quantile_metric(q): float(lat.quantile(q)) for q in (0.5, 0.99, 0.999)},
+                        "max_ns": float(lat.max),
+                    }
+                yield line
+
+    def __repr__(self) -> str:
+        return f"<OverTime of {self._result!r}>"
