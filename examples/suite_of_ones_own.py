@@ -11,11 +11,7 @@ It reads only.
 
 from __future__ import annotations
 
-from iogauge.results.suite_result import SuiteResult
-from iogauge.schema import Axis, SuitePlan
-from iogauge.stats.figures import ratio
-from iogauge.suites.suite import Asked, Common, Suite
-from iogauge.text.numbers import times
+from iogauge.suites import Asked, Axis, Common, Suite, SuitePlan, SuiteResult, ratio, times
 
 READER = "reader"
 

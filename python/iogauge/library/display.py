@@ -13,7 +13,6 @@ if TYPE_CHECKING:
     from iogauge.library.reading.compare import Comparison
     from iogauge.library.reading.saved import Review
     from iogauge.library.running.result import JobResult, RunResult
-    from iogauge.results.suite_result import SuiteResult
     from iogauge.schema import Warning as Caution
 
 QUANTILES = (0.5, 0.99, 0.999)
@@ -46,29 +45,7 @@ def review(saved: Review) -> str:
     """Return a review: what each suite found, and its table."""
     state = "" if saved.complete else ", incomplete"
     title = html.heading(f"{saved.path}{state}: seed {saved.manifest.seed}, pace {saved.manifest.pace}")
-    return title + "".join(map(suite, saved.suites)) + warnings(saved.warnings)
-
-
-def suite(result: SuiteResult) -> str:
-    """Return what a suite found, and a row for each of its positions."""
-    rate = ("achieved", "IOPS") if result.plan.pressure else ("IOPS", "MB/s")
-    head = (result.plan.axis.name or "step", *rate, "mean", *_NAMES)
-    title = f"{result.plan.title}: {', '.join(result.plan.targets)}"
-    findings = html.items(result.conclusions.findings)
-    return html.heading(title) + findings + html.table(head, _positions(result))
-
-
-def _positions(result: SuiteResult) -> Iterator[list[str]]:
-    for position in result:
-        figures = position.figures
-        iops = f"{figures.iops:,.0f}"
-        moved = numbers.bandwidth(position.achieved_Bps) if position.achieved_Bps else "-"
-        yield [
-            position.name,
-            *([moved, iops] if result.plan.pressure else [iops, numbers.megabytes(figures.rate_Bps)]),
-            "-" if figures.mean is None else numbers.duration(figures.mean.value),
-            *(numbers.marked(figures.quantile(q)) for q in QUANTILES),
-        ]
+    return title + "".join(suite._repr_html_() for suite in saved.suites) + warnings(saved.warnings)
 
 
 def comparison(compared: Comparison) -> str:

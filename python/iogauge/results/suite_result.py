@@ -16,7 +16,10 @@ from iogauge.results.run import Run
 from iogauge.schema import Manifest, StepPlan, SuitePlan, TargetFacts
 from iogauge.stats.figures import Ratio, ratio
 from iogauge.store import Review
-from iogauge.text import numbers
+from iogauge.text import html, numbers
+
+_SHOWN = (0.5, 0.99, 0.999)
+"""Quantiles that a notebook shows."""
 
 
 class SuiteResult:
@@ -163,3 +166,21 @@ class SuiteResult:
     def device_timed(self) -> bool:
         """Whether the kernel counted how long the device took: of a drive model it counts nothing."""
         return any(run.figures.device_mean_ns is not None for run in self.runs)
+
+    def _repr_html_(self) -> str:
+        """Return what a notebook shows: findings, then a row for each position."""
+        rate = ("achieved", "IOPS") if self.plan.pressure else ("IOPS", "MB/s")
+        head = (self.plan.axis.name or "step", *rate, "mean", *(f"p{100 * q:.12g}" for q in _SHOWN))
+        title = html.heading(f"{self.plan.title}: {', '.join(self.plan.targets)}")
+        return title + html.items(self.conclusions.findings) + html.table(head, map(self._cells, self))
+
+    def _cells(self, position: Position) -> list[str]:
+        figures = position.figures
+        iops = f"{figures.iops:,.0f}"
+        pressed = numbers.bandwidth(position.achieved_Bps) if position.achieved_Bps else "-"
+        return [
+            position.name,
+            *([pressed, iops] if self.plan.pressure else [iops, numbers.megabytes(figures.rate_Bps)]),
+            "-" if figures.mean is None else numbers.duration(figures.mean.value),
+            *(numbers.marked(figures.quantile(q)) for q in _SHOWN),
+        ]

@@ -1,7 +1,7 @@
 """Published procedures, one module each: what to run, and what it shows.
 
 ``SUITES`` is the one list of them. A suite of one's own is a subclass of ``suite.Suite`` in a Python file, or a plan in
-TOML; ``suite_of`` loads either by its path.
+TOML; ``suite_of`` loads either by its path. All that a suite of your own needs is imported from here.
 """
 
 from __future__ import annotations
@@ -11,10 +11,12 @@ from collections.abc import Callable, Collection
 from pathlib import Path
 
 from iogauge.errors import IogaugeError
-from iogauge.results.conclusions import Conclusions
+from iogauge.results.conclusions import Conclusions, Convergence, Matrix, TextTable
 from iogauge.results.position import Position
 from iogauge.results.suite_result import SuiteResult
-from iogauge.schema import SuitePlan
+from iogauge.schema import Axis, Direction, Kind, RunRecord, StepPlan, SuitePlan
+from iogauge.stats.figures import Ratio, ratio
+from iogauge.stats.quantiles import Estimate
 from iogauge.suites.burst_credit import BurstCredit
 from iogauge.suites.commit_latency import CommitLatency
 from iogauge.suites.many_drives import ManyDrives
@@ -33,22 +35,38 @@ from iogauge.suites.snia.throughput import PtsThroughput
 from iogauge.suites.snia.write_saturation import PtsWriteSaturation
 from iogauge.suites.spec import Spec
 from iogauge.suites.stack_overhead import StackOverhead
-from iogauge.suites.suite import Asked, Pace, Suite
+from iogauge.suites.suite import Ahead, Asked, Common, Pace, Suite
 from iogauge.suites.tenants import Tenants
 from iogauge.suites.transfer_size import TransferSize
 from iogauge.suites.write_pressure import WritePressure
+from iogauge.text.numbers import times
 
 __all__ = [
     "DEFAULT",
     "SUITES",
+    "Ahead",
     "Asked",
+    "Axis",
+    "Common",
     "Conclusions",
+    "Convergence",
+    "Direction",
+    "Estimate",
+    "Kind",
+    "Matrix",
     "Pace",
     "Position",
+    "Ratio",
+    "RunRecord",
+    "StepPlan",
     "Suite",
+    "SuitePlan",
     "SuiteResult",
+    "TextTable",
+    "ratio",
     "suite_of",
     "suite_to_judge",
+    "times",
 ]
 
 SUITES: dict[str, Suite] = {

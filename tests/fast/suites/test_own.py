@@ -23,8 +23,7 @@ EXAMPLES = Path(__file__).resolve().parents[3] / "examples"
 ASKED = Asked(targets=(builders.target("/dev/nvme0n1", kind="block"),), pace="quick")
 
 WHOLE = """
-from iogauge.schema import Axis
-from iogauge.suites.suite import Common, Suite
+from iogauge.suites import Axis, Common, Suite
 
 class Mine(Suite):
     NAME = "mine"
