@@ -1,6 +1,24 @@
 """iogauge measures how a storage drive responds under load, and says how sure it is.
 
-Functions and classes are imported when they are first used: ``import iogauge`` takes no time by itself.
+``run`` runs fio's jobs once. ``plan`` and ``review`` take drives through published procedures, and save every step;
+``open_review``, ``list_reviews``, ``compare`` and ``write_report`` read what was saved. ``models`` lists modelled
+drives: a target such as ``model:p4800x`` needs no hardware.
+
+>>> import iogauge
+>>> job = "[reads]\\nrw=randread\\nbs=4k\\nruntime=12\\ntime_based=1\\n"
+>>> result = iogauge.run(job, target="model:p4800x", seed=1)
+>>> p999 = result["reads"].read.lat.quantile(0.999)
+>>> p999.low_ns <= p999.value_ns <= p999.high_ns, p999.supported
+(True, True)
+
+>>> plan = iogauge.plan("model:p4800x", suites=["mixed"], runtime="1s", seed=1)
+>>> plan.most_steps, plan.expected_s
+(11, 16.5)
+
+Latencies are in nanoseconds, rates in bytes or requests a second, sizes in bytes; a name ends in its unit. Nothing is
+printed. What is refused or fails is an ``IogaugeError``, whose ``hint`` says what to do; Ctrl-C is ``Interrupted``.
+
+Functions and classes are imported when they are first used: ``import iogauge`` alone takes no time.
 """
 
 from __future__ import annotations
@@ -72,15 +90,17 @@ _MODULES = {
 """Where each name is found."""
 
 
-def __getattr__(name: str) -> object:
-    """Import what is asked for by its name, and keep it."""
-    if name not in _MODULES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    import importlib
+if not TYPE_CHECKING:  # a type checker would take any name for one that there is
 
-    value: object = getattr(importlib.import_module(f"{__name__}.{_MODULES[name]}"), name)
-    globals()[name] = value
-    return value
+    def __getattr__(name: str) -> object:
+        """Import what is asked for by its name, and keep it."""
+        if name not in _MODULES:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        import importlib
+
+        value: object = getattr(importlib.import_module(f"{__name__}.{_MODULES[name]}"), name)
+        globals()[name] = value
+        return value
 
 
 def __dir__() -> list[str]:

@@ -27,7 +27,7 @@ _OF_WINDOWS = re.compile(r"[A-Za-z]:|#\d|\\\\")
 
 
 def plan(
-    targets: Sequence[str] | StrPath = (),
+    targets: Sequence[StrPath] | StrPath = (),
     *,
     program: Program | None = None,
     on_message: Callable[[str], None] = lambda _: None,

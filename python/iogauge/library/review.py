@@ -31,7 +31,7 @@ Say = Callable[[str], None]
 
 
 def review(
-    targets: Sequence[str] | StrPath = (),
+    targets: Sequence[StrPath] | StrPath = (),
     *,
     output: StrPath | None = None,
     resume: StrPath | None = None,
@@ -99,7 +99,7 @@ def refuse_beside_resume(names: Sequence[str], *, name: str) -> None:
 
 
 def begin(
-    targets: Sequence[str] | StrPath,
+    targets: Sequence[StrPath] | StrPath,
     fail_if: Sequence[Condition],
     *,
     output: Path | None,

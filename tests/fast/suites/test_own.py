@@ -25,6 +25,7 @@ ASKED = Asked(targets=(builders.target("/dev/nvme0n1", kind="block"),), pace="qu
 WHOLE = """
 from iogauge.suites import Axis, Common, Suite
 
+
 class Mine(Suite):
     NAME = "mine"
     TITLE = "Mine"
