@@ -46,8 +46,8 @@ def models() -> Models:
     """Return the drives and machines that iogauge brings.
 
     >>> import iogauge
-    >>> [drive.target for drive in iogauge.models().drives if "p4800x" in drive.also]
-    ['model:p4800x-375g']
+    >>> print(*(drive.target for drive in iogauge.models().drives if "p4800x" in drive.also))
+    model:p4800x-375g
     """
     from iogauge import catalog
 
