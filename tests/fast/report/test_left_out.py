@@ -57,7 +57,7 @@ def test_no_latency_at_all_leaves_counts_and_no_latencies_of_syncs() -> None:
     assert job["read"]["total_ios"] == 100
     assert (job["sync"]["total_ios"], job["sync"]["lat_ns"]["N"]) == (5, 0)
     assert sum(job["latency_us"].values()) == 0
-    assert "left out, as the job asks" in table.render(record, intervals())
+    assert "left out, as the job requests" in table.render(record, intervals())
 
 
 def test_mixed_stands_for_reads_writes_and_trims() -> None:

@@ -271,7 +271,7 @@ def test_diskspds_figures_are_judged_without_intervals_and_nothing_is_made_up(
     assert main(["show", str(saved), "--step", first]) == 0
     out = capsys.readouterr().out
     assert "mean 5.000 ms, p50 5.000 ms" in out
-    assert "told without samples" in out
+    assert "reported without samples" in out
     assert " 0 ns" not in out, "what was not told is no zero"
     asked = ["query", "select mean_ns, mean_low_ns, supported from figures", str(saved), "--json"]
     assert main(asked) == 0

@@ -80,7 +80,7 @@ def convert(
     """
     from iogauge.report.run import request_logs
 
-    request_logs.convert(made, jobs=jobs, plan=plan, parquet=parquet, logs=logs, heard=on_share)
+    request_logs.convert(made, jobs=jobs, plan=plan, parquet=parquet, logs=logs, on_progress=on_share)
     if made.damage:
         say(f"{made.path}: {made.damage}; the logs have the requests before it")
 

@@ -87,7 +87,7 @@ class RunLogs:
         """Open the logs that are written while the run lasts."""
         from iogauge.report.run import fio_logs
 
-        if fio_logs.wanted(self._jobs):
+        if fio_logs.needs_intervals(self._jobs):
             self._over_time = fio_logs.FioLogs(self._jobs, self._names)
 
     def interval(self, interval: Interval) -> None:

@@ -1,1 +1,1 @@
-"""The report of one run: tables, fio's and DiskSpd's formats, log files, and the conditions of ``--fail-if``."""
+"""The report of one run: tables, the formats of fio and DiskSpd, log files, and the conditions of ``--fail-if``."""

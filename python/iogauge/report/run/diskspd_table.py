@@ -1,12 +1,15 @@
 """A run in the layout of DiskSpd's text: CPUs, then Total, Read and Write by thread, then percentiles.
 
-For eyes and scripts that know DiskSpd. A row is one thread on one target, numbered in their order; IopsStdDev is over
-the run's intervals, divided by their number as there; latencies are lat, from before the submission to the
-completion, in milliseconds, as DiskSpd stamps them.
+For people and scripts that know DiskSpd. A row is one thread on one target; threads are numbered in order. IopsStdDev
+is the deviation over the run's intervals, divided by their number as in DiskSpd. Latencies are lat in milliseconds:
+from before the submission to the completion, as DiskSpd stamps them.
 
-Differences, all deliberate: latencies and deviations are always there, without -L and -D; a percentile that its sample
-cannot support is marked with ``~``; and the CPU table has what the workers used, each on the CPU that it stayed on,
-since what a machine's CPUs did besides is not known here: usage is theirs, and idle is ``-``.
+Deliberate differences from DiskSpd:
+
+- latencies and deviations are always shown, without -L and -D;
+- ``~`` marks a percentile that its sample cannot support;
+- the CPU table shows the time of the workers alone, each on the CPU that it stayed on. The run does not record what
+  else those CPUs did, so idle is ``-``.
 
 Source: DiskSpd 2.2 (ResultParser.cpp).
 """
@@ -34,7 +37,7 @@ _UNITS = ((40, "TiB"), (30, "GiB"), (20, "MiB"), (10, "KiB"))
 
 
 def render(record: RunRecord, rates: DiskspdRates, *, command: str) -> str:
-    """Return the whole report; ``command`` is the command line that asked for the run, as it was written."""
+    """Return the report of a run; ``command`` is the command line that started it, as the user typed it."""
     every = list(rows(record))
     seconds = max((row.seconds for row in every), default=0.0)
     lines = ["", f"Command Line: {command}", "", "Results for timespan 1:", "*" * 79, ""]
@@ -44,7 +47,9 @@ def render(record: RunRecord, rates: DiskspdRates, *, command: str) -> str:
         lines += ["", f"{title} IO", *_section(every, directions, rates, seconds=seconds)]
     lines += ["", "Total latency distribution:", *_distribution(every)]
     if "~" in "".join(lines[-len(PERCENTILES) - 1 :]):
-        lines.append("~ fewer than 10 samples are expected beyond this percentile: it may lie anywhere above")
+        lines.append(
+            "~ fewer than 10 samples are expected beyond this percentile: the true value may be higher"
+        )
     lines += ["", *surroundings.lines(record)]
     return "\n".join(lines) + "\n"
 
@@ -57,14 +62,14 @@ def size_text(size_bytes: int) -> str:
     """
     for shift, name in _UNITS:
         if size_bytes >> shift:
-            whole = size_bytes % (1 << shift) == 0
-            return f"{size_bytes >> shift}{name}" if whole else f"{size_bytes / (1 << shift):.2f}{name}"
+            exact = size_bytes % (1 << shift) == 0
+            return f"{size_bytes >> shift}{name}" if exact else f"{size_bytes / (1 << shift):.2f}{name}"
     return str(size_bytes)
 
 
 def _cpus(workers: Sequence[WorkerResult]) -> list[str]:
     if not any(worker.cpus for worker in workers):
-        return ["in virtual time: no worker used a CPU"]
+        return ["virtual time: no worker used a CPU"]
     lines = ["CPU |  Usage |  User  | Kernel |  Idle", "-" * 40]
     used: dict[int, list[float]] = {}
     moved = 0
@@ -81,10 +86,12 @@ def _cpus(workers: Sequence[WorkerResult]) -> list[str]:
     for cpu, (user, kernel) in sorted(used.items()):
         lines.append(f"{cpu:4}| {user + kernel:6.2f}%| {user:6.2f}%| {kernel:6.2f}%|      -")
     lines.append("-" * 40)
-    said = "the workers' own CPU time; what else ran on these CPUs, and the others, is not known"
+    note = (
+        "CPU time of the workers alone; what else ran on these CPUs, and the load of the others, is unknown"
+    )
     if moved:
-        said += f"; {moved} of {len(workers)} workers moved between CPUs and {'is' if moved == 1 else 'are'} left out"
-    return lines + labelled("", said, indent="", width=0)
+        note += f"; {moved} of {len(workers)} workers moved between CPUs and {'is' if moved == 1 else 'are'} left out"
+    return lines + labelled("", note, indent="", width=0)
 
 
 def _section(
@@ -123,10 +130,10 @@ def _files(row: Row) -> str:
 def _distribution(every: Sequence[Row]) -> list[str]:
     columns = [_lat(every, directions) for directions in (READS, WRITES, BOTH)]
     lines = ["  %-ile |  Read (ms) | Write (ms) | Total (ms)", "-" * 46]
-    lines.append(_line("min", [f"{_ms(each.min):.3f}" if each.count else "N/A" for each in columns]))
+    lines.append(_line("min", [f"{_ms(lat.min):.3f}" if lat.count else "N/A" for lat in columns]))
     for name, q in PERCENTILES:
-        lines.append(_line(name, [_percentile(each, q) for each in columns]))
-    return [*lines, _line("max", [f"{_ms(each.max):.3f}" if each.count else "N/A" for each in columns])]
+        lines.append(_line(name, [_percentile(lat, q) for lat in columns]))
+    return [*lines, _line("max", [f"{_ms(lat.max):.3f}" if lat.count else "N/A" for lat in columns])]
 
 
 def _line(name: str, cells: Sequence[str]) -> str:

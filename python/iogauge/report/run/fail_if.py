@@ -1,17 +1,17 @@
-"""``--fail-if 'p99.9 > 1ms'``: conditions on a run's results, for scripts.
+"""Conditions on a run's results, for scripts: ``--fail-if 'p99.9 > 1ms'``.
 
     [job=NAME:] [read|write|trim|sync .] [lat|clat|slat|response|queued|lateness|loop_gap .] FIGURE OP VALUE
 
 FIGURE is ``pQ`` (``p99.9``), ``mean``, ``min``, ``max``, ``stddev`` of a latency (lat where none is named), or
 ``iops``, ``bw``, ``ios``, ``errors``, ``short``, ``late``, ``flagged``. OP is one of ``> >= < <= == !=``.
 
-A condition is checked on every reported row by itself, or on those named NAME. A latency is checked in every
-direction by itself unless one is named; counts and rates are then those of all directions together.
+A condition is checked on each reported row, or on the rows named NAME. If the condition names no direction, a latency
+is checked in each direction, and counts and rates are summed over all directions.
 
-A quantile that its sample cannot support is not compared: neither "holds" nor "violated" would be true. The finding
-is marked ``unknown``, and a command reports it as an error, with how much longer to run.
+A quantile that its sample cannot support is not compared, since the condition could be called neither met nor violated.
+Its ``Violation`` is marked ``unknown``. The command reports it as an error and says how much longer to run.
 
-Does not decide exit statuses; ``cli`` does.
+``cli`` decides the exit status.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ _UNITS: dict[Measure, dict[str, int]] = {
     },
     "number": {"": 1, "k": 10**3, "M": 10**6, "G": 10**9},
 }
-_EXAMPLE = "write for instance 'p99.9 > 1ms', 'read.p99 > 200us', 'iops < 10000' or 'write.bw < 100MB/s'"
+_EXAMPLE = "write for example 'p99.9 > 1ms', 'read.p99 > 200us', 'iops < 10000' or 'write.bw < 100MB/s'"
 _SHAPE = re.compile(r"(?P<metric>[^<>=!]*)(?P<op>>=|<=|==|!=|>|<)(?P<value>[^<>=!]*)")
 _QUANTILE = re.compile(r"p(\d+(?:\.\d+)?)")
 _VALUE = re.compile(r"(\d+(?:\.\d+)?)\s*([^\d\s.]*)")
@@ -63,9 +63,9 @@ _VALUE = re.compile(r"(\d+(?:\.\d+)?)\s*([^\d\s.]*)")
 
 @dataclass(frozen=True)
 class Violation:
-    """One row (and direction) on which a condition holds that should not, or cannot be told (``unknown``).
+    """One row, and direction, that meets a condition to fail on, or for which nobody can say (``unknown``).
 
-    ``measured`` is in ns, B/s or plain numbers; None where unknown. ``message`` says it all in a sentence.
+    ``measured`` is in ns, B/s or plain numbers; None if unknown. ``message`` is the sentence for a person.
     """
 
     condition: str
@@ -79,7 +79,7 @@ class Violation:
 
 @dataclass(frozen=True)
 class Condition:
-    """A parsed ``--fail-if``. ``threshold`` is in ns, B/s or plain numbers, as ``measure`` says."""
+    """A parsed ``--fail-if``. ``measure`` is the unit of ``threshold``: ns, B/s or plain numbers."""
 
     text: str
     figure: str
@@ -90,37 +90,37 @@ class Condition:
     direction: Direction | None = None
     kind: Kind = Kind.LAT
     q: float | None = None
-    """The quantile as a fraction, in (0, 1), where the figure is one."""
+    """The quantile as a fraction in (0, 1), if the figure is a quantile."""
 
     def concerns(self, jobs: JobFile) -> bool:
-        """Return whether any job of ``jobs`` could ever meet the condition."""
+        """Return whether any job of ``jobs`` can meet the condition."""
         return any(self._concerns(job) for job in jobs.jobs if self.job in (None, job.name))
 
     def require(self, jobs: JobFile) -> None:
-        """Raise IogaugeError where no job of ``jobs`` could ever meet the condition: a typing error, found early."""
-        meant = [job for job in jobs.jobs if self.job in (None, job.name)]
-        if not meant:
+        """Raise IogaugeError if no job of ``jobs`` can meet the condition: a misspelling, reported before the run."""
+        named = [job for job in jobs.jobs if self.job in (None, job.name)]
+        if not named:
             _fail(
                 self.text, f"there is no job {self.job!r}", near=self.job, of={job.name for job in jobs.jobs}
             )
-        if not any(map(self._concerns, meant)):
-            issued = sorted({direction.value for job in meant for direction in _issued(job)})
+        if not any(map(self._concerns, named)):
+            issued = sorted({direction.value for job in named for direction in _issued(job)})
             raise IogaugeError(
                 f"--fail-if '{self.text}': no job issues a {self.direction}",
                 hint=f"name a direction that is issued: {', '.join(issued)}",
             )
 
     def check(self, record: RunRecord) -> list[Violation]:
-        """Return where the condition holds in ``record``, and where that cannot be told; empty: all is well.
+        """Return the rows and directions that meet the condition, or for which it is unknown; empty if all is well.
 
-        A condition on writes is none on a row that only reads.
+        A condition on writes is not checked on a row that only reads.
         """
-        meant = [row for row in rows(record) if self.job in (None, row.name)]
-        if not meant:
+        named = [row for row in rows(record) if self.job in (None, row.name)]
+        if not named:
             names = {row.name for row in rows(record)}
             _fail(self.text, f"the run has no row {self.job!r}", near=self.job, of=names)
-        concerned = [row for row in meant if any(map(self._concerns, row.jobs))]
-        return [found for row in concerned for found in self._check_row(row)]
+        concerned = [row for row in named if any(map(self._concerns, row.jobs))]
+        return [violation for row in concerned for violation in self._check_row(row)]
 
     def _concerns(self, job: Job) -> bool:
         return self.direction is None or self.direction in _issued(job)
@@ -135,7 +135,7 @@ class Condition:
             return
         directions = [self.direction] if self.direction else list(row.directions)
         if not directions:
-            yield self._unknown(row, None, "nothing was completed")
+            yield self._unknown(row, None, "nothing completed")
         for direction in directions:
             yield from self._latency(row, direction)
 
@@ -153,29 +153,31 @@ class Condition:
         histogram = row.histogram(direction, self.kind) if direction else row.loop_gap
         if histogram is None:
             yield self._unknown(
-                row, direction, f"{self.kind.value} is not known: the engine makes no call to submit"
+                row, direction, f"{self.kind.value} is unknown: the engine makes no call to submit"
             )
         elif histogram.count == 0 or (self.figure == "stddev" and histogram.count < 2):
             yield self._unknown(row, direction, f"{numbers.counted(histogram.count, 'sample')} only")
         elif self.q is None:
             yield from self._judge(row, direction, float(getattr(histogram, self.figure)))
         elif not supported(histogram, self.q):
-            samples, wanted = histogram.count, needed(self.q)
-            reason = f"{numbers.counted(samples, 'sample')} cannot support it, {wanted:,} would"
-            hint = f"run {wanted / samples:.3g} times as long, or ask for a lower quantile"
+            samples, enough = histogram.count, needed(self.q)
+            reason = f"it needs {enough:,} samples and has {samples:,}"
+            hint = f"run {enough / samples:.3g} times as long, or choose a lower quantile"
             yield self._unknown(row, direction, reason, hint=hint)
         else:
             yield from self._judge(row, direction, float(histogram.quantile(self.q)))
 
     def _judge(self, row: Row, direction: Direction | None, measured: float) -> Iterable[Violation]:
         if _OPERATORS[self.op](measured, self.threshold):
-            message = f"{_place(row, direction)} {self._name()} is {self._written(measured)} ({self.text})"
+            message = (
+                f"{_scope_text(row, direction)} {self._name()} is {self._written(measured)} ({self.text})"
+            )
             yield Violation(self.text, row.name, direction, measured, message)
 
     def _unknown(
         self, row: Row, direction: Direction | None, reason: str, *, hint: str | None = None
     ) -> Violation:
-        message = f"{_place(row, direction)} {self._name()} cannot be judged: {reason} ({self.text})"
+        message = f"{_scope_text(row, direction)} {self._name()} cannot be judged: {reason} ({self.text})"
         return Violation(self.text, row.name, direction, None, message, hint, unknown=True)
 
     def _name(self) -> str:
@@ -188,7 +190,7 @@ class Condition:
 
 
 def parse(text: str) -> Condition:
-    """Return the condition that ``text`` states. Raises IogaugeError, saying what is wrong and what was meant.
+    """Return the condition that ``text`` states. Raises IogaugeError, with a hint, if it states none.
 
     >>> parse("read.p99.9 > 1ms").threshold, parse("job=log: write.bw < 100MB/s").job
     (1000000.0, 'log')
@@ -201,7 +203,7 @@ def parse(text: str) -> Condition:
     shape = _SHAPE.fullmatch(rest)
     if not shape:
         _fail(text, "not a figure, a comparison and a value", hint=_EXAMPLE)
-    *scopes, figure = _words(shape["metric"].strip())
+    *scopes, figure = _parts(shape["metric"].strip())
     q = _quantile(text, figure)
     measure: Measure = "duration"
     if figure == "bw":
@@ -224,10 +226,10 @@ def parse(text: str) -> Condition:
     )
 
 
-def _words(metric: str) -> list[str]:
-    """Split at the dots, but not at the one inside ``p99.9``.
+def _parts(metric: str) -> list[str]:
+    """Return the parts of a metric between its dots; the dot inside ``p99.9`` does not count.
 
-    >>> _words("read.lat.p99.9")
+    >>> _parts("read.lat.p99.9")
     ['read', 'lat', 'p99.9']
     """
     parts = metric.split(".")
@@ -237,10 +239,10 @@ def _words(metric: str) -> list[str]:
 
 
 def _quantile(text: str, figure: str) -> float | None:
-    found = _QUANTILE.fullmatch(figure)
-    if not found:
+    match = _QUANTILE.fullmatch(figure)
+    if not match:
         return None
-    q = float(Decimal(found[1]) / 100)
+    q = float(Decimal(match[1]) / 100)
     if not 0 < q < 1:
         _fail(text, f"{figure} is not a quantile between 0 and 100", hint="use 'min' or 'max' for the ends")
     return q
@@ -255,10 +257,10 @@ def _scopes(text: str, scopes: list[str]) -> tuple[Direction | None, Kind | None
         elif word in list(Kind) and kind is None:
             kind = Kind(word)
         else:
-            known = {*(each.value for each in Direction), *(each.value for each in Kind)}
+            known = {str(name) for name in (*Direction, *Kind)}
             _fail(
                 text,
-                f"{word!r} is not a direction or a latency, or not in its place",
+                f"{word!r} is not a direction or a latency, or stands in the wrong place",
                 near=word,
                 of=known - {word},
             )
@@ -266,17 +268,17 @@ def _scopes(text: str, scopes: list[str]) -> tuple[Direction | None, Kind | None
 
 
 def _threshold(text: str, value: str, measure: Measure) -> float:
-    found = _VALUE.fullmatch(value)
-    if not found:
+    match = _VALUE.fullmatch(value)
+    if not match:
         _fail(text, f"{value!r} is not a value", hint=_EXAMPLE)
-    number, unit = found[1], found[2]
+    number, unit = match[1], match[2]
     units = _UNITS[measure]
     if unit not in units:
         if not unit:
             _fail(text, f"{value!r} lacks its unit", hint=f"use one of {', '.join(units)}")
-        near = next((each for each in units if each.lower() == unit.lower()), None)
+        near = next((name for name in units if name.lower() == unit.lower()), None)
         hint = f"did you mean {number}{near}?" if near else f"use one of {', '.join(filter(None, units))}"
-        _fail(text, f"{unit!r} is not a unit here", hint=hint)
+        _fail(text, f"{unit!r} is not a unit of this figure", hint=hint)
     return float(Decimal(number) * units[unit])
 
 
@@ -294,5 +296,5 @@ def _issued(job: Job) -> set[Direction]:
     return {*job.rw.directions, *([Direction.SYNC] if job.fsync or job.fdatasync else [])}
 
 
-def _place(row: Row, direction: Direction | None) -> str:
+def _scope_text(row: Row, direction: Direction | None) -> str:
     return f"{row.name}: {direction.value}" if direction else f"{row.name}:"

@@ -1,7 +1,7 @@
-"""fio's ways of sorting latencies into classes, for the files that its tools read.
+"""fio's classes of latencies, queue depths and batches, for the files that fio's tools read.
 
-Three of them: the 1,856 buckets of a histogram log, the coarse classes of ``latency_ns|us|ms``, and the classes of
-queue depths and batches. iogauge's own buckets are finer, and each lies within one bucket of fio's.
+There are three kinds: the 1,856 buckets of a histogram log, the coarse classes of ``latency_ns|us|ms``, and the classes
+of queue depths and batches. iogauge's own buckets are finer; each lies within one bucket of fio's.
 
 Source: fio 3.33's stat.h (plat buckets); the limits are facts of its file formats.
 """
@@ -16,9 +16,9 @@ from numpy.typing import NDArray
 from iogauge.stats.histogram import Histogram
 
 BUCKETS = 29 * 64
-"""How many numbers a line of a histogram log holds."""
+"""Counts in one line of a histogram log."""
 HIGHEST_NS = 17_112_760_320
-"""The last of fio's bins. Its own converter to CSV never ends on a greater one."""
+"""The last of fio's bins. fio's converter to CSV never ends on a greater one."""
 
 _LIMITS = (2, 4, 10, 20, 50, 100, 250, 500, 750, 1000)
 _DEPTHS = ("1", "2", "4", "8", "16", "32", ">=64")
@@ -46,41 +46,41 @@ def buckets(histogram: Histogram) -> NDArray[np.int64]:
 
 
 def bins(histogram: Histogram, *, capped: bool) -> dict[str, int]:
-    """Return counts by bucket midpoint in nanoseconds, as json+ has them; ``capped`` at fio's last bin.
+    """Return counts by the midpoint of their bucket in nanoseconds, as in json+. ``capped`` folds into fio's last bin.
 
     >>> bins(Histogram.of([5, 5, 60 * 10**9]), capped=True)
     {'5': 2, '17112760320': 1}
     """
-    found: dict[str, int] = {}
+    counts: dict[str, int] = {}
     for middle, count in zip(histogram.midpoints.astype(np.int64), histogram.counts, strict=True):
         key = str(min(int(middle), HIGHEST_NS) if capped else int(middle))
-        found[key] = found.get(key, 0) + int(count)
-    return found
+        counts[key] = counts.get(key, 0) + int(count)
+    return counts
 
 
 def classes(histogram: Histogram) -> dict[str, dict[str, float]]:
-    """Return the percentages of ``latency_ns``, ``latency_us`` and ``latency_ms``: each latency is in one of them.
+    """Return the percentages of ``latency_ns``, ``latency_us`` and ``latency_ms``; each latency is in one of them.
 
-    A class is named by what its latencies are below, in whole units.
+    The name of a class is its upper limit in whole units.
 
     >>> classes(Histogram.of([30, 1500, 3_000_000_000]))["latency_us"]["2"]
     33.333333
     """
-    found: dict[str, dict[str, float]] = {}
+    shares: dict[str, dict[str, float]] = {}
     total = max(histogram.count, 1)
     floor_ns, units = 0, (("latency_ns", 1), ("latency_us", 10**3), ("latency_ms", 10**6))
     for name, unit_ns in units:
         limits = _LIMITS if unit_ns < 10**6 else (*_LIMITS, 2000)
         edges = np.array([floor_ns, *(limit * unit_ns for limit in limits)], dtype=np.int64)
         below = np.concatenate(([0], histogram.cumulative))[np.searchsorted(histogram.midpoints, edges)]
-        shares = np.diff(below) * 100 / total
-        found[name] = {
-            str(limit): round(float(share), 6) for limit, share in zip(limits, shares, strict=True)
+        percentages = np.diff(below) * 100 / total
+        shares[name] = {
+            str(limit): round(float(share), 6) for limit, share in zip(limits, percentages, strict=True)
         }
         floor_ns = limits[-1] * unit_ns
     beyond = histogram.count - int(below[-1])
-    found["latency_ms"][">=2000"] = round(beyond * 100 / total, 6)
-    return found
+    shares["latency_ms"][">=2000"] = round(beyond * 100 / total, 6)
+    return shares
 
 
 def depths(by_power: Sequence[int]) -> dict[str, float]:
@@ -98,21 +98,21 @@ def batches(by_power: Sequence[int]) -> dict[str, float]:
     >>> batches([3, 1, 0, 0, 0, 4])["4"], batches([3, 1, 0, 0, 0, 4])["32"]
     (50.0, 50.0)
     """
-    # 1, 2 and 3 to 4 are all in fio's class "4"; the class "0" is for calls that took nothing, which are not made.
+    # fio's class "4" holds 1, 2 and 3 to 4. Its class "0" counts calls that took nothing, which iogauge never makes.
     merged = [0, sum(by_power[:3]), *by_power[3:]]
     return _shares(_BATCHES, merged)
 
 
 def _shares(names: Sequence[str], counts: Sequence[int]) -> dict[str, float]:
     last = len(names) - 1
-    # The last class takes in everything beyond it.
+    # The last class includes all that is beyond it.
     folded = [*[*counts, *([0] * last)][:last], sum(counts[last:])]
     total = max(sum(folded), 1)
     return {name: round(100 * count / total, 6) for name, count in zip(names, folded, strict=True)}
 
 
 def added(parts: Iterable[Sequence[int]]) -> list[int]:
-    """Return the sums, entry by entry, of counts of different lengths.
+    """Return the sum of lists of counts, entry by entry; the lists may differ in length.
 
     >>> added([[1, 2], [1]])
     [2, 2]
@@ -120,6 +120,6 @@ def added(parts: Iterable[Sequence[int]]) -> list[int]:
     total: list[int] = []
     for part in parts:
         total.extend([0] * (len(part) - len(total)))
-        for place, count in enumerate(part):
-            total[place] += count
+        for index, count in enumerate(part):
+            total[index] += count
     return total

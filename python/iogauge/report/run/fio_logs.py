@@ -3,17 +3,20 @@
     PREFIX_bw.N.log, PREFIX_iops.N.log, PREFIX_{lat,clat,slat}.N.log     time, value, ddir, bs, prio
     PREFIX_clat_hist.N.log                                               time, ddir, bs, 1856 counts
 
-Time in ms since the row's measured start, latencies in ns, bandwidth in KiB/s (per request in kB/s, as fio does).
-With ``log_avg_msec`` (and for histograms ``log_hist_msec``) lines come from the run's intervals while it runs;
-without it, one line a request, which ``request_logs`` writes afterwards. Memory does not grow with the run.
+Times are in ms since the measured start of the row, latencies in ns, bandwidth in KiB/s (as in fio, in kB/s for single
+requests). With ``log_avg_msec``, and for histograms ``log_hist_msec``, lines are made from the run's intervals while it
+lasts. Without it, ``request_logs`` writes one line a request after the run. Memory does not grow with the run.
 
-Differences from fio, all deliberate: an engine that has no slat has no log of it; a window without I/O is a line with
-zeros (a latency log, where zero would be a lie, has no line for it); and a group that is reported as one row has one
-file, numbered as its first worker.
-As in fio, what is left at the end and shorter than half a window has a line for its latencies, but none for rates.
+Deliberate differences from fio:
 
-Source: fio's HOWTO (log file formats); io_u.c (account_io_completion), stat.c (calc_log_samples) and the files of fio
-3.33.
+- an engine without slat has no log of it;
+- a window without I/O is a line of zeros in a log of rates; a log of latencies has no line for it;
+- a group that is reported as one row has one file, with the number of its first worker.
+
+As in fio, a window at the end that is shorter than half its length has lines for its latencies, but none for rates.
+
+Source: fio's HOWTO (log file formats); io_u.c (account_io_completion), stat.c (calc_log_samples) and the files that fio
+3.33 writes.
 """
 
 from __future__ import annotations
@@ -35,16 +38,16 @@ from iogauge.store.outputs import Claims, Existing, Output
 from iogauge.workload.clones import clones
 
 SHORTEST_NS = 10_000_000
-"""No interval is shorter: handing out histograms must stay far from the time of an I/O."""
+"""The shortest interval: handing out histograms must be rare compared with I/Os."""
 LONGEST_NS = 60_000_000_000
-"""No interval is longer: its buckets count to 2**32, which the null engine reaches in a minute and a half."""
+"""The longest interval: a bucket counts to 2**32, which the null engine reaches in a minute and a half."""
 DEFAULT_NS = 1_000_000_000
 
-_WHOLE = 0.5
-"""Share of its length from which a window at the end counts as a whole one."""
+_LEAST_SHARE = 0.5
+"""The least share of its length that a last window needs to have a line of rates."""
 
-_HELD = 16
-"""Histograms of one window held apart, before they are merged: a window may be hours of short intervals."""
+_UNMERGED = 16
+"""The most histograms of one window that are kept unmerged: a window may be hours of short intervals."""
 
 DDIR = {Direction.READ: 0, Direction.WRITE: 1, Direction.TRIM: 2}
 _LATENCIES = (Kind.LAT, Kind.CLAT, Kind.SLAT)
@@ -57,31 +60,32 @@ def interval_ns_for(jobs: JobFile, *, otherwise_ns: int = DEFAULT_NS) -> int:
     """
     interval_ns = math.gcd(otherwise_ns, *_windows(jobs))
     if interval_ns < SHORTEST_NS:
+        windows = ", ".join(f"{window_ns / 1e6:g} ms" for window_ns in sorted(_windows(jobs)))
         raise IogaugeError(
-            f"{jobs.source}: log windows of {', '.join(f'{each / 1e6:g} ms' for each in sorted(_windows(jobs)))} "
-            f"need intervals of {interval_ns / 1e6:g} ms, and {SHORTEST_NS / 1e6:g} ms is the shortest",
-            hint="use multiples of 10 for log_avg_msec and log_hist_msec; without log_avg_msec every request is logged",
+            f"{jobs.source}: log windows of {windows} need intervals of {interval_ns / 1e6:g} ms, and "
+            f"{SHORTEST_NS / 1e6:g} ms is the shortest",
+            hint="use multiples of 10 for log_avg_msec and log_hist_msec; leave out log_avg_msec to log every request",
         )
     return interval_ns
 
 
 def require_interval(jobs: JobFile, *, interval_ns: int) -> None:
-    """Raise IogaugeError where a chosen interval does not divide the windows that the jobs' logs need."""
+    """Raise IogaugeError if the interval does not divide the windows of the jobs' logs."""
     for window_ns in sorted(_windows(jobs)):
         if window_ns % interval_ns:
             raise IogaugeError(
-                f"a log window of {window_ns / 1e6:g} ms is no multiple of the interval, {interval_ns / 1e6:g} ms",
+                f"a log window of {window_ns / 1e6:g} ms is not a multiple of the interval, {interval_ns / 1e6:g} ms",
                 hint="choose an interval that divides log_avg_msec and log_hist_msec, or leave it out",
             )
 
 
 def needs_requests(jobs: JobFile) -> bool:
-    """Return whether some log wants a line for every request."""
+    """Return whether some log has a line for every request."""
     return any(request_names(job) for job in jobs.jobs)
 
 
-def wanted(jobs: JobFile) -> bool:
-    """Return whether any job has a log of intervals."""
+def needs_intervals(jobs: JobFile) -> bool:
+    """Return whether some log has a line for every window of time."""
     return any(interval_names(job) for job in jobs.jobs)
 
 
@@ -92,18 +96,18 @@ def _windows(jobs: JobFile) -> set[int]:
 
 
 def _prefixes(job: Job) -> dict[str, str]:
-    """The logs of rates and latencies that a job asks for: what is logged, and under which prefix."""
-    given = {"bw": job.write_bw_log, "iops": job.write_iops_log, "lat": job.write_lat_log}
-    return {what: prefix or job.name for what, prefix in given.items() if prefix is not None}
+    """Return the prefix of each log of rates and latencies that a job writes, by what is logged."""
+    options = {"bw": job.write_bw_log, "iops": job.write_iops_log, "lat": job.write_lat_log}
+    return {what: prefix or job.name for what, prefix in options.items() if prefix is not None}
 
 
 def request_names(job: Job) -> list[str]:
-    """Return which logs of a job have a line for every request."""
+    """Return the names of a job's logs that have a line for every request."""
     return [] if job.log_avg_ns else _value_names(job)
 
 
 def interval_names(job: Job) -> list[str]:
-    """Return which logs of a job have a line for every window of time."""
+    """Return the names of a job's logs that have a line for every window of time."""
     averaged = _value_names(job) if job.log_avg_ns else []
     return [*averaged, *(["clat_hist"] if job.write_hist_log is not None else [])]
 
@@ -118,9 +122,9 @@ def _value_names(job: Job) -> list[str]:
 
 
 def _latencies(job: Job) -> tuple[Kind, ...]:
-    """The latencies that a job's logs have: what its engine can tell apart, without what the job leaves out.
+    """Return the latencies that a job's logs have: those that its engine measures and the job does not leave out.
 
-    Only an engine that makes a call just to submit has a slat.
+    Only an engine with a call of its own for submission has a slat.
     """
     at_once = job.ioengine in (EngineKind.PSYNC, EngineKind.PVSYNC2)
     at_once = at_once or (job.ioengine is EngineKind.NULL and job.iodepth == 1)
@@ -129,9 +133,9 @@ def _latencies(job: Job) -> tuple[Kind, ...]:
 
 
 def empty_names(job: Job) -> set[str]:
-    """Return which logs fio makes and writes nothing to, because what they are of is left out.
+    """Return the names of the logs that stay empty, as in fio, because the job leaves out what they would hold.
 
-    Averages of rates come from a timer of fio's, which does not look at what is left out.
+    Averages of rates are never left out: in fio they come from a timer that ignores these options.
     """
     names = {"clat_hist"} if job.disable_clat else set()
     if job.disable_bw_measurement and not job.log_avg_ns:
@@ -146,15 +150,15 @@ def claim(
     names: Callable[[Job], list[str]] = _all_names,
     directory: Path = Path(),
 ) -> dict[str, Output]:
-    """Claim the logs of the jobs, by their names in ``directory``. Raises IogaugeError where one must not be written.
+    """Claim the logs of the jobs in ``directory``; return them by name. Raises IogaugeError if one must not be written.
 
-    ``names``: which of a job's. As fio does, logs replace those of an earlier run.
+    ``names`` chooses among the logs of a job. As in fio, logs replace those of an earlier run.
     """
     return {name: claims.file(directory / name, existing=Existing.REPLACE) for name in names_of(jobs, names)}
 
 
 def names_of(jobs: JobFile, names: Callable[[Job], list[str]]) -> list[str]:
-    """Return the names of the jobs' logs, each once, since jobs may share them. ``names``: which of a job's."""
+    """Return the file names of the jobs' logs, without duplicates. ``names`` chooses among the logs of a job."""
     return list(
         dict.fromkeys(
             name_of(name, jobs.jobs[clone.job], number)
@@ -166,19 +170,19 @@ def names_of(jobs: JobFile, names: Callable[[Job], list[str]]) -> list[str]:
 
 
 def name_of(name: str, job: Job, number: int) -> str:
-    """Return the name of one log file; ``number`` counts workers from 1.
+    """Return the file name of one log; ``number`` counts workers from 1.
 
     >>> name_of("clat", Job(name="reader", write_lat_log="out"), 1)
     'out_clat.1.log'
     """
-    given = {"bw": job.write_bw_log, "iops": job.write_iops_log, "clat_hist": job.write_hist_log}
-    prefix = given.get(name, job.write_lat_log) or job.name
+    prefixes = {"bw": job.write_bw_log, "iops": job.write_iops_log, "clat_hist": job.write_hist_log}
+    prefix = prefixes.get(name, job.write_lat_log) or job.name
     return f"{prefix}_{name}.{number}.log" if job.per_job_logs else f"{prefix}_{name}.log"
 
 
 @dataclass
 class _Window:
-    """What one row did in the window that is open."""
+    """What one row did in its current window."""
 
     number: int
     end_ns: int = 0
@@ -195,20 +199,20 @@ class _Window:
             sums[0] += tally.ios
             sums[1] += tally.bytes
             for kind in kinds:
-                # Where clat was not recorded apart, it did not differ from lat.
-                found = histogram_of(tally, kind) or (
+                # A clat that was not recorded did not differ from lat.
+                histogram = histogram_of(tally, kind) or (
                     histogram_of(tally, Kind.LAT) if kind is Kind.CLAT else None
                 )
-                if found is not None:
+                if histogram is not None:
                     parts = self.latencies.setdefault((direction, kind), [])
-                    parts.append(found)
-                    if len(parts) == _HELD:
+                    parts.append(histogram)
+                    if len(parts) == _UNMERGED:
                         parts[:] = [Histogram.merge(parts)]
 
 
 @dataclass
 class _WindowLogs:
-    """The open files of one row. ``origin_ns`` is the row's measured start, since that of its stage."""
+    """The open log files of one row. ``origin_ns`` is the measured start of the row, since the start of its stage."""
 
     job: Job
     directions: tuple[Direction, ...]
@@ -224,13 +228,13 @@ class _WindowLogs:
 
 
 class FioLogs:
-    """Writes the logs of a run's intervals: made as the run begins, fed with its intervals, closed at its end.
+    """Writes the logs of a run's intervals while the run lasts; ``close`` ends them.
 
-    Trouble with a file never stops the run: it is kept, and raised by ``close`` as IogaugeError.
+    A file that cannot be written does not stop the run: ``close`` raises the error as IogaugeError.
     """
 
     def __init__(self, jobs: JobFile, outputs: Mapping[str, Output]) -> None:
-        """``outputs`` are those that ``claim`` returned for the jobs."""
+        """Open the logs. ``outputs`` is what ``claim`` returned for the jobs."""
         self._trouble: IogaugeError | None = None
         self._rows: dict[tuple[int, int], _WindowLogs] = {}
         self._files = ExitStack()
@@ -248,7 +252,7 @@ class FioLogs:
                 )
 
     def _open(self, output: Output) -> TextIO:
-        """Open a log, which jobs without per_job_logs share."""
+        """Return a log opened for writing; jobs without per_job_logs share one."""
         if output in self._open_files:
             return self._open_files[output]
         try:
@@ -257,12 +261,12 @@ class FioLogs:
             self._files.close()
             raise
         text = io.TextIOWrapper(file, encoding="ascii")
-        self._files.callback(text.detach)  # which writes what waits, and leaves the closing to the output
+        self._files.callback(text.detach)  # flushes the text, and leaves closing the file to the output
         self._open_files[output] = text
         return text
 
     def interval(self, interval: Interval) -> None:
-        """Take one interval, or one part of one; the ramp is left out."""
+        """Add one interval, or one part of one, unless it is of the ramp."""
         row = self._rows.get((interval.stage, interval.row))
         if row is None or interval.ramp or self._trouble:
             return
@@ -288,7 +292,7 @@ class FioLogs:
         window_ns: int,
         write: Callable[[_WindowLogs, _Window], None],
     ) -> _Window:
-        """Return the window that ``interval`` belongs to, having written the one before if that is over."""
+        """Return the window of ``interval``; write the window before it if that has ended."""
         number = interval.start_ns // window_ns
         if window is not None and window.number != number:
             write(row, window)
@@ -298,8 +302,8 @@ class FioLogs:
     def _averages(self, row: _WindowLogs, window: _Window) -> None:
         time_ms = row.time_ms(window.end_ns)
         length_ns = max(window.end_ns - (window.start_ns or 0), 1)
-        # The rest of a run is too short to stand for a rate, unless it is all there is; its latencies are samples.
-        rated = length_ns >= _WHOLE * row.job.log_avg_ns or not row.rated
+        # A short last window cannot stand for a rate unless it is the only one. Its latencies are samples all the same.
+        rated = length_ns >= _LEAST_SHARE * row.job.log_avg_ns or not row.rated
         row.rated = True
         for direction in row.directions:
             ios, moved = window.tallies.get(direction, (0, 0))
@@ -324,9 +328,9 @@ class FioLogs:
             )
 
     def close(self) -> None:
-        """Write the windows that are still open and close the files.
+        """Write the current windows and close the files.
 
-        Raises IogaugeError where anything could not be written, now or earlier.
+        Raises IogaugeError if anything could not be written, now or earlier.
         """
         try:
             for row in self._rows.values():
@@ -339,5 +343,6 @@ class FioLogs:
             self._trouble = self._trouble or error
         if trouble := self._trouble:
             raise IogaugeError(
-                f"the job's logs are not complete: {trouble}", hint="free some space, or log elsewhere"
+                f"the job's logs are not complete: {trouble}",
+                hint="free some space, or write the logs elsewhere",
             ) from trouble

@@ -1,10 +1,10 @@
-"""How IOPS and bandwidth varied from interval to interval, in memory that does not grow with the run.
+"""The mean, extremes and standard deviation of IOPS and bandwidth over intervals, in memory that does not grow.
 
-fio drops intervals without I/O, and adds up the minima and maxima of a group's jobs whenever they happened. Here an
-interval is a sample even when it is empty, and a group's sample is the group's sum over one aligned interval.
+fio drops intervals without I/O, and adds up the minima and the maxima of a group's jobs, whenever they happened. Here
+an empty interval is a sample too, and a sample of a group is the sum of its jobs over the same interval.
 
-The mean is the total over the time. Minimum, maximum, deviation and the number of samples are those of whole
-intervals: the slice in which a job ends is too short to stand for a rate, and does so only where no whole one is.
+The mean is the total divided by the time. Minimum, maximum, deviation and the number of samples are those of full
+intervals. The interval in which a job ends is too short to stand for a rate; it counts only if there is no full one.
 
 Source: fio 3.33's stat.c, and fio #1145 (intervals without I/O).
 """
@@ -19,14 +19,14 @@ from iogauge.report.run.rows import DATA, MIXED, Stream
 from iogauge.schema import Direction, Interval
 
 _OPEN = 3
-"""How many intervals of a row are kept open for parts that come late: workers of a group end at their own times."""
-_WHOLE = 0.5
-"""Share of the full length from which a slice counts as a whole interval."""
+"""Intervals of a row that are kept open for late parts, since workers of a group end at different times."""
+_FULL = 0.5
+"""The least share of its length that makes an interval a full one."""
 
 
 @dataclass(frozen=True)
 class Spread:
-    """What a rate did over the intervals, in its own unit: I/Os or bytes a second."""
+    """A rate over the intervals, in I/Os or bytes a second."""
 
     minimum: float = 0.0
     maximum: float = 0.0
@@ -55,32 +55,33 @@ class _Running:
 
 @dataclass
 class _Rate:
-    """One rate of one row: its total, and how it varied over whole slices, and over the others."""
+    """One rate of one row: its total, and how it varied over full intervals and over partial ones."""
 
     total: int = 0
     spent_ns: int = 0
-    whole: _Running = field(default_factory=_Running)
-    parts: _Running = field(default_factory=_Running)
+    full: _Running = field(default_factory=_Running)
+    partial: _Running = field(default_factory=_Running)
 
-    def add(self, amount: int, *, length_ns: int, whole: bool) -> None:
+    def add(self, amount: int, *, length_ns: int, full: bool) -> None:
         self.total += amount
         self.spent_ns += length_ns
-        (self.whole if whole else self.parts).add(amount * 1e9 / length_ns)
+        (self.full if full else self.partial).add(amount * 1e9 / length_ns)
 
     def copy(self) -> _Rate:
-        return replace(self, whole=replace(self.whole), parts=replace(self.parts))
+        return replace(self, full=replace(self.full), partial=replace(self.partial))
 
     def spread(self) -> Spread:
-        seen = self.whole if self.whole.samples else self.parts
-        if not seen.samples:
+        running = self.full if self.full.samples else self.partial
+        if not running.samples:
             return Spread()
-        stddev = math.sqrt(max(seen.squares, 0.0) / max(seen.samples - 1, 1))
-        return Spread(seen.minimum, seen.maximum, self.total * 1e9 / self.spent_ns, stddev, seen.samples)
+        stddev = math.sqrt(max(running.squares, 0.0) / max(running.samples - 1, 1))
+        mean = self.total * 1e9 / self.spent_ns
+        return Spread(running.minimum, running.maximum, mean, stddev, running.samples)
 
 
 @dataclass
 class _Slice:
-    """The parts of one interval of one row, so far."""
+    """The sum of the parts of one interval of one row, so far."""
 
     start_ns: int
     end_ns: int
@@ -95,7 +96,7 @@ class _RowStats:
     bandwidth: dict[Stream, _Rate] = field(default_factory=lambda: {d: _Rate() for d in (*Direction, MIXED)})
 
     def copy(self) -> _RowStats:
-        """Return a copy to be asked: it shares the open slices, which asking closes and does not change."""
+        """Return a copy to read. It shares the open slices, which reading closes but does not change."""
         iops, bandwidth = (
             {d: rate.copy() for d, rate in rates.items()} for rates in (self.iops, self.bandwidth)
         )
@@ -103,11 +104,11 @@ class _RowStats:
 
 
 class IntervalStats:
-    """Fed with every interval of a run, in the order in which they are handed out; asked once it is over.
+    """Accumulates every interval of a run, in the order in which they are handed out. Read it once the run is over.
 
-    Asking closes slices, of which parts may still come while a run lasts: then a ``snapshot`` is asked.
+    Reading closes the open slices. While a run lasts, parts of them may still come: read a ``snapshot`` then.
 
-    Memory is bounded: a few open slices and a dozen numbers a row. Slices of the ramp are left out.
+    Memory is bounded: a few open slices and a dozen numbers a row. Intervals of the ramp are left out.
     """
 
     def __init__(self, *, interval_ns: int) -> None:
@@ -116,14 +117,14 @@ class IntervalStats:
 
     @classmethod
     def over(cls, intervals: Iterable[Interval], *, interval_ns: int) -> IntervalStats:
-        """Return the statistics of intervals that are at hand, of a saved step for instance."""
+        """Return the statistics of stored intervals, such as those of a saved step."""
         stats = cls(interval_ns=interval_ns)
         for interval in intervals:
             stats.add(interval)
         return stats
 
     def add(self, interval: Interval) -> None:
-        """Take one interval, or one part of one."""
+        """Add one interval, or one part of one."""
         if interval.ramp:
             return
         row = self._rows.setdefault((interval.stage, interval.row), _RowStats())
@@ -139,9 +140,9 @@ class IntervalStats:
             self._close(row, min(row.open))
 
     def snapshot(self) -> IntervalStats:
-        """Return the statistics of the intervals so far, apart from those to come."""
+        """Return a copy with the intervals so far, which later intervals do not change."""
         copied = IntervalStats(interval_ns=self._interval_ns)
-        copied._rows = {place: row.copy() for place, row in self._rows.items()}
+        copied._rows = {key: row.copy() for key, row in self._rows.items()}
         return copied
 
     def _close(self, row: _RowStats, index: int) -> None:
@@ -149,14 +150,14 @@ class IntervalStats:
         length_ns = part.end_ns - part.start_ns
         if length_ns <= 0:
             return
-        whole = length_ns >= _WHOLE * self._interval_ns
+        full = length_ns >= _FULL * self._interval_ns
         for direction in (*Direction, MIXED):
             members = DATA if direction is MIXED else (direction,)
             ios, moved = (sum(of.get(member, 0) for member in members) for of in (part.ios, part.bytes))
-            row.iops[direction].add(ios, length_ns=length_ns, whole=whole)
-            row.bandwidth[direction].add(moved, length_ns=length_ns, whole=whole)
+            row.iops[direction].add(ios, length_ns=length_ns, full=full)
+            row.bandwidth[direction].add(moved, length_ns=length_ns, full=full)
 
-    def _settled(self, stage: int, row: int) -> _RowStats:
+    def _closed(self, stage: int, row: int) -> _RowStats:
         stats = self._rows.setdefault((stage, row), _RowStats())
         for index in sorted(stats.open):
             self._close(stats, index)
@@ -164,8 +165,8 @@ class IntervalStats:
 
     def iops(self, *, stage: int, row: int, direction: Stream) -> Spread:
         """Return how a row's IOPS varied; all zero where no interval was measured."""
-        return self._settled(stage, row).iops[direction].spread()
+        return self._closed(stage, row).iops[direction].spread()
 
     def bandwidth_Bps(self, *, stage: int, row: int, direction: Stream) -> Spread:
         """Return how a row's bandwidth varied, in bytes a second; all zero where no interval was measured."""
-        return self._settled(stage, row).bandwidth[direction].spread()
+        return self._closed(stage, row).bandwidth[direction].spread()

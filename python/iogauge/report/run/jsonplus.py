@@ -1,19 +1,21 @@
-"""fio's JSON and json+, so that fio's own tools and fio-plot read a run of iogauge; and more beside it.
+"""fio's JSON and json+, which fio's own tools and fio-plot read, with the figures that iogauge adds.
 
-Every key that a job has in fio 3.33 is there with fio's meaning and unit (bw in KiB/s, runtime in ms, rates of
-intervals in KiB/s and IOPS), and as in fio ``slat_percentiles``, ``clat_percentiles`` and ``lat_percentiles`` say which
-of ``slat_ns``, ``clat_ns`` and ``lat_ns`` have percentiles and bins. Beside them: ``response_ns``, ``queued_ns`` and
-``lateness_ns`` for every direction and ``loop_gap_ns`` for the job, always with percentiles. At the top, ``iogauge``
-holds what fio has no place for: seed, warnings, requests in flight, ceiling, clock, and the sample each quantile needs.
+Every key that a job has in fio 3.33 is present with fio's meaning and unit: bw in KiB/s, runtime in ms, rates of
+intervals in KiB/s and IOPS. As in fio, ``slat_percentiles``, ``clat_percentiles`` and ``lat_percentiles`` decide which
+of ``slat_ns``, ``clat_ns`` and ``lat_ns`` have percentiles and bins. iogauge adds ``response_ns``, ``queued_ns`` and
+``lateness_ns`` to every direction and ``loop_gap_ns`` to the job, always with percentiles. The object ``iogauge`` at
+the top holds what fio's schema lacks: seed, warnings, requests in flight, ceiling, clock, and the sample that each
+quantile needs.
 
-Differences from fio, all deliberate:
+Deliberate differences from fio:
 
-- an interval without I/O is a sample of zero, and a group's samples are sums over aligned intervals (fio #1145);
-- keys of percentiles are fio's ``%f`` as long as that says which one it is; 99.9999999 is ``"99.9999999"``, not a
-  second ``"100.000000"``;
-- bins are iogauge's buckets, at least eight times as fine; those above 17.1 s are folded into fio's last one in
-  ``slat_ns``, ``clat_ns`` and ``lat_ns``, since fio's converter never ends otherwise. ``max`` is never folded;
-- where clat was not recorded apart from lat (no submission call: SQPOLL), it equals lat, and slat has no samples.
+- an interval without I/O is a sample of zero, and a sample of a group is its sum over one interval (fio #1145);
+- the key of a percentile is fio's ``%f`` unless that would be ambiguous: 99.9999999 is ``"99.9999999"``, not a second
+  ``"100.000000"``;
+- bins are iogauge's buckets, which are at least eight times as fine. In ``slat_ns``, ``clat_ns`` and ``lat_ns`` the
+  bins above 17.1 s are folded into fio's last one, since fio's converter never ends on a greater one. ``max`` is never
+  folded;
+- an engine that makes no submission call (SQPOLL) has a clat equal to lat, and a slat without samples.
 
 Source: the output of fio 3.33.
 """
@@ -41,17 +43,17 @@ Json = dict[str, Any]
 
 
 def render(record: RunRecord, stats: IntervalStats, *, plus: bool) -> str:
-    """Return ``document`` as text: valid JSON (no NaN, no Infinity), and nothing beside it."""
+    """Return ``document`` as valid JSON: no NaN, no Infinity, and no text around it."""
     return json.dumps(document(record, stats, plus=plus), indent=2, allow_nan=False)
 
 
 def document(record: RunRecord, stats: IntervalStats, *, plus: bool) -> Json:
-    """Return a run in fio's schema; with ``plus``, every latency has its bins."""
+    """Return a run in fio's schema; ``plus`` adds the bins of every latency."""
     started = datetime.fromisoformat(record.started_at).astimezone(UTC)
     every = list(rows(record))
     grouped = Groups(record.jobs, every)
     return {
-        # fio's tools look for this key; what it says is who wrote the file.
+        # fio's tools require this key; its value names the program that wrote the file.
         "fio version": f"iogauge-{_version()}",
         "timestamp": int(started.timestamp()),
         "timestamp_ms": int(started.timestamp() * 1000),
@@ -59,12 +61,12 @@ def document(record: RunRecord, stats: IntervalStats, *, plus: bool) -> Json:
         "global options": dict(record.jobs.global_options),
         "jobs": [_job(row, grouped, stats, plus=plus) for row in every],
         "disk_util": [_disk(stat, record.result.elapsed_ns) for stat in record.device_stats],
-        "iogauge": _beyond(record, every),
+        "iogauge": _additions(record, every),
     }
 
 
 def percentile_key(percentile: float) -> str:
-    """Return fio's key of a percentile, or the exact one where six decimals would not tell it from another.
+    """Return fio's key of a percentile, or the exact number if six decimals are not enough.
 
     >>> percentile_key(99), percentile_key(99.99), percentile_key(99.9999999)
     ('99.000000', '99.990000', '99.9999999')
@@ -102,8 +104,12 @@ def _job(row: Row, grouped: Groups, stats: IntervalStats, *, plus: bool) -> Json
         "majf": sum(worker.major_faults for worker in row.workers),
         "minf": sum(worker.minor_faults for worker in row.workers),
         "iodepth_level": fio_buckets.depths(fio_buckets.added(worker.depth for worker in row.workers)),
-        "iodepth_submit": fio_buckets.batches(fio_buckets.added(each.submit_batch for each in row.workers)),
-        "iodepth_complete": fio_buckets.batches(fio_buckets.added(each.reap_batch for each in row.workers)),
+        "iodepth_submit": fio_buckets.batches(
+            fio_buckets.added(worker.submit_batch for worker in row.workers)
+        ),
+        "iodepth_complete": fio_buckets.batches(
+            fio_buckets.added(worker.reap_batch for worker in row.workers)
+        ),
         **fio_buckets.classes(lat),
         **({"total_err": _errors(row), "first_error": errors[0] if errors else 0} if _continues(job) else {}),
         "latency_depth": job.iodepth,
@@ -121,14 +127,14 @@ def _job(row: Row, grouped: Groups, stats: IntervalStats, *, plus: bool) -> Json
 
 
 def _streams(job: Job) -> tuple[Stream, ...]:
-    """What has a section of its own, used or not."""
+    """Return the directions that have a section, used or not."""
     apart: tuple[Stream, ...] = () if job.unified_rw_reporting == "mixed" else DATA
     return apart if job.unified_rw_reporting == "none" else (*apart, MIXED)
 
 
 def _sync(row: Row, *, plus: bool) -> Json:
     job = row.job
-    # To fio a sync's latency is one of completion.
+    # fio counts the latency of a sync as a completion latency.
     lat = Histogram.empty() if job.disable_clat else row.lat(Direction.SYNC)
     percentiles = job.lat_percentiles or job.clat_percentiles
     tail = _tail(lat, job, plus=plus, capped=True) if percentiles else {}
@@ -196,7 +202,7 @@ def _moments(histogram: Histogram) -> Json:
 
 
 def _tail(histogram: Histogram, job: Job, *, plus: bool, capped: bool) -> Json:
-    """Percentiles and bins: absent, as in fio, where there is no sample."""
+    """Return percentiles and bins; as in fio, nothing without samples."""
     if not histogram.count:
         return {}
     percentiles = {
@@ -208,7 +214,7 @@ def _tail(histogram: Histogram, job: Job, *, plus: bool, capped: bool) -> Json:
 
 
 class Groups:
-    """Which of fio's groups each row is in, and what the groups moved."""
+    """The group of each row, as fio numbers groups, and the bandwidth of each group."""
 
     def __init__(self, jobs: JobFile, every: Iterable[Row]) -> None:
         self._numbers = {clone.job: clone.group for clone in clones(jobs)}
@@ -219,16 +225,16 @@ class Groups:
                 self._bandwidth_Bps[self.of(row), direction] += row.bandwidth_Bps(direction)
 
     def of(self, row: Row) -> int:
-        """Return the number of a row's group."""
+        """Return the number of the group of ``row``."""
         return self._numbers[row.job_index]
 
     def bandwidth_Bps(self, row: Row, direction: Stream) -> float:
-        """Return what all rows of the group of ``row`` moved, bytes a second."""
+        """Return the bandwidth of all rows in the group of ``row``, in bytes a second."""
         return self._bandwidth_Bps[self.of(row), direction]
 
 
 def _own_options(jobs: JobFile, index: int) -> dict[str, str]:
-    """The options of one section without what only repeats [global]: fio lists those once, at the top."""
+    """Return the options of one section, without those of [global], which fio lists once at the top."""
     options = jobs.options[index] if index < len(jobs.options) else {}
     return {name: value for name, value in options.items() if jobs.global_options.get(name) != value}
 
@@ -247,8 +253,8 @@ def _disk(stat: DeviceStat, elapsed_ns: int) -> Json:
     }
 
 
-def _beyond(record: RunRecord, every: list[Row]) -> Json:
-    """What fio's schema has no place for, and what tells how far the figures can be trusted."""
+def _additions(record: RunRecord, every: list[Row]) -> Json:
+    """Return what fio's schema lacks, and what says how far the figures can be trusted."""
     return {
         "schema_version": record.schema_version,
         "seed": record.plan.seed,
@@ -291,10 +297,10 @@ def _errors(row: Row) -> int:
     return sum(sum(row.tally(direction).errors.values()) for direction in Direction)
 
 
-def _share(part: float, whole: float) -> float:
-    return _number(100 * part / whole) if whole else 0.0
+def _share(part: float, total: float) -> float:
+    return _number(100 * part / total) if total else 0.0
 
 
 def _number(value: float) -> float:
-    """Six decimals, as fio prints; zero where there is no such number, since JSON has no NaN."""
+    """Return a number with six decimals, as fio prints it; zero instead of NaN and infinity, which JSON lacks."""
     return round(value, 6) if math.isfinite(value) else 0.0

@@ -1,7 +1,7 @@
-"""A reported row as the reports read it: its job, its workers, its histograms decoded once.
+"""A row of a run as reports read it: its job, its workers, and its histograms, each decoded once.
 
-Exists because a stored record names a histogram only where it differs (schema ``Tally``): here a missing one is
-given its meaning again, in one place for the table, the JSON and the conditions.
+A stored record omits a histogram that equals another one (see ``Tally`` in ``schema``). ``Row.histogram`` restores it,
+in one place for the table, the JSON and the conditions.
 """
 
 from __future__ import annotations
@@ -19,66 +19,66 @@ from iogauge.schema import Direction, Job, Kind, RowResult, RunRecord, Tally, Wo
 from iogauge.stats.histogram import Histogram
 
 DATA = (Direction.READ, Direction.WRITE, Direction.TRIM)
-"""The directions that move or discard data, in fio's order."""
+"""The directions that move or discard data, in the order of fio's output."""
 
 
 class Unified(StrEnum):
-    """fio's ``unified_rw_reporting``: what is read, written and trimmed, reported as one."""
+    """fio's ``unified_rw_reporting``: reads, writes and trims reported as one."""
 
     MIXED = "mixed"
 
 
 MIXED = Unified.MIXED
 Stream = Direction | Unified
-"""What has figures of its own in a report."""
+"""A part of a row that has its own figures in a report."""
 
 
 @dataclass(frozen=True)
 class Row:
-    """One row of ``record``. Histograms are decoded when first asked for, and kept."""
+    """One row of ``record``. A histogram is decoded when it is first read, and kept."""
 
     record: RunRecord
     result: RowResult
     plans: tuple[WorkerPlan, ...]
-    """The workers merged into this row, as planned."""
+    """The plans of the workers that are merged into this row."""
     workers: tuple[WorkerResult, ...]
-    """The same workers, as they went."""
+    """The results of the same workers."""
 
     @property
     def name(self) -> str:
-        """Name of the job or group."""
+        """The name of the job or group."""
         return self.result.name
 
     @property
     def seconds(self) -> float:
-        """How long it was measured."""
+        """The measured time."""
         return (self.result.end_ns - self.result.start_ns) / 1e9
 
     @property
     def job_index(self) -> int:
-        """Index of its (first) section in the job file."""
+        """The index of its first section in the job file."""
         return self.plans[0].job
 
     @property
     def job(self) -> Job:
-        """Its section of the job file; the first, where several share the row."""
+        """Its section of the job file: the first, if several share the row."""
         return self.record.jobs.jobs[self.job_index]
 
     @property
     def jobs(self) -> tuple[Job, ...]:
-        """Every section of the job file that shares the row."""
+        """All sections of the job file that share the row."""
         return tuple(self.record.jobs.jobs[index] for index in dict.fromkeys(p.job for p in self.plans))
 
     @cached_property
     def directions(self) -> tuple[Direction, ...]:
-        """The directions in which anything was completed, or failed."""
+        """The directions in which any request completed or failed."""
         return tuple(
             direction for direction in Direction if (tally := self.tally(direction)).ios or tally.errors
         )
 
     @property
     def streams(self) -> tuple[Stream, ...]:
-        """What of ``directions`` is reported, as the job's unified_rw_reporting has it."""
+        """The directions to report, merged as the job's unified_rw_reporting says."""
         unified = self.job.unified_rw_reporting
         data = tuple(direction for direction in self.directions if direction in DATA)
         if unified == "none" or not data:
@@ -87,7 +87,7 @@ class Row:
         return (*apart, MIXED, *(direction for direction in self.directions if direction not in DATA))
 
     def tally(self, direction: Stream) -> Tally:
-        """Return the counts of one direction; zeros where it was not used. Those of ``MIXED`` have no histograms."""
+        """Return the counts of one direction: zeros if it was not used. Those of ``MIXED`` have no histograms."""
         if direction is not MIXED:
             return self.result.tallies.get(direction) or Tally()
         parts = [self.tally(direction) for direction in DATA]
@@ -99,7 +99,7 @@ class Row:
         return Tally(**counts, errors=dict(errors))
 
     def scheduled(self, direction: Stream) -> bool:
-        """Return whether requests of this direction were due at times of their own (a rate, or think time)."""
+        """Return whether requests of this direction had a schedule: a rate, or think time."""
         if any(plan.thinktime_ns for plan in self.plans):
             return True
         if direction is MIXED:
@@ -110,15 +110,15 @@ class Row:
         return any(schedule.rate_iops or schedule.rate_Bps for schedule in schedules)
 
     def commits(self, direction: Stream) -> bool:
-        """Return whether these are syncs whose response was recorded, from the first write that each makes last."""
+        """Return whether these are syncs whose response was recorded: since the first write that each makes durable."""
         return direction is Direction.SYNC and Kind.RESPONSE in self.tally(direction).histograms
 
     def iops(self, direction: Stream) -> float:
-        """Completed I/Os a second over the row's measured time."""
+        """Return completed I/Os a second over the measured time."""
         return self.tally(direction).ios / self.seconds if self.seconds else 0.0
 
     def bandwidth_Bps(self, direction: Stream) -> float:
-        """Bytes a second over the row's measured time."""
+        """Return bytes a second over the measured time."""
         return self.tally(direction).bytes / self.seconds if self.seconds else 0.0
 
     @cached_property
@@ -126,10 +126,10 @@ class Row:
         return {}
 
     def histogram(self, direction: Stream, kind: Kind) -> Histogram | None:
-        """Return the histogram of one kind of latency in nanoseconds; None where it is not known.
+        """Return the histogram of one kind of latency in nanoseconds; None if it is unknown.
 
-        Response and clat stand for lat where they did not differ; queued and lateness are then zeros. Only slat can
-        be unknown: under SQPOLL no call is made.
+        A response or clat that was not recorded equals lat; queued and lateness are then zeros. Only slat can be
+        unknown: with SQPOLL there is no call for submission.
         """
         key = (direction, kind)
         if key not in self._decoded:
@@ -140,7 +140,7 @@ class Row:
         if kind is Kind.LOOP_GAP:
             return self.loop_gap
         if direction is MIXED:
-            parts = [part for each in DATA if (part := self.histogram(each, kind)) is not None]
+            parts = [part for data in DATA if (part := self.histogram(data, kind)) is not None]
             return Histogram.merge(parts) if parts else None
         recorded = histogram_of(self.tally(direction), kind)
         if recorded is not None:
@@ -154,7 +154,7 @@ class Row:
         return None
 
     def lat(self, direction: Stream) -> Histogram:
-        """Return the histogram of lat: empty where nothing was completed."""
+        """Return the histogram of lat: empty if nothing completed."""
         return self.histogram(direction, Kind.LAT) or Histogram.empty()
 
     @cached_property
@@ -164,7 +164,7 @@ class Row:
 
 
 def histogram_of(tally: Tally, kind: Kind) -> Histogram | None:
-    """Return what a tally recorded of one kind of latency; None where it recorded nothing of it."""
+    """Return the histogram that a tally recorded of one kind of latency; None if it recorded none."""
     data = tally.histograms.get(kind)
     return None if data is None else Histogram.decode(data, tally.exact.get(kind))
 
@@ -196,8 +196,8 @@ def rows(record: RunRecord) -> Iterator[Row]:
     for worker in record.result.workers:
         workers[worker.stage, worker.row].append(worker)
     for result in record.result.rows:
-        place = (result.stage, result.row)
-        yield Row(record, result, plans=tuple(plans[place]), workers=tuple(workers[place]))
+        key = (result.stage, result.row)
+        yield Row(record, result, plans=tuple(plans[key]), workers=tuple(workers[key]))
 
 
 def supported(histogram: Histogram, q: float) -> bool:
@@ -210,7 +210,7 @@ def supported(histogram: Histogram, q: float) -> bool:
 
 
 def fraction(percentile: float) -> float:
-    """Return a percentile as the quantile that was meant: 99.9 / 100 is 0.9990000000000001 in floating point.
+    """Return a percentile as a quantile, exact in decimals: 99.9 / 100 is 0.9990000000000001 in floating point.
 
     >>> fraction(99.9)
     0.999

@@ -1,7 +1,7 @@
-"""A run that still lasts, as a record of what it did until now: its intervals added up.
+"""A record of a run that has not ended, made from its intervals so far.
 
-Counts and latencies are those of a whole run. What only a run's end tells is zero or empty: CPU time, context switches,
-faults, queue depths, batches, the device's counters, requests in flight, warnings.
+Counts and latencies are as in the record of a complete run. What is known only at the end of a run is zero or empty:
+CPU time, context switches, faults, queue depths, batches, the device's counters, requests in flight and warnings.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _COUNTS = ("ios", "bytes", "short", "flagged", "late")
 
 @dataclass
 class _Sum:
-    """One direction of one row."""
+    """The sum of one direction of one row."""
 
     counts: Counter[str] = field(default_factory=Counter)
     errors: Counter[int] = field(default_factory=Counter)
@@ -66,7 +66,7 @@ class _Row:
 
 
 class SoFar:
-    """Adds up the intervals of a run; ``record`` may be asked for at any time. Ramps are left out."""
+    """Adds up the intervals of a run, without ramps. ``record`` may be called at any time."""
 
     def __init__(
         self,
@@ -83,7 +83,7 @@ class SoFar:
         self._rows: dict[tuple[int, int], _Row] = {}
 
     def add(self, interval: Interval) -> None:
-        """Take one interval of one row."""
+        """Add one interval of one row."""
         if interval.ramp:
             return
         row = self._rows.setdefault((interval.stage, interval.row), _Row(interval.start_ns))
@@ -94,7 +94,7 @@ class SoFar:
             row.loop_gap = Histogram.merge([row.loop_gap, Histogram.decode(interval.loop_gap)])
 
     def record(self) -> RunRecord:
-        """Return the run as far as it got; a row that has not begun has zeros."""
+        """Return the record of the run so far; a row that has not begun has zeros."""
         workers = list(clones(self._jobs))
         ends_ns = Counter[int]()
         for (stage, _), row in self._rows.items():

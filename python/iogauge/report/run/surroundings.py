@@ -1,10 +1,10 @@
-"""What surrounds a run's figures: the devices' own account, the generator's limits, requests that never came back.
+"""The lines below a run's rows: the device's own counters, the generator's limits, requests that never came back.
 
-A mean latency is split by the block device's ``stat``: what block layer and device took, and what the rest, the
-system calls and the wake-up, added. Its counters are read before and after a run, and know nothing of ramps. The
-warnings are rendered apart, since they belong on another stream.
+The block device's ``stat`` splits a mean latency: into the time of block layer and device, and the rest, which system
+calls and the wake-up add. Its counters are read before and after a run, and include ramps. Warnings are rendered by
+themselves, since they go to another stream.
 
-Source: Intel's evaluation guides (platform settings), and our own probes of the machine.
+Source: Intel's evaluation guides (platform settings), and iogauge's own probes of the machine.
 """
 
 from __future__ import annotations
@@ -29,28 +29,26 @@ from iogauge.text import numbers
 from iogauge.text.grid import labelled
 
 _SAME = 0.05
-"""Counts of I/Os that differ by less are taken for the same I/Os."""
+"""Counts of I/Os that differ by less than this share are taken as the same I/Os."""
 
 
 def lines(record: RunRecord) -> list[str]:
     """Return the lines below the rows."""
-    found: list[str] = []
-    for stat in record.device_stats:
-        found += _device(record, stat)
-    return found + _generator(record) + _ending(record)
+    devices = [line for stat in record.device_stats for line in _device(record, stat)]
+    return [*devices, *_generator(record), *_ending(record)]
 
 
-def warnings(given: tuple[Caution, ...]) -> str:
-    """Return the warnings, each with its remedy below it; empty where there is none.
+def warnings(notices: tuple[Caution, ...]) -> str:
+    """Return the text of warnings, each with its remedy below it; empty if there is none.
 
     >>> warnings(())
     ''
     """
-    return "".join(f"warning: {each.message}\n   hint: {each.hint}\n" for each in given)
+    return "".join(f"warning: {notice.message}\n   hint: {notice.hint}\n" for notice in notices)
 
 
 def in_flight(request: InFlight) -> str:
-    """Return one sentence on a request that had not come back."""
+    """Return one sentence about a request that has not come back."""
     return (
         f"a {request.direction.value} of {numbers.block(request.length_bytes)} at {request.offset_bytes} of "
         f"{request.path} has not come back after {numbers.duration(request.age_ns)}"
@@ -58,7 +56,7 @@ def in_flight(request: InFlight) -> str:
 
 
 def _device(record: RunRecord, stat: DeviceStat) -> list[str]:
-    found: list[str] = []
+    lines: list[str] = []
     ramp = ", ramp included" if has_ramp(record) else ""
     for direction, ios, spent_ns in (
         (Direction.READ, stat.read_ios, stat.read_ns),
@@ -74,11 +72,11 @@ def _device(record: RunRecord, stat: DeviceStat) -> list[str]:
         # Flushes are not the syncs that caused them: one fsync may send several, or none.
         if lat.count and direction is not Direction.SYNC:
             text += _share(ios, mean_ns, lat)
-        found += labelled(stat.device if not found else "", text, indent="", width=11)
+        lines += labelled(stat.device if not lines else "", text, indent="", width=11)
     busy = stat.busy_ns / record.result.elapsed_ns if record.result.elapsed_ns else 0.0
-    if found:
-        found += labelled("", f"busy {numbers.percent(min(busy, 1.0))} of the time", indent="", width=11)
-    return found
+    if lines:
+        lines += labelled("", f"busy {numbers.percent(min(busy, 1.0))} of the time", indent="", width=11)
+    return lines
 
 
 def has_ramp(record: RunRecord) -> bool:
@@ -87,15 +85,17 @@ def has_ramp(record: RunRecord) -> bool:
 
 
 def _share(ios: int, mean_ns: float, lat: Histogram) -> str:
-    """How much of the mean lat lies below; only where the device saw the same I/Os as we did, neither split, merged
-    nor mixed with others'."""
+    """Return the device's share of the mean lat, if the device counted the run's own I/Os and no others.
+
+    I/Os that were split, merged or mixed with those of other programs make the two incomparable.
+    """
     if abs(ios / lat.count - 1) > _SAME:
-        return f"; not comparable with the run's own {lat.count:,}"
+        return f"; not comparable with the run's own {lat.count:,} I/Os"
     return f", {numbers.percent(mean_ns / lat.mean)} of the mean lat {numbers.duration(lat.mean)}"
 
 
 def _lat_on(record: RunRecord, device: str, direction: Direction) -> Histogram:
-    """The lat of all rows that used this device alone, merged; empty where none did."""
+    """Return the merged lat of all rows that used this device alone; empty if none did."""
     device_of = {facts.path: facts.device for facts in record.targets}
     parts = []
     for row in rows(record):
@@ -106,7 +106,7 @@ def _lat_on(record: RunRecord, device: str, direction: Direction) -> Histogram:
 
 
 def _generator(record: RunRecord) -> list[str]:
-    found = []
+    lines = []
     if record.ceiling:
         ceiling = record.ceiling
         text = (
@@ -114,10 +114,10 @@ def _generator(record: RunRecord) -> list[str]:
             f"{numbers.duration(round(ceiling.lat_mean_ns))} to a request at iodepth 1; "
             f"the timer wakes up to {numbers.duration(round(ceiling.sleep_slack_ns))} late (p99)"
         )
-        found += labelled("generator", text, indent="", width=11)
+        lines += labelled("generator", text, indent="", width=11)
     clock = record.result.clock
     if clock.source == "virtual":
-        return found + _modelled(record)
+        return lines + _modelled(record)
     parts = [f"{clock.source}{f' ({clock.reason})' if clock.reason else ''}"]
     if clock.tsc_hz:
         parts.append(
@@ -125,26 +125,26 @@ def _generator(record: RunRecord) -> list[str]:
         )
     if clock.read_cost_ns:
         parts.append(f"{numbers.duration(clock.read_cost_ns)} a reading")
-    return found + labelled("clock", ", ".join(parts), indent="", width=11)
+    return lines + labelled("clock", ", ".join(parts), indent="", width=11)
 
 
 def _modelled(record: RunRecord) -> list[str]:
-    """What was modelled, and what each drive model did besides answering."""
-    found = []
+    """Return the lines of a modelled run: its models, and what each drive model reports of itself."""
+    lines = []
     for facts in record.targets:
         if facts.modelled:
-            found += labelled("modelled", model_text(facts.modelled), indent="", width=11)
+            lines += labelled("modelled", model_text(facts.modelled), indent="", width=11)
     for drive in record.result.drives:
-        found += labelled("drive", f"{drive.path}: {'; '.join(_did(drive, record))}", indent="", width=11)
-    return found
+        lines += labelled("drive", f"{drive.path}: {'; '.join(_did(drive, record))}", indent="", width=11)
+    return lines
 
 
 def state_text(state: TargetState | None, target: TargetFacts) -> str:
-    """Return a target's state in words.
+    """Return the state of a target in words: what iogauge has written to it.
 
     >>> facts = TargetFacts(path="/dev/nvme0n1", kind="block", size_bytes=400 * 10**9)
     >>> state_text(None, facts)
-    "unknown: it is in no ledger of iogauge's"
+    'unknown (first use)'
     >>> state = TargetState(
     ...     known_since="2026-01-01T00:00:00Z",
     ...     purged_at="2026-01-03T10:00:00Z",
@@ -156,7 +156,7 @@ def state_text(state: TargetState | None, target: TargetFacts) -> str:
     'iogauge wrote at least 1.200 TB (3.0 x its size), 400.0 GB of it at random, since its purge on 2026-01-03'
     """
     if state is None:
-        return "unknown: it is in no ledger of iogauge's"
+        return "unknown (first use)"
     times = state.written_bytes / target.size_bytes
     written = (
         f"{numbers.size(state.written_bytes)} ({times:.1f} x its size)" if state.written_bytes else "nothing"
@@ -165,7 +165,7 @@ def state_text(state: TargetState | None, target: TargetFacts) -> str:
     since = (
         f"since its purge on {state.purged_at[:10]}"
         if state.purged_at
-        else f"since {state.known_since[:10]}; what was there before is unknown"
+        else f"since {state.known_since[:10]}; earlier writes are unknown"
     )
     least = "at least " if state.written_bytes else ""
     last = f"; last {_writes(state.last)}" if state.last else ""
@@ -179,7 +179,7 @@ def _writes(entry: LedgerEntry) -> str:
 
 
 def model_text(model: ModelFacts) -> str:
-    """Return what a target was modelled by, in words."""
+    """Return the models of a target in words."""
     return (
         f"{model.drive} (version {model.drive_version}) behind {model.machine} (version {model.machine_version}), "
         f"in virtual time{f', begun {model.begun_as}' if model.begun_as else ''}; parameters {model.sha256[:12]}"
@@ -196,15 +196,14 @@ def _did(drive: DriveResult, record: RunRecord) -> Iterator[str]:
     if drive.write_amplification is not None:
         yield f"write amplification {drive.write_amplification:.3g}"
     if drive.unwritten_reads:
-        yield f"{drive.unwritten_reads:,} reads of what was never written"
+        yield f"{drive.unwritten_reads:,} reads of blocks never written"
 
 
 def _ending(record: RunRecord) -> list[str]:
-    found = []
+    lines = []
     for request in record.result.in_flight:
-        found += labelled("in flight", in_flight(request), indent="", width=11)
+        lines += labelled("in flight", in_flight(request), indent="", width=11)
     if record.result.stopped_by:
         reason = f": {record.result.error}" if record.result.error else ""
-        found += labelled("stopped", f"by {record.result.stopped_by}{reason}", indent="", width=11)
-    found += labelled("seed", str(record.plan.seed), indent="", width=11)
-    return found
+        lines += labelled("stopped", f"by {record.result.stopped_by}{reason}", indent="", width=11)
+    return lines + labelled("seed", str(record.plan.seed), indent="", width=11)

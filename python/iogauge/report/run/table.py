@@ -1,10 +1,11 @@
-"""The default report of a run: a table to read, 100 columns wide, in plain text whose meaning needs no colour.
+"""The default report of a run: a table in plain text, 100 columns wide, readable without colour.
 
-For every row and direction: rates with how they varied, latencies side by side (service and, where requests had a
-schedule, response with what lies between), what went wrong, and below them what the workers did and cost.
+Every row and direction has its rates and how they varied, its latencies side by side, and what went wrong. Requests
+with a schedule also have their response, and what makes it differ from lat. Below them are what the workers did and
+cost.
 
-A quantile that its sample cannot support, n (1 - q) < 10, is marked with ``~`` and the mark explained.
-Does not print; what surrounds the rows (devices, ceiling, warnings) is in ``surroundings.py``.
+``~`` marks a quantile that its sample cannot support: n (1 - q) < 10. Devices, ceiling and warnings are in
+``surroundings.py``.
 
 Source: fio 3.33's normal output for the terms.
 """
@@ -21,24 +22,28 @@ from iogauge.stats.histogram import Histogram
 from iogauge.text import numbers
 from iogauge.text.grid import WIDTH, aligned, labelled
 
-SHOWN = (1, 10, 50, 90, 95, 99, 99.5, 99.9, 99.95, 99.99)
-"""The percentiles shown where the job names none; json+ has all of fio's default list."""
+PERCENTILES = (1, 10, 50, 90, 95, 99, 99.5, 99.9, 99.95, 99.99)
+"""The percentiles of a job that names none; json+ has all of fio's default list."""
 _DEFAULT_LIST = Job(name="default").percentile_list
 
 
 def render(record: RunRecord, stats: IntervalStats) -> str:
-    """Return the whole report of a run, without its warnings: those are ``surroundings.warnings``."""
+    """Return the report of a run, without its warnings: see ``surroundings.warnings``."""
     lines: list[str] = []
     for row in rows(record):
         lines += [*_row(row, stats), ""]
     lines += surroundings.lines(record)
     notes = []
     if any(row.scheduled(direction) for row in rows(record) for direction in row.streams):
-        notes.append("response counts from when the schedule wanted a request: queued + lateness + lat")
+        notes.append("response counts from when a request was due: queued + lateness + lat")
     if any(row.commits(direction) for row in rows(record) for direction in row.streams):
-        notes.append("a sync's response counts from the first write that it makes last: what a commit waits")
+        notes.append(
+            "a sync's response counts from the first write that it makes durable: the latency of a commit"
+        )
     if any("~ " in line for line in lines):
-        notes.append("~ fewer than 10 samples are expected beyond this quantile: it may lie anywhere above")
+        notes.append(
+            "~ fewer than 10 samples are expected beyond this quantile: the true value may be higher"
+        )
     if notes:
         lines += ["", *notes]
     return "\n".join(lines).rstrip() + "\n"
@@ -47,7 +52,7 @@ def render(record: RunRecord, stats: IntervalStats) -> str:
 def _row(row: Row, stats: IntervalStats) -> list[str]:
     lines = _heading(row)
     if not row.directions:
-        lines.append("  nothing was completed")
+        lines.append("  nothing completed")
     for direction in row.streams:
         lines += _direction(row, direction, stats)
     return lines + _queue(row) + _cost(row) + _workers(row)
@@ -73,16 +78,16 @@ def _heading(row: Row) -> list[str]:
 
 
 def _blocks(job: Job) -> str:
-    """The block sizes of the directions that the job issues, said once where they are equal."""
+    """Return the block sizes of the directions that the job issues: one text if they are equal."""
 
-    def said(sizes: BlockSize) -> str:
+    def size_text(sizes: BlockSize) -> str:
         if sizes.split:
             return "/".join(numbers.block(share.size_bytes) for share in sizes.split)
         ends = [numbers.block(sizes.minimum_bytes), numbers.block(sizes.maximum_bytes)]
         return ends[0] if ends[0] == ends[1] else " to ".join(ends)
 
     issued = [direction for direction in Direction if direction in job.rw.directions]
-    texts = {direction.value: said(getattr(job.bs, direction.value)) for direction in issued}
+    texts = {direction.value: size_text(getattr(job.bs, direction.value)) for direction in issued}
     if len(set(texts.values())) == 1:
         return next(iter(texts.values()))
     return ", ".join(f"{name} {text}" for name, text in texts.items())
@@ -119,7 +124,7 @@ def _direction(row: Row, direction: Stream, stats: IntervalStats) -> list[str]:
 
 
 def _kinds(row: Row, direction: Stream) -> list[Kind]:
-    """The latencies to show, side by side: lat, what was asked for, and what a schedule adds; none that is left out."""
+    """Return the latencies to show: lat, those that the job requests, and those of a schedule."""
     job = row.job
     kinds = [Kind.LAT]
     if direction is not Direction.SYNC:
@@ -134,43 +139,42 @@ def _kinds(row: Row, direction: Stream) -> list[Kind]:
 
 def _latencies(row: Row, direction: Stream) -> list[str]:
     if not row.lat(direction).count:
-        return _told(row, direction)
+        return _reported(row, direction)
     kinds = _kinds(row, direction)
     if not kinds:
-        return labelled("latency", "left out, as the job asks", indent=" " * 4)
+        return labelled("latency", "left out, as the job requests", indent=" " * 4)
     columns = [row.histogram(direction, kind) or Histogram.empty() for kind in kinds]
-    asked = row.job.percentile_list
-    shown = asked
-    if asked == _DEFAULT_LIST:
-        # Beyond the first quantile that the sample cannot support, all say the same: nothing.
-        beyond = [
-            percentile for percentile in SHOWN if not supported(row.lat(direction), fraction(percentile))
-        ]
-        shown = tuple(percentile for percentile in SHOWN if percentile <= min(beyond, default=100))
+    percentiles = row.job.percentile_list
+    if percentiles == _DEFAULT_LIST:
+        # One quantile that the sample cannot support is shown; higher ones would add nothing.
+        lat = row.lat(direction)
+        first = min((p for p in PERCENTILES if not supported(lat, fraction(p))), default=100)
+        percentiles = tuple(percentile for percentile in PERCENTILES if percentile <= first)
     table = [["", *(kind.value for kind in kinds)]]
     for name in ("mean", "stddev", "min"):
-        table.append([name, *(_cell(getattr(each, name)) for each in columns)])
-    for percentile in shown:
-        table.append([f"p{percentile:.12g}", *(_quantile(each, fraction(percentile)) for each in columns)])
-    table.append(["max", *(_cell(each.max) for each in columns)])
+        table.append([name, *(_cell(getattr(histogram, name)) for histogram in columns)])
+    for percentile in percentiles:
+        q = fraction(percentile)
+        table.append([f"p{percentile:.12g}", *(_quantile(histogram, q) for histogram in columns)])
+    table.append(["max", *(_cell(histogram.max) for histogram in columns)])
     return aligned(table, indent=" " * 4, gap=4)
 
 
-def _told(row: Row, direction: Stream) -> list[str]:
-    """What another program told of a latency without its samples, as far as the job asks for it."""
+def _reported(row: Row, direction: Stream) -> list[str]:
+    """Return the latencies that another program reported without samples, at the percentiles of the job."""
     lines = []
-    for each in row.record.told:
-        if (each.stage, each.row, each.direction) == (row.result.stage, row.result.row, direction):
-            asked = ((f"p{p:.12g}", fraction(p)) for p in row.job.percentile_list)
-            found = [
-                ("mean", each.mean_ns),
-                *((name, each.quantiles_ns.get(q)) for name, q in asked),
-                ("max", each.max_ns),
+    for latency in row.record.told:
+        if (latency.stage, latency.row, latency.direction) == (row.result.stage, row.result.row, direction):
+            quantiles = ((f"p{p:.12g}", fraction(p)) for p in row.job.percentile_list)
+            figures = [
+                ("mean", latency.mean_ns),
+                *((name, latency.quantiles_ns.get(q)) for name, q in quantiles),
+                ("max", latency.max_ns),
             ]
-            figures = ", ".join(
-                f"{name} {numbers.duration(value)}" for name, value in found if value is not None
+            text = ", ".join(
+                f"{name} {numbers.duration(value)}" for name, value in figures if value is not None
             )
-            lines += labelled(each.kind.value, f"{figures}; told without samples")
+            lines += labelled(latency.kind.value, f"{text}; reported without samples")
     return lines
 
 
@@ -182,13 +186,13 @@ def _quantile(histogram: Histogram, q: float) -> str:
 
 
 def _cell(value_ns: float) -> str:
-    """A time whose unit is two characters wide, so that the numbers of a column line up."""
+    """Return a time whose unit is two characters wide, so that the numbers of a column line up."""
     number, _, unit = numbers.duration(value_ns).partition(" ")
     return f"{number} {unit:>2}" if unit else number
 
 
 def _trouble(row: Row, direction: Stream) -> list[str]:
-    """Errors by name, and completions that mean less than they seem to; nothing where there were none."""
+    """Return the lines of errors by name, and of completions that were short, flagged or late."""
     tally = row.tally(direction)
     lines = []
     if tally.errors:
@@ -198,11 +202,11 @@ def _trouble(row: Row, direction: Stream) -> list[str]:
         )
         lines += labelled("errors", f"{sum(tally.errors.values()):,}: {named}", indent=" " * 4)
     for label, count, text in (
-        ("short", tally.short, "moved fewer bytes than asked"),
+        ("short", tally.short, "moved fewer bytes than requested"),
         (
             "flagged",
             tally.flagged,
-            "were in flight while their worker stood still: latency may be its own",
+            "were in flight while their worker stalled: latency may include it",
         ),
         ("late", tally.late, "started over 1 ms after they were ready"),
     ):
@@ -214,11 +218,11 @@ def _trouble(row: Row, direction: Stream) -> list[str]:
 
 def _queue(row: Row) -> list[str]:
     workers = row.workers
-    seen = fio_buckets.added(worker.depth for worker in workers)
-    if not sum(seen):
+    depths = fio_buckets.added(worker.depth for worker in workers)
+    if not sum(depths):
         return []
     mean = sum(worker.depth_mean for worker in workers)
-    text = f"mean {mean:.1f} in flight of {sum(plan.iodepth for plan in row.plans)}; seen {_powers(seen)}"
+    text = f"mean {mean:.1f} in flight of {sum(plan.iodepth for plan in row.plans)}; seen {_powers(depths)}"
     lines = labelled("depth", text)
     ios = sum(row.tally(direction).ios + sum(row.tally(direction).errors.values()) for direction in Direction)
     submits = sum(worker.submit_calls for worker in workers)
@@ -237,7 +241,7 @@ def _queue(row: Row) -> list[str]:
 
 
 def _powers(counts: list[int]) -> str:
-    """Counts by powers of two as shares: ``1: 2.0 %, 16-31: 98.0 %``."""
+    """Return counts by powers of two as shares: ``1: 2.0 %, 16-31: 98.0 %``."""
     total = sum(counts)
     names = ["1" if power == 0 else f"{1 << power}-{(2 << power) - 1}" for power in range(len(counts))]
     shares = [
@@ -254,9 +258,9 @@ def _cost(row: Row) -> list[str]:
     system_ns = sum(worker.system_ns for worker in row.workers)
     lines = []
     if ios and user_ns + system_ns:
-        each = f"{numbers.duration(round(user_ns / ios))} user + {numbers.duration(round(system_ns / ios))}"
-        apart = "; kernel threads not included" if _kernel_threads(row) else ""
-        lines += labelled("CPU per I/O", f"{each} system{apart}")
+        cost = f"{numbers.duration(round(user_ns / ios))} user + {numbers.duration(round(system_ns / ios))} system"
+        without = "; kernel threads not included" if _kernel_threads(row) else ""
+        lines += labelled("CPU per I/O", f"{cost}{without}")
     gap = row.loop_gap
     if gap.count:
         ends = f"p99 {_quantile(gap, 0.99)}, max {_cell(gap.max)}".replace("  ", " ")
@@ -265,7 +269,7 @@ def _cost(row: Row) -> list[str]:
 
 
 def _kernel_threads(row: Row) -> bool:
-    """Whether threads of the kernel did part of the work: those that poll a ring, and those that block in its place."""
+    """Return whether threads of the kernel did part of the work: polled the ring, or blocked in place of the worker."""
     rings = [plan for plan in row.plans if plan.engine.kind is EngineKind.IO_URING]
     return any(plan.handed_over or plan.engine.sqthread_poll for plan in rings)
 
@@ -275,7 +279,9 @@ def _workers(row: Row) -> list[str]:
     table += [_worker(worker) for worker in row.workers]
     lines = aligned(table, indent="  ", left=2)
     if any(plan.handed_over and not plan.cpus for plan in row.plans):
-        lines += labelled("not pinned", "kernel threads (io-wq) do its requests and would share its CPU")
+        lines += labelled(
+            "not pinned", "kernel threads (io-wq) execute its requests, and would share its CPU"
+        )
     for worker in row.workers:
         if worker.error:
             lines += labelled("error", f"{worker.name}: {worker.error}")
@@ -286,10 +292,10 @@ def _workers(row: Row) -> list[str]:
 
 def _worker(worker: WorkerResult) -> list[str]:
     span_ns = max(worker.end_ns - worker.start_ns, 1)
-    seen = ",".join(map(str, worker.cpus[:4])) + (",..." if len(worker.cpus) > 4 else "")
+    cpus = ",".join(map(str, worker.cpus[:4])) + (",..." if len(worker.cpus) > 4 else "")
     cells = [
         worker.name,
-        f"{seen}{' pinned' if worker.pinned else ''}" if seen else "-",
+        f"{cpus}{' pinned' if worker.pinned else ''}" if cpus else "-",
         numbers.percent(worker.user_ns / span_ns),
         numbers.percent(worker.system_ns / span_ns),
         f"{worker.voluntary_switches:,}",
@@ -297,6 +303,6 @@ def _worker(worker: WorkerResult) -> list[str]:
         f"{worker.migrations:,}",
         f"{worker.depth_mean:.1f}",
     ]
-    # No worker of ours completes anything without a call: another program did not tell.
-    told = worker.submit_calls or worker.reap_calls or worker.user_ns + worker.system_ns
-    return cells if told else [*cells[:2], *("-" for _ in cells[2:])]
+    # A worker without calls and CPU time ran in another program, which did not report them.
+    measured = worker.submit_calls or worker.reap_calls or worker.user_ns + worker.system_ns
+    return cells if measured else [*cells[:2], *("-" for _ in cells[2:])]

@@ -1,10 +1,10 @@
-"""fio's terse output: a line of fields between semicolons for every row, in fio's versions 2 to 5.
+"""fio's terse output: a line of fields separated by semicolons for every row, in fio's versions 2 to 5.
 
-Every field comes from the same figures as the JSON, so that the two never differ: latencies in microseconds, their
-percentiles cut to whole ones; those of lat where the job asks for lat_percentiles, and otherwise of clat. As in fio,
-version 3 has no trims, and unified_rw_reporting puts the fields of mixed in the place of read, or behind the others.
+Every field is taken from the JSON, so that the two outputs never differ. Latencies are in microseconds; percentiles are
+truncated to whole microseconds, and are those of lat with lat_percentiles, or else of clat. As in fio, version 3 has no
+trims, and unified_rw_reporting puts the fields of mixed where those of read are, or after all others.
 
-Differences from fio: the second field says iogauge, and a percentile keeps the digits that tell it from others.
+Deliberate differences from fio: the second field says iogauge, and the name of a percentile has all its digits.
 
 Source: the output of fio 3.33, and its HOWTO (terse output).
 """
@@ -21,7 +21,7 @@ from iogauge.schema import Job, RunRecord
 
 VERSIONS = (2, 3, 4, 5)
 _PERCENTILES = 20
-"""Places for percentiles, used or not."""
+"""Fields for percentiles, used or not."""
 _MEMBERS = ("read", "write", "trim", "mixed")
 
 Json = dict[str, Any]
@@ -51,7 +51,7 @@ def _fields(job: Job, job_json: Json, disks: Any, program: str, *, version: int)
     yield from (str(job_json[name]) for name in ("ctx", "majf", "minf"))
     yield from (f"{share:.1f}%" for share in job_json["iodepth_level"].values())
     below_us = dict(job_json["latency_us"])
-    # There is no class for less than a microsecond.
+    # Terse has no class below a microsecond: its first one includes them.
     below_us["2"] += sum(job_json["latency_ns"].values())
     yield from (f"{share:.2f}%" for share in (*below_us.values(), *job_json["latency_ms"].values()))
     for disk in disks:
@@ -65,7 +65,7 @@ def _fields(job: Job, job_json: Json, disks: Any, program: str, *, version: int)
 
 
 def _stream(job: Job, stream: Json, *, version: int) -> Iterator[str]:
-    """The fields of reads, writes, trims, or all of them."""
+    """Yield the fields of one direction, or of all of them mixed."""
     yield from (str(int(stream[name])) for name in ("io_kbytes", "bw", "iops", "runtime"))
     yield from _microseconds(stream["slat_ns"])
     yield from _microseconds(stream["clat_ns"])

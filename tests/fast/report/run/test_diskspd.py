@@ -1,4 +1,4 @@
-"""DiskSpd's tables of a run of ours: its layout to the character, exact figures, and marks where a sample is small."""
+"""DiskSpd's tables of a run: its layout to the character, exact figures, and marks where a sample is small."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ LAT = {100_000: 15_000, 400_000: 5_000}
 
 
 def rates(*seconds: tuple[int, int]) -> DiskspdRates:
-    """Two rows, whose reads and writes of each second are given for the first; the second does half of it."""
-    found = DiskspdRates(interval_ns=builders.SECOND_NS)
+    """Return the rates of two rows. ``seconds`` are reads and writes of the first; the second does half of them."""
+    deviations = DiskspdRates(interval_ns=builders.SECOND_NS)
     for index, (reads, writes) in enumerate(seconds):
         for row in (0, 1):
             tallies = {
                 READ: builders.tally(ios=reads // (row + 1)),
                 WRITE: builders.tally(ios=writes // (row + 1)),
             }
-            found.add(builders.interval(index, tallies, row=row))
-    return found
+            deviations.add(builders.interval(index, tallies, row=row))
+    return deviations
 
 
 def record(**fields: object) -> RunRecord:
@@ -92,18 +92,18 @@ def test_a_direction_without_requests_is_not_available() -> None:
 
 def test_cpus_are_the_workers_own() -> None:
     text = "\n".join(lines())
-    # 0.1 s of user and 0.2 s of system time in 3 s, of each of two workers on CPU 0.
+    # 0.1 s of user and 0.2 s of system time in 3 s, of two workers on CPU 0.
     assert (
         "CPU |  Usage |  User  | Kernel |  Idle\n" + "-" * 40 + "\n   0|  20.00%|   6.67%|  13.33%|      -\n"
         in text
     )
-    assert "is not known" in text
+    assert "is unknown" in text
 
 
 def test_a_worker_that_moved_is_in_no_cpus_line() -> None:
-    given = record()
-    workers = (given.result.workers[0].model_copy(update={"cpus": (0, 1)}), *given.result.workers[1:])
-    moved = given.model_copy(update={"result": given.result.model_copy(update={"workers": workers})})
+    original = record()
+    workers = (original.result.workers[0].model_copy(update={"cpus": (0, 1)}), *original.result.workers[1:])
+    moved = original.model_copy(update={"result": original.result.model_copy(update={"workers": workers})})
     text = render(moved, rates((1, 1)), command="t")
     assert "   0|  10.00%|" in text
     assert "1 of 2 workers moved" in " ".join(text.split())
@@ -111,13 +111,15 @@ def test_a_worker_that_moved_is_in_no_cpus_line() -> None:
 
 def test_the_deviation_of_iops_is_of_sums_over_intervals() -> None:
     seconds = [(1000, 10), (1400, 30), (1200, 20)]
-    found = rates(*seconds)
+    deviations = rates(*seconds)
     one, both = [reads for reads, _ in seconds], [r + w for r, w in seconds]
-    assert found.of_row(stage=0, row=0, directions=READS) == pytest.approx(statistics.pstdev(one))
-    assert found.of_row(stage=0, row=0, directions=BOTH) == pytest.approx(statistics.pstdev(both))
-    assert found.of_row(stage=0, row=1, directions=WRITES) == pytest.approx(statistics.pstdev([5, 15, 10]))
-    assert found.of_all(BOTH) == pytest.approx(1.5 * statistics.pstdev(both))
-    assert found.of_row(stage=0, row=9, directions=BOTH) == 0
+    assert deviations.of_row(stage=0, row=0, directions=READS) == pytest.approx(statistics.pstdev(one))
+    assert deviations.of_row(stage=0, row=0, directions=BOTH) == pytest.approx(statistics.pstdev(both))
+    assert deviations.of_row(stage=0, row=1, directions=WRITES) == pytest.approx(
+        statistics.pstdev([5, 15, 10])
+    )
+    assert deviations.of_all(BOTH) == pytest.approx(1.5 * statistics.pstdev(both))
+    assert deviations.of_row(stage=0, row=9, directions=BOTH) == 0
 
 
 def test_what_is_printed_reads_back_as_diskspds(tmp_path) -> None:

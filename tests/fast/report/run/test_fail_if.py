@@ -1,4 +1,4 @@
-"""``--fail-if``: what it understands, what it says where it does not, and what it finds in a run."""
+"""``--fail-if``: the conditions it parses, the errors for others, and the violations that it reports."""
 
 from __future__ import annotations
 
@@ -41,8 +41,15 @@ def record() -> RunRecord:
     ],
 )
 def test_what_is_understood(text, figure, op, threshold, direction, kind, q) -> None:
-    found = parse(text)
-    assert (found.figure, found.op, found.threshold, found.direction, found.kind, found.q) == (
+    condition = parse(text)
+    assert (
+        condition.figure,
+        condition.op,
+        condition.threshold,
+        condition.direction,
+        condition.kind,
+        condition.q,
+    ) == (
         figure,
         op,
         threshold,
@@ -53,25 +60,29 @@ def test_what_is_understood(text, figure, op, threshold, direction, kind, q) -> 
 
 
 def test_a_job_may_be_named_and_its_name_may_hold_a_colon() -> None:
-    found = parse("job=a: b: p99 > 1ms")
-    assert (found.job, found.figure) == ("a: b", "p99")
+    condition = parse("job=a: b: p99 > 1ms")
+    assert (condition.job, condition.figure) == ("a: b", "p99")
 
 
 @pytest.mark.parametrize(
     ("text", "message", "hint"),
     [
-        ("", "not a figure, a comparison and a value", "write for instance"),
-        ("p99", "not a figure, a comparison and a value", "write for instance"),
-        ("p99 > 1ms > 2ms", "not a figure, a comparison and a value", "write for instance"),
+        ("", "not a figure, a comparison and a value", "write for example"),
+        ("p99", "not a figure, a comparison and a value", "write for example"),
+        ("p99 > 1ms > 2ms", "not a figure, a comparison and a value", "write for example"),
         ("p99 > 1", "'1' lacks its unit", "use one of ns, us"),
-        ("p99 > 1MS", "'MS' is not a unit here", "did you mean 1ms?"),
-        ("p99 > fast", "'fast' is not a value", "write for instance"),
-        ("bw < 100mb/s", "'mb/s' is not a unit here", "did you mean 100MB/s?"),
-        ("bw < 100ms", "'ms' is not a unit here", "use one of B/s"),
+        ("p99 > 1MS", "'MS' is not a unit of this figure", "did you mean 1ms?"),
+        ("p99 > fast", "'fast' is not a value", "write for example"),
+        ("bw < 100mb/s", "'mb/s' is not a unit of this figure", "did you mean 100MB/s?"),
+        ("bw < 100ms", "'ms' is not a unit of this figure", "use one of B/s"),
         ("iopz < 1", "'iopz' is not a figure", "did you mean 'iops'?"),
         ("meen > 1ms", "'meen' is not a figure", "did you mean 'mean'?"),
         ("raed.p99 > 1ms", "'raed' is not a direction or a latency", "did you mean 'read'?"),
-        ("lat.read.p99 > 1ms", "'read' is not a direction or a latency, or not in its place", "use one of"),
+        (
+            "lat.read.p99 > 1ms",
+            "'read' is not a direction or a latency, or stands in the wrong place",
+            "use one of",
+        ),
         ("lat.iops > 1", "iops is not a figure of lat", "write 'iops' without 'lat'"),
         ("read.loop_gap.max > 1ms", "the loop gap belongs to no direction", "leave out 'read'"),
         ("p100 > 1ms", "p100 is not a quantile", "use 'min' or 'max'"),
@@ -79,7 +90,7 @@ def test_a_job_may_be_named_and_its_name_may_hold_a_colon() -> None:
         ("job=reader p99 > 1ms", "a colon must follow job=NAME", "write 'job=NAME: p99 > 1ms'"),
     ],
 )
-def test_what_is_not_understood_is_said_with_a_remedy(text, message, hint) -> None:
+def test_a_text_that_is_no_condition_is_an_error_with_a_remedy(text, message, hint) -> None:
     with pytest.raises(IogaugeError, match=re.escape(message)) as caught:
         parse(text)
     assert str(caught.value).startswith(f"--fail-if '{text}'")
@@ -108,15 +119,17 @@ _DURATIONS = st.tuples(
 @given(_FIGURES, st.sampled_from([">", ">=", "<", "<=", "==", "!="]), _DURATIONS, st.sampled_from(["", " "]))
 def test_what_was_written_is_what_is_read(figure, op, duration, space) -> None:
     number, (unit, unit_ns) = duration
-    found = parse(f"{figure}{space}{op}{space}{number}{space}{unit}")
-    assert (found.figure, found.op, found.threshold) == (figure, op, number * unit_ns)
+    condition = parse(f"{figure}{space}{op}{space}{number}{space}{unit}")
+    assert (condition.figure, condition.op, condition.threshold) == (figure, op, number * unit_ns)
 
 
-def found(text: str) -> list[tuple[str, float | None, bool]]:
-    return [(each.row, each.measured, each.unknown) for each in parse(text).check(record())]
+def violations(text: str) -> list[tuple[str, float | None, bool]]:
+    return [
+        (violation.row, violation.measured, violation.unknown) for violation in parse(text).check(record())
+    ]
 
 
-def test_a_condition_that_holds_is_found_on_its_row() -> None:
+def test_a_condition_that_holds_is_reported_on_its_row() -> None:
     (violation,) = parse("read.max > 1ms").check(record())[:1]
     assert (violation.row, violation.direction, violation.unknown) == ("reader", READ, False)
     assert violation.measured == pytest.approx(5e6, rel=1e-3)
@@ -124,38 +137,38 @@ def test_a_condition_that_holds_is_found_on_its_row() -> None:
 
 
 def test_a_condition_that_does_not_hold_finds_nothing() -> None:
-    assert found("p50 > 1ms") == []
+    assert violations("p50 > 1ms") == []
 
 
 def test_rates_and_counts_are_sums_over_directions() -> None:
-    assert found("iops < 20") == [("writer", pytest.approx(50 / 3), False)]
-    assert found("errors > 1") == [("writer", 2, False)]
-    assert found("job=writer: late >= 3") == [("writer", 3, False)]
-    assert found("write.bw > 0B/s") == [("writer", pytest.approx(50 * 4096 / 3), False)]
+    assert violations("iops < 20") == [("writer", pytest.approx(50 / 3), False)]
+    assert violations("errors > 1") == [("writer", 2, False)]
+    assert violations("job=writer: late >= 3") == [("writer", 3, False)]
+    assert violations("write.bw > 0B/s") == [("writer", pytest.approx(50 * 4096 / 3), False)]
 
 
 def test_a_quantile_that_its_sample_cannot_support_is_neither_kept_nor_broken() -> None:
     (violation,) = parse("job=writer: p99 > 1ms").check(record())
     assert violation.unknown
     assert violation.measured is None
-    assert "50 samples cannot support it, 1,000 would" in violation.message
-    assert violation.hint == "run 20 times as long, or ask for a lower quantile"
+    assert "it needs 1,000 samples and has 50" in violation.message
+    assert violation.hint == "run 20 times as long, or choose a lower quantile"
 
 
 def test_a_latency_of_nothing_is_unknown() -> None:
     idle = report_records.record([READER, WRITER], [{}, {}])
-    assert [each.unknown for each in parse("write.p50 > 1ms").check(idle)] == [True]
-    assert [each.row for each in parse("p50 > 1ms").check(idle)] == ["reader", "writer"]
+    assert [violation.unknown for violation in parse("write.p50 > 1ms").check(idle)] == [True]
+    assert [violation.row for violation in parse("p50 > 1ms").check(idle)] == ["reader", "writer"]
 
 
-def test_a_direction_that_is_named_is_not_asked_of_rows_that_do_not_issue_it() -> None:
-    assert found("write.mean > 1ns") == [("writer", pytest.approx(30_000, rel=1e-3), False)]
-    assert found("write.bw < 1B/s") == []
-    assert found("sync.mean > 1ns") == [("writer", None, True)]
-    assert found("job=reader: write.p50 > 1ms") == []
+def test_a_condition_on_a_direction_skips_rows_that_do_not_issue_it() -> None:
+    assert violations("write.mean > 1ns") == [("writer", pytest.approx(30_000, rel=1e-3), False)]
+    assert violations("write.bw < 1B/s") == []
+    assert violations("sync.mean > 1ns") == [("writer", None, True)]
+    assert violations("job=reader: write.p50 > 1ms") == []
 
 
-def test_a_group_is_asked_for_what_any_of_its_jobs_issues() -> None:
+def test_a_group_is_checked_for_what_any_of_its_jobs_issues() -> None:
     jobs = [READER, WRITER]
     plan = report_records.plan(jobs)
     workers = tuple(worker.model_copy(update={"row": 0}) for worker in plan.stages[0].workers)
@@ -164,7 +177,7 @@ def test_a_group_is_asked_for_what_any_of_its_jobs_issues() -> None:
     both = report_records.record(
         [READER], [{WRITE: writes}], file=report_records.job_file(*jobs), plan=grouped
     )
-    assert [each.row for each in parse("write.mean > 1us").check(both)] == ["reader"]
+    assert [violation.row for violation in parse("write.mean > 1us").check(both)] == ["reader"]
 
 
 def test_whether_a_condition_concerns_jobs_at_all() -> None:
@@ -175,15 +188,15 @@ def test_whether_a_condition_concerns_jobs_at_all() -> None:
 
 
 def test_slat_without_a_submission_call_is_unknown() -> None:
-    assert found("job=reader: slat.mean > 1us") == [("reader", None, True)]
+    assert violations("job=reader: slat.mean > 1us") == [("reader", None, True)]
 
 
 def test_response_without_a_schedule_is_lat_and_queued_is_zero() -> None:
-    assert found("job=reader: response.p50 > 99us") == [("reader", pytest.approx(1e5, rel=1e-3), False)]
-    assert found("job=reader: queued.p50 > 0ns") == []
+    assert violations("job=reader: response.p50 > 99us") == [("reader", pytest.approx(1e5, rel=1e-3), False)]
+    assert violations("job=reader: queued.p50 > 0ns") == []
 
 
-def test_a_job_that_does_not_exist_is_found_before_the_run() -> None:
+def test_a_job_that_does_not_exist_is_refused_before_the_run() -> None:
     jobs = report_records.job_file(READER, WRITER)
     with pytest.raises(IogaugeError, match="there is no job 'raeder'") as caught:
         parse("job=raeder: p99 > 1ms").require(jobs)
@@ -192,7 +205,7 @@ def test_a_job_that_does_not_exist_is_found_before_the_run() -> None:
         parse("job=raeder: p99 > 1ms").check(record())
 
 
-def test_a_direction_that_is_not_issued_is_found_before_the_run() -> None:
+def test_a_direction_that_is_not_issued_is_refused_before_the_run() -> None:
     jobs = report_records.job_file(READER, WRITER)
     with pytest.raises(IogaugeError, match="no job issues a trim"):
         parse("trim.p99 > 1ms").require(jobs)

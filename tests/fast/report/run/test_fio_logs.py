@@ -1,4 +1,4 @@
-"""fio's log files: names, lines, windows with and without I/O, trouble with the disk."""
+"""fio's log files: names, lines, windows with and without I/O, a full disk."""
 
 from __future__ import annotations
 
@@ -44,8 +44,8 @@ def reads(count: int, latency_ns: int = 2_000):
 
 
 def test_windows_are_sums_of_intervals_and_empty_ones_are_zeros(tmp_path: Path) -> None:
-    asked = job(write_bw_log="out", write_iops_log="out", write_lat_log="out", log_avg_ns=200 * MS)
-    written = logs(tmp_path, asked)
+    logged = job(write_bw_log="out", write_iops_log="out", write_lat_log="out", log_avg_ns=200 * MS)
+    written = logs(tmp_path, logged)
     for index, tallies in enumerate([reads(10), reads(30), reads(0), {}, reads(7, 1_000), reads(1, 1_800)]):
         written.interval(interval(index, tallies))
     written.close()
@@ -98,7 +98,7 @@ def test_an_only_window_is_as_long_as_it_was(tmp_path: Path) -> None:
     assert lines(tmp_path / "out_iops.1.log") == ["500, 10, 0, 0, 0"]
 
 
-def test_files_are_named_after_the_job_where_no_prefix_is_given_and_counted_by_worker(tmp_path: Path) -> None:
+def test_files_without_a_prefix_are_named_after_the_job_and_counted_by_worker(tmp_path: Path) -> None:
     second = job(name="writer", rw="write", write_hist_log="", log_hist_ns=100 * MS)
     logs(tmp_path, job(write_lat_log="", log_avg_ns=100 * MS), second).close()
     assert sorted(path.name for path in tmp_path.iterdir()) == [
@@ -152,10 +152,10 @@ def test_fios_buckets_are_64_to_the_octave_and_exact_below_128_ns(value_ns: int)
 
 def test_what_a_run_must_provide_follows_from_the_jobs() -> None:
     plain = report_records.job_file(job())
-    each = report_records.job_file(job(write_lat_log="out"))
+    per_request = report_records.job_file(job(write_lat_log="out"))
     averaged = report_records.job_file(job(write_lat_log="out", log_avg_ns=MS * 250))
-    assert [fio_logs.wanted(jobs) for jobs in (plain, each, averaged)] == [False, False, True]
-    assert [fio_logs.needs_requests(jobs) for jobs in (plain, each, averaged)] == [False, True, False]
+    assert [fio_logs.needs_intervals(jobs) for jobs in (plain, per_request, averaged)] == [False, False, True]
+    assert [fio_logs.needs_requests(jobs) for jobs in (plain, per_request, averaged)] == [False, True, False]
 
 
 @given(st.lists(st.integers(1, 500).map(lambda n: n * 10), min_size=1, max_size=4))
@@ -169,7 +169,7 @@ def test_the_interval_divides_every_window(windows_ms: list[int]) -> None:
     fio_logs.require_interval(jobs, interval_ns=interval_ns)
 
 
-def test_a_window_counts_only_where_its_log_is_asked_for() -> None:
+def test_a_window_counts_only_if_its_log_is_written() -> None:
     jobs = report_records.job_file(job(log_avg_ns=3 * MS, log_hist_ns=7 * MS))
     assert fio_logs.interval_ns_for(jobs) == builders.SECOND_NS
 
@@ -178,7 +178,7 @@ def test_windows_too_short_and_intervals_too_long_are_refused() -> None:
     short = report_records.job_file(job(write_bw_log="", log_avg_ns=5 * MS))
     with pytest.raises(IogaugeError, match="10 ms is the shortest"):
         fio_logs.interval_ns_for(short)
-    with pytest.raises(IogaugeError, match="a log window of 5 ms is no multiple of the interval, 1000 ms"):
+    with pytest.raises(IogaugeError, match="a log window of 5 ms is not a multiple of the interval, 1000 ms"):
         fio_logs.require_interval(short, interval_ns=builders.SECOND_NS)
 
 
@@ -199,7 +199,7 @@ def little_room() -> Iterator[None]:
 
 
 @pytest.mark.usefixtures("little_room")
-def test_a_full_disk_does_not_stop_the_run_and_is_said_at_its_end(tmp_path: Path) -> None:
+def test_a_full_disk_does_not_stop_the_run_and_is_reported_at_its_end(tmp_path: Path) -> None:
     written = logs(tmp_path, job(write_hist_log="out", log_hist_ns=100 * MS))
     for index in range(20):
         written.interval(

@@ -21,7 +21,7 @@ def interval(
     index: int, ios: int, *, start_ns: int | None = None, end_ns: int | None = None, **fields
 ) -> Interval:
     """One slice, or a part of one, with so many 4 KiB reads."""
-    given = {
+    defaults = {
         "stage": 0,
         "row": 0,
         "index": index,
@@ -30,7 +30,7 @@ def interval(
         "ramp": False,
         "tallies": {READ: Tally(ios=ios, bytes=ios * 4096)} if ios else {},
     }
-    return Interval.model_validate(given | fields)
+    return Interval.model_validate(defaults | fields)
 
 
 def spread(*intervals: Interval) -> Spread:
@@ -39,9 +39,9 @@ def spread(*intervals: Interval) -> Spread:
 
 
 def test_an_empty_interval_is_a_sample_of_zero() -> None:
-    found = spread(interval(0, 100), interval(1, 0), interval(2, 200))
-    assert (found.minimum, found.maximum, found.mean, found.samples) == (0, 200, 100, 3)
-    assert found.stddev == pytest.approx(100)
+    rate = spread(interval(0, 100), interval(1, 0), interval(2, 200))
+    assert (rate.minimum, rate.maximum, rate.mean, rate.samples) == (0, 200, 100, 3)
+    assert rate.stddev == pytest.approx(100)
 
 
 def test_bandwidth_is_in_bytes_a_second() -> None:
@@ -62,21 +62,21 @@ def test_parts_of_one_slice_add_up_even_when_they_come_late() -> None:
 
 def test_overlapping_parts_of_a_group_share_their_time() -> None:
     # Two workers of a group end at different times in the same slice: it lasts as long as the longer one.
-    found = spread(interval(0, 50, end_ns=SECOND_NS // 2), interval(0, 50, end_ns=SECOND_NS))
-    assert (found.mean, found.samples) == (100, 1)
+    rate = spread(interval(0, 50, end_ns=SECOND_NS // 2), interval(0, 50, end_ns=SECOND_NS))
+    assert (rate.mean, rate.samples) == (100, 1)
 
 
 def test_the_slice_in_which_a_job_ends_is_no_minimum_nor_maximum() -> None:
     # 2 I/Os within a microsecond would be two million IOPS.
-    found = spread(interval(0, 100), interval(1, 110), interval(2, 2, end_ns=2 * SECOND_NS + 1_000))
-    assert (found.minimum, found.maximum, found.samples) == (100, 110, 2)
-    assert found.stddev == pytest.approx(10 / math.sqrt(2))
-    assert found.mean == pytest.approx(212 / 2.000001)
+    rate = spread(interval(0, 100), interval(1, 110), interval(2, 2, end_ns=2 * SECOND_NS + 1_000))
+    assert (rate.minimum, rate.maximum, rate.samples) == (100, 110, 2)
+    assert rate.stddev == pytest.approx(10 / math.sqrt(2))
+    assert rate.mean == pytest.approx(212 / 2.000001)
 
 
-def test_without_a_whole_interval_the_part_stands() -> None:
-    found = spread(interval(0, 10, end_ns=SECOND_NS // 2))
-    assert (found.minimum, found.maximum, found.mean) == (20, 20, 20)
+def test_without_a_full_interval_the_partial_one_counts() -> None:
+    rate = spread(interval(0, 10, end_ns=SECOND_NS // 2))
+    assert (rate.minimum, rate.maximum, rate.mean) == (20, 20, 20)
 
 
 def test_the_ramp_is_left_out_and_rows_are_apart() -> None:
@@ -90,10 +90,10 @@ def test_the_ramp_is_left_out_and_rows_are_apart() -> None:
 
 @given(st.lists(st.integers(0, 10_000_000), min_size=2, max_size=60))
 def test_it_agrees_with_all_samples_at_hand(ios: list[int]) -> None:
-    found = spread(*(interval(index, count) for index, count in enumerate(ios)))
-    assert (found.minimum, found.maximum, found.samples) == (min(ios), max(ios), len(ios))
-    assert found.mean == pytest.approx(np.mean(ios), rel=1e-9, abs=1e-9)
-    assert found.stddev == pytest.approx(np.std(ios, ddof=1), rel=1e-6, abs=1e-6)
+    rate = spread(*(interval(index, count) for index, count in enumerate(ios)))
+    assert (rate.minimum, rate.maximum, rate.samples) == (min(ios), max(ios), len(ios))
+    assert rate.mean == pytest.approx(np.mean(ios), rel=1e-9, abs=1e-9)
+    assert rate.stddev == pytest.approx(np.std(ios, ddof=1), rel=1e-6, abs=1e-6)
 
 
 @given(st.lists(st.tuples(st.integers(0, 10**6), st.integers(1, SECOND_NS)), min_size=1, max_size=40))

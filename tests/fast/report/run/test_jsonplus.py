@@ -1,4 +1,4 @@
-"""fio's JSON: its keys, its units, its tools' expectations, and what stands beside it."""
+"""fio's JSON: its keys, its units, its tools' expectations, and what iogauge adds."""
 
 from __future__ import annotations
 
@@ -50,11 +50,11 @@ def document(*, plus: bool = True, stats: IntervalStats | None = None, **fields:
 
 
 def test_every_key_of_fio_is_there() -> None:
-    whole = document()
+    run_json = document()
     assert {"fio version", "timestamp", "timestamp_ms", "time", "global options", "jobs", "disk_util"} <= set(
-        whole
+        run_json
     )
-    for job in whole["jobs"]:
+    for job in run_json["jobs"]:
         assert {*FIO_JOB.split(), "job options"} <= set(job)
         for direction in ("read", "write", "trim"):
             assert set(FIO_DIRECTION.split()) <= set(job[direction])
@@ -84,25 +84,25 @@ def test_bins_come_with_json_plus_only_and_add_up() -> None:
 
 
 @pytest.mark.parametrize("plus", [False, True])
-@pytest.mark.parametrize("asked", [(), ("lat",), ("clat",), ("slat",), ("slat", "clat", "lat")])
-def test_percentiles_and_bins_are_where_fio_has_them(asked: tuple[str, ...], plus: bool) -> None:
+@pytest.mark.parametrize("kinds", [(), ("lat",), ("clat",), ("slat",), ("slat", "clat", "lat")])
+def test_percentiles_and_bins_are_where_fio_has_them(kinds: tuple[str, ...], plus: bool) -> None:
     job = Job.model_validate(
-        {"name": "r", "fsync": 1} | {f"{name}_percentiles": name in asked for name in ("slat", "clat", "lat")}
+        {"name": "r", "fsync": 1} | {f"{name}_percentiles": name in kinds for name in ("slat", "clat", "lat")}
     )
     reads = builders.tally({50_000: 100})
     reads = reads.model_copy(
         update={"histograms": {**reads.histograms, Kind.SLAT: builders.histogram({7: 100})}}
     )
     run = report_records.record([job], [{READ: reads, SYNC: builders.tally({1_000: 9}, bytes=0)}])
-    found = jsonplus.document(run, IntervalStats(interval_ns=10**9), plus=plus)["jobs"][0]
+    job_json = jsonplus.document(run, IntervalStats(interval_ns=10**9), plus=plus)["jobs"][0]
     keys = ("percentile", "bins") if plus else ("percentile",)
     for name in ("slat", "clat", "lat"):
-        latency = found["read"][f"{name}_ns"]
+        latency = job_json["read"][f"{name}_ns"]
         assert latency["N"] == 100
-        assert [key in latency for key in keys] == [name in asked] * len(keys)
+        assert [key in latency for key in keys] == [name in kinds] * len(keys)
     # fio has one flag less than latencies here: a sync is no more than its lat.
-    assert ("percentile" in found["sync"]["lat_ns"]) == bool({"lat", "clat"} & set(asked))
-    assert "percentile" in found["read"]["response_ns"]
+    assert ("percentile" in job_json["sync"]["lat_ns"]) == bool({"lat", "clat"} & set(kinds))
+    assert "percentile" in job_json["read"]["response_ns"]
 
 
 def test_latencies_without_samples_have_no_percentiles_as_in_fio() -> None:
@@ -121,8 +121,8 @@ def test_what_a_schedule_adds_stands_beside_lat() -> None:
 
 
 def test_percentile_keys_are_fios_and_never_collide() -> None:
-    found = document()["jobs"][0]["read"]["lat_ns"]["percentile"]
-    assert list(found) == ["50.000000", "99.000000", "99.9999999"]
+    percentiles = document()["jobs"][0]["read"]["lat_ns"]["percentile"]
+    assert list(percentiles) == ["50.000000", "99.000000", "99.9999999"]
 
 
 @given(st.lists(st.floats(0.0001, 100), min_size=2, max_size=20, unique=True))
@@ -133,9 +133,9 @@ def test_every_percentile_has_a_key_of_its_own(percentiles: list[float]) -> None
 
 
 def test_options_are_listed_once() -> None:
-    whole = document(options=({"bs": "4k", "rw": "randread"}, {"bs": "8k", "rw": "randwrite"}))
-    assert whole["global options"] == {"bs": "4k"}
-    assert [job["job options"] for job in whole["jobs"]] == [
+    run_json = document(options=({"bs": "4k", "rw": "randread"}, {"bs": "8k", "rw": "randwrite"}))
+    assert run_json["global options"] == {"bs": "4k"}
+    assert [job["job options"] for job in run_json["jobs"]] == [
         {"rw": "randread"},
         {"bs": "8k", "rw": "randwrite"},
     ]
@@ -183,7 +183,7 @@ def test_what_fio_has_no_place_for_is_apart() -> None:
     beyond = document(stopped_by="interrupt")["iogauge"]
     assert beyond["stopped_by"] == "interrupt"
     assert beyond["ceiling"]["iops"] == 5e6
-    unsupported = [each for each in beyond["unsupported_percentiles"] if each["jobname"] == "reader"]
+    unsupported = [entry for entry in beyond["unsupported_percentiles"] if entry["jobname"] == "reader"]
     assert unsupported == [
         {
             "jobname": "reader",
@@ -212,8 +212,8 @@ def test_it_is_valid_json_whatever_was_measured() -> None:
 
 @given(st.lists(st.integers(0, 10**13), max_size=60))
 def test_the_classes_of_latency_hold_every_request_once(latencies_ns: list[int]) -> None:
-    found = fio_buckets.classes(Histogram.of([min(value, 4 * 10**12) for value in latencies_ns]))
-    total = sum(share for table in found.values() for share in table.values())
+    classes = fio_buckets.classes(Histogram.of([min(value, 4 * 10**12) for value in latencies_ns]))
+    total = sum(share for table in classes.values() for share in table.values())
     assert math.isclose(total, 100 if latencies_ns else 0, abs_tol=1e-3)
 
 

@@ -29,8 +29,8 @@ class Pieces(Spill):
         for piece in self.pieces:
             records = np.zeros(len(piece), dtype=LOG_RECORD)
             for record, fields in zip(records, piece, strict=True):
-                given = {"length_bytes": 4096, "result": 4096, "issued_ns": NO_INSTANT} | fields
-                for name, value in given.items():
+                values = {"length_bytes": 4096, "result": 4096, "issued_ns": NO_INSTANT} | fields
+                for name, value in values.items():
                     record[name] = value
             yield records
 
@@ -43,7 +43,7 @@ def job(**fields: object) -> Job:
 
 
 def convert(directory: Path, spill: Spill, *jobs: Job) -> dict[str, list[str]]:
-    """The lines of every log of the jobs, by its name."""
+    """Return the lines of every log of the jobs, by its name."""
     file, plan = report_records.job_file(*jobs), report_records.plan(jobs)
     logs = fio_logs.claim(file, Claims(), names=fio_logs.request_names, directory=directory)
     request_logs.convert(spill, jobs=file, plan=plan, parquet=None, logs=logs)
@@ -100,8 +100,8 @@ def test_jobs_without_logs_of_their_own_share_one(tmp_path: Path) -> None:
     ],
 )
 def test_what_a_job_leaves_out_is_empty(tmp_path: Path, left_out: list[str], empty: list[str]) -> None:
-    asked = job(write_bw_log="out", write_iops_log="out", **{f"disable_{name}": True for name in left_out})
-    logs = convert(tmp_path, Pieces([{"done_ns": 1}]), asked)
+    logged = job(write_bw_log="out", write_iops_log="out", **{f"disable_{name}": True for name in left_out})
+    logs = convert(tmp_path, Pieces([{"done_ns": 1}]), logged)
     assert [name for name in ("bw", "iops") if not logs[f"out_{name}.1.log"]] == empty
 
 
@@ -125,10 +125,10 @@ def test_trouble_leaves_no_log(tmp_path: Path) -> None:
 
 
 def test_requests_are_parted_by_stage_and_row_and_keep_their_order() -> None:
-    places = [(1, 0), (0, 7), (1, 0), (0, 2), (0, 7)]
-    records = np.zeros(len(places), dtype=LOG_RECORD)
-    records["stage"], records["row"] = zip(*places, strict=True)
-    records["done_ns"] = range(len(places))
-    parts = {place: part["done_ns"].tolist() for place, part in request_logs._by_row(records)}
+    keys = [(1, 0), (0, 7), (1, 0), (0, 2), (0, 7)]
+    records = np.zeros(len(keys), dtype=LOG_RECORD)
+    records["stage"], records["row"] = zip(*keys, strict=True)
+    records["done_ns"] = range(len(keys))
+    parts = {key: part["done_ns"].tolist() for key, part in request_logs._by_row(records)}
     assert parts == {(0, 2): [3], (0, 7): [1, 4], (1, 0): [0, 2]}
     assert list(request_logs._by_row(records[:0])) == []

@@ -1,4 +1,4 @@
-"""The results of a run that goes on: intervals added up, and when they are shown."""
+"""The results of a run that still lasts: intervals added up, and when they are reported."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def so_far() -> SoFar:
     return SoFar(report_records.job_file(*JOBS), plan, (), clock=CLOCK, ceiling=None)
 
 
-def test_intervals_add_up_to_what_a_run_of_them_would_say() -> None:
+def test_intervals_add_up_to_the_record_of_a_run() -> None:
     parts = [{5_000: 3, 7_001: 1}, {6_000: 2}, {5_000: 10, 1_000_000: 1}]
     run, stats = so_far(), IntervalStats(interval_ns=10**9)
     for index, values in enumerate(parts):
@@ -34,10 +34,10 @@ def test_intervals_add_up_to_what_a_run_of_them_would_say() -> None:
         stats.add(interval)
     record = run.record()
     row = next(rows(record))
-    whole = builders.tally({5_000: 13, 7_001: 1, 6_000: 2, 1_000_000: 1})
+    merged = builders.tally({5_000: 13, 7_001: 1, 6_000: 2, 1_000_000: 1})
     assert row.tally(READ).ios == 17
-    assert row.tally(READ).exact[Kind.LAT] == whole.exact[Kind.LAT]
-    assert row.tally(READ).histograms[Kind.LAT] == whole.histograms[Kind.LAT]
+    assert row.tally(READ).exact[Kind.LAT] == merged.exact[Kind.LAT]
+    assert row.tally(READ).histograms[Kind.LAT] == merged.histograms[Kind.LAT]
     assert row.tally(WRITE).errors == {5: 3}
     assert row.seconds == 3
     assert row.loop_gap.count == 3
@@ -54,21 +54,21 @@ def test_a_ramp_is_left_out_and_a_row_that_has_not_begun_is_empty() -> None:
     assert (second.directions, second.seconds) == ((), 0)
 
 
-def shown(*places: tuple[int, int], every_ns: int) -> list[int]:
-    """Return how many reads each report holds, where every interval, of a row and an index, has one."""
-    found: list[int] = []
+def reads_reported(*intervals: tuple[int, int], every_ns: int) -> list[int]:
+    """Return how many reads each report holds. ``intervals`` are rows and indices; each has one read."""
+    reads: list[int] = []
 
     def show(record: RunRecord) -> None:
-        found.append(sum(row.tally(READ).ios for row in rows(record)))
+        reads.append(sum(row.tally(READ).ios for row in rows(record)))
 
     reports = StatusReports(report_records.plan(JOBS), so_far(), every_ns=every_ns, show=show)
-    for row, index in places:
+    for row, index in intervals:
         reports.interval(builders.interval(index, {READ: builders.tally({5: 1})}, row=row))
-    return found
+    return reads
 
 
 @pytest.mark.parametrize(
-    ("places", "every_s", "expected"),
+    ("intervals", "every_s", "expected"),
     [
         ([(0, 0), (1, 0), (0, 1), (1, 1)], 1, [2, 4]),
         ([(0, 0), (0, 1), (1, 0), (1, 1)], 2, [4]),
@@ -77,24 +77,24 @@ def shown(*places: tuple[int, int], every_ns: int) -> list[int]:
     ],
 )
 def test_a_report_comes_when_all_rows_are_there(
-    places: list[tuple[int, int]], every_s: int, expected: list[int]
+    intervals: list[tuple[int, int]], every_s: int, expected: list[int]
 ) -> None:
-    assert shown(*places, every_ns=every_s * 10**9) == expected
+    assert reads_reported(*intervals, every_ns=every_s * 10**9) == expected
 
 
-def test_a_snapshot_is_asked_and_intervals_go_on() -> None:
-    asked, unasked = IntervalStats(interval_ns=10**9), IntervalStats(interval_ns=10**9)
+def test_a_snapshot_does_not_change_what_later_intervals_give() -> None:
+    read, unread = IntervalStats(interval_ns=10**9), IntervalStats(interval_ns=10**9)
     for index in range(6):
         for part in range(2):  # of a group, whose workers hand theirs out one after the other
             interval = builders.interval(index, {READ: builders.tally({5: index + part})})
-            asked.add(interval)
-            unasked.add(interval)
-            snapshot = asked.snapshot().iops(stage=0, row=0, direction=READ)
+            read.add(interval)
+            unread.add(interval)
+            snapshot = read.snapshot().iops(stage=0, row=0, direction=READ)
             assert snapshot.samples == index + 1
             assert snapshot.maximum == (2 * index + 1 if part else max(index, 2 * index - 1))
     row = {"stage": 0, "row": 0, "direction": READ}
-    assert asked.iops(**row) == unasked.iops(**row)
-    assert asked.bandwidth_Bps(**row) == unasked.bandwidth_Bps(**row)
+    assert read.iops(**row) == unread.iops(**row)
+    assert read.bandwidth_Bps(**row) == unread.bandwidth_Bps(**row)
 
 
 def test_what_an_interval_costs_does_not_grow_with_the_number_of_rows() -> None:

@@ -1,4 +1,4 @@
-"""The table of a run: everything asked for, marked where unsupported, within 100 columns."""
+"""The table of a run: all that was requested, marks on unsupported quantiles, within 100 columns."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ def text(job: Job, tallies: dict, *, stats: IntervalStats = NONE, **fields: obje
     return table.render(report_records.record([job], [tallies], **fields), stats)
 
 
-def row_of(found: str, label: str) -> list[str]:
+def row_of(shown: str, label: str) -> list[str]:
     """The cells of the line that begins with ``label``: separated by at least two spaces."""
-    line = next(line for line in found.splitlines() if line.split()[:1] == [label])
+    line = next(line for line in shown.splitlines() if line.split()[:1] == [label])
     return [cell.strip() for cell in line.replace("~ ", "~").split("  ") if cell.strip()][1:]
 
 
@@ -40,8 +40,8 @@ def with_result(record: RunRecord, **fields: object) -> RunRecord:
     return record.model_copy(update={"result": record.result.model_copy(update=fields)})
 
 
-def whole() -> tuple[RunRecord, IntervalStats]:
-    """A run with everything in it."""
+def full_run() -> tuple[RunRecord, IntervalStats]:
+    """Return a run that has every kind of line."""
     reader = reading(iodepth=32)
     writer = Job(
         name="writer",
@@ -90,115 +90,115 @@ def whole() -> tuple[RunRecord, IntervalStats]:
     return with_result(run, in_flight=(lost,), stopped_by="error", error="the disk is full"), stats
 
 
-def test_the_whole_table_reads_as_it_did() -> None:
-    run, stats = whole()
+def test_the_table_of_a_full_run_is_unchanged() -> None:
+    run, stats = full_run()
     expected = Path(__file__).with_name("test_table.txt").read_text()
     assert table.render(run, stats) + "\n" + surroundings.warnings(run.warnings) == expected
 
 
 def test_it_fits_in_a_hundred_columns() -> None:
-    run, stats = whole()
+    run, stats = full_run()
     lines = table.render(run, stats).splitlines()
     assert max(map(len, lines)) <= WIDTH
     assert all(line == line.rstrip() for line in lines)
 
 
 def test_lat_and_clat_are_side_by_side_by_default() -> None:
-    found = text(reading(), {READ: builders.tally({50_000: 2_000})})
-    assert row_of(found, "mean") == ["50.00 us", "50.00 us"]
-    assert "lat          clat" in found
+    shown = text(reading(), {READ: builders.tally({50_000: 2_000})})
+    assert row_of(shown, "mean") == ["50.00 us", "50.00 us"]
+    assert "lat          clat" in shown
 
 
-def test_only_what_is_asked_for_is_shown() -> None:
-    found = text(
+def test_only_requested_percentiles_are_shown() -> None:
+    shown = text(
         reading(clat_percentiles=False, percentile_list=(50, 99.9)), {READ: builders.tally({50_000: 20_000})}
     )
-    names = [line.split()[0] for line in found.splitlines() if line.startswith("    ")]
+    names = [line.split()[0] for line in shown.splitlines() if line.startswith("    ")]
     assert names[:7] == ["lat", "mean", "stddev", "min", "p50", "p99.9", "max"]
 
 
-def test_slat_is_shown_where_asked_for_and_known() -> None:
+def test_slat_is_shown_if_requested_and_known() -> None:
     tally = builders.tally({50_000: 2_000})
     assert "slat" not in text(reading(slat_percentiles=True), {READ: tally})
     known = tally.model_copy(
         update={"histograms": {**tally.histograms, Kind.SLAT: builders.histogram({700: 2_000})}}
     )
-    found = text(reading(slat_percentiles=True), {READ: known})
-    assert row_of(found, "p50") == ["50.00 us", "50.00 us", "700 ns"]
+    shown = text(reading(slat_percentiles=True), {READ: known})
+    assert row_of(shown, "p50") == ["50.00 us", "50.00 us", "700 ns"]
 
 
 def test_a_schedule_adds_response_queued_and_lateness() -> None:
     job = reading(rate_iops={"read": 100, "write": 0, "trim": 0}, clat_percentiles=False)
-    found = text(job, {READ: report_records.scheduled({30_000: 2_000}, {90_000: 2_000})})
-    assert row_of(found, "p50") == ["30.00 us", "90.05 us", "0 ns", "1.500 us"]
-    assert "response counts from when the schedule wanted a request" in found
+    shown = text(job, {READ: report_records.scheduled({30_000: 2_000}, {90_000: 2_000})})
+    assert row_of(shown, "p50") == ["30.00 us", "90.05 us", "0 ns", "1.500 us"]
+    assert "response counts from when a request was due" in shown
 
 
-def test_what_a_commit_waits_stands_beside_its_sync() -> None:
+def test_the_latency_of_a_commit_is_shown_with_its_sync() -> None:
     syncs = builders.tally({1_000_000: 30}, bytes=0)
     histograms = {**syncs.histograms, Kind.RESPONSE: builders.histogram({1_500_000: 30})}
     writes = {WRITE: builders.tally({500_000: 30})}
     job = reading(rw="write", fdatasync=1)
-    found = text(job, {**writes, SYNC: syncs.model_copy(update={"histograms": histograms})})
-    mean = next(line for line in found[found.index("  sync ") :].splitlines() if "mean" in line)
+    shown = text(job, {**writes, SYNC: syncs.model_copy(update={"histograms": histograms})})
+    mean = next(line for line in shown[shown.index("  sync ") :].splitlines() if "mean" in line)
     assert mean.split() == ["mean", "1.000", "ms", "1.500", "ms"]
-    assert "from the first write that it makes last" in found
+    assert "from the first write that it makes durable" in shown
     # Of a record that an older iogauge made it is not known.
-    assert "makes last" not in text(job, {**writes, SYNC: syncs})
+    assert "makes durable" not in text(job, {**writes, SYNC: syncs})
 
 
 def test_a_quantile_that_its_sample_cannot_support_is_marked_and_the_mark_explained() -> None:
-    asked = reading(percentile_list=(50, 99, 99.9), clat_percentiles=False)
-    found = text(asked, {READ: builders.tally({50_000: 1_000})})
-    assert row_of(found, "p99") == ["50.00 us"]
-    assert row_of(found, "p99.9") == ["~50.00 us"]
-    assert "~ fewer than 10 samples are expected beyond this quantile" in found
-    enough = text(asked, {READ: builders.tally({50_000: 10_000})})
+    chosen = reading(percentile_list=(50, 99, 99.9), clat_percentiles=False)
+    shown = text(chosen, {READ: builders.tally({50_000: 1_000})})
+    assert row_of(shown, "p99") == ["50.00 us"]
+    assert row_of(shown, "p99.9") == ["~50.00 us"]
+    assert "~ fewer than 10 samples are expected beyond this quantile" in shown
+    enough = text(chosen, {READ: builders.tally({50_000: 10_000})})
     assert row_of(enough, "p99.9") == ["50.00 us"]
 
 
 def test_of_the_default_quantiles_one_unsupported_is_enough() -> None:
-    found = text(reading(), {READ: builders.tally({50_000: 500})})
-    assert "p99 " in found
-    assert "p99.5" not in found
+    shown = text(reading(), {READ: builders.tally({50_000: 500})})
+    assert "p99 " in shown
+    assert "p99.5" not in shown
 
 
 def test_an_idle_row_says_so() -> None:
     assert "nothing completed" not in text(reading(), {READ: builders.tally({1: 1})})
-    assert "  nothing was completed" in text(reading(), {})
+    assert "  nothing completed" in text(reading(), {})
 
 
 def test_empty_intervals_show_as_a_minimum_of_zero() -> None:
-    run, stats = whole()
+    run, stats = full_run()
     assert "IOPS over 3 intervals of 1.000 s: min 0, mean 6,667, max 10,000" in table.render(run, stats)
 
 
 def test_a_device_used_by_others_too_is_not_compared() -> None:
-    run, stats = whole()
+    run, stats = full_run()
     elsewhere = run.model_copy(update={"targets": (builders.target(device="sdb"),)})
     assert "of the mean lat" not in table.render(elsewhere, stats)
 
 
 def test_a_device_that_saw_other_ios_is_not_compared() -> None:
-    run, stats = whole()
+    run, stats = full_run()
     busy = run.device_stats[0].model_copy(update={"read_ios": 12_000})
-    found = " ".join(table.render(run.model_copy(update={"device_stats": (busy,)}), stats).split())
+    shown = " ".join(table.render(run.model_copy(update={"device_stats": (busy,)}), stats).split())
     assert (
         "read: 12,000 I/Os, mean 33.37 us in block layer and device; not comparable with the run's own"
-        in found
+        in shown
     )
 
 
 def test_worker_errors_and_stuck_workers_are_named() -> None:
-    run, stats = whole()
+    run, stats = full_run()
     workers = (
         builders.worker("reader", error="open: EIO", overdue=12),
         builders.worker("writer", index=1, stuck=True),
     )
-    found = table.render(with_result(run, workers=workers), stats)
-    assert "  error        reader: open: EIO" in found
-    assert "  stuck        writer was still inside the kernel when the run ended" in found
-    assert "  overdue      12 requests were due before the end and never issued" in found
+    shown = table.render(with_result(run, workers=workers), stats)
+    assert "  error        reader: open: EIO" in shown
+    assert "  stuck        writer was still inside the kernel when the run ended" in shown
+    assert "  overdue      12 requests were due before the end and never issued" in shown
 
 
 @given(st.floats(0, 1e13))
@@ -211,8 +211,8 @@ def test_a_duration_keeps_its_value_to_four_digits(value_ns: float) -> None:
 
 @given(st.text(st.characters(categories=["L", "N", "P", "Zs"]), max_size=400))
 def test_wrapping_loses_no_word(words: str) -> None:
-    given_words = words.replace("\u00a0", " ")
-    assert " ".join(labelled("x", given_words)).split()[1:] == given_words.replace("\u00a0", " ").split()
+    spaced = words.replace("\u00a0", " ")
+    assert " ".join(labelled("x", spaced)).split()[1:] == spaced.replace("\u00a0", " ").split()
 
 
 def test_a_number_and_its_unit_stay_on_one_line() -> None:
