@@ -1,1 +1,1 @@
-"""Charts: a Vega-Lite specification and the table behind it, and drawing them as SVG or PNG."""
+"""Charts: Vega-Lite specifications, the tables that they draw, and drawing them as SVG or PNG."""

@@ -1,9 +1,10 @@
-"""What a suite concludes from several steps together, drawn: a value from round to round, and one over two axes.
+"""Charts of what a suite concludes from several steps: a value over rounds, and a value over two axes.
 
-The convergence plot is the specification's: the values, the window of rounds that was asked for steadiness, the mean of
-the window with a tenth on either side, and the line of best fit. The matrix is coloured by value, which it also names.
+The convergence plot is that of the specification. It shows the value of each round, the window of rounds that was
+tested for steady state, the mean of the window plus and minus a tenth, and the line of best fit. The matrix shows each
+value as a colour and as a number.
 
-Does not judge: what is steady, and over which window, is the suite's (``results.conclusions``).
+The suite decides what is steady, and over which window (``results.conclusions``).
 Source: SNIA PTS 2.0.2, the plots of every test.
 """
 
@@ -23,57 +24,57 @@ from iogauge.text import numbers
 _CHOSEN = "datum.choice === chosen"
 
 
-def conclusion_charts(drive: SuiteResult, shown: Conclusions, *, name: str) -> tuple[Chart, ...]:
-    """Return the charts of what a suite has to show of one drive, those that there are."""
-    found = []
-    if shown.convergences:
-        found.append(convergence_chart(drive, shown.convergences, name=f"{name}-convergence"))
-    if shown.matrices:
-        found.append(matrix_chart(drive, shown.matrices, name=f"{name}-matrix"))
-    return tuple(found)
+def conclusion_charts(drive: SuiteResult, conclusions: Conclusions, *, name: str) -> tuple[Chart, ...]:
+    """Return the charts of a suite's conclusions on one drive; none if it has no convergences and no matrices."""
+    charts = []
+    if conclusions.convergences:
+        charts.append(convergence_chart(drive, conclusions.convergences, name=f"{name}-convergence"))
+    if conclusions.matrices:
+        charts.append(matrix_chart(drive, conclusions.matrices, name=f"{name}-matrix"))
+    return tuple(charts)
 
 
-def convergence_chart(drive: SuiteResult, found: Sequence[Convergence], *, name: str) -> Chart:
-    """Return the values of every round, with a choice of what was followed; ``found`` has at least one."""
+def convergence_chart(drive: SuiteResult, convergences: Sequence[Convergence], *, name: str) -> Chart:
+    """Return the chart of the values of every round, with a choice between ``convergences``, which are not empty."""
     rows: list[Row] = []
-    for choice, each in enumerate(found, 1):
-        (start, low), (end, high) = each.fit
-        for place, (at, value) in enumerate(zip(each.places, each.values, strict=True)):
+    for choice, course in enumerate(convergences, 1):
+        (start, low), (end, high) = course.fit
+        for index, (at, value) in enumerate(zip(course.places, course.values, strict=True)):
             rows.append(
                 {
                     "choice": choice,
-                    "followed": each.title,
+                    "followed": course.title,
                     "at": at,
                     "value": value,
-                    "in_window": each.first <= place <= each.last,
-                    "mean": each.mean,
-                    "least": each.range[0],
-                    "most": each.range[1],
+                    "in_window": course.first <= index <= course.last,
+                    "mean": course.mean,
+                    "least": course.range[0],
+                    "most": course.range[1],
                     "window_from": start,
                     "window_to": end,
                     "fit_from": low,
                     "fit_to": high,
-                    "steady": each.steady,
+                    "steady": course.steady,
                 }
             )
     choices = {
         f"{choice}": _offered(
-            each.title,
-            title=f"{numbers.capitalised(each.title)}, {each.unit}, from round to round: {drive.label}",
-            subtitle=f"{'Steady' if each.steady else 'Not steady'}. Grey: the window. Dotted: its mean, and a tenth up "
-            "and down. Red: the line of best fit.",
-            description=f"{each.title} in {each.unit} at each {each.axis}, and the window that was judged.",
+            course.title,
+            title=f"{numbers.capitalised(course.title)}, {course.unit}, from round to round: {drive.label}",
+            subtitle=f"{'Steady' if course.steady else 'Not steady'}. Grey: the window. Dotted: its mean, plus and "
+            "minus a tenth. Red: the line of best fit.",
+            description=f"{course.title} in {course.unit} at each {course.axis}, and the window that was judged.",
             choice=choice,
         )
-        for choice, each in enumerate(found, 1)
+        for choice, course in enumerate(convergences, 1)
     }
     return Chart(
         name,
         f"From round to round: {drive.label}",
         Table.of(rows),
-        {"linear": finished(_course(found[0].axis))},
+        {"linear": finished(_course(convergences[0].axis))},
         choices,
-        chosen="Followed",
+        chosen="Value",
     )
 
 
@@ -84,7 +85,7 @@ def _offered(label: str, *, title: str, subtitle: str, description: str, choice:
 
 def _course(axis: str) -> alt.LayerChart:
     base = alt.Chart().transform_filter(_CHOSEN)
-    # What is the same in every row is drawn from the first one of its choice.
+    # Window, levels and fit are equal in all rows of a choice: one row draws them.
     once = base.transform_aggregate(
         groupby=["window_from", "window_to", "mean", "least", "most", "fit_from", "fit_to"]
     )
@@ -126,16 +127,16 @@ def _course(axis: str) -> alt.LayerChart:
     )
 
 
-def matrix_chart(drive: SuiteResult, found: Sequence[Matrix], *, name: str) -> Chart:
-    """Return values over two axes, with a choice of matrices; ``found`` has at least one."""
+def matrix_chart(drive: SuiteResult, matrices: Sequence[Matrix], *, name: str) -> Chart:
+    """Return the chart of a value over two axes, with a choice between ``matrices``, which are not empty."""
     rows: list[Row] = []
-    for choice, each in enumerate(found, 1):
-        most = max((value for _, _, value in each.cells), default=0.0)
-        for place, (column, row, value) in enumerate(each.cells):
+    for choice, matrix in enumerate(matrices, 1):
+        most = max((value for _, _, value in matrix.cells), default=0.0)
+        for place, (column, row, value) in enumerate(matrix.cells):
             rows.append(
                 {
                     "choice": choice,
-                    "matrix": each.title,
+                    "matrix": matrix.title,
                     "column": column,
                     "row": row,
                     "place": place,
@@ -146,26 +147,25 @@ def matrix_chart(drive: SuiteResult, found: Sequence[Matrix], *, name: str) -> C
             )
     choices = {
         f"{choice}": _offered(
-            each.title,
-            title=f"{numbers.capitalised(each.title)}: {drive.label}",
-            subtitle=f"In {each.unit}; the darker, the more.",
-            description=f"{each.title} in {each.unit} by {each.columns} and {each.rows}.",
+            matrix.title,
+            title=f"{numbers.capitalised(matrix.title)}: {drive.label}",
+            subtitle=f"In {matrix.unit}; darker cells are higher.",
+            description=f"{matrix.title} in {matrix.unit} by {matrix.columns} and {matrix.rows}.",
             choice=choice,
         )
-        for choice, each in enumerate(found, 1)
+        for choice, matrix in enumerate(matrices, 1)
     }
     return Chart(
         name,
         f"Over two axes: {drive.label}",
         Table.of(rows),
-        {"linear": finished(_cells(found))},
+        {"linear": finished(_cells(matrices[0]))},
         choices,
         chosen="Matrix",
     )
 
 
-def _cells(found: Sequence[Matrix]) -> alt.LayerChart:
-    first = found[0]
+def _cells(first: Matrix) -> alt.LayerChart:
     order = alt.EncodingSortField(field="place", op="min")
     base = (
         alt.Chart(width=WIDTH, height=HEIGHT * 0.75)

@@ -1,6 +1,7 @@
-"""What the charts draw, as tidy tables: one for each chart, which is also what a reader can save as CSV.
+"""The data of charts as tidy tables. Each chart draws one table, which a reader can save as CSV.
 
-Does not draw. Units end the columns' names; ``asked`` is in the unit of the suite's axis.
+The name of a column ends with its unit. The column ``asked`` is the position of a step, in the unit of the suite's
+axis.
 """
 
 from __future__ import annotations
@@ -21,14 +22,14 @@ from iogauge.text.csv_cells import csv_of
 
 @dataclass(frozen=True)
 class Statistic:
-    """One figure of a step's latencies that the write-pressure chart can show; ``q`` is ``None`` for the mean."""
+    """One figure of a step's latencies that charts and tables show; ``q`` is ``None`` for the mean."""
 
     key: str
     label: str
     q: float | None
 
     def of(self, figures: StepFigures) -> Estimate | None:
-        """Return this statistic of a step; ``None`` where nothing completed."""
+        """Return this statistic of a step; ``None`` if nothing completed."""
         return figures.mean if self.q is None else figures.quantile(self.q)
 
 
@@ -46,49 +47,49 @@ Row = dict[str, Value]
 
 @dataclass(frozen=True)
 class Table:
-    """Rows of one shape: ``None`` for what is unknown, numbers with few significant digits."""
+    """Rows of the same columns. ``None`` is an unknown value; numbers have few significant digits."""
 
     columns: tuple[str, ...]
     rows: tuple[tuple[Value, ...], ...]
 
     @classmethod
     def of(cls, rows: Sequence[Row], *, digits: int = 6) -> Table:
-        """Return the table of rows that all have the same columns in the same order.
+        """Return the table of ``rows``, which have the same columns in the same order.
 
-        Numbers are kept to so many significant digits.
+        Numbers are rounded to ``digits`` significant digits.
         """
         columns = tuple(rows[0]) if rows else ()
         return cls(columns, tuple(tuple(_rounded(value, digits) for value in row.values()) for row in rows))
 
     def packed(self) -> tuple[list[str], list[list[Value | list[int]]]]:
-        """Return every text once, and the rows with ``[place]`` among these texts instead of a text.
+        """Return the list of distinct texts, and the rows, in which ``[index]`` into that list replaces a text.
 
-        A row begins where it first differs from the one before: what is missing at its front is the same.
+        A row omits its first values as long as they equal those of the row before.
 
         >>> Table(("drive", "us"), (("a", 1.5), ("a", 2), ("b", 2), ("b", 2))).packed()
         (['a', 'b'], [[[0], 1.5], [2], [[1], 2], []])
         """
         texts = dict.fromkeys(value for row in self.rows for value in row if isinstance(value, str))
-        words: dict[str, list[int]] = {text: [place] for place, text in enumerate(texts)}
+        references: dict[str, list[int]] = {text: [index] for index, text in enumerate(texts)}
         packed: list[list[Value | list[int]]] = []
         before: Sequence[Value] = ()
         for row in self.rows:
-            # 1, 1.0 and true are equal, and not the same.
+            # 1, 1.0 and true are equal in Python, but are written differently.
             same = [
                 type(value) is type(other) and value == other
                 for value, other in zip(row, before, strict=False)
             ]
             first = [*same, False].index(False)
-            packed.append([words[value] if isinstance(value, str) else value for value in row[first:]])
+            packed.append([references[value] if isinstance(value, str) else value for value in row[first:]])
             before = row
-        return list(words), packed
+        return list(texts), packed
 
     def records(self) -> list[Row]:
-        """Return the rows as Vega wants them: each value with its column's name."""
+        """Return the rows as Vega reads them: objects of values by column."""
         return [dict(zip(self.columns, row, strict=True)) for row in self.rows]
 
     def csv(self) -> str:
-        """Return the table as CSV: a header line, empty for what is unknown, ``true`` and ``false``.
+        """Return the table as CSV: a header line, empty cells for unknown values, ``true`` and ``false``.
 
         >>> Table.of([{"drive": "a, b", "latency_us": 12.3456789, "supported": True}]).csv()
         'drive,latency_us,supported\\n"a, b",12.3457,true\\n'
@@ -104,9 +105,9 @@ def _rounded(value: Value, digits: int) -> Value:
 
 
 def pressure_table(drives: Iterable[SuiteResult]) -> Table:
-    """Return one row for each drive, place, repeat and statistic; latencies in microseconds, empty where not measured.
+    """Return one row for each drive, position, repeat and statistic; latencies are in microseconds, or unknown.
 
-    ``from`` and ``to`` are where the step's tread of the stair begins and ends on the axis.
+    ``from`` and ``to`` are the ends of the step's tread of the stair, on the axis.
     """
     rows: list[Row] = []
     for drive in drives:
@@ -121,12 +122,12 @@ def pressure_table(drives: Iterable[SuiteResult]) -> Table:
 def sweep_table(drives: Iterable[SuiteResult], series: str) -> Table:
     """Return one row for each drive, position, repeat and statistic of a series: rates, latencies in microseconds.
 
-    ``knee`` says of a place that it is the least with nearly the most that its drive reached.
+    ``knee`` marks the first position at which the drive reaches nearly its highest rate.
     """
     rows: list[Row] = []
     for drive in drives:
         positions = [position for position in drive.planned if position.series == series]
-        # Neither a share nor positions that have names have an end towards which a rate could grow.
+        # Shares and named positions have no direction in which a rate could grow: they have no knee.
         rates = {position.at: position.figures.rate_Bps for position in positions if position.runs}
         named = drive.plan.axis.unit == "%" or any(position.plan.label for position in positions)
         enough = None if named else knee(rates)
@@ -142,7 +143,7 @@ def sweep_table(drives: Iterable[SuiteResult], series: str) -> Table:
 
 @dataclass(frozen=True)
 class _Run:
-    """What the rows of one run show, or of all repeats of a position together (``repeat`` is then ``None``)."""
+    """One run of a position, or all its repeats merged (``repeat`` is then ``None``)."""
 
     plan: StepPlan
     repeat: int | None
@@ -173,7 +174,7 @@ class _Run:
 
 
 def _runs(positions: Iterable[Position]) -> Iterator[_Run]:
-    """Yield each position's runs together and, where there are several, each by itself, numbered from 1."""
+    """Yield each position's runs merged and, if there are several, also one by one, numbered from 1."""
     for position in positions:
         yield _Run(position.planned[0], None, position.figures if position.runs else None)
         if len(position.planned) > 1:
@@ -182,7 +183,7 @@ def _runs(positions: Iterable[Position]) -> Iterator[_Run]:
 
 
 def time_table(drive: SuiteResult) -> Table:
-    """Return one row for each interval of one drive, its steps one after the other on a running clock."""
+    """Return one row for each interval of one drive. Its steps follow one another on one clock."""
     return Table.of(
         [
             {
@@ -205,7 +206,7 @@ def time_table(drive: SuiteResult) -> Table:
 
 
 def on_one_clock(drive: SuiteResult) -> Iterator[tuple[StepPlan, Moment, float, float]]:
-    """Yield each interval of a drive's steps, and when it began and ended if one followed the other without a pause."""
+    """Yield each interval of a drive's steps, with its start and end on a clock without the pauses between steps."""
     clock_s = 0.0
     for run in drive.runs:
         figures = run.figures
@@ -218,12 +219,12 @@ def on_one_clock(drive: SuiteResult) -> Iterator[tuple[StepPlan, Moment, float, 
 
 
 def us(value_ns: float | None) -> float | None:
-    """Return nanoseconds as microseconds; what is not known stays so."""
+    """Return nanoseconds as microseconds; ``None`` stays ``None``."""
     return None if value_ns is None else value_ns / 1000
 
 
 def _edges(positions: Sequence[float]) -> dict[float, tuple[float, float]]:
-    """Return for each position the half-way points to its neighbours, as wide on the outside as on the inside."""
+    """Return for each position the half-way points to its neighbours; the outermost are as wide outside as inside."""
     places = sorted(set(positions))
     if len(places) == 1:
         return {places[0]: (places[0] * 0.5, places[0] * 1.5 or 1.0)}

@@ -1,7 +1,7 @@
-"""Drawing by vl-convert, in a process of its own.
+"""Drawing with vl-convert, in a child process.
 
-V8, by which vl-convert draws, ends its process where it gets no memory. In a child process that is an error with a
-remedy. The child lives as long as this process, since it takes a second to start, and ends with it.
+vl-convert draws with V8, which aborts its process when it gets no memory. In a child process, that becomes an error
+with a remedy. The child takes a second to start, so it lives as long as this process.
 """
 
 from __future__ import annotations
@@ -18,48 +18,48 @@ from typing import Any
 from iogauge.errors import IogaugeError
 
 VEGA_LITE = "6.4"
-"""The version that Altair writes for and vl-convert carries."""
+"""The version that Altair writes and vl-convert includes."""
 
 _PROGRAM = Path(__file__).with_name("drawing_process.py")
 
 
 def svg(spec: dict[str, Any]) -> str:
-    """Return a whole Vega-Lite specification as SVG. Raises IogaugeError where it cannot be drawn."""
+    """Return the picture of a complete Vega-Lite specification as SVG. Raises IogaugeError if it cannot be drawn."""
     drawn: str = _draw("vegalite_to_svg", spec, vl_version=VEGA_LITE)
     return drawn
 
 
 def png(drawn: str, *, scale: float) -> bytes:
-    """Return an SVG as pixels, ``scale`` for each of its points. Raises IogaugeError where it cannot be drawn."""
+    """Return an SVG as PNG, with ``scale`` pixels per point. Raises IogaugeError if it cannot be drawn."""
     pixels: bytes = _draw("svg_to_png", drawn, scale=scale)
     return pixels
 
 
 def bundle(script: str) -> str:
-    """Return ``script`` with Vega, Vega-Lite and Vega-Embed as one script. Raises IogaugeError as ``svg`` does."""
+    """Return ``script`` bundled with Vega, Vega-Lite and Vega-Embed. Raises IogaugeError as ``svg`` does."""
     code: str = _draw("javascript_bundle", script, vl_version=VEGA_LITE)
     return code
 
 
 def _draw(function: str, *arguments: object, **options: object) -> Any:
     try:
-        return _drawer().ask(function, arguments, options)
+        return _drawer().call(function, arguments, options)
     except (OSError, EOFError) as error:
         reason = _drawer().close() if _drawer.cache_info().currsize else str(error)
         _drawer.cache_clear()
         raise IogaugeError(
             f"a chart cannot be drawn: {reason}",
-            hint="drawing reserves about 64 GB of address space, most of it unused: raise that limit "
+            hint="drawing reserves about 64 GB of address space, most of it unused: raise the limit "
             "(ulimit -v unlimited), free some memory, or use --format md, which draws no charts",
         ) from None
-    except KeyboardInterrupt:  # The answer would be taken for that of the next question.
+    except KeyboardInterrupt:  # The answer still to come would be taken as that of the next call.
         _drawer().close()
         _drawer.cache_clear()
         raise
 
 
 class _Drawer:
-    """The child process. It is in a session of its own, so that Ctrl-C is this process's alone."""
+    """The child process. It has its own session, so that Ctrl-C reaches this process alone."""
 
     def __init__(self) -> None:
         self._connection, theirs = Pipe()
@@ -74,8 +74,8 @@ class _Drawer:
             )
         atexit.register(self.close)
 
-    def ask(self, function: str, arguments: tuple[object, ...], options: dict[str, object]) -> Any:
-        """Return what a function of vl-convert returns. Raises OSError or EOFError where the process has ended."""
+    def call(self, function: str, arguments: tuple[object, ...], options: dict[str, object]) -> Any:
+        """Call a function of vl-convert and return its result. Raises OSError or EOFError if the process has ended."""
         self._connection.send((function, arguments, options))
         answer, failure = self._connection.recv()
         if failure is not None:
@@ -83,7 +83,7 @@ class _Drawer:
         return answer
 
     def close(self) -> str:
-        """End the process, unless it has ended, and say how it ended."""
+        """End the process if it still runs, and return how it ended."""
         self._connection.close()
         self._process.kill()
         status = self._process.wait()

@@ -1,6 +1,6 @@
-"""The process that ``drawing`` starts: calls functions of vl-convert until nobody asks any more.
+"""The process that ``drawing`` starts. It calls functions of vl-convert until its parent closes the connection.
 
-It imports nothing of iogauge, which would take longer than most charts. It is given the number of a descriptor.
+It imports nothing of iogauge, which would take longer than drawing most charts. Its argument is a file descriptor.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from multiprocessing.connection import Connection
 
 
 def main(descriptor: int) -> None:
-    """Answer with (result, None), or with (None, what went wrong)."""
+    """Answer each call on the connection with (result, None), or with (None, the error)."""
     import vl_convert
 
     connection: Connection[tuple[object, str | None], tuple[str, tuple[object, ...], dict[str, object]]]

@@ -1,10 +1,9 @@
-"""How many times B's figures are A's, step by step, with their intervals: a forest plot on a logarithmic axis.
+"""Forest plots: the ratio of B's figures to A's with its interval, step by step, on a logarithmic axis.
 
-To the left of 1, B's figure is the smaller one. The colour is that of the drive which is the better one there, as in
-the charts of the suite; a point is filled where the difference is established, and the band is the margin within which
-differences are taken as none.
+Left of 1, B's figure is the smaller one. The colour is that of the better drive, as in the charts of the suite. A point
+is filled if the difference is established. Within the grey band, the margin, a difference counts as none.
 
-Does not compare: see ``compare.py``. Source: S. Lewis and M. Clarke, "Forest plots: trying to see the wood and the
+``comparison`` computes the ratios. Source: S. Lewis and M. Clarke, "Forest plots: trying to see the wood and the
 trees" (BMJ 322, 2001).
 """
 
@@ -21,50 +20,50 @@ from iogauge.results.figure import MEAN, metric_text, value_text
 from iogauge.text.numbers import figure
 
 _STEP = 24
-"""Height of a row, in pixels."""
+"""The height of a row in pixels."""
 _CHOSEN = "datum.metric === chosen"
 NEITHER = "no difference seen"
 
 
-def forest_charts(found: SuiteCompared, *, name: str, places: tuple[int, int]) -> tuple[Chart, ...]:
-    """Return a chart for each series of a suite. ``places``: which of the page's drives A and B are, from 0."""
+def forest_charts(compared: SuiteCompared, *, name: str, places: tuple[int, int]) -> tuple[Chart, ...]:
+    """Return a chart for each series of a suite. ``places`` are the indices of A and B among the page's drives."""
     return tuple(
-        _chart(found, series, figures, name=f"{name}-{number}", places=places)
-        for number, (series, figures) in enumerate(found.by_series().items(), 1)
+        _chart(compared, series, figures, name=f"{name}-{number}", places=places)
+        for number, (series, figures) in enumerate(compared.by_series().items(), 1)
     )
 
 
 def _chart(
-    found: SuiteCompared, series: str, figures: tuple[Compared, ...], *, name: str, places: tuple[int, int]
+    compared: SuiteCompared, series: str, figures: tuple[Compared, ...], *, name: str, places: tuple[int, int]
 ) -> Chart:
-    wholes = [each for each in found.overall if each.position.series == series]
-    table = Table.of([_row(found, each) for each in (*figures, *wholes)])
-    # What the suite is about comes first, and is shown first.
+    overall = [figure for figure in compared.overall if figure.position.series == series]
+    table = Table.of([_row(compared, figure) for figure in (*figures, *overall)])
+    # The figure that the suite is about comes first, and is shown first.
     metrics = dict.fromkeys(
         metric
         for metric in (next(told_metrics(figures)), *METRICS)
-        if any(each.metric == metric for each in figures)
+        if any(figure.metric == metric for figure in figures)
     )
-    title = f"{series or found.title}: {found.after.name} against {found.before.name}"
+    title = f"{series or compared.title}: {compared.after.name} against {compared.before.name}"
     choices = {
         metric: Choice(
             _text(metric),
             "log",
             {
                 "log": patch(
-                    title=f"{series or found.title}: {_text(metric)} of {found.after.name}, "
-                    f"times that of {found.before.name}",
-                    subtitle="Lines: 95 % intervals. Band: the margin within which nothing differs. Filled: "
-                    "established. The colour is that of the better drive.",
-                    description=f"How many times B's {metric_text(metric)} is A's at each step, with its interval.",
+                    title=f"{series or compared.title}: {_text(metric)} of {compared.after.name}, "
+                    f"as a multiple of that of {compared.before.name}",
+                    subtitle="Lines: 95 % intervals. Band: the margin within which a difference counts as "
+                    "none. Filled: established. The colour is that of the better drive.",
+                    description=f"The ratio of B's {metric_text(metric)} to A's at each step, with its interval.",
                     chosen=metric,
-                    **_axis(found, table, metric),
+                    **_axis(compared, table, metric),
                 )
             },
         )
         for metric in metrics
     }
-    spec = finished(_layers(found, table, places))
+    spec = finished(_layers(compared, table, places))
     return Chart(name, title, table, {"log": spec}, choices, chosen="Figure")
 
 
@@ -72,37 +71,37 @@ def _text(metric: str) -> str:
     return "Mean" if metric == MEAN else metric_text(metric)
 
 
-def _row(found: SuiteCompared, each: Compared) -> Row:
-    value, low, high = each.ratio.value, each.ratio.low, each.ratio.high
-    told = each.clear or seen(each)
-    better = found.after.name if (value > 1) != each.latency else found.before.name
+def _row(compared: SuiteCompared, pair: Compared) -> Row:
+    value, low, high = pair.ratio.value, pair.ratio.low, pair.ratio.high
+    differs = pair.clear or seen(pair)
+    better = compared.after.name if (value > 1) != pair.latency else compared.before.name
     return {
-        "metric": each.metric,
-        "step": place_text(each),
-        "a": value_text(each.metric, each.before),
-        "b": value_text(each.metric, each.after),
+        "metric": pair.metric,
+        "step": place_text(pair),
+        "a": value_text(pair.metric, pair.before),
+        "b": value_text(pair.metric, pair.after),
         "ratio": value,
         "low": low,
         "high": high,
         "interval": "" if low is None or high is None else f"{figure(low)} to {figure(high)}",
-        "better": better if told else NEITHER,
-        "established": each.clear,
+        "better": better if differs else NEITHER,
+        "established": pair.clear,
     }
 
 
-def _axis(found: SuiteCompared, table: Table, metric: str) -> dict[str, list[float]]:
-    """Return the axis of a figure: its domain just holds its own ratios and the margin, not those of the others."""
+def _axis(compared: SuiteCompared, table: Table, metric: str) -> dict[str, list[float]]:
+    """Return domain and ticks of a figure's axis: just wide enough for its own ratios and the margin."""
     rows = [row for row in table.records() if row["metric"] == metric]
     bounds = [row[column] for row in rows for column in ("ratio", "low", "high")]
-    domain, ticks = log_ticks([*bounds, 1 + found.margin, 1 / (1 + found.margin)])
+    domain, ticks = log_ticks([*bounds, 1 + compared.margin, 1 / (1 + compared.margin)])
     return {"domain": domain, "ticks": ticks}
 
 
-def _layers(found: SuiteCompared, table: Table, places: tuple[int, int]) -> alt.LayerChart:
+def _layers(compared: SuiteCompared, table: Table, places: tuple[int, int]) -> alt.LayerChart:
     records = table.records()
     steps = list(dict.fromkeys(str(row["step"]) for row in records))
-    margin = 1 + found.margin
-    names = [found.before.name, found.after.name, NEITHER]
+    margin = 1 + compared.margin
+    names = [compared.before.name, compared.after.name, NEITHER]
     inks = [*(DRIVES[place % len(DRIVES)] for place in places), STAIR]
     shapes = [*(SHAPES[place % len(SHAPES)] for place in places), "diamond"]
     base = alt.Chart().transform_filter(_CHOSEN)
@@ -110,13 +109,13 @@ def _layers(found: SuiteCompared, table: Table, places: tuple[int, int]) -> alt.
         "step:N",
         sort=steps,
         axis=alt.Axis(title=None, labelLimit=260, grid=True),
-        # Every step has its row, whichever figure is chosen.
+        # A step keeps its row whichever figure is chosen.
         scale=alt.Scale(domain=steps),
     )
     x = alt.X(
         "ratio:Q",
         axis=alt.Axis(
-            title="Times A, logarithmic", values=alt.ExprRef("ticks"), format=",~f", labelOverlap="greedy"
+            title="Ratio to A, logarithmic", values=alt.ExprRef("ticks"), format=",~f", labelOverlap="greedy"
         ),
         scale=alt.Scale(type="log", domain=alt.ExprRef("domain"), nice=False),
     )
@@ -127,7 +126,7 @@ def _layers(found: SuiteCompared, table: Table, places: tuple[int, int]) -> alt.
         alt.Tooltip("step:N", title="step"),
         alt.Tooltip("a:N", title="A"),
         alt.Tooltip("b:N", title="B"),
-        alt.Tooltip("ratio:Q", title="B is ... times A", format=",.4~r"),
+        alt.Tooltip("ratio:Q", title="B / A", format=",.4~r"),
         alt.Tooltip("interval:N", title="95 %"),
         alt.Tooltip("established:N", title="established"),
     ]

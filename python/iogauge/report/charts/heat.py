@@ -1,8 +1,7 @@
-"""One drive's latencies over time as a heat map: how many requests took how long, when.
+"""One drive's latencies over time as a heat map: the number of requests in each cell of time and latency.
 
-A line of p99 shows one figure of each interval; a heat map shows all of them, so that two groups of requests, or a
-stall that few met, are seen as what they are. Time and latency are put into so few cells that a report stays small,
-however long the run was.
+A line of p99 shows one figure of each interval. A heat map shows the distribution, so that two groups of requests, or a
+stall that delayed few of them, can be seen. The number of cells is limited: a report stays small after a long run.
 
 Source: B. Gregg, "Visualizing System Latency" (ACM Queue 8, 2010).
 """
@@ -22,26 +21,26 @@ from iogauge.stats.moments import LEVELS
 from iogauge.text.numbers import capitalised
 
 COLUMNS, ROWS = 240, 60
-"""Cells at most, along time and along latency."""
+"""The most cells along time and along latency."""
 
 
 def heat_chart(drive: SuiteResult, *, name: str) -> Chart | None:
-    """Return the heat map of one drive's steps, one after the other; ``None`` where nothing completed."""
+    """Return the heat map of one drive's steps, one after the other; ``None`` if nothing completed."""
     table = heat_table(drive)
     if not table.rows:
         return None
-    words = patch(
+    patched = patch(
         title=f"Every latency over time: {drive.label}",
-        subtitle="The darker, the more requests a second took that long; steps follow each other.",
-        description=f"How many {drive.plan.judged}s a second took how long, in cells of time and latency.",
+        subtitle="Darker cells hold more requests a second. Steps follow one another.",
+        description=f"The rate of {drive.plan.judged}s in each cell of time and latency.",
     )
-    return single(name, table, _spec(drive, table), words, dense=True)
+    return single(name, table, _spec(drive, table), patched, dense=True)
 
 
 def heat_table(drive: SuiteResult) -> Table:
     """Return one row for each cell in which a request completed, at most ``COLUMNS`` by ``ROWS`` of them.
 
-    Intervals are joined where there are more than ``COLUMNS``, and levels of latency where they are more than ``ROWS``.
+    Neighbouring intervals are joined if there are more than ``COLUMNS``, levels of latency if more than ``ROWS``.
     """
     slices = list(on_one_clock(drive))
     levels = [level for _, moment, _, _ in slices for level, _ in moment.levels]
@@ -49,11 +48,11 @@ def heat_table(drive: SuiteResult) -> Table:
         return Table.of([])
     least = min(levels)
     joined = math.ceil((max(levels) - least + 1) / ROWS)
-    whole_s = slices[-1][3]
+    total_s = slices[-1][3]
     cells: dict[int, Counter[int]] = defaultdict(Counter)
     spans: dict[int, tuple[float, float]] = {}
-    for place, (_, moment, start_s, end_s) in enumerate(slices):
-        column = place if len(slices) <= COLUMNS else int((start_s + end_s) / 2 / whole_s * COLUMNS)
+    for index, (_, moment, start_s, end_s) in enumerate(slices):
+        column = index if len(slices) <= COLUMNS else int((start_s + end_s) / 2 / total_s * COLUMNS)
         spans[column] = (spans.get(column, (start_s, end_s))[0], end_s)
         for level, count in moment.levels:
             cells[column][(level - least) // joined] += count
@@ -100,7 +99,7 @@ def _spec(drive: SuiteResult, table: Table) -> Spec:
                 scale=scale,
             ),
             y2="high_us:Q",
-            # Of one ink, so that it can be read on paper and on a dark screen.
+            # One ink with varying opacity is readable on paper and on a dark screen.
             opacity=alt.Opacity(
                 "a_second:Q",
                 scale=alt.Scale(

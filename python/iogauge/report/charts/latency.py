@@ -1,6 +1,6 @@
-"""Latencies along a suite's axis, as every chart of steps draws them: a line for each drive, with its intervals.
+"""Latencies along a suite's axis, for every chart of steps: a line for each drive, with its intervals.
 
-What a sample cannot support is hollow, and an interval without an upper end an arrow.
+A point that its sample does not support is hollow. An arrow marks an interval without an upper end.
 """
 
 from __future__ import annotations
@@ -16,28 +16,28 @@ from iogauge.report.charts.theme import DASHES, DRIVES, PAPER, SHAPES
 from iogauge.results.suite_result import SuiteResult
 
 LOG_FROM = 20.0
-"""A latency axis is logarithmic where its figures span more than this factor; linear ones start at zero."""
+"""A latency axis is logarithmic if its figures span more than this factor. A linear axis starts at zero."""
 
 Position = Callable[[str], Any]
-"""Puts a column on one of the chart's axes."""
+"""A function that encodes a column on an axis of the chart."""
 
 
 def fitting(rows: Sequence[Row]) -> str:
-    """Return the kind of axis that suits the latencies of some rows."""
+    """Return the kind of axis that suits the latencies of ``rows``: ``linear`` or ``log``."""
     values = [float(row["latency_us"] or 0) for row in rows]
     return "log" if values and max(values) > LOG_FROM * min(values) else "linear"
 
 
 CHOSEN = "datum.statistic === statistic"
-"""The rows of what a reader chose."""
-TOGETHER = "datum.repeat === null"
-"""The rows of all repeats together, or of the only run."""
+"""A filter: the rows of the statistic that the reader chose."""
+POOLED = "datum.repeat === null"
+"""A filter: the rows of all repeats pooled, or of the only run."""
 
 
 def latency_axis(scale: str, *, axis: Callable[..., alt.Axis] = alt.Axis, **more: Any) -> Position:
-    """Return what puts a latency on an axis that holds all that is shown, intervals included.
+    """Return the encoding of latencies on an axis that fits all figures of the choice, intervals included.
 
-    ``axis`` makes the axis, of ``more`` and of what follows from the kind of scale.
+    ``axis`` makes the axis, from ``more`` and from the ticks of the kind of scale.
     """
     ticks: dict[str, Any] = {"tickCount": 6}
     latency_scale = alt.Scale(domain=alt.ExprRef("domain"), nice=True)
@@ -49,41 +49,41 @@ def latency_axis(scale: str, *, axis: Callable[..., alt.Axis] = alt.Axis, **more
 
 
 def statistic_choices(
-    table: Table, words: Callable[[Statistic, Sequence[Row]], dict[str, str]]
+    table: Table, texts: Callable[[Statistic, Sequence[Row]], dict[str, str]]
 ) -> dict[str, Choice]:
-    """Return a choice for each statistic; ``words`` gives ``patch`` its words for one and the rows that show it."""
-    return {statistic.key: _choice(statistic, table, words) for statistic in STATISTICS}
+    """Return a choice for each statistic. ``texts`` makes the texts of ``patch`` from a statistic and its rows."""
+    return {statistic.key: _choice(statistic, table, texts) for statistic in STATISTICS}
 
 
 def _choice(
-    statistic: Statistic, table: Table, words: Callable[[Statistic, Sequence[Row]], dict[str, str]]
+    statistic: Statistic, table: Table, texts: Callable[[Statistic, Sequence[Row]], dict[str, str]]
 ) -> Choice:
-    shown = [row for row in table.records() if row["statistic"] == statistic.key and row["latency_us"]]
-    found = [float(row[name] or 0) for row in shown for name in ("latency_us", "low_us", "high_us")]
-    domain, ticks = log_ticks(found)
-    said = words(statistic, shown)
+    rows = [row for row in table.records() if row["statistic"] == statistic.key and row["latency_us"]]
+    latencies = [float(row[name] or 0) for row in rows for name in ("latency_us", "low_us", "high_us")]
+    domain, ticks = log_ticks(latencies)
+    own = texts(statistic, rows)
     patches: dict[str, Spec] = {
-        "linear": patch(**said, statistic=statistic.key, domain=[0, max(found, default=1.0)]),
-        "log": patch(**said, statistic=statistic.key, domain=domain, ticks=ticks),
+        "linear": patch(**own, statistic=statistic.key, domain=[0, max(latencies, default=1.0)]),
+        "log": patch(**own, statistic=statistic.key, domain=domain, ticks=ticks),
     }
-    return Choice(statistic.label, fitting(shown), patches)
+    return Choice(statistic.label, fitting(rows), patches)
 
 
-def notes(drives: Sequence[SuiteResult], shown: Sequence[Row]) -> list[str]:
-    """Return what a reader must know of whiskers and marks."""
+def notes(drives: Sequence[SuiteResult], rows: Sequence[Row]) -> list[str]:
+    """Return the sentences that explain whiskers and marks."""
     independent = any(drive.taken_as_independent for drive in drives)
-    said = [f"Whiskers: 95 % interval{', requests taken as independent' if independent else ''}."]
+    sentences = [f"Whiskers: 95 % interval{', requests taken as independent' if independent else ''}."]
     if any(drive.reported for drive in drives):
-        said.append("Without whiskers: figures that another program told without their samples.")
-    if any(row["repeat"] for row in shown):
-        said = ["Whiskers: 95 % interval of the repeats. Pale: each repeat."]
-    if any(not row["supported"] for row in shown):
-        said.append("Hollow: too few samples beyond this quantile to support it.")
-    return said
+        sentences.append("Without whiskers: figures that another program reported without samples.")
+    if any(row["repeat"] for row in rows):
+        sentences = ["Whiskers: 95 % interval of the repeats. Pale: each repeat."]
+    if any(not row["supported"] for row in rows):
+        sentences.append("Hollow: too few samples beyond this quantile to support it.")
+    return sentences
 
 
 def by_drive(labels: Sequence[str], palette: Sequence[Any]) -> alt.Scale:
-    """Give each drive its own of ``palette``."""
+    """Return a scale that gives each drive its own entry of ``palette``."""
     return alt.Scale(domain=list(labels), range=[palette[n % len(palette)] for n in range(len(labels))])
 
 
@@ -96,9 +96,9 @@ def latency_layer(
     joined: bool = True,
     **size: Any,
 ) -> alt.LayerChart:
-    """Return lines, whiskers, points and pale points of single repeats, in each drive's colour, shape and dash.
+    """Return lines, whiskers, points, and pale points of single repeats, in each drive's colour, shape and dash.
 
-    Places that are not ``joined`` have no line from one to the next. ``size``: width and height in pixels, of a panel.
+    Lines join the positions if ``joined``. ``size`` is the width and height of a panel in pixels.
     """
     legend = alt.Legend(title=None, symbolOpacity=1) if len(labels) > 1 else None
     color = alt.Color("drive:N", scale=by_drive(labels, DRIVES), legend=legend)
@@ -106,7 +106,7 @@ def latency_layer(
     shape = alt.Shape("drive:N", scale=by_drive(labels, SHAPES), legend=legend)
     tooltip = [
         alt.Tooltip("drive:N", title="drive"),
-        alt.Tooltip("asked:Q", title="asked", format=",~r"),
+        alt.Tooltip("asked:Q", title="at", format=",~r"),
         alt.Tooltip(f"{rate}:Q", title="achieved, MB/s", format=",.1f"),
         alt.Tooltip("latency_us:Q", title="latency, µs", format=",.5~r"),
         alt.Tooltip("low_us:Q", title="95 % from, µs", format=",.5~r"),
@@ -115,11 +115,9 @@ def latency_layer(
         alt.Tooltip("needed:Q", title="samples needed", format=","),
     ]
     base = alt.Chart().encode(x=x("asked"), y=y("latency_us"), color=color)
-    line = (
-        base.transform_filter(TOGETHER).mark_line(strokeWidth=2.25 if joined else 0).encode(strokeDash=dash)
-    )
-    runs = base.transform_filter(f"!({TOGETHER}) && isValid(datum.latency_us)")
-    measured = base.transform_filter(f"{TOGETHER} && isValid(datum.latency_us)")
+    line = base.transform_filter(POOLED).mark_line(strokeWidth=2.25 if joined else 0).encode(strokeDash=dash)
+    runs = base.transform_filter(f"!({POOLED}) && isValid(datum.latency_us)")
+    measured = base.transform_filter(f"{POOLED} && isValid(datum.latency_us)")
     whisker = (
         measured.transform_calculate(
             bottom="isValid(datum.low_us) ? datum.low_us : datum.latency_us",
@@ -142,7 +140,7 @@ def latency_layer(
 
 
 def pale(runs: alt.Chart, tooltip: Sequence[alt.Tooltip]) -> alt.Chart:
-    """Return points for single repeats, small and pale behind those of all repeats together."""
+    """Return points of single repeats, small and pale, to draw behind those of all repeats pooled."""
     marks: alt.Chart = runs.mark_point(size=22, filled=True, opacity=0.4, shape="circle").encode(
         tooltip=list(tooltip)
     )

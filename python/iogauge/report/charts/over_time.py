@@ -1,6 +1,6 @@
-"""One drive's run through its steps, interval by interval: latency, reads and writes on one clock.
+"""One drive's latency and throughput over time, interval by interval, on one clock for all steps.
 
-Intervals in which nothing completed are there as zeros, and marked: a gap in a line is easily missed.
+An interval in which nothing completed is drawn as zero and marked, since a gap in a line is easily missed.
 """
 
 from __future__ import annotations
@@ -21,22 +21,22 @@ from iogauge.text.numbers import capitalised
 LATENCIES = {"p50_us": "median", "p99_us": "p99", "max_us": "maximum"}
 
 _FEW_MOMENTS = 120
-"""Up to so many intervals, each is a point too: a line between two says little. A picture of more is left out."""
+"""The most intervals that also have points. The page has no static picture of a chart with more."""
 
 _SIDE = 62
-"""Width of the left axis in pixels, the same for all panels, so that they share the clock."""
+"""The width of the left axis in pixels, equal for all panels, so that they share the clock."""
 
 
 def time_chart(drive: SuiteResult, *, name: str) -> Chart:
     """Return one drive's latency and throughput over time."""
     table, plan = time_table(drive), drive.plan
-    words = patch(
+    patched = patch(
         title=f"Latency and throughput over time: {drive.label}",
-        subtitle=f"One value per interval. Above each step: asked {plan.axis.name}, {plan.axis.unit}. "
+        subtitle=f"One value per interval. Above each step: its {plan.axis.name}, {plan.axis.unit}. "
         "Red: nothing completed.",
         description=f"Median, p99 and maximum {plan.judged} latency and rates of every interval.",
     )
-    return single(name, table, _spec(drive, table), words, dense=len(table.rows) > _FEW_MOMENTS)
+    return single(name, table, _spec(drive, table), patched, dense=len(table.rows) > _FEW_MOMENTS)
 
 
 def _spec(drive: SuiteResult, table: Table) -> Spec:
@@ -49,13 +49,13 @@ def _spec(drive: SuiteResult, table: Table) -> Spec:
     ]
     if plan.pressure:
         writes = _Panel(end_s, last=True)
-        asked = _steps().mark_rule(color=INK, strokeDash=[3, 3])
+        requested = _steps().mark_rule(color=INK, strokeDash=[3, 3])
         panels.append(
             writes.rate(
                 "achieved_MBps",
                 "Writes, MB/s",
                 STAIR,
-                asked.encode(x=writes.clock("first_s"), x2="last_s:Q", y="asked:Q"),
+                requested.encode(x=writes.clock("first_s"), x2="last_s:Q", y="asked:Q"),
             )
         )
     return finished(alt.VConcatChart(vconcat=panels, spacing=8))
@@ -63,7 +63,7 @@ def _spec(drive: SuiteResult, table: Table) -> Spec:
 
 @dataclass(frozen=True)
 class _Panel:
-    """One of the charts above each other; the ``last`` carries the clock's labels."""
+    """One of the stacked charts; the ``last`` has the labels of the clock."""
 
     end_s: float
     last: bool
@@ -75,24 +75,24 @@ class _Panel:
         return alt.X(f"{column}:Q", axis=axis, scale=alt.Scale(domain=[0, self.end_s], nice=False))
 
     def boundaries(self) -> alt.Chart:
-        """Rule off the steps."""
+        """Return the vertical rules between steps."""
         rules: alt.Chart = _steps().mark_rule(color=GRID, strokeWidth=1.5).encode(x=self.clock("first_s"))
         return rules
 
     def silence(self, column: str) -> alt.Chart:
-        """Mark the intervals in which ``column`` is zero, and was not asked to be, over the whole height."""
+        """Return marks, of full height, on the intervals in which ``column`` is zero but was not requested to be."""
         missed = f"datum.{column} === 0" + (" && datum.asked > 0" if column == "achieved_MBps" else "")
         silent = alt.Chart().transform_filter(missed).mark_rect(color=ALARM, opacity=0.3)
         marks: alt.Chart = silent.encode(x=self.clock("start_s"), x2="end_s:Q")
         return marks
 
     def rate(self, column: str, title: str, color: str, *more: alt.Chart) -> alt.LayerChart:
-        """Return a rate as a step function, from zero: each interval gives a point where it starts and ends.
+        """Return a rate as a step function above zero, with a point at the start and the end of each interval.
 
         ``more`` is drawn over it.
         """
         slices = alt.Chart().transform_fold(["start_s", "end_s"], as_=["edge", "time_s"])
-        # Drawn in the data's order (order=False), not the clock's: sorting would tear the upright edges.
+        # order=False keeps the order of the data: sorting by time would break the vertical edges.
         line = {"color": color, "strokeWidth": 1.5, "order": False}
         shape = slices.mark_area(color=color, fillOpacity=0.22, line=line, order=False)
         axis = side(title, tickCount=4)
@@ -113,7 +113,7 @@ class _Panel:
 
 
 def side(title: str, **more: Any) -> alt.Axis:
-    """Return a left axis of the panels' common width."""
+    """Return a left axis of the width that all panels share."""
     return alt.Axis(title=title, minExtent=_SIDE, maxExtent=_SIDE, titleX=-_SIDE + 6, format=",~f", **more)
 
 
@@ -148,7 +148,7 @@ def _latencies(panel: _Panel, table: Table, plan: SuitePlan) -> alt.LayerChart:
         .mark_text(align="left", baseline="bottom", dx=3, dy=-3, fontSize=11, color=SOFT)
         .encode(x=panel.clock("first_s"), y=alt.value(0), text=alt.Text("asked:Q", format=",~r"))
     )
-    # Nothing to see: a place for the pointer, so that every interval tells all its figures.
+    # An invisible area for the pointer: its tooltip shows all figures of an interval.
     hover = (
         alt.Chart()
         .mark_rect(opacity=0, aria=False)
@@ -168,12 +168,12 @@ def _figures(unit: str) -> list[alt.Tooltip]:
         ),
         alt.Tooltip("read_iops:Q", title="reads, IOPS", format=",.0f"),
         alt.Tooltip("achieved_MBps:Q", title="writes, MB/s", format=",.1f"),
-        alt.Tooltip("asked:Q", title=f"asked, {unit}", format=",~r"),
+        alt.Tooltip("asked:Q", title=f"step, {unit}", format=",~r"),
     ]
 
 
 def _steps() -> alt.Chart:
-    """One row for each step: where it lies on the clock."""
+    """Return one row for each step: its start and end on the clock."""
     return alt.Chart().transform_aggregate(
         first_s="min(start_s)", last_s="max(end_s)", groupby=["step", "asked"]
     )

@@ -1,8 +1,8 @@
 """The write-pressure chart: read latency against growing write load, a line for each drive.
 
-Source: Intel's application note on read latency under write pressure (2017). Differs from it: any of five statistics
-can be shown, each with its interval, and a point that its sample cannot support is hollow. The stair is what was
-written, not what was asked.
+Source: Intel's application note on read latency under write pressure (2017). Differences from it: the reader chooses
+among five statistics; points have intervals, and are hollow if the sample does not support them; the grey stair is the
+achieved write rate, not the requested one.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import altair as alt
 from iogauge.report.charts.data import Row, Statistic, Table, pressure_table
 from iogauge.report.charts.latency import (
     CHOSEN,
-    TOGETHER,
+    POOLED,
     Position,
     by_drive,
     latency_axis,
@@ -35,27 +35,27 @@ def pressure_chart(drives: Sequence[SuiteResult]) -> Chart:
     table = pressure_table(drives)
     plan, several = drives[0].plan, len(drives) > 1
 
-    def words(statistic: Statistic, shown: Sequence[Row]) -> dict[str, str]:
+    def texts(statistic: Statistic, rows: Sequence[Row]) -> dict[str, str]:
         what = f"{statistic.label} read latency"
-        said = [
-            *notes(drives, shown),
-            "Grey: achieved writes, dashed as each drive." if several else "Grey: achieved writes.",
+        sentences = [
+            *notes(drives, rows),
+            "Grey: achieved writes, dashed as each drive's line." if several else "Grey: achieved writes.",
         ]
         return {
             "title": f"{what} against {plan.axis.name}" + ("" if several else f": {drives[0].label}"),
-            "subtitle": " ".join(said),
+            "subtitle": " ".join(sentences),
             "description": f"{what} in microseconds at each step of {plan.axis.name} in {plan.axis.unit}.",
         }
 
     specs = {scale: _pressure(drives, scale, table) for scale in ("linear", "log")}
-    return Chart(plan.suite, plan.title, table, specs, statistic_choices(table, words))
+    return Chart(plan.suite, plan.title, table, specs, statistic_choices(table, texts))
 
 
 def _pressure(drives: Sequence[SuiteResult], scale: str, table: Table) -> Spec:
-    asked_axis, asked_scale = _asked_axis(drives), _asked_scale(table)
+    axis, x_scale = _requested_axis(drives), _requested_scale(table)
 
     def x(column: str) -> alt.X:
-        return alt.X(f"{column}:Q", axis=asked_axis, scale=asked_scale)
+        return alt.X(f"{column}:Q", axis=axis, scale=x_scale)
 
     y = latency_axis(scale, title="Read latency, µs", titleColor=INK, grid=True, format=",~f")
     labels = [drive.label for drive in drives]
@@ -70,40 +70,44 @@ def _pressure(drives: Sequence[SuiteResult], scale: str, table: Table) -> Spec:
     )
 
 
-def _asked_axis(drives: Sequence[SuiteResult]) -> alt.Axis:
-    """Label the steps by what was asked and, for one drive, by what was achieved beneath it."""
+def _requested_axis(drives: Sequence[SuiteResult]) -> alt.Axis:
+    """Return the axis of steps: labelled with the requested rate and, for one drive, the achieved rate beneath."""
     axis = drives[0].plan.axis
-    title = f"Asked {axis.name}, {axis.unit}"
-    places = sorted({position.at for drive in drives for position in drive.planned})
-    if len(places) > _MOST_TICKS:
-        # A stair's first tread begins below what was asked first, where nothing can be asked.
-        whole = "datum.value < 0 ? '' : datum.label"
-        return alt.Axis(title=title, tickCount=10, tickMinStep=1, labelExpr=whole, labelOverlap="greedy")
+    title = f"Requested {axis.name}, {axis.unit}"
+    positions = sorted({position.at for drive in drives for position in drive.planned})
+    if len(positions) > _MOST_TICKS:
+        # The first tread of the stair begins below the first step, maybe below zero, where no label makes sense.
+        label = "datum.value < 0 ? '' : datum.label"
+        return alt.Axis(title=title, tickCount=10, tickMinStep=1, labelExpr=label, labelOverlap="greedy")
     if len(drives) > 1:
-        return alt.Axis(title=title, values=places, format=",~r", labelOverlap="greedy")
+        return alt.Axis(title=title, values=positions, format=",~r", labelOverlap="greedy")
     achieved = {
         _in_javascript(position.at): f"({position.achieved_Bps / 1e6:,.0f})"
         for position in drives[0].positions
     }
-    # Only numbers reach this expression, never a name from a job file.
+    # Only numbers are put into this expression, never a name from a job file.
     label = f"[format(datum.value, ',~r'), ({json.dumps(achieved)})[toString(datum.value)] || '(missing)']"
     return alt.Axis(
-        title=f"{title} (achieved)", values=places, labelExpr=label, labelOverlap="greedy", labelLineHeight=15
+        title=f"{title} (achieved)",
+        values=positions,
+        labelExpr=label,
+        labelOverlap="greedy",
+        labelLineHeight=15,
     )
 
 
 def _in_javascript(number: float) -> str:
-    """Return the number as JavaScript writes it."""
+    """Return a number as JavaScript writes it."""
     return str(int(number)) if number == int(number) else repr(number)
 
 
-def _asked_scale(table: Table) -> alt.Scale:
+def _requested_scale(table: Table) -> alt.Scale:
     bounds = [float(row[name] or 0) for row in table.records() for name in ("from", "to")]
     return alt.Scale(domain=[min(bounds), max(bounds)], nice=False, zero=False)
 
 
 def _stair(x: Position, labels: Sequence[str]) -> alt.LayerChart:
-    """What was written: filled for one drive, dashed as the drive's line is for several."""
+    """Return the achieved writes: filled for one drive, or dashed as each drive's line for several."""
     axis = alt.Axis(
         title="Achieved writes, MB/s",
         orient="right",
@@ -113,11 +117,11 @@ def _stair(x: Position, labels: Sequence[str]) -> alt.LayerChart:
         tickCount=7,
     )
     y = alt.Y("achieved_MBps:Q", axis=axis, scale=alt.Scale(zero=True))
-    base = alt.Chart().transform_filter(TOGETHER).encode(x=x("from"), x2="to:Q", y=y)
+    base = alt.Chart().transform_filter(POOLED).encode(x=x("from"), x2="to:Q", y=y)
     if len(labels) > 1:
         dash = alt.StrokeDash("drive:N", scale=by_drive(labels, DASHES))
-        # Each step gives a point where its tread begins and ends; kept in that order, they make a stair.
-        edges = alt.Chart().transform_filter(TOGETHER).transform_fold(["from", "to"], as_=["end", "edge"])
+        # Each step gives a point at both ends of its tread; in the order of the data they make a stair.
+        edges = alt.Chart().transform_filter(POOLED).transform_fold(["from", "to"], as_=["end", "edge"])
         stair = edges.mark_line(color=STAIR, strokeWidth=1.5, order=False)
         return alt.LayerChart(layer=[stair.encode(x=x("edge"), y=y, strokeDash=dash)])
     fill = base.mark_rect(color=STAIR_FILL, opacity=0.5).encode(y2=alt.datum(0))

@@ -1,8 +1,8 @@
-"""A chart: Vega-Lite specifications that hold no data, and the one table that all of them draw.
+"""A chart: Vega-Lite specifications without data, and the table that all of them draw.
 
-The page, the pictures made for scripts and the ones saved from the page are drawn from the same specifications.
-What they show is in the other files here; how they look, in ``theme.py``. What a reader can choose (a
-statistic, a step) are parameters of a specification, so that one serves for all of them.
+The page, exported pictures and pictures saved from the page are all drawn from the same specifications. The other files
+of this package make them; ``theme.py`` has the colours and fonts. What a reader can choose, such as a statistic or a
+step, is a parameter of a specification, so that one specification serves for all choices.
 """
 
 from __future__ import annotations
@@ -25,38 +25,38 @@ schemapi.DEBUG_MODE = False
 Spec = dict[str, Any]
 
 DATASET = "rows"
-"""What every specification calls the table that it draws."""
+"""The name of the table in every specification."""
 ONLY = "only"
-"""The one choice of a chart that offers none."""
+"""The key of the only choice of a chart without a control."""
 
 
 @dataclass(frozen=True)
 class Choice:
-    """One of the things that a chart can show, such as a statistic or a step."""
+    """One thing that a reader can choose to see in a chart, such as a statistic or a step."""
 
     label: str
     scale: str
-    """The kind of axis, one of the chart's, that suits it."""
+    """The kind of axis that suits it."""
     patches: dict[str, Spec]
-    """By kind of axis: the parts of the specification that are this choice's own (``patch``)."""
+    """By kind of axis: the parts of the specification that this choice replaces (``patch``)."""
 
 
 @dataclass(frozen=True)
 class Chart:
-    """One chart and its data. Each kind of axis has one specification, and each choice replaces some parts of it."""
+    """One chart and its data: a specification for each kind of axis, of which a choice replaces some parts."""
 
     name: str
-    """Unique in a report, usable as a file name."""
+    """A name that is unique in a report and usable as a file name."""
     title: str
     table: Table
     specs: dict[str, Spec]
     """By kind of latency axis, ``linear`` or ``log``."""
     choices: dict[str, Choice]
-    """By key, usable as a part of a file name; the first is shown first."""
+    """By key, usable in a file name; the first is shown first."""
     chosen: str = "Statistic"
-    """What a choice is called."""
+    """The label of the control for the choice."""
     dense: bool = False
-    """Whether it has so many marks that a picture of it would be larger than its data."""
+    """Whether it has so many marks that a picture would be larger than the data."""
 
     @property
     def scales(self) -> dict[str, str]:
@@ -73,19 +73,19 @@ class Chart:
         }
 
     def spec(self, choice: str, scale: str | None = None) -> Spec:
-        """Return a whole specification: with its data, and with the fitting axis unless ``scale`` is named."""
+        """Return a complete specification with its data, on the fitting axis unless ``scale`` names one."""
         spec = self.variants[choice, scale or self.scales[choice]]
         return {**spec, "datasets": {DATASET: self.table.records()}, "config": config()}
 
 
 def single(name: str, table: Table, spec: Spec, patch: Spec, *, dense: bool = False) -> Chart:
-    """Return a chart that offers nothing to choose."""
+    """Return a chart without a choice."""
     title = patch["title"]["text"]
     return Chart(name, title, table, {"log": spec}, {ONLY: Choice(title, "log", {"log": patch})}, dense=dense)
 
 
 def patch(*, title: str, subtitle: str, description: str, **params: object) -> Spec:
-    """Return what a choice replaces in a specification: its words, and the values of the parameters that it names."""
+    """Return what a choice replaces in a specification: its texts, and the values of parameters."""
     return {
         "title": {"text": title, "subtitle": subtitle},
         "description": description,
@@ -94,16 +94,16 @@ def patch(*, title: str, subtitle: str, description: str, **params: object) -> S
 
 
 def log_ticks(values: Iterable[object]) -> tuple[list[float], list[float]]:
-    """Return the domain of a logarithmic axis that just holds the positive numbers of ``values``, and its ticks.
+    """Return the domain and the ticks of a logarithmic axis that just holds the positive numbers of ``values``.
 
     Ticks are 1, 2 and 5 times powers of ten, or powers of ten alone over more than three decades.
     """
-    found = [float(value) for value in values if isinstance(value, int | float) and value > 0] or [1.0]
-    low, high = math.floor(math.log10(min(found))), math.ceil(math.log10(max(found)))
-    fine = max(found) <= 1000 * min(found)
+    positive = [float(value) for value in values if isinstance(value, int | float) and value > 0] or [1.0]
+    low, high = math.floor(math.log10(min(positive))), math.ceil(math.log10(max(positive)))
+    fine = max(positive) <= 1000 * min(positive)
     ticks = [step * 10.0**power for power in range(low, high + 1) for step in ((1, 2, 5) if fine else (1,))]
-    first = max(tick for tick in ticks if tick <= min(found))
-    last = min((tick for tick in ticks if tick >= max(found) and tick > first), default=10 * first)
+    first = max(tick for tick in ticks if tick <= min(positive))
+    last = min((tick for tick in ticks if tick >= max(positive) and tick > first), default=10 * first)
     return [first, last], [tick for tick in ticks if first <= tick <= last]
 
 
@@ -116,8 +116,8 @@ def log_axis(values: Iterable[object]) -> tuple[alt.Scale, list[float]]:
 def finished(chart: alt.LayerChart | alt.VConcatChart) -> Spec:
     """Return the specification of a chart, bound to its table by name; colours and fonts come with the data.
 
-    Its words are its choices' (``patch``). Not validated here: the specifications are fixed, tests compile every one,
-    and it would take as long again.
+    Its texts come from its choices (``patch``). Not validated here: the specifications are fixed, tests compile every
+    one, and it would take as long again.
     """
     # Set, not given by a method: Altair's methods copy a chart of charts with all that is in it, several times over.
     chart.data = alt.NamedData(name=DATASET)

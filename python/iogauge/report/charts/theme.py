@@ -1,7 +1,7 @@
-"""How charts look: one set of inks, for the page, for paper and for a saved picture.
+"""The colours and fonts of charts, for the page, for paper and for saved pictures.
 
-The page restyles these very colours for dark screens by CSS attribute selectors (``templates/report.css``), so each
-ink is used for one purpose only. Drives differ by shape and dash as well as by colour.
+For dark screens the page replaces exactly these colours, by CSS attribute selectors (``page/templates/report.css``), so
+each colour has one purpose only. Drives differ by shape and dash as well as by colour.
 """
 
 from __future__ import annotations

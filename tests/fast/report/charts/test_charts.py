@@ -1,4 +1,4 @@
-"""Charts: what is in their tables, that every variant is valid Vega-Lite, and that drawing it needs no browser."""
+"""Charts: their tables, every variant as valid Vega-Lite, and drawing without a browser."""
 
 from __future__ import annotations
 
@@ -44,23 +44,23 @@ def both(tmp_path_factory: pytest.TempPathFactory) -> tuple[SuiteResult, ...]:
     return load([folder / "a", folder / "b"])
 
 
-def rows(table: Table, **wanted: object) -> list[dict[str, Any]]:
-    return [row for row in table.records() if all(row[name] == value for name, value in wanted.items())]
+def rows(table: Table, **values: object) -> list[dict[str, Any]]:
+    return [row for row in table.records() if all(row[name] == value for name, value in values.items())]
 
 
 def test_every_step_has_a_row_for_each_statistic(flash: SuiteResult) -> None:
     table = pressure_table([flash])
     assert len(table.rows) == 4 * len(STATISTICS)
-    for place, position in enumerate(flash.planned):
-        found = rows(table, step=position.plan.id)
-        assert [row["statistic"] for row in found] == [statistic.key for statistic in STATISTICS]
+    for index, position in enumerate(flash.planned):
+        shown = rows(table, step=position.plan.id)
+        assert [row["statistic"] for row in shown] == [statistic.key for statistic in STATISTICS]
         if not position.runs:
-            assert place == 2
-            assert {row["latency_us"] for row in found} == {None}
+            assert index == 2
+            assert {row["latency_us"] for row in shown} == {None}
         else:
             assert position.figures.mean is not None
-            assert found[0]["latency_us"] == pytest.approx(position.figures.mean.value / 1000, rel=1e-5)
-            assert found[0]["low_us"] < found[0]["latency_us"] < found[0]["high_us"]
+            assert shown[0]["latency_us"] == pytest.approx(position.figures.mean.value / 1000, rel=1e-5)
+            assert shown[0]["low_us"] < shown[0]["latency_us"] < shown[0]["high_us"]
 
 
 def test_a_quantile_beyond_the_sample_is_marked_with_what_it_needs(flash: SuiteResult) -> None:
@@ -71,18 +71,18 @@ def test_a_quantile_beyond_the_sample_is_marked_with_what_it_needs(flash: SuiteR
 
 
 def test_treads_of_the_stair_meet_half_way(flash: SuiteResult) -> None:
-    found = rows(pressure_table([flash]), statistic="mean")
-    assert [(row["from"], row["to"]) for row in found] == [(-50, 50), (50, 200), (200, 500), (500, 900)]
-    assert [row["achieved_MBps"] for row in found][2] is None
+    shown = rows(pressure_table([flash]), statistic="mean")
+    assert [(row["from"], row["to"]) for row in shown] == [(-50, 50), (50, 200), (200, 500), (500, 900)]
+    assert [row["achieved_MBps"] for row in shown][2] is None
 
 
 def test_steps_follow_each_other_on_one_clock_and_silence_is_zero(flash: SuiteResult) -> None:
-    found = time_table(flash).records()
-    assert [row["start_s"] for row in found] == list(range(9))
-    assert [row["end_s"] for row in found] == list(range(1, 10))
-    for row in found[1::3]:
+    shown = time_table(flash).records()
+    assert [row["start_s"] for row in shown] == list(range(9))
+    assert [row["end_s"] for row in shown] == list(range(1, 10))
+    for row in shown[1::3]:
         assert (row["reads"], row["read_iops"], row["p50_us"], row["max_us"]) == (0, 0, None, None)
-    assert all(row["p50_us"] <= row["p99_us"] <= row["max_us"] for row in found[0::3])
+    assert all(row["p50_us"] <= row["p99_us"] <= row["max_us"] for row in shown[0::3])
 
 
 def test_csv_says_what_the_chart_draws(flash: SuiteResult) -> None:
@@ -156,7 +156,7 @@ def test_unsupported_points_are_hollow(flash: SuiteResult) -> None:
 def test_the_chart_over_time_compiles_and_marks_silence(flash: SuiteResult) -> None:
     chart = time_chart(flash, name="over-time-1")
     drawn = vl_convert.vegalite_to_svg(chart.spec(ONLY), vl_version=VEGA_LITE)
-    # Three steps with one silent second each: in the panels of latency and reads, and of writes where they were asked.
+    # Three steps with one silent second each, in the panels of latency and reads, and of writes if requested.
     marks = [
         path for path in ElementTree.fromstring(drawn).iter("{http://www.w3.org/2000/svg}path")
         if path.get("fill") == "#c8321f"
@@ -184,9 +184,9 @@ def test_a_review_without_any_step_still_makes_charts(tmp_path: Path) -> None:
 def test_logarithmic_axes_hold_all_values_between_round_numbers(
     values: list[float | None], domain: list[float], ticks: list[float]
 ) -> None:
-    scale, found = log_axis(values)
+    scale, ticks_shown = log_axis(values)
     assert scale.to_dict()["domain"] == pytest.approx(domain)
-    assert found == pytest.approx(ticks)
+    assert ticks_shown == pytest.approx(ticks)
 
 
 def test_charts_are_written_as_pictures_and_data(flash: SuiteResult, tmp_path: Path) -> None:

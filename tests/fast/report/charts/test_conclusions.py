@@ -1,4 +1,4 @@
-"""What a suite concludes, in the report: tables, matrices and convergence plots, drawn from plain data."""
+"""Conclusions of a suite in the report: tables, matrices and convergence plots, drawn from plain data."""
 
 from __future__ import annotations
 
@@ -58,8 +58,8 @@ def test_the_convergence_plot_has_every_round_its_window_and_its_fit(drive: Suit
     assert [row["in_window"] for row in rows] == [False, False, True, True, True, True, True]
     assert {(row["window_from"], row["window_to"]) for row in rows} == {(3, 7)}
     assert {(row["fit_from"], row["fit_to"]) for row in rows} == {(404, 400)}
-    found = [path.get("aria-roledescription") for path in drawn(chart, "1").iter(f"{SVG}path")]
-    assert found.count("point") == len(COURSE.values)
+    roles = [path.get("aria-roledescription") for path in drawn(chart, "1").iter(f"{SVG}path")]
+    assert roles.count("point") == len(COURSE.values)
     rules = [line for line in drawn(chart, "1").iter(f"{SVG}line") if line.get("stroke-dasharray") == "2,3"]
     assert len(rules) == 3
 
@@ -68,13 +68,13 @@ def test_the_matrix_names_every_value_it_colours(drive: SuiteResult) -> None:
     chart = matrix_chart(drive, [MATRIX], name="m")
     texts = [text.text for text in drawn(chart, "1").iter(f"{SVG}text")]
     assert {"5,000", "3,000", "400.0", "100/0", "0/100", "4 KiB", "64 KiB"} <= set(texts)
-    # In the order in which they were given, not by the alphabet.
+    # In the order of the cells, not by the alphabet.
     assert texts.index("100/0") < texts.index("0/100")
 
 
 def test_the_page_and_the_markdown_show_what_was_concluded(path: Path) -> None:
-    shown = Conclusions(("it is steady",), (TABLE,), (MATRIX,), (COURSE, UNSTEADY))
-    report = Report.of([path], conclude=lambda _: shown)
+    conclusions = Conclusions(("it is steady",), (TABLE,), (MATRIX,), (COURSE, UNSTEADY))
+    report = Report.of([path], conclude=lambda _: conclusions)
     names = [chart.name for chart in report.charts]
     assert names[2:4] == ["write-pressure-1-convergence", "write-pressure-1-matrix"]
     page = render.page(report)

@@ -1,4 +1,4 @@
-"""Whole distributions in the report: percentile curves and heat maps, of drives whose every request is known."""
+"""Distributions in the report: percentile curves and heat maps of drives whose every request is known."""
 
 from __future__ import annotations
 
@@ -74,10 +74,10 @@ def test_what_the_sample_does_not_support_is_dashed_and_hollow(drives: tuple[Sui
     ]
     assert sorted(path.get("stroke-dasharray", "") for path in lines) == ["", "1,3"]
     rows = [row for row in chart.table.records() if row["choice"] == 1]
-    shown = [row for row in rows if row["marked"] or not row["supported"]]
+    points = [row for row in rows if row["marked"] or not row["supported"]]
     hollow = [path for path in marks(spec, "point") if path.get("fill") == "#ffffff"]
-    assert len(marks(spec, "point")) == len(shown)
-    assert len(hollow) == sum(not row["supported"] for row in shown) > 0
+    assert len(marks(spec, "point")) == len(points)
+    assert len(hollow) == sum(not row["supported"] for row in points) > 0
 
 
 def test_the_scale_of_nines_grows_to_the_right(drives: tuple[SuiteResult, ...]) -> None:
@@ -85,15 +85,15 @@ def test_the_scale_of_nines_grows_to_the_right(drives: tuple[SuiteResult, ...]) 
     assert chart is not None
     drawn = ElementTree.fromstring(svg(chart.spec("step-1")))
     texts = [text.text for text in drawn.iter("{http://www.w3.org/2000/svg}text")]
-    wanted = ["50 %", "90 %", "99 %", "99.9 %"]
-    assert [text for text in texts if text in wanted] == wanted
+    labels = ["50 %", "90 %", "99 %", "99.9 %"]
+    assert [text for text in texts if text in labels] == labels
 
 
 def test_a_heat_map_holds_every_request_once(drives: tuple[SuiteResult, ...]) -> None:
     for drive in drives:
         rows = heat_table(drive).records()
-        asked = sum(run.figures.ios for run in drive.runs)
-        assert sum(int(row["requests"] or 0) for row in rows) == asked
+        completed = sum(run.figures.ios for run in drive.runs)
+        assert sum(int(row["requests"] or 0) for row in rows) == completed
         for row in rows:
             ratio = float(row["high_us"] or 0) / float(row["low_us"] or 1)
             assert ratio == pytest.approx(10 ** (1 / LEVELS), rel=1e-3)
@@ -108,8 +108,8 @@ def test_a_heat_map_stays_within_its_cells(
         rows = heat_table(drive).records()
         assert len({row["start_s"] for row in rows}) <= 5
         assert len({row["low_us"] for row in rows}) <= 7
-        asked = sum(run.figures.ios for run in drive.runs)
-        assert sum(int(row["requests"] or 0) for row in rows) == asked
+        completed = sum(run.figures.ios for run in drive.runs)
+        assert sum(int(row["requests"] or 0) for row in rows) == completed
 
 
 def test_a_heat_map_has_a_mark_for_each_cell(drives: tuple[SuiteResult, ...]) -> None:

@@ -1,4 +1,4 @@
-"""The process that draws: what it cannot draw, and its end, are errors of the one who asks."""
+"""The process that draws: a failure to draw, and its own end, are errors of its caller."""
 
 from __future__ import annotations
 

@@ -41,13 +41,13 @@ def chart() -> Chart:
         replace(row, value=100 * times[row.metric], low=98 * times[row.metric], high=102 * times[row.metric])
         for row in rows
     ]
-    (found,) = compare_sides(Side("A", "a", tuple(rows)), Side("B", "b", tuple(others)), titles={})
-    (made,) = forest_charts(found, name="forest", places=(0, 1))
+    (compared,) = compare_sides(Side("A", "a", tuple(rows)), Side("B", "b", tuple(others)), titles={})
+    (made,) = forest_charts(compared, name="forest", places=(0, 1))
     return made
 
 
 def chosen(chart: Chart, metric: str) -> dict[str, Any]:
-    return {each["name"]: each["value"] for each in chart.choices[metric].patches["log"]["params"]}
+    return {param["name"]: param["value"] for param in chart.choices[metric].patches["log"]["params"]}
 
 
 def test_the_axis_is_that_of_the_figure_that_is_shown(chart: Chart) -> None:
@@ -55,8 +55,8 @@ def test_the_axis_is_that_of_the_figure_that_is_shown(chart: Chart) -> None:
     assert iops["domain"] == [0.5, 2]
     assert p99["domain"] == [0.5, 50]
     assert iops["ticks"] == [0.5, 1, 2]
-    for metric, found in ((IOPS, iops), (P99, p99)):
-        low, high = found["domain"]
+    for metric, params in ((IOPS, iops), (P99, p99)):
+        low, high = params["domain"]
         rows = [row for row in chart.table.records() if row["metric"] == metric]
         assert all(low <= float(row[name] or 1) <= high for row in rows for name in ("ratio", "low", "high"))
 
