@@ -1,4 +1,4 @@
-"""What was measured, made readable: text tables, fio's JSON and log files, charts, the HTML report.
+"""Reports of runs and of saved reviews: text tables, fio's JSON and log files, charts, Markdown and the HTML page.
 
-Everything here is a pure function of a record (and of its intervals); nothing here prints.
+A report is a pure function of records and their intervals. Nothing here prints.
 """

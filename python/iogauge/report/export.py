@@ -1,4 +1,4 @@
-"""Charts as files, for scripts and papers: as SVG, PNG and CSV, drawn without a browser."""
+"""Export charts as SVG, PNG and CSV files, for scripts and papers, without a browser."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ PNG_SCALE = 2.0
 
 
 def claim_charts(charts: Iterable[Chart], directory: Path, claims: Claims) -> dict[str, Output]:
-    """Claim the files of charts in a directory, which is made. Raises IogaugeError where one must not be written."""
+    """Claim the files of charts in a directory, which is created. Raises IogaugeError if one must not be written."""
     claims.make_directory(directory)
     return {
         name: claims.file(directory / name, existing=Existing.OWN)
@@ -23,9 +23,9 @@ def claim_charts(charts: Iterable[Chart], directory: Path, claims: Claims) -> di
 
 
 def write_charts(charts: Iterable[Chart], outputs: Mapping[str, Output]) -> list[Path]:
-    """Write each chart's pictures, one for each choice that it offers, and its data; return the files, in order.
+    """Write the data of each chart, and a picture for each of its choices; return the paths of the files in order.
 
-    ``outputs`` are what ``claim_charts`` returned for them. Raises IogaugeError where a file cannot be written.
+    ``outputs`` is what ``claim_charts`` returned for the charts. Raises IogaugeError if a file cannot be written.
     """
     written = []
     for chart in charts:

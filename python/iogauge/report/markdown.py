@@ -1,7 +1,7 @@
-"""The report as Markdown, for a pull request or an issue: what was found, a table a suite, and the circumstances.
+"""The report as Markdown, for a pull request or an issue: findings, a table for each suite, and the circumstances.
 
-The same sections, sentences and figures as the page (``sections.py``), without charts. Names of drives and jobs are
-text (``text.markdown``).
+It has the sections, sentences and figures of the page (``sections.py``), without charts. Names of drives and jobs are
+escaped as text (``text.markdown``).
 """
 
 from __future__ import annotations
@@ -10,8 +10,8 @@ import shlex
 from collections.abc import Iterator, Sequence
 
 from iogauge.report.charts.data import STATISTICS
-from iogauge.report.page import facts as html_facts
-from iogauge.report.page.steps import BETWEEN, VARIATION, StepRow, asked_in, step_rows, varied_rows
+from iogauge.report.page.facts import environment
+from iogauge.report.page.steps import BETWEEN, VARIATION, StepRow, position_head, step_rows, varied_rows
 from iogauge.report.sections import Part, Report, Section
 from iogauge.results.suite_result import SuiteResult
 from iogauge.results.warnings import warnings
@@ -19,8 +19,18 @@ from iogauge.text.cells import Cell
 from iogauge.text.markdown import escaped, table
 from iogauge.text.numbers import capitalised
 
-_TOLD = {"Drive", "Behind", "Model", "Firmware", "Kind", "Size", "Processor", "Kernel", "Ceiling, one worker"}
-"""Of the circumstances, those that a reader of a pull request wants to know."""
+_CIRCUMSTANCES = {
+    "Drive",
+    "Behind",
+    "Model",
+    "Firmware",
+    "Kind",
+    "Size",
+    "Processor",
+    "Kernel",
+    "Ceiling, one worker",
+}
+"""The facts that a reader of a pull request needs."""
 
 
 def markdown(report: Report) -> str:
@@ -36,16 +46,16 @@ def _lines(report: Report) -> Iterator[str]:
     for section in report.sections:
         yield from _section(section)
     if any(row.cells and any(cell.unsupported for cell in row.cells) for row in _rows(report)):
-        yield "○ Fewer than ten samples lie beyond this quantile: its sample does not support it."
+        yield "○ marks a quantile that its sample does not support: fewer than ten samples lie beyond it."
         yield ""
-    yield "In brackets, 95 % intervals: of repeats where there are several, or else of the requests of one run."
+    yield "Brackets hold 95 % intervals: over the repeats of a step, or over the requests of its only run."
     yield ""
-    for missed in dict.fromkeys(drive.may_miss for drive in report.drives if drive.may_miss):
-        yield f"{capitalised(missed)}."
+    for remark in dict.fromkeys(drive.may_miss for drive in report.drives if drive.may_miss):
+        yield f"{capitalised(remark)}."
         yield ""
     for label, drives in report.tested.items():
         yield from _circumstances(label, drives)
-    yield "**Measured again by**"
+    yield "**How to measure it again**"
     yield ""
     for drive in report.reviews:
         yield f"    {shlex.join(drive.manifest.command)}"
@@ -58,12 +68,12 @@ def _rows(report: Report) -> Iterator[StepRow]:
 
 
 def _findings(section: Section) -> Iterator[str]:
-    said = list(_said(section))
-    if said:
-        yield from (f"**{escaped(section.plan.title)}**", "", *said, "")
+    sentences = list(_sentences(section))
+    if sentences:
+        yield from (f"**{escaped(section.plan.title)}**", "", *sentences, "")
 
 
-def _said(section: Section) -> Iterator[str]:
+def _sentences(section: Section) -> Iterator[str]:
     for part in section.parts:
         for sentence in part.verdict.sentences:
             yield f"- {f'{escaped(part.drive.label)}: ' if len(section.parts) > 1 else ''}{escaped(sentence.text)}"
@@ -72,7 +82,7 @@ def _said(section: Section) -> Iterator[str]:
             yield f"- Incomplete, missing: {escaped(names)}"
     several = len(section.compared) > 1
     for pair in section.compared:
-        head = f"{pair.found.after.name} against {pair.found.before.name}: " if several else ""
+        head = f"{pair.compared.after.name} against {pair.compared.before.name}: " if several else ""
         yield from (f"- {escaped(head + sentence.text)}" for sentence in pair.sentences)
 
 
@@ -83,7 +93,7 @@ def _section(section: Section) -> Iterator[str]:
     several = len(section.parts) > 1
     head = [
         *(["Drive"] if several else []),
-        asked_in(plan.axis),
+        position_head(plan),
         "Achieved, MB/s" if plan.pressure else "MB/s",
         f"{capitalised(plan.judged)}s a second",
         *(statistic.label for statistic in STATISTICS),
@@ -100,31 +110,38 @@ def _section(section: Section) -> Iterator[str]:
 
 
 def _cells(row: StepRow) -> list[str]:
-    asked = f"{row.series}: {row.asked}" if row.series else row.asked
+    position = f"{row.series}: {row.position}" if row.series else row.position
     if not row.complete:
-        return [asked, "not complete", "", *("" for _ in STATISTICS)]
-    return [asked, row.achieved, row.read_iops, *map(_cell, row.cells)]
+        return [position, "not complete", "", *("" for _ in STATISTICS)]
+    return [position, row.achieved, row.read_iops, *map(_cell, row.cells)]
 
 
 def _cell(cell: Cell) -> str:
-    shown = f"{cell.text} ({cell.interval})" if cell.interval else cell.text
-    return f"○ {shown}" if cell.unsupported else shown
+    text = f"{cell.text} ({cell.interval})" if cell.interval else cell.text
+    return f"○ {text}" if cell.unsupported else text
 
 
 def _own(part: Part, *, several: bool) -> Iterator[str]:
-    """Yield what a section has of one drive: what its suite concludes, and how far repeats differ."""
+    """Yield the tables of one drive: the conclusions of its suite, and how much repeats differ."""
     label = f": {part.drive.label}" if several else ""
-    for shown in part.tables:
-        yield f"**{escaped(capitalised(shown.title) + label)}**"
+    for conclusion in part.tables:
+        yield f"**{escaped(capitalised(conclusion.title) + label)}**"
         yield ""
-        yield from table(shown.head, shown.rows, left=1)
+        yield from table(conclusion.head, conclusion.rows, left=1)
     rows = list(varied_rows(part.drive))
     if rows:
         yield f"**{escaped(f'Run-to-run variation{label}')}**"
         yield ""
-        things = f"{capitalised(part.drive.plan.judged)}s a second"
-        head = ["Asked", "Runs", things, *(statistic.label for statistic in STATISTICS), "Mean: between runs"]
-        named = [f"{row.series}: {row.asked}" if row.series else row.asked for row in rows]
+        plan = part.drive.plan
+        rate = f"{capitalised(plan.judged)}s a second"
+        head = [
+            position_head(plan),
+            "Runs",
+            rate,
+            *(statistic.label for statistic in STATISTICS),
+            "Mean: between runs",
+        ]
+        named = [f"{row.series}: {row.position}" if row.series else row.position for row in rows]
         cells = [
             [name, row.runs, *row.coefficients, row.between] for name, row in zip(named, rows, strict=True)
         ]
@@ -134,17 +151,17 @@ def _own(part: Part, *, several: bool) -> Iterator[str]:
 
 
 def _circumstances(label: str, drives: Sequence[SuiteResult]) -> Iterator[str]:
-    told = [
+    terms = [
         f"{term.lower()} {value}"
-        for _, facts in html_facts.environment(drives[0])
+        for _, facts in environment(drives[0])
         for term, value in facts
-        if term in _TOLD
+        if term in _CIRCUMSTANCES
     ]
-    yield f"**{escaped(label)}**: {escaped('; '.join(told))}."
+    yield f"**{escaped(label)}**: {escaped('; '.join(terms))}."
     yield ""
-    for warned in warnings(drives):
-        (message, steps), *others = warned.messages
+    for warning in warnings(drives):
+        (message, steps), *others = warning.messages
         where = f" ({steps})" if steps else ""
         more = f", and {len(others)} more like it" if others else ""
-        yield f"- {escaped(f'{message}{where}{more}. {capitalised(warned.remedy)}')}"
+        yield f"- {escaped(f'{message}{where}{more}. {capitalised(warning.remedy)}')}"
     yield ""

@@ -1,7 +1,7 @@
-"""What was published, as the built-in review shows it: drive by drive, a line for each figure, with its source.
+"""The built-in review ``published``: a table for each drive, a line for each published figure, with its source.
 
-Has the rows that tell a whole load, as they can be laid over a measured step. Does not judge: see
-``versus_published.py``. Source: the evaluations that the rows of ``catalog/published_points.csv`` name.
+It has the rows that describe a load completely, since only those can be compared with a measured step. ``comparison``
+compares them. Source: the evaluations named by the rows of ``catalog/published_points.csv``.
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ HEAD = ("load", "figure", "published", "source")
 def text(names: Sequence[str]) -> str:
     """Return the published drives of these names as tables, ending with a newline.
 
-    Raises IogaugeError where a name has no drive.
+    Raises IogaugeError if a name has no drive.
     """
     return "".join(f"{line}\n" for drive, rows in _drives(names) for line in (*_drive(drive, rows), ""))
 
 
 def as_json(names: Sequence[str]) -> str:
     """Return the same as JSON, ending with a newline: latencies in nanoseconds. Raises as ``text``."""
-    found = [
+    drives = [
         {
             "drive": drive,
             "figures": [
@@ -49,12 +49,12 @@ def as_json(names: Sequence[str]) -> str:
         }
         for drive, rows in _drives(names)
     ]
-    return json.dumps(found, indent=2, allow_nan=False) + "\n"
+    return json.dumps(drives, indent=2, allow_nan=False) + "\n"
 
 
 def _drives(names: Sequence[str]) -> Iterator[tuple[str, tuple[Point, ...]]]:
-    wanted = named_drives(names)
-    return ((drive, rows) for drive, rows in published_drives().items() if drive in wanted)
+    chosen = named_drives(names)
+    return ((drive, rows) for drive, rows in published_drives().items() if drive in chosen)
 
 
 def _drive(drive: str, rows: Sequence[Point]) -> Iterator[str]:

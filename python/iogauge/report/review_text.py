@@ -1,7 +1,7 @@
 """A review as a table for people and as JSON for programs.
 
-Both say the same: quantiles that the sample does not support are marked in the one and ``supported: false`` in the
-other. Shapes text and data; ``review.py`` and ``show.py`` print them.
+Both hold the same figures. A quantile that its sample does not support has a mark in the table, and ``supported:
+false`` in JSON. The commands ``review`` and ``show`` print them.
 """
 
 from __future__ import annotations
@@ -30,10 +30,10 @@ from iogauge.suites import suite_to_judge
 from iogauge.text import numbers
 from iogauge.text.grid import WIDTH, aligned
 
-SHOWN = (0.5, 0.99, 0.999, 0.9999)
-"""Quantiles of the table; JSON has all that were judged."""
+TABLE_QUANTILES = (0.5, 0.99, 0.999, 0.9999)
+"""The quantiles of the table; JSON has all that were judged."""
 _WIDE = 0.2
-"""An interval that reaches farther than this part of its figure is lopsided, and told by its bounds."""
+"""An interval wider than this share of its figure is lopsided: its bounds are shown instead of ±."""
 
 
 def judged(
@@ -43,20 +43,20 @@ def judged(
     warn: Callable[[str], None],
     trusted: Collection[str],
 ) -> list[SuiteResult]:
-    """Return what plans of a review showed, judged by their suites; ``warn`` hears where one cannot be had.
+    """Return the results of plans of a review, judged by their suites.
 
-    ``trusted``: Python files, by their absolute paths, that may be run.
+    ``warn`` is called if a suite cannot be loaded. ``trusted`` are the absolute paths of Python files that may be run.
     """
     suites = {plan.suite: suite_to_judge(plan, warn=warn, trusted=trusted) for plan in plans}
     return [SuiteResult(review, plan, conclude=suites[plan.suite].conclude) for plan in plans]
 
 
 def tables(judged: Sequence[SuiteResult], manifest: Manifest, *, variation: bool = False) -> str:
-    """Return the steps of every plan and what they show as lines of text, ending with a newline.
+    """Return the steps and findings of every plan as lines of text, ending with a newline.
 
-    ``variation``: how the figures of every step differ from run to run, too.
+    ``variation`` adds how the figures of every step differ from run to run.
     """
-    lines = [line for each in judged for line in [*_table(each, manifest, variation=variation), ""]]
+    lines = [line for result in judged for line in [*_table(result, manifest, variation=variation), ""]]
     if any(re.search(r"~ \d", line) for line in lines):
         lines.append("~ fewer than ten samples lie beyond this quantile: run longer (--runtime, --pace full)")
     if any(re.search(r"\? \d", line) for line in lines):
@@ -68,11 +68,11 @@ def tables(judged: Sequence[SuiteResult], manifest: Manifest, *, variation: bool
         position.figures.mean and not position.figures.mean.dependence for position in _positions(judged)
     ):
         lines.append(
-            f"intervals take requests as independent where steps have fewer than {FEWEST_BLOCKS} intervals of time: "
-            "true ranges are wider there"
+            f"steps with fewer than {FEWEST_BLOCKS} intervals of time take requests as independent: "
+            "their true intervals are wider"
         )
-    if missed := numbers.may_miss(run.figures.duration_s for result in judged for run in result.runs):
-        lines.append(missed)
+    if remark := numbers.may_miss(run.figures.duration_s for result in judged for run in result.runs):
+        lines.append(remark)
     for target in manifest.targets:
         if target.modelled:
             if state := target.modelled.begun_as:
@@ -81,8 +81,8 @@ def tables(judged: Sequence[SuiteResult], manifest: Manifest, *, variation: bool
             lines.append(f"{target.path} before: {state_text(manifest.found.get(target.path), target)}")
     if manifest.ceiling is not None:
         lines.append(
-            f"the generator alone: {manifest.ceiling.iops:,.0f} IOPS a worker, "
-            f"{numbers.duration(manifest.ceiling.lat_mean_ns)} of every latency at depth 1"
+            f"the generator alone: at most {manifest.ceiling.iops:,.0f} IOPS a worker; adds "
+            f"{numbers.duration(manifest.ceiling.lat_mean_ns)} to every latency at depth 1"
         )
     return "".join(f"{line}\n" for line in lines)
 
@@ -90,10 +90,10 @@ def tables(judged: Sequence[SuiteResult], manifest: Manifest, *, variation: bool
 def _table(result: SuiteResult, manifest: Manifest, *, variation: bool) -> Iterator[str]:
     """Yield the lines of one plan."""
     plan, conclusions = result.plan, result.conclusions
-    shown = sorted({*SHOWN, *([manifest.until_supported] if manifest.until_supported else [])})
+    quantiles = sorted({*TABLE_QUANTILES, *([manifest.until_supported] if manifest.until_supported else [])})
     run = sum(len(position.runs) for position in result.positions)
     planned = run + len(result.missing)
-    # What prepares a drive can have nothing to show.
+    # A plan that only prepares a drive can have no steps.
     done = f", {run} of {numbers.counted(planned, 'step')}" if planned else ""
     title = f"{plan.title} ({manifest.pace}): {', '.join(plan.targets)}{done}"
     yield title
@@ -101,10 +101,10 @@ def _table(result: SuiteResult, manifest: Manifest, *, variation: bool) -> Itera
     for series, positions in result.by_series().items():
         if series:
             yield f"{series}:"
-        # Names are read from their beginning, numbers compared by their ends.
+        # Names are aligned to the left, numbers to the right.
         left = 1 if any(position.plan.label for position in positions) else 0
-        rows = (_cells(position, plan, shown) for position in positions)
-        yield from aligned([_head(plan, shown), *rows], left=left)
+        rows = (_cells(position, plan, quantiles) for position in positions)
+        yield from aligned([_head(plan, quantiles), *rows], left=left)
     for table in (*conclusions.tables, *(matrix.table for matrix in conclusions.matrices)):
         yield f"{table.title}:"
         yield from aligned([table.head, *table.rows], left=1)
@@ -113,8 +113,8 @@ def _table(result: SuiteResult, manifest: Manifest, *, variation: bool) -> Itera
         yield from _varied(result)
     growth = result.growth if plan.pressure else None
     if growth is not None:
-        grown = numbers.times(growth.value, growth.low, growth.high)
-        yield f"reads take {grown} as long under the most writes as under the fewest (mean)"
+        slower = numbers.times(growth.value, growth.low, growth.high)
+        yield f"writes slow reads {slower}: mean read latency under the most writes, against the fewest"
     yield from conclusions.findings
     yield from (f"note: {note}" for note in plan.notes)
     if result.missing:
@@ -122,7 +122,7 @@ def _table(result: SuiteResult, manifest: Manifest, *, variation: bool) -> Itera
 
 
 def _variation(result: SuiteResult) -> Iterator[str]:
-    """Yield how much each figure differed from run to run, at the position where it did most."""
+    """Yield the largest run-to-run variation of each figure, and its position."""
     worst: dict[str, tuple[float, str]] = {}
     for position in result.positions:
         where = f"({position.name})" if position.plan.label else f"at {position.name}"
@@ -130,12 +130,12 @@ def _variation(result: SuiteResult) -> Iterator[str]:
             worst[name] = max(worst.get(name, (0.0, "")), (spread.coefficient, where))
     if worst:
         runs = max(len(position.runs) for position in result.positions)
-        shown = ", ".join(
+        figures = ", ".join(
             f"{name} {numbers.percent(value)} {where}" for name, (value, where) in worst.items()
         )
         named = all(position.plan.label for position in result.positions)
         along = "" if named else f", by {result.plan.axis.name}"
-        yield f"from run to run, of {runs}, at most (coefficient of variation{along}): {shown}"
+        yield f"largest variation between {runs} runs (coefficient of variation{along}): {figures}"
 
 
 def _variations(result: SuiteResult, position: Position) -> dict[str, Variation]:
@@ -143,7 +143,7 @@ def _variations(result: SuiteResult, position: Position) -> dict[str, Variation]
 
 
 def _varied(result: SuiteResult) -> Iterator[str]:
-    """Yield the coefficient of variation of every figure between the runs of each step, and what lies between them."""
+    """Yield a table of each step's coefficients of variation, and of the variance between its runs."""
     varied = [
         (position, _variations(result, position)) for position in result.positions if len(position.runs) > 1
     ]
@@ -161,7 +161,7 @@ def _varied(result: SuiteResult) -> Iterator[str]:
         ]
         for position, spreads in varied
     ]
-    yield "from run to run (coefficient of variation), and the share of the mean's variance that lies between runs:"
+    yield "variation between runs (coefficient of variation), and the share of the mean's variance between runs:"
     yield from aligned([["step", "runs", *names, "between runs"], *rows])
 
 
@@ -177,7 +177,7 @@ def as_json(
     violations: Iterable[tuple[str, Violation]],
     failed: Iterable[Failed] = (),
 ) -> dict[str, Any]:
-    """Return all that the review shows, in JSON's types. Latencies are in nanoseconds, rates in bytes a second."""
+    """Return the results of a review in JSON's types. Latencies are in nanoseconds, rates in bytes a second."""
     return {
         "schema_version": manifest.schema_version,
         "review": path,
@@ -189,12 +189,17 @@ def as_json(
         "targets": [target.model_dump(mode="json") for target in manifest.targets],
         "found": {path: state.model_dump(mode="json") for path, state in manifest.found.items()},
         "machine": manifest.machine.model_dump(mode="json"),
-        "plans": [_plan(each) for each in judged],
+        "plans": [_plan(result) for result in judged],
         "warnings": [warning.model_dump(mode="json") for warning in manifest.warnings],
-        "failed": [{"step": each.step_id, "why": each.why} for each in failed],
+        "failed": [{"step": failure.step_id, "why": failure.why} for failure in failed],
         "violations": [
-            {"step": step, "condition": found.condition, "message": found.message, "unknown": found.unknown}
-            for step, found in violations
+            {
+                "step": step,
+                "condition": violation.condition,
+                "message": violation.message,
+                "unknown": violation.unknown,
+            }
+            for step, violation in violations
         ],
     }
 
@@ -219,15 +224,15 @@ def _plan(result: SuiteResult) -> dict[str, Any]:
 
 
 def warnings(judged: Sequence[SuiteResult], manifest: Manifest) -> tuple[Caution, ...]:
-    """Return each kind of warning once: those of the whole review, then those of steps, with how many gave it."""
+    """Return each kind of warning once: those of the review, then those of steps, with the number of steps."""
     first: dict[Code, tuple[Position, Caution, SuiteResult]] = {}
     steps: Counter[Code] = Counter()
     for result in judged:
         for position in result.positions:
-            own = [given for given in position.warnings if given not in manifest.warnings]
-            steps.update({given.code for given in own})
-            for given in own:
-                first.setdefault(given.code, (position, given, result))
+            own = [notice for notice in position.warnings if notice not in manifest.warnings]
+            steps.update({notice.code for notice in own})
+            for notice in own:
+                first.setdefault(notice.code, (position, notice, result))
     several = len(judged) > 1
     return (
         *manifest.warnings,
@@ -237,48 +242,50 @@ def warnings(judged: Sequence[SuiteResult], manifest: Manifest) -> tuple[Caution
 
 
 def _unprepared(judged: Sequence[SuiteResult]) -> Iterator[Caution]:
-    """Yield a warning for each target that was not yet steady when what prepares it came to its end."""
+    """Yield a warning for each target that was not steady when its preparation ended."""
     for result in judged:
         if result.plan.prepares and any(not course.steady for course in result.conclusions.convergences):
             target = ", ".join(result.plan.targets)
             yield warning(
                 Code.UNSTEADY,
-                what=f"{target} was not steady when its preparation ended: what was measured after it began in a "
-                "state that still changed",
+                what=f"{target} was not steady when its preparation ended: its state still changed during the steps "
+                "that followed",
             )
 
 
-def _placed(position: Position, given: Caution, result: SuiteResult, *, steps: int, several: bool) -> Caution:
+def _placed(
+    position: Position, notice: Caution, result: SuiteResult, *, steps: int, several: bool
+) -> Caution:
     others = f", and {numbers.counted(steps - 1, 'other step')}" if steps > 1 else ""
     suite = f"{result.plan.title}, " if several else ""
     where = f"{suite}{'' if position.plan.label or position.series else 'at '}{position.name}"
-    return given.model_copy(update={"message": f"{where}{others}: {given.message}"})
+    return notice.model_copy(update={"message": f"{where}{others}: {notice.message}"})
 
 
-def _head(plan: SuitePlan, shown: Sequence[float]) -> list[str]:
+def _head(plan: SuitePlan, quantiles: Sequence[float]) -> list[str]:
     rate = ["achieved", f"{plan.judged} IOPS"] if plan.pressure else ["IOPS", "MB/s"]
-    return [plan.axis.unit, *rate, "mean", *(f"p{q * 100:.12g}" for q in shown)]
+    return [plan.axis.unit, *rate, "mean", *(f"p{q * 100:.12g}" for q in quantiles)]
 
 
-def _cells(position: Position, plan: SuitePlan, shown: Sequence[float]) -> list[str]:
+def _cells(position: Position, plan: SuitePlan, quantiles: Sequence[float]) -> list[str]:
     figures, mean = position.figures, position.figures.mean
     iops = _spread(figures.iops, *_between_runs(figures), "{:,.0f}".format)
-    pressed = numbers.bandwidth(position.achieved_Bps) if position.achieved_Bps else "-"
+    achieved = numbers.bandwidth(position.achieved_Bps) if position.achieved_Bps else "-"
     return [
         position.plan.label or numbers.position(position.at),
-        *([pressed, iops] if plan.pressure else [iops, numbers.megabytes(figures.rate_Bps)]),
-        # Of repeats, with how far the interval reaches; of one run it is in --json and in the report.
+        *([achieved, iops] if plan.pressure else [iops, numbers.megabytes(figures.rate_Bps)]),
+        # The mean of repeats has its interval; that of one run is in --json and in the report.
         "-"
         if mean is None
         else _spread(mean.value, mean.low, mean.high, numbers.duration)
         if figures.runs > 1
         else numbers.duration(mean.value),
-        *(numbers.marked(figures.quantile(q)) for q in shown),
+        *(numbers.marked(figures.quantile(q)) for q in quantiles),
     ]
 
 
 def _spread(value: float, low: float | None, high: float | None, shown: Callable[[float], str]) -> str:
-    """Return a figure with how far its interval reaches, as a part of it; of a wide interval, the bounds.
+    """Return a figure with its interval as ± a share of it, or with the bounds of a wide interval.
 
     >>> _spread(100.0, 98.0, 103.0, numbers.figure), _spread(100.0, None, None, numbers.figure)
     ('100.0 ±3.0 %', '100.0')
@@ -319,7 +326,7 @@ def _step(result: SuiteResult, position: Position) -> dict[str, Any]:
         "rate_Bps": figures.rate_Bps,
         "mean_ns": _estimate(figures.mean),
         "quantiles_ns": {f"{q:.12g}": _estimate(figures.quantile(q)) for q in result.conclusions.quantiles},
-        "variation": {name: asdict(each) for name, each in _variations(result, position).items()},
+        "variation": {name: asdict(spread) for name, spread in _variations(result, position).items()},
         "errors": figures.errors,
         "flagged": figures.flagged,
         "late": figures.late,

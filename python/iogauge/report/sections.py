@@ -1,7 +1,7 @@
-"""What a report of saved reviews consists of: a section for each suite, with its charts, tables and sentences.
+"""The content of a report of saved reviews: a section for each suite, with its charts, tables and sentences.
 
-The page (``page``), the pictures (``export.py``) and the Markdown (``markdown.py``) are written from it. Reads the
-store alone; what a suite concludes comes from its caller (``results.conclusions``), since reports know no suite.
+The page (``page``), the pictures (``export.py``) and the Markdown (``markdown.py``) are written from it. It reads the
+store alone. The caller passes the function that makes a suite's conclusions, since reports know no suite.
 """
 
 from __future__ import annotations
@@ -20,7 +20,14 @@ from iogauge.report.charts.percentiles import percentile_chart
 from iogauge.report.charts.pressure import pressure_chart
 from iogauge.report.charts.specification import Chart
 from iogauge.report.charts.sweep import sweep_charts
-from iogauge.report.page.comparison import Over, Pair, PairPart, around, over, pairs
+from iogauge.report.page.comparison import (
+    Pair,
+    PairPart,
+    PublishedPart,
+    differing_facts,
+    pairs,
+    published_part,
+)
 from iogauge.report.page.verdict import Verdict, verdict
 from iogauge.results.conclusions import TextTable
 from iogauge.results.reported import told_table
@@ -32,36 +39,36 @@ from iogauge.stats.comparison import MARGIN
 
 @dataclass(frozen=True)
 class Part:
-    """What a section has of one drive. Charts are made when they are asked for: text has none."""
+    """The part of a section on one drive. Charts are made when they are first read: a text report has none."""
 
     drive: SuiteResult
     number: int
-    """Of the drive in its section, from 1."""
+    """The number of the drive in its section, from 1."""
 
     @cached_property
     def verdict(self) -> Verdict:
-        """What a reader should take away."""
-        return verdict(self.drive, self.drive.conclusions.findings, told=self.told is not None)
+        """The findings."""
+        return verdict(self.drive, self.drive.conclusions.findings, reported=self.reported is not None)
 
     @cached_property
-    def told(self) -> TextTable | None:
-        """Figures that another program told without samples."""
+    def reported(self) -> TextTable | None:
+        """The figures that another program reported without samples."""
         return told_table(self.drive.path, self.drive.manifest.plans, self.drive.plan)
 
     @property
     def tables(self) -> tuple[TextTable, ...]:
-        """What the suite shows as tables, matrices too, and what was told."""
-        shown, told = self.drive.conclusions, (self.told,) if self.told else ()
-        return (*shown.tables, *(matrix.table for matrix in shown.matrices), *told)
+        """The tables and matrices of the suite's conclusions, and the figures reported without samples."""
+        conclusions, reported = self.drive.conclusions, (self.reported,) if self.reported else ()
+        return (*conclusions.tables, *(matrix.table for matrix in conclusions.matrices), *reported)
 
     @cached_property
     def concluded(self) -> tuple[Chart, ...]:
-        """What the suite concludes from several steps together."""
+        """The charts of the suite's conclusions."""
         return conclusion_charts(self.drive, self.drive.conclusions, name=self.drive.slug)
 
     @cached_property
     def over_time(self) -> tuple[Chart, ...]:
-        """The run of the drive through its steps."""
+        """The charts of the drive's latency and throughput over time."""
         suite = self.drive.plan.suite
         heat = heat_chart(self.drive, name=f"{suite}-heat-{self.number}")
         time = time_chart(self.drive, name=f"{suite}-over-time-{self.number}")
@@ -70,15 +77,15 @@ class Part:
 
 @dataclass(frozen=True)
 class Section:
-    """One suite, on all that it tested."""
+    """One suite on all drives that it tested."""
 
     parts: tuple[Part, ...]
     compared: tuple[PairPart, ...] = ()
-    """Its drives, pair by pair."""
+    """The comparisons of its drives, pair by pair."""
 
     @property
     def drives(self) -> tuple[SuiteResult, ...]:
-        """All that it tested."""
+        """The drives that it tested."""
         return tuple(part.drive for part in self.parts)
 
     @property
@@ -87,30 +94,30 @@ class Section:
         return self.parts[0].drive.plan
 
     @cached_property
-    def beside(self) -> tuple[Beside, ...]:
+    def published_rows(self) -> tuple[Beside, ...]:
         """Published figures of the same loads."""
         return beside(self.drives)
 
     @cached_property
     def along(self) -> tuple[Chart, ...]:
-        """What the suite's axis does to the drives: one chart, or one for each series of its steps."""
-        pressed = all(drive.along_pressure for drive in self.drives)
-        return (pressure_chart(self.drives),) if pressed else sweep_charts(self.drives)
+        """The charts along the suite's axis: one, or one for each series of its steps."""
+        pressure = all(drive.along_pressure for drive in self.drives)
+        return (pressure_chart(self.drives),) if pressure else sweep_charts(self.drives)
 
     @cached_property
     def percentiles(self) -> tuple[Chart, ...]:
-        """One, or none where nothing completed."""
+        """The chart of percentiles; none if nothing completed."""
         curves = percentile_chart(self.drives, name=f"{self.plan.suite}-percentiles")
         return (curves,) if curves else ()
 
     @property
     def shared(self) -> tuple[Chart, ...]:
-        """The charts in which all drives are."""
+        """The charts that show all drives."""
         return (*self.along, *self.percentiles)
 
     @property
     def charts(self) -> tuple[Chart, ...]:
-        """All charts, in the order in which they are read."""
+        """All charts in the order of the page."""
         forests = (chart for pair in self.compared for chart in pair.charts)
         own = (chart for part in self.parts for chart in (*part.concluded, *part.over_time))
         return (*self.shared, *forests, *own)
@@ -118,13 +125,13 @@ class Section:
 
 @dataclass(frozen=True)
 class Report:
-    """Reviews, read from the store once: to be written as a page, as text, as pictures, or all."""
+    """The content of a report, read from the store once, to be written as a page, as text, or as pictures."""
 
     sections: tuple[Section, ...]
     differences: Differences = field(default_factory=Differences)
-    """How the drives compare with the first of them, and with what was published, where that is asked for."""
+    """How the drives compare with the first one and, if requested, with published figures."""
     pairs: tuple[Pair, ...] = ()
-    """The same as the page has it."""
+    """The comparisons as text for the page."""
 
     @classmethod
     def of(
@@ -138,54 +145,54 @@ class Report:
     ) -> Report:
         """Read the reviews of these names, directories or ``published``, and compare their drives.
 
-        ``suites`` are the names of those to report; none: all. ``margin`` is what counts as no difference.
-        ``on_progress`` is told how many suites on drives are judged and read.
+        ``suites`` names the suites to report; by default all. A difference within ``margin`` counts as none.
+        ``on_progress`` is called with the number of suites that are read, and of all.
 
-        Raises IogaugeError where one is not a review, is damaged or newer, or where a suite's axes differ.
+        Raises IogaugeError if one is not a review, is damaged or newer, or if the axes of a suite differ.
         """
         named = [str(name) for name in names]
         drives = loaded(named, suites=suites, conclude=conclude, on_progress=on_progress)
-        found = differences(drives, named, margin=margin)
-        compared = pairs(found, drives)
-        parts = [part for pair in compared for part in pair.parts]
+        compared = differences(drives, named, margin=margin)
+        page_pairs = pairs(compared, drives)
+        parts = [part for pair in page_pairs for part in pair.parts]
         return cls(
             tuple(
                 _section(
                     tuple(drive for drive in drives if drive.plan.suite == suite),
-                    tuple(part for part in parts if part.found.suite == suite),
+                    tuple(part for part in parts if part.compared.suite == suite),
                 )
                 for suite in dict.fromkeys(drive.plan.suite for drive in drives)
             ),
-            found,
             compared,
+            page_pairs,
         )
 
     @cached_property
-    def around(self) -> tuple[tuple[str, tuple[str, ...]], ...]:
-        """What differs around the drives: a term, and its value for each."""
-        return around(self.tested)
+    def setup(self) -> tuple[tuple[str, tuple[str, ...]], ...]:
+        """The facts that differ between the drives: a term, and its value for each."""
+        return differing_facts(self.tested)
 
     @cached_property
-    def over(self) -> tuple[Over, ...]:
-        """Each drive over what was published, where that is asked for."""
-        return tuple(map(over, self.differences.laid))
+    def published(self) -> tuple[PublishedPart, ...]:
+        """The comparison of each drive with published figures, if requested."""
+        return tuple(map(published_part, self.differences.laid))
 
     @property
     def drives(self) -> tuple[SuiteResult, ...]:
-        """All that was tested, suite by suite."""
+        """The results of all suites on all drives, suite by suite."""
         return tuple(drive for section in self.sections for drive in section.drives)
 
     @property
     def tested(self) -> dict[str, list[SuiteResult]]:
-        """Each thing that was tested, by its label, and what suites made of it."""
-        found: dict[str, list[SuiteResult]] = {}
+        """The results of each tested drive, by its label."""
+        results: dict[str, list[SuiteResult]] = {}
         for drive in self.drives:
-            found.setdefault(drive.label, []).append(drive)
-        return found
+            results.setdefault(drive.label, []).append(drive)
+        return results
 
     @property
     def reviews(self) -> list[SuiteResult]:
-        """One drive of each review, to ask for what is the review's."""
+        """One result of each review, for the facts of the review."""
         return list({drive.path: drive for drive in reversed(self.drives)}.values())[::-1]
 
     @property

@@ -1,4 +1,4 @@
-"""Tables of Arrow's as text for a terminal, as CSV and as Parquet files. Knows nothing of what they say."""
+"""Arrow tables as text for a terminal, and as CSV and Parquet files."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from iogauge.text.csv_cells import csv_of
 from iogauge.text.grid import aligned
 
 LONGEST = 60
-"""Characters of a cell in a terminal; the rest is cut, and marked."""
+"""The most characters of a cell in a terminal; a longer text is cut, and ends with ``...``."""
 
 
 def aligned_table(table: pa.Table) -> str:
-    """Return a table in columns, its names above, ending with a newline. Text that would break a line is escaped.
+    """Return a table in aligned columns under their names, ending with a newline. Control characters are escaped.
 
     >>> print(aligned_table(pa.table({"at": [1.0, None], "iops": [123456.7, 2.0]})), end="")
     at     iops
@@ -30,7 +30,7 @@ def aligned_table(table: pa.Table) -> str:
 
 
 def csv_text(table: pa.Table) -> str:
-    """Return a table as CSV with a header line; nothing for what is unknown.
+    """Return a table as CSV with a header line; an unknown value is an empty cell.
 
     >>> csv_text(pa.table({"at": [1.5, None], "drive": ["a, b", "c"]}))
     'at,drive\\n1.5,"a, b"\\n,c\\n'
@@ -39,19 +39,19 @@ def csv_text(table: pa.Table) -> str:
 
 
 def write_csv(table: pa.Table, output: Output) -> None:
-    """Write a table as CSV. Raises IogaugeError where that cannot be."""
+    """Write a table as CSV. Raises IogaugeError if it cannot be written."""
     output.write(csv_text(table).encode())
 
 
 def write_parquet(table: pa.Table, output: Output) -> None:
-    """Write a table as Parquet. Raises IogaugeError where that cannot be."""
-    packed = io.BytesIO()
-    pq.write_table(table, packed)
-    output.write(packed.getvalue())
+    """Write a table as Parquet. Raises IogaugeError if it cannot be written."""
+    buffer = io.BytesIO()
+    pq.write_table(table, buffer)
+    output.write(buffer.getvalue())
 
 
 def _text(value: Any) -> str:
-    """Bytes in hexadecimal digits, truth as JSON has it."""
+    """Return a value as text: bytes in hexadecimal digits, booleans as in JSON."""
     if isinstance(value, bool):
         return str(value).lower()
     return value.hex() if isinstance(value, bytes) else str(value)
@@ -66,5 +66,5 @@ def _cell(value: Any) -> str:
 
 
 def _cut(text: str) -> str:
-    text = "".join(each if each.isprintable() else each.encode("unicode_escape").decode() for each in text)
+    text = "".join(char if char.isprintable() else char.encode("unicode_escape").decode() for char in text)
     return text if len(text) <= LONGEST else text[: LONGEST - 3] + "..."

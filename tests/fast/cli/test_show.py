@@ -106,7 +106,7 @@ def test_how_repeats_differ_is_shown_where_asked_for(
     assert main(["show", str(tmp_path / "r"), "--variation"]) == 0
     whole = capsys.readouterr().out
     added = [line for line in whole.splitlines() if line not in short.splitlines()]
-    assert added[0].startswith("from run to run (coefficient of variation), and the share")
+    assert added[0].startswith("variation between runs (coefficient of variation), and the share")
     assert added[1].split()[:4] == ["step", "runs", "iops", "mean"]
     assert added[1].endswith("between runs")
     assert [line.split()[:3] for line in added[2:]] == [["0", "MB/s", "3"], ["100", "MB/s", "3"]]
@@ -123,7 +123,7 @@ def test_how_repeats_differ_most_is_said_with_the_place_on_its_axis(
     (line,) = [
         line
         for line in capsys.readouterr().out.splitlines()
-        if line.startswith("from run to run, of 3, at most (coefficient of variation, by write pressure): ")
+        if line.startswith("largest variation between 3 runs (coefficient of variation, by write pressure): ")
     ]
     figure = r"[\w.]+ <?[\d.]+ % at (0|100) MB/s"
     assert re.fullmatch(rf"{figure}(, {figure})+", line.partition(": ")[2])

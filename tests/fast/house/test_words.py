@@ -26,7 +26,7 @@ LEFT = {
     "comparison": 500,
     "execution": 32,
     "library": 2,
-    "report": 365,
+    "report": 6,
     "results": 79,
     "reviews": 138,
     "schema": 2,

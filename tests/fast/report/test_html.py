@@ -1,4 +1,4 @@
-"""The page: one file, no network, nothing of a job file or a drive ever markup, and honest about what is missing."""
+"""The page: one file without network, in which names are never markup and missing steps are named."""
 
 from __future__ import annotations
 
@@ -152,7 +152,7 @@ def test_controls_have_names_and_values(page: Page) -> None:
 
 def test_verdict_table_environment_and_jobs_are_there(page: Page) -> None:
     read = page.read
-    assert "Mean read latency grew from" in read
+    assert "Mean read latency grew " in read
     assert "Writes reached" in read
     assert "needs 100,000" in read
     assert "fewer than 10 intervals" in read
@@ -207,7 +207,7 @@ def test_several_drives_share_a_chart_and_are_compared(folder: Path) -> None:
     assert len(report.charts) == 7
     page = Page(render.page(report))
     compared = page.read.index("Reads of Crosspoint stay ")
-    assert page.read.index("What differs around them") < compared < page.read.index("grew from")
+    assert page.read.index("Differences in setup") < compared < page.read.index("latency grew")
     assert "(of one run each); " in page.read
     # Each sentence leads to a row that is there, and every ratio has one.
     (pair,) = report.pairs
@@ -216,15 +216,15 @@ def test_several_drives_share_a_chart_and_are_compared(folder: Path) -> None:
     linked = {anchor for sentence in part.sentences for anchor, _ in sentence.evidence}
     assert linked
     assert linked <= {row.anchor for rows in part.rows.values() for row in rows} <= names
-    assert sum(map(len, part.rows.values())) == len(part.found.figures) + len(part.found.overall)
+    assert sum(map(len, part.rows.values())) == len(part.compared.figures) + len(part.compared.overall)
 
 
-def test_what_differs_around_the_drives_is_told_and_what_does_not_is_not(folder: Path) -> None:
-    around = dict(Report.of([folder / "flash", folder / "other"]).around)
-    assert around["Model"] == ("Flash 9000", "Crosspoint")
-    assert not {"Kernel", "Processor", "Pace"} & set(around)
-    assert Report.of([folder / "flash"]).around == ()
-    assert "What differs around them" not in render.page(Report.of([folder / "flash"]))
+def test_differences_in_setup_are_listed_and_nothing_else(folder: Path) -> None:
+    setup = dict(Report.of([folder / "flash", folder / "other"]).setup)
+    assert setup["Model"] == ("Flash 9000", "Crosspoint")
+    assert not {"Kernel", "Processor", "Pace"} & set(setup)
+    assert Report.of([folder / "flash"]).setup == ()
+    assert "Differences in setup" not in render.page(Report.of([folder / "flash"]))
 
 
 def planned(review: Path) -> dict[str, Any]:
@@ -234,13 +234,13 @@ def planned(review: Path) -> dict[str, Any]:
     return fields | {"schema_version": 2}
 
 
-def test_an_older_kernel_is_told_before_any_finding(folder: Path, tmp_path: Path) -> None:
+def test_an_older_kernel_is_listed_before_any_finding(folder: Path, tmp_path: Path) -> None:
     shutil.copytree(folder / "flash", tmp_path / "later")
     manifest = planned(tmp_path / "later")
     manifest["machine"]["kernel"] = "Linux 9.9.9"
     (tmp_path / "later" / "manifest.json").write_text(json.dumps(manifest))
     report = Report.of([folder / "flash", tmp_path / "later"])
-    (kernels,) = [values for term, values in report.around if term == "Kernel"]
+    (kernels,) = [values for term, values in report.setup if term == "Kernel"]
     assert kernels[1] == "Linux 9.9.9"
     page = render.page(report)
     assert page.index("Linux 9.9.9") < page.index('class="sentences"')
@@ -256,7 +256,7 @@ def test_the_same_review_gives_the_same_page(folder: Path, source: str) -> None:
     assert render.page(Report.of([folder / "flash"])) == source
 
 
-def test_drives_of_one_model_are_told_apart(tmp_path: Path) -> None:
+def test_drives_of_one_model_have_different_labels(tmp_path: Path) -> None:
     for name in ("first", "second"):
         reviews.save(tmp_path / name, pressures_MBps=(100,), missing=(100,))
     same = tmp_path / "elsewhere" / "first"
@@ -265,7 +265,7 @@ def test_drives_of_one_model_are_told_apart(tmp_path: Path) -> None:
     assert labels == ["Flash 9000 (first)", "Flash 9000 (second)", "Flash 9000 (first) [2]"]
 
 
-def test_warnings_with_one_remedy_stand_together(folder: Path) -> None:
+def test_warnings_with_one_remedy_are_grouped(folder: Path) -> None:
     (drive,) = load([folder / "flash"])
     for place, run in enumerate(drive.runs):
         few = Caution(
@@ -293,15 +293,15 @@ def test_a_verdict_compares_the_least_and_the_most_pressed_step(tmp_path: Path) 
     flat = Drive("Flat", slope=0.0, **SMALL)
     reviews.save(tmp_path / "flat", flat, pressures_MBps=(0, 100, 600))
     (drive,) = load([tmp_path / "flat"])
-    said = " ".join(sentences(drive))
-    assert "without writes" in said
-    assert "at 600.0 MB/s of writes" in said
+    text = " ".join(sentences(drive))
+    assert "without writes" in text
+    assert "at 600.0 MB/s of writes" in text
 
 
 def test_one_step_is_no_verdict(tmp_path: Path) -> None:
     reviews.save(tmp_path / "one", Drive(**SMALL), pressures_MBps=(100, 200), missing=(200,))
     (drive,) = load([tmp_path / "one"])
-    assert "it takes two" in " ".join(sentences(drive))
+    assert "Only one step is complete" in " ".join(sentences(drive))
 
 
 def sentences(drive: SuiteResult) -> list[str]:
@@ -335,10 +335,10 @@ def test_the_command_writes_the_page_beside_the_review(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["report", str(folder / "hostile")]) == 0
-    written, told = capsys.readouterr()
+    written, messages = capsys.readouterr()
     assert written == f"{folder / 'hostile' / 'report.html'}\n"
     assert Path(written.strip()).read_text().startswith("<!doctype html>")
-    assert "is incomplete: no step at-0300" in told
+    assert "is incomplete: no step at-0300" in messages
 
 
 def test_the_command_exports_charts(folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -355,7 +355,7 @@ def newer(path: Path, folder: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("prepare", "said"),
+    ("prepare", "message"),
     [
         (lambda path, folder: None, "not a saved review"),
         (newer, "newer"),
@@ -363,14 +363,14 @@ def newer(path: Path, folder: Path) -> None:
     ],
 )
 def test_what_is_not_a_readable_review_is_an_error_with_a_hint(
-    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], prepare: Any, said: str
+    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], prepare: Any, message: str
 ) -> None:
     prepare(tmp_path, folder)
     assert main(["report", str(tmp_path)]) == 1
-    told = capsys.readouterr().err
-    assert said in told
-    assert "hint: " in told
-    assert "Traceback" not in told
+    messages = capsys.readouterr().err
+    assert message in messages
+    assert "hint: " in messages
+    assert "Traceback" not in messages
 
 
 def test_a_place_that_cannot_be_written_is_an_error(

@@ -1,4 +1,4 @@
-"""What a job leaves out of its reports, or has added up in them: disable_*, gtod_reduce, unified_rw_reporting."""
+"""What a job leaves out of its reports, or merges in them: disable_*, gtod_reduce, unified_rw_reporting."""
 
 from __future__ import annotations
 
@@ -34,8 +34,8 @@ def intervals() -> IntervalStats:
 
 
 def job_of(record: RunRecord) -> dict[str, Any]:
-    found: dict[str, Any] = jsonplus.document(record, intervals(), plus=True)["jobs"][0]
-    return found
+    job_json: dict[str, Any] = jsonplus.document(record, intervals(), plus=True)["jobs"][0]
+    return job_json
 
 
 @pytest.mark.parametrize("name", ["lat", "clat", "slat"])

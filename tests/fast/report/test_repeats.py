@@ -1,4 +1,4 @@
-"""Repeats in the report: one row and one point for all of them, each beside it, and how far they differ."""
+"""Repeats in the report: one row and point for all of them, one for each, and how much they differ."""
 
 from __future__ import annotations
 
@@ -86,8 +86,8 @@ def test_what_a_single_run_cannot_support_three_may(tmp_path: Path) -> None:
 
 def test_tables_have_a_row_for_all_runs_and_one_for_each(drive: SuiteResult) -> None:
     table = pressure_table([drive])
-    found = [row["repeat"] for row in table.records() if row["statistic"] == "mean"]
-    assert found == [None, 1, 2, 3] * 3
+    repeats = [row["repeat"] for row in table.records() if row["statistic"] == "mean"]
+    assert repeats == [None, 1, 2, 3] * 3
     assert len(table.rows) == 3 * 4 * len(STATISTICS)
 
 
@@ -102,21 +102,21 @@ def test_each_repeat_is_a_pale_point_behind_the_line(drive: SuiteResult) -> None
     assert (len(pale), len(points)) == (9, 12)
 
 
-def test_variation_is_told_of_every_figure(drive: SuiteResult) -> None:
+def test_every_figure_has_its_variation(drive: SuiteResult) -> None:
     rows = list(varied_rows(drive))
-    assert [row.asked for row in rows] == ["0", "100", "300"]
+    assert [row.position for row in rows] == ["0", "100", "300"]
     assert all(len(row.coefficients) == 1 + len(STATISTICS) for row in rows)
     means = [run.mean.value for run in figures(drive) if run.mean]
     spread = float(np.std(means, ddof=1) / np.mean(means))
     assert float(rows[-1].coefficients[1].split()[0].lstrip("<")) == pytest.approx(100 * spread, abs=0.06)
     assert len(list(step_rows(drive))) == 3
-    assert [row.asked for row in run_rows(drive)][:3] == ["0, repeat 1", "0, repeat 2", "0, repeat 3"]
+    assert [row.position for row in run_rows(drive)][:3] == ["0, repeat 1", "0, repeat 2", "0, repeat 3"]
 
 
 def test_the_page_says_whose_the_intervals_are(path: Path) -> None:
     page = render.page(Report.of([path]))
     assert "Run-to-run variation" in page
-    assert "95 % interval, of the repeats where there are several" in page
+    assert "95 % interval, over the repeats of steps that have several" in page
     assert "0 MB/s, repeat 2" in page
 
 
@@ -127,7 +127,7 @@ def test_without_repeats_there_is_no_variation(tmp_path: Path) -> None:
     assert "Run-to-run variation" not in render.page(Report.of([tmp_path / "one"]))
 
 
-def test_a_repeat_that_is_missing_is_told(tmp_path: Path) -> None:
+def test_a_missing_repeat_is_reported(tmp_path: Path) -> None:
     review = reviews.save(tmp_path / "r", Drive(**SMALL), pressures_MBps=(0, 100), repeats=2)
     drive = load([tmp_path / "r"])[0]
     last = review.path / "steps" / "at-0100-2"

@@ -92,13 +92,11 @@ def test_prints_a_table_and_what_to_do_next(engine: Engine, capsys: pytest.Captu
     assert first[:2] == ["0", "-"]
     assert "~ 800.0 us" in lines[3] or "~ 800.3 us" in lines[3]
     assert lines[10].split()[0] == "700"
-    assert "as long under the most writes as under the fewest (mean)" in lines[11]
+    assert "mean read latency under the most writes, against the fewest" in lines[11]
     after = lines[lines.index("") + 1 :]
     assert after[0].startswith("~ fewer than ten samples")
     assert after[1] == "in brackets: the 95 % interval"
-    assert after[2].startswith(
-        "intervals take requests as independent where steps have fewer than 10 intervals"
-    )
+    assert after[2].startswith("steps with fewer than 10 intervals of time take requests as independent")
     assert "one in twenty steps of 3 s misses a stall that comes at random about every 1 s" in after
     assert lines[-1] == "next: iogauge report saved"
     assert "seed 7" in err

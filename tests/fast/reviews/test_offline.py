@@ -261,8 +261,8 @@ def test_diskspds_figures_are_judged_without_intervals_and_nothing_is_made_up(
     for command in (["show"], ["report"], ["query", "select * from figures"], ["compare", str(again)]):
         assert main([*command, str(saved)]) == 0
     page = (saved / "report.html").read_text()
-    assert "Latencies were told without their samples: they have no intervals." in page
-    assert "not known: diskspd ran the steps" in page
+    assert "Latencies were reported without samples: they have no intervals." in page
+    assert "unknown: diskspd ran the steps" in page
     assert "nothing completed" not in re.sub(r"(?s)<script.*?</script>", "", page).replace(
         "Red: nothing completed", ""
     )

@@ -1,1 +1,1 @@
-"""Saved reviews as one HTML page."""
+"""The report of saved reviews as one HTML page."""

@@ -1,10 +1,10 @@
-"""A comparison as a page shows it: sentences with their evidence, forest plots, every ratio in a table.
+"""A comparison on the page: sentences with their evidence, forest plots, and every ratio in a table.
 
-Before anything else it says what differs around the drives: machine, system, firmware, versions, pace. What two reviews
-do not share is as likely a reason for a difference as the drives are.
+The first part lists what differs besides the drives: machine, system, firmware, versions, pace. Such a difference may
+explain the figures as well as the drives do.
 
-Does not compare: see ``comparison``. Returns plain text and the names of what it links to: escaping and layout are the
-template's.
+``comparison`` compares. This module returns plain text and the anchors of links; the template escapes it and lays it
+out.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from iogauge.results.figure import metric_text
 from iogauge.results.suite_result import SuiteResult
 from iogauge.text.numbers import capitalised
 
-_AROUND = (
+_SETUP = (
     "Kind",
     "Drive",
     "Behind",
@@ -41,7 +41,7 @@ _AROUND = (
     "Rotating",
     "Scheduler",
     "Write cache",
-    "Before",
+    "State before",
     "Host",
     "Processor",
     "CPUs",
@@ -57,16 +57,15 @@ _AROUND = (
     "Versions",
     "Commit",
 )
-"""Of what is known of a drive and its review, that which may explain a difference; names and times differ anyway."""
-
+"""The facts of a drive and its review that may explain a difference, without names and times, which always differ."""
 
 _SMALL = re.compile(r"p\d|t:")
-"""A sentence that begins so keeps its small letter."""
+"""The beginnings of sentences that stay in lower case."""
 
 
 @dataclass(frozen=True)
 class RatioRow:
-    """One row of a table of ratios, in the order of ``compare_text.HEAD``, and its name for links."""
+    """One row of the table of ratios: its cells in the order of ``compare_text.HEAD``, and its anchor."""
 
     anchor: str
     cells: tuple[str, ...]
@@ -77,75 +76,77 @@ class RatioRow:
 class PairPart:
     """One pair of drives in one suite."""
 
-    found: SuiteCompared
+    compared: SuiteCompared
     name: str
-    """For links and files; no other has it."""
+    """A unique name for links and files."""
     places: tuple[int, int]
-    """Which of the suite's drives A and B are, from 0: their colours follow."""
+    """The indices of A and B among the suite's drives, which decide their colours."""
 
     @cached_property
     def sentences(self) -> tuple[Sentence, ...]:
-        """What the two show, each with links to the rows that it is made of."""
+        """The findings, each with links to its rows of the table."""
         return tuple(
-            Sentence(_sentence(each.text), tuple(map(self._link, each.evidence)))
-            for each in statements(self.found)
+            Sentence(_sentence(statement.text), tuple(map(self._link, statement.evidence)))
+            for statement in statements(self.compared)
         )
 
     @cached_property
     def charts(self) -> tuple[Chart, ...]:
         """A forest plot for each series."""
-        return forest_charts(self.found, name=self.name, places=self.places)
+        return forest_charts(self.compared, name=self.name, places=self.places)
 
     @property
     def rows(self) -> dict[str, tuple[RatioRow, ...]]:
-        """Every ratio, series by series, those of a series as a whole last."""
+        """Every ratio by series; the ratios of the series as a whole come last."""
         return {
             series: tuple(
-                RatioRow(self._anchor(each), tuple(_micro(compare_text.cells(self.found, each))), each.clear)
-                for each in (
+                RatioRow(
+                    self._anchor(pair), tuple(_micro(compare_text.cells(self.compared, pair))), pair.clear
+                )
+                for pair in (
                     *figures,
-                    *(whole for whole in self.found.overall if whole.position.series == series),
+                    *(overall for overall in self.compared.overall if overall.position.series == series),
                 )
             )
-            for series, figures in self.found.by_series().items()
+            for series, figures in self.compared.by_series().items()
         }
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What a reader of the table has to know."""
-        return tuple(map(_sentence, compare_text.notes((self.found,))))
+        """The notes under the table."""
+        return tuple(map(_sentence, compare_text.notes((self.compared,))))
 
-    def _anchor(self, each: Compared) -> str:
-        figures = (*self.found.figures, *self.found.overall)
-        return f"{self.name}-row-{figures.index(each)}"
+    def _anchor(self, pair: Compared) -> str:
+        figures = (*self.compared.figures, *self.compared.overall)
+        return f"{self.name}-row-{figures.index(pair)}"
 
-    def _link(self, each: Compared) -> tuple[str, str]:
-        return self._anchor(each), f"{place_text(each)}, {metric_text(each.metric)}"
+    def _link(self, pair: Compared) -> tuple[str, str]:
+        return self._anchor(pair), f"{place_text(pair)}, {metric_text(pair.metric)}"
 
 
 @dataclass(frozen=True)
 class Pair:
-    """Two drives: A is ``before``, B is ``after``."""
+    """Two drives in all their suites: A is ``before``, B is ``after``."""
 
     before: str
     after: str
     parts: tuple[PairPart, ...]
     missed: tuple[str, ...]
-    """Why nothing is compared, where the two have nothing in common."""
+    """Why suites could not be compared."""
 
 
 @dataclass(frozen=True)
-class Over:
-    """One drive over what was published: sentences, and a table of each load with the step that was measured."""
+class PublishedPart:
+    """One drive compared with published figures: sentences, and a table for each load."""
 
     name: str
     sentences: tuple[Sentence, ...]
     loads: tuple[tuple[str, str, tuple[tuple[str, ...], ...]], ...]
-    """Of each load: its words, the name of the measured step's row, and the cells of ``laid_text.HEAD``."""
+    """For each load: its text, the anchor of the measured step, and rows of cells in the order of the table's head."""
 
 
-def pairs(found: Differences, drives: Sequence[SuiteResult]) -> tuple[Pair, ...]:
-    """Return the pairs of a comparison, each with its suites; ``drives`` are the page's."""
+def pairs(differences: Differences, drives: Sequence[SuiteResult]) -> tuple[Pair, ...]:
+    """Return the pairs of a comparison with their suites. ``drives`` are all drives of the page."""
     suites: dict[str, list[str]] = {}
     for drive in drives:
         suites.setdefault(drive.plan.suite, []).append(drive.label)
@@ -153,35 +154,45 @@ def pairs(found: Differences, drives: Sequence[SuiteResult]) -> tuple[Pair, ...]
         Pair(
             before,
             after,
-            tuple(_part(each, suites[each.suite], number) for each in compared if each.figures),
-            tuple(f"{capitalised(why)}." for each in compared if not each.figures for why in grounds(each)),
+            tuple(_part(suite, suites[suite.suite], number) for suite in compared if suite.figures),
+            tuple(
+                f"{capitalised(reason)}."
+                for suite in compared
+                if not suite.figures
+                for reason in grounds(suite)
+            ),
         )
-        for number, ((before, after), compared) in enumerate(found.by_pair().items(), 1)
+        for number, ((before, after), compared) in enumerate(differences.by_pair().items(), 1)
     )
 
 
-def _part(found: SuiteCompared, labels: Sequence[str], number: int) -> PairPart:
-    places = (labels.index(found.before.name), labels.index(found.after.name))
-    return PairPart(found, f"compared-{number}-{found.suite}", places)
+def _part(compared: SuiteCompared, labels: Sequence[str], number: int) -> PairPart:
+    places = (labels.index(compared.before.name), labels.index(compared.after.name))
+    return PairPart(compared, f"compared-{number}-{compared.suite}", places)
 
 
-def over(laid: LaidDrive) -> Over:
-    """Return a drive over what was published as the page shows it."""
+def published_part(drive: LaidDrive) -> PublishedPart:
+    """Return the comparison of a drive with published figures, as text for the page."""
     loads = tuple(
-        (load, figures[0].anchor, tuple(tuple(_micro(versus_published_text.cells(each))) for each in figures))
-        for load, figures in laid.by_load().items()
+        (
+            load,
+            figures[0].anchor,
+            tuple(tuple(_micro(versus_published_text.cells(figure))) for figure in figures),
+        )
+        for load, figures in drive.by_load().items()
     )
     evidence = (("published", "published figures"),)
-    return Over(laid.name, tuple(Sentence(_sentence(each), evidence) for each in nearest(laid)), loads)
+    sentences = tuple(Sentence(_sentence(text), evidence) for text in nearest(drive))
+    return PublishedPart(drive.name, sentences, loads)
 
 
-def around(tested: Mapping[str, Sequence[SuiteResult]]) -> tuple[tuple[str, tuple[str, ...]], ...]:
-    """Return what differs around the drives: a term, and its value for each of them; nothing for one drive."""
+def differing_facts(tested: Mapping[str, Sequence[SuiteResult]]) -> tuple[tuple[str, tuple[str, ...]], ...]:
+    """Return the facts that differ between the drives: a term, and its value for each; none for a single drive."""
     facts = [dict(_facts(drives[0])) for drives in tested.values()]
     return tuple(
         (term, values)
-        for term in _AROUND
-        for values in (tuple(each.get(term, "–") for each in facts),)
+        for term in _SETUP
+        for values in (tuple(terms.get(term, "–") for terms in facts),)
         if len(set(values)) > 1
     )
 
@@ -192,11 +203,11 @@ def _facts(drive: SuiteResult) -> Iterator[tuple[str, str]]:
 
 
 def _sentence(text: str) -> str:
-    """Return words as a sentence: a quantile stays p99, and no line breaks before a per cent sign."""
-    begun = text if _SMALL.match(text) else capitalised(text)
-    return f"{begun.replace(' %', chr(0xA0) + '%')}."
+    """Return a text as a sentence: p99 keeps its small letter, and no line breaks before a per cent sign."""
+    sentence = text if _SMALL.match(text) else capitalised(text)
+    return f"{sentence.replace(' %', chr(0xA0) + '%')}."
 
 
 def _micro(cells: Sequence[str]) -> Iterator[str]:
-    """Yield a table's cells with the page's signs."""
+    """Yield the cells of a table with µs instead of us."""
     yield from (cell.replace(" us", " µs") for cell in cells)

@@ -1,6 +1,6 @@
-"""The circumstances of a review as terms and values: machine, target, clock, generator, where it came from.
+"""The circumstances of a review as terms and values: target, machine, clock, generator and provenance.
 
-What is not known says so: an absent fact must not look like a good one.
+An unknown fact is listed as unknown, since an absent one could be taken for a good one.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _KINDS = {"block": "block device", "file": "file", "null": "nothing: the null en
 
 
 def environment(drive: SuiteResult) -> list[tuple[str, Facts]]:
-    """Return what was measured, on what and with what, in sections."""
+    """Return the facts of target, machine and generator, each under its heading."""
     return [
         ("Target", _target(drive)),
         ("Simulated on" if drive.target.modelled else "Machine", _machine(drive)),
@@ -38,12 +38,12 @@ def _target(drive: SuiteResult) -> Facts:
             ("Drive", f"{target.model}: {model.drive}, version {model.drive_version}"),
             ("Behind", f"{model.machine_title}: {model.machine}, version {model.machine_version}"),
             ("Size", size(target.size_bytes)),
-            *([("Begun", f"{model.begun_as}: {MEANING[model.begun_as]}")] if model.begun_as else []),
+            *([("State at start", f"{model.begun_as}: {MEANING[model.begun_as]}")] if model.begun_as else []),
             ("Parameters", f"SHA-256 {model.sha256}"),
         ]
     return [
         ("Path", target.path),
-        *([("Lies at", target.real_path)] if target.real_path not in ("", target.path) else []),
+        *([("Resolves to", target.real_path)] if target.real_path not in ("", target.path) else []),
         ("Kind", _KINDS[target.kind]),
         ("Size", size(target.size_bytes)),
         ("Model", _known(target.model)),
@@ -58,21 +58,21 @@ def _target(drive: SuiteResult) -> Facts:
         ("Rotating", {True: "yes", False: "no", None: "unknown"}[target.rotational]),
         ("Scheduler", _known(target.scheduler)),
         ("Write cache", _known(target.write_cache)),
-        ("Before", state_text(drive.manifest.found.get(target.path), target)),
+        ("State before", state_text(drive.manifest.found.get(target.path), target)),
     ]
 
 
 def _machine(drive: SuiteResult) -> Facts:
     machine = drive.manifest.machine
     if program := drive.manifest.measured_by:
-        return [("Machine", f"not known: {program} ran the steps, and its results do not tell of it")]
+        return [("Machine", f"unknown: {program} ran the steps, and its results do not describe the machine")]
     return [
         ("Host", machine.hostname),
         ("Processor", machine.cpu),
         ("CPUs", f"{machine.cpus}, {machine.cpus_allowed} of them allowed"),
         ("Memory", size(machine.memory_bytes)),
         ("Kernel", machine.kernel),
-        ("Virtual", machine.virtualised or "no sign of it"),
+        ("Virtual", machine.virtualised or "not detected"),
         ("Clocksource", _known(machine.clocksource)),
         ("Governor", _known(machine.governor)),
     ]
@@ -83,12 +83,12 @@ def _generator(drive: SuiteResult) -> Facts:
     for run in drive.runs:
         clock = run.record.result.clock
         if clock.source == "virtual":
-            return [("Timestamps", "virtual time: no clock was read, and no generator was in the way")]
+            return [("Timestamps", "virtual time: no clock was read, and the generator took no time")]
         facts.append(
             ("Timestamps", "TSC" if clock.source == "tsc" else f"clock_gettime ({clock.reason or 'no TSC'})")
         )
         if clock.read_cost_ns:
-            facts.append(("Reading the clock", latency(clock.read_cost_ns)))
+            facts.append(("Cost of a clock reading", latency(clock.read_cost_ns)))
         if clock.source == "tsc":
             facts.append(("Off the kernel's clock by", f"{clock.check_ppm:+.2f} ppm"))
         break
@@ -98,13 +98,16 @@ def _generator(drive: SuiteResult) -> Facts:
     return [
         *facts,
         ("Ceiling, one worker", f"{figure(round(ceiling.iops))} IOPS on the null engine"),
-        ("Own cost of a request", f"{latency(ceiling.lat_mean_ns)} (null engine, iodepth 1), not subtracted"),
-        ("Timer wakes late by", f"{latency(ceiling.sleep_slack_ns)} (p99)"),
+        (
+            "Generator's share of a latency",
+            f"{latency(ceiling.lat_mean_ns)} (null engine, iodepth 1), not subtracted",
+        ),
+        ("Timer wake-up late by", f"{latency(ceiling.sleep_slack_ns)} (p99)"),
     ]
 
 
 def provenance(drive: SuiteResult) -> Facts:
-    """Return where a drive's review came from."""
+    """Return how and when a drive's review was made."""
     manifest = drive.manifest
     return [
         ("Command", shlex.join(manifest.command)),
@@ -112,7 +115,7 @@ def provenance(drive: SuiteResult) -> Facts:
         ("Repeats", str(manifest.repeats)),
         ("Drive's state", manifest.state),
         ("Seed", str(manifest.seed)),
-        ("Begun", manifest.created_at),
+        ("Started", manifest.created_at),
         ("Review", f"{manifest.id}, schema {manifest.schema_version} (read as {SCHEMA_VERSION})"),
         ("Versions", ", ".join(f"{name} {version}" for name, version in sorted(manifest.versions.items()))),
         *([("Commit", manifest.machine.git)] if manifest.machine.git else []),

@@ -1,13 +1,11 @@
-"""The report: one HTML file that needs no network, no server and, for reading, no scripts.
+"""The report as one HTML file, which needs neither network nor server, and no scripts to be read.
 
-Charts are in it twice: drawn, for whoever reads without scripts, and as Vega-Lite specifications, which the scripts of
-the page (Vega, inlined) draw anew with the statistic that the reader chooses and save as SVG, PNG and CSV. They are
-drawn when they come near to view, so that a page of many charts is there at once.
+The page has each chart twice: as a picture, for reading without scripts, and as a Vega-Lite specification. The page's
+script (Vega, inlined) draws the specification with the statistic that the reader chooses, and saves it as SVG, PNG or
+CSV. It draws a chart when the reader scrolls near it, so that a page of many charts opens at once.
 
-A name in a job file or on a drive is text everywhere, never markup: Jinja2 escapes, data travels as JSON, and the
-page's own policy lets no script run but its two, known by their hashes, and nothing be fetched.
-Does not judge: figures are ``iogauge.stats``'s. Source: for the chart that is drawn first, Intel's application note on
-read latency under write pressure (2017).
+A name from a job file or a drive is always text, never markup: Jinja2 escapes it, data is embedded as JSON, and the
+page's content security policy allows only its own two scripts, by their hashes, and no fetches.
 """
 
 from __future__ import annotations
@@ -37,13 +35,13 @@ from iogauge.stats.quantiles import FEWEST_BLOCKS
 TEMPLATES = Path(__file__).parent / "templates"
 
 FEW_ROWS = 16
-"""A table of more steps is folded."""
+"""A table with more rows is folded."""
 FEW_CHOICES = 6
-"""More are offered in a list, not side by side."""
+"""More choices than this are a list, not buttons side by side."""
 
 
 def page(report: Report, *, on_progress: OnProgress = no_progress) -> str:
-    """Return the page of a report; ``on_progress`` is told how many charts are made."""
+    """Return the page of a report as HTML. ``on_progress`` is called with the number of charts drawn, and of all."""
     charts = report.charts
     drawn = {}
     for number, chart in enumerate(charts, 1):
@@ -56,12 +54,12 @@ def page(report: Report, *, on_progress: OnProgress = no_progress) -> str:
         tested=report.tested,
         reviews=report.reviews,
         pairs=report.pairs,
-        around=report.around,
-        over=report.over,
+        setup=report.setup,
+        published=report.published,
         ratio_head=text.HEAD,
-        over_head=versus_published_text.HEAD,
-        over_note=versus_published_text.NOTE,
-        asked_in=steps.asked_in,
+        published_head=versus_published_text.HEAD,
+        published_note=versus_published_text.NOTE,
+        position_head=steps.position_head,
         step_rows=lambda drive: list(steps.step_rows(drive)),
         run_rows=lambda drive: list(steps.run_rows(drive)),
         varied_rows=lambda drive: list(steps.varied_rows(drive)),
@@ -88,30 +86,30 @@ def page(report: Report, *, on_progress: OnProgress = no_progress) -> str:
 
 
 def _drawn(chart: Chart) -> str:
-    """Return the chart as a picture: what is seen until the scripts have run, or without them.
+    """Return the chart as a picture, which readers see until the scripts have run, or without them.
 
-    One of too many marks is left to the scripts.
+    A chart of too many marks is drawn by the scripts alone.
     """
     if chart.dense:
         return "<p>Drawn by this page's scripts.</p>"
     spec = chart.spec(next(iter(chart.choices)))
-    # Every mark's own description would be most of the picture; the page draws it with them.
+    # The descriptions of marks would be most of the picture; the page's script adds them.
     spec = {**spec, "config": {**spec["config"], "aria": False}}
     return _slim(svg(spec))
 
 
 def _slim(drawn: str) -> str:
-    """Return a picture without what is not seen of it, and with tenths of a pixel."""
-    seen = re.sub(r'<path [^>]*(?:class="(?:back|fore)ground"|opacity="0")[^>]*/>', "", drawn)
-    return re.sub(r' (?:d|transform)="[^"]*"', lambda found: re.sub(r"(\.\d)\d+", r"\1", found[0]), seen)
+    """Return a picture without its invisible paths, and with coordinates in tenths of a pixel."""
+    visible = re.sub(r'<path [^>]*(?:class="(?:back|fore)ground"|opacity="0")[^>]*/>', "", drawn)
+    return re.sub(r' (?:d|transform)="[^"]*"', lambda match: re.sub(r"(\.\d)\d+", r"\1", match[0]), visible)
 
 
 def _payload(chart: Chart) -> dict[str, Any]:
-    """Return what the page's script draws a chart from and saves it with."""
-    words, values = chart.table.packed()
+    """Return the data from which the page's script draws and saves a chart."""
+    texts, values = chart.table.packed()
     return {
         "columns": chart.table.columns,
-        "words": words,
+        "texts": texts,
         "values": values,
         "specs": chart.specs,
         "choices": {
@@ -122,7 +120,7 @@ def _payload(chart: Chart) -> dict[str, Any]:
 
 @cache
 def _bundle() -> str:
-    """Return Vega, Vega-Lite and Vega-Embed as one script, in a scope of its own."""
+    """Return Vega, Vega-Lite and Vega-Embed as one script in its own scope."""
     code = bundle("window.vegaEmbed = vegaEmbed;")
     if "</script" in code.lower() or "<!--" in code:
         raise RuntimeError("the Vega bundle would end its own script element")

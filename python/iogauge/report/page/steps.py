@@ -1,7 +1,7 @@
-"""The tables of a drive's steps: every figure with its interval, what went wrong, and how far repeats differ.
+"""The tables of a drive's steps: every figure with its interval, what went wrong, and how much repeats differ.
 
-Every cell is made of figures that the steps' stored runs support; where a sample is too small, the cell says what it
-would need. Returns plain text: escaping and layout are the template's.
+A cell whose sample is too small says how many samples it needs. This module returns plain text; the template escapes it
+and lays it out.
 """
 
 from __future__ import annotations
@@ -12,23 +12,22 @@ from dataclasses import dataclass, replace
 from iogauge.report.charts.data import STATISTICS
 from iogauge.results.position import Position
 from iogauge.results.suite_result import SuiteResult
-from iogauge.schema import Axis, StepPlan
+from iogauge.schema import StepPlan, SuitePlan
 from iogauge.stats.figures import QUANTILES, StepFigures
 from iogauge.stats.histogram import supported_up_to
 from iogauge.stats.pooled import variations
 from iogauge.text import numbers
 from iogauge.text.cells import Cell, cell, latency
-from iogauge.text.numbers import counted, figure, percent
+from iogauge.text.numbers import capitalised, counted, figure, percent
 
-GAP_WORTH_TELLING_NS = 1_000_000
+REPORTED_GAP_NS = 1_000_000
 
 VARIATION = (
     "The coefficient of variation between the runs of each step: their standard deviation as a share of their "
     "mean."
 )
 BETWEEN = (
-    "The last column is the share of the mean latency's variance that lies between runs, and is not seen within any of "
-    "them."
+    "The last column is the share of the mean latency's variance between runs, which no single run shows."
 )
 
 
@@ -36,13 +35,13 @@ BETWEEN = (
 class StepRow:
     """One row of the table; ``cells`` hold the statistics in the order of ``STATISTICS``.
 
-    Of a step that is not complete there is its name alone.
+    A step that is not complete has its name alone.
     """
 
     step: str
     anchor: str
     series: str
-    asked: str
+    position: str
     complete: bool = False
     achieved: str = ""
     reads: str = ""
@@ -55,19 +54,19 @@ class StepRow:
 
 
 def step_rows(drive: SuiteResult) -> Iterator[StepRow]:
-    """Yield the table's rows, a row for all repeats of a step together."""
+    """Yield the rows of the table: one for all repeats of a step, pooled."""
     for position in drive.planned:
         figures = position.figures if position.runs else None
         yield _row(drive, position.planned[0], figures, tuple(_remarks(drive, position)))
 
 
 def run_rows(drive: SuiteResult) -> Iterator[StepRow]:
-    """Yield the rows of single runs, of the positions that are measured more than once."""
+    """Yield the rows of single runs, for the positions that are measured more than once."""
     for position in drive.planned:
         for step, run in position.by_repeat if len(position.planned) > 1 else ():
             yield replace(
                 _row(drive, step, run.figures if run else None, ()),
-                asked=f"{_asked(step)}, repeat {step.repeat + 1}",
+                position=f"{_position(step)}, repeat {step.repeat + 1}",
                 anchor=f"{drive.anchor(step)}-run",
             )
 
@@ -75,14 +74,14 @@ def run_rows(drive: SuiteResult) -> Iterator[StepRow]:
 def _row(
     drive: SuiteResult, plan: StepPlan, figures: StepFigures | None, remarks: tuple[str, ...]
 ) -> StepRow:
-    row = StepRow(plan.id, drive.anchor(plan), plan.series, _asked(plan))
+    row = StepRow(plan.id, drive.anchor(plan), plan.series, _position(plan))
     if figures is None:
         return row
     moved_Bps = figures.pressure_Bps if drive.plan.pressure else figures.rate_Bps
     return replace(
         row,
         complete=True,
-        # No writers press with 0 MB/s; syncs move no data that a rate could be of.
+        # Without writers the achieved rate is 0 MB/s; syncs move no data, so that they have no rate.
         achieved=figure(moved_Bps / 1e6) if moved_Bps or drive.plan.pressure else "–",
         reads=f"{figures.ios:,}",
         read_iops=f"{figures.iops:,.0f}",
@@ -94,17 +93,14 @@ def _row(
     )
 
 
-def asked_in(axis: Axis) -> str:
-    """Return the head of the column that says what was asked of each step.
-
-    >>> asked_in(Axis(name="queue depth", unit="in flight")), asked_in(Axis(name="run", unit=""))
-    ('Asked, in flight', 'Asked')
-    """
-    return f"Asked, {axis.unit}" if axis.unit else "Asked"
+def position_head(plan: SuitePlan) -> str:
+    """Return the head of the column of positions. A load is named as requested, since it may not be achieved."""
+    name = "requested" if plan.pressure else plan.axis.name
+    return capitalised(f"{name}, {plan.axis.unit}" if plan.axis.unit else name)
 
 
-def _asked(plan: StepPlan) -> str:
-    """Return what a step is called, without the unit of its axis."""
+def _position(plan: StepPlan) -> str:
+    """Return the name of a step, without the unit of its axis."""
     return plan.label or numbers.position(plan.at)
 
 
@@ -123,37 +119,40 @@ def _remarks(drive: SuiteResult, position: Position) -> Iterator[str]:
     if figures.in_flight:
         yield f"{counted(figures.in_flight, 'request')} never came back"
     if figures.flagged:
-        yield f"{counted(figures.flagged, noun)} flagged: the generator stood still in their flight"
+        yield f"{counted(figures.flagged, noun)} flagged: the generator stalled while they were in flight"
     if figures.late:
         yield f"{counted(figures.late, noun)} started over 1 ms late"
-    if figures.loop_gap_max_ns > GAP_WORTH_TELLING_NS:
-        yield f"generator stood still for up to {latency(figures.loop_gap_max_ns)}"
+    if figures.loop_gap_max_ns > REPORTED_GAP_NS:
+        yield f"the generator stalled for up to {latency(figures.loop_gap_max_ns)}"
     yield from (f"stopped early: {why}" for why in position.stopped_by)
 
 
 @dataclass(frozen=True)
 class VariedRow:
-    """How the figures of one position vary from run to run: the rate, and what ``STATISTICS`` has, in that order."""
+    """How the figures of one position vary from run to run: the rate, then the statistics in their order."""
 
     series: str
-    asked: str
+    position: str
     runs: str
     coefficients: tuple[str, ...]
     between: str
-    """The share of the mean latency's variance that lies between runs; empty where it is not known."""
+    """The share of the mean latency's variance that lies between runs; empty if unknown."""
 
 
 def varied_rows(drive: SuiteResult) -> Iterator[VariedRow]:
-    """Yield the coefficient of variation between runs of the rate and of every statistic, position by position."""
+    """Yield the coefficients of variation between runs, position by position."""
     for position in drive.positions:
         if len(position.runs) < 2:
             continue
         spreads = variations([run.figures for run in position.runs], QUANTILES)
-        names = ("iops", *(f"p{100 * each.q:.12g}" if each.q else "mean" for each in STATISTICS))
+        names = (
+            "iops",
+            *(f"p{100 * statistic.q:.12g}" if statistic.q else "mean" for statistic in STATISTICS),
+        )
         mean = spreads.get("mean")
         yield VariedRow(
             series=position.series,
-            asked=_asked(position.plan),
+            position=_position(position.plan),
             runs=str(len(position.runs)),
             coefficients=tuple(
                 percent(spreads[name].coefficient) if name in spreads else "–" for name in names

@@ -1,7 +1,7 @@
-"""What a reader should take away of one drive: sentences with their evidence.
+"""The findings on one drive: sentences with their evidence.
 
-Every sentence is made of figures that the steps' stored runs support. Returns plain text and the names of what it links
-to: escaping and layout are the template's.
+A sentence uses only figures that the stored runs support. This module returns plain text and the anchors of links; the
+template escapes it and lays it out.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ from iogauge.text.cells import interval, latency
 from iogauge.text.numbers import bandwidth, capitalised, counted, figure
 
 REACHED = 0.95
-"""Share of the asked writes from which a step counts as pressed as asked."""
+"""The least share of the requested writes at which a step counts as reaching them."""
 
 Measured = tuple[Position, StepFigures]
 
 
 @dataclass(frozen=True)
 class Sentence:
-    """A sentence, and where its evidence is: (name of a place in the page, words for it)."""
+    """A sentence and its evidence: pairs of an anchor in the page and the text of the link."""
 
     text: str
     evidence: tuple[tuple[str, str], ...] = ()
@@ -33,73 +33,73 @@ class Sentence:
 
 @dataclass(frozen=True)
 class Verdict:
-    """What a reader should take away of one drive: sentences, and the figures that matter by name."""
+    """The findings on one drive: sentences, and the most important figures."""
 
     sentences: tuple[Sentence, ...]
     figures: tuple[tuple[str, str, str], ...]
-    """Name, value, and what it is compared with."""
+    """Name, value, and a note on what the value is compared with."""
 
 
-def verdict(drive: SuiteResult, findings: Sequence[str] = (), *, told: bool = False) -> Verdict:
-    """Return what one drive's review shows: what its suite has found, or what pressure does to it.
+def verdict(drive: SuiteResult, findings: Sequence[str] = (), *, reported: bool = False) -> Verdict:
+    """Return the findings on one drive: those of its suite and, along an axis of pressure, the effect of writes.
 
-    ``told``: another program's figures stand beside it, which have no samples.
+    ``reported``: the review has figures of another program, without samples.
     """
     measured = [
         (position, position.figures) for position in drive.positions if position.figures.mean is not None
     ]
     if not measured:
-        nothing = (
-            "Its figures were told without samples: they are shown, and there is nothing to judge."
-            if told
-            else "No step of this review is complete with any read: there is nothing to judge yet."
+        reason = (
+            "Its figures were reported without samples: there is nothing to judge."
+            if reported
+            else f"No step has completed a {drive.plan.judged}: there is nothing to judge yet."
         )
-        return Verdict((Sentence(nothing),), ())
-    found = [_finding(drive, each) for each in findings]
+        return Verdict((Sentence(reason),), ())
+    conclusions = [_finding(drive, text) for text in findings]
     if not drive.along_pressure:
-        return Verdict(tuple(found), tuple(_amount(drive, measured)))
-    (first_place, first), (last_place, last) = _ends(measured)
-    evidence = (_link(drive, first_place), _link(drive, last_place))
-    sentences, shown = [], []
+        return Verdict(tuple(conclusions), tuple(_amount(drive, measured)))
+    (first_position, first), (last_position, last) = _ends(measured)
+    evidence = (_link(drive, first_position), _link(drive, last_position))
+    sentences, tiles = [], []
     for statistic in _judged(first, last):
         before, after = statistic.of(first), statistic.of(last)
         if before is None or after is None:
             continue
         name = f"{statistic.label} read latency"
-        if first_place is last_place:
-            shown.append((name, latency(before.value), interval(before.low, before.high)))
+        if first_position is last_position:
+            tiles.append((name, latency(before.value), interval(before.low, before.high)))
             continue
         change = ratio(after, before)
-        said = (
-            f"{name} {_changed(change)} from {latency(before.value)} {_load(first)} "
-            f"to {latency(after.value)} {_load(last)}: {times(change)}."
+        times = numbers.times(change.value, change.low, change.high)
+        sentence = (
+            f"{name} {_changed(change)} {times}, from {latency(before.value)} {_load(first)} "
+            f"to {latency(after.value)} {_load(last)}."
         )
-        sentences.append(Sentence(said, evidence))
-        shown.append((name, f"×{factor(change.value)}", f"{latency(before.value)} → {latency(after.value)}"))
-    if first_place is last_place:
-        sentences.append(Sentence("One step is complete: it takes two to tell what pressure does."))
+        sentences.append(Sentence(sentence, evidence))
+        tiles.append((name, times.partition(" ")[0], f"{latency(before.value)} → {latency(after.value)}"))
+    if first_position is last_position:
+        sentences.append(Sentence("Only one step is complete: showing the effect of writes takes two."))
     elif drive.taken_as_independent:
-        said = "Steps were too short to tell how latencies cluster: true intervals are wider."
-        sentences.append(Sentence(said))
+        sentence = "Steps were too short to measure how latencies cluster in time: true intervals are wider."
+        sentences.append(Sentence(sentence))
     if drive.reported:
-        sentences.append(Sentence("Latencies were told without their samples: they have no intervals."))
-    hardest_place, hardest = measured[-1]
-    unit, asked, reached = drive.plan.axis.unit, hardest_place.plan.at, hardest.pressure_Bps / 1e6
-    shown.append(
-        ("Most writes", bandwidth(last.pressure_Bps), f"{numbers.position(asked)} {unit} asked at most")
-    )
-    if unit == "MB/s" and reached < REACHED * asked:
-        said = f"Writes reached {figure(reached)} of the {numbers.position(asked)} MB/s asked at the hardest step."
-        sentences.append(Sentence(said, (_link(drive, hardest_place),)))
-    return Verdict((*sentences, *found), (*shown, *_amount(drive, measured)))
+        sentences.append(Sentence("Latencies were reported without samples: they have no intervals."))
+    hardest_position, hardest = measured[-1]
+    unit, reached = drive.plan.axis.unit, hardest.pressure_Bps / 1e6
+    requested = numbers.position(hardest_position.plan.at)
+    tiles.append(("Most writes", bandwidth(last.pressure_Bps), f"{requested} {unit} requested at most"))
+    if unit == "MB/s" and reached < REACHED * hardest_position.plan.at:
+        sentence = f"Writes reached {figure(reached)} of the {requested} MB/s requested at the hardest step."
+        sentences.append(Sentence(sentence, (_link(drive, hardest_position),)))
+    return Verdict((*sentences, *conclusions), (*tiles, *_amount(drive, measured)))
 
 
-def _finding(drive: SuiteResult, said: str) -> Sentence:
-    """Return what a suite says, with a link to the first step of the series that it begins with, if it does."""
+def _finding(drive: SuiteResult, text: str) -> Sentence:
+    """Return a conclusion of the suite with a link to its steps: those of the series with whose name it begins."""
     for position in drive.planned:
-        if position.series and said.startswith(position.series):
-            return Sentence(f"{capitalised(said)}.", ((drive.anchor(position.plan), "steps"),))
-    return Sentence(f"{capitalised(said)}.", ((f"steps-{drive.slug}", "steps"),))
+        if position.series and text.startswith(position.series):
+            return Sentence(f"{capitalised(text)}.", ((drive.anchor(position.plan), "steps"),))
+    return Sentence(f"{capitalised(text)}.", ((f"steps-{drive.slug}", "steps"),))
 
 
 def _link(drive: SuiteResult, position: Position) -> tuple[str, str]:
@@ -113,7 +113,7 @@ def _amount(drive: SuiteResult, measured: Sequence[Measured]) -> Iterator[tuple[
 
 
 def _ends(measured: Sequence[Measured]) -> tuple[Measured, Measured]:
-    """Return the steps to compare: the least and the most pressed one."""
+    """Return the steps with the lowest and the highest rate of writes."""
     least = min(measured, key=lambda pair: pair[1].pressure_Bps)
     return least, max(measured, key=lambda pair: pair[1].pressure_Bps)
 
@@ -129,32 +129,10 @@ def _judged(first: StepFigures, last: StepFigures) -> Iterator[Statistic]:
 
 
 def _changed(change: Ratio) -> str:
-    if change.low is None or change.high is None:
-        return "went (no interval)"
-    if change.low <= 1 <= change.high:
-        return "did not change measurably"
-    return "grew" if change.value > 1 else "fell"
+    if change.low is not None and change.high is not None and change.low <= 1 <= change.high:
+        return "did not change measurably:"
+    return "grew" if change.value > 1 else "fell to"
 
 
 def _load(figures: StepFigures) -> str:
     return f"at {bandwidth(figures.pressure_Bps)} of writes" if figures.pressure_Bps else "without writes"
-
-
-def times(value: Ratio) -> str:
-    """Return a ratio with its interval.
-
-    >>> times(Ratio(4.123, 3.98, 4.3)), times(Ratio(887.44, 848.5, None))
-    ('4.12 times (95 % interval 3.98–4.30)', '887 times')
-    """
-    if value.low is None or value.high is None:
-        return f"{factor(value.value)} times"
-    return f"{factor(value.value)} times (95 % interval {factor(value.low)}–{factor(value.high)})"
-
-
-def factor(value: float) -> str:
-    """Return how many times as large, with as many digits as can matter.
-
-    >>> factor(4.123), factor(1234.5)
-    ('4.12', '1,234')
-    """
-    return f"{value:.2f}" if abs(value) < 100 else f"{value:,.0f}"

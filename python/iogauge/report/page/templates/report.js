@@ -1,4 +1,4 @@
-// Draws the charts anew with what the reader chooses, and saves them. Charts, data and libraries are all in the page.
+// Redraws the charts with the reader's choices, and saves them. Charts, data and libraries are all in the page.
 "use strict";
 (() => {
   const page = JSON.parse(document.getElementById("charts").textContent);
@@ -6,16 +6,16 @@
   const NARROW = 560;
   document.documentElement.classList.add("scripted");
 
-  // Texts are kept once, and rows have their places; what a row has in common with the one before is left out of it.
+  // Rows refer to a list of distinct texts, and omit the first values that equal those of the row before.
   for (const chart of Object.values(page.charts)) {
     let before = [];
     chart.values = chart.values.map((row) => {
-      const own = row.map((value) => (Array.isArray(value) ? chart.words[value[0]] : value));
+      const own = row.map((value) => (Array.isArray(value) ? chart.texts[value[0]] : value));
       return (before = [...before.slice(0, chart.columns.length - own.length), ...own]);
     });
   }
   const records = ({ columns, values }) =>
-    values.map((row) => Object.fromEntries(columns.map((name, place) => [name, row[place]])));
+    values.map((row) => Object.fromEntries(columns.map((name, index) => [name, row[index]])));
 
   const cell = (value) => {
     const formula = typeof value === "string" && /^[=+\-@\t\r]/.test(value) && Number.isNaN(Number(value));
@@ -32,14 +32,15 @@
     setTimeout(() => URL.revokeObjectURL(link.href), 10_000);
   }
 
-  // Slanting labels stand out to the left, and long ones beside an axis; a narrow page has no room for either.
+  // Slanted labels and long ones beside an axis need room at the left, which a narrow page lacks.
   function upright(part) {
     if (part.labelAngle) part.labelAngle = -90;
     else if (part.axis?.labelLimit) part.axis.labelLimit = 130;
-    for (const each of Object.values(part)) if (each && typeof each === "object" && each !== part.datasets) upright(each);
+    for (const child of Object.values(part))
+      if (child && typeof child === "object" && child !== part.datasets) upright(child);
   }
 
-  // Charts are drawn one after the other, when they come near to view: a page of many is there at once.
+  // Charts are drawn one after the other, when the reader scrolls near: a page of many charts opens at once.
   let waiting = Promise.resolve();
   const inTurn = (draw) => (waiting = waiting.then(draw).catch((error) => console.error(error)));
 
@@ -66,7 +67,7 @@
       return copy;
     }
 
-    // On the page the title is HTML, which wraps; in a saved picture it is part of the chart.
+    // On the page the title is HTML, which wraps. In a saved picture it is part of the chart.
     async function draw() {
       const width = Math.floor(plot.clientWidth);
       if (!width) return;
@@ -90,7 +91,7 @@
       }
       const holder = document.createElement("div");
       let result = await vegaEmbed(holder, fitted, QUIET);
-      // Labels may stand out beyond panels of this width: how far is known once they are drawn.
+      // Labels can reach beyond panels of this width; how far is known only after drawing.
       const over = Math.ceil(holder.querySelector("svg").getAttribute("width") - width);
       if (fitted.vconcat && over > 0) {
         for (const panel of fitted.vconcat) panel.width -= over;
@@ -134,12 +135,12 @@
     ).observe(plot);
   }
 
-  // What a link leads to may be folded away.
+  // The target of a link can be inside a folded part.
   function unfold() {
-    const found = location.hash && document.getElementById(decodeURIComponent(location.hash.slice(1)));
-    if (!found) return;
-    for (let each = found.closest("details"); each; each = each.parentElement.closest("details")) each.open = true;
-    found.scrollIntoView();
+    const target = location.hash && document.getElementById(decodeURIComponent(location.hash.slice(1)));
+    if (!target) return;
+    for (let folded = target.closest("details"); folded; folded = folded.parentElement.closest("details")) folded.open = true;
+    target.scrollIntoView();
   }
   addEventListener("hashchange", unfold);
   unfold();
@@ -151,7 +152,7 @@
         await navigator.clipboard.writeText(code.textContent);
         button.textContent = "Copied";
       } catch {
-        getSelection().selectAllChildren(code); // a page opened as a file may not write the clipboard
+        getSelection().selectAllChildren(code); // a page opened as a file has no access to the clipboard
         button.textContent = document.execCommand("copy") ? "Copied" : "Selected";
       }
       setTimeout(() => (button.textContent = "Copy"), 2_000);
