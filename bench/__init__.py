@@ -1,4 +1,4 @@
-"""Performance, side by side with a peer: interleaved pairs in one run, judged as ratios, kept with the machine's facts.
+"""Performance side by side with a peer: interleaved pairs, judged as ratios, saved with the facts of the machine.
 
-Nothing here is a test: a figure below its goal is printed and kept, and fails nothing. See bench/README.md.
+No benchmark fails: a figure below its goal is printed and saved. See bench/README.md.
 """

@@ -1,4 +1,4 @@
-"""``python -m bench [CASE...]``: run the cases, print a table, add to the history."""
+"""``python -m bench [CASE...]``: run the cases, print a table, and add to the history."""
 
 from __future__ import annotations
 
@@ -12,24 +12,24 @@ from bench.settings import Settings, note
 
 
 def main(argv: Sequence[str]) -> int:
-    """Run the cases that ``argv`` names, or all of them; return 1 if one could not be run."""
+    """Run the cases that ``argv`` names, or all; return 1 if one could not run."""
     parser = argparse.ArgumentParser(
         prog="bench", description="iogauge side by side with fio; see bench/README.md"
     )
     parser.add_argument("cases", nargs="*", metavar="CASE", help=f"one or more of: {', '.join(CASES)}")
     parser.add_argument(
-        "--quick", action="store_true", help="few pairs, short runs, nothing kept: for developing"
+        "--quick", action="store_true", help="few pairs, short runs, nothing saved: for developing"
     )
-    parser.add_argument("--keep", action="store_true", help="add to the history even if quick")
-    asked = parser.parse_args(argv)
-    for name in asked.cases:
+    parser.add_argument("--keep", action="store_true", help="save to the history even with --quick")
+    arguments = parser.parse_args(argv)
+    for name in arguments.cases:
         if name not in CASES:
             parser.error(f"no case named {name}")
-    names = asked.cases or list(CASES)
+    names = arguments.cases or list(CASES)
     if not WITHOUT_FIO.issuperset(names) and peers.fio_version() is None:
         parser.error("fio is missing; on Debian: apt-get install fio")
 
-    settings = Settings.quick() if asked.quick else Settings()
+    settings = Settings.quick() if arguments.quick else Settings()
     rows: list[results.Row] = []
     skipped: list[str] = []
     failed: list[str] = []
@@ -43,8 +43,8 @@ def main(argv: Sequence[str]) -> int:
             skipped.append(f"{name}: skipped: {finding.skipped}")
             continue
         rows += finding.rows
-        if asked.keep or not asked.quick:
-            results.append(name, finding, quick=asked.quick)
+        if arguments.keep or not arguments.quick:
+            results.append(name, finding, quick=arguments.quick)
     print(results.table(rows))
     for line in (*skipped, *failed):
         note(line)

@@ -1,10 +1,10 @@
 """Interleaved pairs and their ratios: how two programs are compared on a machine that drifts.
 
-A shared machine grows faster and slower over minutes. Two runs next to each other see nearly the same machine, so
-each pair gives one ratio; the order alternates (A B, B A, A B, ...), so that a steady drift favours neither. The
-median of the ratios comes with the interval that order statistics give it: no distribution is assumed.
+The speed of a shared machine changes over minutes. Two runs in a row see nearly the same machine, so each pair gives
+one ratio. The order alternates (A B, B A, A B, ...), so that a steady drift favours neither program. The interval of
+the median ratio is that of order statistics, which assume no distribution.
 
-Not for single programs: a figure without a peer has nothing that cancels the machine.
+A figure without a peer cannot be corrected for the machine in this way.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class Estimate:
-    """A median with its 95 % interval; the ends are NaN where there are fewer than six values."""
+    """A median with its 95 % interval; the ends are NaN for fewer than six values."""
 
     median: float
     lower: float
@@ -50,7 +50,7 @@ class Estimate:
 
 
 def interleave(ours: Callable[[], T], peer: Callable[[], T], *, pairs: int) -> Iterator[tuple[T, T]]:
-    """Run both ``pairs`` times, who comes first alternating; yield ``(ours, peer)`` of every pair as it completes.
+    """Run both ``pairs`` times in alternating order; yield ``(ours, peer)`` of every pair as it completes.
 
     >>> order = []
     >>> list(interleave(lambda: order.append("A"), lambda: order.append("B"), pairs=3)) and "".join(order)

@@ -1,7 +1,7 @@
-"""How the programs are called: iogauge and fio, each by its command line, with the very same options.
+"""Run iogauge and fio by their command lines, with the same options.
 
-What comes back is fio's JSON from both, reduced to the figures that are compared. Whatever a program costs outside
-its worker's thread shows in ``process_user_s``, which is the operating system's figure, not the program's own.
+Both return fio's JSON, of which ``Outcome`` has the figures that are compared. ``process_user_s`` is the operating
+system's figure; it includes what a program costs outside its worker's thread.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ Job = Mapping[str, str | int]
 
 
 class PeerError(Exception):
-    """A program that did not run, or whose run is not one to compare; the message carries what it said."""
+    """A program failed, or its run cannot be compared; the message has its output."""
 
 
 @dataclass(frozen=True)
@@ -46,12 +46,12 @@ class Outcome:
 
     @property
     def in_flight(self) -> float:
-        """Requests in flight in the mean, by Little's law."""
+        """The mean number of requests in flight, by Little's law."""
         return self.iops * self.lat_mean_ns / 1e9
 
     @property
     def direction(self) -> dict[str, Any]:
-        """The one direction that did anything."""
+        """The direction that completed the most I/Os."""
         return active(self.job)
 
 
@@ -88,21 +88,21 @@ def fio(job: Job, *, pin: int | None = None) -> Outcome:
 
 
 def fio_as_typed(job: Job, *, pin: int | None = None) -> Outcome:
-    """Run ``job`` with fio from the path and no option beside it: its worker is a process that may run anywhere."""
+    """Run ``job`` with fio from the path and no further option: its worker is a process on any CPU."""
     return run(["fio", "--output-format=json", *arguments(job)], pin=pin)
 
 
 def fio_version() -> str | None:
-    """Return what fio says of itself, or None where there is no fio."""
+    """Return the version of fio, or None if it is not installed."""
     if shutil.which("fio") is None:
         return None
     return subprocess.run(["fio", "--version"], capture_output=True, text=True, check=True).stdout.strip()
 
 
 def run(command: Sequence[str], *, pin: int | None) -> Outcome:
-    """Run a command that prints fio's JSON, with the whole process on CPU ``pin`` where given.
+    """Run a command that prints fio's JSON, pinned to CPU ``pin`` unless that is None.
 
-    Raises PeerError where it fails, completes nothing or reports an error of its own.
+    Raises PeerError if it fails, completes nothing or reports an error of its own.
     """
     pinned = ["taskset", "--cpu-list", str(pin), *command] if pin is not None else list(command)
     before, began = resource.getrusage(resource.RUSAGE_CHILDREN), time.monotonic()

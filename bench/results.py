@@ -1,6 +1,6 @@
-"""What a case found: the table on the terminal and the line in bench/history.jsonl.
+"""The results of cases: the table on the terminal and the lines of bench/history.jsonl.
 
-The history keeps every single value beside the judgement, so that a later reader can judge again.
+The history has every value as well as the judgement, so that a later reader can judge again.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ HISTORY = peers.ROOT / "bench" / "history.jsonl"
 
 @dataclass(frozen=True)
 class Row:
-    """One line of the table. ``goal`` is what the project asks of itself; ``met`` is None where it asks nothing."""
+    """One line of the table. ``met`` is None if the project has no ``goal`` for it."""
 
     measure: str
     unit: str
     iogauge: float | str
     peer: float | str | None = None
-    """fio's figure, where the line names no other program."""
+    """The figure of fio, or of the program that the line names."""
     ratio: Estimate | None = None
     goal: str = ""
     met: bool | None = None
@@ -38,7 +38,7 @@ class Row:
 
 @dataclass(frozen=True)
 class Finding:
-    """All that one case found: rows to read, samples to judge again, or why it did not run."""
+    """The result of one case: rows to read, samples to judge again, or why it did not run."""
 
     rows: Sequence[Row] = ()
     samples: Mapping[str, Sequence[float]] = field(default_factory=dict)
@@ -55,9 +55,9 @@ def ratio_row(
     at_most: float | None = None,
     bound: bool = False,
 ) -> Row:
-    """Return the row of a ratio iogauge/fio over pairs, held against its goal.
+    """Return the row of a ratio iogauge/fio over pairs, judged by its goal.
 
-    ``bound``: the interval's far end must meet the goal, not the median alone.
+    With ``bound``, the far end of the interval must meet the goal, not just the median.
     """
     estimate = Estimate.of([mine / theirs for mine, theirs in zip(ours, peer, strict=True)])
     goal, met = "", None
@@ -87,7 +87,7 @@ def table(rows: Sequence[Row]) -> str:
 
 
 def number(value: float | str | None) -> str:
-    """Return a figure with four digits that matter, large ones with thousands apart.
+    """Return a figure with four significant digits, or all digits before the point with commas.
 
     >>> number(1234567.8), number(0.012346), number(None), number("no fio")
     ('1,234,568', '0.01235', '', 'no fio')
@@ -98,7 +98,7 @@ def number(value: float | str | None) -> str:
 
 
 def machine_facts() -> dict[str, str | int | None]:
-    """Return what a reader of the history must know of the machine and the programs."""
+    """Return the facts of the machine and the programs for the history."""
     described = subprocess.run(
         ["git", "describe", "--always", "--dirty"],
         cwd=peers.ROOT,

@@ -1,4 +1,4 @@
-"""How thorough a benchmark is: what is reported, or a quick look while developing."""
+"""How thorough a benchmark is: for the history, or a quick look while developing."""
 
 from __future__ import annotations
 
@@ -28,11 +28,10 @@ class Settings:
     def compare(
         self, name: str, ours: Runner, peer: Runner, job: Job, *, times: int = 1
     ) -> tuple[list[Outcome], list[Outcome]]:
-        """Run ``job`` by both in interleaved pairs, after one short run each that warms up.
+        """Run ``job`` by both in interleaved pairs, after a short warm-up of each; return the outcomes, pair by pair.
 
-        Where a target differs much from second to second, short runs and ``times`` as many pairs tell more than long
-        runs: each pair sees the same seconds. Returns the outcomes of both, pair by pair. Writes a line per pair to
-        stderr.
+        If a target varies much from second to second, ``times`` as many pairs of short runs are more precise than
+        long runs, since a pair sees the same seconds. Writes a line per pair to stderr.
         """
         for runner in (ours, peer):
             runner({**job, "runtime": 1})
@@ -46,5 +45,5 @@ class Settings:
 
 
 def note(line: str) -> None:
-    """Say on stderr how far things are."""
+    """Print a line of progress to stderr."""
     print(line, file=sys.stderr, flush=True)

@@ -1,8 +1,8 @@
-"""Made-up runs whose true mean and quantiles are known: what intervals are held against.
+"""Synthetic runs whose true mean and quantiles are known, to test intervals against.
 
-Five streams of latencies, each one interval a second, each stationary. None is a drive; each has what makes real ones
-hard to be sure about. All requests independent; seconds that are slower or faster together, with neighbours alike, more
-alike and very much so; and rare stalls that come in clusters of seconds.
+There are five stationary streams of latencies, with an interval a second. None models a drive; each has a property that
+makes real intervals hard: independent requests, three strengths of correlation between neighbouring seconds, and rare
+stalls in clusters of seconds.
 """
 
 from __future__ import annotations
@@ -25,20 +25,20 @@ SPREAD = 0.4
 """Standard deviation of the logarithm of latencies within a second."""
 
 CORRELATION = 0.7
-"""Of a second's shift with that of the second before it."""
+"""The correlation of a second's shift with that of the second before."""
 STRONG = (0.9, 0.95)
-"""The same of streams in which a minute is short for how alike its seconds are."""
+"""The correlations of streams for which a minute is too short."""
 SHIFT = 0.2
-"""Standard deviation of a second's shift, on the scale of logarithms."""
+"""The standard deviation of a second's shift, of the logarithm."""
 
 STALLED = 0.2
-"""Share of seconds in which the drive is troubled."""
+"""The share of seconds with stalls."""
 STALL_S = 3.0
-"""Mean length of such a time."""
+"""The mean length of a cluster of stalls."""
 SLOW_NS = 2e6
 SLOW_SPREAD = 0.5
 SLOW_SHARE = {False: 0.0005, True: 0.1}
-"""Share of slow requests in calm and in troubled seconds."""
+"""The share of slow requests in seconds without and with stalls."""
 
 _LAYOUT = Layout.of(lowest=1, digits=3)
 
@@ -47,7 +47,7 @@ Draw = Callable[[np.random.Generator, int], NDArray[np.float64]]
 
 @dataclass(frozen=True)
 class Stream:
-    """A stream by name: latencies in nanoseconds of so many seconds (seconds x requests), and the truth about them."""
+    """A stream: a function that draws latencies in ns (seconds x requests), and their true mean and quantiles."""
 
     name: str
     draw: Draw
@@ -63,11 +63,11 @@ def histograms(latencies_ns: NDArray[np.float64]) -> list[Histogram]:
     """Return a histogram, in the recorder's buckets, of each row of latencies."""
     ordered = np.sort(latencies_ns.astype(np.int64), axis=1)
     lowest, values = _LAYOUT.bounds_of(ordered)
-    found = []
+    made = []
     for first, last in zip(lowest, values, strict=True):
         places = np.flatnonzero(np.diff(last, prepend=-1))
-        found.append(Histogram(first[places], last[places], np.diff(places, append=len(last))))
-    return found
+        made.append(Histogram(first[places], last[places], np.diff(places, append=len(last))))
+    return made
 
 
 def correlated(
@@ -89,13 +89,13 @@ def noisy(
 
 
 def shifted(random: np.random.Generator, shifts: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return a row of lognormal latencies for each of ``shifts``, by which its logarithms are shifted."""
+    """Return a row of lognormal latencies for each of ``shifts``, which are added to the logarithms."""
     noise = random.standard_normal((len(shifts), RATE_IOPS))
     return MEDIAN_NS * np.exp(SPREAD * noise + shifts[:, None])
 
 
 def lognormal(name: str, draw: Draw, *shifts: float) -> Stream:
-    """Return a stream of lognormal latencies whose logarithms are shifted with these standard deviations besides."""
+    """Return a stream of lognormal latencies; ``shifts`` are standard deviations that add to ``SPREAD``."""
     spread = math.hypot(SPREAD, *shifts)
     return Stream(
         name,
@@ -152,7 +152,7 @@ STREAMS: Sequence[Stream] = (
 def repeats(
     random: np.random.Generator, runs: int, seconds: int, between: float
 ) -> list[NDArray[np.float64]]:
-    """Return runs of the autocorrelated stream, each shifted as a whole too, with standard deviation ``between``."""
+    """Return runs of the correlated stream, each with a shift of its own of standard deviation ``between``."""
     return [
         shifted(random, SHIFT * correlated(random, seconds) + between * random.standard_normal())
         for _ in range(runs)

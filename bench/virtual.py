@@ -1,7 +1,7 @@
-"""Runs on drive models, timed from inside: how long the drive took to make, and how long its requests.
+"""Runs on drive models, timed in this process: the time to make the drive, and the time of its requests.
 
-In this process rather than by the command line, whose start takes as long as some million simulated requests. Drives
-are made before a run's handle is returned, so that the two times come apart by themselves.
+Starting the command would take as long as some million simulated requests. A drive is made before the handle of its run
+is returned, so that the two times can be measured separately.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class Load:
     machine: str
 
     def jobs(self, ios: int) -> str:
-        """The job file of so many I/Os."""
+        """Return the job file of ``ios`` I/Os."""
         return (
             f"[load]\nfilename={TARGET}\nrw={self.rw}\nbs=4k\nnumjobs={THREADS}\niodepth={DEPTH}\n"
             f"ioengine=libaio\ndirect=1\nnorandommap=1\ngroup_reporting=1\nnumber_ios={ios // THREADS}\n"
@@ -43,25 +43,25 @@ class Load:
 
 @dataclass(frozen=True, kw_only=True)
 class Timed:
-    """What one run took."""
+    """The times of one run."""
 
     ios: int
     made_s: float
-    """Until the drive was there, filled and in its steady state."""
+    """The time to make the drive, filled and in its steady state."""
     ran_s: float
-    """From its first request to its last, with every interval read."""
+    """The time from the first request to the last, with every interval read."""
     write_amplification: float | None
 
     @property
     def ios_per_s(self) -> float:
-        """Simulated I/Os in a second of the clock on the wall."""
+        """Simulated I/Os per second of wall time."""
         return self.ios / self.ran_s
 
 
 def timed(load: Load, ios: int, *, seed: int) -> Timed:
-    """Run so many I/Os on one core, with everything that is always recorded.
+    """Run ``ios`` I/Os on one core, with all statistics.
 
-    A drive in its steady state is kept for runs of the same seed: another one makes another.
+    A drive in its steady state is cached by seed: a new seed makes a new drive.
     """
     virtual = Virtual(
         {TARGET: catalog.drive(load.drive).parameters}, catalog.machine(load.machine).parameters
@@ -92,7 +92,7 @@ def timed(load: Load, ios: int, *, seed: int) -> Timed:
 
 @contextmanager
 def one_core() -> Iterator[None]:
-    """Keep this thread, and those that it starts, on the last CPU."""
+    """Pin this thread, and those that it starts, to the last CPU."""
     before = os.sched_getaffinity(0)
     os.sched_setaffinity(0, {max(before)})
     try:

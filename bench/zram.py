@@ -1,7 +1,7 @@
-"""A RAM-backed block device of our own, for as long as a benchmark needs it.
+"""A RAM-backed block device for the time of a benchmark.
 
-zram completes a request within its submission, in about a microsecond: what is left is the block layer and the
-program. Filled with random bytes, so that reads copy whole pages instead of expanding zeroes.
+zram completes a request within its submission, in about a microsecond, so that the cost is that of the block layer and
+the program. The device is filled with random bytes, so that reads copy pages instead of expanding zeroes.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ def unavailable() -> str | None:
 
 @contextmanager
 def device(*, size_bytes: int) -> Iterator[Path]:
-    """Make, fill and hand out ``/dev/zramN``; remove it afterwards whatever happens."""
+    """Make, fill and yield ``/dev/zramN``; remove it afterwards in any case."""
     number = int((CONTROL / "hot_add").read_text())
     try:
         Path(f"/sys/block/zram{number}/disksize").write_text(str(size_bytes))
@@ -43,7 +43,7 @@ def device(*, size_bytes: int) -> Iterator[Path]:
 
 
 def remove(number: int, *, patience_s: float = 10) -> None:
-    """Remove ``/dev/zramN``, once whoever used it has let go: an exited program's ring closes a little later."""
+    """Remove ``/dev/zramN``, when its last user has closed it: the ring of an exited program closes a little later."""
     until = time.monotonic() + patience_s
     while True:
         try:

@@ -1,12 +1,12 @@
-"""Does a drive read as fast when half of the reads go to a small part of it? A suite of one's own.
+"""Your own suite: does a drive read as fast if most reads go to a small part of it?
 
     iogauge review model:p4800x --suite examples/suite_of_ones_own.py
 
-The file defines one subclass of ``Suite``. What it names at its head is shown and stored; ``plan`` gives the steps,
-each a complete fio job file; ``findings`` says what came of them, in sentences. Nothing else is needed: the review is
-saved step by step, resumed and reported as by any suite that iogauge brings.
+The file defines one subclass of ``Suite``. Its constants name the suite; ``plan`` returns the steps, each a complete
+fio job file; ``findings`` returns conclusions in sentences. Nothing else is needed: the review is saved step by step,
+resumed and reported like that of a built-in suite.
 
-It reads only.
+It only reads.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ class HotSpot(Suite):
     READER = READER
 
     def plan(self, asked: Asked) -> SuitePlan:
-        """Five steps, from reads that go everywhere to reads that nearly all go to one place."""
+        """Return five steps, from reads of the whole target to reads of nearly one place alone."""
         empty = self.empty(asked)
         load = Common.of(empty)
         steps = [
@@ -42,7 +42,7 @@ class HotSpot(Suite):
         return empty.model_copy(update={"steps": tuple(steps)})
 
     def findings(self, result: SuiteResult, /) -> tuple[str, ...]:
-        """Compare the first step with the last one."""
+        """Compare the mean latencies of the first step and the last one."""
         means = [position.figures.mean for position in result.positions if position.figures.mean is not None]
         if len(means) < 2:
             return ()

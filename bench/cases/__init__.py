@@ -1,6 +1,6 @@
-"""What is measured, one file per question; each case says what it needs and returns a Finding.
+"""The cases: one file for each question. A case returns a ``Finding``.
 
-To add one: write a function ``(Settings) -> Finding`` and name it in ``CASES``.
+To add a case, write a function ``(Settings) -> Finding`` and name it in ``CASES``.
 """
 
 from __future__ import annotations
@@ -30,4 +30,4 @@ CASES: Mapping[str, Callable[[Settings], Finding]] = {
 }
 
 WITHOUT_FIO = frozenset({"coverage"})
-"""Cases that have no peer to run."""
+"""The cases that do not run fio."""

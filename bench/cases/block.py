@@ -1,7 +1,7 @@
 """The cost and the latency of real I/O: io_uring and pvsync2 on a RAM-backed block device and on a file.
 
 Both programs get the same options. ``unbatched`` is fio's default, one request a system call; ``batched`` hands 32
-over at once and takes 32 back at once: with a smaller iodepth_batch_complete_min both fall back to batches of a few.
+over at once and takes 32 back at once: with a smaller iodepth_batch_complete_min both programs use batches of a few.
 User time is sampled by the kernel in ticks, so runs are long.
 """
 
@@ -36,7 +36,7 @@ def zram_batched(settings: Settings) -> Finding:
 
 
 def on_zram(name: str, settings: Settings, job: Job, *, cpu_at_most: float) -> Finding:
-    """Compare both programs' CPU and IOPS on a zram device of our own, their workers on the same core."""
+    """Compare both programs' CPU and IOPS on a new zram device, with their workers on the same core."""
     if reason := zram.unavailable():
         return Finding(skipped=reason)
     with zram.device(size_bytes=DEVICE_BYTES) as device:
@@ -77,12 +77,12 @@ def direct_file(settings: Settings) -> Finding:
 
 
 def on_one_core() -> Job:
-    """Options that keep a worker on the last CPU; each program's other threads are free to go elsewhere."""
+    """Return options that pin the worker to the last CPU; the other threads of a program may run elsewhere."""
     return {"cpus_allowed": max(os.sched_getaffinity(0))}
 
 
 def written_file(path: Path) -> Path:
-    """Return ``path``, written with random bytes from end to end where it is not there yet."""
+    """Return ``path``; create it first, full of random bytes, if it does not exist."""
     if not path.exists() or path.stat().st_size != FILE_BYTES:
         note(f"writing {path}")
         path.parent.mkdir(exist_ok=True)
@@ -95,7 +95,7 @@ def written_file(path: Path) -> Path:
 
 
 def samples_of(figures: dict[str, tuple[list[float], list[float]]]) -> dict[str, list[float]]:
-    """Return every value under ``PROGRAM_FIGURE``."""
+    """Return the values of each program and figure, by ``PROGRAM_FIGURE``."""
     return {
         f"{program}_{figure}": values
         for figure, both in figures.items()

@@ -1,8 +1,8 @@
-"""How often 95 % intervals hold the truth, and how often a test finds a difference where there is none.
+"""How often 95 % intervals contain the true value, and how often a test reports a difference that does not exist.
 
-Made-up runs of known distribution (``bench/streams.py``) go through the functions that judge real ones. The goals are
-coverage of at least 93 % and false findings in 5 +- 2 %; what falls short is printed as such. No peer is run: fio gives
-no intervals. Writes the table that docs/statistics.md shows, in Markdown, to ``bench/out/coverage.md``.
+Synthetic runs of known distribution (``bench/streams.py``) are judged by the functions that judge real ones. The goals
+are coverage of at least 93 % and false differences in 5 +- 2 %; a missed goal is printed. No peer runs, since fio has
+no intervals. The table in docs/statistics.md is written as Markdown to ``bench/out/coverage.md``.
 """
 
 from __future__ import annotations
@@ -28,12 +28,12 @@ from iogauge.stats.repeats import repeated
 
 TRIALS = 1000
 SECONDS = (20, 60, 600)
-"""Intervals of a second: as many as a quick step has, a minute, ten minutes."""
+"""The lengths of runs in intervals of a second: a quick step, a minute, ten minutes."""
 QUANTILES = (0.5, 0.99, 0.999)
 RUNS = (3, 5, 10)
 RUN_S = 60
 BETWEEN = 0.05
-"""Standard deviation of runs, on the scale of logarithms."""
+"""The standard deviation between runs, of the logarithm."""
 BLOCKS = (6, 8, 12)
 AA_TRIALS = 10 * TRIALS
 COVERAGE_GOAL = 0.93
@@ -44,25 +44,25 @@ TABLE = peers.ROOT / "bench" / "out" / "coverage.md"
 
 @dataclass
 class Held:
-    """Intervals of one figure over all trials: whether they held the truth, and their widths relative to it."""
+    """The intervals of one figure over all trials: whether they held the true value, and their relative widths."""
 
     held: list[bool] = field(default_factory=list)
     widths: list[float] = field(default_factory=list)
 
     def add(self, low: float | None, high: float | None, truth: float) -> None:
-        """Count one interval. An open side holds whatever lies there, and such an interval has no width."""
+        """Count one interval. An open side holds any value, and leaves the interval without a width."""
         self.held.append((low is None or low <= truth) and (high is None or truth <= high))
         if low is not None and high is not None:
             self.widths.append((high - low) / truth)
 
     @property
     def coverage(self) -> float:
-        """The share of intervals that held the truth."""
+        """The share of intervals that held the true value."""
         return mean(self.held)
 
     @property
     def text(self) -> str:
-        """Coverage, and the mean width of those that have one; how many have none."""
+        """The coverage, the mean width, and the share of intervals without a width."""
         open_share = 1 - len(self.widths) / len(self.held)
         # Two digits, and no exponent where these are hundreds.
         width = f"{float(f'{100 * mean(self.widths):.2g}'):g} %" if self.widths else "none"
@@ -72,42 +72,42 @@ class Held:
 
 
 def one_run(stream: Stream, *, seconds: int, trials: int, seed: int = 1) -> dict[str, Held]:
-    """Return, by figure, the intervals of so many runs of a stream."""
+    """Return the intervals of ``trials`` runs of a stream, by figure."""
     random = np.random.default_rng(seed)
-    found: dict[str, Held] = defaultdict(Held)
+    figures: dict[str, Held] = defaultdict(Held)
     for trial in range(trials):
         sample = Sample(stream.intervals(random, seconds), seed=trial % 8)
         estimates = {"mean": (sample.mean(), stream.mean)}
         estimates |= {f"p{100 * q:g}": (sample.quantile(q), stream.quantile(q)) for q in QUANTILES}
         for name, (estimate, truth) in estimates.items():
             if estimate is None:
-                raise AssertionError("a stream without requests")
-            found[name].add(estimate.low, estimate.high, truth)
-    return found
+                raise AssertionError("the stream has no requests")
+            figures[name].add(estimate.low, estimate.high, truth)
+    return figures
 
 
 def several_runs(*, runs: int, trials: int, seed: int = 2) -> dict[str, Held]:
-    """Return, by figure, the intervals of repeats; and those of the hierarchical bootstrap, which is not used."""
+    """Return the intervals of repeats by figure, and those of the hierarchical bootstrap, which is not used."""
     random = np.random.default_rng(seed)
     truth = lognormal("all runs", lambda _random, _seconds: np.empty((0, 0)), SHIFT, BETWEEN)
-    found: dict[str, Held] = defaultdict(Held)
+    figures: dict[str, Held] = defaultdict(Held)
     for trial in range(trials):
         latencies = repeats(random, runs, RUN_S, BETWEEN)
-        whole = histograms(np.stack([run.ravel() for run in latencies]))
-        merged = Histogram.merge(whole)
-        rest = all_but_one(whole)
-        together = repeated([run.mean for run in whole], merged=merged.mean)
-        found["mean"].add(together.low, together.high, truth.mean)
+        samples = histograms(np.stack([run.ravel() for run in latencies]))
+        merged = Histogram.merge(samples)
+        rest = all_but_one(samples)
+        pooled = repeated([run.mean for run in samples], merged=merged.mean)
+        figures["mean"].add(pooled.low, pooled.high, truth.mean)
         for q in QUANTILES:
-            together = repeated(
-                [run.quantile(q) for run in whole],
+            pooled = repeated(
+                [run.quantile(q) for run in samples],
                 merged=merged.quantile(q),
-                others=[each.quantile(q) for each in rest],
+                others=[histogram.quantile(q) for histogram in rest],
             )
-            found[f"p{100 * q:g}"].add(together.low, together.high, truth.quantile(q))
+            figures[f"p{100 * q:g}"].add(pooled.low, pooled.high, truth.quantile(q))
         seconds = np.stack([run.mean(axis=1) for run in latencies])
-        found["mean, hierarchical bootstrap"].add(*_hierarchical(seconds, seed=trial), truth.mean)
-    return found
+        figures["mean, hierarchical bootstrap"].add(*_hierarchical(seconds, seed=trial), truth.mean)
+    return figures
 
 
 def _hierarchical(seconds: NDArray[np.float64], *, seed: int) -> tuple[float, float]:
@@ -127,20 +127,20 @@ def _hierarchical(seconds: NDArray[np.float64], *, seed: int) -> tuple[float, fl
 
 
 def rejected(*, blocks: int, trials: int, seed: int = 3) -> float:
-    """Return the share of A/A comparisons, in which nothing differs, that find a difference."""
+    """Return the share of A/A comparisons, whose sides do not differ, that report a difference."""
     random = np.random.default_rng(seed)
     sides = MEDIAN_NS * np.exp(BETWEEN * random.standard_normal((trials, 2, blocks)))
     return mean(compare(before.tolist(), after.tolist()).p <= ALPHA for before, after in sides)
 
 
 def intervals(settings: Settings) -> Finding:
-    """Coverage of the intervals of one run and of repeats, false findings of comparisons, what is said of courses."""
+    """Measure the coverage of intervals, the false differences of comparisons, and the warnings of courses."""
     trials = round(TRIALS * settings.scale)
     rows: list[Row] = []
     sections: list[str] = []
-    for section, found in _measured(trials):
-        rows += [replace(row, measure=f"{section}: {row.measure}") for row in found]
-        sections.append(_markdown(section, found))
+    for section, table in _measured(trials):
+        rows += [replace(row, measure=f"{section}: {row.measure}") for row in table]
+        sections.append(_markdown(section, table))
         note(f"coverage: {section}")
     TABLE.parent.mkdir(exist_ok=True)
     TABLE.write_text("\n".join(sections))
@@ -151,8 +151,8 @@ def intervals(settings: Settings) -> Finding:
 def _measured(trials: int) -> Iterator[tuple[str, Sequence[Row]]]:
     for seconds in SECONDS:
         for stream in STREAMS:
-            found = one_run(stream, seconds=seconds, trials=trials)
-            yield f"one run of {seconds} s, {stream.name}", _held_rows(found)
+            figures = one_run(stream, seconds=seconds, trials=trials)
+            yield f"one run of {seconds} s, {stream.name}", _held_rows(figures)
     for runs in RUNS:
         yield (
             f"{runs} runs of {RUN_S} s, correlation {CORRELATION:g}",
@@ -160,7 +160,7 @@ def _measured(trials: int) -> Iterator[tuple[str, Sequence[Row]]]:
         )
     low, high = REJECTED_GOAL
     yield (
-        "A/A comparisons that find a difference",
+        "A/A comparisons that report a difference",
         [
             _share_row(f"{blocks} blocks", share, f"{low:.0%} to {high:.0%}", low <= share <= high)
             for blocks in BLOCKS
@@ -170,7 +170,7 @@ def _measured(trials: int) -> Iterator[tuple[str, Sequence[Row]]]:
     yield from steadiness.tables(trials)
 
 
-def _held_rows(found: dict[str, Held]) -> list[Row]:
+def _held_rows(figures: dict[str, Held]) -> list[Row]:
     return [
         Row(
             f"{name}, coverage (mean width)",
@@ -179,7 +179,7 @@ def _held_rows(found: dict[str, Held]) -> list[Row]:
             goal=f">= {COVERAGE_GOAL:.0%}",
             met=held.coverage >= COVERAGE_GOAL,
         )
-        for name, held in found.items()
+        for name, held in figures.items()
     ]
 
 

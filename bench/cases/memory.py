@@ -18,7 +18,7 @@ GOAL_BYTES = 2 << 20
 
 
 def growth(settings: Settings) -> Finding:
-    """Resident bytes after 60 s less those after 5 s, at a million IOPS."""
+    """Measure the growth of resident memory from 5 s to 60 s, at a million IOPS."""
     late_s = max(EARLY_S + 2, settings.seconds(LATE_S))
     job = {**JOB, "rate_iops": RATE_IOPS, "runtime": late_s + 2}
     command = [str(peers.IOGAUGE), "run", "--output-format=json+", *peers.arguments(job)]
@@ -43,7 +43,7 @@ def growth(settings: Settings) -> Finding:
 
 
 def wait_for_worker(running: subprocess.Popen[str]) -> float:
-    """Return the instant at which the process began to burn CPU in earnest: its workers are running."""
+    """Return the instant at which the process began to use CPU steadily: its workers are running."""
     used = -1.0
     while running.poll() is None:
         time.sleep(0.25)
@@ -57,6 +57,6 @@ def wait_for_worker(running: subprocess.Popen[str]) -> float:
 
 
 def resident_bytes(pid: int) -> float:
-    """VmRSS of a process."""
+    """Return the resident bytes (VmRSS) of a process."""
     status = Path(f"/proc/{pid}/status").read_text()
     return next(float(line.split()[1]) * 1024 for line in status.splitlines() if line.startswith("VmRSS:"))

@@ -1,7 +1,7 @@
-"""How fast drive models run on one core, beside what other simulators do, and whether time grows with requests alone.
+"""How fast drive models run on one core, compared with other simulators, and whether time is linear in requests.
 
-The simulators were measured once, not beside each run: their figures are constants, each the best of its range. What
-they are asked is the nearest that they offer to what the models do here, with all of iogauge's statistics on.
+The simulators were measured once: their figures are constants, each the best of its range. Their load is the nearest
+that they offer to that of the models here. iogauge keeps all its statistics.
 
 MQSim and FEMU were measured in simulated 4K I/Os per second of wall time, on one core.
 """
@@ -35,7 +35,7 @@ EXPONENT_GOAL = 0.05
 
 
 def speed(settings: Settings) -> Finding:
-    """Simulated I/Os a second: reads of an XPoint drive, and writes to flash that collects all the time."""
+    """Measure simulated I/Os a second: reads of an XPoint drive, and writes to flash that always collects garbage."""
     ios = round(SPEED_IOS * settings.scale)
     reads: list[Timed] = []
     writes: list[Timed] = []
@@ -70,18 +70,18 @@ def speed(settings: Settings) -> Finding:
 
 
 def speed_rows(measure: str, runs: Sequence[Timed], *, goal: float, peers: Mapping[str, float]) -> list[Row]:
-    """Return the row of a speed against its goal, and one for every simulator beside it."""
+    """Return the row of a speed against its goal, and a row for every simulator."""
     speeds = [run.ios_per_s for run in runs]
     median = Estimate.of(speeds).median
     rows = [Row(measure, "I/Os per s", median, goal=f"median >= {goal:,.0f}", met=median >= goal)]
     for peer, figure in peers.items():
         ratio = Estimate.of([speed / figure for speed in speeds])
-        rows.append(Row(f"  beside {peer}", "I/Os per s", median, figure, ratio))
+        rows.append(Row(f"  compared with {peer}", "I/Os per s", median, figure, ratio))
     return rows
 
 
 def linearity(settings: Settings) -> Finding:
-    """The power of the number of I/Os with which time grows: 1 where it is linear."""
+    """Measure the power of the number of I/Os with which time grows: 1 if it is linear."""
     rows: list[Row] = []
     samples: dict[str, list[float]] = {}
     for load in (READS, WRITES):
@@ -112,7 +112,7 @@ def linearity(settings: Settings) -> Finding:
 
 
 def power(sizes: Sequence[float], took_s: Sequence[float]) -> float:
-    """Return with which power of a size time grows, by least squares over their logarithms.
+    """Return the power of the size with which time grows, by least squares over logarithms.
 
     >>> round(power([1, 2, 4], [3, 6, 12]), 6), round(power([1, 2, 4], [1, 4, 16]), 6)
     (1.0, 2.0)

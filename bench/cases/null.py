@@ -1,7 +1,7 @@
-"""What iogauge itself costs per I/O: the null engine, which completes everything at once, on one core.
+"""The cost of iogauge per I/O: the null engine, which completes every request at once, on one core.
 
-The whole process is kept on that core, so whatever other threads do is part of the cost. Both with full statistics:
-fio's defaults (its own clock, all latencies, percentiles of clat), iogauge as always.
+The whole process is pinned to that core, so that its other threads are part of the cost. Both programs keep full
+statistics: fio its defaults (its own clock, all latencies, percentiles of clat), iogauge all it has.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ JOB: Job = {
 
 
 def overhead(settings: Settings) -> Finding:
-    """IOPS of both, and the nanoseconds of one core that an I/O takes."""
+    """Compare the IOPS of both, and the time of one core that an I/O takes."""
     core = max(os.sched_getaffinity(0))
     job = {**JOB, "runtime": settings.seconds(3)}
     ours, fio = settings.compare("null", partial(peers.iogauge, pin=core), partial(peers.fio, pin=core), job)

@@ -1,6 +1,6 @@
 """A whole review of two drive models: write pressure at its published length, as a user runs it.
 
-Every step runs for sixty simulated seconds; intervals are handed to Python, saved, judged and printed.
+Every step lasts sixty simulated seconds. Intervals are passed to Python, saved, judged and printed.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ PEAK_GOAL_BYTES = 1 << 30
 
 @dataclass(frozen=True, kw_only=True)
 class Reviewed:
-    """What one review took, the whole process."""
+    """The cost of one review as a process."""
 
     wall_s: float
     peak_bytes: float
 
 
 def review(settings: Settings) -> Finding:
-    """Wall time of both reviews together, and the resident memory of the larger."""
+    """Measure the wall time of both reviews, and the larger resident memory."""
     walls_s: list[float] = []
     peaks: list[float] = []
     samples: dict[str, list[float]] = {f"{drive}_wall_s": [] for drive in DRIVES}
@@ -67,7 +67,7 @@ def reviewed(drive: str) -> Reviewed:
         command += ["--pace", "full", "--output", str(Path(folder) / "review")]
         began = time.monotonic()
         with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as running:
-            # Not RUSAGE_CHILDREN: that is the largest of all children that there ever were.
+            # RUSAGE_CHILDREN would be the maximum over all children so far.
             _, status, used = os.wait4(running.pid, 0)
             running.returncode = os.waitstatus_to_exitcode(status)
         wall_s = time.monotonic() - began

@@ -1,4 +1,4 @@
-"""Whether the quantiles that a run reports are those of its requests, one by one.
+"""Whether the quantiles that a run reports are those of its request log.
 
 The exact quantile q of n values is the one of rank ceil(q n) in their order; the reported one comes from a
 histogram of three significant digits.
@@ -22,7 +22,7 @@ GOAL = 0.001
 
 
 def exactness(settings: Settings) -> Finding:
-    """Largest relative error of any reported quantile of lat and clat."""
+    """Measure the largest relative error of the reported quantiles of lat and clat."""
     job = {
         **URING,
         "filename": str(written_file(FILE)),

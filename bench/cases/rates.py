@@ -1,6 +1,6 @@
-"""Whether asked rates are kept, and how late requests start, on the null engine where nothing else delays them.
+"""Whether requested rates are kept, and how late requests start, on the null engine, which adds no delay.
 
-fio's own figures at the same rates stand beside; its Poisson gaps are cut to whole microseconds.
+fio's figures at the same rates are the peer's; fio truncates its Poisson gaps to whole microseconds.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ SMALLEST_P = 0.01
 
 
 def accuracy(settings: Settings) -> Finding:
-    """Achieved rate over asked, lateness, and how exponential the intended gaps are."""
+    """Measure achieved over requested rates, lateness, and how exponential the intended gaps are."""
     rows: list[Row] = []
     samples: dict[str, list[float]] = {}
     for process in ("linear", "poisson"):
@@ -64,7 +64,7 @@ def at_rate(process: str, rate: int, *, runtime_s: int, samples: dict[str, list[
 
 
 def gaps(samples: dict[str, list[float]]) -> Row:
-    """Hold the intended gaps of a Poisson schedule against the exponential distribution (Kolmogorov-Smirnov)."""
+    """Test the intended gaps of a Poisson schedule against the exponential distribution (Kolmogorov-Smirnov)."""
     job = {
         **JOB,
         "rate_iops": GAPS_RATE_IOPS,

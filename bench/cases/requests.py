@@ -27,7 +27,7 @@ class Logged:
 
 
 def run_logged(job: Job, folder: Path) -> Logged:
-    """Run ``job`` with iogauge and read its request log, which is kept in ``folder``."""
+    """Run ``job`` with iogauge and read its request log from ``folder``."""
     path = folder / "requests.parquet"
     outcome = peers.iogauge(job, options=[f"--request-log={path}"])
     return Logged(outcome, pq.read_table(path))

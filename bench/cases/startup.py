@@ -1,4 +1,4 @@
-"""What a user waits for beside the run itself: the help, and a whole process around five seconds of I/O."""
+"""What a user waits for besides I/O: the help, and a process with five seconds of I/O."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ RUN_GOAL_S = 6.0
 
 
 def times(settings: Settings) -> Finding:
-    """Wall time of ``iogauge --help`` and of a 5 s run, as whole processes."""
+    """Measure the wall time of ``iogauge --help`` and of a 5 s run."""
     help_s = [help_time_s() for _ in range(settings.pairs + 1)][1:]
     run_s = [peers.iogauge({**JOB, "runtime": 5}).wall_s for _ in range(max(3, settings.pairs // 5))]
     help_median, longest = Estimate.of(help_s).median, max(run_s)
@@ -36,7 +36,7 @@ def times(settings: Settings) -> Finding:
 
 
 def help_time_s() -> float:
-    """Seconds that ``iogauge --help`` takes."""
+    """Return the wall time of ``iogauge --help``."""
     began = time.monotonic()
     subprocess.run([str(peers.IOGAUGE), "--help"], capture_output=True, check=True)
     return time.monotonic() - began

@@ -1,9 +1,8 @@
-"""How often a step of known course is said to have left its level, and in which way.
+"""How often a step of known course is reported to leave its level, and how: a part of the case ``coverage``.
 
-Made-up rates, a number for each second, are given to the function that judges a step's. Their noise is that of the
-logarithm, a standard deviation and a correlation of neighbours; 2 to 5 % without and with a correlation of 0.5 is what
-drives show from second to second, and 20 % with a correlation of 0.9 is harder than any of them. A part of the case
-``coverage``.
+The function that judges a step's rates judges synthetic ones, one number for each second. Their noise is normal in the
+logarithm, with a standard deviation and a correlation between neighbours. Drives show 2 to 5 %, with a correlation of 0
+to 0.5; 20 % with a correlation of 0.9 is harder than any drive.
 """
 
 from __future__ import annotations
@@ -21,12 +20,12 @@ from iogauge.stats.steady import steadiness
 RATE_IOPS = 1e5
 STEP_S = 60
 NOISES = ((0.02, 0.0), (0.02, 0.5), (0.03, 0.0), (0.03, 0.5), (0.05, 0.0), (0.05, 0.5))
-"""Of drifts and jumps: standard deviation, and correlation of neighbours."""
+"""The noise of drifts and jumps: standard deviation, and correlation of neighbours."""
 CORRELATIONS = (0.0, 0.5, 0.7, 0.9)
-"""Of stationary series, whose noise is ``SHIFT``."""
+"""The correlations of stationary series, whose noise is ``SHIFT``."""
 SECONDS = (60, 600)
 MOST_FALSE = 0.05
-FEWEST_FOUND = 0.90
+LEAST_DETECTED = 0.90
 
 SHAPES: Mapping[str, Callable[[NDArray[np.float64]], NDArray[np.float64]]] = {
     "flat": np.ones_like,
@@ -40,47 +39,47 @@ SHAPES: Mapping[str, Callable[[NDArray[np.float64]], NDArray[np.float64]]] = {
 
 @dataclass(frozen=True)
 class Departures:
-    """The shares of trials in which a step was said to jump to another level, and to drift and nothing else."""
+    """The shares of trials in which a step was reported to jump to another level, or only to drift."""
 
     jumps: float
     drifts: float
 
     @property
     def warned(self) -> float:
-        """The share that was warned of."""
+        """The share of trials with a warning."""
         return self.jumps + self.drifts
 
 
 def departures(
     shape: str, *, noise: float, correlation: float, seconds: int, trials: int, seed: int = 4
 ) -> Departures:
-    """Return what is said of so many steps of one shape."""
+    """Return what is reported of ``trials`` steps of one shape."""
     random = np.random.default_rng(seed)
     level = RATE_IOPS * SHAPES[shape](np.linspace(0.0, 1.0, seconds))
     jumps = drifts = 0
     for _ in range(trials):
-        found = steadiness((level * np.exp(noise * correlated(random, seconds, correlation))).tolist())
-        if found is not None and found.left:
+        departed = steadiness((level * np.exp(noise * correlated(random, seconds, correlation))).tolist())
+        if departed is not None and departed.left:
             jumps += 1
-        elif found is not None and found.drifts:
+        elif departed is not None and departed.drifts:
             drifts += 1
     return Departures(jumps / trials, drifts / trials)
 
 
 def tables(trials: int) -> Iterator[tuple[str, Sequence[Row]]]:
-    """Yield each table of the case: its title and its rows."""
+    """Yield the title and the rows of each table."""
     for seconds in SECONDS:
         yield (
-            f"stationary series of {seconds} s that are warned of",
+            f"stationary series of {seconds} s with a warning",
             [
                 _row(
                     f"correlation {correlation:g}",
-                    found,
-                    found.warned <= MOST_FALSE,
+                    departed,
+                    departed.warned <= MOST_FALSE,
                     f"<= {MOST_FALSE:.0%} warned",
                 )
                 for correlation in CORRELATIONS
-                for found in (
+                for departed in (
                     departures("flat", noise=SHIFT, correlation=correlation, seconds=seconds, trials=trials),
                 )
             ],
@@ -88,20 +87,22 @@ def tables(trials: int) -> Iterator[tuple[str, Sequence[Row]]]:
     for shape in [shape for shape in SHAPES if shape != "flat"]:
         rows = []
         for noise, correlation in NOISES:
-            found = departures(shape, noise=noise, correlation=correlation, seconds=STEP_S, trials=trials)
-            rows.append(_row(f"noise {noise:.0%}, correlation {correlation:g}", found, *_goal(shape, found)))
+            departed = departures(shape, noise=noise, correlation=correlation, seconds=STEP_S, trials=trials)
+            rows.append(
+                _row(f"noise {noise:.0%}, correlation {correlation:g}", departed, *_goal(shape, departed))
+            )
         yield f"steps of {STEP_S} s: {shape}", rows
 
 
-def _goal(shape: str, found: Departures) -> tuple[bool, str]:
-    """Return whether what was said of a shape is right often enough, and what that asks for."""
+def _goal(shape: str, departed: Departures) -> tuple[bool, str]:
+    """Return whether the reports on a shape meet their goal, and the goal."""
     if shape.startswith("8 %"):
-        return found.jumps <= MOST_FALSE, f"<= {MOST_FALSE:.0%} jumps"
+        return departed.jumps <= MOST_FALSE, f"<= {MOST_FALSE:.0%} jumps"
     if "at once" in shape:
-        return found.jumps >= FEWEST_FOUND, f">= {FEWEST_FOUND:.0%} jumps"
-    return found.drifts >= FEWEST_FOUND, f">= {FEWEST_FOUND:.0%} drifts"
+        return departed.jumps >= LEAST_DETECTED, f">= {LEAST_DETECTED:.0%} jumps"
+    return departed.drifts >= LEAST_DETECTED, f">= {LEAST_DETECTED:.0%} drifts"
 
 
-def _row(name: str, found: Departures, met: bool, goal: str) -> Row:
-    said = f"{100 * found.jumps:.1f} % jumps, {100 * found.drifts:.1f} % drifts"
-    return Row(name, "", said, goal=goal, met=met)
+def _row(name: str, departed: Departures, met: bool, goal: str) -> Row:
+    shares = f"{100 * departed.jumps:.1f} % jumps, {100 * departed.drifts:.1f} % drifts"
+    return Row(name, "", shares, goal=goal, met=met)

@@ -95,8 +95,9 @@ def _row(
 
 def position_head(plan: SuitePlan) -> str:
     """Return the head of the column of positions. A load is named as requested, since it may not be achieved."""
-    name = "requested" if plan.pressure else plan.axis.name
-    return capitalised(f"{name}, {plan.axis.unit}" if plan.axis.unit else name)
+    name, unit = "requested" if plan.pressure else plan.axis.name, plan.axis.unit
+    # The unit is left out where the name says it: "row of the table" needs no "row".
+    return capitalised(f"{name}, {unit}" if unit and unit not in name else name)
 
 
 def _position(plan: StepPlan) -> str:
