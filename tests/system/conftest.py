@@ -1,4 +1,4 @@
-"""Devices that several tests make for themselves."""
+"""Fixtures that make devices for several tests."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Places that cannot be read or written, and disks that fill up: an error and a hint, and nothing measured is lost."""
+"""Files that cannot be read or written, and full disks: an error with a hint, and no measurement is lost."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ NULL = (
 
 def iogauge(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     """Run the command in ``folder`` to its end; it must not have met a defect of its own."""
-    asked = [sys.executable, "-m", "iogauge", *arguments]
-    done = subprocess.run(asked, cwd=folder, capture_output=True, text=True, check=False, timeout=600)
+    command = [sys.executable, "-m", "iogauge", *arguments]
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False, timeout=600)
     assert "Traceback" not in done.stderr
     assert "defect" not in done.stderr
     if done.returncode:

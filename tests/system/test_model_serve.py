@@ -1,4 +1,4 @@
-"""Other programs on a served drive model: they find it, their data comes back, and they wait what the model says."""
+"""Other programs on a served drive model: they find it, read back their data, and see the model's latencies."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""The page in a real browser, headless Chromium: what it draws, how it answers, and that nothing in it gets out.
+"""The page in headless Chromium: what it draws, how its controls work, and that it requests nothing.
 
-The report compares two drives by the default set of suites, as `iogauge report` makes it.
-Bounds of size and time are the ones that the report was asked to keep.
+The report compares two drives by the default set of suites, as `iogauge report` makes it. The bounds of its size and
+time are goals of the project.
 """
 
 from __future__ import annotations
@@ -34,8 +34,8 @@ pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="there is no Chromium: 
 @pytest.fixture(scope="module")
 def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("report")
-    asked = ["review", "model:p4800x", "model:p3700", "--seed=1", "--runtime=300ms"]
-    assert main([*asked, f"--output={folder}/review"]) == 0
+    review = ["review", "model:p4800x", "model:p3700", "--seed=1", "--runtime=300ms"]
+    assert main([*review, f"--output={folder}/review"]) == 0
     assert main(["report", f"{folder}/review"]) == 0
     return folder / "review" / "report.html"
 
@@ -56,24 +56,25 @@ class Opened:
         self.troubles: list[str] = []
         self.requests: list[str] = []
         self.page: Page = context.new_page()
-        self.page.on("console", self._heard)
+        self.page.on("console", self._add_message)
         self.page.on("pageerror", lambda error: self.troubles.append(str(error)))
-        self.page.on("request", self._asked)
+        self.page.on("request", self._add_request)
         self._devtools = context.new_cdp_session(self.page)
         self._devtools.send("Performance.enable", {"timeDomain": "threadTicks"})
         self.page.goto(file.as_uri())
 
-    def _heard(self, message: ConsoleMessage) -> None:
+    def _add_message(self, message: ConsoleMessage) -> None:
         if message.type in ("error", "warning"):
             self.troubles.append(message.text)
 
-    def _asked(self, request: Request) -> None:
+    def _add_request(self, request: Request) -> None:
         self.requests.append(request.url)
 
     def spent_ms(self) -> float:
         """Return the CPU time of the page's thread so far."""
         metrics = {
-            each["name"]: each["value"] for each in self._devtools.send("Performance.getMetrics")["metrics"]
+            metric["name"]: metric["value"]
+            for metric in self._devtools.send("Performance.getMetrics")["metrics"]
         }
         return 1000 * float(metrics["TaskDuration"])
 
@@ -105,13 +106,13 @@ def test_the_file_is_small_enough_to_send(file: Path) -> None:
 
 
 def test_all_charts_are_drawn_soon_and_nothing_goes_wrong(browser: Browser, file: Path) -> None:
-    found = opened(browser, file)
-    found.drawn()
+    view = opened(browser, file)
+    view.drawn()
     # What the page's own thread spent since it was opened: its clock would count what others do on this machine.
-    assert found.spent_ms() < SOON_MS
-    found.page.evaluate("for (const each of document.querySelectorAll('details')) each.open = true")
-    found.drawn()
-    marks = found.page.evaluate(
+    assert view.spent_ms() < SOON_MS
+    view.page.evaluate("for (const each of document.querySelectorAll('details')) each.open = true")
+    view.drawn()
+    marks = view.page.evaluate(
         """() => Object.fromEntries([...document.querySelectorAll("[data-chart]")].map((chart) => [
             chart.dataset.chart,
             chart.querySelectorAll("[data-plot] svg :is(.mark-symbol, .mark-line, .mark-rect) path").length,
@@ -122,9 +123,9 @@ def test_all_charts_are_drawn_soon_and_nothing_goes_wrong(browser: Browser, file
         assert {f"{suite}-{kind}" for kind in kinds} <= set(marks)
         assert f"compared-1-{suite}-1" in marks
     assert [name for name, count in marks.items() if count < 2] == []
-    assert found.troubles == []
-    assert [url for url in found.requests if not url.startswith(("file:", "data:", "blob:"))] == []
-    assert [url for url in found.requests if url.startswith("file:")] == [file.as_uri()]
+    assert view.troubles == []
+    assert [url for url in view.requests if not url.startswith(("file:", "data:", "blob:"))] == []
+    assert [url for url in view.requests if url.startswith("file:")] == [file.as_uri()]
 
 
 def test_findings_come_first_and_lead_to_their_ratios(browser: Browser, file: Path) -> None:
@@ -223,12 +224,12 @@ def test_a_link_opens_what_it_leads_to(browser: Browser, file: Path) -> None:
 
 @pytest.mark.parametrize("width", WIDTHS)
 def test_the_page_never_scrolls_sideways(browser: Browser, file: Path, width: int) -> None:
-    found = opened(browser, file, width=width)
-    found.page.evaluate("for (const each of document.querySelectorAll('details')) each.open = true")
-    found.drawn()
-    assert found.page.evaluate("document.documentElement.scrollWidth") <= width
+    view = opened(browser, file, width=width)
+    view.page.evaluate("for (const each of document.querySelectorAll('details')) each.open = true")
+    view.drawn()
+    assert view.page.evaluate("document.documentElement.scrollWidth") <= width
     # A chart is not wider than the place that it has.
-    assert found.page.evaluate(
+    assert view.page.evaluate(
         """() => [...document.querySelectorAll("[data-plot]")]
             .filter((plot) => plot.querySelector("svg").getBoundingClientRect().width > plot.clientWidth + 1)
             .map((plot) => plot.parentElement.dataset.chart)"""
@@ -253,9 +254,9 @@ def test_contrast_is_reckoned_as_the_guidelines_do() -> None:
 
 @pytest.mark.parametrize("dark", [False, True])
 def test_text_can_be_read_on_its_background(browser: Browser, file: Path, dark: bool) -> None:
-    found = opened(browser, file, dark=dark)
-    found.drawn()
-    colours: list[tuple[str, str, str]] = found.page.evaluate(
+    view = opened(browser, file, dark=dark)
+    view.drawn()
+    colours: list[tuple[str, str, str]] = view.page.evaluate(
         """() => {
             const behind = (element) => {
                 for (let each = element; each; each = each.parentElement) {
@@ -274,21 +275,21 @@ def test_text_can_be_read_on_its_background(browser: Browser, file: Path, dark: 
         }"""
     )
     assert {name for name, _, _ in colours} >= {"H1", "TD", "text", "BUTTON"}
-    assert {each for each in map(tuple, colours) if contrast(each[1], each[2]) < READABLE} == set()
-    paper = found.page.evaluate("getComputedStyle(document.body).backgroundColor")
+    assert {text for text in map(tuple, colours) if contrast(text[1], text[2]) < READABLE} == set()
+    paper = view.page.evaluate("getComputedStyle(document.body).backgroundColor")
     assert (luminance(paper) < 0.1) == dark
 
 
 def test_it_prints_all_of_itself(browser: Browser, file: Path) -> None:
-    found = opened(browser, file)
-    found.drawn()
-    printed = found.page.pdf(format="A4")
+    view = opened(browser, file)
+    view.drawn()
+    printed = view.page.pdf(format="A4")
     assert printed.startswith(b"%PDF")
     assert len(re.findall(rb"/Type\s*/Page\b", printed)) > 5
     # What was folded is folded again.
     assert (
-        found.page.locator("#queue-depth details[open]").count()
-        < found.page.locator("#queue-depth details").count()
+        view.page.locator("#queue-depth details[open]").count()
+        < view.page.locator("#queue-depth details").count()
     )
 
 
@@ -303,13 +304,13 @@ def test_without_scripts_it_can_be_read(browser: Browser, file: Path) -> None:
 def test_markup_in_a_name_stays_text(browser: Browser, tmp_path: Path) -> None:
     reviews.save(tmp_path / "r", Drive(HOSTILE, seconds=3, reads_a_second=200), pressures_MBps=(0, 100))
     assert main(["report", str(tmp_path / "r")]) == 0
-    found = opened(browser, tmp_path / "r" / "report.html")
-    found.page.evaluate("for (const each of document.querySelectorAll('details')) each.open = true")
-    found.drawn()
-    assert found.page.locator("h1").inner_text() == HOSTILE
-    assert found.page.evaluate("window.hacked") is None
-    assert found.page.locator("img").count() == 0
-    assert found.troubles == []
+    view = opened(browser, tmp_path / "r" / "report.html")
+    view.page.evaluate("for (const each of document.querySelectorAll('details')) each.open = true")
+    view.drawn()
+    assert view.page.locator("h1").inner_text() == HOSTILE
+    assert view.page.evaluate("window.hacked") is None
+    assert view.page.locator("img").count() == 0
+    assert view.troubles == []
 
 
 def test_markup_in_compared_names_stays_text(browser: Browser, tmp_path: Path) -> None:
@@ -320,14 +321,14 @@ def test_markup_in_compared_names_stays_text(browser: Browser, tmp_path: Path) -
     page = f"{tmp_path}/page.html"
     reviewed = [f"{tmp_path}/{place}" for place in (0, 1)]
     assert main(["compare", *reviewed, "published", "--format=html", f"--output={page}"]) == 0
-    found = opened(browser, Path(page))
-    found.page.evaluate("for (const each of document.querySelectorAll('details')) each.open = true")
-    found.drawn()
-    assert found.page.evaluate("window.hacked") is None
-    assert found.page.locator("img, main b:has-text('against')").count() == 0
-    assert f"B</script><b> against {HOSTILE}" in found.page.locator("main h3").all_inner_texts()
-    assert found.troubles == []
-    assert [url for url in found.requests if not url.startswith(("file:", "data:", "blob:"))] == []
+    view = opened(browser, Path(page))
+    view.page.evaluate("for (const each of document.querySelectorAll('details')) each.open = true")
+    view.drawn()
+    assert view.page.evaluate("window.hacked") is None
+    assert view.page.locator("img, main b:has-text('against')").count() == 0
+    assert f"B</script><b> against {HOSTILE}" in view.page.locator("main h3").all_inner_texts()
+    assert view.troubles == []
+    assert [url for url in view.requests if not url.startswith(("file:", "data:", "blob:"))] == []
 
 
 def test_a_picture_of_the_page_shows_ink(browser: Browser, file: Path) -> None:

@@ -1,4 +1,4 @@
-"""A real review on a file and on a block device, and what ends one early: Ctrl-C, a full disk, a refused drive."""
+"""Real reviews on a file and on a block device, complete or ended early: Ctrl-C, a full disk, a refused drive."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ QUICK = ("--runtime", "200ms", "--seed", "5")
 
 def review(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     """Run the command to its end."""
-    asked = [
+    command = [
         sys.executable,
         "-m",
         "iogauge",
@@ -30,23 +30,23 @@ def review(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
         *(["--suite", "write-pressure"] if "--resume" not in arguments else []),
         *arguments,
     ]
-    return subprocess.run(asked, cwd=folder, capture_output=True, text=True, check=False, timeout=600)
+    return subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False, timeout=600)
 
 
 def shown(done: subprocess.CompletedProcess[str]) -> dict[str, Any]:
     """What a review that went well printed as JSON."""
     assert done.returncode == 0, done.stderr
-    found: dict[str, Any] = json.loads(done.stdout)
-    return found
+    results: dict[str, Any] = json.loads(done.stdout)
+    return results
 
 
 def judged(shown: dict[str, Any]) -> None:
     """Check what every real review must show, on however busy a machine."""
-    (found,) = shown["plans"]
-    assert found["missing"] == []
-    assert found["steps"][0]["achieved_Bps"] == 0
-    assert all(step["iops"] > 0 and step["errors"] == 0 for step in found["steps"])
-    assert all(0 < step["achieved_Bps"] <= 1.1 * step["asked_Bps"] for step in found["steps"][1:])
+    (plan,) = shown["plans"]
+    assert plan["missing"] == []
+    assert plan["steps"][0]["achieved_Bps"] == 0
+    assert all(step["iops"] > 0 and step["errors"] == 0 for step in plan["steps"])
+    assert all(0 < step["achieved_Bps"] <= 1.1 * step["asked_Bps"] for step in plan["steps"][1:])
 
 
 def test_on_a_file(tmp_path: Path) -> None:

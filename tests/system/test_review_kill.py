@@ -1,7 +1,7 @@
-"""One review, killed by SIGKILL fifty times at random moments, means in the end what an undisturbed one means.
+"""A review that is killed by SIGKILL fifty times at random moments ends with the results of an undisturbed one.
 
-After every kill each complete step is read in full and compared, byte by byte, with what it was when it was first
-seen; nothing else is visible; and the plan with its seeds stays as it was made.
+After every kill, all complete steps are read and compared byte by byte with their first version. Nothing else may be
+visible, and the plan with its seeds may not change.
 """
 
 from __future__ import annotations
@@ -49,17 +49,17 @@ def started(folder: Path) -> subprocess.Popen[bytes]:
     return subprocess.Popen(command(folder), cwd=folder, stdout=subprocess.DEVNULL, stderr=log)
 
 
-def said(folder: Path) -> str:
+def last_output(folder: Path) -> str:
     """What the processes said, for the message of a failing test."""
     return (folder / "stderr.txt").read_text(errors="replace")[-2000:]
 
 
 def digest(folder: Path) -> str:
     """A fingerprint of every file of a step."""
-    found = hashlib.sha256()
+    digest = hashlib.sha256()
     for file in sorted(folder.iterdir()):
-        found.update(file.name.encode() + file.read_bytes())
-    return found.hexdigest()
+        digest.update(file.name.encode() + file.read_bytes())
+    return digest.hexdigest()
 
 
 def visible(folder: Path) -> set[str]:
@@ -127,8 +127,8 @@ def pace(folder: Path) -> tuple[float, float]:
             time.sleep(0.002)
         done = time.monotonic()
         process.kill()
-    assert begun is not None, said(folder)
-    assert visible(folder) > before, said(folder)
+    assert begun is not None, last_output(folder)
+    assert visible(folder) > before, last_output(folder)
     return begun - start, done - begun
 
 
@@ -178,7 +178,7 @@ def test_a_review_killed_fifty_times_completes_with_the_same_plan_and_seeds(tmp_
         from_a_run = chance.random() < 0.5
         life_s = chance.uniform(0, horizon_s if from_a_run else begins_s)
         assert live(folder, life_s, from_a_run=from_a_run) == -9, (
-            f"the review ended by itself: {said(folder)}"
+            f"the review ended by itself: {last_output(folder)}"
         )
         planned = witness.plan is not None
         witness.look()
@@ -189,7 +189,7 @@ def test_a_review_killed_fifty_times_completes_with_the_same_plan_and_seeds(tmp_
             horizon_s *= 0.9 if completed else 1.1
         if witness.plan is not None and not planned:
             horizon_s = 1.2 * step_s
-    assert witness.plan is not None, said(folder)
+    assert witness.plan is not None, last_output(folder)
     assert completing >= 3
     done = subprocess.run(command(folder), cwd=folder, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr

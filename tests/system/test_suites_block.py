@@ -1,4 +1,4 @@
-"""Every suite on RAM-backed block devices, and the layers that one of them sets up around its target. Needs root."""
+"""Every suite on RAM-backed block devices, and the layers that one suite sets up on its target. Needs root."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ def test_a_review_that_goes_on_sees_what_others_wrote_to_the_device(
 ) -> None:
     cut_down(monkeypatch)
     path, saved = devices[0], tmp_path / "r"
-    asked = [
+    options = [
         "--suite=mixed",
         "--runtime=60ms",
         "--state=fresh",
@@ -94,7 +94,7 @@ def test_a_review_that_goes_on_sees_what_others_wrote_to_the_device(
         "--seed=1",
         f"--destroy={path}",
     ]
-    assert main(["review", path, *asked, f"--output={saved}"]) == 0
+    assert main(["review", path, *options, f"--output={saved}"]) == 0
     assert capsys.readouterr().err.count(": purged: ") == 2
 
     def resumed() -> str:
@@ -108,9 +108,11 @@ def test_a_review_that_goes_on_sees_what_others_wrote_to_the_device(
     with open(path, "r+b", buffering=0) as device:  # noqa: PTH123
         device.write(os.urandom(1 << 20))
         os.fsync(device.fileno())
-    said = resumed()
-    assert "since the review was last saved 1.049 MB were written to it: its state is prepared again" in said
-    assert said.count(": purged: ") == 1
+    messages = resumed()
+    assert (
+        "since the review was last saved 1.049 MB were written to it: its state is prepared again" in messages
+    )
+    assert messages.count(": purged: ") == 1
     assert "purged" not in resumed()
 
 
@@ -168,8 +170,8 @@ def test_one_process_has_a_layer_at_a_time(target: str) -> None:
             "import sys; from iogauge.target.layers import *; ram, _ = layers_over(sys.argv[1]);"
             "standing(ram, fill=False).__enter__()"
         )
-        asked = [sys.executable, "-c", program, target]
-        other = subprocess.run(asked, capture_output=True, text=True, check=False)
+        command = [sys.executable, "-c", program, target]
+        other = subprocess.run(command, capture_output=True, text=True, check=False)
     assert other.returncode == 1
     assert "another iogauge has it" in other.stderr
 

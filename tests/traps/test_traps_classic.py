@@ -1,7 +1,7 @@
-"""The classic measurement errors, each made on purpose, and the warning that must come of it.
+"""The classic measurement errors, made on purpose, and the warning that each must raise.
 
-Every trap is a real run through the whole of iogauge, on a file or on the null engine: nothing here needs root. The
-last tests set no trap, and must get no warning of that kind.
+Every trap is a real run of iogauge on a file or on the null engine, without root. The last tests set no trap, and must
+get no warning of that kind.
 """
 
 from __future__ import annotations
@@ -143,7 +143,7 @@ def test_the_generator_is_saturated() -> None:
     assert warned(record, Code.GENERATOR_LIMITED)
 
 
-def test_more_is_asked_than_can_be_done() -> None:
+def test_more_is_requested_than_can_be_done() -> None:
     options = (
         "--rw=randread",
         "--ioengine=null",

@@ -1,4 +1,4 @@
-"""A step exported as fio's job file, run by fio, and imported: what comes back is what fio itself says.
+"""A step exported as fio's job file, run by fio, and imported: its figures are those that fio reports.
 
 Needs fio, and neither root nor a device.
 """
@@ -34,13 +34,13 @@ def ran(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("fio")
     drive = folder / "drive.bin"
     drive.write_bytes(b"\xa5" * SIZE_BYTES)
-    asked = Asked(
+    request = Asked(
         targets=(builders.target(str(drive), size_bytes=SIZE_BYTES),),
         pace="full",
         size_bytes=SIZE_BYTES,
         runtime_ns=1_500_000_000,
     )
-    step = SUITES["write-pressure"].plan(asked).steps[1]
+    step = SUITES["write-pressure"].plan(request).steps[1]
     # Not every filesystem takes direct I/O; what is compared does not depend on it.
     text = step.job_file.replace("direct=1", "direct=0").replace("runtime=1500ms", "runtime=2")
     for name, content in fio_files([Step("step", text)]).files.items():
@@ -69,9 +69,9 @@ def test_every_number_is_fios_own(ran: Path) -> None:
                 assert histogram.count == theirs[key]["N"]
                 assert (histogram.min, histogram.max) == (theirs[key]["min"], theirs[key]["max"])
                 for published in latency.quantiles:
-                    found = histogram.quantile(published.q)
+                    quantile_ns = histogram.quantile(published.q)
                     # fio's percentiles are middles of its buckets, and may lie above its maximum.
-                    assert abs(found - published.value_ns) <= published.high_ns - published.low_ns
+                    assert abs(quantile_ns - published.value_ns) <= published.high_ns - published.low_ns
                     compared += 1
     assert compared >= 20
 
@@ -95,7 +95,11 @@ def test_logs_beside_it_are_intervals(ran: Path, tmp_path: Path) -> None:
     text = (ran / "step.json").read_text()
     (tmp_path / "step.json").write_text(text[text.rindex("\n{\n") + 1 :])
     (step,) = read_foreign(tmp_path / "step.json")
-    written = [each.tallies[Direction.WRITE] for each in step.intervals if Direction.WRITE in each.tallies]
+    written = [
+        interval.tallies[Direction.WRITE]
+        for interval in step.intervals
+        if Direction.WRITE in interval.tallies
+    ]
     assert len(written) >= 2
     (row,) = (row for row in step.rows if row.name == "pressure")
     rate_Bps = sum(tally.bytes for tally in written) / (0.5 * len(written))
@@ -108,7 +112,7 @@ def test_reports_of_the_status_add_up_to_the_last(ran: Path) -> None:
     for place, row in enumerate(step.rows):
         mine = [interval for interval in step.intervals if interval.row == place]
         assert len(mine) >= 2
-        assert [each.start_ns for each in mine] == [0, *(each.end_ns for each in mine[:-1])]
+        assert [interval.start_ns for interval in mine] == [0, *(interval.end_ns for interval in mine[:-1])]
         for way, figures in row.figures.items():
             parts = [
                 Histogram.decode(interval.tallies[way].histograms[Kind.LAT])

@@ -104,7 +104,7 @@ def test_formats_are_fios_in_fios_order(formats: str, tmp_path: Path) -> None:
         marks = {"terse": r"(?m)^3;", "json": r'"fio version"', "bins": r'"bins"', "normal": r"(?m)^j: "}
         if text is theirs:
             marks["normal"] = r"Run status group"
-        places = {name: found.start() for name, mark in marks.items() if (found := re.search(mark, text))}
+        places = {name: match.start() for name, mark in marks.items() if (match := re.search(mark, text))}
         return sorted(places, key=lambda name: places[name])
 
     theirs, ours = both(*NULL, "--rw=randread", f"--output-format={formats}", cwd=tmp_path)
@@ -115,8 +115,8 @@ def documents(text: str) -> Iterable[dict[str, Any]]:
     """Yield the JSON documents of a text, one after the other."""
     reader, at = json.JSONDecoder(), 0
     while at < len(text):
-        found, at = reader.raw_decode(text, at)
-        yield found
+        document, at = reader.raw_decode(text, at)
+        yield document
         at += len(text[at:]) - len(text[at:].lstrip())
 
 
@@ -193,17 +193,23 @@ def test_logs_are_empty_where_fios_are(options: list[str], window: list[str], tm
 
 
 def test_percentiles_are_those_of_the_log_of_every_request(tmp_path: Path) -> None:
-    asked = ["--rw=randrw", "--slat_percentiles=1", "--lat_percentiles=1", "--number_ios=20000", "--size=1g"]
-    text = call(IOGAUGE, *NULL, *asked, "--write_lat_log=log", "--output-format=terse,json+", cwd=tmp_path)
+    options = [
+        "--rw=randrw",
+        "--slat_percentiles=1",
+        "--lat_percentiles=1",
+        "--number_ios=20000",
+        "--size=1g",
+    ]
+    text = call(IOGAUGE, *NULL, *options, "--write_lat_log=log", "--output-format=terse,json+", cwd=tmp_path)
     terse, _, rest = text.partition("\n")
     job = json.loads(rest)["jobs"][0]
     for number, name in enumerate(("read", "write")):
         for kind in ("slat", "clat", "lat"):
             lines = [line.split(", ") for line in (tmp_path / f"log_{kind}.1.log").read_text().splitlines()]
             values = sorted(int(line[1]) for line in lines if int(line[2]) == number)
-            found = job[name][f"{kind}_ns"]
-            assert len(values) == job[name]["total_ios"] == found["N"] == sum(found["bins"].values())
-            for percentile, value in found["percentile"].items():
+            latency = job[name][f"{kind}_ns"]
+            assert len(values) == job[name]["total_ios"] == latency["N"] == sum(latency["bins"].values())
+            for percentile, value in latency["percentile"].items():
                 true = values[max(math.ceil(float(percentile) / 100 * len(values)) - 1, 0)]
                 assert abs(value - true) <= true * PROPORTION
         first = 5 + number * 41 + 12
@@ -236,8 +242,8 @@ def test_sections_are_those_that_fio_runs(options: list[str], tmp_path: Path) ->
 @pytest.mark.parametrize("rw", ["read", "write", "randtrim", "randrw", "trimwrite"])
 def test_readonly_refuses_what_fio_refuses(rw: str, tmp_path: Path) -> None:
     arguments = ["--name=j", "--ioengine=null", "--size=1m", f"--rw={rw}", "--readonly", "--minimal"]
-    found = [
+    lines = [
         subprocess.run([*program, *arguments], capture_output=True, check=False, cwd=tmp_path).returncode
         for program in (["fio"], IOGAUGE)
     ]
-    assert bool(found[0]) == bool(found[1]) == (rw != "read")
+    assert bool(lines[0]) == bool(lines[1]) == (rw != "read")

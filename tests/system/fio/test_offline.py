@@ -1,4 +1,4 @@
-"""A review carried to fio: exported, run by fio itself, imported, what follows run too; and its figures are fio's.
+"""A review whose steps fio runs: exported, run by fio, imported, with the steps that follow. Its figures are fio's.
 
 Here every number that fio gave has to come back. That its intervals are a native review's is asked where luck has no
 part in it, of the same requests in virtual time: tests/fast/reviews/test_offline.py. Needs fio, and neither root nor a
@@ -45,23 +45,23 @@ def run(jobs: Path) -> str:
 def planned(tmp_path: Path, *options: str) -> tuple[Path, Path]:
     """Write a plan's steps for fio; return their directory, and where the review is to be saved."""
     jobs = tmp_path / "jobs"
-    asked = [str(tmp_path / "drive.bin"), "--size=8m", "--seed=1", *options]
-    assert main(["plan", *asked, "--as=fio", f"--output={jobs}"]) == 0
+    review = [str(tmp_path / "drive.bin"), "--size=8m", "--seed=1", *options]
+    assert main(["plan", *review, "--as=fio", f"--output={jobs}"]) == 0
     return jobs, tmp_path / "saved"
 
 
-def carried(jobs: Path, saved: Path, capsys: pytest.CaptureFixture[str]) -> list[str]:
+def run_offline(jobs: Path, saved: Path, capsys: pytest.CaptureFixture[str]) -> list[str]:
     """Run and import until nothing follows; return what the imports said."""
-    said = []
-    while len(said) < 40:
+    messages = []
+    while len(messages) < 40:
         run(jobs)
         capsys.readouterr()
         assert main(["import", str(jobs), f"--output={saved}"]) == 0
         # ``run`` has edited the files of the plan, which the import says as it replaces them.
         lines = capsys.readouterr().err.splitlines(keepends=True)
-        said.append("".join(line for line in lines if not line.endswith(": it will be replaced\n")))
-        if "to run: run" not in said[-1]:
-            return said
+        messages.append("".join(line for line in lines if not line.endswith(": it will be replaced\n")))
+        if "to run: run" not in messages[-1]:
+            return messages
     raise AssertionError("it goes on and on")
 
 
@@ -70,31 +70,31 @@ def test_a_search_and_what_follows_come_back_with_fios_numbers(
 ) -> None:
     cut_down(monkeypatch)
     jobs, saved = planned(tmp_path, "--suite=reader-under-writers", "--suite=mixed", "--runtime=600ms")
-    said = carried(jobs, saved, capsys)
-    assert re.match(r"(warning: .*\n)?\d+ steps? imported; \d+ steps to run: run ", said[0]), said[0]
-    assert "all that there are" in said[-1]
+    messages = run_offline(jobs, saved, capsys)
+    assert re.match(r"(warning: .*\n)?\d+ steps? imported; \d+ steps to run: run ", messages[0]), messages[0]
+    assert "all that there are" in messages[-1]
     review = Review.open(saved)
     assert review.manifest.versions["fio"].startswith("fio-")
     compared = 0
     for plan in review.manifest.plans:
         for step in plan.steps:
             record = review.record(step.id)
-            found = step_figures(
+            figures = step_figures(
                 record, review.intervals(step.id), reader=plan.reader, pressure=plan.pressure
             )
             theirs = last_report(jobs / f"{step.id}.json")[plan.reader]
             ways = [theirs[way] for way in ("read", "write") if theirs[way]["total_ios"]]
-            assert found.ios == sum(way["total_ios"] for way in ways)
-            assert found.iops == pytest.approx(sum(way["iops"] for way in ways), rel=0.01)
-            assert found.whole.max == max(way["lat_ns"]["max"] for way in ways)
+            assert figures.ios == sum(way["total_ios"] for way in ways)
+            assert figures.iops == pytest.approx(sum(way["iops"] for way in ways), rel=0.01)
+            assert figures.whole.max == max(way["lat_ns"]["max"] for way in ways)
             # Of threads that leave a ramp, fio itself counts a few latencies more than I/Os.
-            assert sum(moment.ios for moment in found.moments) == found.whole.count
-            assert len(found.moments) >= 2
+            assert sum(moment.ios for moment in figures.moments) == figures.whole.count
+            assert len(figures.moments) >= 2
             if len(ways) == 1:
-                assert found.mean is not None
-                assert found.mean.value == pytest.approx(ways[0]["lat_ns"]["mean"], rel=1e-6)
+                assert figures.mean is not None
+                assert figures.mean.value == pytest.approx(ways[0]["lat_ns"]["mean"], rel=1e-6)
                 for percentile, value in ways[0]["lat_ns"]["percentile"].items():
-                    estimate = found.whole.quantile(float(percentile) / 100)
+                    estimate = figures.whole.quantile(float(percentile) / 100)
                     # fio's percentiles are middles of its buckets, and may lie above its maximum.
                     assert abs(estimate - value) <= value / 60
                     compared += 1
@@ -111,8 +111,8 @@ def test_rounds_with_a_purge_and_stages_go_on_until_they_are_whole(
     # Not every file system gives blocks back.
     script = jobs / "run.sh"
     script.write_text(script.read_text().replace("fallocate --punch-hole", "true"))
-    said = carried(jobs, saved, capsys)
-    assert "all that there are" in said[-1]
+    messages = run_offline(jobs, saved, capsys)
+    assert "all that there are" in messages[-1]
     review = Review.open(saved)
     rounds = [step for step in review.manifest.steps if step.label.startswith("round")]
     assert 5 <= len({step.label for step in rounds}) <= 8
@@ -120,7 +120,7 @@ def test_rounds_with_a_purge_and_stages_go_on_until_they_are_whole(
         assert concluded(review, place).conclusions.findings
     (commits,) = (plan for plan in review.manifest.plans if plan.suite == "commit-latency")
     for step in commits.steps:
-        found = step_figures(
+        figures = step_figures(
             review.record(step.id),
             (),
             reader=commits.reader,
@@ -128,16 +128,16 @@ def test_rounds_with_a_purge_and_stages_go_on_until_they_are_whole(
             kind=Kind.LAT,
             direction=step.direction,
         )
-        assert found.ios > 0
-        assert found.mean is not None
+        assert figures.ios > 0
+        assert figures.mean is not None
 
 
 @pytest.mark.parametrize("suite", [name for name in SUITES if SUITES[name].FEWEST_TARGETS == 1])
 def test_fio_and_the_shell_know_what_is_written(suite: str, tmp_path: Path) -> None:
     jobs = tmp_path / "jobs"
-    asked = ["plan", str(tmp_path / "drive.bin"), f"--suite={suite}", "--size=64m", "--as=fio"]
-    assert main([*asked, f"--output={jobs}"]) == 0
-    first, *_, last = [*(found := sorted(path.name for path in jobs.glob("*.fio"))), found[-1]]
+    command = ["plan", str(tmp_path / "drive.bin"), f"--suite={suite}", "--size=64m", "--as=fio"]
+    assert main([*command, f"--output={jobs}"]) == 0
+    first, *_, last = [*(files := sorted(path.name for path in jobs.glob("*.fio"))), files[-1]]
     # A process of fio each: not all of them.
     for name in {first, last}:
         checked = subprocess.run(

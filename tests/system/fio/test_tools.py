@@ -1,4 +1,4 @@
-"""fio's own word for it: our JSON has fio's keys and kinds of values, and fio's tools read our files."""
+"""iogauge's JSON has fio's keys and kinds of values, and fio's tools read iogauge's files."""
 
 from __future__ import annotations
 
@@ -54,8 +54,8 @@ def fio(*arguments: str, cwd: Path) -> None:
 
 
 def tool(path: str, *arguments: str, cwd: Path) -> str:
-    asked = [PYTHON, path, *arguments]
-    return subprocess.run(asked, cwd=cwd, check=True, timeout=600, capture_output=True, text=True).stdout
+    command = [PYTHON, path, *arguments]
+    return subprocess.run(command, cwd=cwd, check=True, timeout=600, capture_output=True, text=True).stdout
 
 
 @pytest.fixture(scope="module")

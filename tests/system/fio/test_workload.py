@@ -1,4 +1,4 @@
-"""Job files mean to iogauge what they mean to fio, asked of fio itself: its parser's trace, its summary, its JSON.
+"""Job files mean to iogauge what they mean to fio, by the trace of fio's parser, its summary and its JSON.
 
 Every job file here is our own. Where fio's package brings example files, each of them gives fio's values as well, or
 is refused. Needs fio, and neither root nor a device: jobs that run use the null engine.
@@ -304,13 +304,13 @@ def in_bytes(text: str) -> float:
 def test_block_sizes_and_groups_are_those_of_fios_summary(tmp_path: Path) -> None:
     path = tmp_path / "summary.fio"
     path.write_text(dedented(SUMMARIES))
-    said = fio(str(path), cwd=tmp_path).stdout
+    shown = fio(str(path), cwd=tmp_path).stdout
     groups = 0
     for job in load(path).jobs:
         match = re.search(
-            rf"^{job.name}: \(g=(\d+)\): rw=(\w+), bs=(.*), ioengine=(\w+), iodepth=(\d+)$", said, re.M
+            rf"^{job.name}: \(g=(\d+)\): rw=(\w+), bs=(.*), ioengine=(\w+), iodepth=(\d+)$", shown, re.M
         )
-        assert match, said
+        assert match, shown
         groups += job.stonewall or job.new_group
         rw = {"readwrite": "rw"}.get(job.rw.value, job.rw.value)
         assert (int(match[1]), match[2], match[4], int(match[5])) == (groups, rw, job.ioengine, job.iodepth)
@@ -326,13 +326,13 @@ def test_block_sizes_and_groups_are_those_of_fios_summary(tmp_path: Path) -> Non
 def test_options_are_those_of_fios_json(tmp_path: Path) -> None:
     path = tmp_path / "options.fio"
     path.write_text(dedented(SUMMARIES))
-    said = json.loads(fio("--output-format=json", str(path), cwd=tmp_path).stdout)
+    shown = json.loads(fio("--output-format=json", str(path), cwd=tmp_path).stdout)
     jobs = load(path)
-    assert jobs.global_options == said["global options"]
-    for mine, theirs in zip(jobs.options, said["jobs"], strict=True):
+    assert jobs.global_options == shown["global options"]
+    for mine, theirs in zip(jobs.options, shown["jobs"], strict=True):
         # fio leaves bare flags out.
         assert {name: value for name, value in mine.items() if value} == {
-            **said["global options"],
+            **shown["global options"],
             **theirs["job options"],
         }
 

@@ -1,4 +1,4 @@
-"""Purging real devices: a discard of all of them, where they know one and may lose what they hold. Needs root."""
+"""Purging real devices: a discard of the device, if it supports one and its data may be destroyed. Needs root."""
 
 from __future__ import annotations
 
@@ -23,15 +23,15 @@ def held_bytes(zram: str) -> int:
 
 
 def test_a_device_holds_nothing_afterwards(zram: str) -> None:
-    said: list[str] = []
+    messages: list[str] = []
     with open_target(zram, write=True) as target:
         os.pwrite(target.fd, os.urandom(4 * MIB), 0)
         os.pwrite(target.fd, os.urandom(MIB), 15 * MIB)
         os.fsync(target.fd)
     assert held_bytes(zram) >= 5 * MIB
-    purge(zram, destroy=[zram], on_message=said.append)
+    purge(zram, destroy=[zram], on_message=messages.append)
     assert held_bytes(zram) == 0
-    assert f"{zram}: purged: 16.78 MB discarded" in said
+    assert f"{zram}: purged: 16.78 MB discarded" in messages
 
 
 def test_what_holds_data_is_refused_unless_it_is_named(zram: str) -> None:

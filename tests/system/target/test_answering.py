@@ -1,4 +1,4 @@
-"""A target that hangs while it is looked at before a run: the run says what it waits for, and can be ended."""
+"""A target that hangs when it is inspected before a run: the run says what it waits for, and can be ended."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Content on devices and in files is not written over, unless --destroy names it. Real loop devices; needs root."""
+"""Content on devices and in files is not overwritten unless --destroy names it. Real loop devices; needs root."""
 
 from __future__ import annotations
 

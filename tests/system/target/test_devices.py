@@ -1,4 +1,4 @@
-"""What is seen of real devices: facts, counters, users, and what was never written. Needs root."""
+"""What iogauge reads of real devices: facts, counters, users, and blocks never written. Needs root."""
 
 from __future__ import annotations
 
