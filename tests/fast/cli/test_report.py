@@ -69,7 +69,7 @@ def test_a_comparison_is_written_to_a_file(
 def test_a_margin_is_that_of_the_page(saved: Path, tmp_path: Path) -> None:
     made = Report.of([saved / "fast", saved / "flash"], margin=0.2)
     (part,) = made.pairs[0].parts
-    assert part.found.margin == 0.2
+    assert part.compared.margin == 0.2
     assert {row[0] for row in part.charts[0].table.rows} == {
         "iops",
         "mean_ns",
