@@ -11,7 +11,7 @@ It only reads.
 
 from __future__ import annotations
 
-from iogauge.suites import Asked, Axis, Common, Suite, SuitePlan, SuiteResult, ratio, times
+from iogauge.suites import Axis, StepTemplate, Suite, SuitePlan, SuiteRequest, SuiteResult, ratio, times
 
 READER = "reader"
 
@@ -25,10 +25,10 @@ class HotSpot(Suite):
     AXIS = Axis(name="share of reads from a twentieth of the target", unit="%")
     READER = READER
 
-    def plan(self, asked: Asked) -> SuitePlan:
+    def plan(self, request: SuiteRequest) -> SuitePlan:
         """Return five steps, from reads of the whole target to reads of nearly one place alone."""
-        empty = self.empty(asked)
-        load = Common.of(empty)
+        empty = self.empty(request)
+        load = StepTemplate.of(empty)
         steps = [
             load.step(
                 f"hot-{share}",

@@ -16,8 +16,8 @@ from iogauge.schema import Interval, Job, RunPlan, RunRecord, StepPlan, SuitePla
 from iogauge.store import Review
 from iogauge.suites import (
     SUITES,
-    Asked,
     Pace,
+    SuiteRequest,
     mixed,
     queue_depth,
     reader_under_writers,
@@ -126,7 +126,7 @@ def assert_as_announced(review: Path) -> None:
     for plan in manifest.plans:
         first = [step for step in plan.steps if not step.repeat and not step.follows and not plan.search]
         new = plan.model_copy(update={"steps": tuple(first)})
-        ahead = SUITES[plan.suite].ahead(new, Asked.of(manifest, plan))
+        ahead = SUITES[plan.suite].ahead(new, SuiteRequest.of(manifest, plan))
         assert ahead is not None
         follow = [step for step in plan.steps if not step.repeat and step not in first]
         assert len(ahead.least) <= len(follow) <= len(ahead.most)
@@ -149,7 +149,7 @@ BLOCK = builders.target("/dev/nvme0n1", kind="block", size_bytes=400 << 30)
 
 def planned(suite: str, pace: Pace = "full", *targets: TargetFacts, **options: Any) -> SuitePlan:
     """Plan a suite, for a drive of 400 GiB unless targets are named."""
-    return SUITES[suite].plan(Asked(targets=targets or (BLOCK,), pace=pace, **options))
+    return SUITES[suite].plan(SuiteRequest(targets=targets or (BLOCK,), pace=pace, **options))
 
 
 def jobs_of(step: StepPlan) -> list[Job]:

@@ -24,7 +24,7 @@ from iogauge.stats.encoding import decode
 from iogauge.store import Review
 from iogauge.store.imported import ImportedStep, fio_logs, read_foreign
 from iogauge.store.review import load_manifest, manifest_bytes
-from iogauge.suites import Asked
+from iogauge.suites import SuiteRequest
 from iogauge.suites.own import toml_plan
 from tests import builders
 
@@ -149,7 +149,7 @@ def _plan(data: bytes) -> None:
     shutil.copy(ROOT / "examples" / "plan-deep.fio", path.parent)  # the example names it
     suite = toml_plan.load(path, taken=())
     target = builders.target("/dev/nvme0n1", kind="block", size_bytes=400 << 30)
-    plan = suite.plan(Asked(targets=(target,), pace="quick"))
+    plan = suite.plan(SuiteRequest(targets=(target,), pace="quick"))
     assert SuitePlan.model_validate_json(plan.model_dump_json()) == plan
     for step in plan.steps:
         workload.parse(step.job_file, source=step.id)

@@ -9,7 +9,7 @@ import pytest
 
 from iogauge import workload
 from iogauge.schema import EngineKind, Job, Rw
-from iogauge.suites import SUITES, Asked
+from iogauge.suites import SUITES, SuiteRequest
 from tests import builders
 
 LABELS_MBPS = (100, 200, 300, 400, 500, 600, 700)
@@ -19,7 +19,9 @@ PERCENTILES = (99, 99.9, 99.99, 99.999, 99.9999, 99.99999, 99.999999, 99.9999999
 
 
 def steps() -> dict[float, tuple[Job, Job]]:
-    plan = SUITES["write-pressure"].plan(Asked(targets=(builders.target("/dev/nvme0n1"),), pace="full"))
+    plan = SUITES["write-pressure"].plan(
+        SuiteRequest(targets=(builders.target("/dev/nvme0n1"),), pace="full")
+    )
     found = {}
     for step in plan.steps:
         jobs = {job.name: job for job in workload.parse(step.job_file, source=step.id).jobs}

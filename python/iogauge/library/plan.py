@@ -259,7 +259,7 @@ def suite_costs() -> Iterator[tuple[str, dict[str, Any]]]:
 def _suite_cost(suite: Any) -> dict[str, Any]:
     from iogauge import schema
     from iogauge.reviews.runner import expected_s
-    from iogauge.suites import Asked
+    from iogauge.suites import SuiteRequest
     from iogauge.suites.suite import Ahead
 
     drives = tuple(
@@ -268,7 +268,7 @@ def _suite_cost(suite: Any) -> dict[str, Any]:
     )
     paces: dict[str, Any] = {}
     for pace in get_args(schema.Pace):
-        request = Asked(targets=drives, pace=pace)
+        request = SuiteRequest(targets=drives, pace=pace)
         steps = suite.plan(request)
         ahead = suite.ahead(steps, request) or Ahead()
         before = sum(map(expected_s, (*steps.steps, *((steps.search,) if steps.search else ()))))

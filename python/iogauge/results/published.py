@@ -142,7 +142,7 @@ def named_drives(names: Iterable[str]) -> frozenset[str]:
 
     Raises IogaugeError where a part has no drive.
     """
-    found: set[str] = set()
+    drives: set[str] = set()
     for name in filter(is_published, names):
         wanted = name.partition(":")[2].lower()
         some = {drive for drive in published_drives() if wanted in drive.lower()}
@@ -151,8 +151,8 @@ def named_drives(names: Iterable[str]) -> frozenset[str]:
                 f"{name}: no published drive has {wanted!r} in its name",
                 hint="iogauge list --published has them",
             )
-        found |= some
-    return frozenset(found)
+        drives |= some
+    return frozenset(drives)
 
 
 def source_text(source: str) -> str:
@@ -215,10 +215,10 @@ def published_drives() -> dict[str, tuple[Point, ...]]:
     >>> [point.value for point in published_drives()["Samsung 960 EVO 250GB (specified)"]]
     [14000.0, 50000.0, 330000.0, 300000.0]
     """
-    found: dict[str, tuple[Point, ...]] = {}
+    by_drive: dict[str, tuple[Point, ...]] = {}
     for point in _comparable():
-        found[drive_of(point)] = (*found.get(drive_of(point), ()), point)
-    return found
+        by_drive[drive_of(point)] = (*by_drive.get(drive_of(point), ()), point)
+    return by_drive
 
 
 def _comparable() -> Iterator[Point]:

@@ -47,9 +47,9 @@ def warnings(drives: Sequence[SuiteResult]) -> tuple[Warned, ...]:
 
 def _steps(suites: dict[str, list[str]]) -> str:
     """Return some steps of each suite in words: by name where they are few."""
-    found = []
+    lines = []
     for title, steps in suites.items():
         names = list(dict.fromkeys(steps))
         few = ", ".join(names) if len(names) <= FEW else numbers.counted(len(steps), "step")
-        found.append(f"{title}: {few}")
-    return "; ".join(found)
+        lines.append(f"{title}: {few}")
+    return "; ".join(lines)

@@ -23,7 +23,7 @@ from iogauge.reviews.lengthen import CAP, kept, stretched
 from iogauge.reviews.ordering import order
 from iogauge.reviews.runner import expected_s
 from iogauge.schema import Direction, Job, Manifest, StepPlan, SuitePlan, TargetFacts
-from iogauge.suites.suite import Ahead, Asked, Suite
+from iogauge.suites.suite import Ahead, Suite, SuiteRequest
 
 LINK_Bps = 4 * 32e9 * 128 / 130 / 8
 """What no drive of four lanes takes more than, bytes a second."""
@@ -191,7 +191,7 @@ def cost_of(manifest: Manifest, suites: Callable[[str], Suite]) -> ReviewCost:
     unknown: dict[str, SuitePlan] = {}
     for repeat, plan in order(manifest):
         planned = tuple(step for step in plan.steps if step.repeat == repeat)
-        ahead = suites(plan.suite).ahead(plan, Asked.of(manifest, plan))
+        ahead = suites(plan.suite).ahead(plan, SuiteRequest.of(manifest, plan))
         if ahead is None:
             unknown[plan.key] = plan
             ahead = Ahead()

@@ -25,7 +25,7 @@ from iogauge.schema import (
     TargetState,
 )
 from iogauge.suites.precondition import Precondition
-from iogauge.suites.suite import Asked, Suite
+from iogauge.suites.suite import Suite, SuiteRequest
 from iogauge.target.layers import Layer
 
 _LIBRARIES = ("iogauge", "numpy", "pyarrow", "pydantic", "scipy")
@@ -71,7 +71,7 @@ def new_manifest(
                     f"{suite.NAME} takes {suite.FEWEST_TARGETS} targets at least, together",
                     hint="name them all in one command: iogauge review TARGET TARGET ...",
                 )
-            asked = Asked(
+            request = SuiteRequest(
                 targets=group,
                 pace=pace,
                 state=state,
@@ -80,7 +80,7 @@ def new_manifest(
                 layers=layers(group[0]) if suite.LAYERS else (),
             )
             key = f"{suite.NAME}.t{place + 1}" if len(groups) > 1 else suite.NAME
-            plan = suite.plan(asked)
+            plan = suite.plan(request)
             plans.append(plan.model_copy(update={"key": key, "suite": suite.origin or suite.NAME}))
             _check(plans[-1])
     plans = [put(plan, seed=seed, repeats=repeats if _repeated(plan, plans) else 1) for plan in plans]

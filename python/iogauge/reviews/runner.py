@@ -36,7 +36,7 @@ from iogauge.schema import (
 )
 from iogauge.schema import Warning as Caution
 from iogauge.store import Review
-from iogauge.suites.suite import Asked, Suite
+from iogauge.suites.suite import Suite, SuiteRequest
 
 
 class Execute(Protocol):
@@ -186,7 +186,7 @@ class _Run:
             return
         manifest = self.review.manifest
         found = self.review.record(plan.search.id)
-        refined = self.suites(plan.suite).refine(plan, found, Asked.of(manifest, plan))
+        refined = self.suites(plan.suite).refine(plan, found, SuiteRequest.of(manifest, plan))
         check_steps(plan, refined.steps)
         steps = placed(refined.steps, key=plan.key, seed=manifest.seed, repeats=range(manifest.repeats))
         self._replace(refined.model_copy(update={"steps": steps}))

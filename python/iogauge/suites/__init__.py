@@ -1,6 +1,6 @@
 """Published procedures, one module each: what to run, and what it shows.
 
-``SUITES`` is the one list of them. A suite of one's own is a subclass of ``suite.Suite`` in a Python file, or a plan in
+``SUITES`` is the one list of them. Your own suite is a subclass of ``suite.Suite`` in a Python file, or a plan in
 TOML; ``suite_of`` loads either by its path. All that a suite of your own needs is imported from here.
 """
 
@@ -35,7 +35,7 @@ from iogauge.suites.snia.throughput import PtsThroughput
 from iogauge.suites.snia.write_saturation import PtsWriteSaturation
 from iogauge.suites.spec import Spec
 from iogauge.suites.stack_overhead import StackOverhead
-from iogauge.suites.suite import Ahead, Asked, Common, Pace, Suite
+from iogauge.suites.suite import Ahead, Pace, StepTemplate, Suite, SuiteRequest
 from iogauge.suites.tenants import Tenants
 from iogauge.suites.transfer_size import TransferSize
 from iogauge.suites.write_pressure import WritePressure
@@ -45,9 +45,7 @@ __all__ = [
     "DEFAULT",
     "SUITES",
     "Ahead",
-    "Asked",
     "Axis",
-    "Common",
     "Conclusions",
     "Convergence",
     "Direction",
@@ -59,8 +57,10 @@ __all__ = [
     "Ratio",
     "RunRecord",
     "StepPlan",
+    "StepTemplate",
     "Suite",
     "SuitePlan",
+    "SuiteRequest",
     "SuiteResult",
     "TextTable",
     "ratio",
@@ -100,23 +100,23 @@ DEFAULT = ("spec", "queue-depth", "mixed", "reader-under-writers", "write-pressu
 """What a review conducts where no suite is named."""
 
 
-def suite_of(given: str) -> Suite:
+def suite_of(name_or_path: str) -> Suite:
     """Return a suite by its name, or one of somebody's own by the path of its Python file, which is run, or TOML plan.
 
     What only prepares a drive has a name too, by which a review finds it again.
 
     Raises IogaugeError: there is none, or the file defines none.
     """
-    if given == Precondition.NAME:
+    if name_or_path == Precondition.NAME:
         return Precondition()
-    if given in SUITES:
-        return SUITES[given]
-    if given.endswith(".py"):
-        return python_file.load(Path(given), taken=SUITES)
-    if given.endswith(".toml"):
-        return toml_plan.load(Path(given), taken=SUITES)
+    if name_or_path in SUITES:
+        return SUITES[name_or_path]
+    if name_or_path.endswith(".py"):
+        return python_file.load(Path(name_or_path), taken=SUITES)
+    if name_or_path.endswith(".toml"):
+        return toml_plan.load(Path(name_or_path), taken=SUITES)
     raise IogaugeError(
-        f"there is no suite {given!r}",
+        f"there is no suite {name_or_path!r}",
         hint=f"suites: {', '.join(SUITES)}; or the path of a .py or .toml file",
     )
 

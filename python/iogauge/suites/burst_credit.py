@@ -26,7 +26,7 @@ from iogauge.results.suite_result import SuiteResult
 from iogauge.schema import Axis, StepPlan, SuitePlan
 from iogauge.stats.moments import Moment
 from iogauge.stats.steady import Steadiness, drift_span, steadiness
-from iogauge.suites.suite import Asked, Common, Pace, Suite
+from iogauge.suites.suite import Pace, StepTemplate, Suite, SuiteRequest
 from iogauge.text import numbers
 from iogauge.workload.numbers import SECOND
 
@@ -53,10 +53,10 @@ class BurstCredit(Suite):
         "full": 3600 * SECOND,
     }
 
-    def plan(self, asked: Asked) -> SuitePlan:
+    def plan(self, request: SuiteRequest) -> SuitePlan:
         """Two loads that do not change, for as long as a credit may last."""
-        empty = self.empty(asked)
-        return empty.model_copy(update={"steps": tuple(_steps(Common.of(empty)))})
+        empty = self.empty(request)
+        return empty.model_copy(update={"steps": tuple(_steps(StepTemplate.of(empty)))})
 
     def findings(self, result: SuiteResult, /) -> tuple[str, ...]:
         """Return when each load's rate changed for good, or that it did not."""
@@ -115,7 +115,7 @@ def _since_start_s(moments: Sequence[Moment], place: int) -> float:
     return at_s - moments[0].start_s
 
 
-def _steps(load: Common) -> Iterator[StepPlan]:
+def _steps(load: StepTemplate) -> Iterator[StepPlan]:
     at_s = load.runtime_ns / SECOND
     interval_ms = max(min(1000, load.runtime_ns // SLICES // 10**6), 10)
     for key, series, options in LOADS:

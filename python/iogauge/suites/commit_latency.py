@@ -32,7 +32,7 @@ from iogauge.stats.extremes import SATURATED, saturation, undecided
 from iogauge.stats.figures import Ratio, StepFigures, ratio, step_figures
 from iogauge.stats.pooled import pooled
 from iogauge.stats.quantiles import Estimate
-from iogauge.suites.suite import Asked, Common, Pace, Suite
+from iogauge.suites.suite import Pace, StepTemplate, Suite, SuiteRequest
 from iogauge.text import numbers
 from iogauge.workload.numbers import SECOND
 
@@ -65,11 +65,11 @@ class CommitLatency(Suite):
         "full": 60 * SECOND,
     }
 
-    def plan(self, asked: Asked) -> SuitePlan:
+    def plan(self, request: SuiteRequest) -> SuitePlan:
         """Append 4 KiB and make it durable, one to sixteen logs at once, in two ways."""
-        empty = self.empty(asked)
-        part = (empty.size_bytes or asked.target.size_bytes) // max(LOGS) // BLOCK_BYTES * BLOCK_BYTES
-        return empty.model_copy(update={"steps": tuple(_steps(Common.of(empty), part_bytes=part))})
+        empty = self.empty(request)
+        part = (empty.size_bytes or request.target.size_bytes) // max(LOGS) // BLOCK_BYTES * BLOCK_BYTES
+        return empty.model_copy(update={"steps": tuple(_steps(StepTemplate.of(empty), part_bytes=part))})
 
     def findings(self, result: SuiteResult, /) -> tuple[str, ...]:
         """Return what a commit of one log takes and is made of, what durability costs, and what many at once get."""
@@ -170,7 +170,7 @@ def _cost(more: Ratio, sync: Ratio | None) -> str:
     )
 
 
-def _steps(load: Common, *, part_bytes: int) -> Iterator[StepPlan]:
+def _steps(load: StepTemplate, *, part_bytes: int) -> Iterator[StepPlan]:
     ways: tuple[tuple[str, str, dict[str, object], Direction | None], ...] = (
         ("fdatasync", SYNCED, {"fdatasync": 1}, Direction.SYNC),
         ("dsync", DURABLE, {"sync": "dsync"}, None),

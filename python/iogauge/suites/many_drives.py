@@ -35,7 +35,7 @@ from iogauge.stats.quantiles import Estimate
 from iogauge.stats.rates import rate_estimate
 from iogauge.stats.repeats import repeated
 from iogauge.stats.selection import Selection
-from iogauge.suites.suite import Asked, Common, Pace, Suite
+from iogauge.suites.suite import Pace, StepTemplate, Suite, SuiteRequest
 from iogauge.text import numbers
 from iogauge.workload.numbers import SECOND
 from iogauge.workload.patterns import file_text
@@ -81,11 +81,11 @@ class ManyDrives(Suite):
         "full": 60 * SECOND,
     }
 
-    def plan(self, asked: Asked) -> SuitePlan:
+    def plan(self, request: SuiteRequest) -> SuitePlan:
         """Each drive alone, then all together, under four loads."""
-        empty = self.empty(asked)
-        paths = [target.path for target in asked.targets]
-        return empty.model_copy(update={"steps": tuple(_steps(Common.of(empty), paths))})
+        empty = self.empty(request)
+        paths = [target.path for target in request.targets]
+        return empty.model_copy(update={"steps": tuple(_steps(StepTemplate.of(empty), paths))})
 
     def findings(self, result: SuiteResult, /) -> tuple[str, ...]:
         """Return of each load whether the drives add up, and what a request costs the machine."""
@@ -237,14 +237,14 @@ def _percent(share: Ratio) -> str:
     return numbers.ranged(share.value, share.low, share.high, numbers.percent)
 
 
-def _steps(common: Common, paths: list[str]) -> Iterator[StepPlan]:
+def _steps(common: StepTemplate, paths: list[str]) -> Iterator[StepPlan]:
     for load in LOADS:
         for place, path in enumerate(paths, 1):
             yield _step(common, load, f"{load.key}-drive-{place}", [path], label=f"{path} alone")
         yield _step(common, load, f"{load.key}-together", paths, label=TOGETHER)
 
 
-def _step(common: Common, load: Load, step_id: str, paths: list[str], *, label: str) -> StepPlan:
+def _step(common: StepTemplate, load: Load, step_id: str, paths: list[str], *, label: str) -> StepPlan:
     options: dict[str, object] = {"rw": load.rw, "bs": load.bs, "iodepth": load.depth}
     # Sections of one name, each a row of its own: judged together, and told apart by their files.
     jobs = {

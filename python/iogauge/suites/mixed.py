@@ -20,7 +20,7 @@ from iogauge.schema import Axis, SuitePlan
 from iogauge.stats.extremes import all_tied, decided, ties, undecided
 from iogauge.stats.figures import ratio
 from iogauge.stats.quantiles import Estimate
-from iogauge.suites.suite import Asked, Common, Suite
+from iogauge.suites.suite import StepTemplate, Suite, SuiteRequest
 from iogauge.text import numbers
 
 JOB = "mix"
@@ -39,10 +39,10 @@ class Mixed(Suite):
     READER = JOB
     JUDGED = "I/O"
 
-    def plan(self, asked: Asked) -> SuitePlan:
+    def plan(self, request: SuiteRequest) -> SuitePlan:
         """Rate and latency of 4 KiB at random, 4 threads at depth 4, from all reads to all writes: eleven steps."""
-        empty = self.empty(asked)
-        load = Common.of(empty)
+        empty = self.empty(request)
+        load = StepTemplate.of(empty)
         steps = (
             load.step(
                 f"reads-{share}",

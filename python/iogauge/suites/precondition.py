@@ -24,7 +24,7 @@ from iogauge.schema import RunRecord, StepPlan, SuitePlan
 from iogauge.store import Review
 from iogauge.suites.snia.common import PERCENTILES, Jobs, Procedure, fill_step, pace_notes, state_notes
 from iogauge.suites.snia.writes import writing_cells
-from iogauge.suites.suite import Ahead, Asked, Common, Pace, begins, time_text
+from iogauge.suites.suite import Ahead, Pace, StepTemplate, SuiteRequest, begins, time_text
 from iogauge.target.media import media_of
 from iogauge.workload.numbers import SECOND
 
@@ -43,24 +43,24 @@ class Precondition(Procedure):
     JUDGED = "write"
     GROUPS: ClassVar[Mapping[str, str]] = {_GROUP: ""}
 
-    def plan(self, asked: Asked) -> SuitePlan:
+    def plan(self, request: SuiteRequest) -> SuitePlan:
         """A purge; where the drive has a state that writes bring about, what brings it about."""
-        media = media_of(asked.target)
-        if asked.target.modelled or (asked.state != "fresh" and media not in ("flash", None)):
-            return self.empty(asked, notes=_left_out(asked)).model_copy(update={"prepares": True})
-        if asked.state == "fresh":
-            empty = self.empty(asked, notes=state_notes(asked))
-            steps: tuple[StepPlan, ...] = (_look(Common.of(empty), "purge", "purge", purge=True),)
+        media = media_of(request.target)
+        if request.target.modelled or (request.state != "fresh" and media not in ("flash", None)):
+            return self.empty(request, notes=_left_out(request)).model_copy(update={"prepares": True})
+        if request.state == "fresh":
+            empty = self.empty(request, notes=state_notes(request))
+            steps: tuple[StepPlan, ...] = (_look(StepTemplate.of(empty), "purge", "purge", purge=True),)
             return empty.model_copy(update={"steps": steps, "prepares": True})
-        if asked.state == "filled":
-            empty = self.empty(asked, notes=self.notes(asked))
-            steps = (fill_step(Common.of(empty), _GROUP), *self.after(empty, (), asked))
+        if request.state == "filled":
+            empty = self.empty(request, notes=self.notes(request))
+            steps = (fill_step(StepTemplate.of(empty), _GROUP), *self.after(empty, (), request))
             return empty.model_copy(update={"steps": steps, "prepares": True})
-        return super().plan(asked).model_copy(update={"prepares": True})
+        return super().plan(request).model_copy(update={"prepares": True})
 
-    def ahead(self, plan: SuitePlan, asked: Asked, /) -> Ahead | None:
+    def ahead(self, plan: SuitePlan, request: SuiteRequest, /) -> Ahead | None:
         """Return what follows, where it is preconditioned."""
-        return super().ahead(plan, asked) if plan.steps and asked.state == "preconditioned" else Ahead()
+        return super().ahead(plan, request) if plan.steps and request.state == "preconditioned" else Ahead()
 
     def more(self, plan: SuitePlan, review: Review, /, *, repeat: int) -> tuple[StepPlan, ...]:
         """Return what follows, where it is preconditioned."""
@@ -68,35 +68,37 @@ class Precondition(Procedure):
             return ()
         return super().more(plan, review, repeat=repeat)
 
-    def size_bytes(self, asked: Asked) -> int | None:
+    def size_bytes(self, request: SuiteRequest) -> int | None:
         """Return how much of the target is prepared: what other suites may use, which is all of it."""
-        return asked.size_bytes
+        return request.size_bytes
 
-    def cells(self, asked: Asked, _group: str) -> Jobs:
+    def cells(self, request: SuiteRequest, _group: str) -> Jobs:
         """What counts, and as much of the same as keeps rounds apart."""
-        return writing_cells(asked.pace, self.runtime_ns(asked))
+        return writing_cells(request.pace, self.runtime_ns(request))
 
     def shown(self, _rounds: Sequence[RunRecord], _series: str, _title: str) -> tuple[()]:
         """Nothing beside the tracked rate."""
         return ()
 
-    def after(self, plan: SuitePlan, _window: Sequence[RunRecord], asked: Asked) -> tuple[StepPlan, ...]:
+    def after(
+        self, plan: SuitePlan, _window: Sequence[RunRecord], request: SuiteRequest
+    ) -> tuple[StepPlan, ...]:
         """A pause, and a look at one block."""
-        pause_ns = SETTLES_NS[asked.pace]
+        pause_ns = SETTLES_NS[request.pace]
         label = f"left alone for {pause_ns / 1e9:g} s"
-        return (_look(Common.of(plan), "settle", label, startdelay=time_text(pause_ns)),)
+        return (_look(StepTemplate.of(plan), "settle", label, startdelay=time_text(pause_ns)),)
 
-    def notes(self, asked: Asked) -> Iterator[str]:
+    def notes(self, request: SuiteRequest) -> Iterator[str]:
         """Yield what is not as it was published, and what is not known."""
-        if asked.state == "preconditioned":
-            yield from pace_notes(asked, cell_ns=self.runtime_ns(asked))
-        yield from state_notes(asked)
-        if media_of(asked.target) is None:
+        if request.state == "preconditioned":
+            yield from pace_notes(request, cell_ns=self.runtime_ns(request))
+        yield from state_notes(request)
+        if media_of(request.target) is None:
             yield "What stores the data is not known: it is treated as flash."
 
 
 def _look(
-    load: Common, step_id: str, label: str, *, purge: bool = False, startdelay: str | None = None
+    load: StepTemplate, step_id: str, label: str, *, purge: bool = False, startdelay: str | None = None
 ) -> StepPlan:
     """Return a step that reads one block, which a step needs in order to be one."""
     return load.step(
@@ -113,8 +115,8 @@ def _look(
     )
 
 
-def _left_out(asked: Asked) -> Iterator[str]:
-    if model := asked.target.modelled:
+def _left_out(request: SuiteRequest) -> Iterator[str]:
+    if model := request.target.modelled:
         state = (
             f"{begins(model.begun_as)}. There"
             if model.begun_as
@@ -122,7 +124,7 @@ def _left_out(asked: Asked) -> Iterator[str]:
         )
         yield f"{state} is nothing to prepare."
         return
-    media = media_of(asked.target)
+    media = media_of(request.target)
     if media == "3D XPoint":
         yield "3D XPoint is not filled: what was written before does not change what it does."
     else:

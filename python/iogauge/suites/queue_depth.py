@@ -24,7 +24,7 @@ from iogauge.results.suite_result import SuiteResult
 from iogauge.schema import Axis, StepPlan, SuitePlan
 from iogauge.stats.extremes import SATURATED, saturation, undecided
 from iogauge.stats.quantiles import Estimate
-from iogauge.suites.suite import Asked, Common, Pace, Suite
+from iogauge.suites.suite import Pace, StepTemplate, Suite, SuiteRequest
 from iogauge.text import numbers
 from iogauge.workload.numbers import SECOND
 
@@ -71,10 +71,10 @@ class QueueDepth(Suite):
         "full": 0,
     }
 
-    def plan(self, asked: Asked) -> SuitePlan:
+    def plan(self, request: SuiteRequest) -> SuitePlan:
         """Rate and latency of one thread against its queue depth, in four loads."""
-        empty = self.empty(asked)
-        return empty.model_copy(update={"steps": tuple(_steps(Common.of(empty), DEPTHS[asked.pace]))})
+        empty = self.empty(request)
+        return empty.model_copy(update={"steps": tuple(_steps(StepTemplate.of(empty), DEPTHS[request.pace]))})
 
     def findings(self, result: SuiteResult, /) -> tuple[str, ...]:
         """Return where each sweep's rate stops growing."""
@@ -99,7 +99,7 @@ def at_most(rates: Mapping[float, Estimate]) -> str:
     )
 
 
-def _steps(load: Common, depths: tuple[int, ...]) -> Iterator[StepPlan]:
+def _steps(load: StepTemplate, depths: tuple[int, ...]) -> Iterator[StepPlan]:
     for sweep in SWEEPS:
         for depth in depths:
             jobs = {JOB: {"rw": sweep.rw, "iodepth": depth, "iodepth_batch": 1}}

@@ -32,7 +32,7 @@ from iogauge.results.suite_result import SuiteResult
 from iogauge.schema import Axis, RunRecord, StepPlan, SuitePlan
 from iogauge.stats.figures import ratio, step_figures
 from iogauge.store import Review
-from iogauge.suites.suite import Ahead, Asked, Common, Pace, Suite, nothing_written
+from iogauge.suites.suite import Ahead, Pace, StepTemplate, Suite, SuiteRequest, nothing_written
 from iogauge.text import numbers
 
 READER = "reader"
@@ -70,24 +70,24 @@ class ReaderUnderWriters(Suite):
     READER = READER
     PRESSURE = WRITER
 
-    def plan(self, asked: Asked) -> SuitePlan:
+    def plan(self, request: SuiteRequest) -> SuitePlan:
         """Read latency at depth 1 while writers at depth 1 come in one by one. The search gives the steps."""
-        empty = self.empty(asked)
+        empty = self.empty(request)
         jobs: dict[str, dict[str, object]] = {
             ALONE: {"rw": "randwrite"},
             WRITER: {"stonewall": 1, "rw": "randwrite", "numjobs": SEARCHERS},
             READER: {"new_group": 1, "rw": "randread"},
         }
-        load = replace(Common.of(empty), runtime_ns=SEARCH_RUNTIME_NS)
+        load = replace(StepTemplate.of(empty), runtime_ns=SEARCH_RUNTIME_NS)
         return empty.model_copy(update={"search": load.step("search", 0, jobs, bs="4k", iodepth=1)})
 
-    def refine(self, plan: SuitePlan, found: RunRecord, asked: Asked) -> SuitePlan:
+    def refine(self, plan: SuitePlan, search: RunRecord, request: SuiteRequest) -> SuitePlan:
         """Return the plan with its first two steps, no writer and the first that come in; others follow from these.
 
         Raises IogaugeError: nothing was written during the search.
         """
-        climb = _climb(found, asked.pace)
-        load = Common.of(plan)
+        climb = _climb(search, request.pace)
+        load = StepTemplate.of(plan)
         steps = [_step(load, many, rate_Bps=climb.each_Bps) for many in (0, climb.stride)]
         scaled = (
             "" if climb.each_Bps == WRITER_Bps else ", scaled to this target; the published step is 100 MB/s"
@@ -99,10 +99,10 @@ class ReaderUnderWriters(Suite):
         )
         return plan.model_copy(update={"steps": tuple(steps), "notes": (*plan.notes, note)})
 
-    def ahead(self, plan: SuitePlan, asked: Asked, /) -> Ahead | None:
+    def ahead(self, plan: SuitePlan, request: SuiteRequest, /) -> Ahead | None:
         """Return from two steps to all that there may be, each with writers that nothing limits."""
-        load = Common.of(plan)
-        steps = [_step(load, many, rate_Bps=0) for many in range(BEYOND * MOST_STEPS[asked.pace] + 1)]
+        load = StepTemplate.of(plan)
+        steps = [_step(load, many, rate_Bps=0) for many in range(BEYOND * MOST_STEPS[request.pace] + 1)]
         return Ahead(tuple(steps[:2]), tuple(steps))
 
     def more(self, plan: SuitePlan, review: Review, /, *, repeat: int) -> tuple[StepPlan, ...]:
@@ -117,7 +117,7 @@ class ReaderUnderWriters(Suite):
         so_far = round(mine[-1].at * 1e6 / climb.each_Bps)
         missing = MISSED - len(saturation_of(pressed).saturated)
         tried = [so_far + climb.stride * (place + 1) for place in range(missing)]
-        load = Common.of(plan)
+        load = StepTemplate.of(plan)
         return tuple(_step(load, many, rate_Bps=climb.each_Bps) for many in tried if many <= climb.most)
 
     def findings(self, result: SuiteResult, /) -> tuple[str, ...]:
@@ -165,7 +165,7 @@ def _slower(step: Position, alone: Position) -> str:
     )
 
 
-def _step(load: Common, writers: int, *, rate_Bps: int) -> StepPlan:
+def _step(load: StepTemplate, writers: int, *, rate_Bps: int) -> StepPlan:
     rate = f",{rate_Bps}" if rate_Bps else None
     writer: dict[str, object] = {"rw": "randwrite", "numjobs": writers, "rate": rate}
     reader: dict[str, object] = {"new_group": 1, "rw": "randread"}
@@ -214,10 +214,10 @@ def climb_for(limit_Bps: float, alone_Bps: float, *, pace: Pace) -> Climb:
     return Climb(limit_Bps, each_Bps, stride, BEYOND * math.ceil(enough / stride) * stride)
 
 
-def _climb(found: RunRecord, pace: Pace) -> Climb:
+def _climb(search: RunRecord, pace: Pace) -> Climb:
     """Return how writers come in after a search. Raises IogaugeError: nothing was written during it."""
-    limit_Bps = step_figures(found, (), reader=READER, pressure=WRITER).pressure_Bps
-    alone_Bps = step_figures(found, (), reader=ALONE, pressure=None).rate_Bps
+    limit_Bps = step_figures(search, (), reader=READER, pressure=WRITER).pressure_Bps
+    alone_Bps = step_figures(search, (), reader=ALONE, pressure=None).rate_Bps
     if min(limit_Bps, alone_Bps) <= 0:
         raise nothing_written(bs="4k")
     return climb_for(limit_Bps, alone_Bps, pace=pace)

@@ -31,7 +31,7 @@ from iogauge.results.suite_result import SuiteResult
 from iogauge.schema import Axis, EngineKind, StepPlan, SuitePlan
 from iogauge.stats.extremes import decided, ties, undecided
 from iogauge.stats.quantiles import Estimate
-from iogauge.suites.suite import Asked, Common, Pace, Suite
+from iogauge.suites.suite import Pace, StepTemplate, Suite, SuiteRequest
 from iogauge.text import numbers
 from iogauge.workload.diskspd.jobs import queueing_of
 from iogauge.workload.numbers import SECOND
@@ -152,11 +152,11 @@ class Spec(Suite):
         "full": 5 * SECOND,
     }
 
-    def plan(self, asked: Asked) -> SuitePlan:
+    def plan(self, request: SuiteRequest) -> SuitePlan:
         """Nine loads, each a row or several of the published tables."""
-        empty = self.empty(asked, notes=(CONTENT,))
-        whole_bytes = empty.size_bytes or asked.target.size_bytes
-        load = Common.of(empty)
+        empty = self.empty(request, notes=(CONTENT,))
+        whole_bytes = empty.size_bytes or request.target.size_bytes
+        load = StepTemplate.of(empty)
         steps = (_step(load, at, row, whole_bytes=whole_bytes) for at, row in enumerate(ROWS, 1))
         return empty.model_copy(update={"steps": tuple(steps)})
 
@@ -224,7 +224,7 @@ def _iops(value: float) -> str:
     return f"{value:,.0f} IOPS"
 
 
-def _step(load: Common, at: int, row: Row, *, whole_bytes: int) -> StepPlan:
+def _step(load: StepTemplate, at: int, row: Row, *, whole_bytes: int) -> StepPlan:
     options: dict[str, object] = {"rw": row.rw, "numjobs": row.threads, "iodepth": row.depth}
     for name, value in queueing_of(row.depth, unbuffered=True).items():
         options[name] = value.value if isinstance(value, EngineKind) else value

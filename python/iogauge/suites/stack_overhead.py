@@ -30,7 +30,7 @@ from iogauge.results.suite_result import SuiteResult
 from iogauge.schema import Axis, StepPlan, SuitePlan, TargetFacts
 from iogauge.stats.figures import difference
 from iogauge.stats.quantiles import Estimate
-from iogauge.suites.suite import Asked, Common, Suite
+from iogauge.suites.suite import StepTemplate, Suite, SuiteRequest
 from iogauge.target.layers import Layer
 from iogauge.text import numbers
 from iogauge.workload.patterns import file_text
@@ -60,14 +60,14 @@ class StackOverhead(Suite):
     READER = JOB
     LAYERS = True
 
-    def plan(self, asked: Asked) -> SuitePlan:
+    def plan(self, request: SuiteRequest) -> SuitePlan:
         """4 KiB random reads at depth 1 and 32, through one layer more each time."""
-        layers = asked.layers
+        layers = request.layers
         left_out = [f"{layer.title} left out: {layer.missing}" for layer in layers if layer.missing]
-        empty = self.empty(asked, notes=left_out)
-        places = tuple(_places(asked.target, [layer for layer in layers if not layer.missing]))
-        steps = _steps(Common.of(empty), places)
-        beside = tuple(place.path for place in places if place.path != asked.target.path)
+        empty = self.empty(request, notes=left_out)
+        places = tuple(_places(request.target, [layer for layer in layers if not layer.missing]))
+        steps = _steps(StepTemplate.of(empty), places)
+        beside = tuple(place.path for place in places if place.path != request.target.path)
         return empty.model_copy(update={"steps": tuple(steps), "beside": beside})
 
     def findings(self, result: SuiteResult, /) -> tuple[str, ...]:
@@ -111,16 +111,16 @@ def _places(target: TargetFacts, layers: list[Layer]) -> Iterator[Place]:
             yield Place(2, "ram", "a drive that costs nothing", free)
         yield Place(3, "target", "the target", target.path)
         return
-    found = {layer.kind: layer for layer in layers}
+    by_kind = {layer.kind: layer for layer in layers}
     yield Place(1, "null", "the generator alone", target.path, engine="null")
-    if ram := found.get("ram"):
+    if ram := by_kind.get("ram"):
         yield Place(2, "ram", ram.title, ram.path)
     yield Place(3, "target", "the target", target.path)
-    if loop := found.get("loop"):
+    if loop := by_kind.get("loop"):
         yield Place(4, "loop", loop.title, loop.path)
 
 
-def _steps(load: Common, places: tuple[Place, ...]) -> Iterator[StepPlan]:
+def _steps(load: StepTemplate, places: tuple[Place, ...]) -> Iterator[StepPlan]:
     for depth in DEPTHS:
         for place in places:
             yield load.step(

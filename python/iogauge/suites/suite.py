@@ -37,11 +37,11 @@ from iogauge.target.media import media_of
 from iogauge.workload.numbers import SECOND, size_text
 from iogauge.workload.patterns import file_text
 
-__all__ = ["Ahead", "Asked", "Axis", "Common", "Pace", "Suite"]
+__all__ = ["Ahead", "Axis", "Pace", "StepTemplate", "Suite", "SuiteRequest"]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Asked:
+class SuiteRequest:
     """What a user wants of one suite."""
 
     targets: tuple[TargetFacts, ...]
@@ -56,7 +56,7 @@ class Asked:
     """Block devices to compare the first target with, for a suite that asks for them."""
 
     @classmethod
-    def of(cls, manifest: Manifest, plan: SuitePlan) -> Asked:
+    def of(cls, manifest: Manifest, plan: SuitePlan) -> SuiteRequest:
         """Return what a saved review says was asked of a plan's suite."""
         return cls(
             targets=tuple(manifest.target(path) for path in plan.targets),
@@ -132,14 +132,14 @@ class Suite(ABC):
     """Absolute path of the file that it was loaded from; None: iogauge brings it."""
 
     @abstractmethod
-    def plan(self, asked: Asked) -> SuitePlan:
+    def plan(self, request: SuiteRequest) -> SuitePlan:
         """Return the steps of one repeat, or, where they depend on the target's abilities, only the search for these.
 
         Ids of steps are unique in the suite, and seeds 0: ``reviews.ordering`` makes them the review's.
         """
 
-    def refine(self, plan: SuitePlan, found: RunRecord, asked: Asked) -> SuitePlan:
-        """Return the plan with the steps of one repeat that follow from what its search found."""
+    def refine(self, plan: SuitePlan, search: RunRecord, request: SuiteRequest) -> SuitePlan:
+        """Return the plan with the steps of one repeat that follow from its search."""
         raise NotImplementedError(f"{self.NAME} plans no search")
 
     def more(self, _plan: SuitePlan, _review: Review, /, *, repeat: int) -> tuple[StepPlan, ...]:
@@ -147,7 +147,7 @@ class Suite(ABC):
         del repeat
         return ()
 
-    def ahead(self, plan: SuitePlan, _asked: Asked, /) -> Ahead | None:
+    def ahead(self, plan: SuitePlan, _request: SuiteRequest, /) -> Ahead | None:
         """Return what follows from the search and the steps of one repeat of a new plan; None: that is not known."""
         return None if plan.search or type(self).more is not Suite.more else Ahead()
 
@@ -165,35 +165,37 @@ class Suite(ABC):
         """Return what was published of a step, of whichever drive, in whichever place of its source."""
         return ()
 
-    def empty(self, asked: Asked, *, notes: Iterable[str] = ()) -> SuitePlan:
+    def empty(self, request: SuiteRequest, *, notes: Iterable[str] = ()) -> SuitePlan:
         """Return a plan that has everything but its steps and its search."""
         return SuitePlan(
             key=self.NAME,
             suite=self.origin or self.NAME,
             title=self.TITLE,
             source=self.SOURCE,
-            targets=tuple(target.path for target in asked.targets),
+            targets=tuple(target.path for target in request.targets),
             axis=self.AXIS,
             reader=self.READER,
             judged=self.JUDGED,
             kind=self.KIND,
             pressure=self.PRESSURE,
             steps=(),
-            size_bytes=self.size_bytes(asked),
-            runtime_ns=self.runtime_ns(asked),
-            ramp_ns=min(self.RAMP_NS[asked.pace], self.runtime_ns(asked)),
-            notes=(*notes, *caveats(asked, own_state=self.OWN_STATE)),
+            size_bytes=self.size_bytes(request),
+            runtime_ns=self.runtime_ns(request),
+            ramp_ns=min(self.RAMP_NS[request.pace], self.runtime_ns(request)),
+            notes=(*notes, *caveats(request, own_state=self.OWN_STATE)),
         )
 
-    def runtime_ns(self, asked: Asked) -> int:
+    def runtime_ns(self, request: SuiteRequest) -> int:
         """Return the measured part of a step."""
-        usual = self.RUNTIME_NS[asked.pace]
-        virtual = all(target.modelled for target in asked.targets)
-        return asked.runtime_ns or (min(usual, self.MODELLED_NS) if virtual else usual)
+        usual = self.RUNTIME_NS[request.pace]
+        virtual = all(target.modelled for target in request.targets)
+        return request.runtime_ns or (min(usual, self.MODELLED_NS) if virtual else usual)
 
-    def size_bytes(self, asked: Asked) -> int | None:
+    def size_bytes(self, request: SuiteRequest) -> int | None:
         """Return how much of the target to use; None: all of it."""
-        return asked.size_bytes or (self.FILE_BYTES[asked.pace] if asked.target.kind == "file" else None)
+        return request.size_bytes or (
+            self.FILE_BYTES[request.pace] if request.target.kind == "file" else None
+        )
 
 
 QUICK_RUNTIME_NS = 3 * SECOND
@@ -234,14 +236,14 @@ def begins(state: BegunAs) -> str:
     return f"Every run of the model begins {state}: {MEANING[state]}"
 
 
-def caveats(asked: Asked, *, own_state: bool) -> Iterator[str]:
+def caveats(request: SuiteRequest, *, own_state: bool) -> Iterator[str]:
     """Yield what every suite has to say of its targets."""
-    kinds = {target.kind for target in asked.targets}
-    if "block" in kinds and asked.state == "as-is" and not own_state:
+    kinds = {target.kind for target in request.targets}
+    if "block" in kinds and request.state == "as-is" and not own_state:
         yield "The drive is measured as it was found: the procedure has no preconditioning."
     if "file" in kinds:
         yield "The target is a file: the file system's part is measured with the drive's."
-    for target in asked.targets:
+    for target in request.targets:
         if target.kind == "block" and media_of(target) == "3D XPoint":
             yield "3D XPoint should have been powered for three hours; for how long it was is unknown here."
         if made_of := target.modelled:
@@ -251,7 +253,7 @@ def caveats(asked: Asked, *, own_state: bool) -> Iterator[str]:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Common:
+class StepTemplate:
     """What all steps of a suite on one target have in common, beside what each issues."""
 
     path: str
@@ -259,10 +261,10 @@ class Common:
     runtime_ns: int
     ramp_ns: int
     grouped: bool = True
-    """Whether jobs of a group are reported as one; in a suite of one's own only where it says so."""
+    """Whether jobs of a group are reported as one; in your own suite only where it says so."""
 
     @classmethod
-    def of(cls, plan: SuitePlan) -> Common:
+    def of(cls, plan: SuitePlan) -> StepTemplate:
         """Return what a plan's steps share: its first target, its times."""
         return cls(
             path=plan.targets[0],

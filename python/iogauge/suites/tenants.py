@@ -43,7 +43,7 @@ from iogauge.schema import Axis, Kind, RunRecord, StepPlan, SuitePlan
 from iogauge.stats.figures import step_figures
 from iogauge.stats.quantiles import Estimate
 from iogauge.store import Review
-from iogauge.suites.suite import Ahead, Asked, Common, Pace, Suite
+from iogauge.suites.suite import Ahead, Pace, StepTemplate, Suite, SuiteRequest
 from iogauge.text import numbers as words
 from iogauge.workload.numbers import KIB, MIB, SECOND
 
@@ -118,37 +118,37 @@ class Tenants(Suite):
         "full": 60 * SECOND,
     }
 
-    def plan(self, asked: Asked) -> SuitePlan:
+    def plan(self, request: SuiteRequest) -> SuitePlan:
         """One database beside more and more others. The search says what it reaches alone.
 
         Raises IogaugeError: the target has no room for so many.
         """
         judged = "Latency is response: from when the tenant's request was wanted to when it was done."
-        empty = self.empty(asked, notes=[judged])
-        room = empty.size_bytes or asked.target.size_bytes
+        empty = self.empty(request, notes=[judged])
+        room = empty.size_bytes or request.target.size_bytes
         if room < FEWEST_BYTES:
             raise IogaugeError(
                 f"{self.NAME} divides its target among {max(BEYOND) + 1} tenants, and {words.size(room)} are too few",
                 hint=f"give it {FEWEST_BYTES >> 20} MiB or more",
             )
-        load = replace(Common.of(empty), runtime_ns=SEARCH_RUNTIME_NS)
+        load = replace(StepTemplate.of(empty), runtime_ns=SEARCH_RUNTIME_NS)
         search = load.step("search", 0, {TENANT: {**_database(room), "iodepth": SEARCH_DEPTH}})
         return empty.model_copy(update={"search": search})
 
-    def refine(self, plan: SuitePlan, found: RunRecord, asked: Asked) -> SuitePlan:
+    def refine(self, plan: SuitePlan, search: RunRecord, request: SuiteRequest) -> SuitePlan:
         """Return the plan with the tenant's rate and its first steps.
 
         Raises IogaugeError: the tenant did nothing during the search.
         """
-        alone = step_figures(found, (), reader=TENANT, pressure=None).iops
+        alone = step_figures(search, (), reader=TENANT, pressure=None).iops
         if alone < 2 / SHARE:
             raise IogaugeError(
                 "hardly a request completed during the search for the tenant's rate",
                 hint="try the target with a plain job first: iogauge run --name=db --rw=randrw --bs=8k --direct=1 ...",
             )
         rate = round(alone * SHARE)
-        load = Common.of(plan)
-        room = plan.size_bytes or asked.target.size_bytes
+        load = StepTemplate.of(plan)
+        room = plan.size_bytes or request.target.size_bytes
         steps = _phases(load, FIRST, rate=rate, room=room)
         note = (
             f"The tenant asks for {rate:,} IOPS, {100 * SHARE:g} % of what it reached alone in a search of "
@@ -158,9 +158,9 @@ class Tenants(Suite):
         )
         return plan.model_copy(update={"steps": steps, "notes": (*plan.notes, note)})
 
-    def ahead(self, plan: SuitePlan, asked: Asked, /) -> Ahead:
+    def ahead(self, plan: SuitePlan, request: SuiteRequest, /) -> Ahead:
         """Return the first steps, and as many as it may take until it is known how many fit in each phase."""
-        load, room = Common.of(plan), plan.size_bytes or asked.target.size_bytes
+        load, room = StepTemplate.of(plan), plan.size_bytes or request.target.size_bytes
         tried = [_tried(fitting) for fitting in range(max(BEYOND) + 1)]
         longest = max((one | other for one in tried for other in tried), key=len)
         return Ahead(
@@ -170,7 +170,7 @@ class Tenants(Suite):
     def more(self, plan: SuitePlan, review: Review, /, *, repeat: int) -> tuple[StepPlan, ...]:
         """Return the next numbers of others to try, until it is known how many fit in each phase."""
         room = plan.size_bytes or review.manifest.target(plan.targets[0]).size_bytes
-        load = Common.of(plan)
+        load = StepTemplate.of(plan)
         mine = tuple(step for step in plan.steps if step.repeat == repeat)
         steps = SuiteResult(review, plan.model_copy(update={"steps": mine})).positions
         rate = _rate(steps[0].runs[0].record)
@@ -298,7 +298,7 @@ def _tried(fitting: int) -> frozenset[int]:
     return frozenset(fits)
 
 
-def _phases(load: Common, numbers: Iterable[int], *, rate: int, room: int) -> tuple[StepPlan, ...]:
+def _phases(load: StepTemplate, numbers: Iterable[int], *, rate: int, room: int) -> tuple[StepPlan, ...]:
     """Return the steps of each number of others, phase by phase."""
     return tuple(_step(load, others, many, rate=rate, room=room) for many in numbers for others in NEIGHBOURS)
 
@@ -308,7 +308,7 @@ def _database(room: int) -> dict[str, object]:
     return {"rw": "randrw", "rwmixread": 70, "bs": "8k", "size": own}
 
 
-def _step(load: Common, others: Neighbour, many: int, *, rate: int, room: int) -> StepPlan:
+def _step(load: StepTemplate, others: Neighbour, many: int, *, rate: int, room: int) -> StepPlan:
     """Return one step; a tenant whose ``rate`` is 0 asks for as much as it can get."""
     offset = -(-room // OWN // GRAIN) * GRAIN
     part = (room - offset) // max(BEYOND) // GRAIN * GRAIN

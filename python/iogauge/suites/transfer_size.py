@@ -21,7 +21,7 @@ from typing import ClassVar
 from iogauge.results.suite_result import SuiteResult
 from iogauge.schema import Axis, StepPlan, SuitePlan
 from iogauge.stats.figures import ratio
-from iogauge.suites.suite import Asked, Common, Pace, Suite
+from iogauge.suites.suite import Pace, StepTemplate, Suite, SuiteRequest
 from iogauge.text import numbers
 from iogauge.workload.numbers import KIB, SECOND
 
@@ -85,22 +85,24 @@ class TransferSize(Suite):
         "full": 0,
     }
 
-    def plan(self, asked: Asked) -> SuitePlan:
+    def plan(self, request: SuiteRequest) -> SuitePlan:
         """Rate and latency against the size of a request, aligned and not."""
-        block = asked.target.logical_block_bytes or 512
-        empty = self.empty(asked, notes=_notes(block))
-        return empty.model_copy(update={"steps": tuple(_steps(Common.of(empty), SIZES[asked.pace], block))})
+        block = request.target.logical_block_bytes or 512
+        empty = self.empty(request, notes=_notes(block))
+        return empty.model_copy(
+            update={"steps": tuple(_steps(StepTemplate.of(empty), SIZES[request.pace], block))}
+        )
 
     def findings(self, result: SuiteResult, /) -> tuple[str, ...]:
         """Return what a shift costs 4 KiB at depth 1."""
-        found = {
+        means = {
             step.plan.series: step.figures.mean
             for step in result.positions
             if step.plan.at == 4 and step.figures.mean is not None
         }
         said = []
         for sweep in SWEEPS:
-            aligned, shifted = found.get(replace(sweep, shift=0).series), found.get(sweep.series)
+            aligned, shifted = means.get(replace(sweep, shift=0).series), means.get(sweep.series)
             if sweep.depth == 1 and sweep.shift and aligned and shifted:
                 slower = ratio(shifted, aligned)
                 times = numbers.times(slower.value, slower.low, slower.high)
@@ -108,7 +110,7 @@ class TransferSize(Suite):
         return tuple(said)
 
 
-def _steps(load: Common, sizes: tuple[int, ...], block: int) -> Iterator[StepPlan]:
+def _steps(load: StepTemplate, sizes: tuple[int, ...], block: int) -> Iterator[StepPlan]:
     for sweep in SWEEPS:
         for size in sizes:
             if size % block == 0 and sweep.shift % block == 0:

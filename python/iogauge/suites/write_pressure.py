@@ -27,9 +27,9 @@ from iogauge.stats.figures import step_figures
 from iogauge.suites.suite import (
     QUICK_PERCENTILES,
     Ahead,
-    Asked,
-    Common,
+    StepTemplate,
     Suite,
+    SuiteRequest,
     nothing_written,
 )
 
@@ -63,30 +63,30 @@ class WritePressure(Suite):
     # Nothing but the rate of the writers bounds what is simulated, and that is asked for.
     MODELLED_NS = PUBLISHED_RUNTIME_NS
 
-    def plan(self, asked: Asked) -> SuitePlan:
+    def plan(self, request: SuiteRequest) -> SuitePlan:
         """Read latency at QD1 while eight writers push harder and harder.
 
         ``full`` gives the seven published steps; the other paces a search, and ``refine`` the steps.
         """
-        empty = self.empty(asked, notes=_notes(asked))
-        load = Common.of(empty)
-        if asked.pace == "full":
+        empty = self.empty(request, notes=_notes(request))
+        load = StepTemplate.of(empty)
+        if request.pace == "full":
             published = [_step(load, at, rate=f"{at * 1000 // WRITERS}k") for at in PUBLISHED_MBps]
             return empty.model_copy(update={"steps": tuple(published)})
         search = _step(replace(load, runtime_ns=SEARCH_RUNTIME_NS), 0, rate="", step_id="search")
         return empty.model_copy(update={"search": search})
 
-    def refine(self, plan: SuitePlan, found: RunRecord, asked: Asked) -> SuitePlan:
+    def refine(self, plan: SuitePlan, search: RunRecord, request: SuiteRequest) -> SuitePlan:
         """Return the plan with its steps, spread evenly from no pressure to almost what the search achieved.
 
         Raises:
             IogaugeError: nothing was written during the search.
         """
-        del asked  # the steps follow from what the target took
-        limit_Bps = step_figures(found, (), reader=READER, pressure=WRITER).pressure_Bps
+        del request  # the steps follow from what the target took
+        limit_Bps = step_figures(search, (), reader=READER, pressure=WRITER).pressure_Bps
         if limit_Bps <= 0:
             raise nothing_written(bs="8k")
-        load = Common.of(plan)
+        load = StepTemplate.of(plan)
         pressed = [
             _step(load, at, rate=f"{round(at * 10**6 / WRITERS)}") for at in pressures_MBps(limit_Bps / 1e6)
         ]
@@ -97,11 +97,11 @@ class WritePressure(Suite):
         steps = (_step(load, 0, rate=None), *pressed)
         return plan.model_copy(update={"steps": steps, "notes": (*plan.notes, note)})
 
-    def ahead(self, plan: SuitePlan, _asked: Asked, /) -> Ahead:
+    def ahead(self, plan: SuitePlan, _request: SuiteRequest, /) -> Ahead:
         """Return as few and as many steps as a search can give, with writers that nothing limits."""
         if plan.search is None:
             return Ahead()
-        load = Common.of(plan)
+        load = StepTemplate.of(plan)
         pressed = tuple(_step(load, at, rate="") for at in range(1, QUICK_STEPS + 1))
         alone = _step(load, 0, rate=None)
         return Ahead((alone, *pressed[:FEWEST_STEPS]), (alone, *pressed))
@@ -118,15 +118,15 @@ def pressures_MBps(limit_MBps: float) -> list[float]:
     top = limit_MBps * QUICK_SHARE
     power = 10.0 ** math.floor(math.log10(top / QUICK_STEPS))
     step = next(
-        each * scale
+        mantissa * scale
         for scale in (power, 10 * power)
-        for each in _STEPS_OF_TEN
-        if math.floor(top / (each * scale)) <= QUICK_STEPS
+        for mantissa in _STEPS_OF_TEN
+        if math.floor(top / (mantissa * scale)) <= QUICK_STEPS
     )
     return [round(step * count, 9) for count in range(1, math.floor(top / step) + 1)]
 
 
-def _step(load: Common, at: float, *, rate: str | None, step_id: str = "") -> StepPlan:
+def _step(load: StepTemplate, at: float, *, rate: str | None, step_id: str = "") -> StepPlan:
     """Return one step. ``rate`` is each writer's in fio's notation; empty: no limit; None: no writers."""
     step_id = step_id or f"{WRITER}-{at:g}"
     writers: dict[str, object] = {
@@ -150,8 +150,8 @@ def _step(load: Common, at: float, *, rate: str | None, step_id: str = "") -> St
     )
 
 
-def _notes(asked: Asked) -> Iterator[str]:
-    if asked.pace == "full":
+def _notes(request: SuiteRequest) -> Iterator[str]:
+    if request.pace == "full":
         yield "Labels are the published ones: 500 stands for 8 x 62,500 KiB/s, which is 512 MB/s."
-        if asked.runtime_ns and asked.runtime_ns != PUBLISHED_RUNTIME_NS:
-            yield f"Steps run for {asked.runtime_ns / 1e9:g} s instead of the published 60 s."
+        if request.runtime_ns and request.runtime_ns != PUBLISHED_RUNTIME_NS:
+            yield f"Steps run for {request.runtime_ns / 1e9:g} s instead of the published 60 s."

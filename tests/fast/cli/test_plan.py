@@ -17,7 +17,7 @@ from iogauge.reviews.manifest import new_manifest
 from iogauge.schema import Manifest, StepPlan, SuitePlan
 from iogauge.stats.comparison import blocks_needed, blocks_needed_alike, fewest_blocks_alike
 from iogauge.store.review import load_manifest
-from iogauge.suites import DEFAULT, SUITES, Asked, suite_of
+from iogauge.suites import DEFAULT, SUITES, SuiteRequest, suite_of
 from iogauge.target import layers
 from tests import builders
 
@@ -38,7 +38,9 @@ def manifest(suite: str, *, kind: str = "block", **more: object) -> Manifest:
 def cost(job: str) -> tuple[float, int, bool]:
     """Time, bytes and whether they are bounded, of one job file."""
     step = StepPlan(id="x", at=0, job_file=f"[w]\nfilename=t\n{job}", seed=0, state_group="x")
-    plan = SUITES["mixed"].plan(Asked(targets=(builders.target("/dev/nvme0n1", kind="block"),), pace="quick"))
+    plan = SUITES["mixed"].plan(
+        SuiteRequest(targets=(builders.target("/dev/nvme0n1", kind="block"),), pace="quick")
+    )
     assert isinstance(plan, SuitePlan)
     # The job's target is known by its size.
     found = cost_of_step(plan, step, targets=[builders.target("t", size_bytes=3 * 10**9)])

@@ -7,15 +7,15 @@ import pytest
 from iogauge.catalog.published import Point, points
 from iogauge.results.published import Load, drive_of, load_of, published_drives, published_rows
 from iogauge.schema import SuitePlan
-from iogauge.suites import SUITES, Asked
+from iogauge.suites import SUITES, SuiteRequest
 from tests import builders
 
 P4800X = "Intel Optane SSD DC P4800X 375GB"
 
 
 def planned(suite: str) -> SuitePlan:
-    asked = Asked(targets=(builders.target("/dev/nvme0n1", kind="block"),), pace="full")
-    return SUITES[suite].plan(asked)
+    request = SuiteRequest(targets=(builders.target("/dev/nvme0n1", kind="block"),), pace="full")
+    return SUITES[suite].plan(request)
 
 
 def figures(suite: str, step_id: str) -> dict[tuple[str, str], float]:

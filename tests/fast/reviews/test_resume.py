@@ -17,7 +17,7 @@ from iogauge.schema import Axis, Code, JobFile, RunRecord, State, StepPlan, Suit
 from iogauge.store import Review
 from iogauge.store.review import StepWriter
 from iogauge.suites import suite_of
-from iogauge.suites.suite import Asked, Common, Suite
+from iogauge.suites.suite import StepTemplate, Suite, SuiteRequest
 from iogauge.target.users.sysfs import Host
 from tests import builders
 from tests.suite_runs import Quiet, cut_down
@@ -39,10 +39,10 @@ class Two(Suite):
     def __init__(self, rw: str) -> None:
         self.rw = rw
 
-    def plan(self, asked: Asked) -> SuitePlan:
+    def plan(self, request: SuiteRequest) -> SuitePlan:
         """Both."""
-        empty = self.empty(asked)
-        load = Common.of(empty)
+        empty = self.empty(request)
+        load = StepTemplate.of(empty)
         steps = tuple(load.step(f"at-{at}", at, {"job": {"rw": self.rw}}) for at in (1, 2))
         return empty.model_copy(update={"steps": steps})
 
@@ -206,9 +206,9 @@ def test_what_a_killed_step_wrote_is_said_to_be_its_own(
 class Growing(Two):
     """A third step follows from the two, and shares their drive's state."""
 
-    def plan(self, asked: Asked) -> SuitePlan:
+    def plan(self, request: SuiteRequest) -> SuitePlan:
         """Both, in one group."""
-        plan = super().plan(asked)
+        plan = super().plan(request)
         return plan.model_copy(
             update={"steps": tuple(step.model_copy(update={"state_group": "all"}) for step in plan.steps)}
         )
@@ -217,7 +217,7 @@ class Growing(Two):
         """The third."""
         if len(plan.steps) > 2:
             return ()
-        return (Common.of(plan).step("at-3", 3, {"job": {"rw": self.rw}}, state_group="all"),)
+        return (StepTemplate.of(plan).step("at-3", 3, {"job": {"rw": self.rw}}, state_group="all"),)
 
 
 MAY_HAVE = "two.at-3, which was running when this review was killed, may have done it"
@@ -297,9 +297,11 @@ def test_a_review_of_a_file_knows_whether_anything_wrote_to_it(
 ) -> None:
     cut_down(monkeypatch)
     file = tmp_path / "f.bin"
-    asked = ["--suite=mixed", "--size=8m", "--runtime=20ms", "--seed=1"]
+    arguments = ["--suite=mixed", "--size=8m", "--runtime=20ms", "--seed=1"]
     for state in ("as-is", "fresh"):
-        assert main(["review", str(file), *asked, f"--state={state}", f"--output={tmp_path / state}"]) == 0
+        assert (
+            main(["review", str(file), *arguments, f"--state={state}", f"--output={tmp_path / state}"]) == 0
+        )
     # Of the first review the second one wrote to the file; of the second nobody did.
     shown, said = resumed(tmp_path / "as-is", capsys)
     assert "written_meanwhile" in codes(shown)

@@ -31,7 +31,7 @@ from iogauge.schema import (
 from iogauge.schema import Warning as Caution
 from iogauge.store import Review, tables
 from iogauge.suites import SUITES, suite_of
-from iogauge.suites.suite import Asked, Common, Suite
+from iogauge.suites.suite import StepTemplate, Suite, SuiteRequest
 from tests import builders
 
 SUITE = SUITES["write-pressure"]
@@ -137,7 +137,7 @@ def raising(error: BaseException) -> Callable[[RunRecord], RunRecord]:
     return end
 
 
-def begun(path: Path, **asked: Any) -> Review:
+def begun(path: Path, **options: Any) -> Review:
     """A review that has done nothing yet."""
     manifest = new_manifest(
         [SUITE],
@@ -145,7 +145,7 @@ def begun(path: Path, **asked: Any) -> Review:
         command=("iogauge",),
         machine=builders.machine(),
         ceiling=builders.ceiling(),
-        **{"seed": 3, **asked},
+        **{"seed": 3, **options},
     )
     return Review.create(path, manifest)
 
@@ -281,9 +281,9 @@ class Rounds(Suite):
     AXIS = Axis(name="round", unit="round")
     READER = "reader"
 
-    def plan(self, asked: Asked) -> SuitePlan:
+    def plan(self, request: SuiteRequest) -> SuitePlan:
         """The first round."""
-        empty = self.empty(asked)
+        empty = self.empty(request)
         return empty.model_copy(update={"steps": self._round(empty, 1)})
 
     def more(self, plan: SuitePlan, review: Review, /, *, repeat: int) -> tuple[StepPlan, ...]:
@@ -293,7 +293,7 @@ class Rounds(Suite):
 
     @staticmethod
     def _round(plan: SuitePlan, at: int) -> tuple[StepPlan, ...]:
-        load = Common.of(plan)
+        load = StepTemplate.of(plan)
         return tuple(
             load.step(f"{at}-{n}", at, {"reader": {"rw": "randread"}}, label=f"part {n}", state_group="all")
             for n in range(2)
@@ -488,10 +488,10 @@ def test_what_changed_about_the_machine_is_said() -> None:
     assert any("6.1.0" in text and "6.2.0" in text for text in changed)
 
 
-def plain(target: TargetFacts, **asked: Any) -> Manifest:
+def plain(target: TargetFacts, **options: Any) -> Manifest:
     """The manifest of a review of one target."""
     return new_manifest(
-        [SUITE], [target], seed=1, command=(), machine=builders.machine(), ceiling=None, **asked
+        [SUITE], [target], seed=1, command=(), machine=builders.machine(), ceiling=None, **options
     )
 
 
@@ -521,10 +521,10 @@ def test_the_jobs_that_run_are_those_of_the_plan(tmp_path: Path) -> None:
 )
 def test_steps_that_would_be_taken_for_one_are_refused(changed: dict[str, str], says: str) -> None:
     class Twice(Rounds):
-        def plan(self, asked: Asked) -> SuitePlan:
+        def plan(self, request: SuiteRequest) -> SuitePlan:
             """Plan two steps that differ in their load alone."""
-            empty = self.empty(asked)
-            load = Common.of(empty)
+            empty = self.empty(request)
+            load = StepTemplate.of(empty)
             one = load.step("one", 1, {"reader": {"rw": "randread"}})
             other = load.step("two", 1, {"reader": {"rw": "randwrite"}})
             return empty.model_copy(update={"steps": (one, other.model_copy(update=changed))})

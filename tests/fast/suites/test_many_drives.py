@@ -35,8 +35,8 @@ def test_drives_are_measured_alone_and_together() -> None:
 
 
 def test_shares_of_repeats_have_intervals(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    asked = ["review", "model:p4800x", "model:p4800x-750g@anandtech-linux", "--suite=many-drives"]
-    assert main([*asked, "--repeats=3", "--runtime=10ms", "--seed=1", f"--output={tmp_path}/r"]) == 0
+    arguments = ["review", "model:p4800x", "model:p4800x-750g@anandtech-linux", "--suite=many-drives"]
+    assert main([*arguments, "--repeats=3", "--runtime=10ms", "--seed=1", f"--output={tmp_path}/r"]) == 0
     out = capsys.readouterr().out
     shares = re.findall(r"together, ([\d.]+) % \(([\d.]+) to ([\d.]+) %\) of what the drives give", out)
     assert len(shares) == 4

@@ -14,16 +14,16 @@ from iogauge import workload
 from iogauge.cli import main
 from iogauge.errors import IogaugeError
 from iogauge.store import Review
-from iogauge.suites import SUITES, Asked, suite_of, suite_to_judge
+from iogauge.suites import SUITES, SuiteRequest, suite_of, suite_to_judge
 from iogauge.suites.own.figures_alone import PlainSuite
 from tests import builders
 from tests.suite_runs import cut_down
 
 EXAMPLES = Path(__file__).resolve().parents[3] / "examples"
-ASKED = Asked(targets=(builders.target("/dev/nvme0n1", kind="block"),), pace="quick")
+REQUEST = SuiteRequest(targets=(builders.target("/dev/nvme0n1", kind="block"),), pace="quick")
 
 WHOLE = """
-from iogauge.suites import Axis, Common, Suite
+from iogauge.suites import Axis, StepTemplate, Suite
 
 
 class Mine(Suite):
@@ -33,9 +33,9 @@ class Mine(Suite):
     AXIS = Axis(name="depth", unit="in flight")
     READER = "load"
 
-    def plan(self, asked):
-        empty = self.empty(asked)
-        step = Common.of(empty).step("one", 1, {"load": {"rw": "randread"}}, bs="4k")
+    def plan(self, request):
+        empty = self.empty(request)
+        step = StepTemplate.of(empty).step("one", 1, {"load": {"rw": "randread"}}, bs="4k")
         return empty.model_copy(update={"steps": (step,)})
 
     def findings(self, result):
@@ -143,13 +143,13 @@ def test_what_is_missing_cannot_be_measured_without_the_file(capsys: pytest.Capt
 
 def test_plain_plans_nothing() -> None:
     said: list[str] = []
-    plan = SUITES["mixed"].plan(ASKED).model_copy(update={"suite": "of-tomorrow"})
+    plan = SUITES["mixed"].plan(REQUEST).model_copy(update={"suite": "of-tomorrow"})
     found = suite_to_judge(plan, warn=said.append)
     assert isinstance(found, PlainSuite)
     assert "there is no suite 'of-tomorrow'" in said[0]
     with pytest.raises(IogaugeError, match="plans nothing"):
-        found.plan(ASKED)
-    assert suite_to_judge(SUITES["mixed"].plan(ASKED), warn=said.append) is SUITES["mixed"]
+        found.plan(REQUEST)
+    assert suite_to_judge(SUITES["mixed"].plan(REQUEST), warn=said.append) is SUITES["mixed"]
     assert len(said) == 1
 
 
@@ -241,7 +241,7 @@ def test_what_could_not_be_judged_is_refused_when_it_is_planned(
     ("text", "says"),
     [
         (
-            WHOLE.replace("empty = self.empty(asked)", "empty = 1 / 0"),
+            WHOLE.replace("empty = self.empty(request)", "empty = 1 / 0"),
             "mine.py:13: plan: ZeroDivisionError: division by zero",
         ),
         (
@@ -272,11 +272,11 @@ def test_what_a_suite_raises_is_said_with_its_line(
 
 def test_what_a_suite_says_itself_passes() -> None:
     text = WHOLE.replace(
-        "empty = self.empty(asked)",
+        "empty = self.empty(request)",
         "from iogauge.errors import IogaugeError; raise IogaugeError('too small')",
     )
     with pytest.raises(IogaugeError, match=r"^too small$"):
-        suite_of(written("mine.py", text)).plan(ASKED)
+        suite_of(written("mine.py", text)).plan(REQUEST)
 
 
 @pytest.mark.parametrize(
@@ -327,7 +327,7 @@ def test_a_step_that_cannot_be_is_refused_before_anything_is_made(
 
 
 def test_options_and_job_files_of_a_plan() -> None:
-    plan = suite_of(str(EXAMPLES / "plan.toml")).plan(ASKED)
+    plan = suite_of(str(EXAMPLES / "plan.toml")).plan(REQUEST)
     jobs = [workload.parse(step.job_file, source=step.id).jobs for step in plan.steps]
     assert [[(job.name, job.numjobs, job.iodepth) for job in each] for each in jobs] == [
         [("load", 1, 1)],
@@ -345,7 +345,7 @@ def test_a_job_file_that_names_another_target_is_refused() -> None:
     written("other.fio", "[load]\nfilename=/dev/sda\nrw=randread\n")
     suite = suite_of(written("plan.toml", 'name = "few"\n[[step]]\nat = 1\njob_file = "other.fio"\n'))
     with pytest.raises(IogaugeError, match="names /dev/sda, and steps run on the review's target"):
-        suite.plan(ASKED)
+        suite.plan(REQUEST)
 
 
 def test_a_job_file_is_read_once_and_given_the_review_s_size() -> None:
@@ -353,7 +353,7 @@ def test_a_job_file_is_read_once_and_given_the_review_s_size() -> None:
     suite = suite_of(written("plan.toml", 'name = "few"\n[[step]]\nat = 1\njob_file = "mine.fio"\n'))
     Path("mine.fio").unlink()
     file = builders.target("/tmp/x.bin", kind="file")
-    (step,) = suite.plan(Asked(targets=(file,), pace="quick", size_bytes=1 << 20)).steps
+    (step,) = suite.plan(SuiteRequest(targets=(file,), pace="quick", size_bytes=1 << 20)).steps
     (job,) = workload.parse(step.job_file, source="x").jobs
     assert job.filenames == ("/tmp/x.bin",)
     assert job.size is not None

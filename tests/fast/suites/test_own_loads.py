@@ -329,9 +329,9 @@ def test_a_fall_is_said_with_its_second(tmp_path: Path, capsys: pytest.CaptureFi
 @pytest.mark.slow
 def test_reviews_by_these_suites_are_reported(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     saved = tmp_path / "r"
-    asked = ["review", "model:p4800x", "--runtime=60ms", "--seed=1", f"--output={saved}", "--json"]
+    arguments = ["review", "model:p4800x", "--runtime=60ms", "--seed=1", f"--output={saved}", "--json"]
     suites = ("spec", "commit-latency", "stack-overhead", "burst-credit")
-    assert main([*asked, *(f"--suite={suite}" for suite in suites)]) == 0
+    assert main([*arguments, *(f"--suite={suite}" for suite in suites)]) == 0
     plans = json.loads(capsys.readouterr().out)["plans"]
     assert main(["report", str(saved)]) == 0
     page = (saved / "report.html").read_text()

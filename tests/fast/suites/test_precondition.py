@@ -13,7 +13,7 @@ from iogauge.reviews.manifest import new_manifest
 from iogauge.reviews.runner import conduct
 from iogauge.schema import JobFile, RunRecord, State, StepPlan, TargetFacts
 from iogauge.store import Review
-from iogauge.suites import SUITES, Asked, suite_of
+from iogauge.suites import SUITES, SuiteRequest, suite_of
 from iogauge.target.media import media_of
 from tests import builders
 from tests.suite_runs import Quiet
@@ -26,7 +26,7 @@ FLASH = builders.target(
 def prepared(state: State, **facts: object) -> tuple[tuple[StepPlan, ...], tuple[str, ...]]:
     """The steps and notes of a drive's preparation."""
     target = FLASH.model_copy(update=facts)
-    plan = suite_of("precondition").plan(Asked(targets=(target,), pace="full", state=state))
+    plan = suite_of("precondition").plan(SuiteRequest(targets=(target,), pace="full", state=state))
     assert plan.prepares
     return plan.steps, plan.notes
 
@@ -149,8 +149,8 @@ def test_a_file_is_preconditioned_before_it_is_measured(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     file, saved = tmp_path / "f.bin", tmp_path / "r"
-    asked = ["--suite=pts-cross-stimulus", "--size=8m", "--runtime=10ms", "--seed=1", f"--output={saved}"]
-    assert main(["review", str(file), *asked, "--state=preconditioned"]) == 0
+    arguments = ["--suite=pts-cross-stimulus", "--size=8m", "--runtime=10ms", "--seed=1", f"--output={saved}"]
+    assert main(["review", str(file), *arguments, "--state=preconditioned"]) == 0
     manifest = Review.open(saved).manifest
     assert manifest.state == "preconditioned"
     first, second = manifest.plans

@@ -12,7 +12,7 @@ from iogauge import workload
 from iogauge.cli import main
 from iogauge.schema import Job, StepPlan, SuitePlan
 from iogauge.store import Review
-from iogauge.suites import SUITES, Asked, Pace, SuiteResult
+from iogauge.suites import SUITES, Pace, SuiteRequest, SuiteResult
 from iogauge.suites.snia.common import MOST_ROUNDS, TRACKED
 from iogauge.suites.snia.window import window_of
 from tests import builders
@@ -43,7 +43,7 @@ pages_per_block = { value = 64, kind = "assumed", source = "a test" }
 
 def planned(suite: str, pace: Pace = "full", **facts: object) -> SuitePlan:
     target = builders.target("/dev/nvme0n1", kind="block", size_bytes=400 * 10**9, **facts)
-    return SUITES[suite].plan(Asked(targets=(target,), pace=pace))
+    return SUITES[suite].plan(SuiteRequest(targets=(target,), pace=pace))
 
 
 def jobs(step: StepPlan) -> list[Job]:
@@ -253,8 +253,8 @@ def test_recovery_and_cross_stimulus_conclude_from_their_parts(
 def on_a_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A quick review of a small file, complete."""
     folder = tmp_path_factory.mktemp("file")
-    asked = [str(folder / "f.bin"), "--size=16m", "--suite=pts-latency", "--runtime=20ms", "--seed=1"]
-    assert main(["review", *asked, f"--output={folder}/r"]) == 0
+    arguments = [str(folder / "f.bin"), "--size=16m", "--suite=pts-latency", "--runtime=20ms", "--seed=1"]
+    assert main(["review", *arguments, f"--output={folder}/r"]) == 0
     return folder / "r"
 
 

@@ -19,7 +19,7 @@ from iogauge.reviews.runner import conduct
 from iogauge.schema import Job, JobFile, RunRecord, StepPlan, SuitePlan
 from iogauge.stats.extremes import knee
 from iogauge.store import Review
-from iogauge.suites import SUITES, Asked, Pace
+from iogauge.suites import SUITES, Pace, SuiteRequest
 from iogauge.suites.reader_under_writers import BEYOND, FEWEST, KEPT, MOST_STEPS, WRITER_Bps, climb_for
 from iogauge.workload.diskspd import arguments
 from iogauge.workload.diskspd import jobs as diskspd_jobs
@@ -30,12 +30,12 @@ from tests.suite_runs import Quiet
 SWEEPS = ("queue-depth", "mixed", "reader-under-writers")
 
 
-def asked(pace: Pace = "full", **more: int) -> Asked:
-    return Asked(targets=(builders.target("/dev/nvme0n1", kind="block"),), pace=pace, **more)
+def request(pace: Pace = "full", **more: int) -> SuiteRequest:
+    return SuiteRequest(targets=(builders.target("/dev/nvme0n1", kind="block"),), pace=pace, **more)
 
 
 def planned(suite: str, pace: Pace = "full", **more: int) -> SuitePlan:
-    return SUITES[suite].plan(asked(pace, **more))
+    return SUITES[suite].plan(request(pace, **more))
 
 
 def jobs(step: StepPlan) -> dict[str, Job]:
@@ -244,7 +244,7 @@ def test_a_knee_is_the_least_place_with_nearly_the_most() -> None:
 
 def test_what_the_target_s_blocks_do_not_allow_is_left_out_and_said() -> None:
     target = builders.target("/dev/nvme0n1", kind="block").model_copy(update={"logical_block_bytes": 4096})
-    plan = SUITES["transfer-size"].plan(Asked(targets=(target,), pace="full"))
+    plan = SUITES["transfer-size"].plan(SuiteRequest(targets=(target,), pace="full"))
     assert min(step.at for step in plan.steps) == 4
     assert all(job.offset.size_bytes == 0 for step in plan.steps for job in jobs(step).values())
     assert any("smaller requests and shifts are left out" in note for note in plan.notes)
@@ -256,8 +256,8 @@ def test_what_the_target_s_blocks_do_not_allow_is_left_out_and_said() -> None:
 
 @pytest.mark.slow
 def test_what_a_shift_costs_is_found(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    asked = ["review", "model:p4800x", "--suite=transfer-size", "--runtime=20ms", "--seed=1"]
-    assert main([*asked, f"--output={tmp_path}/sizes"]) == 0
+    arguments = ["review", "model:p4800x", "--suite=transfer-size", "--runtime=20ms", "--seed=1"]
+    assert main([*arguments, f"--output={tmp_path}/sizes"]) == 0
     found = shown(tmp_path / "sizes", capsys)["findings"]
     assert isinstance(found, list)
     assert [each.split(":")[0] for each in found] == [
@@ -275,8 +275,8 @@ def reviews(tmp_path_factory: pytest.TempPathFactory) -> Path:
         # Whether a drive keeps up is seen over a while.
         runtime = "200ms" if suite == "reader-under-writers" else "50ms"
         for drive in ("p4800x", "p3700"):
-            asked = ["review", f"model:{drive}", "--suite", suite, f"--runtime={runtime}", "--seed=1"]
-            assert main([*asked, f"--output={place}/{suite}-{drive}"]) == 0
+            arguments = ["review", f"model:{drive}", "--suite", suite, f"--runtime={runtime}", "--seed=1"]
+            assert main([*arguments, f"--output={place}/{suite}-{drive}"]) == 0
     return place
 
 
@@ -368,8 +368,15 @@ def test_directions_of_a_mix_are_judged_together(reviews: Path, capsys: pytest.C
 @pytest.mark.slow
 def test_findings_of_repeats_have_intervals(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """What a suite says of several runs says how sure it is, and the value lies within."""
-    asked = ["review", "model:p3700", "--runtime=20ms", "--repeats=3", "--seed=1", f"--output={tmp_path}/r"]
-    assert main([*asked, "--suite=mixed", "--suite=queue-depth", "--suite=spec"]) == 0
+    arguments = [
+        "review",
+        "model:p3700",
+        "--runtime=20ms",
+        "--repeats=3",
+        "--seed=1",
+        f"--output={tmp_path}/r",
+    ]
+    assert main([*arguments, "--suite=mixed", "--suite=queue-depth", "--suite=spec"]) == 0
     capsys.readouterr()
     assert main(["show", f"{tmp_path}/r", "--json"]) == 0
     plans = json.loads(capsys.readouterr().out)["plans"]

@@ -14,7 +14,7 @@ from iogauge.schema import Kind
 from iogauge.stats.figures import step_figures
 from iogauge.stats.quantiles import Estimate, open_estimate
 from iogauge.store import Review
-from iogauge.suites import SUITES, Asked
+from iogauge.suites import SUITES, SuiteRequest
 from iogauge.suites.tenants import BEYOND, FIRST, LIMIT_Q, NEIGHBOURS, how_many_fit, next_number
 from tests.suite_runs import BLOCK, cut_down, jobs_of, planned, reviewed
 
@@ -61,7 +61,7 @@ def test_tenants_have_parts_of_their_own() -> None:
     assert plan.search is not None
     assert plan.kind is Kind.RESPONSE
     with pytest.raises(IogaugeError, match="divides its target among 65 tenants"):
-        suite.plan(Asked(targets=(BLOCK,), pace="quick", size_bytes=15 << 20))
+        suite.plan(SuiteRequest(targets=(BLOCK,), pace="quick", size_bytes=15 << 20))
 
 
 def test_a_response_counts_what_a_request_waited_before_it_could_start(

@@ -14,7 +14,7 @@ from iogauge.errors import IogaugeError
 from iogauge.reviews.ordering import put
 from iogauge.schema import Direction, JobFile, StepPlan, SuitePlan
 from iogauge.store import Review
-from iogauge.suites import SUITES, Asked, Pace
+from iogauge.suites import SUITES, Pace, SuiteRequest
 from iogauge.suites.write_pressure import pressures_MBps
 from tests import builders
 from tests.reviews import concluded
@@ -23,10 +23,10 @@ SUITE = SUITES["write-pressure"]
 
 
 def planned(
-    pace: Pace = "full", *, path: str = "/dev/nvme0n1", kind: str = "block", **asked: int
+    pace: Pace = "full", *, path: str = "/dev/nvme0n1", kind: str = "block", **options: int
 ) -> SuitePlan:
     """The plan for a drive."""
-    return SUITE.plan(Asked(targets=(builders.target(path, kind=kind),), pace=pace, **asked))
+    return SUITE.plan(SuiteRequest(targets=(builders.target(path, kind=kind),), pace=pace, **options))
 
 
 def refined(limit_Bps: int = 800_000_000) -> SuitePlan:
@@ -34,8 +34,8 @@ def refined(limit_Bps: int = 800_000_000) -> SuitePlan:
     plan = planned("quick")
     assert plan.search is not None
     found, _ = builders.pressed_run(parsed(plan.search), limit_Bps=limit_Bps)
-    asked = Asked(targets=(builders.target("/dev/nvme0n1"),), pace="quick")
-    return SUITE.refine(plan, found, asked)
+    request = SuiteRequest(targets=(builders.target("/dev/nvme0n1"),), pace="quick")
+    return SUITE.refine(plan, found, request)
 
 
 def parsed(step: StepPlan) -> JobFile:

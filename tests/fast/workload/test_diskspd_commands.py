@@ -7,7 +7,7 @@ import pytest
 from iogauge.errors import IogaugeError
 from iogauge.schema import JobFile
 from iogauge.suites import SUITES
-from iogauge.suites.suite import Asked
+from iogauge.suites.suite import SuiteRequest
 from iogauge.workload import OPTIONS, parse
 from iogauge.workload.diskspd.arguments import read
 from iogauge.workload.diskspd.commands import _SAID, UNSAID, as_diskspd, stages
@@ -148,7 +148,7 @@ def test_every_option_is_said_or_refused_or_about_the_report() -> None:
 @pytest.mark.parametrize("name", ["queue-depth", "mixed"])
 def test_steps_of_a_single_load_can_be_said(name: str) -> None:
     target = builders.target("/dev/nvme0n1", kind="block")
-    plan = SUITES[name].plan(Asked(targets=(target,), pace="standard"))
+    plan = SUITES[name].plan(SuiteRequest(targets=(target,), pace="standard"))
     assert plan.steps
     for step in plan.steps:
         (line,) = as_diskspd(jobs(step.job_file))

@@ -17,7 +17,7 @@ from iogauge.stats.figures import step_figures
 from iogauge.stats.histogram import Histogram
 from iogauge.store.imported import read_foreign
 from iogauge.suites import SUITES
-from iogauge.suites.suite import Asked
+from iogauge.suites.suite import SuiteRequest
 from iogauge.workload.scripts import Step, fio_files
 from tests import builders
 from tests.carried import last_report
@@ -34,7 +34,7 @@ def ran(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("fio")
     drive = folder / "drive.bin"
     drive.write_bytes(b"\xa5" * SIZE_BYTES)
-    request = Asked(
+    request = SuiteRequest(
         targets=(builders.target(str(drive), size_bytes=SIZE_BYTES),),
         pace="full",
         size_bytes=SIZE_BYTES,

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from iogauge.errors import IogaugeError
 from iogauge.schema import Axis, SuitePlan
-from iogauge.suites.suite import Asked, Suite
+from iogauge.suites.suite import Suite, SuiteRequest
 
 
 class PlainSuite(Suite):
@@ -20,6 +20,6 @@ class PlainSuite(Suite):
     AXIS = Axis(name="step", unit="step")
     READER = "load"
 
-    def plan(self, _asked: Asked, /) -> SuitePlan:
+    def plan(self, _request: SuiteRequest, /) -> SuitePlan:
         """Raise IogaugeError: there is nothing that could be planned."""
         raise IogaugeError("a suite that cannot be had plans nothing", hint="put its file back")

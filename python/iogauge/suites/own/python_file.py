@@ -1,4 +1,4 @@
-"""Loads a suite of one's own from a Python file, which runs that file.
+"""Load your own suite from a Python file, which runs that file.
 
 Whoever names a Python file asks for its code to be run, as ``python FILE`` would; it runs with all that iogauge may do,
 and as the user who started it. The file defines one subclass of ``Suite``, which is all that is taken of it. It
@@ -22,7 +22,7 @@ from typing import ParamSpec, TypeVar
 
 from iogauge.errors import IogaugeError
 from iogauge.schema import SuitePlan
-from iogauge.suites.suite import Asked, Suite
+from iogauge.suites.suite import Suite, SuiteRequest
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -51,18 +51,18 @@ def load(path: Path, *, taken: Collection[str]) -> Suite:
         raise IogaugeError(
             f"{path}: its code failed: {type(error).__name__}: {error}", hint=f"try it alone: python {path}"
         ) from error
-    found = [
-        each
-        for each in vars(module).values()
-        if inspect.isclass(each) and issubclass(each, Suite) and each.__module__ == module.__name__
+    suites = [
+        value
+        for value in vars(module).values()
+        if inspect.isclass(value) and issubclass(value, Suite) and value.__module__ == module.__name__
     ]
-    if len(found) != 1:
-        named = ", ".join(each.__name__ for each in found) or "none"
+    if len(suites) != 1:
+        named = ", ".join(suite.__name__ for suite in suites) or "none"
         raise IogaugeError(
-            f"{path}: defines {len(found)} suites ({named}), and one is taken",
+            f"{path}: defines {len(suites)} suites ({named}), and one is taken",
             hint="define one subclass of iogauge.suites.Suite in a file",
         )
-    return _whole(found[0], path, taken=taken)
+    return _whole(suites[0], path, taken=taken)
 
 
 def checked_name(name: str, path: Path, *, taken: Collection[str]) -> str:
@@ -128,12 +128,12 @@ def _explained(method: Callable[P, R], path: Path) -> Callable[P, R]:
     return called
 
 
-def _planning(plan: Callable[[Asked], SuitePlan], path: Path) -> Callable[[Asked], SuitePlan]:
+def _planning(plan: Callable[[SuiteRequest], SuitePlan], path: Path) -> Callable[[SuiteRequest], SuitePlan]:
     """Return a suite's ``plan`` that refuses what is no plan, and one of nothing."""
 
     @functools.wraps(plan)
-    def planned(asked: Asked) -> SuitePlan:
-        made: object = plan(asked)
+    def planned(request: SuiteRequest) -> SuitePlan:
+        made: object = plan(request)
         if not isinstance(made, SuitePlan):
             raise IogaugeError(
                 f"{path}: plan: gives {type(made).__name__}, not a SuitePlan", hint="mend the suite"

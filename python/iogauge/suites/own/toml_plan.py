@@ -37,7 +37,7 @@ from iogauge.errors import IogaugeError
 from iogauge.schema import Amount, Axis, Model, StepPlan, SuitePlan
 from iogauge.suites.own import toml_problems
 from iogauge.suites.own.python_file import checked_name
-from iogauge.suites.suite import Asked, Common, Suite
+from iogauge.suites.suite import StepTemplate, Suite, SuiteRequest
 from iogauge.workload.toml import load_toml
 
 Word = Annotated[str, Field(pattern=r"^[\w.-]*[A-Za-z0-9]$")]
@@ -102,18 +102,20 @@ class TomlSuite(Suite):
     texts: Mapping[Path, str]
     """What the job files said when the plan was loaded."""
 
-    def plan(self, asked: Asked) -> SuitePlan:
+    def plan(self, request: SuiteRequest) -> SuitePlan:
         """Return the file's steps, on the target.
 
         Raises IogaugeError: a step is no job file, lacks the judged job, or is about another target.
         """
-        empty = self.empty(asked)
-        load = Common.of(empty)
+        empty = self.empty(request)
+        load = StepTemplate.of(empty)
         return empty.model_copy(
-            update={"steps": tuple(self._step(load, *each) for each in enumerate(self.read.step, 1))}
+            update={
+                "steps": tuple(self._step(load, place, step) for place, step in enumerate(self.read.step, 1))
+            }
         )
 
-    def _step(self, load: Common, place: int, step: TomlStep) -> StepPlan:
+    def _step(self, load: StepTemplate, place: int, step: TomlStep) -> StepPlan:
         own = step.jobs or {self.read.reader: {}}
         jobs = {
             name: {
@@ -142,15 +144,15 @@ class TomlSuite(Suite):
             )
         return planned
 
-    def _written(self, load: Common, path: Path) -> str:
+    def _written(self, load: StepTemplate, path: Path) -> str:
         """Return a job file's jobs on the target; what it leaves open of size is the review's."""
-        given = workload.parse(
+        job_file = workload.parse(
             self.texts[path],
             source=str(self.folder / path),
             base=(self.folder / path).parent,
             environ={**os.environ, "TARGET": load.path},
         )
-        if strange := {name for job in given.jobs for name in job.filenames} - {load.path}:
+        if strange := {name for job in job_file.jobs for name in job.filenames} - {load.path}:
             raise IogaugeError(
                 f"{self.folder / path}: names {', '.join(sorted(strange))}, and steps run on the review's target",
                 hint="leave filename out, or write filename=${TARGET}",
@@ -158,9 +160,9 @@ class TomlSuite(Suite):
         size = Amount(size_bytes=load.size_bytes) if load.size_bytes else None
         jobs = tuple(
             job.model_copy(update={"filenames": (load.path,), "directory": "", "size": job.size or size})
-            for job in given.jobs
+            for job in job_file.jobs
         )
-        return workload.to_fio(given.model_copy(update={"jobs": jobs}))
+        return workload.to_fio(job_file.model_copy(update={"jobs": jobs}))
 
 
 def load(path: Path, *, taken: Collection[str]) -> TomlSuite:

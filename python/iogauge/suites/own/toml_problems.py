@@ -35,7 +35,7 @@ def explained(errors: Sequence[ErrorDetails], keys: Mapping[str, Sequence[str]])
 
     ``keys``: what may stand in each table, by its name; empty: at the head.
     """
-    error = next((each for each in errors if each["type"] == "extra_forbidden"), errors[0])
+    error = next((problem for problem in errors if problem["type"] == "extra_forbidden"), errors[0])
     *tables, key = error["loc"] or ("",)
     where = _place(tables)
     if error["type"] == "extra_forbidden":

@@ -14,21 +14,21 @@ from iogauge.results.conclusions import Matrix
 from iogauge.schema import RunRecord
 from iogauge.stats.figures import StepFigures
 from iogauge.suites.snia.common import TRACKED, Jobs, cell, mean
-from iogauge.suites.suite import Asked
+from iogauge.suites.suite import SuiteRequest
 from iogauge.text import numbers
 from iogauge.workload.numbers import KIB, size_text
 
 
-def allowed(sizes: Sequence[int], asked: Asked) -> tuple[int, ...]:
+def allowed(sizes: Sequence[int], request: SuiteRequest) -> tuple[int, ...]:
     """Return the sizes that the target's logical blocks allow."""
-    block = asked.target.logical_block_bytes or 512
+    block = request.target.logical_block_bytes or 512
     return tuple(size for size in sizes if size % block == 0)
 
 
-def block_notes(sizes: Sequence[int], asked: Asked) -> Iterator[str]:
+def block_notes(sizes: Sequence[int], request: SuiteRequest) -> Iterator[str]:
     """Yield which sizes are left out."""
-    if out := sorted(set(sizes) - set(allowed(sizes, asked))):
-        block = numbers.block(asked.target.logical_block_bytes or 512)
+    if out := sorted(set(sizes) - set(allowed(sizes, request))):
+        block = numbers.block(request.target.logical_block_bytes or 512)
         yield f"The target's logical blocks are {block}: {', '.join(map(numbers.block, out))} are left out."
 
 
@@ -57,13 +57,13 @@ def mix_matrix(
     over: Callable[[Sequence[float]], float] = mean,
 ) -> Matrix:
     """Return a figure of every cell, ``over`` the rounds. A cell that completed nothing in one of them is left out."""
-    found = []
+    shown = []
     for job in rounds[0].jobs.jobs:
-        values = [each for record in rounds if (each := value(cell(record, job.name))) is not None]
+        values = [figure for record in rounds if (figure := value(cell(record, job.name))) is not None]
         if len(values) == len(rounds):
             share, size = job.rwmix_read_percent, job.bs.read.minimum_bytes
-            found.append((f"{share:g}/{100 - share:g}", numbers.block(size), over(values)))
-    return Matrix(title=title, unit=unit, columns="reads/writes", rows="size", cells=tuple(found))
+            shown.append((f"{share:g}/{100 - share:g}", numbers.block(size), over(values)))
+    return Matrix(title=title, unit=unit, columns="reads/writes", rows="size", cells=tuple(shown))
 
 
 def _name(share: int, size: int) -> str:

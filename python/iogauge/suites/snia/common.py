@@ -29,7 +29,7 @@ from iogauge.stats.figures import StepFigures, step_figures
 from iogauge.stats.steady import ROUNDS
 from iogauge.store import Review
 from iogauge.suites.snia.window import CRITERIA, convergence, rounds_of, steady_text, window_of
-from iogauge.suites.suite import Ahead, Asked, Common, Pace, Suite, begins
+from iogauge.suites.suite import Ahead, Pace, StepTemplate, Suite, SuiteRequest, begins
 from iogauge.target import is_model
 from iogauge.text import numbers
 from iogauge.workload.numbers import KIB, SECOND, size_text
@@ -74,7 +74,7 @@ class Procedure(Suite):
     MODELLED_NS = SECOND
 
     @abstractmethod
-    def cells(self, asked: Asked, group: str) -> Jobs:
+    def cells(self, request: SuiteRequest, group: str) -> Jobs:
         """Return the stages of one round: jobs by name, the tracked one among them."""
 
     @abstractmethod
@@ -89,40 +89,42 @@ class Procedure(Suite):
         """Return the size of the requests that fill the target before the test."""
         return FILL_BYTES
 
-    def after(self, _plan: SuitePlan, _window: Sequence[RunRecord], _asked: Asked) -> tuple[StepPlan, ...]:
+    def after(
+        self, _plan: SuitePlan, _window: Sequence[RunRecord], _request: SuiteRequest
+    ) -> tuple[StepPlan, ...]:
         """Return what is measured once its last group is steady, or held to be."""
         return ()
 
-    def afterwards(self, plan: SuitePlan, asked: Asked) -> tuple[StepPlan, ...]:
+    def afterwards(self, plan: SuitePlan, request: SuiteRequest) -> tuple[StepPlan, ...]:
         """Return what ``after`` may return, where that is not known yet: as many steps, as hard as they can be."""
-        return self.after(plan, (), asked)
+        return self.after(plan, (), request)
 
-    def plan(self, asked: Asked) -> SuitePlan:
+    def plan(self, request: SuiteRequest) -> SuitePlan:
         """Purge, fill, and as many rounds as a window has; further ones follow from what these show."""
-        empty = self.empty(asked, notes=self.notes(asked))
-        steps = self._opening(Common.of(empty), asked, next(iter(self.GROUPS)))
+        empty = self.empty(request, notes=self.notes(request))
+        steps = self._opening(StepTemplate.of(empty), request, next(iter(self.GROUPS)))
         return empty.model_copy(update={"steps": steps})
 
-    def size_bytes(self, asked: Asked) -> int | None:
+    def size_bytes(self, request: SuiteRequest) -> int | None:
         """Return how much of the target to use: of a drive, all of it only at the pace of the specification."""
-        return range_of(asked, super().size_bytes(asked), self.FILE_BYTES)
+        return range_of(request, super().size_bytes(request), self.FILE_BYTES)
 
-    def notes(self, asked: Asked) -> Iterator[str]:
+    def notes(self, request: SuiteRequest) -> Iterator[str]:
         """Yield what is not as the specification has it."""
-        yield from pace_notes(asked, cell_ns=self.runtime_ns(asked))
-        yield from range_notes(asked, self.size_bytes(asked))
-        yield from state_notes(asked)
+        yield from pace_notes(request, cell_ns=self.runtime_ns(request))
+        yield from range_notes(request, self.size_bytes(request))
+        yield from state_notes(request)
 
-    def _opening(self, load: Common, asked: Asked, group: str) -> tuple[StepPlan, ...]:
+    def _opening(self, load: StepTemplate, request: SuiteRequest, group: str) -> tuple[StepPlan, ...]:
         fill = () if is_model(load.path) else (fill_step(load, group, bs=self.fill_bytes(group)),)
-        rounds = (self._round(load, asked, group, number) for number in range(1, ROUNDS + 1))
+        rounds = (self._round(load, request, group, number) for number in range(1, ROUNDS + 1))
         return (*fill, *rounds)
 
-    def _round(self, load: Common, asked: Asked, group: str, number: int) -> StepPlan:
+    def _round(self, load: StepTemplate, request: SuiteRequest, group: str, number: int) -> StepPlan:
         return load.step(
             f"{group}-{_ROUND}-{number}",
             number,
-            self.cells(asked, group),
+            self.cells(request, group),
             series=self.GROUPS[group],
             label=f"{_ROUND} {number}",
             state_group=group,
@@ -130,14 +132,14 @@ class Procedure(Suite):
             percentile_list=PERCENTILES,
         )
 
-    def ahead(self, plan: SuitePlan, asked: Asked, /) -> Ahead | None:
+    def ahead(self, plan: SuitePlan, request: SuiteRequest, /) -> Ahead | None:
         """Return the groups behind the first, as many rounds as may be, and what is measured once it is steady."""
-        load = Common.of(plan)
+        load = StepTemplate.of(plan)
         _, *others = self.GROUPS
-        openings = [self._opening(load, asked, group) for group in others]
-        least = (*(step for steps in openings for step in steps), *self.afterwards(plan, asked))
-        rounds = range(ROUNDS + 1, MOST_ROUNDS[asked.pace] + 1)
-        further = (self._round(load, asked, group, number) for group in self.GROUPS for number in rounds)
+        openings = [self._opening(load, request, group) for group in others]
+        least = (*(step for steps in openings for step in steps), *self.afterwards(plan, request))
+        rounds = range(ROUNDS + 1, MOST_ROUNDS[request.pace] + 1)
+        further = (self._round(load, request, group, number) for group in self.GROUPS for number in rounds)
         return Ahead(least, (*least, *further))
 
     def more(self, plan: SuitePlan, review: Review, /, *, repeat: int) -> tuple[StepPlan, ...]:
@@ -145,23 +147,23 @@ class Procedure(Suite):
         mine = [step for step in plan.steps if step.repeat == repeat]
         if not all(review.has(step.id) for step in mine):
             return ()
-        asked, load = Asked.of(review.manifest, plan), Common.of(plan)
+        request, load = SuiteRequest.of(review.manifest, plan), StepTemplate.of(plan)
         records: list[RunRecord] = []
         for group, series in self.GROUPS.items():
             rounds = [step for step in mine if step.is_round and step.series == series]
             if not rounds:
-                return self._opening(load, asked, group)
+                return self._opening(load, request, group)
             records = [review.record(step.id) for step in rounds]
             window = window_of([self.tracked(cell(record, TRACKED)) for record in records])
             steady = window is not None and window.rounds.steady
-            if not steady and len(rounds) < MOST_ROUNDS[asked.pace]:
-                return (self._round(load, asked, group, len(rounds) + 1),)
+            if not steady and len(rounds) < MOST_ROUNDS[request.pace]:
+                return (self._round(load, request, group, len(rounds) + 1),)
             if window is not None:
                 records = records[window.first : window.last + 1]
         # What follows is planned at once, so it is there where any step is neither a round nor the filling before.
         if any(not step.is_round and not step.purge for step in mine):
             return ()
-        return self.after(plan, records, asked)
+        return self.after(plan, records, request)
 
     def conclude(self, result: SuiteResult, /) -> Conclusions:
         """Return every round's tracked figures, whether they are steady, and the means of the window."""
@@ -177,11 +179,11 @@ class Procedure(Suite):
             courses.append(convergence(name or "all", rounds, values, window, axis=_ROUND, unit=self.UNIT))
             where = f"rounds {window.first + 1} to {window.last + 1}"
             title = joined(name, where if window.rounds.steady else f"{where}, not steady")
-            for found in self.shown(records[window.first : window.last + 1], series, title):
-                if isinstance(found, Matrix):
-                    matrices.append(found)
+            for table in self.shown(records[window.first : window.last + 1], series, title):
+                if isinstance(table, Matrix):
+                    matrices.append(table)
                 else:
-                    tables.append(found)
+                    tables.append(table)
         if courses:
             head = (self.FOLLOWED, "window", f"mean, {self.UNIT}", *CRITERIA, "steady")
             tables.insert(0, TextTable("Steady state", head, tuple(map(_verdict, courses))))
@@ -209,11 +211,11 @@ class Procedure(Suite):
 
 def _courses(review: Review, plan: SuitePlan) -> Iterator[tuple[str, str, list[RunRecord]]]:
     """Yield the complete rounds of each repeat and group: which they are, in words, their series, and their runs."""
-    found: dict[tuple[int, str], list[RunRecord]] = {}
+    courses: dict[tuple[int, str], list[RunRecord]] = {}
     for step in plan.steps:
         if step.is_round and review.has(step.id):
-            found.setdefault((step.repeat, step.series), []).append(review.record(step.id))
-    for (repeat, series), records in found.items():
+            courses.setdefault((step.repeat, step.series), []).append(review.record(step.id))
+    for (repeat, series), records in courses.items():
         yield joined(series, again(repeat)), series, records
 
 
@@ -248,7 +250,7 @@ def mean(values: Sequence[float]) -> float:
     return sum(values) / len(values)
 
 
-def fill_step(load: Common, group: str, *, bs: int = FILL_BYTES) -> StepPlan:
+def fill_step(load: StepTemplate, group: str, *, bs: int = FILL_BYTES) -> StepPlan:
     """Return the step that purges a target and writes all of its range twice, in order."""
     return load.step(
         f"{group}-fill",
@@ -267,12 +269,12 @@ def fill_step(load: Common, group: str, *, bs: int = FILL_BYTES) -> StepPlan:
     )
 
 
-def range_of(asked: Asked, usual: int | None, shortened: Mapping[Pace, int]) -> int | None:
+def range_of(request: SuiteRequest, usual: int | None, shortened: Mapping[Pace, int]) -> int | None:
     """Return how much of a target a test uses: all of a drive at the pace of the specification, ``shortened`` else."""
-    target = asked.target
-    if usual is not None or target.modelled or asked.pace == "full":
+    target = request.target
+    if usual is not None or target.modelled or request.pace == "full":
         return usual
-    return min(shortened[asked.pace], target.size_bytes)
+    return min(shortened[request.pace], target.size_bytes)
 
 
 def again(repeat: int) -> str:
@@ -284,32 +286,32 @@ def again(repeat: int) -> str:
     return f"repeat {repeat + 1}" if repeat else ""
 
 
-def pace_notes(asked: Asked, *, cell_ns: int) -> Iterator[str]:
+def pace_notes(request: SuiteRequest, *, cell_ns: int) -> Iterator[str]:
     """Yield how a test that is shortened differs from the specification."""
-    if asked.pace != "full":
+    if request.pace != "full":
         yield (
-            f"Shortened: {cell_ns / 1e9:g} s a cell and at most {MOST_ROUNDS[asked.pace]} rounds; "
+            f"Shortened: {cell_ns / 1e9:g} s a cell and at most {MOST_ROUNDS[request.pace]} rounds; "
             "the specification has a minute and 25 rounds (--pace full)."
         )
 
 
-def range_notes(asked: Asked, size_bytes: int | None) -> Iterator[str]:
+def range_notes(request: SuiteRequest, size_bytes: int | None) -> Iterator[str]:
     """Yield how much of a drive is left out."""
-    if asked.target.kind == "block" and size_bytes is not None and size_bytes < asked.target.size_bytes:
-        share = numbers.percent(size_bytes / asked.target.size_bytes)
+    if request.target.kind == "block" and size_bytes is not None and size_bytes < request.target.size_bytes:
+        share = numbers.percent(size_bytes / request.target.size_bytes)
         yield (
             f"Only {numbers.size(size_bytes)} of the drive are used, {share}: with the rest empty, flash has more "
             "room to work in, and its steady state is faster, than in the specification's test of all of it."
         )
 
 
-def state_notes(asked: Asked) -> Iterator[str]:
+def state_notes(request: SuiteRequest) -> Iterator[str]:
     """Yield what a purge is on this kind of target."""
-    if asked.target.modelled:
+    if request.target.modelled:
         yield "A drive model is neither purged nor filled, and its rounds differ by chance alone."
-        if state := asked.target.modelled.begun_as:
+        if state := request.target.modelled.begun_as:
             yield f"{begins(state)}."
-    elif asked.target.kind == "file":
+    elif request.target.kind == "file":
         yield (
             "A file is purged by giving its blocks back to the file system; what the drive below holds is not touched."
         )

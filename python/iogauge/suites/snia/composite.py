@@ -30,9 +30,9 @@ from iogauge.suites.suite import (
     FULL_PERCENTILES,
     QUICK_PERCENTILES,
     QUICK_RUNTIME_NS,
-    Asked,
-    Common,
     Pace,
+    StepTemplate,
+    SuiteRequest,
     time_text,
 )
 from iogauge.text import numbers
@@ -93,11 +93,11 @@ class PtsComposite(Procedure):
     TITLE = "SNIA PTS: composite block workload"
     FOLLOWED = "32 threads at depth 32"
 
-    def cells(self, asked: Asked, _group: str) -> Jobs:
+    def cells(self, request: SuiteRequest, _group: str) -> Jobs:
         """What is written before, and every number of threads with every depth."""
-        cell_ns = self.runtime_ns(asked)
-        load = _load(asked)
-        first, *_ = places = _places(asked.pace)
+        cell_ns = self.runtime_ns(request)
+        load = _load(request)
+        first, *_ = places = _places(request.pace)
         jobs = {PREWRITE: {**load, **_asks(first), "runtime": time_text(PREWRITES * cell_ns)}}
         for place in places:
             name = TRACKED if place == first else place.name
@@ -106,33 +106,39 @@ class PtsComposite(Procedure):
 
     def shown(self, rounds: Sequence[RunRecord], _series: str, title: str) -> tuple[Matrix, ...]:
         """IOPS and mean latency by threads and depth."""
-        found = [(place, _figures(rounds, place)) for place in _measured(rounds)]
+        measured = [(place, _figures(rounds, place)) for place in _measured(rounds)]
         return tuple(
             Matrix(
                 title=f"{name}, mean of {title}",
                 unit=unit,
                 columns="depth",
                 rows="threads",
-                cells=tuple((str(place.depth), str(place.threads), each[index]) for place, each in found),
+                cells=tuple(
+                    (str(place.depth), str(place.threads), figures[index]) for place, figures in measured
+                ),
             )
             for index, (name, unit) in enumerate((("IOPS", "IOPS"), ("mean latency in ms", "ms")))
         )
 
-    def after(self, plan: SuitePlan, window: Sequence[RunRecord], asked: Asked) -> tuple[StepPlan, ...]:
+    def after(
+        self, plan: SuitePlan, window: Sequence[RunRecord], request: SuiteRequest
+    ) -> tuple[StepPlan, ...]:
         """The latencies in three places."""
         rates = {place: _figures(window, place) for place in _measured(window)}
         if not rates:
             return ()
-        return self._latencies(plan, asked, chosen(rates))
+        return self._latencies(plan, request, chosen(rates))
 
-    def afterwards(self, plan: SuitePlan, asked: Asked) -> tuple[StepPlan, ...]:
+    def afterwards(self, plan: SuitePlan, request: SuiteRequest) -> tuple[StepPlan, ...]:
         """The same, all three in the first cell."""
-        first, *_ = _places(asked.pace)
-        return self._latencies(plan, asked, dict.fromkeys(("MAX", "MID", "MIN"), first))
+        first, *_ = _places(request.pace)
+        return self._latencies(plan, request, dict.fromkeys(("MAX", "MID", "MIN"), first))
 
-    def _latencies(self, plan: SuitePlan, asked: Asked, places: dict[str, Place]) -> tuple[StepPlan, ...]:
-        load, common, cell_ns = _load(asked), Common.of(plan), self.runtime_ns(asked)
-        first, *_ = _places(asked.pace)
+    def _latencies(
+        self, plan: SuitePlan, request: SuiteRequest, places: dict[str, Place]
+    ) -> tuple[StepPlan, ...]:
+        load, common, cell_ns = _load(request), StepTemplate.of(plan), self.runtime_ns(request)
+        first, *_ = _places(request.pace)
         latency_ns = max(LATENCY_CELLS * cell_ns, QUICK_RUNTIME_NS)
         return tuple(
             common.step(
@@ -150,12 +156,12 @@ class PtsComposite(Procedure):
             for name, place in places.items()
         )
 
-    def notes(self, asked: Asked) -> Iterator[str]:
+    def notes(self, request: SuiteRequest) -> Iterator[str]:
         """Yield what is not as the specification has it."""
-        yield from super().notes(asked)
-        if asked.pace == "quick":
+        yield from super().notes(request)
+        if request.pace == "quick":
             yield f"Shortened: {len(COUNTS['quick']) ** 2} cells of the specification's 49."
-        yield from block_notes(tuple(SHARES), asked)
+        yield from block_notes(tuple(SHARES), request)
 
 
 def chosen(rates: dict[Place, tuple[float, float]]) -> dict[str, Place]:
@@ -185,8 +191,8 @@ def _asks(place: Place) -> dict[str, object]:
     return {"numjobs": place.threads, "iodepth": place.depth}
 
 
-def _load(asked: Asked) -> dict[str, object]:
-    sizes = allowed(tuple(SHARES), asked)
+def _load(request: SuiteRequest) -> dict[str, object]:
+    sizes = allowed(tuple(SHARES), request)
     shares = {size: SHARES[size] for size in sizes}
     shares[4 * KIB] += 100 - sum(shares.values())
     return {
@@ -208,8 +214,8 @@ def _measured(rounds: Sequence[RunRecord]) -> list[Place]:
 def _figures(rounds: Sequence[RunRecord], place: Place) -> tuple[float, float]:
     """Return the mean over rounds of a cell's IOPS and of its mean latency in ms."""
     names = {(job.numjobs, job.iodepth): job.name for job in rounds[0].jobs.jobs if job.name != PREWRITE}
-    found = [cell(record, names[place]) for record in rounds]
-    return mean([each.iops for each in found]), mean([_mean_ms(each) for each in found])
+    cells = [cell(record, names[place]) for record in rounds]
+    return mean([figures.iops for figures in cells]), mean([_mean_ms(figures) for figures in cells])
 
 
 def _mean_ms(figures: StepFigures) -> float:

@@ -34,7 +34,7 @@ from iogauge.suites.snia.common import (
     range_of,
     state_notes,
 )
-from iogauge.suites.suite import Asked, Common, Pace, Suite, time_text
+from iogauge.suites.suite import Pace, StepTemplate, Suite, SuiteRequest, time_text
 from iogauge.text import numbers
 from iogauge.workload.numbers import HOUR, KIB, SECOND
 
@@ -66,9 +66,9 @@ class PtsCrossStimulus(Suite):
     }
     RAMP_NS: ClassVar[Mapping[Pace, int]] = dict.fromkeys(("quick", "standard", "full"), 0)
 
-    def plan(self, asked: Asked) -> SuitePlan:
+    def plan(self, request: SuiteRequest) -> SuitePlan:
         """One step: a purge, and the three parts."""
-        empty = self.empty(asked, notes=_notes(asked, self.size_bytes(asked)))
+        empty = self.empty(request, notes=_notes(request, self.size_bytes(request)))
         in_order = {"rw": "write", "bs": "1m"}
         random_ns = round(empty.runtime_ns * RANDOM_SHARE)
         jobs: dict[str, dict[str, object]] = {
@@ -76,7 +76,7 @@ class PtsCrossStimulus(Suite):
             TRACKED: {"stonewall": 1, "rw": "randwrite", "bs": "8k", "runtime": time_text(random_ns)},
             AFTER: {"stonewall": 1, **in_order},
         }
-        step = Common.of(empty).step(
+        step = StepTemplate.of(empty).step(
             "parts",
             0,
             jobs,
@@ -87,9 +87,9 @@ class PtsCrossStimulus(Suite):
         )
         return empty.model_copy(update={"steps": (step,)})
 
-    def size_bytes(self, asked: Asked) -> int | None:
+    def size_bytes(self, request: SuiteRequest) -> int | None:
         """Return how much of the target to use: of a drive, all of it only at the pace of the specification."""
-        return range_of(asked, super().size_bytes(asked), self.FILE_BYTES)
+        return range_of(request, super().size_bytes(request), self.FILE_BYTES)
 
     def conclude(self, result: SuiteResult, /) -> Conclusions:
         """Return the part at random, and of each part its beginning, its end and its whole."""
@@ -101,8 +101,8 @@ class PtsCrossStimulus(Suite):
         for matrix in map(_parts, result.runs):
             rates = {(column, row): value for column, row, value in matrix.cells}
             was, first, last = (
-                rates.get(each)
-                for each in ((END, _WORDS[BEFORE]), (BEGINNING, _WORDS[AFTER]), (END, _WORDS[AFTER]))
+                rates.get(part)
+                for part in ((END, _WORDS[BEFORE]), (BEGINNING, _WORDS[AFTER]), (END, _WORDS[AFTER]))
             )
             if was and first is not None and last is not None:
                 said.append(
@@ -141,8 +141,8 @@ def _iops(moments: Sequence[Moment]) -> float:
     return sum(each.ios for each in moments) / (moments[-1].end_s - moments[0].start_s)
 
 
-def _notes(asked: Asked, size_bytes: int | None) -> Iterator[str]:
-    if asked.pace != "full":
+def _notes(request: SuiteRequest, size_bytes: int | None) -> Iterator[str]:
+    if request.pace != "full":
         yield "Shortened: the specification's three parts take eight, six and eight hours (--pace full)."
-    yield from range_notes(asked, size_bytes)
-    yield from state_notes(asked)
+    yield from range_notes(request, size_bytes)
+    yield from state_notes(request)

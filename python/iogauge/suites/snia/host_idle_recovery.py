@@ -20,7 +20,7 @@ from iogauge.results.suite_result import SuiteResult
 from iogauge.schema import RunRecord, StepPlan, SuitePlan
 from iogauge.suites.snia.common import PERCENTILES, TRACKED, Jobs, Procedure, again, cell, joined, mean
 from iogauge.suites.snia.writes import WRITES, writing_cells
-from iogauge.suites.suite import Asked, Common, Pace, time_text
+from iogauge.suites.suite import Pace, StepTemplate, SuiteRequest, time_text
 from iogauge.text import numbers
 from iogauge.workload.numbers import SECOND
 
@@ -56,17 +56,19 @@ class PtsHostIdleRecovery(Procedure):
     FOLLOWED = "4 KiB random writes"
     JUDGED = "write"
 
-    def cells(self, asked: Asked, _group: str) -> Jobs:
+    def cells(self, request: SuiteRequest, _group: str) -> Jobs:
         """What counts, and as much of the same as keeps rounds apart."""
-        return writing_cells(asked.pace, self.runtime_ns(asked))
+        return writing_cells(request.pace, self.runtime_ns(request))
 
     def shown(self, _rounds: Sequence[RunRecord], _series: str, _title: str) -> tuple[()]:
         """Nothing beside the tracked rate."""
         return ()
 
-    def after(self, plan: SuitePlan, _window: Sequence[RunRecord], asked: Asked) -> tuple[StepPlan, ...]:
+    def after(
+        self, plan: SuitePlan, _window: Sequence[RunRecord], request: SuiteRequest
+    ) -> tuple[StepPlan, ...]:
         """Bursts behind each of the pauses."""
-        load, pauses = Common.of(plan), PACES[asked.pace]
+        load, pauses = StepTemplate.of(plan), PACES[request.pace]
         return tuple(_step(load, pause_ns, pauses) for pause_ns in pauses.pauses_ns)
 
     def conclude(self, result: SuiteResult, /) -> Conclusions:
@@ -93,18 +95,18 @@ class PtsHostIdleRecovery(Procedure):
         table = TextTable("After pauses", head, tuple(rows))
         return replace(conclusions, tables=(*conclusions.tables, table))
 
-    def notes(self, asked: Asked) -> Iterator[str]:
+    def notes(self, request: SuiteRequest) -> Iterator[str]:
         """Yield what is not as the specification has it."""
-        yield from super().notes(asked)
-        if asked.pace != "full":
-            pauses, published = PACES[asked.pace], PACES["full"]
+        yield from super().notes(request)
+        if request.pace != "full":
+            pauses, published = PACES[request.pace], PACES["full"]
             yield (
                 f"Shortened: {pauses.bursts} bursts of {pauses.burst_ns / 1e9:g} s after each pause; "
                 f"the specification has {published.bursts} of {published.burst_ns / 1e9:g} s."
             )
 
 
-def _step(load: Common, pause_ns: int, pauses: Pauses) -> StepPlan:
+def _step(load: StepTemplate, pause_ns: int, pauses: Pauses) -> StepPlan:
     burst = {
         "stonewall": 1,
         "startdelay": time_text(pause_ns),

@@ -17,7 +17,7 @@ from iogauge.results.conclusions import Matrix
 from iogauge.schema import RunRecord
 from iogauge.suites.snia.cells import allowed, block_notes, mix_cells, mix_matrix
 from iogauge.suites.snia.common import DEPTH, THREADS, Jobs, Procedure
-from iogauge.suites.suite import Asked, Pace
+from iogauge.suites.suite import Pace, SuiteRequest
 from iogauge.workload.numbers import KIB
 
 ALL_SHARES = (100, 95, 65, 50, 35, 5, 0)
@@ -39,18 +39,18 @@ class PtsIops(Procedure):
     TITLE = "SNIA PTS: IOPS"
     FOLLOWED = "4 KiB random writes"
 
-    def cells(self, asked: Asked, _group: str) -> Jobs:
+    def cells(self, request: SuiteRequest, _group: str) -> Jobs:
         """Every mix, and in it every size: a stage each."""
-        sizes = allowed(SIZES[asked.pace], asked)
-        return mix_cells(SHARES[asked.pace], sizes, threads=THREADS, depth=DEPTH)
+        sizes = allowed(SIZES[request.pace], request)
+        return mix_cells(SHARES[request.pace], sizes, threads=THREADS, depth=DEPTH)
 
     def shown(self, rounds: Sequence[RunRecord], _series: str, title: str) -> tuple[Matrix, ...]:
         """IOPS by mix and size."""
         return (mix_matrix(rounds, f"IOPS, mean of {title}", "IOPS", lambda figures: figures.iops),)
 
-    def notes(self, asked: Asked) -> Iterator[str]:
+    def notes(self, request: SuiteRequest) -> Iterator[str]:
         """Yield what is not as the specification has it."""
-        yield from super().notes(asked)
-        if asked.pace == "quick":
+        yield from super().notes(request)
+        if request.pace == "quick":
             yield "Shortened: 3 mixes and 3 sizes of the specification's 7 and 8."
-        yield from block_notes(SIZES[asked.pace], asked)
+        yield from block_notes(SIZES[request.pace], request)

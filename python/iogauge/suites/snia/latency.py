@@ -18,7 +18,7 @@ from iogauge.schema import RunRecord
 from iogauge.stats.figures import StepFigures
 from iogauge.suites.snia.cells import allowed, block_notes, mix_cells, mix_matrix
 from iogauge.suites.snia.common import Jobs, Procedure
-from iogauge.suites.suite import Asked
+from iogauge.suites.suite import SuiteRequest
 from iogauge.workload.numbers import KIB
 
 SHARES = (100, 65, 0)
@@ -37,9 +37,9 @@ class PtsLatency(Procedure):
         """Mean latency, microseconds."""
         return _mean_us(figures) or 0.0
 
-    def cells(self, asked: Asked, _group: str) -> Jobs:
+    def cells(self, request: SuiteRequest, _group: str) -> Jobs:
         """Every mix, and in it every size: a stage each."""
-        return mix_cells(SHARES, allowed(SIZES, asked), threads=1, depth=1)
+        return mix_cells(SHARES, allowed(SIZES, request), threads=1, depth=1)
 
     def shown(self, rounds: Sequence[RunRecord], _series: str, title: str) -> tuple[Matrix, ...]:
         """Mean and maximum latency by mix and size."""
@@ -47,10 +47,10 @@ class PtsLatency(Procedure):
         most = mix_matrix(rounds, f"largest latency in us, {title}", "us", _max_us, over=max)
         return means, most
 
-    def notes(self, asked: Asked) -> Iterator[str]:
+    def notes(self, request: SuiteRequest) -> Iterator[str]:
         """Yield what is not as the specification has it."""
-        yield from super().notes(asked)
-        yield from block_notes(SIZES, asked)
+        yield from super().notes(request)
+        yield from block_notes(SIZES, request)
 
 
 def _mean_us(figures: StepFigures) -> float | None:

@@ -15,7 +15,7 @@ from iogauge.results.conclusions import TextTable
 from iogauge.schema import RunRecord
 from iogauge.stats.figures import StepFigures
 from iogauge.suites.snia.common import DEPTH, TRACKED, Jobs, Procedure, cell, mean
-from iogauge.suites.suite import Asked
+from iogauge.suites.suite import SuiteRequest
 from iogauge.text import numbers
 from iogauge.workload.numbers import KIB, size_text
 
@@ -40,7 +40,7 @@ class PtsThroughput(Procedure):
         """Fill with what is measured."""
         return SIZES[group]
 
-    def cells(self, _asked: Asked, group: str) -> Jobs:
+    def cells(self, _request: SuiteRequest, group: str) -> Jobs:
         """Reads, and then writes."""
         common = {"bs": size_text(SIZES[group]), "iodepth": DEPTH}
         return {READS: {"rw": "read", **common}, TRACKED: {"stonewall": 1, "rw": "write", **common}}

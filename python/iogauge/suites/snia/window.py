@@ -32,8 +32,8 @@ class Window:
 
 def windows_of(values: Sequence[float]) -> list[Window]:
     """Return every window of a course in which there was anything, from first to last."""
-    found = ((end - ROUNDS, last_rounds(values[:end])) for end in range(ROUNDS, len(values) + 1))
-    return [Window(first, rounds) for first, rounds in found if rounds is not None]
+    windows = ((end - ROUNDS, last_rounds(values[:end])) for end in range(ROUNDS, len(values) + 1))
+    return [Window(first, rounds) for first, rounds in windows if rounds is not None]
 
 
 def window_of(values: Sequence[float]) -> Window | None:

@@ -42,10 +42,10 @@ from iogauge.suites.suite import (
     FULL_PERCENTILES,
     QUICK_PERCENTILES,
     QUICK_RUNTIME_NS,
-    Asked,
-    Common,
     Pace,
+    StepTemplate,
     Suite,
+    SuiteRequest,
     time_text,
 )
 from iogauge.text import numbers
@@ -79,13 +79,13 @@ class PtsWriteSaturation(Suite):
     RAMP_NS: ClassVar[Mapping[Pace, int]] = dict.fromkeys(("quick", "standard", "full"), 0)
     MODELLED_NS = 30 * SECOND
 
-    def plan(self, asked: Asked) -> SuitePlan:
+    def plan(self, request: SuiteRequest) -> SuitePlan:
         """One step: a purge, writes at random until four times the range is written, and then for their latency."""
-        empty = self.empty(asked, notes=_notes(asked, self.size_bytes(asked)))
+        empty = self.empty(request, notes=_notes(request, self.size_bytes(request)))
         writes: dict[str, object] = {"rw": "randwrite", "bs": "4k", "numjobs": THREADS, "iodepth": DEPTH}
         latency_ns = max(round(empty.runtime_ns * LATENCY_SHARE), QUICK_RUNTIME_NS)
         percentiles = QUICK_PERCENTILES if latency_ns == QUICK_RUNTIME_NS else FULL_PERCENTILES
-        step = Common.of(empty).step(
+        step = StepTemplate.of(empty).step(
             "saturation",
             # Each of the threads writes as much as the range holds.
             THREADS,
@@ -103,12 +103,12 @@ class PtsWriteSaturation(Suite):
             purge=True,
             time_based=None,
         )
-        step = step.model_copy(update={"interval_ns": INTERVAL_NS[asked.pace]})
+        step = step.model_copy(update={"interval_ns": INTERVAL_NS[request.pace]})
         return empty.model_copy(update={"steps": (step,)})
 
-    def size_bytes(self, asked: Asked) -> int | None:
+    def size_bytes(self, request: SuiteRequest) -> int | None:
         """Return how much of the target to use: of a drive, all of it only at the pace of the specification."""
-        return range_of(asked, super().size_bytes(asked), self.FILE_BYTES)
+        return range_of(request, super().size_bytes(request), self.FILE_BYTES)
 
     def conclude(self, result: SuiteResult, /) -> Conclusions:
         """Return the fall of the rate, whether it ended, and the latencies behind it."""
@@ -201,10 +201,10 @@ def _latency_table(runs: Sequence[Run]) -> TextTable:
     return TextTable("latency afterwards, under the same load", head, tuple(rows))
 
 
-def _notes(asked: Asked, size_bytes: int | None) -> Iterator[str]:
-    if asked.pace != "full":
+def _notes(request: SuiteRequest, size_bytes: int | None) -> Iterator[str]:
+    if request.pace != "full":
         yield "Shortened: the specification writes until four times the range is written, or for a day (--pace full)."
-    yield from range_notes(asked, size_bytes)
-    yield from state_notes(asked)
-    if asked.target.modelled and asked.target.modelled.begun_as not in (None, "fresh"):
+    yield from range_notes(request, size_bytes)
+    yield from state_notes(request)
+    if request.target.modelled and request.target.modelled.begun_as not in (None, "fresh"):
         yield "To see how far the rate falls, start the model with nothing written to it: --state fresh."
