@@ -22,17 +22,17 @@ PACKAGE = ROOT / "python" / "iogauge"
 BANNED = frozenset({"found", "each", "asked", "told", "given", "whole"})
 
 LEFT = {
-    "cli": 207,
+    "cli": 193,
     "comparison": 500,
     "execution": 32,
     "library": 2,
     "report": 6,
-    "results": 79,
-    "reviews": 138,
+    "results": 69,
+    "reviews": 136,
     "schema": 2,
     "stats": 103,
     "store": 174,
-    "suites": 306,
+    "suites": 6,
 }
 """Names left in packages that are not done yet. A count may only shrink; a package that is not listed has none."""
 
