@@ -13,17 +13,17 @@ if TYPE_CHECKING:
 
 COMMANDS = {
     "run": "Run fio job files or fio's options; print what was measured.",
-    "review": "Take a target through a published procedure, resumably.",
+    "review": "Run published procedures on a target; can be resumed.",
     "report": "Write one self-contained HTML report of reviews.",
     "list": "List saved reviews.",
-    "show": "Show what a saved review found, or one of its steps.",
-    "compare": "Lay reviews side by side, and say what differs.",
+    "show": "Show the findings of a saved review, or one step.",
+    "compare": "Compare reviews, and say what differs.",
     "query": "Ask saved reviews questions in SQL.",
     "export": "Write the figures of reviews as CSV or Parquet.",
-    "recover": "Make the logs of a run that was killed or interrupted.",
+    "recover": "Write the logs of a run that was killed or interrupted.",
     "import": "Save results of fio or DiskSpd as a review.",
-    "plan": "Say what a review would do, and how long it takes.",
-    "model": "Drive and machine models: list, show, fit, serve, make one's own.",
+    "plan": "Show what a review would do, and how long it takes.",
+    "model": "Drive and machine models: list, show, fit, serve, make your own.",
     "options": "List the job options that are supported.",
 }
 
@@ -47,7 +47,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 130
     try:
         return call(process.arguments() if arguments is None else arguments)
-    except KeyboardInterrupt:  # a second one, while the first was told of
+    except KeyboardInterrupt:  # a second one, while the first is reported
         return process.interrupted()
     finally:
         if arguments is None:

@@ -1,19 +1,21 @@
-"""``iogauge compare``: lay reviews side by side, step by step, and say what differs and how sure that is.
+"""``iogauge compare``: compare saved reviews, and say what differs.
 
-REVIEW is the directory of a saved review, or 'published'. The first one named is A; every other is compared with it. A
-review of several targets compares these with its first. 'published' is a built-in review: every measured drive is laid
-over the published figures of the same loads, the nearest first; 'published:p4800x' takes those of some drives alone.
+REVIEW is the directory of a saved review, or 'published'. The first review is A; every other is compared with it. If
+one review has several targets, they are compared with its first. 'published' is a built-in review: it sets every
+measured drive beside the published figures of the same loads, the nearest first. 'published:p4800x' takes only the
+drives that are named.
 
-What was found comes first. Tables have each step's main figure where it differs; --all shows every figure.
+Findings come first. Then a table for each suite has the main figure of each step where it differs; --all shows every
+figure.
 
-Ratios are of B to A, with 95 % intervals. With six repeats or more on both sides (iogauge review --repeats 6) they are
-tested, all of a suite as one family. That a figure is alike, within the margin at every step of a series, is a claim of
-a second family, of every figure of every series: among 5 claims it takes 7 repeats at least, and among 20 claims 9,
-more where runs vary. 'iogauge plan' says how many for the largest suite of a review. A single run has only its own
-interval, which does not say how runs differ.
+Ratios are B to A, with 95 % intervals. With six repeats or more on both sides (iogauge review --repeats 6) differences
+are tested, all of a suite as one family. A second family of tests shows that a figure is alike: within the margin at
+every step of a series. Such a test needs more repeats: at least 7 among 5 claims, at least 9 among 20, and more if runs
+vary. 'iogauge plan' gives the number for the largest suite of a review. A single run has only its own interval, which
+does not show how runs differ.
 
-Steps are compared where both sides have them. Where writes press harder and harder, B's latency is also read between
-two of its steps, and marked.
+Only steps that both sides have are compared. In a series with increasing writes, B's latency is also interpolated
+between two of its steps, and marked.
 
 --format html writes the page that 'iogauge report' makes of the same reviews, by default to comparison.html.
 """
@@ -49,16 +51,18 @@ def compare(
         list[str] | None, typer.Option("--suite", metavar="NAME", help="Only this suite; repeatable.")
     ] = None,
     margin: Annotated[
-        str, typer.Option("--margin", metavar="PERCENT", help="Differences up to this are taken as none.")
+        str, typer.Option("--margin", metavar="PERCENT", help="Treat smaller differences as none.")
     ] = "5%",
     layout: Annotated[
         Format, typer.Option("--format", help="Text for a terminal, Markdown, or a page with charts.")
     ] = Format.TEXT,
     output: Annotated[
-        Path | None, typer.Option("--output", "-o", metavar="FILE", help="Write it here, not to stdout.")
+        Path | None, typer.Option("--output", "-o", metavar="FILE", help="Write here, not to stdout.")
     ] = None,
     judge_by: JudgeBy = None,
-    every: Annotated[bool, typer.Option("--all", help="Every figure, also what does not differ.")] = False,
+    every: Annotated[
+        bool, typer.Option("--all", help="Show every figure, also those that do not differ.")
+    ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")] = False,
 ) -> None:
     """Print a table for each suite and pair, and a sentence for each finding."""

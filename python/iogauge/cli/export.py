@@ -1,11 +1,11 @@
 """``iogauge export``: write the figures of saved reviews as tidy files, for other programs.
 
---csv writes a file for each plan of a suite, named by its key (mixed.csv; mixed.t2.csv of a second target), with a row
-for each complete step, and intervals.csv with a row for each interval of time of every step. Units end the columns'
-names: position is in the column unit, latencies are in nanoseconds, each with the bounds of its 95 % interval,
-mean_low_ns and mean_high_ns. --parquet writes one file with all that the CSV files of suites have.
+--csv writes one file for each suite in the plan, named by its key (mixed.csv; mixed.t2.csv for a second target), with
+a row for each complete step. It also writes intervals.csv, with a row for each interval of time of every step. Names of
+columns end in their unit; the column unit has the unit of position. Latencies are in nanoseconds, each with the bounds
+of its 95 % interval, as mean_low_ns and mean_high_ns. --parquet writes the rows of all suites into one file.
 
-'published', the built-in review, has no intervals of time.
+The built-in review 'published' has no intervals of time.
 
 For histograms and questions in SQL see 'iogauge query'.
 """

@@ -1,13 +1,13 @@
 """``iogauge import``: save results of fio or DiskSpd as a review.
 
-FILE is what fio wrote with --output-format=json or json+, with its logs beside it, or what DiskSpd wrote as XML or as
-text. Several become the steps of one review, in the order in which they are named. Where a file has the counts of its
-latencies (fio's json+), they are judged like ours; where it has only percentiles, these are kept and shown as the
-figures they are.
+FILE is what fio wrote with --output-format=json or json+, with its logs in the same directory, or what DiskSpd wrote as
+XML or text. Several files become the steps of one review, in the order of the command line. If a file counts its
+latencies (fio's json+), iogauge judges them like its own; if it has only percentiles, they are kept and shown as they
+are.
 
-DIRECTORY is what 'iogauge plan --as' wrote, with the results that its script left there. They become the steps of the
-review that was planned. What follows from a search, or from what was measured, is written into DIRECTORY: run the
-script again, which runs what has no result, then import again with the same --output, until nothing follows.
+DIRECTORY is what 'iogauge plan --as' wrote, with the results of its script. They become the steps of the planned
+review. Steps that depend on results are then written into DIRECTORY: run the script again, which runs only steps
+without a result, and import again with the same --output, until no step is left.
 
 'list', 'show', 'compare', 'query' and 'export' read the review like any other.
 """

@@ -14,6 +14,6 @@ import typer
 JudgeBy = Annotated[
     list[Path] | None,
     typer.Option(
-        "--judge-by", metavar="FILE.py", help="Run this suite of one's own for its findings; repeatable."
+        "--judge-by", metavar="FILE.py", help="Run your own suite in this file for its findings; repeatable."
     ),
 ]

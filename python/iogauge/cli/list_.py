@@ -1,10 +1,11 @@
-"""``iogauge list``: the reviews saved in a directory and below it.
+"""``iogauge list``: the reviews that are saved in directories.
 
-Of each: its directory, when it was begun, what was measured, how many of its steps are complete. One that is damaged
-is listed with what is wrong with it. Without DIRECTORY, it is the current one; no more than four directories deep.
+List saved reviews: the directory of each, when it began, what was measured, and how many of its steps are complete. A
+damaged review is listed with its problem. Without DIRECTORY, search the current one. The search goes at most four
+directories deep.
 
-'published' is a review that is built in, which no directory holds: --published lists its drives. It is named like any
-other: iogauge compare REVIEW published, or published:p4800x for some of its drives.
+'published' is a built-in review without a directory; --published lists its drives. Name it like any other review:
+'iogauge compare REVIEW published', or 'published:p4800x' for one of its drives.
 """
 
 from __future__ import annotations
@@ -29,7 +30,9 @@ def list_(
         list[Path] | None,
         typer.Argument(metavar="[DIRECTORY...]", help="Where to look.", show_default="here"),
     ] = None,
-    published: Annotated[bool, typer.Option("--published", help="The published drives instead.")] = False,
+    published: Annotated[
+        bool, typer.Option("--published", help="List the published drives instead.")
+    ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
 ) -> None:
     """Print a line for each review."""
@@ -44,17 +47,17 @@ def list_(
             )
         _published(as_json=as_json)
         return
-    found = list_reviews(*directories or ())
+    reviews = list_reviews(*directories or ())
     if as_json:
-        streams.show(json.dumps([_json(each) for each in found], indent=2, allow_nan=False) + "\n")
-    elif any(each.review for each in found):
-        rows = [_cells(each) for each in found if each.review]
+        streams.show(json.dumps([_json(entry) for entry in reviews], indent=2, allow_nan=False) + "\n")
+    elif any(entry.review for entry in reviews):
+        rows = [_cells(entry) for entry in reviews if entry.review]
         streams.show("".join(f"{line}\n" for line in aligned([HEAD, *rows], left=len(HEAD) - 1)))
         streams.say(_built_in())
-    for each in found:
-        if each.problem and not as_json:
-            streams.say(each.problem.render())
-    if not found:
+    for entry in reviews:
+        if entry.problem and not as_json:
+            streams.say(entry.problem.render())
+    if not reviews:
         where = ", ".join(map(str, directories or [Path()]))
         streams.say(f"no review is saved in {where}\nhint: iogauge review TARGET makes one")
 
@@ -68,30 +71,30 @@ def _built_in() -> str:
     return f"built in: {PUBLISHED}, {figures} of {numbers.counted(len(drives), 'drive')} (iogauge list --published)"
 
 
-def _cells(found: Found) -> tuple[str, ...]:
-    assert found.review is not None
-    manifest = found.review.manifest
+def _cells(entry: Found) -> tuple[str, ...]:
+    assert entry.review is not None
+    manifest = entry.review.manifest
     suites = dict.fromkeys(plan.suite for plan in manifest.plans)
     return (
-        str(found.path),
+        str(entry.path),
         manifest.created_at[:16].replace("T", " "),
         _age(manifest.created_at),
         ", ".join(target.model or target.path for target in manifest.targets),
         ", ".join(suites),
         manifest.pace,
         str(manifest.repeats),
-        _steps(found),
+        _steps(entry),
     )
 
 
-def _steps(found: Found) -> str:
-    assert found.review is not None
-    manifest = found.review.manifest
+def _steps(entry: Found) -> str:
+    assert entry.review is not None
+    manifest = entry.review.manifest
     # A search that has not run yet stands for steps that nobody knows.
     more = " and more" if any(plan.search and not plan.steps for plan in manifest.plans) else ""
-    runs = len({(each.label, each.at) for each in found.told})
-    told = f", {runs} told" if runs else ""
-    return f"{len(found.review.completed())} of {len(manifest.steps)}{more}{told}"
+    runs = len({(figure.label, figure.at) for figure in entry.told})
+    reported = f", {runs} reported" if runs else ""
+    return f"{len(entry.review.completed())} of {len(manifest.steps)}{more}{reported}"
 
 
 def _age(created_at: str) -> str:
@@ -106,13 +109,13 @@ def _age(created_at: str) -> str:
     return f"{max(seconds, 0):.0f} s"
 
 
-def _json(found: Found) -> dict[str, Any]:
-    if found.review is None:
-        assert found.problem is not None
-        return {"review": str(found.path), "problem": str(found.problem), "hint": found.problem.hint}
-    manifest = found.review.manifest
+def _json(entry: Found) -> dict[str, Any]:
+    if entry.review is None:
+        assert entry.problem is not None
+        return {"review": str(entry.path), "problem": str(entry.problem), "hint": entry.problem.hint}
+    manifest = entry.review.manifest
     return {
-        "review": str(found.path),
+        "review": str(entry.path),
         "id": manifest.id,
         "created_at": manifest.created_at,
         "targets": [target.model_dump(mode="json") for target in manifest.targets],
@@ -121,7 +124,7 @@ def _json(found: Found) -> dict[str, Any]:
         "repeats": manifest.repeats,
         "state": manifest.state,
         "steps": len(manifest.steps),
-        "complete": len(found.review.completed()),
+        "complete": len(entry.review.completed()),
         "all_planned": not any(plan.search and not plan.steps for plan in manifest.plans),
     }
 

@@ -1,7 +1,7 @@
 """``iogauge options``: the job options that are supported, from the table that the parser itself uses.
 
-List the job options that are supported: fio's names, what each takes, and its default. With words given, only the
-options that mention any of them.
+List the job options that are supported: fio's names, the values of each, and its default. With WORDs, list only the
+options that mention one of them.
 """
 
 from __future__ import annotations

@@ -1,16 +1,18 @@
 """``iogauge plan``: what a review would do, how long it takes and how much it writes, without doing it.
 
-It takes the options of 'iogauge review'. Without TARGET it lists the suites. With one, it lists every step in the
-order in which they run, with its time and the most that it can write: rate times time, or the target's size, or, where
-nothing limits the writes, what the drive's link carries, or the fastest there is. Of steps that follow from a search or
-from what others show it says how many there are at least and at most. With --until-supported, a step that may be run
-again takes from its own time to that of the longest.
+Without TARGET, list the suites. With TARGET, list every step in the order in which the steps run, each with its time
+and the most that it can write. The options are those of 'iogauge review'.
 
---as fio or --as diskspd writes the steps to --output as files which that program runs, with a script that runs them
-all. 'iogauge import' of that directory makes the review of what the script left there, and writes what follows from a
-search, or from steps that were measured, into it, until nothing does. A target of the other machine keeps its name (a
-drive that is not here, and for DiskSpd C:\\test.dat or #1), and needs --size. What the other program cannot run is
-named and left out; the exit status is 1 then. No target is written to, and no file made, but those.
+The most that a step can write is its rate times its time, or the target's size. If nothing limits the writes, it is
+what the drive's link can carry, or the fastest known link if the drive's is unknown. Some steps follow from a search or
+from the results of others: the plan gives their smallest and largest number. With --until-supported, a step may run
+again, and its time is a range.
+
+--as fio or --as diskspd writes the steps into the directory --output as files for that program, with a script that
+runs them all. 'iogauge import' of that directory makes a review of the results, and writes the next steps where they
+depend on results; repeat both until no step is left. A target may be on another machine (a drive that is not here, and
+for DiskSpd C:\\test.dat or #1): then give --size. Steps that the other program cannot run are named and left out, and
+the exit status is 1. Nothing but these files is written.
 """
 
 from __future__ import annotations
@@ -53,7 +55,7 @@ def plan(
         Program | None, typer.Option("--as", help="Write the steps as this program's files.")
     ] = None,
     output: Annotated[
-        Path | None, typer.Option("--output", metavar="DIRECTORY", help="Where --as writes them.")
+        Path | None, typer.Option("--output", metavar="DIRECTORY", help="Where --as writes the files.")
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
 ) -> None:
@@ -90,7 +92,7 @@ def _lines(made: Manifest, cost: ReviewCost) -> Iterator[str]:
 
     several = len(made.plans) > 1
     rows = [[_where(step, several=several), _time(step), _writes(step)] for step in cost.steps]
-    rows += [_follows(each, several=several) for each in cost.following]
+    rows += [_follows(following, several=several) for following in cost.following]
     yield from aligned([["step", "time", "writes at most"], *rows])
     virtual = all(target.modelled for target in made.targets)
     spent = f"{_time(cost)}{' of virtual time' if virtual else ''}"
@@ -114,12 +116,12 @@ def _title(plan: SuitePlan, *, several: bool) -> str:
     return f"{plan.title} on {', '.join(plan.targets)}" if several else plan.title
 
 
-def _follows(each: Following, *, several: bool) -> list[str]:
+def _follows(following: Following, *, several: bool) -> list[str]:
     """Return the row of what follows from the steps of one repeat."""
-    again = f" (repeat {each.repeat + 1})" if each.repeat else ""
-    steps = _steps(len(each.least), len(each.most), "further step")
-    time = _span(each.expected_s, each.longest_s)
-    return [f"{_title(each.plan, several=several)}: {steps}{again}", time, _most_of(each.most)]
+    again = f" (repeat {following.repeat + 1})" if following.repeat else ""
+    steps = _steps(len(following.least), len(following.most), "further step")
+    time = _span(following.expected_s, following.longest_s)
+    return [f"{_title(following.plan, several=several)}: {steps}{again}", time, _most_of(following.most)]
 
 
 def _steps(least: int, most: int, noun: str = "step") -> str:

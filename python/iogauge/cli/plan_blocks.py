@@ -19,8 +19,8 @@ def ordered(made: Manifest) -> Iterator[str]:
     from iogauge.reviews.ordering import order
 
     blocks: dict[int, list[str]] = {}
-    for repeat, each in order(made):
-        blocks.setdefault(repeat, []).append(each.key)
+    for repeat, plan in order(made):
+        blocks.setdefault(repeat, []).append(plan.key)
     yield from (f"  {repeat + 1}: {', '.join(keys)}" for repeat, keys in blocks.items())
 
 

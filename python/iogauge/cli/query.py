@@ -1,14 +1,14 @@
 """``iogauge query``: ask saved reviews questions in SQL.
 
-SQL is one statement in DuckDB's words. The view 'figures' has a row for each complete step: review, target, suite,
+SQL is one statement in DuckDB's dialect. The view 'figures' has a row for each complete step: review, target, suite,
 series, label, position, repeat, direction, iops, rate_Bps, mean_ns, p50_ns to p99.999_ns (in double quotes), and more.
-'steps' has what was planned, 'totals' and 'intervals' what was recorded; DESCRIBE figures lists the columns of one.
+'steps' has the plan, 'totals' and 'intervals' the measurements; DESCRIBE figures lists the columns of 'figures'.
 
-'published' among the reviews is the built-in one: a row for each published drive and load, whose columns pattern,
-block_bytes, read_percent, threads and depth join it with the steps of the same load.
+The built-in review 'published' adds a row for each published drive and load. Its columns pattern, block_bytes,
+read_percent, threads and depth join it with the steps of the same load.
 
-Histograms are columns such as lat of totals and intervals: quantile_ns(lat, 0.99) and mean_ns(lat) read one, and
-merged_quantile_ns(list(lat), 0.99) reads several as one, since percentiles are not averaged.
+Columns such as lat of totals and intervals are histograms: quantile_ns(lat, 0.99) and mean_ns(lat) read one. Never
+average percentiles; merged_quantile_ns(list(lat), 0.99) merges several histograms and reads the result.
 
     iogauge query 'select target, position, "p99.9_ns" / 1000 as us from figures' saved
 """
@@ -69,9 +69,9 @@ def _plain(answer: pa.Table) -> Any:
 
     def plain(value: Any) -> Any:
         if isinstance(value, dict):
-            return {str(name): plain(each) for name, each in value.items()}
+            return {str(name): plain(item) for name, item in value.items()}
         if isinstance(value, (list, tuple)):
-            return [plain(each) for each in value]
+            return [plain(item) for item in value]
         if isinstance(value, bytes):
             return value.hex()
         if isinstance(value, float):

@@ -1,9 +1,11 @@
-"""``iogauge recover``: make the logs of a run that was killed, or interrupted before they were made.
+"""``iogauge recover``: write the logs of a run that was killed or interrupted.
 
-A run that logs every request writes them into a file iogauge-*.spill while it lasts, and makes the logs of that file
-afterwards. The spill of a run that was killed has its requests but for the last moments. Its logs are written where the
-run would have written them: the request log, and the jobs' logs with a line for every request. Then the spill is
-removed, unless it is damaged: then the logs have the requests before the damage, and that is said.
+A run that logs every request writes a file iogauge-*.spill while it lasts, and makes its logs from that file at its
+end. The spill of a killed run has all requests but those of its last moments.
+
+Recover writes the logs where the run would have written them: the request log, and the jobs' logs with a line for every
+request. Then it removes the spill. A damaged spill is kept: the logs have the requests before the damage, and a warning
+says so.
 """
 
 from __future__ import annotations

@@ -1,18 +1,17 @@
-"""``iogauge report``: write one self-contained HTML page of saved reviews, or the same as Markdown.
+"""``iogauge report``: write one self-contained page of saved reviews.
 
-REVIEW is a directory that `iogauge review` made. Several make one chart, with a line for each drive, and every drive
-is compared with the first: what is found is what 'iogauge compare' says, and --format html of that makes this page.
-'published' lays every drive over the published figures of its loads.
+REVIEW is a directory that 'iogauge review' made. Several reviews share one page: each chart has a line for each drive,
+and every drive is compared with the first, as 'iogauge compare' does. 'published' adds the published figures of the
+same loads.
 
-The page needs no network: its charts can be looked at with other statistics, and saved, where it lies. Without
---output it is written to report.html, in the review's directory or, of several, in this one.
+The page needs no network. Its charts can show other statistics, and can be saved from the page. Without --output, the
+page is report.html: in the review's directory for one review, in the current directory for several.
 
---format md gives the findings, a table for each suite and the circumstances as Markdown, for a pull request; without
---output it is printed.
+--format md prints the findings, a table for each suite and the circumstances as Markdown, for a pull request.
 
 --export also writes every chart as SVG and PNG, and its data as CSV, for scripts and papers.
 
-An incomplete review is reported as far as it got.
+The report of an incomplete review has the steps that are complete.
 """
 
 from __future__ import annotations
@@ -51,7 +50,7 @@ def report(
     ] = None,
     judge_by: JudgeBy = None,
 ) -> None:
-    """Write the page, and the pictures if asked for; print the names of the files written, one a line."""
+    """Write the page, and the pictures with --export; print the names of the files written, one a line."""
     from iogauge.library.reading import report as library
     from iogauge.library.reading.judge_by import absolute
     from iogauge.report.export import claim_charts, write_charts

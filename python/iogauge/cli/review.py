@@ -1,18 +1,21 @@
-"""``iogauge review``: take targets through published procedures, saving every step before the next begins.
+"""``iogauge review``: run published procedures on targets, and save each step before the next begins.
 
-TARGET is a block device or a file; a file that does not exist is made and filled with random data. model:NAME is a
-drive model, which takes no hardware and little time ('iogauge model list' shows which there are). Several are
-measured one after the other, and a report draws them together. Without --suite, the default set is conducted; a suite
-of one's own is a Python file, or a TOML plan of steps. A saved review names that file, and judging it runs it again.
-With --pace quick each step takes seconds, and some steps are scaled to what the target takes, found by a short
-search; full is each procedure as it was published. --repeats conducts everything several times, each time in
-another order, so that it can be said how much a figure differs from run to run.
+Run published procedures on each TARGET in turn, save the results, and print the findings. TARGET is a block device, a
+file or model:NAME. A file that does not exist is created and filled with random data. model:NAME is a drive model: it
+needs no hardware and takes little time ('iogauge model list' lists the models).
 
-The review is a directory. Whatever ends it, Ctrl-C, a crash or a full disk, steps that were complete are kept, and
---resume DIRECTORY goes on with the same plan and the same seeds.
+Without --suite, the default set of suites runs. Your own suite is a Python file (--suite) or a TOML file with steps
+(--plan). The review saves the name of a Python file; judging the review runs that file again.
 
-A --fail-if condition, for instance 'read.p99.9 > 1ms', is checked on every step: exit status 3 where it holds
-anywhere, 1 where it cannot be judged.
+--pace quick takes seconds a step, and scales some steps to the rate that a short search finds the target to sustain.
+--pace full is each procedure as published. --repeats runs the whole review several times, each time in another order;
+this shows how much a figure differs from run to run.
+
+The review is a directory. Complete steps are kept if the review is interrupted, crashes or fills the disk; --resume
+DIRECTORY continues with the same plan and seeds.
+
+Each --fail-if condition, for instance 'read.p99.9 > 1ms', is checked on every step. The exit status is 3 if a
+condition holds on any step, and 1 if it cannot be judged.
 """
 
 from __future__ import annotations
@@ -42,29 +45,31 @@ def review(
     options: ReviewOptions,
     output: Annotated[
         Path | None,
-        typer.Option("--output", metavar="DIRECTORY", help="Where to save; by default a new one here."),
+        typer.Option("--output", metavar="DIRECTORY", help="Where to save.  [default: a new directory here]"),
     ] = None,
     resume: Annotated[
         Path | None,
-        typer.Option("--resume", metavar="DIRECTORY", help="Go on with a review that was interrupted."),
+        typer.Option("--resume", metavar="DIRECTORY", help="Continue an interrupted review."),
     ] = None,
     destroy: Annotated[
         list[str] | None,
         typer.Option(
-            "--destroy", metavar="SERIAL-OR-PATH", help="Content of this drive or file may be lost."
+            "--destroy",
+            metavar="SERIAL-OR-PATH",
+            help="Allow the contents of this drive or file to be destroyed; repeatable.",
         ),
     ] = None,
     fail_if: Annotated[
         list[str] | None,
-        typer.Option("--fail-if", metavar="CONDITION", help="Exit with status 3 where this holds."),
+        typer.Option(
+            "--fail-if", metavar="CONDITION", help="Exit with status 3 if this holds on a step; repeatable."
+        ),
     ] = None,
-    yes: Annotated[
-        bool, typer.Option("--yes", help="Do not ask, on a terminal, before much is written.")
-    ] = False,
+    yes: Annotated[bool, typer.Option("--yes", help="Do not ask before a review that writes much.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
 ) -> None:
-    """Make a review and print what it shows."""
-    # All that takes long to import, and only then is there anything that an interrupt could cost.
+    """Make a review and print its findings."""
+    # Import what takes long before process.begin: until then an interrupt costs nothing.
     import iogauge.execution
     import iogauge.suites  # noqa: F401
     from iogauge.library import conditions
@@ -74,7 +79,7 @@ def review(
     checked = conditions.parsed(fail_if or ())
     if resume is not None:
         library.refuse_beside_resume(
-            [*options.given, *(["--output"] if output is not None else [])], name="--resume"
+            [*options.on_command_line, *(["--output"] if output is not None else [])], name="--resume"
         )
         saved = library.reopen(resume, checked, destroy=destroy or (), say=streams.say)
     else:
@@ -93,7 +98,7 @@ def review(
 
 
 def _measure(saved: Review, *, destroy: Sequence[str]) -> tuple[Failed, ...]:
-    """Run what is missing, with a display of how far it is."""
+    """Run the missing steps, and show progress."""
     from iogauge.library import review as library
     from iogauge.library.errors import Interrupted
     from iogauge.machine.temperature import warmest_C
@@ -123,14 +128,14 @@ def _measure(saved: Review, *, destroy: Sequence[str]) -> tuple[Failed, ...]:
 
 
 def _show(saved: Review, fail_if: Sequence[Condition], failed: Sequence[Failed], *, as_json: bool) -> None:
-    """Print what was found, and choose the exit status by the conditions."""
+    """Print the findings, and choose the exit status by the conditions."""
     from iogauge.library import conditions
     from iogauge.library.reading.saved import Review as Shown
     from iogauge.report.run.surroundings import warnings
 
     shown = Shown(
         saved,
-        # It was run to measure: whoever named it, or went on with it, wanted it.
+        # The command line named these suites, or resumed a review of them.
         trusted=frozenset(plan.suite for plan in saved.manifest.plans),
         on_message=lambda text: streams.say(f"warning: {text}"),
     )
@@ -147,10 +152,13 @@ def _show(saved: Review, fail_if: Sequence[Condition], failed: Sequence[Failed],
         streams.say(f"error: step {step.step_id} {step.why}")
     if failed:
         streams.say(f"hint: mend the cause, then try these again: iogauge review --resume {quoted}")
-    for step_id, found in violations:
-        kind = "error" if found.unknown else "failed"
-        streams.say(f"{kind}: {step_id}: {found.message}" + (f"\nhint: {found.hint}" if found.hint else ""))
-    if any(not found.unknown for _, found in violations):
+    for step_id, violation in violations:
+        kind = "error" if violation.unknown else "failed"
+        streams.say(
+            f"{kind}: {step_id}: {violation.message}"
+            + (f"\nhint: {violation.hint}" if violation.hint else "")
+        )
+    if any(not violation.unknown for _, violation in violations):
         raise typer.Exit(status.VIOLATED)
     if violations or failed:
         raise typer.Exit(status.ERROR)

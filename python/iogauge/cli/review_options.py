@@ -34,7 +34,7 @@ class State(StrEnum):
 
 @dataclass(frozen=True)
 class ReviewOptions:
-    """What a review is to do, as the command line has it. None: not given."""
+    """What a review is to do, as the command line says. None: the option is absent."""
 
     targets: Annotated[
         list[str] | None, typer.Argument(metavar="[TARGET...]", help="Block devices, files or model:NAME.")
@@ -44,30 +44,34 @@ class ReviewOptions:
         typer.Option(
             "--suite",
             metavar="NAME",
-            help="A procedure ('iogauge plan' lists them), or a Python file with one, which is run; repeatable.",
+            help="A suite ('iogauge plan' lists them), or a Python file with your own; the file is run. Repeatable.",
         ),
     ] = None
     plan: Annotated[
         list[str] | None,
-        typer.Option("--plan", metavar="FILE", help="A TOML file with steps of one's own; repeatable."),
+        typer.Option("--plan", metavar="FILE", help="A TOML file with your own steps; repeatable."),
     ] = None
     pace: Annotated[
         Pace | None,
-        typer.Option("--pace", help="Seconds a step, longer, or as it was published.", show_default="quick"),
+        typer.Option(
+            "--pace",
+            help="quick: seconds a step; standard: longer; full: as published.",
+            show_default="quick",
+        ),
     ] = None
     state: Annotated[
         State | None,
         typer.Option(
             "--state",
-            help="Prepare targets first. fresh: a purge; filled: then write all in order; preconditioned: then write "
-            "at random until steady.",
+            help="Prepare targets first. fresh: purge; filled: purge, then write all in order; preconditioned: the "
+            "same, then write at random until steady.",
             show_default="as-is",
         ),
     ] = None
     repeats: Annotated[
         int | None,
         typer.Option(
-            "--repeats", metavar="NUMBER", help="Repeat the whole review so many times.", min=1, max=1000
+            "--repeats", metavar="NUMBER", help="Repeat the whole review this many times.", min=1, max=1000
         ),
     ] = None
     until_supported: Annotated[
@@ -75,23 +79,26 @@ class ReviewOptions:
         typer.Option(
             "--until-supported",
             metavar="QUANTILE",
-            help="Lengthen steps, at most 20 times, until this quantile is supported: 0.99999.",
+            help="Lengthen steps, up to 20-fold, until they support this quantile, such as 0.99999.",
         ),
     ] = None
     size: Annotated[
         str | None,
-        typer.Option("--size", metavar="BYTES", help="How much of the target to use, for instance 4g."),
+        typer.Option("--size", metavar="BYTES", help="How much of the target to use, such as 4g."),
     ] = None
     runtime: Annotated[
-        str | None, typer.Option("--runtime", metavar="TIME", help="Measured time of each step, in seconds.")
+        str | None, typer.Option("--runtime", metavar="TIME", help="Measured time of each step, such as 10s.")
     ] = None
     seed: Annotated[
-        int | None, typer.Option("--seed", metavar="NUMBER", help="Makes every random choice repeat.", min=0)
+        int | None,
+        typer.Option(
+            "--seed", metavar="NUMBER", help="Seed of all random choices: the same seed repeats them.", min=0
+        ),
     ] = None
 
     @property
-    def given(self) -> list[str]:
-        """The options that the command line names, as it names them."""
+    def on_command_line(self) -> list[str]:
+        """Names of the options on the command line."""
         names = {field.name: f"--{field.name.replace('_', '-')}" for field in fields(self)}
         names["targets"] = "TARGET"
         return [name for field, name in names.items() if getattr(self, field) not in (None, [])]

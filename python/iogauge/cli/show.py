@@ -1,11 +1,11 @@
-"""``iogauge show``: what a saved review found, without measuring anything.
+"""``iogauge show``: print the results of a saved review, without measuring anything.
 
-It is what 'iogauge review' printed at its end, judged again by this version. With --step it is one step in full, as
-'iogauge run' shows a run. With --variation it has how the figures of repeats differ from run to run, step by step. An
-incomplete review is shown as far as it got.
+Print what 'iogauge review' printed at its end, judged again by this version of iogauge. --step prints one step in full,
+as 'iogauge run' prints a run. --variation adds how much the figures of repeats differ from run to run, for each step.
+An incomplete review is shown with the steps that are complete.
 
-'published' is a built-in review: the figures that others published, drive by drive; 'published:p4800x' are those of
-some drives.
+'published' is a built-in review with the figures that others published for their drives; 'published:p4800x' shows only
+the drives that are named.
 """
 
 from __future__ import annotations
@@ -31,12 +31,12 @@ def show(
         typer.Option("--step", metavar="ID", help="One step in full, by the id that --json shows."),
     ] = None,
     variation: Annotated[
-        bool, typer.Option("--variation", help="How every figure differs from run to run, too.")
+        bool, typer.Option("--variation", help="Also show how figures differ from run to run.")
     ] = False,
     judge_by: JudgeBy = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
 ) -> None:
-    """Print what was found."""
+    """Print the findings."""
     from iogauge.library.reading.judge_by import absolute
     from iogauge.library.reading.saved import open_review
     from iogauge.report import published_shown

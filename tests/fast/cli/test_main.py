@@ -98,7 +98,7 @@ def test_a_command_of_a_group_has_the_help_of_its_file(capsys: pytest.CaptureFix
     assert cli.main(["model", "list", "--help"]) == status.OK
     out = capsys.readouterr().out
     assert out.startswith("Usage: iogauge model list [OPTIONS]")
-    assert "List the drives and machines that iogauge brings." in out
+    assert "List the drives and machines that come with iogauge." in out
 
 
 def test_the_version(capsys: pytest.CaptureFixture[str]) -> None:

@@ -1,12 +1,12 @@
 """``iogauge model compare``: published figures beside what the models show.
 
-Print, for every figure that was published of a modelled drive, what its model shows, how far that is off, and whether
-what the row had to do with the model: fitted; predicted, as of every drive's rows a fifth is kept from the fit; or
-given, where a parameter says it outright. A star marks what is further off than its limit; a bound either holds or does
-not. A file of your own takes the place of the shipped drive that it is named like. It takes some minutes.
+For every published figure of a modelled drive, print what its model shows, the error, and how the figure was used.
+fitted: the model was fitted to it. predicted: a fifth of every drive's figures is kept out of the fit. given: a
+parameter of the model states it outright. A star marks an error above its limit; a bound either holds or does not. Your
+own file replaces the shipped drive of the same name. It takes some minutes.
 
---state has the words of 'iogauge review'. With as-is flash begins as its file says, or as a row's source means it: a
-maker's figures in order on a drive that is filled, for instance. Any other holds for all rows.
+--state is that of 'iogauge review'. With as-is, flash starts as its file says, or as a figure's source implies: a
+maker's figures in order, for instance, on a filled drive. Any other state holds for all figures.
 
 Exit status: 0 all within their limits; 3 some are not.
 """
@@ -74,54 +74,63 @@ def compare(
         trial = replace(shipped(interrupts), state=state.value)
         for name, drive in drives.items():
             trial = trial.with_drive(name, drive.parameters)
-        found = verdicts(rows, trial, drives=every | drives, done=progress.counted)
+        judged = verdicts(rows, trial, drives=every | drives, done=progress.counted)
     show = _markdown if output_format is Format.MD else _text
-    streams.show(show(found, begun=_begun(state)))
-    if any(not each.holds for each in found):
+    streams.show(show(judged, begun=_begun(state)))
+    if any(not verdict.holds for verdict in judged):
         raise typer.Exit(status.VIOLATED)
 
 
 def _named(names: list[str], every: dict[str, ModelFile]) -> dict[str, ModelFile]:
-    """Return the drives asked for, by the names of the shipped ones that they are or take the place of."""
+    """Return the named drives, by the names of the shipped drives that they are or replace."""
     from iogauge import catalog
 
     drives: dict[str, ModelFile] = {}
-    for asked in names:
-        drive = catalog.drive(asked)
-        name = next((each.name for each in every.values() if drive.name in (each.name, *each.also)), None)
+    for argument in names:
+        drive = catalog.drive(argument)
+        name = next(
+            (shipped.name for shipped in every.values() if drive.name in (shipped.name, *shipped.also)), None
+        )
         if name is None:
             raise status.UsageError(
                 f"{drive.path}: no shipped drive is named {drive.name}, so that nothing published is known to be of it",
                 hint="name the file like a drive that 'iogauge model list' shows, as fit --published does",
             )
         if name in drives:
-            raise status.UsageError(f"{asked}: {name} is named twice", hint="leave one of them out")
+            raise status.UsageError(f"{argument}: {name} is named twice", hint="leave one of them out")
         drives[name] = drive
     return drives
 
 
-def _cells(each: Verdict) -> list[str]:
-    point = each.point
+def _cells(verdict: Verdict) -> list[str]:
+    point = verdict.point
     published = f"{point.relation or ''} {point.value:.4g}".strip()
     if point.span:
         published = f"{point.span[0]:.4g} to {point.span[1]:.4g}"
-    error = f"{100 * each.error:+.1f} %"
+    error = f"{100 * verdict.error:+.1f} %"
     if point.use == "bound":
-        error = "holds" if each.holds else "does not hold"
-    mark = "" if each.holds else " *"
+        error = "holds" if verdict.holds else "does not hold"
+    mark = "" if verdict.holds else " *"
     host = point.host or "not said"
-    if each.machine != point.host:
-        host += f" ({each.machine})"
-    return [host, point.label, f"{published} {point.unit}", f"{each.modelled:.4g}", error + mark, each.part]
+    if verdict.machine != point.host:
+        host += f" ({verdict.machine})"
+    return [
+        host,
+        point.label,
+        f"{published} {point.unit}",
+        f"{verdict.modelled:.4g}",
+        error + mark,
+        verdict.part,
+    ]
 
 
 _HEAD = ["host", "figure", "published", "modelled", "error", ""]
 
 
-def _by_drive(found: Sequence[Verdict]) -> dict[str, list[Verdict]]:
+def _by_drive(verdicts: Sequence[Verdict]) -> dict[str, list[Verdict]]:
     groups: dict[str, list[Verdict]] = {}
-    for each in found:
-        groups.setdefault(each.point.drive, []).append(each)
+    for verdict in verdicts:
+        groups.setdefault(verdict.point.drive, []).append(verdict)
     return groups
 
 
@@ -130,42 +139,44 @@ def _begun(state: State) -> str:
     return "" if state is State.AS_IS else f" All modelled flash starts {state.value}."
 
 
-def _text(found: Sequence[Verdict], *, begun: str) -> str:
+def _text(verdicts: Sequence[Verdict], *, begun: str) -> str:
     from iogauge.text.grid import aligned
 
     parts = []
-    for drive, group in _by_drive(found).items():
+    for drive, group in _by_drive(verdicts).items():
         parts += [drive, "-" * len(drive), *aligned([_HEAD, *map(_cells, group)], left=2), ""]
-    return "\n".join([*parts, _summary(found) + begun, *_reasons(found), ""])
+    return "\n".join([*parts, _summary(verdicts) + begun, *_reasons(verdicts), ""])
 
 
-def _markdown(found: Sequence[Verdict], *, begun: str) -> str:
+def _markdown(verdicts: Sequence[Verdict], *, begun: str) -> str:
     lines = []
-    for drive, group in _by_drive(found).items():
+    for drive, group in _by_drive(verdicts).items():
         lines += [f"**{drive}**", "", f"| {' | '.join(_HEAD)} |", "|---|---|---|---|---|---|"]
-        lines += [f"| {' | '.join(cell.replace('|', '/') for cell in _cells(each))} |" for each in group]
+        lines += [
+            f"| {' | '.join(cell.replace('|', '/') for cell in _cells(verdict))} |" for verdict in group
+        ]
         lines.append("")
-    return "\n".join([*lines, _summary(found) + begun, "", *_reasons(found), ""])
+    return "\n".join([*lines, _summary(verdicts) + begun, "", *_reasons(verdicts), ""])
 
 
-def _reasons(found: Sequence[Verdict]) -> list[str]:
+def _reasons(verdicts: Sequence[Verdict]) -> list[str]:
     """Why rows miss their limits, where that is known."""
     from iogauge.calibrate.misses import REASONS
 
     by_reason: dict[str, list[str]] = {}
-    for each in found:
-        if not each.holds and each.point.row in REASONS:
-            name = f"{each.point.drive} {each.point.host or 'specified'}, {each.point.label}"
-            by_reason.setdefault(REASONS[each.point.row], []).append(name)
+    for verdict in verdicts:
+        if not verdict.holds and verdict.point.row in REASONS:
+            name = f"{verdict.point.drive} {verdict.point.host or 'specified'}, {verdict.point.label}"
+            by_reason.setdefault(REASONS[verdict.point.row], []).append(name)
     return [f"- {'; '.join(rows)}: {reason}" for reason, rows in by_reason.items()]
 
 
-def _summary(found: Sequence[Verdict]) -> str:
+def _summary(verdicts: Sequence[Verdict]) -> str:
     from iogauge.calibrate.verdict import Part
 
     counts = []
     for part in Part:
-        held = [each.holds for each in found if each.part == part]
+        held = [verdict.holds for verdict in verdicts if verdict.part == part]
         if held:
             counts.append(f"{sum(held)} of {len(held)} {part}")
     return f"Within their limits: {', '.join(counts)}."

@@ -1,14 +1,14 @@
-"""``iogauge model fit``: models fitted to published figures, or a twin of a drive of one's own.
+"""``iogauge model fit``: models fitted to published figures, or a twin of your own drive.
 
-With --review, fit a drive model to a saved review of a real drive: begin with a model of its kind (--from), run every
-step of the review on it, and move its fitted numbers until it behaves as the drive did. What comes out is a TOML file
-and a target: model:./mine.toml.
+With --review, fit a drive model to a saved review of a real drive. The fit starts from a model of its kind (--from),
+runs every step of the review on it, and moves its fitted numbers until it behaves as the drive did. The result is a
+TOML file and a target: model:./mine.toml.
 
-With --published, fit the models that iogauge brings, or those named, to the published figures: machines first, then
-drives. DIRECTORY/drives and DIRECTORY/machines are as iogauge has them, so that this makes its own files again.
+With --published, fit the shipped models, or those named, to the published figures: machines first, then drives. They
+are written to DIRECTORY/drives and DIRECTORY/machines, as iogauge ships them.
 
-Every number comes with how sure it is; what the figures hardly identify says so. The same command gives the same
-numbers.
+Every number comes with its interval; a number that the figures hardly identify is marked. The same command gives the
+same numbers.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ def fit(
         Path | None, typer.Option("--output", "-o", metavar="PATH", help="FILE.toml, or a DIRECTORY.")
     ] = None,
 ) -> None:
-    """Fit, and print what was found."""
+    """Fit, and print the fitted numbers."""
     if (review is None) == (not published):
         raise status.UsageError(
             "fit to what?", hint="--review DIRECTORY --from MODEL for a drive of your own, or --published"
@@ -89,14 +89,14 @@ def _fit_twin(directory: Path, begin_with: str, machine_name: str | None, output
         raise status.UsageError(
             f"--output {output}: a model's file ends in .toml", hint=f"write {output}.toml"
         )
-    # Claimed now, so that hours are not lost for want of a directory.
+    # Claimed now, so that hours are not lost because a directory is missing.
     claimed = claims_beside([str(directory)], say=streams.say).file(output, existing=Existing.KEEP)
     claimed.write(_twin_text(saved, drive, machine_name, machine).encode())
     streams.show(f"wrote {output}: try iogauge review model:{_place(output)}\n")
 
 
 def _twin_text(saved: Review, drive: ModelFile, machine_name: str | None, machine: ModelFile) -> str:
-    """Fit, show what was found, and return the file's text."""
+    """Fit, show the numbers, and return the file's text."""
     from iogauge import catalog
     from iogauge.calibrate.trial import SEED
     from iogauge.calibrate.twin import fit_twin
@@ -108,9 +108,13 @@ def _twin_text(saved: Review, drive: ModelFile, machine_name: str | None, machin
         progress.step(f"from {drive.name}", expected_s=None)
         twin = fit_twin(saved, drive, machine, interrupts=interrupts, on_trial=progress.trial)
     lines = [
-        f"{each.step} {each.job} {each.direction} {each.what}: {each.measured:.6g}, "
-        + ("not modelled" if each.modelled is None else f"modelled {each.modelled:.6g} ({each.error:+.1%})")
-        for each in twin.figures
+        f"{figure.step} {figure.job} {figure.direction} {figure.what}: {figure.measured:.6g}, "
+        + (
+            "not modelled"
+            if figure.modelled is None
+            else f"modelled {figure.modelled:.6g} ({figure.error:+.1%})"
+        )
+        for figure in twin.figures
     ]
     model = with_fit(
         twin.model,
@@ -178,15 +182,15 @@ def _write_fitted(output: Output, outcome: Outcome, trial: Trial, names: list[st
     from iogauge.calibrate.trial import SEED
     from iogauge.calibrate.write import with_fit
 
-    stage, found = outcome.stage, outcome.verdicts(trial)
+    stage, verdicts = outcome.stage, outcome.verdicts(trial)
     lines = [
-        f"{each.point.row}: {each.point.label} {each.point.value:g} {each.point.unit}, "
-        f"modelled {each.modelled:.4g} ({each.error:+.1%})"
-        for each in found
+        f"{verdict.point.row}: {verdict.point.label} {verdict.point.value:g} {verdict.point.unit}, "
+        f"modelled {verdict.modelled:.4g} ({verdict.error:+.1%})"
+        for verdict in verdicts
     ]
     model = with_fit(
         stage.file,
-        replace(outcome.fitted, rms=root_mean_square([each.residual for each in found])),
+        replace(outcome.fitted, rms=root_mean_square([verdict.residual for verdict in verdicts])),
         source=f"{len(lines)} published figures",
         # Where it was written to is no part of how it came about.
         command=shlex.join(("iogauge", "model", "fit", "--published", *names)),
@@ -197,18 +201,18 @@ def _write_fitted(output: Output, outcome: Outcome, trial: Trial, names: list[st
 
 
 def _show(name: str, fitted: Fitted) -> None:
-    """Print what became of each number."""
+    """Print each fitted number and its interval."""
     from iogauge.text.grid import aligned
 
     rows = [["", "value", "95 %", ""]]
     rows += [
         [
-            found.free.place,
-            f"{found.value:.5g}",
-            f"{found.interval[0]:.4g} to {found.interval[1]:.4g}",
-            "" if found.identified else "hardly identified",
+            number.free.place,
+            f"{number.value:.5g}",
+            f"{number.interval[0]:.4g} to {number.interval[1]:.4g}",
+            "" if number.identified else "hardly identified",
         ]
-        for found in fitted.numbers
+        for number in fitted.numbers
     ]
     head = f"{name}: errors are {fitted.rms:.2f} of their limits (root mean square)"
     streams.show("\n".join([head, *aligned(rows, left=1), ""]))

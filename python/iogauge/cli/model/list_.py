@@ -1,7 +1,7 @@
-"""``iogauge model list``: the drives and machines that iogauge brings.
+"""``iogauge model list``: the drives and machines that come with iogauge.
 
-List the drives and machines that iogauge brings. A drive stands behind the machine named beside it, unless a target
-names another: model:DRIVE@MACHINE. 'behind' is that machine, 'also' are other names of the same model.
+List the drives and machines that come with iogauge. 'behind' is the machine in front of the drive, unless a target
+names another: model:DRIVE@MACHINE. 'also' are other names of the same model.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 def list_(
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")] = False,
 ) -> None:
-    """Print one line for each."""
+    """Print one line for each model."""
     from iogauge.library.models import models
     from iogauge.text.grid import aligned
 

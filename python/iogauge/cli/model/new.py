@@ -1,9 +1,9 @@
-"""``iogauge model new``: a model of one's own, to be edited, from one that there is.
+"""``iogauge model new``: a model of your own to edit, made from another.
 
-Write a TOML file with every number of a model, which stands alone and is a model as it is: change in it what your
-drive or machine does differently. Sources stay with the numbers. A file that exists is not overwritten.
+Write a TOML file with every number of a model. The file needs no other file and is a model as it is: change in it what
+differs in your drive or machine. Sources stay with the numbers. An existing file is not overwritten.
 
-Without --output it is written here, under the model's name.
+Without --output the file is written to the current directory, under the model's name.
 """
 
 from __future__ import annotations
@@ -41,25 +41,25 @@ def new(
         raise status.UsageError(
             f"{begin_with}: is two models", hint="make one from the drive, or from the machine"
         )
-    found = catalog.load(name)
+    source = catalog.load(name)
     drive, machine = (
-        (found, catalog.machine("ideal")) if found.what == "drive" else (catalog.drive("ram"), found)
+        (source, catalog.machine("ideal")) if source.what == "drive" else (catalog.drive("ram"), source)
     )
     check_model(drive, machine)
-    path = output or Path(f"{found.name}.toml")
+    path = output or Path(f"{source.name}.toml")
     if path.suffix != ".toml":
         raise status.UsageError(f"--output {path}: a model's file ends in .toml", hint=f"write {path}.toml")
-    own = replace(found, title=f"like {found.title}", version=1, also=(), published_as=(), base=None)
-    Claims().file(path, existing=Existing.KEEP).write((_head(found, path) + catalog.to_toml(own)).encode())
+    own = replace(source, title=f"like {source.title}", version=1, also=(), published_as=(), base=None)
+    Claims().file(path, existing=Existing.KEEP).write((_head(source, path) + catalog.to_toml(own)).encode())
     streams.show(f"{path}\n")
 
 
-def _head(found: ModelFile, path: Path) -> str:
+def _head(source: ModelFile, path: Path) -> str:
     """What one must know to edit the file, as its comment."""
     place = str(path) if "/" in str(path) else f"./{path}"
-    target = f"model:{place}" if found.what == "drive" else f"model:p4800x@{place}"
+    target = f"model:{place}" if source.what == "drive" else f"model:p4800x@{place}"
     return f"""\
-# A {found.what} model, made from {found.name}, version {found.version}.
+# A {source.what} model, made from {source.name}, version {source.version}.
 #
 # Change values, not places: {{ value = ..., kind = ..., source = ... }}. The last part of a name is its unit. kind is
 # "published" (source says where), "fitted" (to what was published) or "assumed" (source says why). Wrong values are

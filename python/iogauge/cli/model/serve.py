@@ -1,12 +1,12 @@
 """``iogauge model serve``: a drive model as a network block device, for fio, qemu, nbdcopy or a kernel.
 
-Serve a drive model by NBD until Ctrl-C (or SIGTERM): the data is real and the time is the model's. NAME is a shipped
-model or the path of a TOML file. Where --store names no file, what is written is kept in memory. A file that --store
-names is made; one that is there is written only where an earlier --store made it.
+Serve a drive model by NBD until Ctrl-C (or SIGTERM). The data is real; the time is the model's. NAME is a shipped
+model or the path of a TOML file. Data is kept in memory, or in the file that --store names. That file is created; an
+existing one is used only if an earlier --store created it.
 
-Programs need tens of microseconds to sleep and to wake, longer than a fast drive takes. So the model is slowed down
-by --dilate, and what a program measures is to be divided by it. What it waits beyond that is measured first; where it
-is over 20 %, serving is refused, with the dilation that would do.
+Programs need tens of microseconds to sleep and wake, which is longer than a request of a fast drive. So --dilate slows
+the model down: divide the times that a program measures by it. iogauge first measures how much longer programs wait.
+If that is over 20 %, it refuses to serve, and names the dilation that would do.
 
 Exit status: 0 served until it was ended; 1 error; 2 wrong usage.
 """
@@ -34,7 +34,8 @@ _MOST_DILATION = (1 << 32) - 1
 def serve(
     name: Annotated[str, typer.Argument(metavar="NAME", help="A shipped model, or a TOML file's path.")],
     socket: Annotated[
-        Path | None, typer.Option("--socket", metavar="PATH", help="Listen on a Unix socket, made here.")
+        Path | None,
+        typer.Option("--socket", metavar="PATH", help="Create this Unix socket and listen on it."),
     ] = None,
     tcp: Annotated[
         str | None,
@@ -42,15 +43,21 @@ def serve(
     ] = None,
     allow_remote: Annotated[
         bool,
-        typer.Option("--allow-remote", help="Other machines may reach the port, and all data, unasked."),
+        typer.Option(
+            "--allow-remote", help="Let other machines reach the port and all data, without a password."
+        ),
     ] = False,
     dilate: Annotated[
         int,
-        typer.Option(metavar="FACTOR", help="How much slower than the model.", min=1, max=_MOST_DILATION),
+        typer.Option(
+            metavar="FACTOR", help="Serve this many times slower than the model.", min=1, max=_MOST_DILATION
+        ),
     ] = 100,
     size: Annotated[
         str | None,
-        typer.Option(metavar="BYTES", help="How much of the drive, as 32g.", show_default="all of it"),
+        typer.Option(
+            metavar="BYTES", help="How much of the drive to serve, such as 32g.", show_default="all of it"
+        ),
     ] = None,
     store: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Keep the data in this sparse file.")
@@ -58,12 +65,12 @@ def serve(
     memory: Annotated[
         str | None,
         typer.Option(
-            metavar="BYTES", help="Without --store: data kept in memory at most.", show_default="1g"
+            metavar="BYTES", help="Most data to keep in memory, without --store.", show_default="1g"
         ),
     ] = None,
-    read_only: Annotated[bool, typer.Option("--read-only", help="Nothing may be written.")] = False,
+    read_only: Annotated[bool, typer.Option("--read-only", help="Refuse writes.")] = False,
     seed: Annotated[
-        int, typer.Option(metavar="NUMBER", help="Makes the model's random choices repeat.", min=0)
+        int, typer.Option(metavar="NUMBER", help="Seed of the model's random choices.", min=0)
     ] = 1,
 ) -> None:
     """Serve until interrupted."""
@@ -145,13 +152,13 @@ def _address(text: str) -> tuple[str, int]:
             f"--tcp {text}: not HOST:PORT", hint="write for instance 127.0.0.1:10809, or [::1]:10809"
         ) from None
     try:
-        found = sockets.getaddrinfo(host.strip("[]"), int(port), type=sockets.SOCK_STREAM)
+        addresses = sockets.getaddrinfo(host.strip("[]"), int(port), type=sockets.SOCK_STREAM)
     except (OSError, UnicodeError) as error:
         raise status.UsageError(
             f"--tcp {text}: {getattr(error, 'strerror', None) or error}",
             hint="name an address of this machine",
         ) from None
-    return str(found[0][4][0]), int(port)
+    return str(addresses[0][4][0]), int(port)
 
 
 def uri(plan: ServePlan, serving: Serving) -> str:

@@ -1,10 +1,10 @@
-"""``iogauge model show``: every number of a model, with where it comes from.
+"""``iogauge model show``: every number of a model, with its source.
 
-Show every number of a drive or a machine model: its place in the model's file, its value, its kind, and its source.
-A published number is what the source says, a fitted one makes the model agree with what was published, and an
-assumed one is plausible. MODEL is a name, the path of a TOML file, or both parts of a target: DRIVE@MACHINE.
+Show every number of a drive or machine model: its place in the model's file, its value, its kind and its source. A
+published number is in the source, a fitted number makes the model agree with published figures, and an assumed number
+is plausible. MODEL is a name, the path of a TOML file, or both parts of a target: DRIVE@MACHINE.
 
-The digest stands for all parameters: of a drive and the machine in front of it, whose results carry it too, or of a
+The digest identifies all parameters: those of a drive and the machine in front of it, as in results, or those of a
 machine alone.
 """
 
@@ -30,25 +30,25 @@ def show(
     ],
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON, with exact values.")] = False,
 ) -> None:
-    """Print what was asked for, once the core has agreed that it is a model."""
+    """Print the model, after the core has checked it."""
     from iogauge import catalog
     from iogauge.execution import check_model
 
     name, machine_name = catalog.split(model)
-    found = catalog.load(name)
-    if found.what == "machine" and machine_name is None:
-        check_model(catalog.drive("ram"), found)
-        shown, digest = [found], catalog.digest(found.parameters)
+    model_file = catalog.load(name)
+    if model_file.what == "machine" and machine_name is None:
+        check_model(catalog.drive("ram"), model_file)
+        shown, digest = [model_file], catalog.digest(model_file.parameters)
     else:
         drive, machine = catalog.pair(model)
         check_model(drive, machine)
         shown = [drive] if machine_name is None else [drive, machine]
         digest = catalog.digest(drive.parameters, machine.parameters)
     if as_json:
-        told: dict[str, Any] = {each.what: _described(each) for each in shown} | {"sha256": digest}
-        streams.show(json.dumps(told, indent=2) + "\n")
+        document: dict[str, Any] = {part.what: _described(part) for part in shown} | {"sha256": digest}
+        streams.show(json.dumps(document, indent=2) + "\n")
         return
-    lines = [line for each in shown for line in [*_lines(each), ""]]
+    lines = [line for part in shown for line in [*_lines(part), ""]]
     streams.show("".join(f"{line}\n" for line in [*lines, f"digest {digest}"]))
 
 

@@ -1,14 +1,14 @@
-"""``iogauge run``: a job file, or fio's options, run once and reported.
+"""``iogauge run``: run a job file, or fio's options, once and report.
 
-Run fio job files, or jobs given as fio's options, and print what was measured: a table, or fio's JSON, alone on
-stdout. Progress, messages and warnings go to stderr.
+Run fio job files, or jobs written as fio's options, and print the results: a table, or one of fio's formats. Only
+results go to stdout. Progress, messages and warnings go to stderr.
 
-What is not an option of iogauge is fio's: --name begins a job, and the options after it are that job's. Writing to
-anything but a file that iogauge made needs --destroy. --diskspd takes a command line of DiskSpd's instead, and prints
-its tables.
+Options that are not listed below are fio's: --name begins a job, and the options after it belong to that job. Writing
+needs --destroy, except to a file that iogauge made. --diskspd takes a command line of DiskSpd instead, and prints its
+tables.
 
-Exit status: 0 measured; 1 error, or a condition that cannot be judged; 2 wrong usage; 3 a --fail-if condition
-holds; 130 interrupted (143 by SIGTERM), with what was measured until then printed.
+Exit status: 0 measured; 1 error, or a condition that cannot be judged; 2 wrong usage; 3 a --fail-if condition holds;
+130 interrupted (143 by SIGTERM), after printing the results so far.
 """
 
 from __future__ import annotations
@@ -52,14 +52,14 @@ def run(
         list[str] | None,
         typer.Argument(
             metavar="[JOB.fio | --OPTION=VALUE]...",
-            help="fio job files, or jobs as fio's options, each from its --name=JOB; see 'iogauge options'.",
+            help="fio job files, or jobs as fio's options, each from --name=JOB on; see 'iogauge options'.",
         ),
     ] = None,
     diskspd: Annotated[
         str | None,
         typer.Option(
             metavar="'-OPTION... TARGET...'",
-            help="Run a command line of DiskSpd's; 'normal' is its tables then.",
+            help="Run a command line of DiskSpd; 'normal' then prints DiskSpd's tables.",
         ),
     ] = None,
     output_format: Annotated[
@@ -70,10 +70,11 @@ def run(
         ),
     ] = None,
     minimal: Annotated[
-        bool, typer.Option("--minimal", help="The same as --output-format=terse; the last of the two counts.")
+        bool,
+        typer.Option("--minimal", help="The same as --output-format=terse; the later of the two counts."),
     ] = False,
     terse_version: Annotated[
-        int, typer.Option(min=2, max=5, metavar="2|3|4|5", help="fio's version of terse.")
+        int, typer.Option(min=2, max=5, metavar="2|3|4|5", help="Version of fio's terse format.")
     ] = 3,
     output: Annotated[
         Path | None, typer.Option("--output", "-o", metavar="FILE", help="Print into FILE.")
@@ -88,7 +89,7 @@ def run(
     readonly: Annotated[
         bool,
         typer.Option(
-            "--readonly", help="Refuse jobs that write or trim, or whose files would have to be laid out."
+            "--readonly", help="Refuse jobs that write or trim, or that would have to create files."
         ),
     ] = False,
     destroy: Annotated[
@@ -107,36 +108,38 @@ def run(
         ),
     ] = None,
     interval: Annotated[
-        str | None, typer.Option(metavar="TIME", help="Length of an interval, as 500ms or 1s.  [default: 1s]")
+        str | None, typer.Option(metavar="TIME", help="Length of an interval, such as 500ms.  [default: 1s]")
     ] = None,
     request_log: Annotated[
-        Path | None, typer.Option(metavar="FILE.parquet", help="Log every request, all its instants.")
+        Path | None, typer.Option(metavar="FILE.parquet", help="Log every request with all its times.")
     ] = None,
     log_overflow: Annotated[
         str,
         typer.Option(
             metavar="wait|drop",
-            help="If the log's disk is slower than the load: make the load wait, or drop requests from the log.",
+            help="If the log's disk is slower than the load: let the load wait, or drop requests from the log.",
         ),
     ] = "wait",
     fail_if: Annotated[
         list[str] | None,
-        typer.Option(metavar="CONDITION", help="Exit with 3 where this holds, as 'p99.9 > 1ms'; repeatable."),
+        typer.Option(
+            metavar="CONDITION", help="Exit with status 3 if this holds, such as 'p99.9 > 1ms'; repeatable."
+        ),
     ] = None,
     give_up: Annotated[
         str,
         typer.Option(
             metavar="TIME",
-            help="When no request completes for this long, stop waiting and report those in flight as they are. Also "
-            "how long to wait for a target to answer before the run.",
+            help="If no request completes for this long, stop and report the requests in flight. Also the longest wait "
+            "for a target to answer before the run.",
         ),
     ] = "120s",
     no_ceiling: Annotated[
-        bool, typer.Option("--no-ceiling", help="Do not measure first what iogauge itself can do here.")
+        bool, typer.Option("--no-ceiling", help="Do not first measure how fast iogauge itself can be here.")
     ] = False,
     eta: Annotated[
         progress_options.Eta,
-        typer.Option(help="Show progress; with 'never', messages and warnings are still printed."),
+        typer.Option(help="Show progress. Messages and warnings are printed even with 'never'."),
     ] = progress_options.Eta.AUTO,
     eta_interval: Annotated[
         str | None, typer.Option(metavar="TIME", help="Time between progress updates, at least 250ms.")
@@ -146,13 +149,13 @@ def run(
     ] = None,
     parse_only: Annotated[
         bool,
-        typer.Option("--parse-only", help="Print the jobs as they were understood and do no I/O."),
+        typer.Option("--parse-only", help="Print the jobs as iogauge reads them and do no I/O."),
     ] = False,
     showcmd: Annotated[
         bool, typer.Option("--showcmd", help="Print the jobs as a command line and do no I/O.")
     ] = False,
 ) -> None:
-    """Run what was asked for; raises what ``cli.main`` turns into an exit status."""
+    """Run the jobs; raise what ``cli.main`` turns into an exit status."""
     del max_jobs  # fio has long ignored it
     if minimal and (output_format is None or _last(context, "output_format", "minimal") == "minimal"):
         output_format = "terse"
@@ -266,7 +269,7 @@ def _emit_jobs(text: str, options: RunOptions) -> None:
 
 
 def _measure(options: RunOptions) -> None:
-    # All that will be needed, and only then is there anything that an interrupt could cost.
+    # Import everything before process.begin: until then an interrupt costs nothing.
     from iogauge import execution  # noqa: F401
     from iogauge.cli.run.printed import Printed
     from iogauge.library.running import measurement
@@ -364,8 +367,8 @@ def _conclude(record: RunRecord, conditions: list[Condition]) -> None:
 
 
 def _last(context: typer.Context, *names: str) -> str:
-    """Return which of these parameters, all of them given, stands last on the command line."""
-    return max(names, key=[*context.params].index)  # where they are in the order in which they were given
+    """Return which of these parameters, all on the command line, stands last."""
+    return max(names, key=[*context.params].index)  # params keeps the order of the command line
 
 
 def _option_names(context: typer.Context) -> list[str]:

@@ -87,8 +87,8 @@ def load(*words: str) -> Any:
     return get_command(app)
 
 
-def _version(asked: bool) -> None:
-    if asked:
+def _version(wanted: bool) -> None:
+    if wanted:
         from iogauge import __version__
 
         print(f"iogauge {__version__}")

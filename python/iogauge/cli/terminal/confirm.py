@@ -36,10 +36,10 @@ def before(manifest: Manifest) -> None:
     if not (sys.stdin.isatty() and sys.stderr.isatty()):
         return
     cost = cost_of(manifest, suite_of)
-    asked = [target for target in manifest.targets if _asks(target, cost)]
-    if not asked:
+    costly = [target for target in manifest.targets if _asks(target, cost)]
+    if not costly:
         return
-    streams.say(f"{question(asked, cost)} [y/N] ", end="")
+    streams.say(f"{question(costly, cost)} [y/N] ", end="")
     if sys.stdin.readline().strip().lower() not in ("y", "yes"):
         streams.say("nothing was begun\nhint: --yes does not ask; 'iogauge plan' shows every step")
         raise typer.Exit(status.ERROR)

@@ -29,15 +29,15 @@ _WORDS = {signal.SIGINT: "interrupted", signal.SIGTERM: "terminated"}
 
 
 @dataclass
-class _Heard:
-    """What came so far; one for the process, as its signals are."""
+class _Signals:
+    """The signals so far; one for the process, as they are."""
 
     last: signal.Signals = signal.SIGINT
     held: bool = False
     waiting: bool = False
 
 
-_heard = _Heard()
+_signals = _Signals()
 
 
 def arguments() -> list[str]:
@@ -78,23 +78,23 @@ def end() -> None:
 @contextlib.contextmanager
 def results_first() -> Iterator[None]:
     """Let a signal wait, for KeyboardInterrupt to be raised at the end: what was measured is not lost to it."""
-    _heard.held, _heard.waiting = True, False
+    _signals.held, _signals.waiting = True, False
     try:
         yield
     finally:
-        _heard.held = False
-    if _heard.waiting:
+        _signals.held = False
+    if _signals.waiting:
         raise KeyboardInterrupt
 
 
 def word() -> str:
     """Return what happened to the process, in a word."""
-    return _WORDS[_heard.last]
+    return _WORDS[_signals.last]
 
 
 def status() -> int:
     """Return the exit status of a process that was interrupted."""
-    return 128 + _heard.last
+    return 128 + _signals.last
 
 
 def interrupted() -> int:
@@ -124,8 +124,8 @@ def _leave(number: int, _frame: FrameType | None) -> None:
 
 
 def _interrupt(number: int, _frame: FrameType | None) -> None:
-    _heard.last = signal.Signals(number)
-    if _heard.held:
-        _heard.waiting = True
+    _signals.last = signal.Signals(number)
+    if _signals.held:
+        _signals.waiting = True
     else:
         raise KeyboardInterrupt

@@ -4,7 +4,7 @@ The display is drawn once a second by a thread that sleeps in between, never bec
 the machine that is being measured does not depend on how fast the drive is. A plain line comes when a step ends, with
 what is judged of it, and at most every five seconds before. One that is alone says when it begins: its result follows.
 
-Does not measure anything: it is told of steps and intervals, and keeps only each row's last interval.
+Does not measure anything: it takes steps and intervals, and keeps only each row's last interval.
 """
 
 from __future__ import annotations
@@ -95,7 +95,7 @@ class Progress(AbstractContextManager["Progress"]):
         return self
 
     def __exit__(self, kind: object, error: object, trace: object) -> None:
-        self._finish_step(whole=kind is None)
+        self._finish_step(complete=kind is None)
         if self._live:
             self._live.stop()
 
@@ -107,7 +107,7 @@ class Progress(AbstractContextManager["Progress"]):
         ``expected_s``: how long it should take, where known; of its own time, where that is virtual. ``ahead``: how
         many steps follow, where that is not what was said at first; ``ahead_s``: how long these should take.
         """
-        self._finish_step(whole=True)
+        self._finish_step(complete=True)
         self._label, self._expected_s = label, expected_s
         if ahead is not None:
             self._steps = self._done + 1 + ahead
@@ -115,8 +115,8 @@ class Progress(AbstractContextManager["Progress"]):
         self._step_began = self._said = self._clock()
         self._latest, self._names, self._passed_ns, self._noted, self._shown = {}, {}, {}, None, None
         if self._plain and self._alone:
-            told = expected_s if not self._virtual else None
-            self._line(f"{label}, about {numbers.clock_time(told)}" if told else label)
+            shown_s = expected_s if not self._virtual else None
+            self._line(f"{label}, about {numbers.clock_time(shown_s)}" if shown_s else label)
 
     def started(self, plan: RunPlan) -> None:
         """Learn the names of the rows that intervals will speak of."""
@@ -142,15 +142,15 @@ class Progress(AbstractContextManager["Progress"]):
         )
 
     def trial(self, done: int, rms: float) -> None:
-        """Hear how a fit goes: how many trials, and the least root mean square of errors in units of their limits."""
+        """Take a fit's progress: how many trials, and the least root mean square of errors in units of their limits."""
         self._note(f"{numbers.counted(done, 'trial')}, errors {rms:.2f} of their limits")
 
     def counted(self, done: int, of: int) -> None:
-        """Hear how many of a step's parts are done."""
+        """Take how many of a step's parts are done."""
         self._note(f"{done:,} of {of:,}")
 
     def share(self, done: float) -> None:
-        """Hear which share of a step is done."""
+        """Take which share of a step is done."""
         self._note(f"{done:.0%}")
 
     def _note(self, text: str) -> None:
@@ -166,17 +166,17 @@ class Progress(AbstractContextManager["Progress"]):
         else:
             self._write(text)
 
-    def _finish_step(self, *, whole: bool) -> None:
+    def _finish_step(self, *, complete: bool) -> None:
         if self._label is None:
             return
         took_s = self._clock() - self._step_began
         place = self._place()
-        if whole:
+        if complete:
             self._done += 1
             self._spent_s += took_s
             self._spent_expected_s += self._expected_s or 0.0
-        if self._plain and not (whole and self._alone):
-            ended = "done in" if whole else "stopped after"
+        if self._plain and not (complete and self._alone):
+            ended = "done in" if complete else "stopped after"
             shown = f"; {self._shown}" if self._shown else ""
             self._line(f"{place}{self._label}: {ended} {numbers.clock_time(took_s)}{shown}")
         self._label = None
@@ -203,18 +203,18 @@ class Progress(AbstractContextManager["Progress"]):
         them, as long as these on average.
         """
         expected = self._expected_here_s()
-        each = self._spent_s / self._done if self._done else expected
-        here = each if expected is None else expected
-        if self._label is None or each is None or here is None:
+        average = self._spent_s / self._done if self._done else expected
+        here = average if expected is None else expected
+        if self._label is None or average is None or here is None:
             return None
         here_left = max(here - (self._clock() - self._step_began), 0.0)
         if self._ahead_s is not None and (self._spent_expected_s or not self._virtual):
             slower = self._spent_s / self._spent_expected_s if self._spent_expected_s else 1.0
             return here_left + self._ahead_s * slower
-        return here_left + max(self._steps - self._done - 1, 0) * each
+        return here_left + max(self._steps - self._done - 1, 0) * average
 
     def _expected_here_s(self) -> float | None:
-        """How long this step takes of our time, where it can be told."""
+        """How long this step takes of our time, where that is known."""
         if not self._virtual or not self._expected_s:
             return self._expected_s
         share = self._simulated_s() / self._expected_s
@@ -227,8 +227,8 @@ class Progress(AbstractContextManager["Progress"]):
     def _state(self) -> str:
         parts = [f"{numbers.clock_time(self._clock() - self._step_began)} in"]
         if self._virtual and self._passed_ns:
-            whole = f" of {numbers.clock_time(self._expected_s)}" if self._expected_s else ""
-            parts.append(f"{numbers.clock_time(self._simulated_s())}{whole} simulated")
+            of = f" of {numbers.clock_time(self._expected_s)}" if self._expected_s else ""
+            parts.append(f"{numbers.clock_time(self._simulated_s())}{of} simulated")
         if (left := self._left_s()) is not None:
             parts.append(f"{numbers.clock_time(left)} left")
         if (warm := self._temperature_C()) is not None:

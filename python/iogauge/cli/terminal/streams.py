@@ -23,7 +23,7 @@ def open_all() -> None:
         try:
             os.fstat(number)
         except OSError:
-            # The lowest free number is the one that was found closed.
+            # The lowest free number is the one that is closed.
             os.open(os.devnull, os.O_RDONLY if number == 0 else os.O_WRONLY)
     if sys.stdout is None:
         sys.stdout = open(os.devnull, "w", encoding="utf-8")  # noqa: PTH123, SIM115 (for the process's life)
@@ -31,8 +31,8 @@ def open_all() -> None:
         sys.stderr = open(os.devnull, "w", encoding="utf-8")  # noqa: PTH123, SIM115
     if isinstance(sys.stdout, io.TextIOWrapper):
         # A terminal that has no ± costs a character and not the table; the bytes of a name that is no text are kept.
-        whole = sys.stdout.encoding.lower() == "utf-8"
-        sys.stdout.reconfigure(errors="surrogateescape" if whole else "replace")
+        utf_8 = sys.stdout.encoding.lower() == "utf-8"
+        sys.stdout.reconfigure(errors="surrogateescape" if utf_8 else "replace")
 
 
 def say(text: str, *, end: str = "\n") -> None:

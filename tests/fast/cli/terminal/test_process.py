@@ -170,7 +170,7 @@ def begun() -> Iterator[None]:
     yield
     for number, handler in before.items():
         signal.signal(number, handler)
-    process._heard.last = signal.SIGINT
+    process._signals.last = signal.SIGINT
 
 
 @pytest.mark.usefixtures("begun")
