@@ -4,7 +4,7 @@ Without TARGET, list the suites. With TARGET, list every step in the order in wh
 and the most that it can write. The options are those of 'iogauge review'.
 
 The most that a step can write is its rate times its time, or the target's size. If nothing limits the writes, it is
-what the drive's link can carry, or the fastest known link if the drive's is unknown. Some steps follow from a search or
+what the drive's link can carry, or a link of four lanes if the drive's is unknown. Some steps follow from a search or
 from the results of others: the plan gives their smallest and largest number. With --until-supported, a step may run
 again, and its time is a range.
 

@@ -47,7 +47,7 @@ def test_runs_with_counts_are_steps_and_the_others_are_told(saved: Path) -> None
 
 def test_it_is_listed_shown_asked_and_reported(saved: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["list", str(saved)]) == 0
-    assert "3 of 3, 2 told" in capsys.readouterr().out
+    assert "3 of 3, 2 reported" in capsys.readouterr().out
     assert main(["show", str(saved)]) == 0
     out, err = capsys.readouterr()
     assert "Imported: reader" in out

@@ -150,7 +150,7 @@ PERCENTAGE_RANDOM = Option(
     category=Category.PATTERN,
     kind=directions(count(0, 100, unit="%")),
     default="100",
-    help="Share of random I/Os in a random pattern; the others go on where the last one ended.",
+    help="Share of random I/Os in a random pattern; the others continue where the last one ended.",
     store=lambda partial, value: partial.store_directions("percentage_random", value, 100),
     text=_percentage_random_text,
 )
@@ -254,7 +254,7 @@ BLOCK_SIZES = (
         category=Category.PATTERN,
         kind=patterns.SPLITS,
         default="none",
-        help="Block sizes and the share of the I/Os that each has; shares left out divide what is missing.",
+        help="Block sizes with their shares of the I/Os. Sizes without a share divide the rest equally.",
         store=lambda partial, value: partial.store_shape(value, split=True),
         text=_split_text,
     ),
@@ -377,7 +377,7 @@ DEDUPE = Option(
     category=Category.BUFFERS,
     kind=PERCENT,
     default="0",
-    help="Share of writes that repeat what was written before. Switches refill_buffers on.",
+    help="Share of writes that repeat earlier data. Switches refill_buffers on.",
     store=_store_dedupe,
     text=_dedupe_text,
 )
@@ -395,7 +395,7 @@ REFILL = Option(
     category=Category.BUFFERS,
     kind=FLAG,
     default="0",
-    help="Fill the buffer anew before every write, instead of once.",
+    help="Refill the buffer before every write, instead of once.",
     store=lambda partial, value: partial.values.update(refill_buffers=value),
     text=_refill_text,
 )

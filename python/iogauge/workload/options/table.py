@@ -38,7 +38,9 @@ _JOB = (
     entries.NAME,
     entry("description", Category.JOB, TEXT, "none", "Text about the job, kept with its results."),
     entries.KB_BASE,
-    entry("numjobs", Category.JOB, count(1, MOST_JOBS), "1", "How many clones of the job run side by side."),
+    entry(
+        "numjobs", Category.JOB, count(1, MOST_JOBS), "1", "Number of clones of the job that run in parallel."
+    ),
     entry("thread", Category.JOB, FLAG, "0", "Accepted: workers are always threads."),
     entry(
         "stonewall",
@@ -65,7 +67,7 @@ _JOB = (
             refused={"verify": "is about fio's verify, which is not supported: no data is checked"},
         ),
         "none",
-        "Which failing I/Os are counted instead of ending the job.",
+        "I/Os whose failure is counted and does not end the job.",
     ),
 )
 
@@ -92,7 +94,13 @@ _PATTERN = (
         "How random offsets are spread. Parameters may be followed by `:centre`, from 0 to 1. "
         "All but random turn the random map off.",
     ),
-    entry("norandommap", Category.PATTERN, FLAG, "0", "Draw offsets without regard to those drawn before."),
+    entry(
+        "norandommap",
+        Category.PATTERN,
+        FLAG,
+        "0",
+        "Draw each random offset independently; offsets may repeat.",
+    ),
     entry(
         "randrepeat",
         Category.PATTERN,
@@ -125,7 +133,7 @@ _SIZE = (
     whole_or_part("offset", "0", "Where the region begins.", optional=False, aliases=("fileoffset",)),
     whole_or_part("offset_increment", "0", "Added to offset for each clone of the job.", optional=False),
     entry("number_ios", Category.SIZE, count(0, LARGEST), "0: no limit", "I/Os after which the job ends."),
-    entry("loops", Category.SIZE, count(), "1", "How many times the job is done over."),
+    entry("loops", Category.SIZE, count(), "1", "How many times the job runs over its region."),
 )
 
 _TIME = (
@@ -143,14 +151,14 @@ _TIME = (
         Category.TIME,
         FLAG,
         "0",
-        "Go on until runtime is over, doing the region again. Needs runtime.",
+        "Repeat the region until runtime is over. Needs runtime.",
     ),
     entry(
         "ramp_time",
         Category.TIME,
         duration(SECOND),
         "0",
-        "Run this long before measuring; comes on top of runtime.",
+        "Run this long before measuring, in addition to runtime.",
         field="ramp_time_ns",
     ),
     entry(
@@ -176,13 +184,13 @@ _DEPTH = (
         "How I/Os reach the target. `sync` is psync: fio's makes one more call, a seek, before an I/O elsewhere.",
         always=True,
     ),
-    entry("iodepth", Category.DEPTH, count(1, DEEPEST), "1", "I/Os in flight at most."),
+    entry("iodepth", Category.DEPTH, count(1, DEEPEST), "1", "Most I/Os in flight."),
     entry(
         "iodepth_batch",
         Category.DEPTH,
         count(0, DEEPEST),
         "1",
-        "I/Os submitted by one call at most; 0 means iodepth.",
+        "Most I/Os that one call submits; 0 means iodepth.",
         aliases=("iodepth_batch_submit",),
     ),
     entry(
@@ -198,7 +206,7 @@ _DEPTH = (
         Category.DEPTH,
         count(0, DEEPEST),
         "the minimum, at least 1",
-        "Completions taken at a time at most.",
+        "Most completions taken at a time.",
     ),
     entry(
         "iodepth_low",
@@ -248,7 +256,7 @@ _RATE = (
         Category.RATE,
         count(0, LARGEST, unit="bytes/s"),
         "none",
-        "End the job where it falls below this rate.",
+        "End the job if it falls below this rate.",
         field="rate_min_Bps",
         aliases=("ratemin",),
     ),
@@ -279,7 +287,7 @@ _BUFFERS = (
         Category.BUFFERS,
         SWITCH,
         "1",
-        "Change a little of a buffer that is not filled anew.",
+        "Change a small part of a buffer that is not refilled.",
     ),
     entry(
         "buffer_compress_percentage",
@@ -305,7 +313,7 @@ _CPU = (
 )
 
 _DURABILITY = (
-    entry("direct", Category.DURABILITY, SWITCH, "0", "Go around the page cache (O_DIRECT)."),
+    entry("direct", Category.DURABILITY, SWITCH, "0", "Bypass the page cache (O_DIRECT)."),
     entries.BUFFERED,
     entry(
         "invalidate",
