@@ -11,7 +11,7 @@ import pytest
 
 from iogauge import workload
 from iogauge.cli import main
-from iogauge.reviews.runner import expected_s
+from iogauge.reviews.ahead import expected_s
 from iogauge.schema import Interval, Job, RunPlan, RunRecord, StepPlan, SuitePlan, TargetFacts
 from iogauge.store import Review
 from iogauge.suites import (

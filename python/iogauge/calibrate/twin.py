@@ -160,7 +160,7 @@ def _steps(review: Review) -> Iterator[_Step]:
         if not review.has(step.id):
             continue
         seen = _seen(review.record(step.id).result)
-        jobs = workload.parse(step.job_file, source=step.id)
+        jobs = workload.jobs_of(step)
         rate = sum(value for (_, _, what), value in seen.items() if what == "iops")
         yield _Step(step.id, _shorter(jobs, round(IOS / max(rate, 1.0) * 1e9)), seen)
 

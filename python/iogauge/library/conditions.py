@@ -24,7 +24,7 @@ def require(conditions: Sequence[Condition], manifest: Manifest) -> None:
     from iogauge import workload
 
     planned = [*manifest.steps, *(plan.search for plan in manifest.plans if plan.search)]
-    files = [workload.parse(step.job_file, source=step.id) for step in planned] if conditions else []
+    files = [workload.jobs_of(step) for step in planned] if conditions else []
     for condition in conditions:
         if not any(map(condition.concerns, files)):
             condition.require(files[-1])

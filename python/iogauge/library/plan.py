@@ -258,7 +258,7 @@ def suite_costs() -> Iterator[tuple[str, dict[str, Any]]]:
 
 def _suite_cost(suite: Any) -> dict[str, Any]:
     from iogauge import schema
-    from iogauge.reviews.runner import expected_s
+    from iogauge.reviews.ahead import expected_s
     from iogauge.suites import SuiteRequest
     from iogauge.suites.suite import Ahead
 

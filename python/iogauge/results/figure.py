@@ -18,7 +18,7 @@ from iogauge.results.suite_result import SuiteResult
 from iogauge.stats.figures import QUANTILES, StepFigures
 from iogauge.stats.quantiles import Estimate
 from iogauge.text import numbers
-from iogauge.workload import parse
+from iogauge.workload import jobs_of
 from iogauge.workload.diskspd.versions import loop_of
 
 IOPS = "iops"
@@ -136,7 +136,7 @@ def _loop(result: SuiteResult, run: Run) -> str:
     version = result.manifest.versions.get("diskspd", "")
     if not version:
         return ""
-    jobs = parse(run.plan.job_file, source=run.plan.id).jobs
+    jobs = jobs_of(run.plan).jobs
     return loop_of(version, max((job.iodepth for job in jobs if job.name == result.plan.reader), default=1))
 
 

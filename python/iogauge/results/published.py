@@ -69,7 +69,7 @@ def load_of(step: StepPlan, plan: SuitePlan) -> Load | None:
     flushed, or one direction of several that is judged.
     """
     try:
-        jobs = workload.parse(step.job_file, source=step.id).jobs
+        jobs = workload.jobs_of(step).jobs
     except IogaugeError:
         return None  # of a review that says of itself what this iogauge cannot read
     if len(jobs) != 1 or jobs[0].name != plan.reader or step.direction is not None:

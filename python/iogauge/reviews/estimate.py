@@ -19,9 +19,9 @@ from dataclasses import dataclass, replace
 
 from iogauge import workload
 from iogauge.results.position import name_of
+from iogauge.reviews.ahead import expected_s
 from iogauge.reviews.lengthen import CAP, kept, stretched
 from iogauge.reviews.ordering import order
-from iogauge.reviews.runner import expected_s
 from iogauge.schema import Direction, Job, Manifest, StepPlan, SuitePlan, TargetFacts
 from iogauge.suites.suite import Ahead, Suite, SuiteRequest
 
@@ -155,7 +155,7 @@ def cost_of_step(
     """
     facts = {target.path: target for target in targets}
     sizes = {path: target.size_bytes for path, target in facts.items()}
-    jobs = workload.parse(step.job_file, source=step.id).jobs
+    jobs = workload.jobs_of(step).jobs
     written = [_written(job, sizes) for job in jobs]
     untimed = [job for job in jobs if not job.runtime_ns]
     moved = sum(min(_amounts(job, sizes), default=0) for job in untimed)

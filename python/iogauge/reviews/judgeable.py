@@ -23,7 +23,7 @@ def check_judgeable(steps: Iterable[StepPlan], *, reader: str, pressure: str | N
     for step in steps:
         if not step.judged:
             continue
-        job_file = workload.parse(step.job_file, source=step.id)
+        job_file = workload.jobs_of(step)
         if reader not in {job.name for job in job_file.jobs}:
             raise IogaugeError(
                 f"step {step.id} has no job {reader!r}, whose latency is to be judged",

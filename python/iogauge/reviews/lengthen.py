@@ -33,7 +33,7 @@ def longer(plan: SuitePlan, step: StepPlan, record: RunRecord, *, q: float) -> S
 
 def stretched(step: StepPlan, times: int) -> StepPlan:
     """Return a step whose jobs are measured so many times as long; one that nothing keeps as it is."""
-    jobs = workload.parse(step.job_file, source=step.id)
+    jobs = workload.jobs_of(step)
     longer_jobs = tuple(job.model_copy(update={"runtime_ns": job.runtime_ns * times}) for job in jobs.jobs)
     text = workload.to_fio(jobs.model_copy(update={"jobs": longer_jobs}))
     return step.model_copy(update={"job_file": text, "longer": times})
@@ -50,7 +50,7 @@ def kept(step: StepPlan, steps: Iterable[StepPlan]) -> str | None:
         return "it begins with a purge"
     if sum(each.state_group == step.state_group for each in steps) > 1:
         return "the drive's state depends on the steps before it"
-    if not all(job.runtime_ns for job in workload.parse(step.job_file, source=step.id).jobs):
+    if not all(job.runtime_ns for job in workload.jobs_of(step).jobs):
         return "a job of it ends with what it moves"
     return None
 

@@ -116,14 +116,14 @@ def _repeated(plan: SuitePlan, plans: Sequence[SuitePlan]) -> bool:
 
 def _writes(step: StepPlan) -> bool:
     """Whether a step changes what its targets hold."""
-    jobs = workload.parse(step.job_file, source=step.id).jobs
+    jobs = workload.jobs_of(step).jobs
     return step.purge or any({Direction.WRITE, Direction.TRIM} & set(job.rw.directions) for job in jobs)
 
 
 def _check(plan: SuitePlan) -> None:
     """Refuse, before anything is made, a plan whose job files mean something else than what it is for."""
     for step in (*plan.steps, *([plan.search] if plan.search else [])):
-        for job in workload.parse(step.job_file, source=step.id).jobs:
+        for job in workload.jobs_of(step).jobs:
             if strange := set(job.filenames) - {*plan.targets, *plan.beside}:
                 raise IogaugeError(
                     f"{', '.join(plan.targets)}: a job file gives some of these characters another meaning, "

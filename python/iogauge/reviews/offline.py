@@ -202,7 +202,7 @@ def _waits(directory: Path, step: StepPlan, program: Program) -> bool:
 
 def _results_of(directory: Path, step: StepPlan, program: Program) -> tuple[Path, ...]:
     """Return where a step's results lie. Raises IogaugeError where the program cannot run it."""
-    return result_paths(directory, step.id, workload.parse(step.job_file, source=step.id), program)
+    return result_paths(directory, step.id, workload.jobs_of(step), program)
 
 
 def _write(
@@ -326,7 +326,7 @@ def _search(review: Review, results: _Results) -> None:
         with review.begin(step.id) as writer:
             try:
                 record = results(
-                    workload.parse(step.job_file, source=step.id),
+                    workload.jobs_of(step),
                     destroy=(),
                     seed=step.seed,
                     interval_ns=step.interval_ns,

@@ -39,20 +39,27 @@ def restart_groups(review: Review, suites: Callable[[str], Suite], say: Callable
     """Take back the complete steps of every state group that is not complete, and what followed from them."""
     for plan in review.manifest.plans:
         in_order = sorted(plan.steps, key=lambda step: step.state_group)
+        following: dict[
+            int, set[str]
+        ] = {}  # state groups that go on, by repeat; forgotten once a step is taken back
         for group, members in groupby(in_order, key=lambda step: step.state_group):
             steps = list(members)
-            whole = [step.id for step in steps if review.has(step.id)]
-            # A group is only whole once no more of its own follows from its steps.
-            ended = len(whole) == len(steps) and group not in _following(
-                review, plan, suites, repeat=steps[0].repeat
-            )
-            if ended or len(steps) == 1:
+            if len(steps) == 1:
                 continue
-            if whole:
+            complete = [step.id for step in steps if review.has(step.id)]
+            if len(complete) == len(steps):
+                # A group is complete only once no more of its own follows from its steps.
+                repeat = steps[0].repeat
+                if repeat not in following:
+                    following[repeat] = _following(review, plan, suites, repeat=repeat)
+                if group not in following[repeat]:
+                    continue
+            if complete:
                 say(f"{group}: was interrupted, and starts again from its first step")
             # From the last to the first: a kill in between leaves a group that is still seen as interrupted.
-            for step_id in reversed(whole):
+            for step_id in reversed(complete):
                 review.discard(step_id)
+            following.clear()
             _forget_following(review, plan.key, group)
 
 

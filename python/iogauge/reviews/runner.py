@@ -19,6 +19,7 @@ from typing import Protocol
 from iogauge import workload
 from iogauge.errors import IogaugeError
 from iogauge.results.position import name_of
+from iogauge.reviews.ahead import Ahead, expected_s
 from iogauge.reviews.lengthen import kept, longer, shortfall
 from iogauge.reviews.ordering import check_steps, order, placed, with_plan
 from iogauge.reviews.resume import goes_on, look_again, restart_groups, under_way
@@ -123,11 +124,11 @@ def conduct(
         Interrupted: Ctrl-C stopped a run.
         IogaugeError: a run cannot be saved. Steps that were complete stay so.
     """
-    run = _Run(review, suites, execute, watcher, destroy, purge, trace)
     killed = under_way(review.manifest)  # before what follows from others is taken back
     restart_groups(review, suites, watcher.message)
     if remaining(review, suites):
         look_again(review, trace, watcher.message, killed)
+    run = _Run(review, suites, execute, watcher, destroy, purge, trace, ahead=Ahead(_missing(review)))
     for plan in review.manifest.plans:
         if plan.prepares:
             run.plan(plan.key, 0)
@@ -172,7 +173,10 @@ class _Run:
     destroy: Collection[str]
     purge: Purge | None
     trace: Callable[[TargetFacts], Trace | None]
+    ahead: Ahead
     failed: list[Failed] = field(default_factory=list)
+    failed_groups: set[str] = field(default_factory=set)
+    """State groups of which a step failed: the drive is not in the state that their later steps need."""
     told: set[tuple[str, str | None]] = field(default_factory=set)
     """Plans, and why steps of them keep their length though they are too short."""
 
@@ -190,6 +194,8 @@ class _Run:
         check_steps(plan, refined.steps)
         steps = placed(refined.steps, key=plan.key, seed=manifest.seed, repeats=range(manifest.repeats))
         self._replace(refined.model_copy(update={"steps": steps}))
+        self.ahead.remove(plan.search)
+        self.ahead.add(steps)
 
     def plan(self, key: str, repeat: int) -> None:
         """Run one repeat of a plan, and what follows from its steps, until nothing does."""
@@ -199,7 +205,7 @@ class _Run:
                 return
             steps = [step for step in plan.steps if step.repeat == repeat]
             for step in steps:
-                if not self.review.has(step.id) and not self._given_up(step):
+                if not self.review.has(step.id) and step.state_group not in self.failed_groups:
                     self._run(plan, step, name_of(step, plan.axis, repeat=True))
                 self._lengthen(key, step)
                 self._note_short(key, step.id)
@@ -212,6 +218,7 @@ class _Run:
             follow = tuple(step.model_copy(update={"follows": True}) for step in new)
             check_steps(plan, follow)
             self._replace(plan.model_copy(update={"steps": (*plan.steps, *follow)}))
+            self.ahead.add(follow)
 
     def _lengthen(self, key: str, step: StepPlan) -> None:
         """Run a step again for longer, where its sample does not support what was asked for."""
@@ -229,10 +236,11 @@ class _Run:
 
     def _note_short(self, key: str, step_id: str) -> None:
         """Keep in the plan why a step does not support what was asked for; say it, once of all kept by one reason."""
-        plan, q = self._plan(key), self.review.manifest.until_supported
-        step = next(step for step in plan.steps if step.id == step_id)
+        q = self.review.manifest.until_supported
         if q is None or not self.review.has(step_id):
             return
+        plan = self._plan(key)
+        step = next(step for step in plan.steps if step.id == step_id)
         short = shortfall(plan, step, self.review.record(step_id), q=q) or ""
         if short == step.short:
             return
@@ -244,11 +252,6 @@ class _Run:
             self.watcher.message(f"{plan.title}, {name_of(step, plan.axis, repeat=True)}: {short}")
             if reason:
                 self.told.add((key, reason))
-
-    def _given_up(self, step: StepPlan) -> bool:
-        """Whether a step before this one, which brings the drive into the state that it needs, has failed."""
-        groups = {each.id: each.state_group for each in self.review.manifest.steps}
-        return any(groups.get(failed.step_id) == step.state_group for failed in self.failed)
 
     def _unprepared(self, plan: SuitePlan, repeat: int) -> bool:
         """Whether what was to bring the plan's targets into their state before a repeat did not get to its end."""
@@ -288,15 +291,15 @@ class _Run:
                 self.review.save_manifest(manifest.model_copy(update={"left": left, "under_way": None}))
 
     def _attempt(self, plan: SuitePlan, step: StepPlan, label: str) -> None:
-        job_file = workload.parse(step.job_file, source=step.id)
+        job_file = workload.jobs_of(step)
         if len(self.review.manifest.plans) > 1:
             label = f"{plan.title}, {label}" if step != plan.search else label
-        ahead = [each for each in self._missing() if each.id != step.id]
+        self.ahead.remove(step)
         self.watcher.step(
             label,
             expected_s=expected_s(step),
-            ahead=len(ahead),
-            ahead_s=sum(map(expected_s, ahead)),
+            ahead=self.ahead.count,
+            ahead_s=self.ahead.seconds,
         )
         if step.purge:
             self._purge(plan)
@@ -325,7 +328,7 @@ class _Run:
             except IogaugeError as error:
                 if unsaved:
                     raise
-                self._fail(step, str(error))
+                self._fail(plan, step, str(error))
                 return
             problem = _problem(record)
             if problem is None:
@@ -335,11 +338,7 @@ class _Run:
             writer.finish_stopped(record)
         if record.result.stopped_by == "interrupt":
             raise Interrupted(step.id)
-        self._fail(step, f"ended early: {problem}")
-
-    def _missing(self) -> Iterator[StepPlan]:
-        yield from _searches(self.review)
-        yield from (step for step in self.review.manifest.steps if not self.review.has(step.id))
+        self._fail(plan, step, f"ended early: {problem}")
 
     def _purge(self, plan: SuitePlan) -> None:
         if self.purge is None:
@@ -347,21 +346,12 @@ class _Run:
         for path in plan.targets:
             self.purge(path, destroy=self.destroy, on_message=self.watcher.message)
 
-    def _fail(self, step: StepPlan, why: str) -> None:
+    def _fail(self, plan: SuitePlan, step: StepPlan, why: str) -> None:
         self.failed.append(Failed(step.id, why))
+        self.ahead.add([step])
+        if step != plan.search:
+            self.failed_groups.add(step.state_group)
         self.watcher.message(f"failed: {step.id}: {why}")
-
-
-def expected_s(step: StepPlan) -> float:
-    """Return how long a step takes, as far as its jobs say; on a drive model, of virtual time."""
-    jobs = workload.parse(step.job_file, source=step.id).jobs
-    stages: list[float] = [0.0]
-    for job in jobs:
-        if job.stonewall:
-            stages.append(0.0)
-        takes_ns = job.startdelay_ns[1] + job.runtime_ns + job.ramp_time_ns
-        stages[-1] = max(stages[-1], takes_ns / 1e9)
-    return sum(stages)
 
 
 def _searches(review: Review) -> Iterator[StepPlan]:
@@ -369,6 +359,12 @@ def _searches(review: Review) -> Iterator[StepPlan]:
     for plan in review.manifest.plans:
         if plan.search is not None and not plan.steps:
             yield plan.search
+
+
+def _missing(review: Review) -> Iterator[StepPlan]:
+    """Yield the steps that are still to be run, searches whose plans have no steps yet included."""
+    yield from _searches(review)
+    yield from (step for step in review.manifest.steps if not review.has(step.id))
 
 
 def _shared_warnings(review: Review) -> tuple[Caution, ...]:

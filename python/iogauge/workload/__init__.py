@@ -16,11 +16,12 @@ Source: fio 3.33's HOWTO and code.
 
 from __future__ import annotations
 
+import functools
 import os
 from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 
-from iogauge.schema import JobFile
+from iogauge.schema import JobFile, StepPlan
 from iogauge.workload import arguments as _arguments
 from iogauge.workload import ini
 from iogauge.workload.arguments import job_files
@@ -35,6 +36,7 @@ __all__ = [
     "driven_paths",
     "from_arguments",
     "job_files",
+    "jobs_of",
     "load",
     "parse",
     "paths",
@@ -64,6 +66,16 @@ def parse(
     builder = Builder(source=source, only=only)
     builder.file(ini.sections(text, source=source, base=base, only=only), environ=environ)
     return builder.finish()
+
+
+def jobs_of(step: StepPlan) -> JobFile:
+    """Parse the job file of a planned step, once however often it is needed. Raises ``IogaugeError``."""
+    return _planned_jobs(step.job_file, step.id)
+
+
+@functools.lru_cache(maxsize=4096)
+def _planned_jobs(text: str, step_id: str) -> JobFile:
+    return parse(text, source=step_id)
 
 
 def from_arguments(
