@@ -58,14 +58,14 @@ def import_(
 
 def _bring(directory: Path, output: Path) -> None:
     """Save what a plan's directory has results of, and say what is missing and what to do about it."""
-    from iogauge.reviews.offline import SCRIPTS, bring, reasons
+    from iogauge.reviews.offline import SCRIPTS, import_results, reasons
     from iogauge.suites import suite_of
 
-    brought = bring(directory, output, suite_of, say=streams.say)
+    brought = import_results(directory, output, suite_of, say=streams.say)
     streams.show(f"{output}\n")
-    for text in brought.said:
+    for text in brought.warnings:
         streams.say(f"warning: {text}")
-    for reason, hint, ids in reasons(brought.unsaid):
+    for reason, hint, ids in reasons(brought.impossible):
         count = numbers.counted(len(ids), "step")
         streams.say(f"warning: {count} cannot be run by {brought.program}, from {ids[0]} on: {reason}")
         if hint:
@@ -91,7 +91,9 @@ def _bring(directory: Path, output: Path) -> None:
     elif brought.damaged:
         streams.say(f"{steps} imported")
     else:
-        streams.say(f"{steps} imported, all that there are" + ("" if not brought.unsaid else " to be had"))
+        streams.say(
+            f"{steps} imported, all that there are" + ("" if not brought.impossible else " to be had")
+        )
     streams.say(f"next: iogauge show {numbers.argument(output)}")
     if brought.damaged:
         raise typer.Exit(status.ERROR)

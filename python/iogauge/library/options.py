@@ -99,7 +99,7 @@ def new_review(
         seed=secrets.randbits(32) if seed is None else seed,
         size_bytes=limit_bytes,
         runtime_ns=runtime_ns,
-        found={target.path: known for target in facts if (known := state_of(target))},
+        states={target.path: known for target in facts if (known := state_of(target))},
         layers=layers,
         command=command,
         machine=machine_facts(),

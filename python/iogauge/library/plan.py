@@ -135,12 +135,12 @@ class Plan:
             UsageError: the plan is for no program: it was made without ``program``.
             IogaugeError: the directory cannot be written.
         """
-        from iogauge.reviews.offline import take
+        from iogauge.reviews.offline import export_steps
         from iogauge.suites import suite_of
 
         if self.program is None:
             raise UsageError("the plan is for no other program", hint="plan with program='fio' or 'diskspd'")
-        return take(Path(directory), self.manifest, self.program, suite_of)
+        return export_steps(Path(directory), self.manifest, self.program, suite_of)
 
     def _repr_html_(self) -> str:
         from iogauge.library import display

@@ -188,7 +188,7 @@ def measure(
             steps = runner.remaining(saved, suite_of)
             if not steps:
                 return ()
-            return runner.conduct(
+            return runner.run_review(
                 saved,
                 suite_of,
                 execute=layered(partial(execute, state=saved.manifest.state), saved.manifest),

@@ -1,1 +1,1 @@
-"""A review from its plan to its last step: plan, order, estimate, run, resume, lengthen, or read what others ran."""
+"""Running a review: plan, order, estimate, run, resume, lengthen, or import what another program ran."""

@@ -1,11 +1,13 @@
-"""What a review will cost before it is begun: how long each step takes, and how much it writes at most.
+"""Estimates what a review costs before it begins: how long every step takes, and how much it writes at most.
 
-From the plan and the targets' facts: no target is opened, and nothing is measured. A job whose writes are limited, by a
-rate or by an amount, is bounded by that; one that ends with its target, by the target's size. What nothing limits is
-bounded by the link of its drive, where that is known, and else by the fastest that a drive has today, which is said,
-since a drive takes far less. Steps that follow from a search or from other steps are bounded by what their suite says
-of them, from the fewest to the most. Steps that may be run again for longer are reckoned so. What has no time takes "at
-least" what its amount does.
+The estimate uses the plan and the facts of the targets. It opens no target and measures nothing.
+
+- Writes: a job's rate or amount bounds them; a job that ends with its target is bounded by the target's size. Without
+  either, the link of its drive bounds them; if the link is unknown, the fastest link of today's drives does. The output
+  then says that it is the link's bound, since a drive writes far less.
+- Steps that follow from a search or from other steps: their suite bounds them, from the fewest to the most.
+- Steps that may run again for longer count with that length.
+- A job without a runtime takes "at least" the time that its amount takes.
 
 Source for the link: PCI Express 5.0, four lanes of 32 GT/s with 128b/130b encoding.
 """
@@ -26,39 +28,39 @@ from iogauge.schema import Direction, Job, Manifest, StepPlan, SuitePlan, Target
 from iogauge.suites.suite import Ahead, Suite, SuiteRequest
 
 LINK_Bps = 4 * 32e9 * 128 / 130 / 8
-"""What no drive of four lanes takes more than, bytes a second."""
+"""The most that a drive with four lanes can take, bytes a second."""
 FILL_Bps = 3e9
-"""What a job without a time is reckoned with, bytes a second: few drives take more for as long as a fill lasts."""
+"""The assumed rate of a job without a runtime, bytes a second: few drives sustain more during a fill."""
 
 
 @dataclass(frozen=True)
 class StepCost:
-    """One step. ``bounded``: its writes are limited by what is asked for; otherwise by no more than a link."""
+    """The cost of one step. ``bounded``: its jobs limit what it writes; otherwise only a link does."""
 
     plan: SuitePlan
     step: StepPlan
     place: str
     expected_s: float
-    """Its jobs' ramp and runtime; what comes around them is seconds. On a drive model, of virtual time."""
+    """Ramp and runtime of its jobs, without the seconds around them. On a drive model, in virtual time."""
     longest_s: float
-    """The same, and once more for as long as it may become, where it may be run again to support a quantile."""
+    """The same, plus a second run at its greatest length, if it may run again to support a quantile."""
     at_least: bool
-    """Whether it takes longer: it purges, or has jobs that end with what they move and not with a time."""
+    """Whether it takes longer: it begins with a purge, or has jobs that end with an amount instead of a time."""
     written_bytes: int
-    """At most, ramp included; 0: it writes nothing, or, where it is not bounded, nobody knows how much."""
+    """At most, ramp included. 0: it writes nothing, or, if not ``bounded``, an unknown amount."""
     bounded: bool
     trims: bool
-    """Whether it gives back blocks, beside a purge that comes before it."""
+    """Whether its jobs trim, apart from a purge before it."""
 
     @property
     def writes(self) -> bool:
-        """Whether it writes anything, known or not."""
+        """Whether it writes anything, even an unknown amount."""
         return self.written_bytes > 0 or not self.bounded
 
 
 @dataclass(frozen=True)
 class Following:
-    """What follows from a plan's search or steps in one repeat: ``least`` in any case, ``most`` at most."""
+    """The steps that follow from a plan's search or steps in one repeat: at least ``least``, at most ``most``."""
 
     plan: SuitePlan
     repeat: int
@@ -78,27 +80,29 @@ class Following:
 
 @dataclass(frozen=True)
 class ReviewCost:
-    """All steps that are known, in the order in which they run, searches first, and what follows from them."""
+    """The cost of a review: its known steps in the order in which they run, and the steps that follow from them."""
 
     steps: tuple[StepCost, ...]
     following: tuple[Following, ...] = ()
     unknown: tuple[SuitePlan, ...] = ()
-    """Plans from which more follows, and nobody knows how much."""
+    """Plans from which an unknown number of steps follows."""
 
     @property
     def fewest(self) -> int:
         """How many steps there are at least."""
-        return len(self.steps) + sum(len(each.least) for each in self.following)
+        return len(self.steps) + sum(len(following.least) for following in self.following)
 
     @property
     def most(self) -> tuple[StepCost, ...]:
         """All steps that there may be."""
-        return (*self.steps, *(step for each in self.following for step in each.most))
+        return (*self.steps, *(step for following in self.following for step in following.most))
 
     @property
     def expected_s(self) -> float:
-        """How long the review takes at least, as far as that is known."""
-        return sum(step.expected_s for step in self.steps) + sum(each.expected_s for each in self.following)
+        """How long the review takes at least, as far as is known."""
+        return sum(step.expected_s for step in self.steps) + sum(
+            following.expected_s for following in self.following
+        )
 
     @property
     def longest_s(self) -> float:
@@ -117,7 +121,7 @@ class ReviewCost:
 
     @property
     def bounded(self) -> bool:
-        """Whether all that writes is limited by what is asked for."""
+        """Whether the jobs of all steps limit what they write."""
         return all(step.bounded for step in self.most)
 
     def on(self, path: str) -> Iterator[StepCost]:
@@ -125,15 +129,15 @@ class ReviewCost:
         return (step for step in self.most if path in step.plan.targets)
 
     def written_to(self, path: str) -> int:
-        """Return how much is written at most by steps that run on a target, bytes."""
+        """Return the most bytes that are written to a target."""
         return sum(step.written_bytes for step in self.on(path))
 
     def writes_to(self, path: str) -> bool:
-        """Return whether any step that runs on a target writes, known how much or not."""
+        """Return whether any step that runs on a target writes, even an unknown amount."""
         return any(step.writes for step in self.on(path))
 
     def given_back(self, path: str) -> str:
-        """Return how a target's content is given back, in words; empty: it is not."""
+        """Describe how a target's content is discarded; empty: it is not."""
         if any(step.step.purge for step in self.on(path)):
             return "all content is given back (purge)"
         return "content is given back (trims)" if any(step.trims for step in self.on(path)) else ""
@@ -142,7 +146,7 @@ class ReviewCost:
 def cost_of_step(
     plan: SuitePlan, step: StepPlan, *, place: str = "", targets: Iterable[TargetFacts] = ()
 ) -> StepCost:
-    """Return what one step takes, on ``targets`` of known sizes. Raises IogaugeError where its job file is not one.
+    """Return the cost of one step on ``targets`` of known sizes. Raises IogaugeError if its job file is invalid.
 
     >>> job = "[w]\\nrw=randwrite\\nbs=4k\\nrate=,1000k\\nnumjobs=8\\nruntime=10\\nramp_time=2\\ntime_based=1\\n"
     >>> step = StepPlan(id="a", at=1, job_file=job + "filename=t\\n", seed=0, state_group="a")
@@ -160,10 +164,10 @@ def cost_of_step(
     untimed = [job for job in jobs if not job.runtime_ns]
     moved = sum(min(_amounts(job, sizes), default=0) for job in untimed)
     takes_s = max(expected_s(step), moved / (FILL_Bps * len(plan.targets)))
-    # One job of which nothing is known leaves nothing to say of the step.
+    # One job of unknown cost leaves the whole step unknown.
     total = 0 if (0, False) in written else sum(amount for amount, _ in written)
     if not untimed:
-        # All that runs at once shares the links.
+        # Jobs that run at once share the links.
         used = {name for job in jobs for name in job.filenames}
         total = min(total, round(takes_s * sum(_link_Bps(facts.get(path)) for path in used)))
     return StepCost(
@@ -180,7 +184,7 @@ def cost_of_step(
 
 
 def cost_of(manifest: Manifest, suites: Callable[[str], Suite]) -> ReviewCost:
-    """Return what a new review costs, in the order in which its steps run. ``suites`` gives a suite by its name."""
+    """Return the cost of a new review, in the order in which its steps run. ``suites`` returns a suite by its name."""
     targets = manifest.targets
     steps = [
         cost_of_step(plan, plan.search, place="search", targets=targets)
@@ -208,7 +212,7 @@ def cost_of(manifest: Manifest, suites: Callable[[str], Suite]) -> ReviewCost:
 def _costs(
     manifest: Manifest, plan: SuitePlan, some: Iterable[StepPlan], steps: Sequence[StepPlan]
 ) -> tuple[StepCost, ...]:
-    """Return what some of a plan's ``steps`` cost, all of which there may be."""
+    """Return the costs of ``some`` steps of a plan. ``steps`` are all steps that the plan may have."""
     costs = [cost_of_step(plan, step, targets=manifest.targets) for step in some]
     if manifest.until_supported is not None:
         costs = [_lengthened(cost, steps, manifest.targets) for cost in costs]
@@ -216,7 +220,7 @@ def _costs(
 
 
 def _lengthened(cost: StepCost, steps: Iterable[StepPlan], targets: Iterable[TargetFacts]) -> StepCost:
-    """Return what a step costs that may be run again, as long as it can become; ``steps`` are all of its plan."""
+    """Add to a step's cost a second run at its greatest length, if it may run again. ``steps`` are its plan's."""
     if cost.plan.prepares or kept(cost.step, steps):
         return cost
     again = cost_of_step(cost.plan, stretched(cost.step, CAP), targets=targets)
@@ -228,7 +232,7 @@ def _lengthened(cost: StepCost, steps: Iterable[StepPlan], targets: Iterable[Tar
 
 
 def most_places(manifest: Manifest) -> Counter[str]:
-    """Return how many places each series of the largest plan has whose figures can be compared; at least 1."""
+    """Count the judged positions of every series of the largest plan; at least 1."""
     places = [
         {(step.series, step.label, step.at) for step in plan.steps if step.judged} for plan in manifest.plans
     ]
@@ -236,7 +240,7 @@ def most_places(manifest: Manifest) -> Counter[str]:
 
 
 def _written(job: Job, sizes: Mapping[str, int]) -> tuple[int, bool]:
-    """Return how much a job writes at most, all its clones together, and whether it is limited in that."""
+    """Return the most that a job writes, all clones together, and whether the job itself limits it."""
     if Direction.WRITE not in job.rw.directions or _only_reads(job):
         return 0, True
     seconds = (job.runtime_ns + job.ramp_time_ns) / 1e9
@@ -246,14 +250,14 @@ def _written(job: Job, sizes: Mapping[str, int]) -> tuple[int, bool]:
     if job.rate_iops.write:
         limits.append(job.rate_iops.write * job.bs.write.maximum_bytes * job.numjobs * seconds)
     limits += _amounts(job, sizes)
-    # A job with neither time nor amount ends with its target: where its size is not known, nor is what it writes.
+    # A job with neither time nor amount ends with its target. If the size is unknown, so is what it writes.
     link = LINK_Bps * seconds * max(len(job.filenames), 1) if seconds else math.inf
     least = min([*limits, link])
     return (round(least) if math.isfinite(least) else 0), bool(limits) and least < link
 
 
 def _amounts(job: Job, sizes: Mapping[str, int]) -> Iterator[int]:
-    """Yield what a job's clones move at most, all together, by each of the amounts that it ends with, bytes."""
+    """Yield the most bytes that a job's clones move together, one value for every amount that can end the job."""
     if job.number_ios:
         largest = job.bs.write if job.rw.writes else job.bs.read
         yield job.number_ios * largest.maximum_bytes * job.numjobs
@@ -263,12 +267,12 @@ def _amounts(job: Job, sizes: Mapping[str, int]) -> Iterator[int]:
     if amount is not None and amount.size_bytes:
         yield amount.size_bytes * times * job.numjobs
     elif sizes.keys() >= {*job.filenames}:
-        whole = sum(sizes[name] for name in job.filenames)
-        yield (amount.of(whole) if amount and amount.percent else whole) * times * job.numjobs
+        targets_bytes = sum(sizes[name] for name in job.filenames)
+        yield (amount.of(targets_bytes) if amount and amount.percent else targets_bytes) * times * job.numjobs
 
 
 def _link_Bps(target: TargetFacts | None) -> float:
-    """Return what a target's link carries at most, bytes a second."""
+    """Return the bandwidth of a target's link, bytes a second."""
     return target.link_Bps if target and target.link_Bps else LINK_Bps
 
 

@@ -1,10 +1,10 @@
-"""A review made of what fio or DiskSpd measured, so that it is listed, shown, compared and asked like one of ours.
+"""Makes a review of results of fio or DiskSpd, so that it can be listed, shown, compared and queried like any other.
 
-A run whose file has the counts of its latencies becomes a step, with a record as ours: once for each of its jobs,
-since a plan judges one. A run that has only percentiles becomes figures as they were told (``store.reported``). What
-the files do not say stays unknown: the machine, the drive behind a path, the state that it was in.
+A run whose file has histograms of its latencies becomes a step with a record, once for every job, since a plan judges
+one job. A run with percentiles alone becomes reported figures (``store.reported``). What the files do not say stays
+unknown: the machine, the drive behind a path, and its state.
 
-Reads and runs nothing; what a file holds is ``store.imported``'s.
+This module reads no files and runs nothing: ``store.imported`` reads the files.
 """
 
 from __future__ import annotations
@@ -36,55 +36,55 @@ from iogauge.store.reported import Told, save_told
 from iogauge.workload.diskspd.versions import NOT_COMPARABLE, loop_of
 
 SUITE = "imported"
-"""What the suite of an imported review is called: there is none that could conduct it."""
+"""The suite's name in an imported review; no such suite exists."""
 UNKNOWN = "not known"
 UNKNOWN_MACHINE = MachineFacts(
     hostname=UNKNOWN, kernel=UNKNOWN, cpu=UNKNOWN, cpus=1, cpus_allowed=1, memory_bytes=1, virtualised=None
 )
-"""Where another program ran, of which its results do not tell."""
+"""The machine on which another program ran: its results do not describe it."""
 
 
 class Run(NamedTuple):
-    """Where a run of a job stands among those imported together."""
+    """The position of a run among the runs of its job that are imported together."""
 
     label: str
-    """The job's name; the file's, where several have a job of that name."""
+    """The job's name; the file's name if several files have a job of that name."""
     at: int
-    """Among the runs of its job, from 1."""
+    """Its number among the runs of its job, from 1."""
 
 
 def save_imported(
     steps: Sequence[ImportedStep], directory: Path, *, command: Sequence[str]
 ) -> tuple[Review, tuple[str, ...]]:
-    """Save runs of other tools as a new review, and return it with what is to be said of them.
+    """Save runs of other tools as a new review; return it with warnings about the runs.
 
-    Raises IogaugeError where there is no run, or where the directory cannot be made or has something in it. Whatever
-    ends it early, nothing of the review is left.
+    Raises IogaugeError if there is no run, or if the directory cannot be created or is not empty. If the import ends
+    early for any reason, it leaves nothing behind.
     """
     if not steps:
         raise IogaugeError("there is no run to import", hint="name results of fio or DiskSpd")
     judged: list[tuple[StepPlan, SuitePlan, RunRecord, ImportedStep]] = []
-    told: list[Told] = []
-    said: list[str] = []
+    reported: list[Told] = []
+    warnings: list[str] = []
     jobs = [tuple(dict.fromkeys(row.name for row in step.rows)) for step in steps]
-    often = Counter(job for each in jobs for job in each)
+    often = Counter(job for names in jobs for job in names)
     seen: Counter[str] = Counter()
     for number, (step, names) in enumerate(zip(steps, jobs, strict=True), 1):
         seen.update(names)
-        # The same job of two imports meets in a comparison, whatever its file was called.
+        # A comparison matches jobs of two imports by their names, whatever their files are called.
         runs = {job: Run(step.label if often[job] > 1 else job, seen[job]) for job in names}
-        said += [f"{step.source}: {warning}" for warning in step.warnings]
+        warnings += [f"{step.source}: {warning}" for warning in step.warnings]
         try:
             record = run_record(step)
         except IogaugeError as error:
-            said.append(f"{error}; its figures are kept as they are")
-            told += _told(step, runs)
+            warnings.append(f"{error}; its figures are kept as they are")
+            reported += _reported(step, runs)
             continue
         for job, run in runs.items():
             plan = _plan(job, step, _paths(step))
             judged.append((_step(job, step, run, f"{number:0{len(str(len(steps)))}d}"), plan, record, step))
     if len({loop for step in steps if (loop := _loop(step))}) > 1:
-        said.append(NOT_COMPARABLE)
+        warnings.append(NOT_COMPARABLE)
     plans = _plans(judged) or (
         _plan(steps[0].rows[0].name if steps[0].rows else SUITE, steps[0], _all(steps)),
     )
@@ -106,22 +106,22 @@ def save_imported(
     )
     with review.lock():
         try:
-            if told:
-                save_told(directory, tuple(told))
+            if reported:
+                save_told(directory, tuple(reported))
             for plan_step, _, record, imported in judged:
                 with review.begin(plan_step.id) as writer:
                     for interval in imported.intervals:
                         writer.interval(interval)
                     writer.finish(record)
         except BaseException:
-            # Ctrl-C too: nothing goes on with half an import, and it would be in the way of the next.
-            _take_back(directory, there=there)
+            # On Ctrl-C too: half an import cannot be continued, and would block the next one.
+            _remove(directory, there=there)
             raise
-    return review, tuple(said)
+    return review, tuple(warnings)
 
 
-def _take_back(directory: Path, *, there: bool) -> None:
-    """Remove a review, and its directory unless it was ``there`` before; what ended the import says more than this."""
+def _remove(directory: Path, *, there: bool) -> None:
+    """Remove a review, and its directory unless it was ``there`` before. Ignore errors: one is already on its way."""
     with contextlib.suppress(OSError):
         for entry in directory.iterdir():
             remove_tree(entry) if entry.is_dir() else entry.unlink()
@@ -130,13 +130,13 @@ def _take_back(directory: Path, *, there: bool) -> None:
 
 
 def _plans(judged: Iterable[tuple[StepPlan, SuitePlan, RunRecord, ImportedStep]]) -> tuple[SuitePlan, ...]:
-    """Return one plan for each job and its targets, with its steps in the order of the files."""
-    found: dict[tuple[str, tuple[str, ...]], SuitePlan] = {}
+    """Return one plan for every job and its targets, with its steps in the order of the files."""
+    plans: dict[tuple[str, tuple[str, ...]], SuitePlan] = {}
     for step, plan, _, _ in judged:
-        before = found.get((plan.key, plan.targets))
+        before = plans.get((plan.key, plan.targets))
         steps = (*before.steps, step) if before else (step,)
-        found[plan.key, plan.targets] = plan.model_copy(update={"steps": steps})
-    return tuple(found.values())
+        plans[plan.key, plan.targets] = plan.model_copy(update={"steps": steps})
+    return tuple(plans.values())
 
 
 def _plan(job: str, step: ImportedStep, targets: tuple[str, ...]) -> SuitePlan:
@@ -181,7 +181,7 @@ def _step(job: str, step: ImportedStep, run: Run, number: str) -> StepPlan:
 
 
 def _text(jobs: JobFile | None) -> str:
-    """Return the jobs in fio's words, as the file told them."""
+    """Return the jobs as the text of a job file, with the options that the result reports."""
     if jobs is None:
         return ""
     return "\n".join(
@@ -190,11 +190,11 @@ def _text(jobs: JobFile | None) -> str:
     )
 
 
-def _told(step: ImportedStep, runs: Mapping[str, Run]) -> Iterator[Told]:
+def _reported(step: ImportedStep, runs: Mapping[str, Run]) -> Iterator[Told]:
     for row in step.rows:
         for direction, figures in row.figures.items():
             latency = figures.latency
-            kind = next((kind for kind, each in figures.latencies.items() if each is latency), None)
+            kind = next((kind for kind, other in figures.latencies.items() if other is latency), None)
             yield Told(
                 label=runs[row.name].label,
                 at=runs[row.name].at,
@@ -210,12 +210,14 @@ def _told(step: ImportedStep, runs: Mapping[str, Run]) -> Iterator[Told]:
                 rate_Bps=figures.rate_Bps,
                 kind=kind,
                 mean_ns=latency.mean_ns if latency else None,
-                quantiles_ns={each.q: each.value_ns for each in latency.quantiles} if latency else {},
+                quantiles_ns={quantile.q: quantile.value_ns for quantile in latency.quantiles}
+                if latency
+                else {},
             )
 
 
 def _loop(step: ImportedStep) -> str:
-    """Name the asynchronous loop of DiskSpd that a run was measured by; empty: of none that is known."""
+    """Return the name of DiskSpd's asynchronous loop that measured a run; empty: unknown."""
     jobs = step.jobs.jobs if step.jobs else ()
     return (
         loop_of(step.version, max((job.iodepth for job in jobs), default=1)) if step.tool == "diskspd" else ""
@@ -223,7 +225,7 @@ def _loop(step: ImportedStep) -> str:
 
 
 def _paths(step: ImportedStep) -> tuple[str, ...]:
-    """Return what a run was on; where its jobs are not known, the file that tells of it stands for that."""
+    """Return the targets of a run; if its jobs are unknown, the path of its result instead."""
     names = [name for job in step.jobs.jobs for name in job.filenames] if step.jobs else []
     return tuple(dict.fromkeys(names)) or (step.source,)
 
@@ -237,7 +239,7 @@ def _facts(path: str) -> TargetFacts:
 
 
 def _slug(text: str) -> str:
-    """Return a text as a part of a file's name.
+    """Turn a text into a part of a file's name.
 
     >>> _slug("4k reads, QD 1")
     '4k-reads-QD-1'

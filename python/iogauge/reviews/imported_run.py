@@ -1,11 +1,12 @@
-"""The record of a run that another program made, so that it is judged and shown like one of ours.
+"""Makes the record of a run by another program, so that it is judged and shown like a run of iogauge.
 
-``run_record`` is of a file alone: the jobs are those that it tells of, and it needs the latencies themselves, which
-json+ has. ``planned_record`` is of a step that iogauge planned and fio or DiskSpd ran: the jobs are the plan's, and a
-latency without counts is kept as what was told of it. The plan is what iogauge would have made of the jobs; the result
-is what the program counted. What it does not tell stays empty: which CPUs, how deep the queue was, what the devices
-saw, what was in flight. A region whose size is in no job is as large as what was moved in it. The workers are the
-program's rows, each with the CPU time of all its threads.
+``run_record`` uses a result alone. The jobs are those that it reports, and it needs histograms, which json+ has.
+``planned_record`` is for a step that iogauge planned and fio or DiskSpd ran. The jobs are the plan's, and a latency
+without a histogram is kept as reported figures.
+
+The record's plan is the one that iogauge makes of the jobs; its result has the counts of the program. What the program
+does not report stays empty: CPUs, queue depths, device statistics, requests in flight. A region whose size no job gives
+is as large as the amount that was moved in it. The workers are the program's rows, with the CPU time of all threads.
 
 Source: fio 3.33 (its JSON), DiskSpd 2.2 (its XML), and schema.RunRecord.
 """
@@ -39,14 +40,14 @@ INTERVAL_NS = 10**9
 
 
 def run_record(step: ImportedStep) -> RunRecord:
-    """Return the record of a step. Its intervals are the step's own.
+    """Return the record of an imported run. Its intervals are those of ``step``.
 
-    Raises IogaugeError where the file did not have what it takes: the counts of lat, and jobs that iogauge knows.
+    Raises IogaugeError if the file lacks histograms of lat, or has jobs that iogauge does not know.
     """
     if step.jobs is None:
-        said = "; ".join(step.warnings) or "the file does not say which jobs ran"
+        reason = "; ".join(step.warnings) or "the file does not say which jobs ran"
         raise IogaugeError(
-            f"{step.source}: cannot be judged: {said}", hint="its figures can be compared as they are"
+            f"{step.source}: cannot be judged: {reason}", hint="its figures can be compared as they are"
         )
     for row in step.rows:
         for direction, figures in row.figures.items():
@@ -71,18 +72,18 @@ def planned_record(
     version: str,
     started_at: str | None,
 ) -> tuple[RunRecord, tuple[Interval, ...]]:
-    """Return the record of a step that was planned here and run by another program, and its intervals.
+    """Return the record and the intervals of a step that iogauge planned and another program ran.
 
     Args:
         jobs: the step's own.
-        rows: what was reported, in the order of the plan's rows.
-        intervals: theirs, each with its place in ``rows`` as its row.
-        seed: the step's.
-        source: what the rows were read from, for messages.
-        version: the program's.
+        rows: the reported rows, in the order of the plan's rows.
+        intervals: the intervals of the rows; an interval's ``row`` is an index of ``rows``.
+        seed: of the step.
+        source: the file of the rows, for messages.
+        version: of the program.
         started_at: UTC, ISO 8601; None: not known.
 
-    Raises IogaugeError where the rows are not those that the jobs make.
+    Raises IogaugeError if the rows are not those of the jobs.
     """
     plan = _plan(jobs, rows, intervals, seed=seed)
     names = _names(jobs)
@@ -102,7 +103,7 @@ def planned_record(
 
 
 def jobs_of_rows(jobs: JobFile) -> tuple[tuple[int, ...], ...]:
-    """Return the places of the jobs that each row of their plan is of, in the plan's order."""
+    """Return the indices of the jobs of every row, in the order of the plan's rows."""
     rows: dict[int, dict[int, None]] = {}
     for clone in clones(jobs):
         rows.setdefault(clone.row, {})[clone.job] = None
@@ -138,29 +139,29 @@ def _record(
         ceiling=None,
         warnings=(),
         started_at=started_at or "1970-01-01T00:00:00+00:00",
-        told=tuple(each for row, place in placed for each in _told(row, place)),
+        told=tuple(latency for row, place in placed for latency in _reported_latencies(row, place)),
     )
 
 
 def _names(jobs: JobFile) -> dict[tuple[int, int], tuple[str, ...]]:
-    """Return the names of the jobs that each row of their plan is of, by stage and row, in the plan's order."""
+    """Return the names of the jobs of every row, by stage and row, in the order of the plan's rows."""
     rows: dict[tuple[int, int], dict[str, None]] = {}
     for clone in clones(jobs):
         rows.setdefault((clone.stage, clone.row), {})[jobs.jobs[clone.job].name] = None
     return {place: tuple(names) for place, names in rows.items()}
 
 
-def _told(row: ImportedRow, place: tuple[int, int]) -> Iterator[ToldLatency]:
-    """Yield the latencies of which there are figures and no counts."""
+def _reported_latencies(row: ImportedRow, place: tuple[int, int]) -> Iterator[ToldLatency]:
+    """Yield the latencies that have figures but no histogram."""
     stage, number = place
-    each: list[tuple[Direction | None, Kind, ImportedLatency]] = [
+    latencies: list[tuple[Direction | None, Kind, ImportedLatency]] = [
         (way, kind, latency)
         for way, figures in row.figures.items()
         for kind, latency in figures.latencies.items()
     ]
     if row.together is not None:
-        each.append((None, Kind.LAT, row.together))
-    for way, kind, latency in each:
+        latencies.append((None, Kind.LAT, row.together))
+    for way, kind, latency in latencies:
         if latency.histogram is None:
             yield ToldLatency(
                 stage=stage,
@@ -189,7 +190,7 @@ def _plan(jobs: JobFile, rows: Iterable[ImportedRow], intervals: Iterable[Interv
         )
         for need in needs(jobs)
     }
-    # Programs end their intervals when they come to it: the usual one is the length.
+    # Programs end their intervals a little late: the median is the length.
     lengths = [interval.end_ns - interval.start_ns for interval in intervals]
     return make_plan(
         jobs,
@@ -204,7 +205,7 @@ def _plan(jobs: JobFile, rows: Iterable[ImportedRow], intervals: Iterable[Interv
 
 
 def _places(jobs: JobFile, rows: Iterable[ImportedRow]) -> list[tuple[int, int]]:
-    """Return (stage, row) in the jobs' plan of each of fio's rows: the first of its job's that is not taken."""
+    """Return the (stage, row) in the plan of every row of fio: the first free one of its job."""
     free: dict[int, dict[tuple[int, int], None]] = {}
     for clone in clones(jobs):
         free.setdefault(clone.job, {})[clone.stage, clone.row] = None
@@ -247,7 +248,7 @@ def _tally(figures: ImportedFigures) -> Tally:
 
 
 def _worker(row: ImportedRow, place: tuple[int, int], name: str, *, first: bool) -> WorkerResult:
-    """Return what stands for all workers of a job in a row. Its first job alone has the time of its CPUs."""
+    """Return one worker for all workers of a job in a row. Only the row's first job gets its CPU time."""
     duration_ns = _duration_ns(row)
     worker = WorkerResult.unmeasured(name=name, stage=place[0], row=place[1], start_ns=0, end_ns=duration_ns)
     if not first:
@@ -274,5 +275,5 @@ def _is_device(path: str) -> bool:
 
 
 def _facts(path: str) -> TargetFacts:
-    """What its name tells: nothing is opened, since it may have been another machine's."""
+    """Return the facts that follow from the path. Open nothing: the target may be on another machine."""
     return TargetFacts(path=path, kind="block" if _is_device(path) else "file", size_bytes=0)

@@ -1,7 +1,7 @@
-"""Refuses planned steps that could not be judged, before any of them is run.
+"""Refuses planned steps that could not be judged, before any of them runs.
 
-What is judged is a job of a step, by the row in which a run reports it. A row of several jobs (``group_reporting``) can
-be told apart by their directions alone: see ``stats.selection``, which reads a run by the same rule.
+A suite judges one job of a step, by the row in which a run reports it. Jobs that share a row (``group_reporting``)
+differ only by their directions: ``stats.selection`` reads a run by the same rule.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ from iogauge.workload.clones import clones
 
 
 def check_judgeable(steps: Iterable[StepPlan], *, reader: str, pressure: str | None) -> None:
-    """Refuse steps without the job that is judged, or whose figures would be mixed with another job's.
+    """Refuse steps that lack the measured job, or whose rows would mix its figures with another job's.
 
-    ``reader`` is the job that is judged, ``pressure`` the jobs that press on it. Raises IogaugeError.
+    ``reader`` names the measured job, ``pressure`` the jobs that load the drive beside it. Raises IogaugeError.
     """
     for step in steps:
         if not step.judged:
@@ -39,7 +39,7 @@ def check_judgeable(steps: Iterable[StepPlan], *, reader: str, pressure: str | N
 
 
 def _mixed_with(name: str, job_file: JobFile, direction: Direction | None) -> str | None:
-    """Return a job that could not be told from job ``name`` in the rows in which a run would report it."""
+    """Return a job whose figures would be mixed with those of job ``name`` in its rows; None: there is none."""
     rows: dict[int, dict[str, None]] = {}
     for clone in clones(job_file):
         rows.setdefault(clone.row, {})[job_file.jobs[clone.job].name] = None

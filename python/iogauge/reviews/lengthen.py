@@ -1,7 +1,7 @@
-"""Longer steps, where a quantile that was asked for takes more requests than the step completed.
+"""Lengthens steps that completed too few requests for the requested quantile.
 
-A step's first run tells how fast it goes; from that follows how long it has to be. It is run again, at most ``CAP``
-times as long as it was planned, so that a slow drive and a far quantile end in a mark and not in a lost night.
+A step's first run shows its rate, and the rate shows how long it must run. It runs again, at most ``CAP`` times as long
+as planned, so that a far quantile on a slow drive does not take all night; a step that is still too short is marked.
 """
 
 from __future__ import annotations
@@ -15,15 +15,16 @@ from iogauge.stats.figures import step_figures
 from iogauge.stats.histogram import needed
 
 CAP = 20
-"""A step becomes at most so many times as long."""
+"""The most by which a step is lengthened."""
 SPARE = 1.1
-"""How much longer than needed, since rates differ from run to run."""
+"""The margin over the length needed, since rates differ from run to run."""
 
 
 def longer(plan: SuitePlan, step: StepPlan, record: RunRecord, *, q: float) -> StepPlan | None:
-    """Return a step that supports the ``q``-quantile, or comes as near as ``CAP`` lets it.
+    """Return a longer step that supports the ``q``-quantile, or comes as near to it as ``CAP`` allows.
 
-    None: it stays as it is: it supports that, nothing completed, it was made longer before, or ``kept`` says why.
+    None: the step keeps its length. It supports the quantile, it completed nothing, it was lengthened before, or
+    ``kept`` gives the reason.
     """
     count = _count(plan, step, record)
     if step.longer > 1 or kept(step, plan.steps) or not 0 < count < needed(q):
@@ -32,7 +33,7 @@ def longer(plan: SuitePlan, step: StepPlan, record: RunRecord, *, q: float) -> S
 
 
 def stretched(step: StepPlan, times: int) -> StepPlan:
-    """Return a step whose jobs are measured so many times as long; one that nothing keeps as it is."""
+    """Return the step with its runtime multiplied. ``kept`` must be None for it."""
     jobs = workload.jobs_of(step)
     longer_jobs = tuple(job.model_copy(update={"runtime_ns": job.runtime_ns * times}) for job in jobs.jobs)
     text = workload.to_fio(jobs.model_copy(update={"jobs": longer_jobs}))
@@ -40,7 +41,7 @@ def stretched(step: StepPlan, times: int) -> StepPlan:
 
 
 def kept(step: StepPlan, steps: Iterable[StepPlan]) -> str | None:
-    """Return why a step keeps its length whatever its sample, in words; None: it can be made longer.
+    """Return why a step keeps its length whatever its sample; None: it can be lengthened.
 
     ``steps`` are all of its plan.
     """
@@ -48,7 +49,7 @@ def kept(step: StepPlan, steps: Iterable[StepPlan]) -> str | None:
         return "it only brings the drive into a state"
     if step.purge:
         return "it begins with a purge"
-    if sum(each.state_group == step.state_group for each in steps) > 1:
+    if sum(other.state_group == step.state_group for other in steps) > 1:
         return "the drive's state depends on the steps before it"
     if not all(job.runtime_ns for job in workload.jobs_of(step).jobs):
         return "a job of it ends with what it moves"
@@ -56,10 +57,7 @@ def kept(step: StepPlan, steps: Iterable[StepPlan]) -> str | None:
 
 
 def shortfall(plan: SuitePlan, step: StepPlan, record: RunRecord, *, q: float) -> str | None:
-    """Return that a complete step does not support the ``q``-quantile, and why it was left so; None: it does.
-
-    Of a step that brings a drive into a state nothing is asked.
-    """
+    """Explain why a complete step does not support the ``q``-quantile; None: it does, or it is not judged."""
     if plan.prepares or not step.judged:
         return None
     count = _count(plan, step, record)
@@ -75,7 +73,7 @@ def shortfall(plan: SuitePlan, step: StepPlan, record: RunRecord, *, q: float) -
 
 
 def _count(plan: SuitePlan, step: StepPlan, record: RunRecord) -> int:
-    """Return how many of a step's requests are judged."""
+    """Count the requests of a step that are judged."""
     return step_figures(
         record,
         (),

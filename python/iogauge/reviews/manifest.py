@@ -1,6 +1,6 @@
-"""Begins a review, and checks that one which goes on still means the same drive and machine.
+"""Plans a new review, and checks that a resumed one still has the same drive and machine.
 
-Nothing is measured here, and facts about target and machine are given, not found.
+This module measures nothing. Its caller passes the facts of targets and machine.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 
 from iogauge import workload
 from iogauge.errors import IogaugeError
-from iogauge.reviews.ordering import put
+from iogauge.reviews.ordering import placed_plan
 from iogauge.schema import (
     Ceiling,
     Direction,
@@ -45,22 +45,22 @@ def new_manifest(
     until_supported: float | None = None,
     size_bytes: int | None = None,
     runtime_ns: int | None = None,
-    found: Mapping[str, TargetState] | None = None,
+    states: Mapping[str, TargetState] | None = None,
     layers: Callable[[TargetFacts], tuple[Layer, ...]] = lambda _: (),
 ) -> Manifest:
-    """Return the manifest of a review that begins now, planned as far as it can be before its searches.
+    """Plan a review that begins now, as far as it can be planned before its searches.
 
     Args:
-        suites: in the order in which they are conducted; what brings drives into ``state`` comes before them.
-        targets: what each is conducted on; a suite that takes them together, on all at once.
-        seed: every step's is derived from it. At least 0.
-        until_supported: the quantile that steps are made longer for; None: they are as long as planned.
-        size_bytes: how much of each target to use; None: each suite's own choice. Positive.
-        runtime_ns: measured part of a step; None: each suite's own choice. Positive.
-        found: in which state targets are, by their paths, where that is known.
-        layers: finds what a suite that asks for it compares a target with.
+        suites: in the order in which they run; the preconditioning for ``state`` comes before them.
+        targets: a suite runs on one after the other, or on all at once if it takes them together.
+        seed: the seed of every step derives from it. At least 0.
+        until_supported: lengthen steps to support this quantile; None: keep the planned lengths.
+        size_bytes: how much of every target to use; None: the suite's default. Positive.
+        runtime_ns: measured part of a step; None: the suite's default. Positive.
+        states: the states of targets that are known, by path.
+        layers: returns the block devices around a target, for a suite that compares them.
 
-    Raises IogaugeError where a planned job file is not one: with a size below a block, for instance.
+    Raises IogaugeError where a planned job file is invalid, such as with a size below a block.
     """
     plans: list[SuitePlan] = []
     for suite in [*([] if state == "as-is" else [Precondition()]), *suites]:
@@ -83,7 +83,7 @@ def new_manifest(
             plan = suite.plan(request)
             plans.append(plan.model_copy(update={"key": key, "suite": suite.origin or suite.NAME}))
             _check(plans[-1])
-    plans = [put(plan, seed=seed, repeats=repeats if _repeated(plan, plans) else 1) for plan in plans]
+    plans = [placed_plan(plan, seed=seed, repeats=repeats if _repeated(plan, plans) else 1) for plan in plans]
     now = datetime.now(UTC)
     return Manifest(
         id=f"{suites[0].NAME if len(suites) == 1 else 'review'}-{now:%Y%m%dT%H%M%SZ}-{seed:x}",
@@ -96,7 +96,7 @@ def new_manifest(
         until_supported=until_supported,
         plans=tuple(plans),
         targets=tuple(targets),
-        found=dict(found or {}),
+        found=dict(states or {}),
         machine=machine,
         ceiling=ceiling,
         versions=versions(),
@@ -104,24 +104,24 @@ def new_manifest(
 
 
 def _repeated(plan: SuitePlan, plans: Sequence[SuitePlan]) -> bool:
-    """Whether a plan is conducted in every repeat: what prepares targets is, where what comes after it writes.
+    """Return whether a plan runs in every repeat. Preconditioning does only if what comes after it writes.
 
-    Suites whose steps are not known yet search with writes, and go on with them.
+    A suite whose steps are not known yet searches with writes, and goes on with them.
     """
     if not plan.prepares:
         return True
-    others = [each for each in plans if not each.prepares and set(each.targets) & set(plan.targets)]
-    return any(not each.steps or any(map(_writes, each.steps)) for each in others)
+    others = [other for other in plans if not other.prepares and set(other.targets) & set(plan.targets)]
+    return any(not other.steps or any(map(_writes, other.steps)) for other in others)
 
 
 def _writes(step: StepPlan) -> bool:
-    """Whether a step changes what its targets hold."""
+    """Return whether a step changes the content of its targets."""
     jobs = workload.jobs_of(step).jobs
     return step.purge or any({Direction.WRITE, Direction.TRIM} & set(job.rw.directions) for job in jobs)
 
 
 def _check(plan: SuitePlan) -> None:
-    """Refuse, before anything is made, a plan whose job files mean something else than what it is for."""
+    """Refuse a plan whose job files would run on other files than its targets. Nothing is created before."""
     for step in (*plan.steps, *([plan.search] if plan.search else [])):
         for job in workload.jobs_of(step).jobs:
             if strange := set(job.filenames) - {*plan.targets, *plan.beside}:
@@ -133,10 +133,10 @@ def _check(plan: SuitePlan) -> None:
 
 
 def check_same_target(manifest: Manifest, target: TargetFacts) -> None:
-    """Refuse to go on with a review on another drive than the one it was begun on.
+    """Refuse to resume a review on another drive than the one it began on.
 
     Raises:
-        IogaugeError: model, serial number or size are known to differ.
+        IogaugeError: model, serial number or size differ, as far as both are known.
     """
     begun_on = manifest.target(target.path)
     for name, then, now in (
@@ -146,7 +146,7 @@ def check_same_target(manifest: Manifest, target: TargetFacts) -> None:
         ("size", begun_on.size_bytes, target.size_bytes),
         ("parameters", _parameters(begun_on), _parameters(target)),
     ):
-        # A file may have been extended by another run; only what the steps use counts.
+        # Another run may have extended a file; only the part that the steps use counts.
         used = most_used(manifest, target.path)
         enough = used is not None and target.size_bytes >= used
         if then is not None and now is not None and then != now and not (name == "size" and enough):
@@ -157,18 +157,18 @@ def check_same_target(manifest: Manifest, target: TargetFacts) -> None:
 
 
 def most_used(manifest: Manifest, path: str) -> int | None:
-    """Return how much of a target a review's plans use at most, bytes; None: all of it."""
+    """Return the most bytes of a target that the plans of a review use; None: all of it."""
     sizes = [plan.size_bytes for plan in manifest.plans if path in plan.targets]
     return None if None in sizes else max((size for size in sizes if size), default=None)
 
 
 def _parameters(target: TargetFacts) -> str | None:
-    """What a drive model and the machine in front of it were made of; None for a real target."""
+    """Return the checksum of the parameters of a drive model and its machine; None for a real target."""
     return target.modelled.sha256[:16] if target.modelled else None
 
 
 def differences(manifest: Manifest, machine: MachineFacts) -> Iterator[str]:
-    """Yield what is not as it was when the review was begun, in words."""
+    """Yield what changed about the machine since the review began, a sentence each."""
     for name, then, now in (
         ("host", manifest.machine.hostname, machine.hostname),
         ("kernel", manifest.machine.kernel, machine.kernel),
@@ -181,11 +181,11 @@ def differences(manifest: Manifest, machine: MachineFacts) -> Iterator[str]:
 
 
 def versions() -> dict[str, str]:
-    """Return the versions of iogauge and the libraries that results pass through, where they are installed."""
-    found = {}
+    """Return the versions of iogauge and of the libraries that results pass through, if installed."""
+    installed = {}
     for library in _LIBRARIES:
         try:
-            found[library] = importlib.metadata.version(library)
+            installed[library] = importlib.metadata.version(library)
         except importlib.metadata.PackageNotFoundError:
             continue
-    return found
+    return installed

@@ -1,16 +1,14 @@
-"""Carries a review to a machine on which iogauge does not run: its steps there, as another program's files, and back.
+"""Exports a review's steps for fio or DiskSpd, to run on a machine without iogauge, and imports their results.
 
-What is carried is a directory: the steps as fio's or DiskSpd's files, the script that runs them, and the plan that
-they are of (``plan.json``, a review's manifest). The script leaves results beside them. Bringing them back conducts
-the review as ``conduct`` does any other, with one difference: a step is not run, its result is read. So a search is
-refined and what follows from measured steps is planned by the same code, and what then has no result is written into
-the directory, to be run by the same script.
+``export_steps`` writes a directory: the steps as files of the other program, a script that runs them, and the plan
+(``plan.json``, a review's manifest). The script saves its results in the same directory. ``import_results`` runs the
+review as ``runner`` runs any other, except that it reads the result of a step instead of running it. So the same code
+refines searches and plans the steps that follow from measured ones. Steps without a result are then written into the
+directory, and the same script runs them.
 
-A state group that may go on in rounds ends what the script has: whatever comes after it in the review is written once
-the group is whole, so that nothing else is done to the drive between two of its rounds. Nothing is run here, and no
-target is looked at: of what was measured, and on which machine, only what the results tell is known.
-
-Source: ``conduct`` for what it means that a step is complete.
+A state group that may go on in rounds ends the script: the steps after it are exported once the group is complete, so
+that nothing else touches the drive between two of its rounds. This module runs nothing and looks at no target: all
+that is known of the machine is what the results say.
 """
 
 from __future__ import annotations
@@ -23,9 +21,9 @@ from pathlib import Path
 from iogauge import workload
 from iogauge.errors import IogaugeError
 from iogauge.reviews.import_results import UNKNOWN, UNKNOWN_MACHINE, measured_by
-from iogauge.reviews.offline_results import Carried, Program, read_carried, result_paths
+from iogauge.reviews.offline_results import OfflineRun, Program, read_offline_run, result_paths
 from iogauge.reviews.ordering import in_order
-from iogauge.reviews.runner import conduct
+from iogauge.reviews.runner import run_review
 from iogauge.schema import (
     Ceiling,
     Interval,
@@ -49,40 +47,40 @@ from iogauge.workload.scripts import Step, Written, fio_files
 PLAN = "plan.json"
 SCRIPTS: dict[Program, str] = {"fio": "run.sh", "diskspd": "run.ps1"}
 CONSENT: dict[Program, str] = {"fio": "--destroy", "diskspd": "-Destroy"}
-"""What a script is called with where what its targets hold may be lost."""
+"""The option by which the user allows a script to destroy the content of its targets."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class Brought:
-    """What a directory had, and what it has not yet."""
+class ImportedReview:
+    """The review of an exported directory: what was imported, and what is still missing."""
 
     review: Review
     program: Program
     imported: int
-    """Steps that are there, searches included."""
+    """How many steps were imported, searches included."""
     missing: tuple[str, ...]
-    """Ids of steps to be run there: the script has them."""
+    """Ids of the steps that the script still has to run."""
     held: int
-    """Steps that are written once those are whole whose drive state goes on."""
+    """How many steps are exported later, once the state groups before them are complete."""
     depend: tuple[str, ...]
-    """Those with a result that counts only once steps before them have theirs."""
-    unsaid: dict[str, IogaugeError]
-    """Those that the program cannot run."""
+    """Ids of steps whose result counts only once the steps before them have theirs."""
+    impossible: dict[str, IogaugeError]
+    """Why the program cannot run a step, by its id."""
     damaged: tuple[IogaugeError, ...]
-    """What is wrong with results that are there."""
-    said: tuple[str, ...]
-    """What makes figures mean less than they seem to, each once."""
+    """The errors of damaged results."""
+    warnings: tuple[str, ...]
+    """What limits the meaning of the figures, without repetition."""
 
 
-def take(
+def export_steps(
     directory: Path, manifest: Manifest, program: Program, suites: Callable[[str], Suite]
 ) -> tuple[Written, int]:
-    """Write a review's steps, as far as they are known, as another program's files, with the plan.
+    """Write the known steps of a review as files of another program, with the plan.
 
-    Returns what was written, and how many of the known steps are held back until others are whole. ``suites`` gives a
+    Returns what was written, and how many known steps are held back until others are complete. ``suites`` returns a
     suite by its name.
 
-    Raises IogaugeError where the directory cannot be written, holds another plan, or the program can run no step.
+    Raises IogaugeError if the directory cannot be written or holds another plan, or if the program can run no step.
     """
     if (directory / PLAN).exists():
         raise IogaugeError(
@@ -101,39 +99,39 @@ def take(
     return written, _known_steps(manifest) - len(due)
 
 
-def carried(directory: Path) -> tuple[Manifest, Program]:
-    """Return the plan of a directory, and whose files it holds. Raises IogaugeError where it has none."""
+def exported_plan(directory: Path) -> tuple[Manifest, Program]:
+    """Return the plan of an exported directory, and the program it is for. Raises IogaugeError if it has none."""
     if not (directory / PLAN).is_file():
         raise IogaugeError(
             f"{directory}: holds no {PLAN}: no directory that 'iogauge plan --as' wrote",
             hint="name results of fio or DiskSpd, or such a directory",
         )
     manifest = load_manifest(directory / PLAN)
-    found = [program for program, script in SCRIPTS.items() if (directory / script).is_file()]
-    if not found:
+    programs = [program for program, script in SCRIPTS.items() if (directory / script).is_file()]
+    if not programs:
         raise IogaugeError(
             f"{directory}: holds neither of {', '.join(SCRIPTS.values())}",
             hint="copy back all of what 'iogauge plan --as' wrote",
         )
-    return manifest, found[0]
+    return manifest, programs[0]
 
 
-def bring(
+def import_results(
     directory: Path,
     output: Path,
     suites: Callable[[str], Suite],
     *,
     say: Callable[[str], None] = lambda _: None,
-) -> Brought:
-    """Save what a directory has results of as a review, and write what follows from them into the directory.
+) -> ImportedReview:
+    """Save the results of an exported directory as a review, and export the steps that follow from them.
 
-    ``output`` is made, or holds an earlier import of the same plan, which goes on. ``suites`` gives a suite by its
-    name. ``say`` hears which files that somebody changed are replaced.
+    ``output`` is created, or holds an earlier import of the same plan, which is continued. ``suites`` returns a suite
+    by its name. ``say`` is called for every changed file that is replaced.
 
-    Raises IogaugeError where the directory holds no plan, ``output`` something else, or a search found nothing that
-    its suite can go on with.
+    Raises IogaugeError if the directory holds no plan, if ``output`` holds something else, or if a suite cannot plan
+    its steps from its search.
     """
-    manifest, program = carried(directory)
+    manifest, program = exported_plan(directory)
     review = Review.open(output) if (output / MANIFEST).is_file() else Review.create(output, manifest)
     if review.manifest.id != manifest.id:
         raise IogaugeError(
@@ -142,10 +140,10 @@ def bring(
     results = _Results(directory, program, review)
     with review.lock():
         _search(review, results)
-        conduct(review, suites, execute=results, watcher=_Unwatched(), purge=_purged)
+        run_review(review, suites, execute=results, watcher=_Unwatched(), purge=_purged)
         _mark(review, results)
     due = _due(directory, review.manifest, program, suites)
-    unsaid: dict[str, IogaugeError] = {}
+    impossible: dict[str, IogaugeError] = {}
     missing: list[str] = []
     depend: list[str] = []
     for _, step in due:
@@ -154,37 +152,37 @@ def bring(
         try:
             paths = _results_of(directory, step, program)
         except IogaugeError as error:
-            unsaid[step.id] = error
+            impossible[step.id] = error
             continue
         (depend if all(path.is_file() for path in paths) else missing).append(step.id)
     if missing:
-        # Its plan says whose files they are, which may have been copied there and back.
+        # Files that were copied there and back look foreign: the plan says that they are iogauge's.
         _write(directory, review.manifest, program, due, existing=Existing.REPLACE, say=say)
-    return Brought(
+    return ImportedReview(
         review=review,
         program=program,
         imported=sum(review.has(step.id) for plan in review.manifest.plans for step in _all(plan)),
         missing=tuple(missing),
         held=_known_steps(review.manifest) - len(due),
         depend=tuple(step_id for step_id in depend if step_id not in results.damaged),
-        unsaid=unsaid,
+        impossible=impossible,
         damaged=tuple(results.damaged.values()),
-        said=tuple(results.said),
+        warnings=tuple(results.warnings),
     )
 
 
 def _due(
     directory: Path, manifest: Manifest, program: Program, suites: Callable[[str], Suite]
 ) -> list[tuple[SuitePlan, StepPlan]]:
-    """Return the steps in order, up to a state group that may go on after what is still to be run of it."""
-    found: list[tuple[SuitePlan, StepPlan]] = []
+    """Return the steps in order, up to an incomplete state group from which more steps may follow."""
+    due: list[tuple[SuitePlan, StepPlan]] = []
     for plan, steps in in_order(manifest):
-        found += ((plan, step) for step in steps)
+        due += ((plan, step) for step in steps)
         goes_on = type(suites(plan.suite)).more is not Suite.more
         shares_state = len({step.state_group for step in steps}) < len(steps)
         if goes_on and shares_state and any(_waits(directory, step, program) for step in steps):
             break
-    return found
+    return due
 
 
 def _known_steps(manifest: Manifest) -> int:
@@ -192,7 +190,7 @@ def _known_steps(manifest: Manifest) -> int:
 
 
 def _waits(directory: Path, step: StepPlan, program: Program) -> bool:
-    """Whether a step is still to be run: the program can, and has not."""
+    """Return whether the program can run a step and has not run it yet."""
     try:
         paths = _results_of(directory, step, program)
     except IogaugeError:
@@ -201,7 +199,7 @@ def _waits(directory: Path, step: StepPlan, program: Program) -> bool:
 
 
 def _results_of(directory: Path, step: StepPlan, program: Program) -> tuple[Path, ...]:
-    """Return where a step's results lie. Raises IogaugeError where the program cannot run it."""
+    """Return the paths of a step's results. Raises IogaugeError if the program cannot run the step."""
     return result_paths(directory, step.id, workload.jobs_of(step), program)
 
 
@@ -228,7 +226,7 @@ def _write(
     written = (fio_files if program == "fio" else diskspd_script)(steps)
     claims = Claims(saved_targets=[target.path for target in manifest.targets], say=say)
     claims.make_directory(directory)
-    # The plan last: a directory with a plan has all that it takes.
+    # The plan comes last: a directory with a plan is complete.
     files = {name: text.encode() for name, text in written.files.items()} | {PLAN: manifest_bytes(manifest)}
     outputs = {
         name: claims.file(directory / name, existing=existing)
@@ -241,13 +239,13 @@ def _write(
 
 
 def _holds(path: Path, content: bytes) -> bool:
-    """Whether a file has this content already: what was copied there and back is no stranger's, though it looks so."""
+    """Return whether a file has this content already. If so, it is iogauge's, even if it was copied."""
     with explained("read", path):
         return path.is_file() and path.read_bytes() == content
 
 
 def _known(target: TargetFacts) -> TargetFacts:
-    """Return what a plan rests on; what else this machine has under that name says nothing of another's."""
+    """Return the facts that the plan depends on; the others are of this machine, and another one runs the steps."""
     return TargetFacts(
         path=target.path,
         kind=target.kind,
@@ -259,16 +257,16 @@ def _known(target: TargetFacts) -> TargetFacts:
 
 @dataclass
 class _Results:
-    """Stands for running a step: reads what another program left of it. See ``conduct.Execute``."""
+    """Reads a step's result from another program instead of running the step. See ``runner.Execute``."""
 
     directory: Path
     program: Program
     review: Review
     version: str = ""
     damaged: dict[str, IogaugeError] = field(default_factory=dict)
-    said: dict[str, None] = field(default_factory=dict)
+    warnings: dict[str, None] = field(default_factory=dict)
     of_step: dict[str, tuple[str, ...]] = field(default_factory=dict)
-    """What was said of each, by id."""
+    """The warnings of every step, by id."""
 
     def __call__(
         self,
@@ -282,35 +280,35 @@ class _Results:
         on_start: Callable[[RunPlan, tuple[TargetFacts, ...]], None],
         ceiling: Ceiling | None,
     ) -> RunRecord:
-        """Return the record of the step whose job file it is. Raises IogaugeError where it has no result yet."""
+        """Return the record of the step of this job file. Raises IogaugeError if it has no result yet."""
         del destroy, interval_ns, on_message, on_start, ceiling
         step_id = job_file.source
         paths = result_paths(self.directory, step_id, job_file, self.program)
         try:
-            found = read_carried(paths, job_file, self.program, seed=seed)
-            self._in_turn(step_id, paths[0], found)
+            offline_run = read_offline_run(paths, job_file, self.program, seed=seed)
+            self._check_order(step_id, paths[0], offline_run)
         except IogaugeError as error:
             if all(path.is_file() for path in paths):
                 self.damaged[step_id] = error
             raise
-        for interval in found.intervals:
+        for interval in offline_run.intervals:
             on_interval(interval)
-        self.version = found.version
-        self.said |= dict.fromkeys(found.said)
-        self.of_step[step_id] = found.said
-        return found.record
+        self.version = offline_run.version
+        self.warnings |= dict.fromkeys(offline_run.warnings)
+        self.of_step[step_id] = offline_run.warnings
+        return offline_run.record
 
-    def _in_turn(self, step_id: str, path: Path, found: Carried) -> None:
-        """Refuse a result that is older than that of the step whose state it needs."""
+    def _check_order(self, step_id: str, path: Path, offline_run: OfflineRun) -> None:
+        """Refuse a result that is older than the result of the step before it in its state group."""
         steps = {step.id: step for step in self.review.manifest.steps}
-        if step_id not in steps or found.started_at is None:
+        if step_id not in steps or offline_run.started_at is None:
             return
         group = [step for step in steps.values() if step.state_group == steps[step_id].state_group]
-        before = [each.id for each in group[: group.index(steps[step_id])] if self.review.has(each.id)]
+        before = [step.id for step in group[: group.index(steps[step_id])] if self.review.has(step.id)]
         if not before:
             return
         began = datetime.fromisoformat(self.review.record(before[-1]).started_at)
-        if datetime.fromisoformat(found.started_at) < began:
+        if datetime.fromisoformat(offline_run.started_at) < began:
             first = _results_of(self.directory, group[0], self.program)[0]
             raise IogaugeError(
                 f"{path}: was run before {before[-1]}, whose state of the drive it needs",
@@ -319,7 +317,7 @@ class _Results:
 
 
 def _search(review: Review, results: _Results) -> None:
-    """Save the searches of plans whose steps are known: what follows from these may be asked of the search as well."""
+    """Save the searches of plans whose steps are known: a suite may use both to plan the steps that follow."""
     for plan in review.manifest.plans:
         if (step := plan.search) is None or not plan.steps or review.has(step.id):
             continue
@@ -336,12 +334,12 @@ def _search(review: Review, results: _Results) -> None:
                     ceiling=None,
                 )
             except IogaugeError:
-                continue  # without a result; conducting says what that means
+                continue  # no result: run_review reports what that means
             writer.finish(record)
 
 
 def _mark(review: Review, results: _Results) -> None:
-    """Say in each plan who measured it, and what was said of its steps; what was said before stays."""
+    """Note in every plan which program measured it, and the warnings of its steps, after the notes it has."""
     if not results.of_step:
         return
     manifest = review.manifest
@@ -354,10 +352,12 @@ def _marked(plan: SuitePlan, results: _Results) -> SuitePlan:
     ids = [step.id for step in _all(plan) if step.id in results.of_step]
     if not ids:
         return plan
-    said = dict.fromkeys(text for step_id in ids for text in results.of_step[step_id])
+    warnings = dict.fromkeys(text for step_id in ids for text in results.of_step[step_id])
     if results.program == "diskspd" and any(step.purge for step in plan.steps if step.id in ids):
-        said["DiskSpd purges nothing: whether the target was purged before is not known"] = None
-    notes = dict.fromkeys((*plan.notes, measured_by(results.program, results.version), *map(_sentence, said)))
+        warnings["DiskSpd purges nothing: whether the target was purged before is not known"] = None
+    notes = dict.fromkeys(
+        (*plan.notes, measured_by(results.program, results.version), *map(_sentence, warnings))
+    )
     return plan.model_copy(update={"notes": tuple(notes)})
 
 
@@ -370,32 +370,32 @@ def _sentence(text: str) -> str:
 
 
 def _purged(path: str, *, destroy: Collection[str], on_message: Callable[[str], None]) -> None:
-    """Nothing: the script did it, or said that it is left to whoever runs it."""
+    """Do nothing: the script purged the target, or told its user to."""
     del path, destroy, on_message
 
 
 class _Unwatched:
-    """Hears how the review goes on, and says nothing: reading takes no time. See ``conduct.Watcher``."""
+    """Shows no progress: reading takes no time. See ``runner.Watcher``."""
 
     def step(self, label: str, *, expected_s: float | None, ahead: int, ahead_s: float) -> None:
-        """Hear that a step begins."""
+        """Ignore that a step begins."""
 
     def started(self, plan: RunPlan) -> None:
-        """Hear that workers begin."""
+        """Ignore that workers begin."""
 
     def interval(self, interval: Interval) -> None:
-        """Hear an interval."""
+        """Ignore an interval."""
 
     def ended(self, plan: SuitePlan, record: RunRecord) -> None:
-        """Hear what a step measured."""
+        """Ignore a step's result."""
 
     def message(self, text: str) -> None:
-        """Hear what a run would say."""
+        """Ignore a message."""
 
 
-def reasons(unsaid: dict[str, IogaugeError]) -> list[tuple[str, str | None, Sequence[str]]]:
-    """Return why steps cannot be run: each reason once, with what to do about it and the steps that it is about."""
-    found: dict[tuple[str, str | None], list[str]] = {}
-    for step_id, error in unsaid.items():
-        found.setdefault((str(error).removeprefix(f"{step_id}: "), error.hint), []).append(step_id)
-    return [(reason, hint, ids) for (reason, hint), ids in found.items()]
+def reasons(impossible: dict[str, IogaugeError]) -> list[tuple[str, str | None, Sequence[str]]]:
+    """Return every reason why steps cannot run once, with its hint and the ids of its steps."""
+    ids_by_reason: dict[tuple[str, str | None], list[str]] = {}
+    for step_id, error in impossible.items():
+        ids_by_reason.setdefault((str(error).removeprefix(f"{step_id}: "), error.hint), []).append(step_id)
+    return [(reason, hint, ids) for (reason, hint), ids in ids_by_reason.items()]

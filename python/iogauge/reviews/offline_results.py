@@ -1,8 +1,8 @@
-"""What fio or DiskSpd left of a step that was planned here: their files as the record and the intervals of that step.
+"""Reads the results of fio or DiskSpd for a step that iogauge planned, as the step's record and intervals.
 
-The jobs are the plan's, and a result that tells of others is refused: it is of another step, or of an older plan. fio
-leaves one file a step, whose rows are the plan's. DiskSpd leaves one for each process, and a row of the plan is all
-processes that its jobs are: counts add up, and percentiles are kept where one process alone has them.
+The jobs are the plan's. A result with other jobs is refused: it is of another step, or of an older plan. fio writes one
+file a step, and its rows are the plan's. DiskSpd writes one file a process, and a row of the plan sums up the processes
+that its jobs became: their counts add up, and percentiles are kept only if one process alone has them.
 
 Source: fio 3.33 (its JSON), DiskSpd 2.2 (its XML).
 """
@@ -25,65 +25,65 @@ from iogauge.workload.options.table import OPTIONS
 
 Program = Literal["fio", "diskspd"]
 
-_ELSEWHERE = UNSAID | {"filename", "directory"}
-"""Options that need not be the planned ones: what only concerns the reporting, and a target's name, which another
-machine may have another for."""
-_UNTOLD = frozenset({
+_MAY_DIFFER = UNSAID | {"filename", "directory"}
+"""Options that may differ from the plan: those that only concern reports, and the name of the target, which can be
+another on another machine."""
+_UNREPORTED = frozenset({
     "refill_buffers", "zero_buffers", "scramble_buffers", "randrepeat", "randseed", "cpus_allowed",
     "cpus_allowed_policy", "ioengine",
 })  # fmt: skip
-"""Options that DiskSpd's XML does not tell, or not as they were given, and the engine, which follows from others."""
+"""Options that DiskSpd's XML lacks or changes, and the engine, which follows from other options."""
 _PASS = frozenset({"offset", "size"})
-"""Options that differ from pass to pass of what goes through all of a target."""
+"""Options that differ between the passes of a job that covers its whole target."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class Carried:
-    """A step that another program ran."""
+class OfflineRun:
+    """The run of a step by another program."""
 
     record: RunRecord
     intervals: tuple[Interval, ...]
     version: str
-    """The program's."""
-    said: tuple[str, ...]
-    """What makes its figures mean less than they seem to, a sentence each."""
+    """Of the program."""
+    warnings: tuple[str, ...]
+    """What limits the meaning of its figures, a sentence each."""
     started_at: str | None
-    """UTC, ISO 8601; None: its files do not tell."""
+    """UTC, ISO 8601; None: its files do not say."""
 
 
 def result_paths(directory: Path, step_id: str, jobs: JobFile, program: Program) -> tuple[Path, ...]:
-    """Return the files that hold a step's result. Raises IogaugeError where the program cannot run the step."""
+    """Return the files of a step's result. Raises IogaugeError if the program cannot run the step."""
     if program == "fio":
         return (directory / f"{step_id}.json",)
     return tuple(directory / name for stage in powershell.results(step_id, jobs) for name, _ in stage)
 
 
-def read_carried(paths: Sequence[Path], jobs: JobFile, program: Program, *, seed: int) -> Carried:
-    """Return the step whose files these are.
+def read_offline_run(paths: Sequence[Path], jobs: JobFile, program: Program, *, seed: int) -> OfflineRun:
+    """Read the run of a step from its files.
 
-    Raises IogaugeError, which names the file, where one is missing, damaged, or of another step.
+    Raises IogaugeError, which names the file, if one is missing, damaged, or of another step.
     """
     if program == "fio":
         step = _one(paths[0], program)
         rows, intervals = step.rows, step.intervals
         steps: tuple[ImportedStep, ...] = (step,)
-        otherwise: list[str] = []
+        warnings: list[str] = []
         for row, (first, *_) in zip(step.rows, jobs_of_rows(jobs), strict=False):
             if step.jobs:
-                told = step.jobs.jobs[row.section]
-                _same(paths[0], jobs.jobs[first], told, besides=_ELSEWHERE)
-                otherwise += _elsewhere(jobs.jobs[first], told)
+                actual = step.jobs.jobs[row.section]
+                _require_same(paths[0], jobs.jobs[first], actual, besides=_MAY_DIFFER)
+                warnings += _other_target(jobs.jobs[first], actual)
     else:
         steps = tuple(_one(path, program) for path in paths)
-        processes = [each for stage in powershell.results("step", jobs) for _, each in stage]
-        otherwise = [f"DiskSpd {note}" for process in processes for note in process.notes]
+        processes = [process for stage in powershell.results("step", jobs) for _, process in stage]
+        warnings = [f"DiskSpd {note}" for process in processes for note in process.notes]
         for path, process, step in zip(paths, processes, steps, strict=True):
             if step.jobs:
                 expected = diskspd_jobs.job_file(process.command, source=str(path)).jobs[0]
-                besides = _ELSEWHERE | _UNTOLD | (_PASS if process.loops else frozenset())
-                _same(path, expected, step.jobs.jobs[0], besides=besides)
-                otherwise += _elsewhere(expected, step.jobs.jobs[0])
-        rows, intervals = _together(jobs, processes, steps)
+                besides = _MAY_DIFFER | _UNREPORTED | (_PASS if process.loops else frozenset())
+                _require_same(path, expected, step.jobs.jobs[0], besides=besides)
+                warnings += _other_target(expected, step.jobs.jobs[0])
+        rows, intervals = _summed(jobs, processes, steps)
     started_at = min((step.started_at for step in steps if step.started_at), default=None)
     record, placed = planned_record(
         jobs,
@@ -94,11 +94,11 @@ def read_carried(paths: Sequence[Path], jobs: JobFile, program: Program, *, seed
         version=steps[0].version,
         started_at=started_at,
     )
-    return Carried(
+    return OfflineRun(
         record=record,
         intervals=placed,
         version=steps[0].version,
-        said=tuple(dict.fromkeys([*(said for step in steps for said in step.warnings), *otherwise])),
+        warnings=tuple(dict.fromkeys([*(text for step in steps for text in step.warnings), *warnings])),
         started_at=started_at,
     )
 
@@ -106,41 +106,41 @@ def read_carried(paths: Sequence[Path], jobs: JobFile, program: Program, *, seed
 def _one(path: Path, program: Program) -> ImportedStep:
     if not path.is_file():
         raise IogaugeError(f"{path}: is not there", hint="run the script again: it runs what has no result")
-    found = read_foreign(path)
-    if len(found) != 1 or found[0].tool != program:
+    runs = read_foreign(path)
+    if len(runs) != 1 or runs[0].tool != program:
         raise IogaugeError(
             f"{path}: is not one run of {program}'s", hint="remove it, and run the script again"
         )
-    return found[0]
+    return runs[0]
 
 
-def _same(path: Path, planned: Job, told: Job, *, besides: frozenset[str]) -> None:
-    """Refuse a result that tells of another load, by any option but those ``besides``."""
+def _require_same(path: Path, planned: Job, actual: Job, *, besides: frozenset[str]) -> None:
+    """Refuse a result whose options differ from the plan, apart from those in ``besides``."""
     for option in OPTIONS:
-        if option.name not in besides and option.text(planned) != option.text(told):
+        if option.name not in besides and option.text(planned) != option.text(actual):
             raise IogaugeError(
                 f"{path}: is of another run than the step [{planned.name}]: it ran with another {option.name}",
                 hint="remove it, and run the script again",
             )
 
 
-def _elsewhere(planned: Job, told: Job) -> Iterator[str]:
-    """Yield that a target had another name."""
-    ours, theirs = (", ".join(job.filenames) for job in (planned, told))
+def _other_target(planned: Job, actual: Job) -> Iterator[str]:
+    """Yield a warning if the target had another name than planned."""
+    ours, theirs = (", ".join(job.filenames) for job in (planned, actual))
     if ours and theirs and ours != theirs:
         yield f"it ran on {theirs}, where {ours} was planned"
 
 
-def _together(
+def _summed(
     jobs: JobFile, processes: Sequence[Process], steps: Sequence[ImportedStep]
 ) -> tuple[tuple[ImportedRow, ...], tuple[Interval, ...]]:
-    """Return the plan's rows, each of all processes that issued its jobs."""
+    """Return the rows of the plan, each summed over the processes that issued its jobs."""
     rows: list[ImportedRow] = []
     intervals: list[Interval] = []
     taken: set[int] = set()
     for row, places in enumerate(jobs_of_rows(jobs)):
-        # Clones that are reported one by one are one process: what they did is in the first's row.
-        mine = [index for index, each in enumerate(processes) if set(each.jobs) <= set(places) - taken]
+        # Clones with rows of their own are one process: its figures are in the row of the first clone.
+        mine = [index for index, process in enumerate(processes) if set(process.jobs) <= set(places) - taken]
         taken |= set(places)
         rows.append(_row(jobs.jobs[places[0]].name, [steps[index].rows[0] for index in mine]))
         intervals += _added([steps[index].intervals for index in mine], row)
@@ -155,15 +155,15 @@ def _row(name: str, parts: Sequence[ImportedRow]) -> ImportedRow:
         )
     figures = {}
     for way in Direction:
-        each = [part.figures[way] for part in parts if way in part.figures]
-        if each:
+        same_way = [part.figures[way] for part in parts if way in part.figures]
+        if same_way:
             figures[way] = ImportedFigures(
-                ios=sum(one.ios for one in each),
-                bytes=sum(one.bytes for one in each),
-                iops=sum(one.iops for one in each),
-                rate_Bps=sum(one.rate_Bps for one in each),
-                # Percentiles of two processes do not make those of both.
-                latencies=each[0].latencies if len(each) == 1 else {},
+                ios=sum(one.ios for one in same_way),
+                bytes=sum(one.bytes for one in same_way),
+                iops=sum(one.iops for one in same_way),
+                rate_Bps=sum(one.rate_Bps for one in same_way),
+                # Percentiles of two processes cannot be merged.
+                latencies=same_way[0].latencies if len(same_way) == 1 else {},
             )
     return ImportedRow(
         name=name, duration_s=max((part.duration_s for part in parts), default=0.0), figures=figures
@@ -171,12 +171,12 @@ def _row(name: str, parts: Sequence[ImportedRow]) -> ImportedRow:
 
 
 def _added(courses: Iterable[Sequence[Interval]], row: int) -> Iterator[Interval]:
-    """Yield the intervals of several processes as those of one row: what each did in the same one adds up."""
-    found: dict[int, list[Interval]] = {}
+    """Yield the intervals of several processes as those of one row: counts of the same interval add up."""
+    by_index: dict[int, list[Interval]] = {}
     for course in courses:
         for interval in course:
-            found.setdefault(interval.index, []).append(interval)
-    for _, parts in sorted(found.items()):
+            by_index.setdefault(interval.index, []).append(interval)
+    for _, parts in sorted(by_index.items()):
         ways = dict.fromkeys(way for part in parts for way in part.tallies)
         tallies = {
             way: Tally(

@@ -1,12 +1,12 @@
-"""Where a suite's steps stand in a review: their names, seeds and repeats, and the order in which they run.
+"""Names the steps of a review, derives their seeds, repeats them, and orders them.
 
-A suite plans one repeat of itself on its targets and knows nothing else. Here its steps are named after their plan,
-repeated, and given seeds that derive from the review's; so the same review seed gives the same steps, however it
-is interrupted, and no two steps share a seed.
+A suite plans one repeat of itself on its targets and knows nothing else. This module names its steps after their plan,
+repeats them, and derives their seeds from the review's seed. So the same review seed gives the same steps, whatever
+interrupts the review, and no two steps share a seed.
 
-Repeats are randomised complete blocks: each repeat conducts every suite on every target once, in an order of its
-own, so that what drifts meanwhile (temperature, wear, neighbours) does not fall on one of them alone. What prepares a
-target comes first in its block, and a review without repeats keeps the order in which its suites were asked for.
+Repeats are randomised complete blocks: a repeat runs every suite on every target once, in its own order, so that drift
+(temperature, wear, neighbours) does not fall on one of them alone. Preconditioning comes first in its block. A review
+without repeats keeps the order in which the user named its suites.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from iogauge.schema import Manifest, StepPlan, SuitePlan
 
 
 def seed_of(seed: int, name: str) -> int:
-    """Return the seed of one step: the same for the same review seed and name, unrelated between names.
+    """Derive the seed of one step from the review's seed and the step's name.
 
     >>> seed_of(1, "pressure-100") == seed_of(1, "pressure-100") != seed_of(1, "pressure-200")
     True
@@ -32,7 +32,7 @@ def seed_of(seed: int, name: str) -> int:
 
 
 def distinct(steps: Sequence[StepPlan]) -> None:
-    """Refuse steps of which two would be taken for one.
+    """Refuse steps of which two could not be told apart.
 
     Raises IogaugeError: two have the same id, or, of one repeat, the same series, label and place on the axis.
     """
@@ -52,16 +52,16 @@ def distinct(steps: Sequence[StepPlan]) -> None:
 
 
 def check_steps(plan: SuitePlan, new: Sequence[StepPlan]) -> None:
-    """Refuse steps that come to those of a plan, before any of them runs.
+    """Check the steps that are added to a plan, before any of them runs.
 
-    Raises IogaugeError: two would be taken for one, or one could not be judged.
+    Raises IogaugeError: two could not be told apart, or one could not be judged.
     """
     distinct((*plan.steps, *new))
     check_judgeable(new, reader=plan.reader, pressure=plan.pressure)
 
 
-def put(plan: SuitePlan, *, seed: int, repeats: int) -> SuitePlan:
-    """Return a suite's plan as one of a review: its steps named by its key, with all its repeats."""
+def placed_plan(plan: SuitePlan, *, seed: int, repeats: int) -> SuitePlan:
+    """Return a suite's plan as a plan of the review: its steps named by its key, with all repeats."""
     search = plan.search and _placed(plan.search, key=plan.key, seed=seed, repeat=0)
     check_steps(plan.model_copy(update={"steps": ()}), plan.steps)
     steps = placed(plan.steps, key=plan.key, seed=seed, repeats=range(repeats))
@@ -69,10 +69,10 @@ def put(plan: SuitePlan, *, seed: int, repeats: int) -> SuitePlan:
 
 
 def placed(steps: Sequence[StepPlan], *, key: str, seed: int, repeats: Iterable[int]) -> tuple[StepPlan, ...]:
-    """Return a plan's steps under the names that they have in a review, once for each of ``repeats``.
+    """Return a plan's steps as steps of the review, once for every repeat of ``repeats``.
 
     >>> step = StepPlan(id="reads-70", at=70, job_file="", seed=0, state_group="reads-70")
-    >>> [each.id for each in placed([step], key="mixed", seed=1, repeats=range(2))]
+    >>> [step.id for step in placed([step], key="mixed", seed=1, repeats=range(2))]
     ['mixed.reads-70', 'mixed.reads-70.r2']
     """
     return tuple(_placed(step, key=key, seed=seed, repeat=repeat) for repeat in repeats for step in steps)
@@ -92,12 +92,12 @@ def _placed(step: StepPlan, *, key: str, seed: int, repeat: int) -> StepPlan:
 
 
 def order(manifest: Manifest) -> Iterator[tuple[int, SuitePlan]]:
-    """Yield the repeat and the plan that are next, from the first to the last."""
+    """Yield the repeat and the plan, in the order in which they run."""
     for repeat in range(manifest.repeats):
         plans = list(manifest.plans)
         if manifest.repeats > 1:
             random.Random(seed_of(manifest.seed, f"block {repeat}")).shuffle(plans)
-        # What prepares a drive comes before what is measured on it.
+        # Preconditioning comes before what is measured.
         plans.sort(key=lambda plan: not plan.prepares)
         for plan in plans:
             if not plan.prepares or any(step.repeat == repeat for step in plan.steps):
@@ -105,15 +105,15 @@ def order(manifest: Manifest) -> Iterator[tuple[int, SuitePlan]]:
 
 
 def with_plan(manifest: Manifest, plan: SuitePlan) -> Manifest:
-    """Return a manifest with this plan in place of the one that has its key."""
-    plans = tuple(plan if each.key == plan.key else each for each in manifest.plans)
+    """Return the manifest with this plan in place of the one of the same key."""
+    plans = tuple(plan if other.key == plan.key else other for other in manifest.plans)
     return manifest.model_copy(update={"plans": plans})
 
 
 def in_order(manifest: Manifest) -> Iterator[tuple[SuitePlan, tuple[StepPlan, ...]]]:
-    """Yield the steps that are known in the order in which they run, one plan's of a repeat together.
+    """Yield every plan with its known steps of one repeat, in the order in which they run.
 
-    What prepares comes first, then searches whose plans have no steps yet, then the rest.
+    Preconditioning comes first, then searches of plans without steps, then the rest.
     """
     planned = [
         (repeat, plan, tuple(step for step in plan.steps if step.repeat == repeat))

@@ -1,12 +1,12 @@
-"""What is taken back before a review goes on, so that it means what one means that was never interrupted.
+"""Discards what an interruption made invalid, so that a resumed review measures the same as an uninterrupted one.
 
-Steps whose drive state depends on earlier ones form a state group; one that was interrupted starts again from its first
-step, preconditioning included. The state that a review brought its targets into is only theirs as long as nobody else
-writes to them: where somebody did while it stood still, they are prepared again before what is left of the block. Where
-nothing prepares them, a warning says so.
+Steps whose drive state depends on earlier steps form a state group. An interrupted group starts again from its first
+step, preconditioning included. A target keeps the state that a review brought it into only while nothing else writes
+to it. If something did between two runs of the review, the target is preconditioned again before the rest of the
+block; if the review has no preconditioning, a warning says so.
 
-A run that was killed outright wrote too: it is named beside what was written, which can be its own, others' or both.
-Runs nothing, and compares only what it is given.
+A killed step also wrote. The message names it, since what was written can be its own, another program's, or both.
+This module runs nothing and looks at no target: its caller passes ``trace``.
 """
 
 from __future__ import annotations
@@ -25,30 +25,30 @@ from iogauge.text import numbers
 
 
 def goes_on(review: Review, suites: Callable[[str], Suite], plan: SuitePlan, repeat: int) -> bool:
-    """Whether steps follow from those of a repeat, all of which are complete."""
+    """Return whether more steps follow from a repeat whose steps are all complete."""
     steps = [step for step in plan.steps if step.repeat == repeat]
     if not steps or not all(review.has(step.id) for step in steps):
         return False
     try:
         return bool(suites(plan.suite).more(plan, review, repeat=repeat))
     except IogaugeError:
-        return False  # of a suite of somebody's own whose file is gone: what there is can be looked at
+        return False  # the file of the user's own suite is gone: its complete steps can still be shown
 
 
 def restart_groups(review: Review, suites: Callable[[str], Suite], say: Callable[[str], None]) -> None:
-    """Take back the complete steps of every state group that is not complete, and what followed from them."""
+    """Discard the complete steps of every incomplete state group, and the steps that followed from them."""
     for plan in review.manifest.plans:
         in_order = sorted(plan.steps, key=lambda step: step.state_group)
         following: dict[
             int, set[str]
-        ] = {}  # state groups that go on, by repeat; forgotten once a step is taken back
+        ] = {}  # groups with more steps to come, by repeat; changes once a step is discarded
         for group, members in groupby(in_order, key=lambda step: step.state_group):
             steps = list(members)
             if len(steps) == 1:
                 continue
             complete = [step.id for step in steps if review.has(step.id)]
             if len(complete) == len(steps):
-                # A group is complete only once no more of its own follows from its steps.
+                # A group is complete only once no more of its steps follow.
                 repeat = steps[0].repeat
                 if repeat not in following:
                     following[repeat] = _following(review, plan, suites, repeat=repeat)
@@ -56,7 +56,7 @@ def restart_groups(review: Review, suites: Callable[[str], Suite], say: Callable
                     continue
             if complete:
                 say(f"{group}: was interrupted, and starts again from its first step")
-            # From the last to the first: a kill in between leaves a group that is still seen as interrupted.
+            # From the last to the first: after a kill in between, the group still counts as interrupted.
             for step_id in reversed(complete):
                 review.discard(step_id)
             following.clear()
@@ -64,7 +64,7 @@ def restart_groups(review: Review, suites: Callable[[str], Suite], say: Callable
 
 
 def _forget_following(review: Review, key: str, group: str) -> None:
-    """Plan no steps of a state group that followed from measured ones: they may follow again, or others may."""
+    """Remove from the plan the steps of a group that followed from measured ones: other steps may follow now."""
     manifest = review.manifest
     plan = next(plan for plan in manifest.plans if plan.key == key)
     steps = tuple(step for step in plan.steps if not (step.follows and step.state_group == group))
@@ -73,24 +73,24 @@ def _forget_following(review: Review, key: str, group: str) -> None:
 
 
 def _following(review: Review, plan: SuitePlan, suites: Callable[[str], Suite], *, repeat: int) -> set[str]:
-    """Return the state groups of the steps that follow from what is complete."""
+    """Return the state groups of the steps that follow from the complete ones."""
     if not all(review.has(step.id) for step in plan.steps if step.repeat == repeat):
-        return set()  # what follows is asked of all of them
+        return set()  # steps follow from all of them together
     more = suites(plan.suite).more(plan, review, repeat=repeat)
     new = placed(more, key=plan.key, seed=review.manifest.seed, repeats=[repeat])
     return {step.state_group for step in new}
 
 
-def look_again(
+def check_targets(
     review: Review,
     trace: Callable[[TargetFacts], Trace | None],
     say: Callable[[str], None],
-    killed: UnderWay | None = None,
+    killed: RunningStep | None = None,
 ) -> None:
-    """Take back the preparation of each target that was written to since the review left it, or warn of it.
+    """Discard the preconditioning of every target that was written to since the review left it, or warn of the write.
 
-    ``trace`` says of a target what tells whether anything wrote to it; None: nothing would. ``killed`` is the step that
-    was running when the review was.
+    ``trace`` records what shows whether anything wrote to a target; None: nothing would. ``killed`` is the step that
+    was running when the review was killed.
     """
     for path, then in review.manifest.left.items():
         now = trace(review.manifest.target(path))
@@ -101,43 +101,43 @@ def look_again(
             what = f"{what} ({killed.step}, which was running when this review was killed, may have done it)"
         if prepared := _prepared(review, path):
             say(f"{path}: since the review was last saved {what}: its state is prepared again")
-            _take_back(review, prepared)
+            _discard_preconditioning(review, prepared)
         else:
-            found = warning(Code.WRITTEN_MEANWHILE, path=path, what=what)
+            notice = warning(Code.WRITTEN_MEANWHILE, path=path, what=what)
             manifest = review.manifest
-            warnings = dict.fromkeys((*manifest.warnings, found))
-            # From here on counted anew: another kill would have what this one left told twice.
+            warnings = dict.fromkeys((*manifest.warnings, notice))
+            # Count from here on: after another kill, this write must not be reported twice.
             left = {**manifest.left, path: now}
             review.save_manifest(manifest.model_copy(update={"warnings": tuple(warnings), "left": left}))
-            say(found.message)
+            say(notice.message)
 
 
 @dataclass(frozen=True)
-class UnderWay:
+class RunningStep:
     """A step that was running when its review was killed, and the targets that it may have written to."""
 
     step: str
     targets: tuple[str, ...]
 
 
-def under_way(manifest: Manifest) -> UnderWay | None:
+def running_step(manifest: Manifest) -> RunningStep | None:
     """Return the step that was running when a review was killed; ``None``: it was not killed in one."""
     for plan in manifest.plans:
         searched = (plan.search,) if plan.search else ()
         if any(step.id == manifest.under_way for step in (*plan.steps, *searched)):
-            return UnderWay(str(manifest.under_way), plan.targets)
+            return RunningStep(str(manifest.under_way), plan.targets)
     return None
 
 
 def _unentered(then: Trace, now: Trace) -> bool:
-    """Whether writes are known that are in no ledger, as those of a killed step are."""
+    """Return whether something wrote without an entry in the ledger, as a killed step does."""
     return now.entries == then.entries and (now.boot == then.boot or now.modified_ns != then.modified_ns)
 
 
 def written_between(then: Trace, now: Trace) -> str | None:
-    """Return what happened to a target between two traces of it, in words; None: nothing that they could show.
+    """Describe what was written to a target between two traces of it; None: they show no write.
 
-    Counters of two boots say nothing of what happened between: that is said too.
+    Counters restart with the machine, so two boots cannot be compared; the text then says so.
 
     >>> then = Trace(boot="a", written_bytes=4096, trims=0, entries=1, entered_bytes=4096)
     >>> written_between(then, then)
@@ -161,25 +161,25 @@ def written_between(then: Trace, now: Trace) -> str | None:
 
 
 def _prepared(review: Review, path: str) -> tuple[SuitePlan, int] | None:
-    """Return what brought a target into the state from which its next step begins, and before which repeat.
+    """Return the plan that preconditioned a target for its next step, and the repeat that it did so for.
 
-    None: nothing did, or it will be run anyway.
+    None: no plan did, or it will run anyway.
     """
     plans = [plan for plan in review.manifest.plans if path in plan.targets]
     for repeat, plan in order(review.manifest):
         steps = [step for step in plan.steps if step.repeat == repeat]
         if plan.prepares or plan not in plans or (steps and all(review.has(step.id) for step in steps)):
             continue
-        for each in plans:
-            before = {step.repeat for step in each.steps if each.prepares and step.repeat <= repeat}
+        for candidate in plans:
+            before = {step.repeat for step in candidate.steps if candidate.prepares and step.repeat <= repeat}
             if before:
-                return each, max(before)
+                return candidate, max(before)
         return None
     return None
 
 
-def _take_back(review: Review, prepared: tuple[SuitePlan, int]) -> None:
-    """Take back one preparation, as if it had been interrupted."""
+def _discard_preconditioning(review: Review, prepared: tuple[SuitePlan, int]) -> None:
+    """Discard one preconditioning, as if it had been interrupted."""
     plan, repeat = prepared
     steps = [step for step in plan.steps if step.repeat == repeat]
     for step in reversed(steps):

@@ -1,12 +1,11 @@
-"""Runs the steps of a review, from wherever it stands, and saves each before the next begins.
+"""Runs the steps of a review that are missing, and saves every step before the next begins.
 
-A review is resumed by conducting it again: steps that are whole on disk are kept, and whatever was under way is run
-again with the same seed. What has to be taken back before, so that a resumed review means what an uninterrupted one
-means, is ``resume``'s.
+To resume a review is to run it again. Complete steps are kept; a step that was interrupted runs again with the same
+seed. ``resume`` first discards what an interruption made invalid.
 
-A step that fails is noted and tried again when the review is conducted again; those that do not depend on it go on.
+A failed step is noted, and runs again when the review is resumed. Steps that do not depend on it still run.
 
-How a run is made is given as ``execute``; this module does no I/O of its own, prints nothing, and knows no suite.
+The caller passes ``execute``, which makes a run. This module does no I/O itself, prints nothing, and knows no suite.
 """
 
 from __future__ import annotations
@@ -22,7 +21,7 @@ from iogauge.results.position import name_of
 from iogauge.reviews.ahead import Ahead, expected_s
 from iogauge.reviews.lengthen import kept, longer, shortfall
 from iogauge.reviews.ordering import check_steps, order, placed, with_plan
-from iogauge.reviews.resume import goes_on, look_again, restart_groups, under_way
+from iogauge.reviews.resume import check_targets, goes_on, restart_groups, running_step
 from iogauge.schema import (
     Ceiling,
     Code,
@@ -41,7 +40,7 @@ from iogauge.suites.suite import Suite, SuiteRequest
 
 
 class Execute(Protocol):
-    """``execution.execute``, as far as it is used here."""
+    """The part of ``execution.execute`` that is used here."""
 
     def __call__(
         self,
@@ -59,44 +58,44 @@ class Execute(Protocol):
 
 
 class Purge(Protocol):
-    """``execution.purge``, as far as it is used here."""
+    """The part of ``execution.purge`` that is used here."""
 
     def __call__(self, path: str, *, destroy: Collection[str], on_message: Callable[[str], None]) -> None:
-        """Give back all that a target holds."""
+        """Discard all content of a target."""
 
 
 class Watcher(Protocol):
-    """Who is told how a review goes on."""
+    """Shows the progress of a review."""
 
     def step(self, label: str, *, expected_s: float | None, ahead: int, ahead_s: float) -> None:
-        """Hear that a step begins, and how many follow, which take ``ahead_s`` as far as they say."""
+        """Show that a step begins. ``ahead`` more steps follow; they take ``ahead_s``, as far as their jobs say."""
 
     def started(self, plan: RunPlan) -> None:
-        """Hear that the workers of a step begin."""
+        """Show that the workers of a step begin."""
 
     def interval(self, interval: Interval) -> None:
-        """Hear what the step under way measured last."""
+        """Show the latest interval of the running step."""
 
     def ended(self, plan: SuitePlan, record: RunRecord) -> None:
-        """Hear what the whole step measured, once it is saved."""
+        """Show the result of a step, which is saved."""
 
     def message(self, text: str) -> None:
-        """Hear something worth a line."""
+        """Show one line of text."""
 
 
 class Interrupted(Exception):  # noqa: N818 (what the user did, not a failure)
-    """Ctrl-C ended a run. What it measured is kept under ``stopped/``; complete steps are as they were."""
+    """Ctrl-C ended a run. Its results are kept under ``stopped/``; complete steps are unchanged."""
 
 
 @dataclass(frozen=True)
 class Failed:
-    """A step that did not get to its end, and why. The next conducting of the review tries it again."""
+    """A step that did not complete, and why. It runs again when the review is resumed."""
 
     step_id: str
     why: str
 
 
-def conduct(
+def run_review(
     review: Review,
     suites: Callable[[str], Suite],
     *,
@@ -106,28 +105,28 @@ def conduct(
     purge: Purge | None = None,
     trace: Callable[[TargetFacts], Trace | None] = lambda _: None,
 ) -> tuple[Failed, ...]:
-    """Run what is missing of a review, its searches first. The caller holds the review's lock.
+    """Run the missing steps of a review, its searches first. The caller holds the review's lock.
 
     Args:
         review: a new review, or one that was interrupted.
-        suites: gives a suite by its name.
+        suites: returns a suite by its name.
         execute: runs a job file; its result says when it was stopped by Ctrl-C.
-        watcher: told of steps, intervals and messages.
+        watcher: shows steps, intervals and messages.
         destroy: serial numbers or paths whose content may be lost.
-        purge: gives back all that a target holds; needed where a step asks for it.
-        trace: says of a target what tells later whether anything wrote to it.
+        purge: discards all content of a target; needed where a step begins with a purge.
+        trace: records what later shows whether anything wrote to a target; None: nothing would.
 
     Returns:
-        The steps that failed; the others of their state group were left out, all others were run.
+        The steps that failed. The rest of their state groups did not run; all other steps did.
 
     Raises:
         Interrupted: Ctrl-C stopped a run.
-        IogaugeError: a run cannot be saved. Steps that were complete stay so.
+        IogaugeError: a run cannot be saved. Complete steps stay complete.
     """
-    killed = under_way(review.manifest)  # before what follows from others is taken back
+    killed = running_step(review.manifest)  # before steps that follow from others are discarded
     restart_groups(review, suites, watcher.message)
     if remaining(review, suites):
-        look_again(review, trace, watcher.message, killed)
+        check_targets(review, trace, watcher.message, killed)
     run = _Run(review, suites, execute, watcher, destroy, purge, trace, ahead=Ahead(_missing(review)))
     for plan in review.manifest.plans:
         if plan.prepares:
@@ -142,9 +141,9 @@ def conduct(
 
 
 def remaining(review: Review, suites: Callable[[str], Suite]) -> int:
-    """Return how many steps are known to be still to be run, searches and interrupted state groups included.
+    """Return how many steps are still to be run, as far as is known: searches and interrupted state groups included.
 
-    A kill may come between a run and what is planned because of it: what then follows counts as one.
+    A kill can come between a run and the planning of the steps that follow from it. Those steps count as one.
     """
     manifest = review.manifest
     broken = {step.state_group for step in manifest.steps if not review.has(step.id)}
@@ -157,14 +156,14 @@ def remaining(review: Review, suites: Callable[[str], Suite]) -> int:
 
 
 def _too_short(review: Review, plan: SuitePlan, step: StepPlan) -> StepPlan | None:
-    """Return what is to be run in the place of a complete step that does not support what was asked for."""
+    """Return the longer step that replaces a complete one whose sample does not support the requested quantile."""
     q = review.manifest.until_supported
     return None if q is None or not review.has(step.id) else longer(plan, step, review.record(step.id), q=q)
 
 
 @dataclass
 class _Run:
-    """One conducting of a review: what it was given, and what failed so far."""
+    """One pass over a review: its arguments, and the steps that failed so far."""
 
     review: Review
     suites: Callable[[str], Suite]
@@ -177,11 +176,11 @@ class _Run:
     failed: list[Failed] = field(default_factory=list)
     failed_groups: set[str] = field(default_factory=set)
     """State groups of which a step failed: the drive is not in the state that their later steps need."""
-    told: set[tuple[str, str | None]] = field(default_factory=set)
-    """Plans, and why steps of them keep their length though they are too short."""
+    reported: set[tuple[str, str | None]] = field(default_factory=set)
+    """Keys of plans, with each reason for which steps stay too short that was shown already."""
 
     def search(self, plan: SuitePlan) -> None:
-        """Complete a plan whose steps depend on what its target takes; nothing to do where they stand."""
+        """Run a plan's search and plan the steps that follow from it, unless the plan has steps already."""
         if plan.search is None or plan.steps or self._unprepared(plan, 0):
             return
         if not self.review.has(plan.search.id):
@@ -189,8 +188,8 @@ class _Run:
         if not self.review.has(plan.search.id):
             return
         manifest = self.review.manifest
-        found = self.review.record(plan.search.id)
-        refined = self.suites(plan.suite).refine(plan, found, SuiteRequest.of(manifest, plan))
+        searched = self.review.record(plan.search.id)
+        refined = self.suites(plan.suite).refine(plan, searched, SuiteRequest.of(manifest, plan))
         check_steps(plan, refined.steps)
         steps = placed(refined.steps, key=plan.key, seed=manifest.seed, repeats=range(manifest.repeats))
         self._replace(refined.model_copy(update={"steps": steps}))
@@ -198,7 +197,7 @@ class _Run:
         self.ahead.add(steps)
 
     def plan(self, key: str, repeat: int) -> None:
-        """Run one repeat of a plan, and what follows from its steps, until nothing does."""
+        """Run one repeat of a plan, then the steps that follow from it, until none follow."""
         while True:
             plan = self._plan(key)
             if self._unprepared(plan, repeat):
@@ -221,21 +220,21 @@ class _Run:
             self.ahead.add(follow)
 
     def _lengthen(self, key: str, step: StepPlan) -> None:
-        """Run a step again for longer, where its sample does not support what was asked for."""
+        """Run a step again for longer, where its sample does not support the requested quantile."""
         plan = self._plan(key)
         stretched = _too_short(self.review, plan, step)
         if stretched is None:
             return
-        # In this order: a kill in between leaves a step that is short and missing, and comes here again.
+        # In this order: after a kill in between, the step is missing and still short, so it is lengthened again.
         self.review.discard(step.id)
-        steps = tuple(stretched if each.id == step.id else each for each in plan.steps)
+        steps = tuple(stretched if other.id == step.id else other for other in plan.steps)
         self._replace(plan.model_copy(update={"steps": steps}))
         self._run(
             plan, stretched, f"{name_of(step, plan.axis, repeat=True)}, {stretched.longer} times as long"
         )
 
     def _note_short(self, key: str, step_id: str) -> None:
-        """Keep in the plan why a step does not support what was asked for; say it, once of all kept by one reason."""
+        """Save in the plan why a step does not support the requested quantile; show each reason once a plan."""
         q = self.review.manifest.until_supported
         if q is None or not self.review.has(step_id):
             return
@@ -245,23 +244,26 @@ class _Run:
         if short == step.short:
             return
         noted = step.model_copy(update={"short": short})
-        steps = tuple(noted if each.id == step_id else each for each in plan.steps)
+        steps = tuple(noted if other.id == step_id else other for other in plan.steps)
         self._replace(plan.model_copy(update={"steps": steps}))
         reason = kept(step, plan.steps)
-        if short and (key, reason) not in self.told:
+        if short and (key, reason) not in self.reported:
             self.watcher.message(f"{plan.title}, {name_of(step, plan.axis, repeat=True)}: {short}")
             if reason:
-                self.told.add((key, reason))
+                self.reported.add((key, reason))
 
     def _unprepared(self, plan: SuitePlan, repeat: int) -> bool:
-        """Whether what was to bring the plan's targets into their state before a repeat did not get to its end."""
-        preparing = [
-            each
-            for each in self.review.manifest.plans
-            if each.prepares and each.key != plan.key and set(each.targets) & set(plan.targets)
+        """Return whether preconditioning of the plan's targets before a repeat did not complete."""
+        preconditioning = [
+            other
+            for other in self.review.manifest.plans
+            if other.prepares and other.key != plan.key and set(other.targets) & set(plan.targets)
         ]
         return any(
-            not self.review.has(step.id) for each in preparing for step in each.steps if step.repeat == repeat
+            not self.review.has(step.id)
+            for other in preconditioning
+            for step in other.steps
+            if step.repeat == repeat
         )
 
     def _plan(self, key: str) -> SuitePlan:
@@ -271,7 +273,7 @@ class _Run:
         self.review.save_manifest(with_plan(self.review.manifest, plan))
 
     def _run(self, plan: SuitePlan, step: StepPlan, label: str) -> None:
-        """Run one step and save it, and how its targets are left."""
+        """Run one step; save it and the state in which it leaves its targets."""
         manifest = self.review.manifest
         if any(self.trace(manifest.target(path)) for path in plan.targets):
             self.review.save_manifest(manifest.model_copy(update={"under_way": step.id}))
@@ -281,11 +283,11 @@ class _Run:
             self._leave(plan)
 
     def _leave(self, plan: SuitePlan) -> None:
-        """Save how a plan's targets are left, so that what goes on later can tell whether they still are."""
+        """Save the state in which a plan's targets are left, so that a resumed review sees whether it changed."""
         manifest = self.review.manifest
         traces = {path: trace for path in plan.targets if (trace := self.trace(manifest.target(path)))}
         if traces or manifest.under_way:
-            # Where it cannot be saved, the targets count as written to when the review goes on.
+            # If this cannot be saved, a resumed review takes the targets as written to.
             with contextlib.suppress(IogaugeError):
                 left = {**manifest.left, **traces}
                 self.review.save_manifest(manifest.model_copy(update={"left": left, "under_way": None}))
@@ -306,7 +308,7 @@ class _Run:
         with self.review.begin(step.id) as writer:
             unsaved: list[IogaugeError] = []
 
-            def heard(interval: Interval) -> None:
+            def on_interval(interval: Interval) -> None:
                 try:
                     writer.interval(interval)
                 except IogaugeError as error:
@@ -320,7 +322,7 @@ class _Run:
                     destroy=self.destroy,
                     seed=step.seed,
                     interval_ns=max(job.log_avg_ns for job in job_file.jobs) or step.interval_ns,
-                    on_interval=heard,
+                    on_interval=on_interval,
                     on_message=self.watcher.message,
                     on_start=lambda plan, _targets: self.watcher.started(plan),
                     ceiling=self.review.manifest.ceiling,
@@ -342,7 +344,7 @@ class _Run:
 
     def _purge(self, plan: SuitePlan) -> None:
         if self.purge is None:
-            raise RuntimeError(f"{plan.key} asks for a purge, and nothing was given to do it")
+            raise RuntimeError(f"{plan.key} begins with a purge: run_review() needs purge")
         for path in plan.targets:
             self.purge(path, destroy=self.destroy, on_message=self.watcher.message)
 
@@ -368,14 +370,14 @@ def _missing(review: Review) -> Iterator[StepPlan]:
 
 
 def _shared_warnings(review: Review) -> tuple[Caution, ...]:
-    """Return the review's own warnings, and those that every step gave in the same words, which are about it too."""
+    """Return the review's own warnings, and those that every step gave: they are about the review too."""
     first, *others = [review.record(step.id).warnings for step in review.manifest.steps]
-    shared = (warning for warning in first if all(warning in each for each in others))
-    meanwhile = (each for each in review.manifest.warnings if each.code is Code.WRITTEN_MEANWHILE)
-    return (*meanwhile, *shared)
+    shared = (warning for warning in first if all(warning in warnings for warnings in others))
+    own = (warning for warning in review.manifest.warnings if warning.code is Code.WRITTEN_MEANWHILE)
+    return (*own, *shared)
 
 
 def _problem(record: RunRecord) -> str | None:
-    """Return why a run did not get to its end; None: it did."""
+    """Return why a run ended early; None: it did not."""
     failed = {f"{worker.name}: {worker.error}" for worker in record.result.workers if worker.error}
     return record.result.error or "; ".join(sorted(failed)) or record.result.stopped_by

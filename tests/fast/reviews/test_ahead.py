@@ -13,7 +13,7 @@ from iogauge.errors import IogaugeError
 from iogauge.reviews.ahead import Ahead
 from iogauge.reviews.estimate import cost_of
 from iogauge.reviews.manifest import new_manifest
-from iogauge.reviews.runner import conduct
+from iogauge.reviews.runner import run_review
 from iogauge.schema import Axis, Manifest, StepPlan, SuitePlan
 from iogauge.store import Review
 from iogauge.suites.suite import Asked, Common, Suite
@@ -101,6 +101,6 @@ def test_what_a_review_looks_up_grows_with_its_steps_alone(
     monkeypatch.setattr(Review, "has", counting_has)
     watching = Watching()
     review = Review.create(tmp_path / "review", many_steps())
-    failed = conduct(review, lambda _: ManySteps(), execute=failing, watcher=watching)
+    failed = run_review(review, lambda _: ManySteps(), execute=failing, watcher=watching)
     assert len(failed) == len(watching.steps) == len(lookups) == STEPS
     assert max(lookups.values()) <= 10

@@ -11,7 +11,7 @@ from iogauge.results.review import load
 from iogauge.results.warnings import warnings
 from iogauge.reviews.lengthen import CAP, kept, longer, shortfall, stretched
 from iogauge.reviews.manifest import new_manifest
-from iogauge.reviews.runner import conduct
+from iogauge.reviews.runner import run_review
 from iogauge.schema import Code, Direction, JobFile, RunRecord, StepPlan, SuitePlan
 from iogauge.store import Review
 from iogauge.suites import SUITES
@@ -121,7 +121,7 @@ def test_a_review_says_it_when_it_happens_and_keeps_it(tmp_path: Path) -> None:
         done = {direction: builders.tally({80_000: reads}) for direction in job.rw.directions}
         return builders.record([builders.row(job.name, done)], jobs=job_file)
 
-    assert conduct(review, lambda _: suite, execute=run, watcher=watcher) == ()
+    assert run_review(review, lambda _: suite, execute=run, watcher=watcher) == ()
     (said,) = watcher.said
     assert said.startswith(f"{suite.TITLE}, 70 %: p99.9 takes 10,000 requests, and it completed 200; ")
     (short,) = [position for position in concluded(review) if position.warnings]
@@ -131,5 +131,5 @@ def test_a_review_says_it_when_it_happens_and_keeps_it(tmp_path: Path) -> None:
         said.endswith(message) for each in warnings(load([review.path])) for message, _ in each.messages
     )
     again = Quiet()
-    assert conduct(review, lambda _: suite, execute=run, watcher=again) == ()
+    assert run_review(review, lambda _: suite, execute=run, watcher=again) == ()
     assert again.said == []

@@ -13,7 +13,7 @@ import pytest
 from iogauge.cli import main
 from iogauge.errors import IogaugeError
 from iogauge.reviews.manifest import new_manifest
-from iogauge.reviews.offline import PLAN, SCRIPTS, Program, bring, reasons, take
+from iogauge.reviews.offline import PLAN, SCRIPTS, Program, export_steps, import_results, reasons
 from iogauge.reviews.ordering import order
 from iogauge.schema import Direction, Pace
 from iogauge.stats.figures import StepFigures, step_figures
@@ -66,9 +66,9 @@ def test_every_suite_is_carried_but_for_what_has_no_words(
     nothing = suite == "pts-write-saturation" or (suite == "pts-composite" and len(allowed) == 2)
     if program == "diskspd" and nothing:
         with pytest.raises(IogaugeError, match="|".join(allowed)):
-            take(tmp_path / "jobs", made, program, suite_of)
+            export_steps(tmp_path / "jobs", made, program, suite_of)
         return
-    written, held = take(tmp_path / "jobs", made, program, suite_of)
+    written, held = export_steps(tmp_path / "jobs", made, program, suite_of)
     assert held == 0
     if program == "fio":
         assert written.unsaid == {}
@@ -90,7 +90,7 @@ def carried(directory: Path, saved: Path, *, intervals: bool) -> int:
     """Run and import until nothing follows; return how often that took."""
     for turn in range(1, 12):
         run_as_fio(directory, "/tmp/carried.bin", MODEL, intervals=intervals)
-        if not bring(directory, saved, suite_of).missing:
+        if not import_results(directory, saved, suite_of).missing:
             return turn
     raise AssertionError("it goes on and on")
 
@@ -203,7 +203,7 @@ def test_rounds_that_are_not_steady_follow_one_by_one(tmp_path: Path) -> None:
     rounds = []
     for _ in range(5):
         run_as_diskspd(jobs, iops=lambda _: next(rates))
-        brought = bring(jobs, saved, suite_of)
+        brought = import_results(jobs, saved, suite_of)
         rounds.append([step.label for step in brought.review.manifest.steps if step.judged])
         assert len(brought.missing) == (len(rounds) < 4)
         if not brought.missing:
@@ -285,7 +285,7 @@ def test_reads_and_writes_together_are_what_diskspd_says_of_both(tmp_path: Path)
     asked = ["plan", "\\\\.\\PhysicalDrive1", "--suite=mixed", "--size=1g", "--runtime=1", "--seed=1"]
     assert main([*asked, "--as=diskspd", f"--output={jobs}"]) == 0
     run_as_diskspd(jobs, iops=asked_iops)
-    assert bring(jobs, saved, suite_of).missing == ()
+    assert import_results(jobs, saved, suite_of).missing == ()
     review = Review.open(saved)
     assert review.manifest.targets[0].kind == "block"
     for found in figures(review).values():
@@ -310,7 +310,7 @@ def test_repeats_that_were_told_have_a_mean_together_and_no_quantile(tmp_path: P
     assert named == [step.id for repeat, plan in order(made) for step in plan.steps if step.repeat == repeat]
     latencies = iter([0.1, 0.3] * len(named))
     run_as_diskspd(jobs, iops=asked_iops, latency_ms=lambda command: next(latencies))
-    review = bring(jobs, saved, suite_of).review
+    review = import_results(jobs, saved, suite_of).review
     for step in concluded(review):
         first, second = (run.figures.mean.value for run in step.runs if run.figures.mean is not None)
         assert step.figures.mean is not None
@@ -357,7 +357,7 @@ def test_nothing_comes_between_the_rounds_of_a_drives_state(
     ran = []
     for _ in range(8):
         ran.append(run_as_fio(jobs, "/tmp/carried.bin", MODEL, intervals=False))
-        brought = bring(jobs, saved, suite_of)
+        brought = import_results(jobs, saved, suite_of)
         if not brought.missing:
             break
     assert brought.held == 0
@@ -426,7 +426,7 @@ def test_a_plan_is_claimed_like_any_output(jobs: Path, tmp_path: Path) -> None:
     (other / PLAN).symlink_to(drive)
     drive.rename(tmp_path / "moved")  # it is not there when the plan is looked for
     with pytest.raises(IogaugeError, match=r"plan.json: is the target"):
-        take(other, manifest.model_copy(update={"targets": (target,)}), "fio", suite_of)
+        export_steps(other, manifest.model_copy(update={"targets": (target,)}), "fio", suite_of)
 
 
 @pytest.mark.parametrize(
@@ -518,7 +518,7 @@ def test_a_result_of_diskspd_with_another_load_is_refused(
     changed = re.sub(before, after, bad.read_text())
     assert changed != bad.read_text()
     bad.write_text(changed)
-    (error,) = bring(jobs, tmp_path / "saved", suite_of).damaged
+    (error,) = import_results(jobs, tmp_path / "saved", suite_of).damaged
     assert str(bad) in str(error)
     assert re.search(rf"it ran with another {option}\b", str(error))
 

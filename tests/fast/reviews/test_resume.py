@@ -12,7 +12,7 @@ import pytest
 from iogauge.cli import main
 from iogauge.machine.trace import trace_of
 from iogauge.reviews.manifest import new_manifest
-from iogauge.reviews.runner import Interrupted, _Run, conduct, remaining
+from iogauge.reviews.runner import Interrupted, _Run, remaining, run_review
 from iogauge.schema import Axis, Code, JobFile, RunRecord, State, StepPlan, SuitePlan, TargetFacts, Trace
 from iogauge.store import Review
 from iogauge.store.review import StepWriter
@@ -94,7 +94,7 @@ def go(review: Review, suite: Suite, drive: Drive) -> None:
         return suite if name == suite.NAME else suite_of(name)
 
     assert remaining(review, suites)
-    failed = conduct(
+    failed = run_review(
         review, suites, execute=drive.execute, watcher=drive, purge=drive.purge, trace=drive.trace
     )
     assert failed == ()

@@ -14,7 +14,7 @@ from iogauge import workload
 from iogauge.errors import IogaugeError
 from iogauge.reviews.manifest import check_same_target, differences, new_manifest
 from iogauge.reviews.ordering import order
-from iogauge.reviews.runner import Failed, Interrupted, conduct, remaining
+from iogauge.reviews.runner import Failed, Interrupted, remaining, run_review
 from iogauge.schema import (
     Axis,
     Code,
@@ -153,7 +153,7 @@ def begun(path: Path, **options: Any) -> Review:
 def go(review: Review, runs: Runs, watching: Watching | None = None) -> tuple[Failed, ...]:
     """Conduct a review as the command does."""
     with review.lock():
-        return conduct(review, suite_of, execute=runs, watcher=watching or Watching())
+        return run_review(review, suite_of, execute=runs, watcher=watching or Watching())
 
 
 def contents(review: Review) -> dict[str, tuple[RunRecord, list[Interval]]]:
@@ -316,7 +316,7 @@ def test_steps_follow_from_steps_in_every_repeat_and_an_ending_begins_their_grou
         return Review.create(path, manifest)
 
     def run(review: Review, runs: Runs) -> None:
-        conduct(review, lambda _: Rounds(), execute=runs, watcher=Watching())
+        run_review(review, lambda _: Rounds(), execute=runs, watcher=Watching())
 
     whole, runs = rounds(tmp_path / "whole"), Runs()
     run(whole, runs)
@@ -350,7 +350,7 @@ def test_a_kill_between_a_run_and_what_follows_from_it_loses_nothing(tmp_path: P
     )
     rounds = Review.create(tmp_path / "rounds", manifest)
     with pytest.raises(Interrupted):
-        conduct(
+        run_review(
             rounds,
             lambda _: Rounds(),
             execute=Runs(bad=2, ends=stopped("interrupt")),
@@ -433,10 +433,10 @@ def grouped(path: Path) -> Review:
 def test_an_interrupted_state_group_starts_again(tmp_path: Path, bad: int, kept: list[str]) -> None:
     review = grouped(tmp_path / "r")
     with pytest.raises(Interrupted):
-        conduct(review, suite_of, execute=Runs(bad=bad, ends=stopped("interrupt")), watcher=Watching())
+        run_review(review, suite_of, execute=Runs(bad=bad, ends=stopped("interrupt")), watcher=Watching())
     again, runs, watching = Review.open(review.path), Runs(), Watching()
     assert remaining(again, suite_of) == 6 - len(kept)
-    conduct(again, suite_of, execute=runs, watcher=watching)
+    run_review(again, suite_of, execute=runs, watcher=watching)
     assert len(runs.seeds) == 6 - len(kept)
     assert len(again.completed()) == 6
     assert len(watching.messages) == (bad % 3 != 0)
@@ -455,7 +455,7 @@ def test_warnings_that_all_steps_share_are_the_reviews(tmp_path: Path) -> None:
         first = False
         return record.model_copy(update={"warnings": warnings})
 
-    conduct(review, suite_of, execute=warned, watcher=Watching())
+    run_review(review, suite_of, execute=warned, watcher=Watching())
     assert Review.open(review.path).manifest.warnings == (shared,)
 
 

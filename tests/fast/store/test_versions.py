@@ -12,7 +12,7 @@ import pytest
 
 from iogauge import workload
 from iogauge.reviews.manifest import new_manifest
-from iogauge.reviews.runner import conduct
+from iogauge.reviews.runner import run_review
 from iogauge.schema import SCHEMA_VERSION, Code
 from iogauge.schema import Warning as Caution
 from iogauge.store import Review
@@ -46,7 +46,7 @@ def save_sample(path: Path) -> None:
             on_interval(interval)
         return record
 
-    conduct(review, suite_of, execute=execute, watcher=Quiet())
+    run_review(review, suite_of, execute=execute, watcher=Quiet())
 
 
 def check(path: Path, *, version: int) -> None:

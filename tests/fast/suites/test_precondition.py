@@ -10,7 +10,7 @@ import pytest
 from iogauge.cli import main
 from iogauge.errors import IogaugeError
 from iogauge.reviews.manifest import new_manifest
-from iogauge.reviews.runner import conduct
+from iogauge.reviews.runner import run_review
 from iogauge.schema import JobFile, RunRecord, State, StepPlan, TargetFacts
 from iogauge.store import Review
 from iogauge.suites import SUITES, SuiteRequest, suite_of
@@ -107,7 +107,7 @@ def test_it_comes_before_searches_and_before_each_block(tmp_path: Path) -> None:
             given["on_interval"](interval)
         return record
 
-    failed = conduct(
+    failed = run_review(
         review,
         suite_of,
         execute=run,
@@ -136,7 +136,7 @@ def test_nothing_is_measured_on_a_drive_that_could_not_be_prepared(tmp_path: Pat
             given["on_interval"](interval)
         return record
 
-    failed = conduct(review, suite_of, execute=run, watcher=Quiet(), purge=lambda _path, **_: None)
+    failed = run_review(review, suite_of, execute=run, watcher=Quiet(), purge=lambda _path, **_: None)
     assert [each.step_id for each in failed] == ["precondition.t1.purge"]
     assert ran.count("precondition.t1.purge") == 1
     # Without its search there are no steps, in the second block neither, though it was prepared for that.

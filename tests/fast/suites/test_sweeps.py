@@ -15,7 +15,7 @@ from iogauge.report.page import render
 from iogauge.report.sections import Report
 from iogauge.results.conclusions import Conclusions
 from iogauge.reviews.manifest import new_manifest
-from iogauge.reviews.runner import conduct
+from iogauge.reviews.runner import run_review
 from iogauge.schema import Job, JobFile, RunRecord, StepPlan, SuitePlan
 from iogauge.stats.extremes import knee
 from iogauge.store import Review
@@ -144,7 +144,7 @@ def climbed(
             return pressed(0.9e6 * disturbed_MBps)(job_file, **given)
         return pressed(searched_Bps if searches else takes_Bps, alone_Bps)(job_file, **given)
 
-    assert conduct(review, lambda _: suite, execute=run, watcher=Quiet()) == ()
+    assert run_review(review, lambda _: suite, execute=run, watcher=Quiet()) == ()
     (plan,) = review.manifest.plans
     return [step.at for step in plan.steps], list(concluded(review).conclusions.findings)
 

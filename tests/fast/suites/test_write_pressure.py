@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from iogauge import workload
 from iogauge.errors import IogaugeError
-from iogauge.reviews.ordering import put
+from iogauge.reviews.ordering import placed_plan
 from iogauge.schema import Direction, JobFile, StepPlan, SuitePlan
 from iogauge.store import Review
 from iogauge.suites import SUITES, Pace, SuiteRequest
@@ -83,7 +83,7 @@ def test_full_is_the_published_script() -> None:
 
 def test_each_step_stands_alone_with_its_own_seed() -> None:
     steps = planned().steps
-    placed = [put(planned(), seed=seed, repeats=2).steps for seed in (1, 1, 2)]
+    placed = [placed_plan(planned(), seed=seed, repeats=2).steps for seed in (1, 1, 2)]
     assert placed[0] == placed[1]
     assert len({step.id for step in placed[0]}) == len({step.state_group for step in placed[0]}) == 14
     assert len({step.seed for step in (*placed[0], *placed[2])}) == 28
