@@ -1,8 +1,8 @@
-"""Run a job file on its targets: the only way from a job to a request, and it always asks ``target`` first.
+"""Runs a job file on its targets. No other code turns jobs into requests, and every target is opened by ``target``.
 
-``execute`` opens and clears the targets, settles the plan, hands it to the Rust core, and comes back with a record
-that holds everything needed to judge it. The machine is watched around it; where the targets are drive models, there
-is none to watch. Saving and printing are others' work.
+``execute`` opens the targets through their gate, makes the plan, runs it in the Rust core, and returns a record with
+everything that is needed to judge the run. It watches the machine before, during and after the run, unless the targets
+are drive models. It saves and prints nothing.
 """
 
 from __future__ import annotations
@@ -61,18 +61,21 @@ def execute(
     readonly: bool = False,
     state: State = "as-is",
 ) -> RunRecord:
-    """Run every stage of a job file and return what happened, intervals excepted: ``on_interval`` hears those.
+    """Run every stage of a job file and return its record. Intervals go to ``on_interval`` alone.
 
-    ``destroy`` names targets whose content may be lost (``target.open_target``). Every random choice derives from
-    ``seed``, but those of jobs with a randseed. Where it is None, jobs with randrepeat take ``REPEATABLE_SEED``, and
-    one is drawn for others. ``give_up_ns``: how long a worker may have requests in flight with none coming back before
-    they are reported as such, and how long a target may take to answer the first look at it. ``readonly`` refuses every
-    write: a job's, before any target is looked at, and the layout of a file that a job would read. Every request goes
-    to ``spill``; where that cannot be written as fast, the load waits, or with ``log_drops`` requests are left out.
-    ``state``: what flash of drive models begins in; real targets are as they are.
+    Args:
+        destroy: targets whose content may be lost (``target.open_target``).
+        seed: the base of every random choice, except in jobs with a randseed. None: jobs with randrepeat use
+            ``REPEATABLE_SEED``, and the others a seed that is drawn.
+        give_up_ns: report requests in flight as lost once none completed for so long; also the longest wait for a
+            target to answer before the run.
+        spill: the file to which every request is logged.
+        log_drops: drop requests from the log where it cannot be written fast enough; without it, the load waits.
+        readonly: refuse every write: a job's, before any target is opened, and the layout of a file to be read.
+        state: the state in which the flash of drive models begins; real targets are used as they are.
 
-    Raises IogaugeError where a target is refused, the plan is impossible or an engine cannot be opened. What goes wrong
-    later is in the record. Ctrl-C ends the run and still returns the record, with ``stopped_by == "interrupt"``.
+    Raises IogaugeError if a target is refused, the plan is impossible, or an engine cannot be opened. Later errors are
+    in the record. Ctrl-C ends the run, which still returns a record, with ``stopped_by == "interrupt"``.
     """
     if readonly:
         refuse_writes(job_file)
@@ -106,13 +109,13 @@ def execute(
         watch = None if virtual else Watch()
         if watch:
             watch.started(plan, facts)
-        # Once a run is said to begin, it ends with a record.
+        # From here on, a run always ends with a record.
         interrupts = stack.enter_context(Interrupts())
         if on_start:
             on_start(plan, facts)
         own, written = OwnBytes(plan, facts), Written(plan)
 
-        def hear(interval: Interval) -> None:
+        def count_interval(interval: Interval) -> None:
             own.add(interval)
             written.add(interval)
             if on_interval:
@@ -123,7 +126,7 @@ def execute(
             plan,
             start=virtual.start if virtual else real,
             interrupts=interrupts,
-            on_interval=hear,
+            on_interval=count_interval,
             spill=spill.begin(job_file, plan) if spill else None,
             on_spilled=spill.ended if spill else lambda _: None,
             on_message=say,
@@ -141,7 +144,7 @@ def execute(
             warnings=(),
             started_at=started_at,
         )
-        _tell_of_the_kernel(result, say)
+        _report_in_flight(result, say)
         for target in dict.fromkeys(targets.values()):
             names = [path for path, other in targets.items() if other is target]
             entry = written.entry(names, target.facts, at=started_at, source=job_file.source)
@@ -154,7 +157,7 @@ def execute(
         elif virtual:
             record = virtual.judged(record)
         if interrupts.count and record.result.stopped_by is None:
-            # It came as the run ended: whoever asked for an end must not see the next run begin.
+            # Ctrl-C came as the run ended: the next run must not begin.
             result = record.result.model_copy(update={"stopped_by": "interrupt"})
             record = record.model_copy(update={"result": result})
         return record
@@ -169,7 +172,7 @@ def _open(
     state: State,
     stack: contextlib.ExitStack,
 ) -> dict[str, Target]:
-    """Open every target once, however many names lead to it."""
+    """Open every target once, even if several names lead to it."""
     targets: dict[str, Target] = {}
     by_real_path: dict[str, Target] = {}
     for real_path, group in _by_real_path(wanted).items():
@@ -212,7 +215,7 @@ def _opened(target: Target) -> Opened:
     )
 
 
-def _tell_of_the_kernel(result: RunResult, say: Callable[[str], None]) -> None:
+def _report_in_flight(result: RunResult, say: Callable[[str], None]) -> None:
     if result.in_flight:
         count = len(result.in_flight)
         say(

@@ -1,7 +1,7 @@
-"""What a run wrote to each of its targets, for their ledgers. A ledger that cannot be kept is said once, and no error.
+"""Enters what a run wrote into the ledgers of its targets. A ledger that cannot be written is reported once.
 
-Trims are not counted, nor what requests wrote that never came back. Where a row of results is of several targets, what
-it wrote is divided evenly among them.
+Trims are not counted, nor are requests that never completed. If a row of results covers several targets, its bytes are
+divided evenly among them.
 """
 
 from __future__ import annotations
@@ -12,12 +12,12 @@ from collections.abc import Callable, Iterable
 from iogauge.schema import Direction, Interval, LedgerEntry, RunPlan, TargetFacts
 from iogauge.target import ledger
 
-_told: set[str] = set()
-"""Reasons that were said in this process."""
+_reported: set[str] = set()
+"""Errors of ledgers that this process showed already."""
 
 
 class Written:
-    """Counts what a run writes, ramps included: told of every interval as it comes."""
+    """Counts what a run writes, interval by interval, ramps included."""
 
     def __init__(self, plan: RunPlan) -> None:
         self._paths: dict[int, set[str]] = defaultdict(set)
@@ -37,7 +37,7 @@ class Written:
             self._bytes[interval.row] += tally.bytes
 
     def entry(self, paths: Iterable[str], target: TargetFacts, *, at: str, source: str) -> LedgerEntry | None:
-        """Return the entry of one target, which jobs call by any of ``paths``; None: nothing was written to it."""
+        """Return the ledger entry of one target, which has the names ``paths``; None: nothing was written to it."""
         names = set(paths)
         shares = {
             row: len(mine & names) / len(mine)
@@ -61,11 +61,11 @@ class Written:
 
 
 def enter(target: TargetFacts, entry: LedgerEntry, say: Callable[[str], None]) -> None:
-    """Add an entry to a target's ledger; where that cannot be done, say so once."""
+    """Add an entry to a target's ledger; if that fails, report it once."""
     try:
         ledger.enter(target, entry)
     except OSError as error:
         reason = f"{ledger.directory()}: what is written is not kept in mind: {error.strerror or error}"
-        if reason not in _told:
-            _told.add(reason)
+        if reason not in _reported:
+            _reported.add(reason)
             say(reason)

@@ -1,8 +1,8 @@
-"""What the generator can do with no drive at all: its ceiling, and what it adds to every request.
+"""Measures the generator's ceiling: its rate without a drive, and the latency that it adds to every request.
 
-Measured where the run's first worker will be, printed beside its results, never subtracted. Several short probes, of
-which the best counts: whatever disturbs one makes it slower, nothing makes it faster. Source: docs/latency.md,
-on what the machine itself costs.
+It runs on the CPUs of the run's first worker. The result is printed beside the run's figures and never subtracted. Of
+several short probes the best counts, since a disturbance only makes a probe slower. Source: docs/latency.md, on what
+the machine itself costs.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from iogauge import _core
 from iogauge.execution.core import drive
 from iogauge.execution.interrupts import Interrupts
-from iogauge.execution.placement import places, worker_requests
+from iogauge.execution.placement import assign, worker_requests
 from iogauge.execution.planning import make_plan
 from iogauge.schema import (
     BlockSize,
@@ -32,19 +32,19 @@ from iogauge.schema import (
 
 _PROBE_NS = 20_000_000
 _PROBES = 3
-"""At each depth, turn by turn, so that a disturbance does not meet all of one depth."""
+"""Per depth. Depths take turns, so that a disturbance does not hit all probes of one depth."""
 _TRIES = 5
-"""On a machine so busy that no probe's thread ran in its time: each try takes twice as long as the one before."""
+"""The most attempts on a machine so busy that a probe's thread did not run; every attempt doubles the time."""
 
-Found = tuple[float, float]
+Best = tuple[float, float]
 """IOPS, and mean lat in ns."""
 
 
 def measure_ceiling(job_file: JobFile | None = None) -> Ceiling:
     """Measure the null engine at depth 32 and at depth 1, and the timer. Takes about a quarter of a second.
 
-    ``job_file`` is what will run: the CPUs of its first worker are taken, or without it the last that there is. Raises
-    IogaugeError where it names a CPU that this process may not use.
+    ``job_file``: probe on the CPUs of its first worker; None: on the last CPU that this process may use. Raises
+    IogaugeError if the job names a CPU that this process may not use.
     """
     cpus = _cpus(job_file)
     deep, shallow = _probe(cpus=cpus)
@@ -61,12 +61,12 @@ def measure_ceiling(job_file: JobFile | None = None) -> Ceiling:
 
 def _cpus(job_file: JobFile | None) -> Sequence[int]:
     allowed = _core.allowed_cpus()
-    return places(worker_requests(job_file)[0], allowed)[0].cpus or allowed if job_file else allowed
+    return assign(worker_requests(job_file)[0], allowed)[0].cpus or allowed if job_file else allowed
 
 
-def _probe(*, cpus: Sequence[int]) -> tuple[Found, Found]:
-    """Return what one pinned worker does at depth 32 and at depth 1; zeros where it never got to run."""
-    found: dict[int, Found] = {}
+def _probe(*, cpus: Sequence[int]) -> tuple[Best, Best]:
+    """Return the best of one pinned worker at depth 32 and at depth 1; zeros if it never ran."""
+    best: dict[int, Best] = {}
     for attempt in range(_TRIES):
         for _ in range(_PROBES):
             for iodepth in (32, 1):
@@ -75,11 +75,11 @@ def _probe(*, cpus: Sequence[int]) -> tuple[Found, Found]:
                 if tally.ios and row.end_ns > row.start_ns:
                     exact = tally.exact[Kind.LAT]
                     iops = tally.ios / (row.end_ns - row.start_ns) * 1e9
-                    best = found.get(iodepth, (0.0, math.inf))
-                    found[iodepth] = max(iops, best[0]), min(exact.sum_ns / exact.count, best[1])
-        if len(found) == 2:
+                    iops_before, lat_before = best.get(iodepth, (0.0, math.inf))
+                    best[iodepth] = max(iops, iops_before), min(exact.sum_ns / exact.count, lat_before)
+        if len(best) == 2:
             break
-    return found.get(32, (0.0, 0.0)), found.get(1, (0.0, 0.0))
+    return best.get(32, (0.0, 0.0)), best.get(1, (0.0, 0.0))
 
 
 def _run(*, iodepth: int, runtime_ns: int, cpus: Sequence[int]) -> RowResult:

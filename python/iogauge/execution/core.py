@@ -1,6 +1,6 @@
-"""The one caller of the Rust core: a plan in, intervals while it runs, the result at the end.
+"""Calls the Rust core for a run: takes a plan, passes on intervals while it runs, and returns the result.
 
-Ctrl-C once: nothing more is issued and what is in flight is waited for. Twice: it is not waited for either.
+The first Ctrl-C stops new requests and waits for those in flight. The second one stops the wait.
 """
 
 from __future__ import annotations
@@ -23,28 +23,28 @@ _POLL_S = 0.2
 
 
 def probe(plan: RunPlan) -> tuple[Warning, ...]:
-    """Return what the plan's engines will do differently on this kernel and device, each once.
+    """Return a warning for everything that the plan's engines do differently on this kernel and device.
 
-    Raises IogaugeError where a run could only fail: no io_uring, too little memory, sizes that direct I/O refuses.
+    Raises IogaugeError if a run could only fail: no io_uring, too little memory, sizes that direct I/O refuses.
     """
     try:
         notes = dict.fromkeys(_core.probe(plan.model_dump_json()))
     except _core.CoreError as error:
         raise _translated(error) from None
-    # Polling is judged with the run itself, from its plan and what was seen of the device.
-    found = (Warning(code=Code(code), message=message, hint=hint) for code, message, hint in notes)
-    return tuple(one for one in found if one.code is not Code.NO_POLLING)
+    # Polling is judged after the run, from its plan and the device's statistics.
+    warnings = (Warning(code=Code(code), message=message, hint=hint) for code, message, hint in notes)
+    return tuple(warning for warning in warnings if warning.code is not Code.NO_POLLING)
 
 
 def clock() -> ClockFacts:
-    """Return what stamps requests in this process, without the check that only a run's end can make."""
+    """Return the facts of the clock that stamps requests, without the check at the end of a run."""
     return ClockFacts.model_validate_json(_core.clock_facts())
 
 
 def handed_over(plan: RunPlan) -> tuple[bool, ...]:
-    """Return for each worker of all stages whether threads of the kernel do requests of it.
+    """Return for every worker of all stages whether kernel threads execute some of its requests.
 
-    Raises IogaugeError where one of its files cannot be opened as the plan has it.
+    Raises IogaugeError if a file cannot be opened as the plan says.
     """
     try:
         return tuple(_core.handed_over(plan.model_dump_json()))
@@ -56,7 +56,7 @@ Handle = _core.RunHandle | _core.ModelHandle
 
 
 def real(plan: RunPlan, spill: int | None) -> Handle:
-    """Begin a run on real targets; requests go to the descriptor ``spill``. Raises CoreError where it cannot be."""
+    """Begin a run on real targets; log requests to the descriptor ``spill``. Raises CoreError if it cannot begin."""
     return _core.RunHandle(plan.model_dump_json(), spill)
 
 
@@ -70,12 +70,12 @@ def drive(
     on_interval: Callable[[Interval], None] | None = None,
     on_message: Callable[[str], None] | None = None,
 ) -> RunResult:
-    """Run a plan to its end, once ``start`` has begun it, and return its result.
+    """Begin a plan with ``start``, run it to its end, and return its result.
 
-    ``interrupts`` has been entered: one stops the run, another does not wait for what is in flight. Every request is
-    appended to the descriptor ``spill``, and ``on_spilled`` hears at the end what came of it. ``on_interval`` hears
-    every interval, in order for each row. Where it raises, the run is stopped, its end is waited for, and the error
-    raised then. Raises IogaugeError where the run cannot be started.
+    ``interrupts`` has been entered: the first one stops the run, the second one stops the wait for requests in flight.
+    Every request is appended to the descriptor ``spill``; at the end, ``on_spilled`` gets the core's report of it.
+    ``on_interval`` gets every interval, in order within a row. If it raises, the run is stopped and the error is raised
+    at its end. Raises IogaugeError if the run cannot be started.
     """
     try:
         handle = start(plan, spill)

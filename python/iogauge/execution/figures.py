@@ -1,6 +1,6 @@
-"""The few numbers of a run that its judges want: quantiles of totals, and the bytes that were our own.
+"""Computes the few figures that warnings about a run need: quantiles of its totals, and the bytes that it moved itself.
 
-Everything else about results is ``stats`` and ``report``. Pure functions of a record.
+All other figures are in ``stats`` and ``report``.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from iogauge.stats.histogram import Histogram
 
 
 def row_figures(record: RunRecord) -> list[RowFigures]:
-    """Return one entry for every row and direction that completed or failed anything."""
+    """Return the figures of every row and direction with requests or errors."""
     figures = []
     planned: dict[int, list[WorkerPlan]] = defaultdict(list)
     for worker in (worker for stage in record.plan.stages for worker in stage.workers):
@@ -68,8 +68,8 @@ def row_figures(record: RunRecord) -> list[RowFigures]:
                     errors=tally.errors,
                 )
             )
-            # Which direction the overdue would have had is not kept, and a worker's work is that of all: the first
-            # direction speaks for the row.
+            # Overdue requests have no direction, and a worker serves all of them: count both in the row's first
+            # direction only.
             overdue, done = 0, None
     return figures
 
@@ -84,36 +84,36 @@ def _histogram(tally: Tally, kind: Kind) -> Histogram:
     return Histogram.decode(data, tally.exact.get(kind)) if data else Histogram.empty()
 
 
-def _tail(histogram: Histogram, *wanted: float) -> Tail | None:
-    """The first of the quantiles that the sample supports."""
-    found = next((q for q in wanted if histogram.supports(q)), None)
-    return None if found is None else Tail(q=found, value_ns=histogram.quantile(found))
+def _tail(histogram: Histogram, *quantiles: float) -> Tail | None:
+    """Return the first of the quantiles that the sample supports; None: it supports none."""
+    supported = next((q for q in quantiles if histogram.supports(q)), None)
+    return None if supported is None else Tail(q=supported, value_ns=histogram.quantile(supported))
 
 
 def _requested_iops(
     row: RowResult, workers: Iterable[WorkerPlan], direction: Direction, tally: Tally
 ) -> float | None:
-    """The rate asked of a whole row; None where a worker has none, or did not run for its time."""
-    asked = 0.0
+    """Return the rate that the jobs of a row request; None: a worker has no rate, or ended before its runtime."""
+    requested = 0.0
     for worker in workers:
         if direction not in worker.pattern.rw.directions:
             continue
         schedule = getattr(worker.schedule, direction)
         mean_bytes = tally.bytes / tally.ios if tally.ios else 0.0
         if schedule.rate_iops:
-            asked += schedule.rate_iops
+            requested += schedule.rate_iops
         elif schedule.rate_Bps and mean_bytes:
-            asked += schedule.rate_Bps / mean_bytes
+            requested += schedule.rate_Bps / mean_bytes
         else:
             return None
         limited = worker.number_ios or worker.io_bytes or not worker.time_based
         if limited and row.end_ns - row.start_ns < worker.runtime_ns:
             return None
-    return asked or None
+    return requested or None
 
 
 class OwnBytes:
-    """What a run itself read and wrote on each device, ramps included: told of every interval as it comes."""
+    """Counts what a run itself reads and writes on every device, interval by interval, ramps included."""
 
     def __init__(self, plan: RunPlan, targets: Iterable[TargetFacts]) -> None:
         device_of = {facts.path: facts.device for facts in targets}
@@ -141,7 +141,7 @@ class OwnBytes:
                 self._written[device] += tally.bytes
 
     def by_device(self) -> dict[str, tuple[int, int]]:
-        """Return (read, written) bytes by device name; empty where a row's bytes cannot be told apart by device."""
+        """Return (read, written) bytes by device name; empty if a row covers several devices."""
         if self._shared:
             return {}
         names = set(self._devices.values())

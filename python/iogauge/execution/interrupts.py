@@ -1,10 +1,9 @@
-"""Ctrl-C during a run: counted, where it would otherwise raise KeyboardInterrupt between any two instructions.
+"""Counts Ctrl-C during a run, instead of a KeyboardInterrupt between any two instructions.
 
-An exception that can come anywhere would now and then come between an interval's arrival and its being kept.
+An exception that can come anywhere could come between the arrival of an interval and its storage, and lose it.
 
-The handlers that the program has set are still called. Only those are: a signal that is ignored, or has its default
-action, is left alone. So SIGTERM stops a run like Ctrl-C where the program turned it into KeyboardInterrupt, as the
-command line does.
+The program's own handlers are still called. A signal that is ignored or has its default action is left alone. So
+SIGTERM stops a run like Ctrl-C if the program turns it into KeyboardInterrupt, as the command line does.
 """
 
 from __future__ import annotations
@@ -19,9 +18,9 @@ _SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 
 class Interrupts(contextlib.AbstractContextManager["Interrupts"]):
-    """Counts, while it is entered, what would have been a KeyboardInterrupt.
+    """Counts the KeyboardInterrupts of the program's handlers while it is entered.
 
-    Signals reach the main thread only: in another one there is nothing to count, and nothing is changed.
+    Signals reach only the main thread: in another thread it changes nothing.
     """
 
     def __init__(self) -> None:
@@ -33,14 +32,14 @@ class Interrupts(contextlib.AbstractContextManager["Interrupts"]):
             for number in _SIGNALS:
                 if callable(handler := signal.getsignal(number)) and not isinstance(handler, signal.Handlers):
                     self._before[number] = handler
-                    signal.signal(number, self._heard)
+                    signal.signal(number, self._count)
         return self
 
     def __exit__(self, *_: object) -> None:
         for number, handler in self._before.items():
             signal.signal(number, handler)
 
-    def _heard(self, number: int, frame: FrameType | None) -> None:
+    def _count(self, number: int, frame: FrameType | None) -> None:
         try:
             self._before[number](number, frame)
         except KeyboardInterrupt:

@@ -1,7 +1,7 @@
-"""Runs on the layers around a target: each is set up before the run that needs it, and taken down after it.
+"""Sets up the layers around a target before a run that needs them, and takes them down after it.
 
-``execute`` is not changed by it, and a suite does not see it: a step names a layer by a path that does not change, and
-what stands behind it does so while the step runs. Source: ``target.layers``, which has the reasons.
+``execute`` and suites do not know of it: a step names a layer by a fixed path, and the layer exists behind that path
+while the step runs. ``target.layers`` has the reasons.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from iogauge.target.layers import layers_over, standing
 def layered(execute: Callable[..., RunRecord], manifest: Manifest) -> Callable[..., RunRecord]:
     """Return ``execute`` for the steps of a review, with the layers that its plans name.
 
-    The result raises IogaugeError too where a layer can no longer be set up.
+    The result also raises IogaugeError if a layer can no longer be set up.
     """
     known = {
         layer.path: layer for plan in manifest.plans if plan.beside for layer in layers_over(plan.targets[0])

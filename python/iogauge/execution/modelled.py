@@ -1,7 +1,7 @@
-"""A run on drive models instead of drives: what takes the kernel's place, in virtual time.
+"""Runs jobs on drive models in virtual time.
 
-All targets of such a run are models, with one machine in front of them: nothing real can keep up with virtual time.
-Nothing is probed or watched, for there is nobody else, and a machine model has as many CPUs as a job may name.
+All targets of such a run are models behind one machine model, since a real drive cannot follow virtual time. Nothing is
+probed or watched: nothing else uses a model. A machine model has every CPU that a job may name.
 """
 
 from __future__ import annotations
@@ -29,14 +29,14 @@ from iogauge.target import ModelTarget, Target, is_model
 CPUS = range(4096)
 
 Parameters = Mapping[str, Any]
-"""Of a model, as the core takes them."""
+"""Parameters of a model, in the core's form."""
 
 _INTERVAL_NS = 60 * 10**9
-"""The longest that a plan takes: nobody listens."""
+"""The longest interval that a plan may have: nobody reads the intervals."""
 
 
 def check_model(drive: catalog.ModelFile, machine: catalog.ModelFile) -> None:
-    """Raise IogaugeError where a parameter is missing, not known or out of its range, which the core alone knows.
+    """Raise IogaugeError if a parameter is missing, unknown or out of its range, as the core checks it.
 
     >>> from iogauge import catalog
     >>> check_model(catalog.drive("ram"), catalog.machine("ideal"))
@@ -52,7 +52,7 @@ def check_model(drive: catalog.ModelFile, machine: catalog.ModelFile) -> None:
 
 
 def refuse_mixture(job_file: JobFile, paths: Collection[str]) -> None:
-    """Raise IogaugeError where some jobs are on models and some are not, before anything of theirs is touched.
+    """Raise IogaugeError if only some of the targets are models. No target is opened before.
 
     ``paths``: every path that the jobs name.
     """
@@ -72,7 +72,7 @@ def refuse_mixture(job_file: JobFile, paths: Collection[str]) -> None:
 
 
 class Virtual:
-    """Drive models, by every path that the jobs name, and the machine in front of them."""
+    """The drive models of a run, by the paths that its jobs name, and the machine in front of them."""
 
     def __init__(self, drives: Mapping[str, Parameters], machine: Parameters) -> None:
         self._drives = [json.dumps(parameters) for parameters in drives.values()]
@@ -83,13 +83,13 @@ class Virtual:
             )
             for index, (path, parameters) in enumerate(drives.items())
         }
-        """A file's ``fd`` is the place of its drive."""
+        """The ``fd`` of a file is the index of its drive."""
 
     @classmethod
     def of(cls, targets: Mapping[str, Target]) -> Virtual | None:
-        """Return what the targets are where they are models; None where they are real.
+        """Return the models of the targets; None: the targets are real.
 
-        Raises IogaugeError: different machines are in front of them, or a parameter is not what the core takes.
+        Raises IogaugeError if the models have different machines, or the core refuses a parameter.
         """
         modelled = {path: target for path, target in targets.items() if isinstance(target, ModelTarget)}
         if not modelled:
@@ -109,15 +109,15 @@ class Virtual:
         return cls(drives, first.machine.parameters)
 
     def start(self, plan: RunPlan, spill: int | None = None) -> _core.ModelHandle:
-        """Begin a run; requests go to the descriptor ``spill``. Raises CoreError where it cannot be."""
-        drives = [(each, seed_for(plan.seed, "drive", index)) for index, each in enumerate(self._drives)]
+        """Begin a run, whose requests are logged to the descriptor ``spill``. Raises CoreError if it cannot begin."""
+        drives = [(text, seed_for(plan.seed, "drive", index)) for index, text in enumerate(self._drives)]
         return _core.ModelHandle(plan.model_dump_json(), drives, self._machine, spill)
 
     @staticmethod
     def judged(record: RunRecord) -> RunRecord:
-        """Return the record with the warnings that its figures deserve: of the machine it ran on there are none."""
-        found = [one for row in row_figures(record) for one in judge_row(row, ceiling=None)]
-        return record.model_copy(update={"warnings": tuple(dict.fromkeys(found))})
+        """Return the record with warnings about its figures. There are none about the machine, which is a model."""
+        warnings = [warning for row in row_figures(record) for warning in judge_row(row, ceiling=None)]
+        return record.model_copy(update={"warnings": tuple(dict.fromkeys(warnings))})
 
 
 def simulate(
@@ -128,10 +128,10 @@ def simulate(
     seed: int,
     interrupts: Interrupts,
 ) -> RunResult:
-    """Run jobs on drives that are in no file: what a fit tries out. No progress, no record, no warnings.
+    """Run jobs on drives that have no model file, as a fit tries them. No progress, no record, no warnings.
 
-    ``drives``: parameters by the names that the jobs' files have. ``interrupts`` has been entered. Raises
-    IogaugeError: a parameter is out of its range; KeyboardInterrupt: it was interrupted, and is not whole.
+    ``drives``: parameters by the file names of the jobs. ``interrupts`` has been entered. Raises IogaugeError if a
+    parameter is out of its range, and KeyboardInterrupt if the run was interrupted.
     """
     virtual = Virtual(drives, machine)
     plan = make_plan(

@@ -1,13 +1,13 @@
-"""Which CPUs every worker of a stage gets, and which of them may spin.
+"""Assigns CPUs to the workers of a stage, and decides which workers may spin.
 
-Jobs that name their CPUs get these, the others what those leave. A worker spins only where no thread that
-could run on its CPUs would have to wait for it. Knows jobs and CPU numbers; pins nothing itself.
+Jobs that name their CPUs get them; the other jobs share the rest. A worker may spin only if no thread that can run on
+its CPUs has to wait for it. This module pins nothing itself.
 
-Threads of the kernel that work for a ring are children of the worker's thread, and may run only where that one may:
+Kernel threads of a ring are children of the worker's thread, so they run only on its CPUs:
 
-- one that polls (``sqthread_poll``) takes a CPU as well, as a worker does;
-- those that do requests which io_uring cannot start without blocking (io-wq) are as many as the requests in flight. A
-  worker that has them is not pinned, because one CPU would have to do for all of them.
+- a thread that polls (``sqthread_poll``) needs a CPU of its own, as a worker does;
+- threads for requests that io_uring cannot start without blocking (io-wq) are as many as the requests in flight. A
+  worker that has them is not pinned, since they would all share its one CPU.
 
 Source: fio's fio_cpus_split for ``cpus_allowed_policy=split``; the kernel's create_io_thread, which copies the user's
 choice of CPUs, and __set_cpus_allowed_ptr, which keeps later ones within it (since Linux 6.2).
@@ -28,30 +28,30 @@ Cpus = frozenset[int]
 
 @dataclass(frozen=True, kw_only=True)
 class WorkerRequest:
-    """One worker that wants a place."""
+    """A worker that needs CPUs."""
 
     job: Job
     number: int
-    """Which of the whole run's workers, from 0, in the order of jobs and clones."""
+    """Its number among the run's workers, from 0, in the order of jobs and clones."""
     handed_over: bool = False
-    """Threads of the kernel do requests of it."""
+    """Whether kernel threads execute some of its requests."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class Place:
-    """Where one worker runs."""
+class Assignment:
+    """The CPUs of one worker."""
 
     cpus: tuple[int, ...]
-    """Empty: anywhere."""
+    """Empty: any CPU."""
     spin: bool
     poller: int | None = None
-    """The CPU of the thread that polls for its ring; None: any of the worker's."""
+    """The CPU of the kernel thread that polls for its ring; None: any of the worker's."""
 
 
 def worker_requests(job_file: JobFile, handed_over: Sequence[bool] = ()) -> list[list[WorkerRequest]]:
     """Return the workers of every stage.
 
-    ``handed_over``: of each worker, whether threads of the kernel do requests of it; empty: of none.
+    ``handed_over``: for every worker, whether kernel threads execute some of its requests; empty: for none.
     """
     stages: list[list[WorkerRequest]] = []
     for number, clone in enumerate(clones(job_file)):
@@ -62,22 +62,24 @@ def worker_requests(job_file: JobFile, handed_over: Sequence[bool] = ()) -> list
     return stages
 
 
-def places(stage: Sequence[WorkerRequest], allowed_cpus: Sequence[int]) -> list[Place]:
-    """Assign the workers of one stage to ``allowed_cpus``, those that the process may use.
+def assign(stage: Sequence[WorkerRequest], allowed_cpus: Sequence[int]) -> list[Assignment]:
+    """Assign ``allowed_cpus``, which this process may use, to the workers of one stage.
 
-    Unless told otherwise the last CPUs are taken first: the first ones serve more of the machine's interrupts. Raises
-    IogaugeError where a job names a CPU that the process may not use.
+    Jobs that name no CPU get the last ones first, since the first ones serve more interrupts. Raises IogaugeError if a
+    job names a CPU that this process may not use.
     """
     named_cpus = [_named_cpus(worker, allowed_cpus) for worker in stage]
     taken: Cpus = frozenset().union(*named_cpus, *(_named_poller(worker.job) for worker in stage))
     spare = [cpu for cpu in allowed_cpus if cpu not in taken]
     unassigned = [worker for worker, named in zip(stage, named_cpus, strict=True) if not named]
-    enough = len(spare) >= len(unassigned) + sum(_needs_poller_cpu(worker.job) for worker in unassigned)
+    has_spare_cpu = len(spare) >= len(unassigned) + sum(
+        _needs_poller_cpu(worker.job) for worker in unassigned
+    )
 
     anywhere = frozenset(allowed_cpus)
     free = iter(reversed(spare))
     pinned = [
-        enough and not named and not worker.handed_over
+        has_spare_cpu and not named and not worker.handed_over
         for worker, named in zip(stage, named_cpus, strict=True)
     ]
     worker_cpus = [
@@ -89,7 +91,7 @@ def places(stage: Sequence[WorkerRequest], allowed_cpus: Sequence[int]) -> list[
         for worker, is_pinned in zip(stage, pinned, strict=True)
     ]
 
-    # How many threads could run on the same CPUs: there are far fewer sets of CPUs than workers.
+    # Count threads by their set of CPUs: there are far fewer sets than workers.
     threads = Counter(worker_cpus)
     for worker, cpus, poller in zip(stage, worker_cpus, pollers, strict=True):
         if _polls(worker.job):
@@ -101,9 +103,9 @@ def places(stage: Sequence[WorkerRequest], allowed_cpus: Sequence[int]) -> list[
     undisturbed = {cpus: all(uncrowded[other] for other in beside[cpus]) for cpus in threads}
 
     return [
-        Place(
+        Assignment(
             cpus=tuple(sorted(cpus)) if named or is_pinned else (),
-            spin=bool(named or enough) and undisturbed[cpus],
+            spin=bool(named or has_spare_cpu) and undisturbed[cpus],
             poller=poller,
         )
         for cpus, named, is_pinned, poller in zip(worker_cpus, named_cpus, pinned, pollers, strict=True)
@@ -111,7 +113,7 @@ def places(stage: Sequence[WorkerRequest], allowed_cpus: Sequence[int]) -> list[
 
 
 def _named_cpus(worker: WorkerRequest, allowed_cpus: Sequence[int]) -> Cpus:
-    """The CPUs that a worker's job names; empty where it names none."""
+    """Return the CPUs that a worker's job names; empty: it names none."""
     job = worker.job
     if missing := sorted(set(job.cpus_allowed) - set(allowed_cpus)):
         raise IogaugeError(
@@ -132,5 +134,5 @@ def _named_poller(job: Job) -> Cpus:
 
 
 def _needs_poller_cpu(job: Job) -> bool:
-    """Whether the thread that polls for the job's ring needs a CPU that the job does not name."""
+    """Return whether the thread that polls for the job's ring needs a CPU that the job does not name."""
     return _polls(job) and job.sqthread_poll_cpu is None

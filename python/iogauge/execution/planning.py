@@ -1,7 +1,7 @@
-"""Jobs in, plan out: everything a job leaves open is settled here, and nothing is left to default after it.
+"""Makes a run's plan from its jobs. The plan has no defaults left: every choice that a job leaves open is made here.
 
-Files and their regions, clones, reported rows, stages, seeds, CPUs, batches. Opens nothing: ``needs`` says which
-targets a job file wants, and ``make_plan`` is given what they turned out to be.
+That is: files and their regions, clones, reported rows, stages, seeds, CPUs, batches. This module opens nothing.
+``needs`` returns the targets of a job file, and ``make_plan`` takes them opened.
 
 Source: fio 3.33's setup_files and fixup_options.
 """
@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from iogauge.errors import IogaugeError
-from iogauge.execution.placement import Place, WorkerRequest, places, worker_requests
+from iogauge.execution.placement import Assignment, WorkerRequest, assign, worker_requests
 from iogauge.schema import (
     Amount,
     BlockSize,
@@ -37,30 +37,30 @@ from iogauge.workload import paths
 from iogauge.workload.clones import Clone, clones
 
 LOG_REQUESTS = 1 << 19
-"""Requests in memory that are not spilled yet: a tenth of a second at five million a second."""
+"""The most requests in memory that are not spilled yet: a tenth of a second at five million a second."""
 LEAST_LOG_REQUESTS = 1 << 13
 
 REPEATABLE_SEED = 0x89
 """Base of the seeds of jobs with randrepeat in a run without a seed: the same requests in every such run."""
 
 NULL_SIZE_BYTES = 1 << 30
-"""What the null engine drives where the job gives no size: it has no file that could tell."""
+"""Size of the null engine's target if the job gives none: it has no file."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Need:
-    """One target that a job file wants."""
+    """A target that a job file needs."""
 
     path: str
     write: bool
     direct: bool
     size_bytes: int | None
-    """What a file must hold at least; None: as much as it does."""
+    """The least size of a file; None: the size that it has."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Opened:
-    """What a needed target turned out to be."""
+    """A needed target, opened."""
 
     fd: int
     size_bytes: int
@@ -69,7 +69,7 @@ class Opened:
 
 
 def needs(job_file: JobFile) -> tuple[Need, ...]:
-    """Return every target once, with all that any job wants of it, in the order in which jobs name them."""
+    """Return every target once, with the needs of all its jobs, in the order in which jobs name them."""
     needed: dict[str, Need] = {}
     for job in job_file.jobs:
         if job.ioengine is EngineKind.NULL:
@@ -93,7 +93,7 @@ def needs(job_file: JobFile) -> tuple[Need, ...]:
 
 
 def _wanted_bytes(job: Job, clone: int, files: int) -> int | None:
-    """How much of one file a clone will touch, where its size is given in bytes."""
+    """Return how much of one file a clone uses; None: its size is not in bytes."""
     if job.size is None or job.size.percent is not None:
         return None
     offset = 0 if job.offset.percent is not None else job.offset.size_bytes
@@ -102,14 +102,14 @@ def _wanted_bytes(job: Job, clone: int, files: int) -> int | None:
 
 
 def region(job: Job, clone: int, *, path: str, file_bytes: int, files: int) -> tuple[int, int]:
-    """Return (offset, length) in bytes of what one clone drives in one of its files.
+    """Return (offset, length) in bytes of the region that one clone uses in one of its files.
 
-    As in fio, an offset that a percentage had a part in is rounded up to the smallest block size, and a length that
-    is one is rounded down. Raises IogaugeError where nothing is left between the offset and the end.
+    As in fio, an offset from a percentage is rounded up to the smallest block size, and a length from one is rounded
+    down. Raises IogaugeError if nothing is left between the offset and the end.
     """
     offset = _offset(job, clone, file_bytes)
     length = _length(job, file_bytes, files)
-    if job.ioengine is not EngineKind.NULL:  # which has no end that an offset could reach
+    if job.ioengine is not EngineKind.NULL:  # its target has no end
         length = min(length, file_bytes - offset)
     if _is_part(job.size):
         length -= length % _smallest_block(job)
@@ -142,8 +142,8 @@ def _is_part(amount: Amount | None) -> bool:
 
 
 def _smallest_block(job: Job) -> int:
-    """The smallest block size of all directions, those that the job does not issue included, as in fio."""
-    return min(each.minimum_bytes for each in (job.bs.read, job.bs.write, job.bs.trim))
+    """Return the smallest block size of all directions, even of those that the job does not issue, as in fio."""
+    return min(size.minimum_bytes for size in (job.bs.read, job.bs.write, job.bs.trim))
 
 
 def seed_for(base: int, *parts: object) -> int:
@@ -171,17 +171,21 @@ def make_plan(
     handed_over: Callable[[RunPlan], Sequence[bool]] | None = None,
     say: Callable[[str], None] = lambda _: None,
 ) -> RunPlan:
-    """Settle everything. ``cpus`` are those that the process may use; ``say`` hears what was decided otherwise.
+    """Make the plan of a run.
 
-    The random numbers of a job begin at its randseed; else, under randrepeat, at ``repeatable_seed``; else at ``seed``.
-
-    ``spins``: where a worker has a CPU to itself, it may spin instead of being woken late. On a machine model nobody
-    does: how many CPUs that has is not said, and how late it wakes a thread is part of it. ``handed_over`` says of each
-    worker whether threads of the kernel do requests of it, which decides where it runs; without it, they do of none.
+    Args:
+        seed: seeds jobs without randseed and without randrepeat.
+        repeatable_seed: seeds jobs with randrepeat and without randseed.
+        cpus: the CPUs that the process may use.
+        spins: let a worker spin if it has a CPU to itself, instead of waking up late. False on a machine model, which
+            has no number of CPUs, and models the delay of a wake-up.
+        handed_over: returns for every worker whether kernel threads execute some of its requests, which decides its
+            CPUs; None: they do for no worker.
+        say: is called with a sentence for every option that is changed or has no effect.
     """
-    _tell_of_idle_windows(job_file, say)
+    _warn_of_unused_windows(job_file, say)
     for job in job_file.jobs:
-        _tell_of_shared_map(job, say)
+        _warn_of_shared_map(job, say)
     stages: list[list[WorkerPlan]] = []
     for clone in clones(job_file):
         if clone.stage == len(stages):
@@ -201,22 +205,22 @@ def make_plan(
     )
     requests = worker_requests(job_file, handed_over(plan) if handed_over else ())
     placed = tuple(
-        StagePlan(workers=_placed(stage.workers, of_stage, places(of_stage, cpus), spins=spins))
+        StagePlan(workers=_placed(stage.workers, of_stage, assign(of_stage, cpus), spins=spins))
         for stage, of_stage in zip(plan.stages, requests, strict=True)
     )
     return plan.model_copy(update={"stages": placed})
 
 
 def _log_capacity(workers: int) -> int:
-    """Return how many requests each of so many workers may hold in memory: 38 MB of them, or more above 64 workers."""
+    """Return how many requests a worker may hold in memory: 38 MB for all workers, or more above 64 workers."""
     return max(LOG_REQUESTS // workers, LEAST_LOG_REQUESTS)
 
 
-def _tell_of_idle_windows(job_file: JobFile, say: Callable[[str], None]) -> None:
-    """Windows of logs that no job writes: fio takes them without a word."""
+def _warn_of_unused_windows(job_file: JobFile, say: Callable[[str], None]) -> None:
+    """Warn of windows for logs that no job writes. fio ignores them silently."""
     jobs = job_file.jobs
     averaged = any((job.write_bw_log, job.write_lat_log, job.write_iops_log) != (None,) * 3 for job in jobs)
-    for option, given, used in (
+    for option, is_set, used in (
         ("log_avg_msec", any(job.log_avg_ns for job in jobs), averaged),
         (
             "log_hist_msec",
@@ -224,14 +228,14 @@ def _tell_of_idle_windows(job_file: JobFile, say: Callable[[str], None]) -> None
             any(j.write_hist_log is not None for j in jobs),
         ),
     ):
-        if given and not used:
+        if is_set and not used:
             say(f"{option} has no effect: no job writes such a log")
 
 
 def _placed(
     workers: Sequence[WorkerPlan],
     requests: Sequence[WorkerRequest],
-    assigned: Sequence[Place],
+    assigned: Sequence[Assignment],
     *,
     spins: bool,
 ) -> tuple[WorkerPlan, ...]:
@@ -251,9 +255,9 @@ def _placed(
 def _files(job: Job, clone: int, opened: Mapping[str, Opened]) -> tuple[FilePlan, ...]:
     names = paths(job, clone)
     if job.ioengine is EngineKind.NULL:
-        whole = job.size.size_bytes if job.size and job.size.size_bytes else NULL_SIZE_BYTES
+        size_bytes = job.size.size_bytes if job.size and job.size.size_bytes else NULL_SIZE_BYTES
         opened = {
-            name: Opened(fd=-1, size_bytes=whole, writable=True, is_block_device=False) for name in names
+            name: Opened(fd=-1, size_bytes=size_bytes, writable=True, is_block_device=False) for name in names
         }
     plans = []
     for name in names:
@@ -272,7 +276,7 @@ def _files(job: Job, clone: int, opened: Mapping[str, Opened]) -> tuple[FilePlan
     return tuple(plans)
 
 
-def _tell_of_shared_map(job: Job, say: Callable[[str], None]) -> None:
+def _warn_of_shared_map(job: Job, say: Callable[[str], None]) -> None:
     """Warn that reads and writes of different sizes share one random map and end a pass early."""
     read, write = job.bs.read, job.bs.write
     vary = any(size.minimum_bytes != size.maximum_bytes for size in (read, write))
@@ -300,7 +304,7 @@ def _worker(
     worker_seed = seed_for(base, "worker", clone.job, clone.number)
     low, high = job.startdelay_ns
     delay = low if low == high else low + seed_for(worker_seed, "delay") % (high - low + 1)
-    whole = sum(file.region_bytes for file in files)
+    regions_bytes = sum(file.region_bytes for file in files)
     forgiven = job.continue_on_error
     return WorkerPlan(
         name=job.name,
@@ -325,7 +329,7 @@ def _worker(
         time_based=job.time_based,
         ramp_ns=job.ramp_time_ns,
         start_delay_ns=delay,
-        io_bytes=job.io_size.of(whole) if job.io_size else 0,
+        io_bytes=job.io_size.of(regions_bytes) if job.io_size else 0,
         number_ios=job.number_ios,
         loops=job.loops,
         replay_loops=job.randrepeat,
@@ -365,11 +369,11 @@ def _engine(job: Job, depth: int) -> EnginePlan:
 
 
 def _batches(job: Job, depth: int) -> tuple[int, int]:
-    """The most requests of one submission, and the most completions taken at a time.
+    """Return the most requests of one submission, and the most completions of one reap.
 
-    By default both are 1, as in fio: a slot that becomes free is filled at once, and all of ``depth`` stay in flight. A
-    completion that is taken while others are still to be submitted leaves its slot empty meanwhile. The null engine has
-    nothing in flight between two calls, so it takes all.
+    By default both are 1, as in fio: a free slot is filled at once, so that ``depth`` requests stay in flight. With
+    larger batches, a slot stays empty while other requests of the batch are submitted. The null engine has nothing in
+    flight between two calls, so it takes all.
     """
     submit, least, most = job.iodepth_batch, job.iodepth_batch_complete_min, job.iodepth_batch_complete_max
     if (submit, least, most) == (None, None, None) and job.ioengine is EngineKind.NULL:
@@ -418,6 +422,6 @@ def _schedule(job: Job, direction: str, *, clone: int) -> SchedulePlan:
         rate_iops=rate_iops,
         rate_Bps=rate_Bps,
         rate_min_Bps=getattr(job.rate_min_Bps, direction),
-        # Clones take turns: all due at one instant, they would press on the drive in bursts that nobody asked for.
+        # Clones take turns: due at the same instant, they would load the drive in bursts.
         first_ns=gap_ns * clone // job.numjobs,
     )

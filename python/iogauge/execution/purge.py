@@ -1,12 +1,11 @@
-"""Purging a target: giving back all that it holds, so that it is as if nothing had been written to it.
+"""Purges a target: discards all its content, as if nothing had ever been written to it.
 
-A block device is told to discard all of itself; a file's blocks are given back to its file system by punching a hole as
-large as the file; a drive model begins every run anew and has nothing to purge. What may not be written is not purged
-either: ``target`` is asked first, and its refusals stand.
+A block device discards all its blocks. A file returns its blocks to the file system, by a hole as large as the file. A
+drive model begins every run anew, so there is nothing to purge. A target that may not be written is not purged either:
+``target`` decides first.
 
-What is not done: a format or a sanitize (NVMe), a secure erase (ATA). A drive may answer a discard and keep what it
-held, which nobody outside can see; and a hole in a file tells the drive below of it only where the file system is
-mounted with ``discard``.
+This is no format or sanitize (NVMe) and no secure erase (ATA). A drive can accept a discard and keep its data, which
+cannot be seen from outside. A hole in a file reaches the drive only if the file system is mounted with ``discard``.
 
 Source: SNIA PTS 2.0.2 (purge); blkdiscard(8) and block/ioctl.c of Linux; fallocate(2).
 """
@@ -33,7 +32,7 @@ _BLKDISCARD = 0x1277
 """``_IO(0x12, 119)``, as the asm-generic ioctl numbers have it (x86, Arm, RISC-V)."""
 _KEEP_SIZE, _PUNCH_HOLE = 0x01, 0x02
 _CHUNK_BYTES = 16 << 30
-"""Discarded at a time, so that Ctrl-C is heard between."""
+"""Bytes of one discard: Ctrl-C works between two of them."""
 _UNABLE = (errno.EOPNOTSUPP, errno.ENOTTY, errno.ENOSYS)
 _HINT = "choose a suite that does not purge, and --state as-is"
 
@@ -44,12 +43,12 @@ def purge(
     destroy: Collection[str] = (),
     on_message: Callable[[str], None] | None = None,
 ) -> None:
-    """Give back all that the device or file at ``path`` holds; nothing is to be done for a drive model.
+    """Discard all content of the device or file at ``path``. Does nothing to a drive model.
 
-    ``destroy`` names what may be lost, and ``on_message`` hears what was done, both as in ``execution.execute``.
+    ``destroy`` and ``on_message`` are those of ``execution.execute``.
 
-    Raises IogaugeError: the target may not be written, does not exist, or cannot give back what it holds. A part of
-    what it held may be lost then.
+    Raises IogaugeError if the target may not be written, does not exist, or cannot discard. A part of its content may
+    then be lost.
     """
     say = on_message or (lambda _: None)
     if is_model(path):

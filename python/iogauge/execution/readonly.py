@@ -1,4 +1,4 @@
-"""fio's ``--readonly``: jobs that write or trim are refused, before anything is opened or looked at."""
+"""Refuses jobs that write or trim before anything is opened: fio's ``--readonly``."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from iogauge.schema import JobFile
 
 
 def refuse_writes(job_file: JobFile) -> None:
-    """Raise IogaugeError where a job writes or trims, whatever its target."""
+    """Raise IogaugeError if a job writes or trims, whatever its target."""
     for job in job_file.jobs:
         if job.rw.writes:
             raise IogaugeError(

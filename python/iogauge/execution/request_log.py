@@ -1,4 +1,4 @@
-"""The request log: every request of a run as a row of a Parquet file, all its instants in columns."""
+"""Writes the request log: a Parquet file with a row for every request and a column for every instant."""
 
 from __future__ import annotations
 
@@ -63,11 +63,11 @@ def to_batch(records: NDArray[np.void]) -> pa.RecordBatch:
 
 @contextmanager
 def request_log(output: Output) -> Iterator[Callable[[NDArray[np.void]], None]]:
-    """Enter a Parquet file, whole or not at all; what is yielded adds requests to it. Raises IogaugeError."""
+    """Write a Parquet file atomically; yield the function that adds requests to it. Raises IogaugeError."""
     waiting: list[pa.RecordBatch] = []
 
     with (
-        output.whole() as file,
+        output.atomic() as file,
         pq.ParquetWriter(file, SCHEMA, compression="zstd", compression_level=1) as writer,
     ):
 

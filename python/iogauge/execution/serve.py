@@ -1,7 +1,7 @@
-"""Serving a drive model to other programs by NBD: the core's server, from the first client to Ctrl-C.
+"""Serves a drive model to other programs over NBD, until Ctrl-C.
 
-The data is real and the time is the model's, slower by a factor: what a program measures is divided by it. The
-machine in front of the drive is the real one, so a target's machine has no part in this. Does not print.
+The data is real. The time is the model's, slowed down by a factor: divide what a program measures by it. The machine in
+front of the drive is the real one, so the target's machine model is not used. This module prints nothing.
 """
 
 from __future__ import annotations
@@ -25,30 +25,30 @@ class ServePlan(Model):
     """How a model is served."""
 
     name: str
-    """The export's, at most 255 bytes; the empty name always means it too."""
+    """The name of the export, at most 255 bytes; the empty name always works too."""
     listen: Path | tuple[str, int]
-    """A socket's path, or a numeric TCP address and a port; port 0 takes a free one."""
+    """The path of a socket, or a numeric TCP address and a port; port 0 picks a free one."""
     allow_remote: bool = False
-    """Other machines may reach the TCP address."""
+    """Whether other machines may reach the TCP address."""
     dilate: int = 100
-    """So many real ns are one of the drive's; in [1, 2^32)."""
+    """Real ns per ns of the drive; in [1, 2^32)."""
     size_bytes: int | None = None
-    """Of the export: a positive multiple of 512, up to the drive's capacity, which it is where this is None."""
+    """Size of the export: a positive multiple of 512, at most the drive's capacity; None: that capacity."""
     memory_bytes: int = 1 << 30
-    """Most bytes of data in memory, where no file keeps it; writes beyond fail, for want of space."""
+    """The most data in memory, if no file keeps it; writes beyond it fail with ENOSPC."""
     read_only: bool = False
-    """Nothing may be written or trimmed."""
+    """Whether writes and trims are refused."""
 
 
 class Bias(Model):
-    """What programs will see beside the model, at a queue depth of one."""
+    """The latency that programs see on top of the model's, at a queue depth of one."""
 
     overhead_ns: int
-    """What they wait more than they should, median, real ns."""
+    """Added latency, median, real ns."""
     drive_ns: int
-    """What the model says that a read of 4 KiB takes, mean, virtual ns."""
+    """Latency of a 4 KiB read on the model, mean, virtual ns."""
     fraction: float
-    """The first over the second, dilated."""
+    """``overhead_ns`` over the slowed-down ``drive_ns``."""
 
 
 class Served(Model):
@@ -56,7 +56,7 @@ class Served(Model):
 
     connections: int
     turned_away: int
-    """Clients that found no place."""
+    """Clients that were refused, because too many were connected."""
     requests: int
     read_bytes: int
     written_bytes: int
@@ -65,16 +65,16 @@ class Served(Model):
     late_p99_ns: int
     late_most_ns: int
     late_p50: float
-    """Median of lateness over what the request should have taken, fraction."""
+    """Median of lateness over the latency that the request should have had, fraction."""
     late_p99: float
 
 
 class Serving(Model):
-    """What is being served: all that a client has to know."""
+    """What a client has to know of a server."""
 
     size_bytes: int
     address: str | None
-    """The TCP address, its port known; None on a socket's path."""
+    """The TCP address with its port; None on a socket's path."""
     bias: Bias
 
 
@@ -86,11 +86,11 @@ def serve(
     store: KeptFile | None = None,
     on_start: Callable[[Serving], None] | None = None,
 ) -> Served:
-    """Serve until SIGINT or SIGTERM, where the program takes them as KeyboardInterrupt, and return what was served.
+    """Serve until SIGINT or SIGTERM, if the program turns them into KeyboardInterrupt; return what was served.
 
-    ``store`` keeps the data, and is closed; without one, memory does. ``on_start`` is told once clients may come.
-    Raises IogaugeError where it cannot be served: the socket or the data cannot be had, or programs would see over 20 %
-    more than the model says.
+    ``store`` keeps the data and is closed at the end; without it, memory keeps the data. ``on_start`` is called once
+    clients may connect. Raises IogaugeError if the socket or the store cannot be opened, or if programs would see over
+    20 % more latency than the model has.
     """
     with Interrupts() as interrupts:
         try:
@@ -108,7 +108,7 @@ def serve(
 
 
 def _server(target: ModelTarget, plan: ServePlan, seed: int, store: KeptFile | None) -> _core.Server:
-    """Make the server; failing that, remove the file that was made for it."""
+    """Make the server; if that fails, remove the file that was made for it."""
     try:
         return _core.Server(
             json.dumps(target.drive.parameters),
@@ -126,7 +126,7 @@ def _server(target: ModelTarget, plan: ServePlan, seed: int, store: KeptFile | N
 
 
 def _config(plan: ServePlan) -> dict[str, Any]:
-    """Return what the core takes."""
+    """Return the server's configuration in the core's form."""
     listen: dict[str, Any]
     match plan.listen:
         case Path() as path:

@@ -1,8 +1,8 @@
-"""Every request of a run, in a file that is there from the run's beginning until logs were made of it.
+"""The spill: a file with every request of a run, kept until logs are made of it.
 
-The core appends requests to it while the run lasts (crates/engine/src/run/spill). The jobs and the plan precede them,
-so that the file of a run that was killed has all that its logs need. The form is iogauge's own, to be small: a version
-with another form does not read it. Does not choose where the file lies, nor make the logs.
+The core appends requests during the run (crates/engine/src/run/spill). The jobs and the plan come first, so that logs
+can be made even if the run is killed. The format is compact and private: another version of the format is refused.
+This module does not choose the file's directory and makes no logs.
 """
 
 from __future__ import annotations
@@ -40,13 +40,13 @@ LOG_RECORD = np.dtype(
         ("stage", "<u2"),
     ]
 )
-"""A request as the core hands it over: ``LogRecord`` in crates/core/src/log_record.rs. Times since the stage began."""
+"""A request in the core's layout: ``LogRecord`` in crates/core/src/log_record.rs. Times since the stage began."""
 
 NO_INSTANT = np.iinfo(np.uint64).max
-"""An ``issued_ns`` that is not known."""
+"""An unknown ``issued_ns``."""
 
 CODE_VERSION = 1
-"""Of how the core encodes requests (crates/core/src/log_code.rs): raised whenever that changes."""
+"""Version of the core's encoding of requests (crates/core/src/log_code.rs): raise it with every change."""
 
 _MAGIC = b"iogauge spill\n\x00\x01"
 _READ = 1 << 17
@@ -54,36 +54,36 @@ _READ = 1 << 17
 
 
 class Header(Model):
-    """What the requests in a spill belong to."""
+    """The run of the requests in a spill."""
 
     schema_version: int = SCHEMA_VERSION
     code_version: int = CODE_VERSION
     jobs: JobFile
     plan: RunPlan
     directory: str
-    """The run's own, which names of logs are relative to."""
+    """The run's directory, to which names of logs are relative."""
     request_log: str | None
-    """Where the user wants a Parquet file of them."""
+    """The path of a Parquet file of the requests; None: the user wants none."""
 
 
 class Outcome(Model):
-    """What the core says at the end: ``Spilled`` in crates/engine/src/run/spill."""
+    """The core's report at the end: ``Spilled`` in crates/engine/src/run/spill."""
 
     kept: int
     failure: str | None
 
 
 class Spill:
-    """The file ``path``, which ``create`` has made or a run has left behind."""
+    """The spill at ``path``, made by ``create`` or left behind by a run."""
 
     def __init__(self, path: Path, *, request_log: Path | None = None, directory: Path = Path()) -> None:
         self.path = path
         self.kept = 0
-        """Requests in it, once its run is over."""
+        """How many requests it has, once its run is over."""
         self.failure: str | None = None
-        """Why that is not all of them, where they could not be written."""
+        """Why requests are missing, if they could not be written."""
         self.damage: str | None = None
-        """What ``records`` met in place of requests, where it ended before the file did."""
+        """The damage at which ``records`` ended before the end of the file."""
         self._request_log = request_log
         self._directory = directory
         self._file: IO[bytes] | None = None
@@ -91,9 +91,9 @@ class Spill:
 
     @classmethod
     def create(cls, directory: Path, *, request_log: Path | None) -> Spill:
-        """Make an empty file of a new name; ``request_log`` is to be made of it. Raises IogaugeError.
+        """Make an empty file with a new name, from which ``request_log`` will be made. Raises IogaugeError.
 
-        What is relative is relative to the current directory, whose name therefore has to be UTF-8.
+        Relative paths are relative to the current directory, so its name must be UTF-8.
         """
         with explained("read", Path()):
             here = Path.cwd()
@@ -105,7 +105,7 @@ class Spill:
         return spill
 
     def begin(self, jobs: JobFile, plan: RunPlan) -> int:
-        """Say what the requests belong to, once. Returns the descriptor that the core is to append to."""
+        """Write the header, once. Return the descriptor to which the core appends requests."""
         header = Header(
             jobs=jobs,
             plan=plan,
@@ -121,12 +121,14 @@ class Spill:
         return self._file.fileno()
 
     def ended(self, outcome: str | None) -> None:
-        """Take what the core says of it at the end of the run."""
-        found = Outcome.model_validate_json(outcome) if outcome else Outcome(kept=0, failure="the run failed")
-        self.kept, self.failure = found.kept, found.failure
+        """Read the core's report at the end of the run."""
+        report = (
+            Outcome.model_validate_json(outcome) if outcome else Outcome(kept=0, failure="the run failed")
+        )
+        self.kept, self.failure = report.kept, report.failure
 
     def header(self) -> Header:
-        """Read what the requests belong to. Raises IogaugeError: this is no spill, or one of another version."""
+        """Read the header. Raises IogaugeError if this is no spill, or one of another version."""
         text = self._header_text()
         try:
             fields = json.loads(text)
@@ -149,13 +151,13 @@ class Spill:
             return file.read(*struct.unpack("<I", length)) if magic == _MAGIC and len(length) == 4 else b""
 
     def _begin_bytes(self) -> int:
-        """Return where the requests begin."""
+        """Return the offset of the first request."""
         return len(_MAGIC) + 4 + len(self._header_text())
 
     def records(self) -> Iterator[NDArray[np.void]]:
         """Yield all requests, piece by piece, as arrays of ``LOG_RECORD``; those of one worker are in order.
 
-        They end where the file is damaged, and ``damage`` says so then. Raises IogaugeError where it cannot be read.
+        They end where the file is damaged, and ``damage`` then says how. Raises IogaugeError if it cannot be read.
         """
         with explained("read", self.path):
             reader = _core.SpillReader(self.path, self._begin_bytes())
@@ -172,20 +174,20 @@ class Spill:
             yield np.frombuffer(data, dtype=LOG_RECORD)
 
     def has_requests(self) -> bool:
-        """Return whether there may be anything to make logs of: not where it was removed, or its run never began."""
+        """Return whether the spill may have requests. It has none if it was removed, or if its run never began."""
         try:
             return self.path.stat().st_size > self._begin_bytes()
         except FileNotFoundError:
             return False
         except (IogaugeError, OSError):
-            return True  # It cannot be looked at now, and may be the only copy of the log.
+            return True  # it cannot be read now, and may be the only copy of the log
 
     def read_share(self) -> float:
-        """Return how much of the file ``records`` has read, in [0, 1]."""
+        """Return the share of the file that ``records`` has read, in [0, 1]."""
         return self._position / max(self.path.stat().st_size, 1)
 
     def close(self) -> None:
-        """Let go of the file, which stays."""
+        """Close the file without removing it."""
         if self._file is not None:
             self._file.close()
 

@@ -210,14 +210,14 @@ class Output:
 
     def write(self, data: bytes, *, mode: int | None = None) -> None:
         """Write the output whole or not at all. ``mode``: its permissions, where they are not the usual ones."""
-        with self.whole() as file:
+        with self.atomic() as file:
             file.write(data)
             if mode is not None and self._real is not None:
                 with self._explained():
                     os.fchmod(file.fileno(), mode)
 
     @contextmanager
-    def whole(self) -> Iterator[IO[bytes]]:
+    def atomic(self) -> Iterator[IO[bytes]]:
         """Enter a file to be written, which takes its place as the context is left, and leaves no trace on an error.
 
         Raises IogaugeError where it cannot be written; errors of the caller's own pass through.

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from iogauge.errors import IogaugeError
-from iogauge.execution.placement import Place, WorkerRequest, places, worker_requests
+from iogauge.execution.placement import Assignment, WorkerRequest, assign, worker_requests
 from iogauge.schema import EngineKind, Job
 from tests import report_records
 
@@ -19,12 +19,12 @@ def job(name: str = "j", **fields: object) -> Job:
 def placed(*jobs: Job, cpus: tuple[int, ...] = (0, 1)) -> list[tuple[tuple[int, ...], bool]]:
     """Return CPUs and leave to spin of every worker of the first stage."""
     (stage, *_) = worker_requests(report_records.job_file(*jobs))
-    return [(place.cpus, place.spin) for place in places(stage, cpus)]
+    return [(place.cpus, place.spin) for place in assign(stage, cpus)]
 
 
 def pollers(*jobs: Job, cpus: tuple[int, ...] = (0, 1)) -> list[int | None]:
     (stage, *_) = worker_requests(report_records.job_file(*jobs))
-    return [place.poller for place in places(stage, cpus)]
+    return [place.poller for place in assign(stage, cpus)]
 
 
 def handed_over(
@@ -32,7 +32,7 @@ def handed_over(
 ) -> list[tuple[tuple[int, ...], bool]]:
     """As ``placed``, where threads of the kernel do requests of some workers."""
     (stage, *_) = worker_requests(report_records.job_file(*jobs), of)
-    return [(place.cpus, place.spin) for place in places(stage, cpus)]
+    return [(place.cpus, place.spin) for place in assign(stage, cpus)]
 
 
 def split(**fields: object) -> Job:
@@ -55,9 +55,9 @@ def test_split_counts_the_workers_of_the_whole_run() -> None:
     assert placed(split(), split()) == [((0,), True), ((1,), True)]
     assert placed(job(numjobs=3), split(), cpus=(0, 1, 2, 3, 4))[3] == ((1,), True)
     first, second = worker_requests(report_records.job_file(split(), split(stonewall=True)))
-    assert (places(first, (0, 1)), places(second, (0, 1))) == (
-        [Place(cpus=(0,), spin=True)],
-        [Place(cpus=(1,), spin=True)],
+    assert (assign(first, (0, 1)), assign(second, (0, 1))) == (
+        [Assignment(cpus=(0,), spin=True)],
+        [Assignment(cpus=(1,), spin=True)],
     )
 
 
@@ -147,7 +147,7 @@ def test_a_spinning_worker_leaves_room_for_all_that_could_run_beside_it(
         WorkerRequest(job=job(cpus_allowed=cpus, cpus_allowed_policy=policy), number=number)
         for number, (cpus, policy) in enumerate(asked)
     ]
-    found = places(stage, (0, 1, 2, 3))
+    found = assign(stage, (0, 1, 2, 3))
     for claim, place in zip(stage, found, strict=True):
         assert set(place.cpus) <= set(claim.job.cpus_allowed or (0, 1, 2, 3))
         sharing = [other for other in found if set(other.cpus or (0, 1, 2, 3)) & set(place.cpus)]

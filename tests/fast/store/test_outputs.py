@@ -260,7 +260,7 @@ def test_a_descriptor_has_to_be_writable_and_is_written_once() -> None:
         refused(f"/dev/fd/{file.fileno()}", "is open for reading only")
 
 
-@pytest.mark.parametrize("enter", [Output.whole, Output.stream])
+@pytest.mark.parametrize("enter", [Output.atomic, Output.stream])
 def test_errors_of_the_caller_are_not_told_as_the_output_s(
     enter: Callable[..., AbstractContextManager[object]],
 ) -> None:
@@ -287,7 +287,7 @@ def test_a_stream_is_there_as_it_comes_and_an_unfinished_output_never() -> None:
         file.write(b"line\n")
         file.flush()
         assert Path("log").read_bytes() == b"line\n"
-    with pytest.raises(ZeroDivisionError), claimed("page").whole() as file:
+    with pytest.raises(ZeroDivisionError), claimed("page").atomic() as file:
         file.write(b"half" * (1 // int(not CONTENT)))
     assert not Path("page").exists()
 

@@ -88,7 +88,7 @@ def _rows(jobs: JobFile, plan: RunPlan, logs: Mapping[str, Output], stack: ExitS
             outputs = {name: logs[name_of(name, job, number)] for name in request_names(job)}
             for output in outputs.values():
                 if output not in opened:  # jobs without per_job_logs share a file
-                    opened[output] = stack.enter_context(output.whole())
+                    opened[output] = stack.enter_context(output.atomic())
             if outputs:
                 filled = outputs.keys() - empty_names(job)
                 files = {name: opened[outputs[name]] for name in sorted(filled)}
