@@ -92,7 +92,7 @@ def _steps(entry: Found) -> str:
     manifest = entry.review.manifest
     # A search that has not run yet stands for steps that nobody knows.
     more = " and more" if any(plan.search and not plan.steps for plan in manifest.plans) else ""
-    runs = len({(figure.label, figure.at) for figure in entry.told})
+    runs = len({(figure.label, figure.at) for figure in entry.reported})
     reported = f", {runs} reported" if runs else ""
     return f"{len(entry.review.completed())} of {len(manifest.steps)}{more}{reported}"
 

@@ -1,8 +1,8 @@
 """Reviews on disk: a manifest and Parquet, atomic, versioned, and open to SQL.
 
-``Review`` creates, opens and locks a saved review, and writes and reads its steps. It is imported when it is asked
-for: a run that saves no review needs this room's doors to the disk, and no Parquet. What is stored are the nouns of
-``iogauge.schema``; this room adds none of its own.
+``Review`` creates, opens and locks a saved review, and writes and reads its steps. It is imported on first use, since a
+run that saves no review needs other modules of this package, but no Parquet. The stored types are those of
+``iogauge.schema``.
 """
 
 from __future__ import annotations

@@ -1,11 +1,11 @@
-"""Checksums of a review's files, so that a changed byte is never taken for a measurement.
+"""Writes and checks checksums of a review's files, so that a changed byte is never taken for a measurement.
 
-A sealed directory has a ``SHA256SUMS`` that ``sha256sum --check`` reads too. Parquet's own checks do not cover its
-footer, and its readers may fail in any way on a damaged one; so a file is compared before it is parsed. What is
-replaced while a review grows, its manifest and its figures, is JSON that carries its own checksum: two files could not
-be replaced at one instant.
+A step's directory has a ``SHA256SUMS``, which ``sha256sum --check`` also reads. Parquet's own checks do not cover its
+footer, and its readers can fail in any way on a damaged one, so a file is checked before it is parsed. The manifest and
+the figures are replaced while a review grows: they are JSON with its own checksum, since two files cannot be replaced
+at one instant.
 
-This module does not protect against someone who means to deceive: the sums lie beside what they cover.
+Checksums do not protect against deliberate changes: they lie beside the files that they cover.
 """
 
 from __future__ import annotations
@@ -22,39 +22,39 @@ _CHECKSUM = "sha256"
 _END = b"\n}"
 
 
-def seal(directory: Path) -> None:
-    """Write the checksums of every file in a directory into it."""
+def write_checksums(directory: Path) -> None:
+    """Write the checksums of all files of a directory into it."""
     with explained("write", directory / SUMS):
         lines = [f"{_digest(file)}  {file.name}\n" for file in sorted(directory.iterdir())]
         with create_file(directory / SUMS) as sums:
             sums.write("".join(lines).encode())
 
 
-def check_seal(path: Path) -> None:
-    """Compare a file with the checksum that was taken when its step was saved.
+def check_file(path: Path) -> None:
+    """Check a file against the checksum from when its step was saved.
 
     Raises:
         IogaugeError: the file or its checksum is missing, or they do not agree.
     """
     with explained("read", path):
-        found = _digest(path)
+        digest = _digest(path)
     with explained("read", path.parent / SUMS):
         sums = (path.parent / SUMS).read_bytes()
-    if f"{found}  {path.name}\n".encode() not in sums.splitlines(keepends=True):
+    if f"{digest}  {path.name}\n".encode() not in sums.splitlines(keepends=True):
         raise damaged(path, f"it does not agree with the checksum in {SUMS}")
 
 
-def sealed_object(text: str) -> bytes:
+def with_checksum(text: str) -> bytes:
     r"""Return the JSON text of an object, as pydantic indents it, with its checksum as the last field.
 
-    >>> sealed_object('{\n  "seed": 1\n}').decode().splitlines()[:2]
+    >>> with_checksum('{\n  "seed": 1\n}').decode().splitlines()[:2]
     ['{', '  "seed": 1,']
     """
     return text.encode().removesuffix(_END) + _last_field(hashlib.sha256(text.encode()).hexdigest())
 
 
 def check_object(path: Path, data: bytes, fields: dict[str, Any], *, required: bool) -> dict[str, Any]:
-    """Compare a JSON object's text with the checksum among its fields, and return the other fields.
+    """Check a JSON object's text against the checksum among its fields, and return the other fields.
 
     Raises IogaugeError: they do not agree, or there is none where one is required.
     """
@@ -74,7 +74,7 @@ def _last_field(digest: object) -> bytes:
 
 
 def damaged(path: Path, why: str) -> IogaugeError:
-    """Return the error for a file that iogauge did not leave as it is now."""
+    """Return the error of a file that changed since iogauge wrote it."""
     return IogaugeError(
         f"{path}: damaged: {' '.join(why.split())}",
         hint="iogauge leaves no such file: restore it from a copy; or, where it is part of a step, delete the "

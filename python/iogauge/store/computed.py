@@ -1,10 +1,10 @@
-"""Answers that were computed of a review's steps, kept beside them so that the next reader need not compute again.
+"""Caches answers that were computed of a review's steps in ``DIR/computed.json``.
 
-``DIR/computed.json`` is a cache: whatever is wrong with it, the answers are computed anew. It is read only by the code
-that wrote it (``code``), and of a step only while the step's files are the same. It is replaced as one file; of two
-processes that write it, the last one's answers stay.
+If the cache is damaged or missing, the answers are computed again. Only the code that wrote it reads it (``code``), and
+the answers of a step count only while the step's files are unchanged. The file is replaced atomically; of two writers,
+the last one wins.
 
-Does not know what the answers mean: they are JSON's own types, in a dictionary for each step and question.
+This module does not know what the answers mean: they are JSON types, in a dictionary for every step and question.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ class Computed:
     """The answers kept in a review's directory."""
 
     def __init__(self, directory: Path, *, code: str) -> None:
-        """Read what the same ``code`` computed before; nothing where there is none, or it is damaged."""
+        """Read the answers of the same ``code``, if there are any."""
         self._path = directory / COMPUTED
         self._code = code
         self._text = ""
@@ -36,7 +36,7 @@ class Computed:
         self._steps: dict[str, dict[str, Any]] = {}
 
     def answers(self, step_id: str, question: str) -> Answers:
-        """Return what is known of a complete step; what is added to it is kept by ``save``."""
+        """Return the answers of a complete step. The caller adds to them, and ``save`` keeps them."""
         if step_id not in self._steps:
             of = self._sum(step_id)
             saved = self._saved.get(step_id, {})
@@ -45,7 +45,7 @@ class Computed:
         return answers
 
     def save(self) -> None:
-        """Keep the answers; do nothing where the directory cannot be written, which costs time and no figure."""
+        """Save the answers. If the directory cannot be written, do nothing: only the cache is lost."""
         text = json.dumps({"code": self._code, "steps": self._saved | self._steps})
         if text == self._text:
             return
@@ -70,7 +70,7 @@ class Computed:
         return steps
 
     def _sum(self, step_id: str) -> str:
-        """Return the checksum of a step's checksums; a step that has none is damaged, as its reader will find."""
+        """Return the checksum of a step's checksums; empty if they cannot be read: the step is damaged."""
         try:
             return _digest((self._path.parent / "steps" / step_id / SUMS).read_text())
         except (OSError, ValueError):

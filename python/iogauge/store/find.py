@@ -1,7 +1,7 @@
-"""Saved reviews below a directory, with those that cannot be read: a list is not stopped by one that is damaged.
+"""Finds saved reviews below a directory, damaged ones included, so that one of them does not stop a list.
 
-Looks for manifests and opens each; of steps it only sees whether they are there. It goes no deeper than ``DEPTH``
-directories, does not go into reviews, and follows no symbolic link below the directory named.
+It opens every manifest, and checks only whether steps exist. It searches ``DEPTH`` levels of directories, does not
+enter reviews, and follows no symbolic link below the directory.
 """
 
 from __future__ import annotations
@@ -17,24 +17,24 @@ from iogauge.store.reported import Told, read_told
 from iogauge.store.review import Review
 
 DEPTH = 4
-"""Directories below the one named."""
+"""Levels of directories below the first."""
 
 
 @dataclass(frozen=True)
 class Found:
-    """A directory with a manifest: the review, or what is wrong with it."""
+    """A directory with a manifest: its review, or why it cannot be read."""
 
     path: Path
     review: Review | None
     problem: IogaugeError | None = None
-    told: tuple[Told, ...] = ()
-    """Of one that was imported: figures without samples."""
+    reported: tuple[Told, ...] = ()
+    """Figures without samples of an imported review."""
 
 
 def find_reviews(directory: Path, *, depth: int = DEPTH) -> Iterator[Found]:
     """Yield the reviews in a directory and below it, by path.
 
-    Raises IogaugeError where ``directory`` itself cannot be read; those below it that cannot be are passed over.
+    Raises IogaugeError if ``directory`` itself cannot be read; unreadable directories below it are skipped.
     """
     try:
         names = sorted(os.scandir(directory), key=lambda entry: entry.name)
@@ -52,11 +52,11 @@ def find_reviews(directory: Path, *, depth: int = DEPTH) -> Iterator[Found]:
             try:
                 yield from find_reviews(directory / entry.name, depth=depth - 1)
             except IogaugeError:
-                continue  # what may not be read holds no review that could be shown
+                continue  # an unreadable directory has no review to show
 
 
 def _opened(path: Path) -> Found:
     try:
-        return Found(path, Review.open(path), told=read_told(path))
+        return Found(path, Review.open(path), reported=read_told(path))
     except IogaugeError as error:
         return Found(path, None, error)

@@ -1,7 +1,7 @@
-"""JSON files of a review, read into the schema: the version is checked before any field, and errors name the file.
+"""Reads JSON files of a review into the schema. It checks the version before any field, and its errors name the file.
 
-Two kinds: a step's record, which the checksums beside it cover, and what is replaced while a review grows (manifest,
-figures), which carries its own checksum. What changed between versions is for ``versions`` to know.
+There are two kinds of files. A step's record is covered by the checksums beside it. The manifest and the figures are
+replaced while a review grows, so they carry their own checksum. ``versions`` knows what changed between versions.
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ import pydantic
 
 from iogauge.schema import Model
 from iogauge.store import durable
-from iogauge.store.checksums import check_object, damaged, sealed_object
+from iogauge.store.checksums import check_object, damaged, with_checksum
 from iogauge.store.durable import explained
 from iogauge.store.versions import check_version
 
-_SEALED_SINCE = 3
-"""The version from which on a sealed object has a checksum: without one, a newer object was changed."""
+_CHECKED_SINCE = 3
+"""The first version whose manifest and figures must have a checksum."""
 
 T = TypeVar("T")
 M = TypeVar("M", bound=Model)
@@ -28,28 +28,30 @@ Fields = dict[str, Any]
 
 
 def read_object(path: Path, model: type[M]) -> M:
-    """Read a JSON file that is covered by checksums beside it. Raises IogaugeError: it is damaged, or too new."""
+    """Read a JSON file that checksums beside it cover. Raises IogaugeError if it is damaged or too new."""
     _, fields = _fields(path)
     return _value(path, model, fields)
 
 
-def read_sealed(path: Path, model: type[M], upgrade: Callable[[Fields], Fields] = lambda fields: fields) -> M:
-    """Read a JSON file that carries its own checksum. Raises IogaugeError: it is damaged, or too new.
+def read_checked(
+    path: Path, model: type[M], upgrade: Callable[[Fields], Fields] = lambda fields: fields
+) -> M:
+    """Read a JSON file that carries its own checksum. Raises IogaugeError if it is damaged or too new.
 
-    ``upgrade`` brings an older version's fields to today's.
+    ``upgrade`` converts the fields of an older version.
     """
     text, fields = _fields(path)
-    required = fields["schema_version"] >= _SEALED_SINCE
+    required = fields["schema_version"] >= _CHECKED_SINCE
     return _value(path, model, upgrade(check_object(path, text, fields, required=required)))
 
 
-def write_sealed(path: Path, value: Model) -> None:
-    """Replace a JSON file by one that carries its own checksum, atomically."""
-    durable.replace_file(path, sealed_object(value.model_dump_json(indent=2)))
+def write_checked(path: Path, value: Model) -> None:
+    """Replace a JSON file atomically, with its own checksum in it."""
+    durable.replace_file(path, with_checksum(value.model_dump_json(indent=2)))
 
 
 def understood(path: Path, read: Callable[[], T]) -> T:
-    """Return what ``read`` returns; a value that the schema refuses means that the file is damaged."""
+    """Return what ``read`` returns. Raises IogaugeError if the schema refuses a value: the file is damaged."""
     try:
         return read()
     except pydantic.ValidationError as error:
@@ -59,7 +61,7 @@ def understood(path: Path, read: Callable[[], T]) -> T:
 
 
 def _fields(path: Path) -> tuple[bytes, Fields]:
-    """Return a file's text and the fields of the object in it, which is of a version that can be read."""
+    """Return a file's text and the fields of its object, after checking its version."""
     with explained("read", path):
         text = path.read_bytes()
     try:
@@ -71,5 +73,5 @@ def _fields(path: Path) -> tuple[bytes, Fields]:
 
 
 def _value(path: Path, model: type[M], fields: Fields) -> M:
-    # From JSON, where a tuple is a list: Python's own values would have to be what the fields say.
+    # From JSON, where a list can be a tuple: validation of Python values is stricter.
     return understood(path, lambda: model.model_validate_json(json.dumps(fields)))

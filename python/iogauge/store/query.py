@@ -5,7 +5,7 @@ and whether it is complete), ``intervals`` and ``totals`` (their columns, preced
 Histograms are columns of HdrHistogram bytes: decode them with ``iogauge.stats.histogram``, since percentiles cannot
 be averaged in SQL.
 
-This module changes nothing on disk, and SQL can neither: no statement reads or writes another file than a review's.
+Neither this module nor SQL changes anything on disk: a statement can only read the files of the reviews.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ import pyarrow as pa
 
 from iogauge.errors import IogaugeError
 from iogauge.store import tables
-from iogauge.store.checksums import check_seal
+from iogauge.store.checksums import check_file
 from iogauge.store.names import INTERVALS, TOTALS
 from iogauge.store.review import Review
 
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     import duckdb
 
 Function = tuple[Callable[..., Any], tuple[str, ...], str]
-"""A function of Python's, DuckDB's types of what it takes, and of what it returns. NULL in is NULL out."""
+"""A Python function, and the DuckDB types of its arguments and of its result. NULL in is NULL out."""
 
 _HEAD: list[pa.Field[Any]] = [
     pa.field("review", pa.string()),
@@ -61,13 +61,13 @@ def query(
     views: Mapping[str, Callable[[list[Path]], pa.Table]] = MappingProxyType({}),
     functions: Mapping[str, Function] = MappingProxyType({}),
 ) -> pa.Table:
-    """Answer a question about one review or several.
+    """Run a SQL query over one saved review or several.
 
     Args:
         path: a saved review, or several.
         sql: one statement in DuckDB's SQL over the views ``steps``, ``intervals`` and ``totals``.
-        views: more of them, by name: tables made of the reviews, which are only made where the statement names them.
-        functions: what SQL may call besides its own, by name.
+        views: more views, by name: functions that make a table of the reviews, called only if the statement names it.
+        functions: more SQL functions, by name.
 
     Returns:
         The answer as an Arrow table.
@@ -76,29 +76,32 @@ def query(
         IogaugeError: there is no review at a path, one of its files is damaged, or the statement fails or wants
             another file.
     """
-    import duckdb  # a fifth of a second, which no command waits for that asks nothing
+    import duckdb  # takes a fifth of a second, so only a query imports it
 
-    paths = [Path(each) for each in ([path] if isinstance(path, (str, Path)) else path)]
+    paths = [Path(directory) for directory in ([path] if isinstance(path, (str, Path)) else path)]
     steps = pa.Table.from_pylist(
-        [row for each in paths for row in _step_rows(Review.open(each))], schema=_STEPS
+        [row for directory in paths for row in _step_rows(Review.open(directory))], schema=_STEPS
     )
-    # It would spill what it sorts into the current directory, which may be on a drive that is measured.
+    # DuckDB would spill into the current directory, which can be on a measured drive.
     with duckdb.connect(config={"temp_directory": ""}) as connection:
         connection.register("steps", steps)
         _view(connection, "intervals", INTERVALS, tables.INTERVALS, steps)
         _view(connection, "totals", TOTALS, tables.TOTALS, steps)
         for name, make in views.items():
-            # Named in a comment or a string, it is made for nothing, which costs time alone.
+            # A name in a comment or a string makes the table for nothing, which only costs time.
             if re.search(rf"\b{name}\b", sql, re.IGNORECASE):
                 connection.register(name, make(paths))
         for name, (function, takes, returns) in functions.items():
             connection.create_function(
-                name, function, [connection.type(each) for each in takes], connection.type(returns)
+                name, function, [connection.type(argument) for argument in takes], connection.type(returns)
             )
         _shut(connection, steps)
         try:
-            # The files that may be read could be written too. EXPLAIN ANALYZE runs what it explains.
-            if any(each.type != duckdb.StatementType.SELECT for each in connection.extract_statements(sql)):
+            # A readable file is writable too. EXPLAIN ANALYZE runs the statement that it explains.
+            if any(
+                statement.type != duckdb.StatementType.SELECT
+                for statement in connection.extract_statements(sql)
+            ):
                 raise duckdb.PermissionException("a query asks, and changes nothing")
             table = _answer(connection, sql)
         except duckdb.PermissionException as error:
@@ -152,15 +155,15 @@ def _answer(connection: duckdb.DuckDBPyConnection, sql: str) -> pa.Table | None:
     return answer.result()
 
 
-def _whole(steps: pa.Table) -> list[str]:
+def _complete(steps: pa.Table) -> list[str]:
     """Return the folders of complete steps."""
     return [step["folder"] for step in steps.to_pylist() if step["complete"]]
 
 
 def _shut(connection: duckdb.DuckDBPyConnection, steps: pa.Table) -> None:
-    """Leave a statement nothing but the files that the views read: SQL may come from somebody else."""
-    files = [f"{folder}/{file}" for folder in _whole(steps) for file in (INTERVALS, TOTALS)]
-    # DuckDB asks for a file twice: as the pattern that the view has, and then as the file found.
+    """Restrict SQL to the files that the views read: a statement can come from somebody else."""
+    files = [f"{folder}/{file}" for folder in _complete(steps) for file in (INTERVALS, TOTALS)]
+    # DuckDB checks a file twice: as the pattern of the view, and as the file that matches it.
     allowed = (name.replace("'", "''") for file in files for name in dict.fromkeys((file, glob.escape(file))))
     names = ", ".join(f"'{name}'" for name in allowed)
     connection.execute(f"SET allowed_paths = [{names}]")
@@ -192,13 +195,13 @@ def _step_rows(review: Review) -> list[dict[str, object]]:
 def _view(
     connection: duckdb.DuckDBPyConnection, name: str, file: str, schema: pa.Schema, steps: pa.Table
 ) -> None:
-    whole = _whole(steps)
-    if not whole:
+    folders = _complete(steps)
+    if not folders:
         connection.register(name, pa.schema([*_HEAD, *schema]).empty_table())
         return
-    for folder in whole:
-        check_seal(Path(folder, file))
-    files = [glob.escape(f"{folder}/{file}") for folder in whole]
+    for folder in folders:
+        check_file(Path(folder, file))
+    files = [glob.escape(f"{folder}/{file}") for folder in folders]
     connection.read_parquet(files, filename=True).create_view(f"{name}_files")
     connection.sql(
         f"CREATE VIEW {name} AS SELECT steps.review, steps.step, steps.position, files.* EXCLUDE (filename) "

@@ -1,8 +1,7 @@
-"""Figures that another tool told without the samples behind them: ``figures.json`` in a review that was imported.
+"""Saves figures that another tool reported without samples: ``figures.json`` in an imported review.
 
-A percentile without its counts is a number that was printed. It can be shown and laid beside others; it cannot be
-merged, resampled or judged, and no sample is made up for it. So it is kept as what it is, beside the steps that have
-histograms. A review of our own has no such file.
+A percentile without counts can be shown and compared, but not merged, resampled or judged. No sample is made up for it:
+it is kept as a figure, beside the steps that have histograms. A review of iogauge has no such file.
 """
 
 from __future__ import annotations
@@ -13,16 +12,16 @@ import pydantic
 
 from iogauge.schema import SCHEMA_VERSION, Direction, Kind, Model
 from iogauge.store.names import FIGURES
-from iogauge.store.objects import read_sealed, write_sealed
+from iogauge.store.objects import read_checked, write_checked
 
 
 class Told(Model):
-    """One direction of one row of one run, as its tool printed it."""
+    """The figures of one direction of one row of a run, as its tool printed them."""
 
     label: str
-    """Of the run: its job's name, or its file where names clash."""
+    """The run's job, or its file if names clash."""
     at: float
-    """Its place among the runs of its job, from 1."""
+    """Its number among the runs of its job, from 1."""
     job: str
     direction: Direction
     target: str
@@ -36,13 +35,13 @@ class Told(Model):
     iops: float
     rate_Bps: float
     kind: Kind | None
-    """Which latency it is; None: none was told."""
+    """Which latency it is; None: it has no latency."""
     mean_ns: float | None = None
     quantiles_ns: dict[float, float] = pydantic.Field(default_factory=dict)
     """By fraction, in (0, 1)."""
 
     def supports(self, q: float) -> bool:
-        """Whether ten samples or more lie beyond a quantile."""
+        """Return whether at least ten samples lie beyond a quantile."""
         return self.ios * (1 - q) >= 10 - 1e-6
 
 
@@ -52,14 +51,14 @@ class _File(Model):
 
 
 def save_told(directory: Path, figures: tuple[Told, ...]) -> None:
-    """Save figures in a review's directory. Raises IogaugeError where that cannot be."""
-    write_sealed(directory / FIGURES, _File(schema_version=SCHEMA_VERSION, figures=figures))
+    """Save figures in a review's directory. Raises IogaugeError if they cannot be written."""
+    write_checked(directory / FIGURES, _File(schema_version=SCHEMA_VERSION, figures=figures))
 
 
 def read_told(directory: Path) -> tuple[Told, ...]:
-    """Return the figures of a review's directory; none, where it has no such file.
+    """Return the figures of a review's directory; none if it has no such file.
 
-    Raises IogaugeError where the file is damaged, or a newer iogauge wrote it.
+    Raises IogaugeError if the file is damaged or too new.
     """
     path = directory / FIGURES
-    return read_sealed(path, _File).figures if path.is_file() else ()
+    return read_checked(path, _File).figures if path.is_file() else ()

@@ -1,4 +1,4 @@
-"""A review on disk: one directory that a kill at any instant leaves readable.
+"""Stores a review in one directory, which stays readable after a kill at any instant.
 
 Layout::
 
@@ -6,15 +6,15 @@ Layout::
     DIR/steps/ID/record.json          the run of step ID, without its histograms
     DIR/steps/ID/totals.parquet       its totals, histograms included
     DIR/steps/ID/intervals.parquet    the same per interval
-    DIR/steps/ID/requests.parquet     every request, where that was asked for
+    DIR/steps/ID/requests.parquet     every request, if they were logged
     DIR/steps/ID/SHA256SUMS           checksums of these files
-    DIR/computed.json                 figures that were computed of the steps, for the next reader: a cache
-    DIR/stopped/ID/                   the same for a run that did not get to its end
+    DIR/computed.json                 figures computed of the steps: a cache
+    DIR/stopped/ID/                   the same for a run that ended early
 
-A step is written in ``steps/.ID.tmp``, synced, and renamed: that ``steps/ID`` exists is the only truth about its
-completion, there is no second record of it that could disagree.
+A step is written in ``steps/.ID.tmp``, synced, and renamed. A step is complete if ``steps/ID`` exists; no second record
+could disagree.
 
-This module does not run anything, judge anything, or know one suite from another.
+This module runs and judges nothing, and knows no suite.
 """
 
 from __future__ import annotations
@@ -32,11 +32,11 @@ from typing import Self, TypeVar
 from iogauge.errors import IogaugeError
 from iogauge.schema import SCHEMA_VERSION, Interval, Manifest, RunRecord
 from iogauge.store import durable
-from iogauge.store.checksums import check_seal, seal, sealed_object
+from iogauge.store.checksums import check_file, with_checksum, write_checksums
 from iogauge.store.computed import Computed
 from iogauge.store.durable import GOES_ON, explained
 from iogauge.store.names import INTERVALS, MANIFEST, RECORD, REQUESTS, TOTALS
-from iogauge.store.objects import read_object, read_sealed, understood
+from iogauge.store.objects import read_checked, read_object, understood
 from iogauge.store.tables import IntervalFile, read_intervals, read_totals, write_totals
 from iogauge.store.versions import upgraded
 
@@ -47,7 +47,7 @@ _LOCK = ".lock"
 
 
 class Review:
-    """A saved review. Reading needs no lock; whoever writes holds ``lock()``."""
+    """A saved review. Readers need no lock; a writer holds ``lock()``."""
 
     def __init__(self, path: Path, manifest: Manifest) -> None:
         self.path = path
@@ -92,7 +92,7 @@ class Review:
 
     @contextmanager
     def lock(self) -> Iterator[None]:
-        """Hold the right to write, against other processes; the kernel lets go of it when this process ends.
+        """Lock the review against other writers. The kernel releases the lock when this process ends.
 
         Raises:
             IogaugeError: another process holds it.
@@ -114,20 +114,20 @@ class Review:
             os.close(descriptor)
 
     def save_manifest(self, manifest: Manifest) -> None:
-        """Replace the manifest, atomically. What is written is of this version, whichever was read."""
+        """Replace the manifest atomically, in the current version of the schema."""
         self.manifest = manifest.model_copy(update={"schema_version": SCHEMA_VERSION})
         durable.replace_file(self.path / MANIFEST, manifest_bytes(self.manifest), then=GOES_ON)
 
     def completed(self) -> tuple[str, ...]:
-        """Return the ids of the steps that are whole on disk, plan by plan."""
+        """Return the ids of the complete steps, plan by plan."""
         return tuple(step.id for step in self.manifest.steps if self.has(step.id))
 
     def has(self, step_id: str) -> bool:
-        """Return whether a step, or a run beside the plan such as a search, is whole on disk."""
+        """Return whether a step, or a search, is complete."""
         return self.step_path(step_id).is_dir()
 
     def step_path(self, step_id: str) -> Path:
-        """Return where a step lies once it is whole."""
+        """Return the directory of a complete step."""
         if not _STEP_ID.fullmatch(step_id):
             raise IogaugeError(
                 f"{step_id!r}: not a step's name",
@@ -136,7 +136,7 @@ class Review:
         return self.path / "steps" / step_id
 
     def begin(self, step_id: str) -> StepWriter:
-        """Return the writer of one step; to be used as a context manager, under ``lock()``.
+        """Return the writer of one step: a context manager, to be used under ``lock()``.
 
         Raises:
             IogaugeError: the step is complete already.
@@ -144,12 +144,12 @@ class Review:
         final = self.step_path(step_id)
         if final.exists():
             raise IogaugeError(
-                f"{final}: this step is complete already", hint="take it back before running it again"
+                f"{final}: this step is complete already", hint="discard it before running it again"
             )
         return StepWriter(final, stopped=self.path / "stopped" / step_id)
 
     def discard(self, step_id: str) -> None:
-        """Take back a complete step, because what it depends on has to be done again."""
+        """Discard a complete step, because the steps that it depends on must run again."""
         durable.withdraw_directory(self.step_path(step_id))
 
     def record(self, step_id: str) -> RunRecord:
@@ -158,35 +158,35 @@ class Review:
         Raises:
             IogaugeError: the step is not complete, or one of its files is damaged.
         """
-        folder = self._whole(step_id)
-        check_seal(folder / RECORD)
+        folder = self._complete_folder(step_id)
+        check_file(folder / RECORD)
         record = read_object(folder / RECORD, RunRecord)
         rows = understood(folder / TOTALS, lambda: read_totals(folder / TOTALS))
         return record.model_copy(update={"result": record.result.model_copy(update={"rows": rows})})
 
     def intervals(self, step_id: str) -> Iterator[Interval]:
-        """Yield the intervals of a complete step, in the order in which they came, a few held at a time.
+        """Yield the intervals of a complete step in the order in which they came, with few in memory at a time.
 
         Raises:
             IogaugeError: the step is not complete, or its file is damaged.
         """
-        path = self._whole(step_id) / INTERVALS
+        path = self._complete_folder(step_id) / INTERVALS
         intervals = read_intervals(path)
         while (interval := understood(path, lambda: next(intervals, None))) is not None:
             yield interval
 
     def computed(self, code: str) -> Computed:
-        """Return the answers that were computed of the steps, by this ``code``."""
+        """Return the answers that this ``code`` computed of the steps."""
         if code not in self._computed:
             self._computed[code] = Computed(self.path, code=code)
         return self._computed[code]
 
     def keep_computed(self) -> None:
-        """Save what was computed of the steps, for the next reader, where the directory can be written."""
+        """Save the computed answers for the next reader, if the directory can be written."""
         for computed in self._computed.values():
             computed.save()
 
-    def _whole(self, step_id: str) -> Path:
+    def _complete_folder(self, step_id: str) -> Path:
         folder = self.step_path(step_id)
         if not folder.is_dir():
             raise IogaugeError(
@@ -197,7 +197,7 @@ class Review:
 
 
 class StepWriter:
-    """Writes one step, invisible until ``finish``. Leaving the context without it leaves no trace."""
+    """Writes one step, which is invisible until ``finish``. Without ``finish``, nothing is left of it."""
 
     def __init__(self, final: Path, *, stopped: Path) -> None:
         self._final = final
@@ -230,7 +230,7 @@ class StepWriter:
         self._file().write(interval)
 
     def finish(self, record: RunRecord) -> None:
-        """Save the run that all the intervals were of; with this, the step is complete.
+        """Save the record of the run; the step is then complete.
 
         Raises:
             IogaugeError: the disk is full, or the directory has vanished. The step is then not complete.
@@ -238,7 +238,7 @@ class StepWriter:
         self._save(record, self._final)
 
     def finish_stopped(self, record: RunRecord) -> None:
-        """Keep a run that did not get to its end under ``stopped/``, where it never counts as complete."""
+        """Keep a run that ended early under ``stopped/``, where it never counts as complete."""
         with explained("write", self._stopped, then=GOES_ON):
             self._stopped.parent.mkdir(exist_ok=True)
             durable.remove_tree(self._stopped)
@@ -251,7 +251,7 @@ class StepWriter:
         self._clear(quietly=kind is not None)
 
     def _clear(self, *, quietly: bool) -> None:
-        """Remove what was not published. Quietly, where an error on its way says more than one of this would."""
+        """Remove what was not published. ``quietly``: another error is on its way, so ignore errors of this."""
         try:
             with explained("remove", self._temporary):
                 durable.remove_tree(self._temporary)
@@ -269,7 +269,7 @@ class StepWriter:
         place = self._temporary / RECORD
         with explained("write", place, then=GOES_ON), durable.create_file(place) as file:
             file.write(bare.model_dump_json().encode() + b"\n")
-        seal(self._temporary)
+        write_checksums(self._temporary)
         durable.publish_directory(self._temporary, final)
 
     def _file(self) -> IntervalFile:
@@ -279,11 +279,11 @@ class StepWriter:
 
 
 def refuse_occupied(path: Path) -> None:
-    """Raise IogaugeError where a new review cannot have this directory, because there is something in it or not one."""
+    """Raise IogaugeError if a new review cannot use this path: it is not empty, or no directory."""
     with explained("create", path):
         if not path.exists():
             return
-        # What a create that was killed can leave behind is ours to use again.
+        # A create that was killed leaves these behind; they can be used again.
         strangers = {entry.name for entry in path.iterdir()} - {"steps", _LOCK, f".{MANIFEST}.tmp"}
         if strangers or any(path.glob("steps/*")):
             raise IogaugeError(
@@ -294,11 +294,11 @@ def refuse_occupied(path: Path) -> None:
 
 
 def load_manifest(path: Path) -> Manifest:
-    """Return a manifest, whichever version wrote it. Raises IogaugeError: it is damaged, or a newer one wrote it."""
-    return read_sealed(path, Manifest, upgraded)
+    """Read a manifest of any version. Raises IogaugeError if it is damaged or too new."""
+    return read_checked(path, Manifest, upgraded)
 
 
 def manifest_bytes(manifest: Manifest) -> bytes:
-    """Return the content of the file of a manifest, which is of this version whichever was read."""
+    """Return the content of a manifest's file, in the current version of the schema."""
     manifest = manifest.model_copy(update={"schema_version": SCHEMA_VERSION})
-    return sealed_object(manifest.model_dump_json(indent=2))
+    return with_checksum(manifest.model_dump_json(indent=2))

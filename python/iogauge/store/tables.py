@@ -7,7 +7,7 @@ An interval becomes one row without a direction, which carries the loop gap and 
 issued, followed by one row per direction. ``totals`` has the same shape over the whole run, one group of rows per
 reported row. Rows are streamed out in row groups: memory does not grow with the length of a run.
 
-This module does not decide where files lie or when they count as whole; that is ``review.py``.
+``review.py`` decides where files lie and when they are complete.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from iogauge.schema import SCHEMA_VERSION, Direction, Exact, Interval, Kind, RowResult, Tally
-from iogauge.store.checksums import check_seal, damaged
+from iogauge.store.checksums import check_file, damaged
 from iogauge.store.durable import GOES_ON, create_file, explained
 from iogauge.store.versions import check_version
 
@@ -62,7 +62,7 @@ TOTALS = pa.schema(_TOTAL_FIELDS, metadata=_METADATA)
 
 
 class IntervalFile:
-    """Streams intervals into a Parquet file. Not whole, and not readable, before ``close``."""
+    """Streams intervals into a Parquet file, which is unreadable until ``close``."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -135,13 +135,13 @@ def read_intervals(path: Path) -> Iterator[Interval]:
 
 def write_totals(path: Path, rows: Iterable[RowResult]) -> None:
     """Write the totals of a run: per reported row its loop gap, then one row per direction."""
-    table = pa.Table.from_pylist([each for row in rows for each in _total_rows(row)], schema=TOTALS)
+    table = pa.Table.from_pylist([record for row in rows for record in _total_rows(row)], schema=TOTALS)
     with explained("write", path), create_file(path) as sink, _writer(sink, TOTALS) as writer:
         writer.write_table(table)
 
 
 def read_totals(path: Path) -> tuple[RowResult, ...]:
-    """Return the rows that ``write_totals`` was given.
+    """Return the rows that ``write_totals`` wrote.
 
     Raises:
         IogaugeError: the file is missing, damaged, or of a newer version.
@@ -162,7 +162,7 @@ def read_totals(path: Path) -> tuple[RowResult, ...]:
 
 
 def _writer(sink: IO[bytes], schema: pa.Schema) -> pq.ParquetWriter:
-    # Statistics of binary columns would put whole histograms into the footer, which is held in memory.
+    # Statistics of binary columns would copy histograms into the footer, which is held in memory.
     counted = [
         name for name in schema.names if not pa.types.is_binary(schema.field(name).type) and name != "errors"
     ]
@@ -224,8 +224,8 @@ def _tallies(rows: Iterable[Mapping[str, Any]]) -> dict[Direction, Tally]:
 
 
 def _rows(path: Path, schema: pa.Schema) -> Iterator[dict[str, Any]]:
-    """Yield table rows, after checking that the file is whole, of a known version, and has the columns it must."""
-    check_seal(path)
+    """Yield table rows, after checking the file's checksum, its version and its columns."""
+    check_file(path)
     try:
         with explained("read", path), pq.ParquetFile(path) as file:
             _check_columns(path, file.schema_arrow, schema)
@@ -235,13 +235,13 @@ def _rows(path: Path, schema: pa.Schema) -> Iterator[dict[str, Any]]:
         raise damaged(path, str(error)) from error
 
 
-def _check_columns(path: Path, found: pa.Schema, wanted: pa.Schema) -> None:
-    version = (found.metadata or {}).get(_VERSION_KEY, b"")
+def _check_columns(path: Path, actual: pa.Schema, wanted: pa.Schema) -> None:
+    version = (actual.metadata or {}).get(_VERSION_KEY, b"")
     if not version.isdigit():
         raise damaged(path, "it does not say which version of the schema it follows")
     check_version(path, int(version))
-    if not found.equals(wanted):
-        missing = sorted(set(wanted.names) - set(found.names))
+    if not actual.equals(wanted):
+        missing = sorted(set(wanted.names) - set(actual.names))
         raise damaged(
             path, f"columns missing: {', '.join(missing)}" if missing else "its columns are not ours"
         )

@@ -1,8 +1,8 @@
-"""Versions of the schema: refuses what a newer iogauge wrote, and brings an older one's manifests to today's.
+"""Refuses files of a newer iogauge, and upgrades manifests of older ones.
 
-Version 3 of a sealed file has a checksum, always. Version 2 of a review has any number of suites, targets and repeats;
-version 1 had one of each. Which steps are rounds was told by their labels before each said it itself. Fields that were
-only added have defaults in ``schema/`` and need nothing here. Checking values is the schema's.
+Version 3: the manifest and the figures always carry a checksum. Version 2: a review has any number of suites, targets
+and repeats; version 1 had one of each. In old manifests, a step's label says whether it is a round. New fields have
+defaults in ``schema/`` and need no upgrade. The schema checks the values.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from iogauge.store.checksums import damaged
 
 
 def check_version(path: Path, version: object) -> None:
-    """Refuse what a newer iogauge wrote; every older version is read."""
+    """Refuse the version of a newer iogauge. Every older version can be read."""
     if not isinstance(version, int) or isinstance(version, bool) or version < 1:
         raise damaged(path, f"its schema version is {version!r}")
     if version > SCHEMA_VERSION:
@@ -27,7 +27,7 @@ def check_version(path: Path, version: object) -> None:
 
 
 def upgraded(manifest: dict[str, Any]) -> dict[str, Any]:
-    """Return a manifest's JSON object as the schema of today has it; ``schema_version`` stays what it was.
+    """Upgrade a manifest's JSON object to the current schema. ``schema_version`` does not change.
 
     >>> old = {"schema_version": 1, "plan": {"suite": "mixed"}, "target": {"path": "/dev/sdx"}}
     >>> upgraded(old)["plans"]
@@ -37,11 +37,11 @@ def upgraded(manifest: dict[str, Any]) -> dict[str, Any]:
 
 
 def _of_many(manifest: dict[str, Any]) -> dict[str, Any]:
-    """Return a review of one suite and one target as one of any number."""
+    """Upgrade a manifest of one suite and one target to one of any number."""
     rest = {name: value for name, value in manifest.items() if name not in ("plan", "target")}
     plan, target = manifest.get("plan"), manifest.get("target")
     if not isinstance(plan, dict) or not isinstance(target, dict):
-        return manifest  # damaged, which its check will say
+        return manifest  # damaged: the schema reports it
     return rest | {
         "plans": [plan | {"key": plan.get("suite"), "targets": [target.get("path")]}],
         "targets": [target],
@@ -49,7 +49,7 @@ def _of_many(manifest: dict[str, Any]) -> dict[str, Any]:
 
 
 def _with_rounds(manifest: dict[str, Any]) -> dict[str, Any]:
-    """Return a manifest whose steps say whether they are rounds."""
+    """Mark the steps that are rounds."""
     plans = manifest.get("plans")
     return (
         manifest if not isinstance(plans, list) else manifest | {"plans": [_rounds(plan) for plan in plans]}

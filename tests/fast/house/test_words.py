@@ -22,16 +22,13 @@ PACKAGE = ROOT / "python" / "iogauge"
 BANNED = frozenset({"found", "each", "asked", "told", "given", "whole"})
 
 LEFT = {
-    "cli": 1,
     "comparison": 500,
-    "execution": 32,
-    "library": 2,
-    "report": 6,
+    "library": 1,
+    "report": 5,
     "results": 69,
-    "reviews": 136,
+    "reviews": 2,
     "schema": 2,
     "stats": 103,
-    "store": 174,
     "suites": 6,
 }
 """Names left in packages that are not done yet. A count may only shrink; a package that is not listed has none."""

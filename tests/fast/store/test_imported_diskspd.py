@@ -270,7 +270,7 @@ def test_nothing_else_that_is_not_xml_is_repaired(tmp_path: Path) -> None:
         .read_text()
         .replace("<ComputerName>vm", '<ComputerName x="<y>">vm')
     )
-    with pytest.raises(IogaugeError, match="is not whole XML"):
+    with pytest.raises(IogaugeError, match="is not valid XML"):
         read_foreign(written(tmp_path, text))
 
 

@@ -17,7 +17,7 @@ import pytest
 from iogauge.errors import IogaugeError
 from iogauge.schema import SCHEMA_VERSION, Direction, Interval, Kind, RunRecord, Tally
 from iogauge.store import Review
-from iogauge.store.checksums import seal
+from iogauge.store.checksums import write_checksums
 from tests import builders
 
 READS = builders.tally([90_000, 100_000, 4_000_000], errors={5: 2, 110: 1}, short=1, flagged=2, late=3)
@@ -267,7 +267,7 @@ def test_a_file_that_parses_but_is_not_ours_is_named(review: Review, name: str) 
     else:
         path.write_text('{"schema_version": 1}')
     (path.parent / "SHA256SUMS").unlink()
-    seal(path.parent)
+    write_checksums(path.parent)
     with pytest.raises(IogaugeError, match="damaged") as caught:
         READERS[name](review)
     assert str(path) in str(caught.value)

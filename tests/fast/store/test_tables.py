@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from iogauge.schema import Direction, Exact, Interval, Kind, RowResult, Tally
 from iogauge.store import tables
-from iogauge.store.checksums import seal
+from iogauge.store.checksums import write_checksums
 from iogauge.store.tables import IntervalFile, read_intervals, read_totals, write_totals
 from tests import builders
 
@@ -67,7 +67,7 @@ def test_any_intervals_come_back(
         with IntervalFile(path) as file:
             for interval in written:
                 file.write(interval)
-    seal(path.parent)
+    write_checksums(path.parent)
     assert list(read_intervals(path)) == written
 
 
@@ -75,7 +75,7 @@ def test_any_intervals_come_back(
 def test_any_totals_come_back(tmp_path_factory: pytest.TempPathFactory, written: list[RowResult]) -> None:
     path = tmp_path_factory.mktemp("totals") / "totals.parquet"
     write_totals(path, written)
-    seal(path.parent)
+    write_checksums(path.parent)
     assert read_totals(path) == tuple(written)
 
 

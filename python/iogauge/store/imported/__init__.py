@@ -1,10 +1,9 @@
-"""What other tools measured, read into our words: fio's JSON with the logs beside it, DiskSpd's XML and text.
+"""Reads results of other tools: fio's JSON with the logs beside it, DiskSpd's XML and text.
 
-``read_foreign`` knows a file by its content. Everything that it returns was in the file: no sample is made up, and
-what was not told is None. Which jobs ran is read from what the file repeats of its own command.
+``read_foreign`` recognises a file by its content. It returns only what the file says: it makes up no sample, and an
+unknown value is None. The jobs come from the command that the file repeats.
 
-Nothing here runs or stores anything. ``iogauge.reviews.imported_run`` makes a record of a run from a step that has what
-it takes: bins, and jobs.
+This package runs and stores nothing. ``iogauge.reviews.imported_run`` makes records of steps with histograms and jobs.
 """
 
 from __future__ import annotations
@@ -33,7 +32,7 @@ __all__ = [
 
 
 def read_foreign(path: Path) -> tuple[ImportedStep, ...]:
-    """Return the runs that a file of fio's or DiskSpd's holds, in its order. Raises ``IogaugeError``."""
+    """Return the runs in a file of fio or DiskSpd, in its order. Raises ``IogaugeError``."""
     text = read_text(path)
     if diskspd_xml.recognised(text):
         return diskspd_xml.read(text, path)

@@ -1,8 +1,8 @@
-"""DiskSpd's results, whichever way it wrote them: what its XML and its text have in common.
+"""Makes steps of DiskSpd's results: what its XML and its text have in common.
 
-A step is a time span; its row is all threads and targets together, since only of these does DiskSpd give percentiles.
-They are samples of microseconds, kept exactly and printed to three decimals of a millisecond: each is right to half a
-microsecond. A latency counts from before the submission: it is lat.
+A step is a time span. Its row sums up all threads and targets, since DiskSpd has percentiles only of that sum. They are
+printed to three decimals of a millisecond, so they are exact to half a microsecond. A latency begins before the
+submission: it is lat.
 """
 
 from __future__ import annotations
@@ -71,20 +71,20 @@ def rows(
     *,
     duration_s: float,
 ) -> tuple[ImportedRow, tuple[ImportedRow, ...]]:
-    """Return the row of all, and one row for each part."""
-    whole = Part(thread=0, target="")
+    """Return the row of the total, and one row for every part."""
+    total = Part(thread=0, target="")
     for part in parts:
         for direction in part.ios:
-            whole.ios[direction] = whole.ios.get(direction, 0) + part.ios[direction]
-            whole.bytes[direction] = whole.bytes.get(direction, 0) + part.bytes[direction]
-    ios = sum(whole.ios.values())
+            total.ios[direction] = total.ios.get(direction, 0) + part.ios[direction]
+            total.bytes[direction] = total.bytes.get(direction, 0) + part.bytes[direction]
+    ios = sum(total.ios.values())
     latencies = {
-        direction: column.latency(whole.ios.get(direction, 0)) for direction, column in columns.items()
+        direction: column.latency(total.ios.get(direction, 0)) for direction, column in columns.items()
     }
     row = ImportedRow(
         name=NAME,
         duration_s=duration_s,
-        figures=_figures(whole, latencies, duration_s),
+        figures=_figures(total, latencies, duration_s),
         together=together.latency(ios),
     )
     return row, tuple(
@@ -112,31 +112,31 @@ def _means(part: Part) -> dict[Direction, ImportedLatency | None]:
 def _figures(
     part: Part, latencies: Mapping[Direction, ImportedLatency | None], duration_s: float
 ) -> dict[Direction, ImportedFigures]:
-    found = {}
+    figures = {}
     for direction, ios in part.ios.items():
         if ios:
             latency = latencies.get(direction)
-            found[direction] = ImportedFigures(
+            figures[direction] = ImportedFigures(
                 ios=ios,
                 bytes=part.bytes[direction],
                 iops=ios / duration_s if duration_s else 0.0,
                 rate_Bps=part.bytes[direction] / duration_s if duration_s else 0.0,
                 latencies={Kind.LAT: latency} if latency else {},
             )
-    return found
+    return figures
 
 
 def failed(source: str, message: str) -> IogaugeError:
-    """Return the error of a run that did not come to its measurements, in DiskSpd's own words."""
-    said = "".join(character for character in " ".join(message.split()) if character.isprintable())
+    """Return the error of a run that failed before it measured, in DiskSpd's own words."""
+    text = "".join(character for character in " ".join(message.split()) if character.isprintable())
     return IogaugeError(
-        f"{source}: DiskSpd failed: {said[:200]}",
+        f"{source}: DiskSpd failed: {text[:200]}",
         hint="look at DiskSpd's other output, fix the cause, and run it again to the end",
     )
 
 
 def jobs_of(words: Iterable[str]) -> tuple[JobFile | None, tuple[str, ...]]:
-    """Return the jobs that stand for a command line here, or else why there are none."""
+    """Return the jobs of a command line, or a warning why there are none."""
     try:
         command = arguments.read(list(words), windows=True)
         return jobs.job_file(command, source=NAME), ()
@@ -155,7 +155,7 @@ def started_at(text: str) -> str | None:
 
 
 def split(command: str) -> list[str]:
-    r"""Return the words of a command line of Windows: quoted where they have blanks, backslashes as they are.
+    r"""Split a command line of Windows: words with blanks are quoted, and backslashes are literal.
 
     >>> split(r'diskspd.exe -b4k "C:\a b\t.dat"')
     ['diskspd.exe', '-b4k', 'C:\\a b\\t.dat']

@@ -15,7 +15,7 @@ from pathlib import Path
 from iogauge.schema import Direction, JobFile
 from iogauge.store.imported import diskspd
 from iogauge.store.imported.diskspd import MS, Distribution, Part
-from iogauge.store.imported.document import damaged, number, whole
+from iogauge.store.imported.document import damaged, integer, number
 from iogauge.store.imported.steps import ImportedStep
 
 _BEGIN = re.compile(r"^Results for timespan \d+:\s*$", re.MULTILINE)
@@ -87,7 +87,7 @@ def _step(
     ):
         if column.max_ns is not None:
             column.mean_ns, column.stddev_ns = _totals(span, title, source)
-    row, each = diskspd.rows(list(parts.values()), columns, together, duration_s=duration_s)
+    row, part_rows = diskspd.rows(list(parts.values()), columns, together, duration_s=duration_s)
     warnings = () if together.quantiles else ("latencies were not measured: DiskSpd does so with -L",)
     return ImportedStep(
         label=label,
@@ -95,7 +95,7 @@ def _step(
         version="",
         source=source,
         rows=(row,),
-        parts=each,
+        parts=part_rows,
         command=command or None,
         jobs=jobs,
         started_at=started_at,
@@ -141,11 +141,11 @@ def _totals(span: str, title: str, source: str) -> tuple[float | None, float | N
 def _add(
     parts: dict[tuple[int, int], Part], place: int, direction: Direction, cells: dict[str, str], source: str
 ) -> None:
-    thread = whole(cells["thread"], source=source, what="a thread")
+    thread = integer(cells["thread"], source=source, what="a thread")
     target = re.sub(r" \([^()]*\)$", "", cells.get("file", ""))
     part = parts.setdefault((place, thread), Part(thread=thread, target=target))
-    part.ios[direction] = whole(cells.get("I/Os"), source=source, what="I/Os")
-    part.bytes[direction] = whole(cells.get("bytes"), source=source, what="bytes")
+    part.ios[direction] = integer(cells.get("I/Os"), source=source, what="I/Os")
+    part.bytes[direction] = integer(cells.get("bytes"), source=source, what="bytes")
     for held, name in ((part.mean_ns, "AvgLat"), (part.stddev_ns, "LatStdDev")):
         if cells.get(name, "N/A") != "N/A" and part.ios[direction]:
             held[direction] = number(cells[name], source=source, what=name) * MS

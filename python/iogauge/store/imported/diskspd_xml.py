@@ -13,7 +13,7 @@ from xml.etree import ElementTree
 from iogauge.schema import Direction, Interval, JobFile, Tally
 from iogauge.store.imported import diskspd
 from iogauge.store.imported.diskspd import MS, Distribution, Part
-from iogauge.store.imported.document import damaged, fraction, number, whole
+from iogauge.store.imported.document import damaged, fraction, integer, number
 from iogauge.store.imported.steps import ImportedStep
 from iogauge.workload.diskspd.arguments import command_line
 
@@ -46,7 +46,7 @@ def read(text: str, path: Path) -> tuple[ImportedStep, ...]:
     try:
         root = ElementTree.fromstring(repaired)
     except (ElementTree.ParseError, ValueError) as error:
-        raise damaged(source, f"is not whole XML ({error})") from None
+        raise damaged(source, f"is not valid XML ({error})") from None
     spans = root.findall("TimeSpan")
     if not spans:
         raise damaged(source, "holds no TimeSpan")
@@ -86,21 +86,21 @@ def _step(
     if not parts:
         raise damaged(source, "holds no Thread with a Target")
     columns, together = _latencies(span, source)
-    row, each = diskspd.rows(parts, columns, together, duration_s=duration_s)
+    row, part_rows = diskspd.rows(parts, columns, together, duration_s=duration_s)
     warnings = said
     if together.max_ns is None:
         warnings += ("latencies were not measured: DiskSpd does so with -L",)
     words = [] if profile is None else _words(profile)
     jobs, unsaid = diskspd.jobs_of(words) if words else (None, ("its load is described nowhere",))
     interval = profile.findtext("IoBucketDuration") if profile is not None else None
-    interval_ms = whole(interval or 1000, source=source, what="IoBucketDuration")
+    interval_ms = integer(interval or 1000, source=source, what="IoBucketDuration")
     return ImportedStep(
         label=label,
         tool="diskspd",
         version=version,
         source=source,
         rows=(row,),
-        parts=each,
+        parts=part_rows,
         options=_options(profile),
         command=command_line(words) or None,
         jobs=jobs,
@@ -112,22 +112,22 @@ def _step(
 
 def _parts(span: ElementTree.Element, source: str) -> Iterator[Part]:
     for thread in span.findall("Thread"):
-        thread_id = whole(thread.findtext("Id") or 0, source=source, what="Thread/Id")
+        thread_id = integer(thread.findtext("Id") or 0, source=source, what="Thread/Id")
         for target in thread.findall("Target"):
             part = Part(thread=thread_id, target=target.findtext("Path") or "")
             for direction, word in _BOTH:
-                part.ios[direction] = whole(
+                part.ios[direction] = integer(
                     target.findtext(f"{word}Count"), source=source, what=f"{word}Count"
                 )
-                part.bytes[direction] = whole(
+                part.bytes[direction] = integer(
                     target.findtext(f"{word}Bytes"), source=source, what=f"{word}Bytes"
                 )
                 for held, name in (
                     (part.mean_ns, f"Average{word}LatencyMilliseconds"),
                     (part.stddev_ns, f"{word}LatencyStdev"),
                 ):
-                    if (given := target.findtext(name)) is not None:
-                        held[direction] = number(given, source=source, what=name) * MS
+                    if (text := target.findtext(name)) is not None:
+                        held[direction] = number(text, source=source, what=name) * MS
             yield part
 
 
@@ -140,8 +140,8 @@ def _latencies(span: ElementTree.Element, source: str) -> tuple[dict[Direction, 
                 ("mean_ns", f"Average{word}Milliseconds"),
                 ("stddev_ns", f"{word.replace('Total', '')}LatencyStdev"),
             ):
-                if (given := latency.findtext(name)) is not None:
-                    setattr(column, field, number(given, source=source, what=name) * MS)
+                if (text := latency.findtext(name)) is not None:
+                    setattr(column, field, number(text, source=source, what=name) * MS)
         for bucket in latency.findall("Bucket"):
             _bucket(bucket, columns, source)
     return {direction: columns[word] for direction, word in _BOTH}, columns["Total"]
@@ -150,9 +150,9 @@ def _latencies(span: ElementTree.Element, source: str) -> tuple[dict[Direction, 
 def _bucket(bucket: ElementTree.Element, columns: dict[str, Distribution], source: str) -> None:
     q = fraction(bucket.findtext("Percentile") or "", source=source, what="a Percentile")
     for word, column in columns.items():
-        if (given := bucket.findtext(f"{word}Milliseconds")) is None:
+        if (text := bucket.findtext(f"{word}Milliseconds")) is None:
             continue
-        value_ns = round(number(given, source=source, what=f"{word}Milliseconds") * MS)
+        value_ns = round(number(text, source=source, what=f"{word}Milliseconds") * MS)
         if q == 0:
             column.min_ns = value_ns
         elif q == 1:
@@ -164,9 +164,9 @@ def _bucket(bucket: ElementTree.Element, columns: dict[str, Distribution], sourc
 def _series(
     span: ElementTree.Element, interval_ms: int, jobs: JobFile | None, source: str
 ) -> Iterator[Interval]:
-    """I/Os of each interval, and what they moved; nothing where the block size is not known."""
+    """Yield the I/Os and bytes of every interval; nothing if the block size is unknown."""
     for index, bucket in enumerate(span.findall("Iops/Bucket") if jobs else ()):
-        end_ms = whole(bucket.get("SampleMillisecond"), source=source, what="SampleMillisecond")
+        end_ms = integer(bucket.get("SampleMillisecond"), source=source, what="SampleMillisecond")
         if end_ms < interval_ms:
             raise damaged(source, "a SampleMillisecond lies before the first interval's end")
         tallies = {}
@@ -187,13 +187,13 @@ def _series(
 
 
 def _options(profile: ElementTree.Element | None) -> dict[str, str]:
-    """The profile's plain values, of its time span and then of its first target, by element name."""
-    found: dict[str, str] = {}
+    """Return the plain values of a profile, of its time span and then of its first target, by element name."""
+    options: dict[str, str] = {}
     for parent in () if profile is None else (profile, profile.find("Targets/Target")):
         for element in () if parent is None else parent:
             if not len(element) and (element.text or "").strip():
-                found[element.tag] = (element.text or "").strip()
-    return found
+                options[element.tag] = (element.text or "").strip()
+    return options
 
 
 _SPAN_WORDS = (
@@ -211,16 +211,16 @@ _TRUE_WORDS = (
 
 
 def _words(profile: ElementTree.Element) -> list[str]:
-    """The profile as a command line; empty where its targets differ in more than their paths.
+    """Return the profile as a command line; empty if its targets differ in more than their paths.
 
-    The profile does not say whether every write had random data of its own (-Zr).
+    The profile does not say whether every write had new random data (-Zr).
     """
     targets = profile.findall("Targets/Target")
-    each = [_target_words(target) for target in targets]
-    if not targets or any(words != each[0] for words in each):
+    of_targets = [_target_words(target) for target in targets]
+    if not targets or any(words != of_targets[0] for words in of_targets):
         return []
     words = [
-        f"{option}{given}" for name, option in _SPAN_WORDS if (given := profile.findtext(name)) is not None
+        f"{option}{text}" for name, option in _SPAN_WORDS if (text := profile.findtext(name)) is not None
     ]
     if not any(word.startswith("-F") and word != "-F0" for word in words):
         words.append(f"-t{targets[0].findtext('ThreadsPerFile') or 1}")
@@ -230,14 +230,16 @@ def _words(profile: ElementTree.Element) -> list[str]:
         words.append(f"-D{profile.findtext('IoBucketDuration') or 1000}")
     for assigned in profile.findall("Affinity/AffinityGroupAssignment"):
         words.append(f"-ag{assigned.get('Group')},{assigned.get('Processor')}")
-    # Zero stands for what was not asked for, and is not a value that an option takes.
-    said = [word for word in (*words, *each[0]) if not (word[:2] in _ZERO_MEANS_ABSENT and word[2:] == "0")]
-    return [*said, *(target.findtext("Path") or "" for target in targets)]
+    # Zero means that an option was not used; no option takes it as a value.
+    used = [
+        word for word in (*words, *of_targets[0]) if not (word[:2] in _ZERO_MEANS_ABSENT and word[2:] == "0")
+    ]
+    return [*used, *(target.findtext("Path") or "" for target in targets)]
 
 
 def _target_words(target: ElementTree.Element) -> list[str]:
     words = [
-        f"{option}{given}" for name, option in _TARGET_WORDS if (given := target.findtext(name)) is not None
+        f"{option}{text}" for name, option in _TARGET_WORDS if (text := target.findtext(name)) is not None
     ]
     words += [f"-o{target.findtext('RequestCount') or 2}"]
     words += [option for name, option in _TRUE_WORDS if target.findtext(name) == "true"]
@@ -263,7 +265,7 @@ def _pattern_words(target: ElementTree.Element) -> list[str]:
     for kind, option in (("Percent", "pct"), ("Absolute", "abs")):
         ranges = target.findall(f"Distribution/{kind}/Range")
         if ranges:
-            words.append(f"-rd{option}" + ":".join(f"{each.get('IO')}/{each.text}" for each in ranges))
+            words.append(f"-rd{option}" + ":".join(f"{part.get('IO')}/{part.text}" for part in ranges))
     return words
 
 

@@ -1,4 +1,4 @@
-"""Taking values out of a file that others wrote: every one is looked at, and a wrong one is an error that names it."""
+"""Reads values of another program's file. Every value is checked, and an error names the wrong one."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ _MARKS = ((b"\xef\xbb\xbf", "utf-8"), (b"\xff\xfe", "utf-16-le"), (b"\xfe\xff", 
 
 
 def damaged(source: str, reason: str) -> IogaugeError:
-    """Return the error of a file that is not what it begins as."""
+    """Return the error of a damaged file."""
     return IogaugeError(
-        f"{source}: {reason}", hint="the file is damaged or not whole; copy it again, or run it again"
+        f"{source}: {reason}", hint="the file is damaged or incomplete; copy it again, or run it again"
     )
 
 
@@ -49,22 +49,22 @@ def number(value: Any, *, source: str, what: str) -> float:
     1.5
     """
     try:
-        found = math.nan if isinstance(value, bool) else float(value)
+        parsed = math.nan if isinstance(value, bool) else float(value)
     except (TypeError, ValueError, OverflowError):
-        found = math.nan
-    if not (math.isfinite(found) and 0 <= found <= LARGEST):
+        parsed = math.nan
+    if not (math.isfinite(parsed) and 0 <= parsed <= LARGEST):
         raise damaged(source, f"{what} is not a number of zero or more")
-    return found
+    return parsed
 
 
-def whole(value: Any, *, source: str, what: str) -> int:
-    """Return a whole number of zero or more. Raises ``IogaugeError``."""
-    found = number(value, source=source, what=what)
+def integer(value: Any, *, source: str, what: str) -> int:
+    """Return an integer of zero or more. Raises ``IogaugeError``."""
+    parsed = number(value, source=source, what=what)
     try:
         exact = int(value)
     except (TypeError, ValueError):
         exact = -1
-    if exact != found and not math.isclose(exact, found, rel_tol=1e-12, abs_tol=0):
+    if exact != parsed and not math.isclose(exact, parsed, rel_tol=1e-12, abs_tol=0):
         raise damaged(source, f"{what} is not a whole number")
     return exact
 

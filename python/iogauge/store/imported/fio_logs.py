@@ -59,9 +59,9 @@ class _Course:
         self.elapsed_s = elapsed_s
         self.blocks = blocks
         self.known: set[str] = set()
-        """Which of ``ios`` and ``bytes`` a log told."""
+        """Which of ``ios`` and ``bytes`` the logs have."""
         self.ends: list[int] = []
-        """The last window of each log: of threads that end at their own times, not all have logged the last one."""
+        """The last window of every log: threads end at different times, so some logs lack the last one."""
         self.slices: dict[tuple[int, Direction], _Slice] = {}
 
     def at(self, time_ms: int, direction: Direction, *, ends: bool) -> _Slice:
@@ -119,25 +119,25 @@ def beside(
 ) -> tuple[Interval, ...]:
     """Return the intervals of all rows for which there are logs beside ``path``. Raises ``IogaugeError``.
 
-    ``names`` and ``options`` are the sections', ``of_entry`` which of them each row belongs to, ``blocks`` the block
-    size of each direction where it has one alone, ``elapsed_s`` how long fio ran; None: it did not say.
+    ``names`` and ``options`` are those of the sections, ``of_entry`` the index of every row's section, ``blocks`` the
+    block sizes of directions that do not vary, ``elapsed_s`` how long fio ran; None: unknown.
     """
-    found: list[Interval] = []
+    intervals: list[Interval] = []
     first = 1
-    for section, given in enumerate(options):
+    for section, settings in enumerate(options):
         mine = [row for row, of in enumerate(of_entry) if of == section]
-        clones = _positive(given.get("numjobs"), otherwise=1)
+        clones = _positive(settings.get("numjobs"), otherwise=1)
         if clones > MOST_CLONES:
             raise damaged(str(path), f"numjobs={clones} is more than fio can run")
         numbers = range(first, first + clones)
         first += clones
         if len(mine) == 1:
-            found += _row(path, names[section], given, numbers, mine[0], blocks[section], elapsed_s)
+            intervals += _row(path, names[section], settings, numbers, mine[0], blocks[section], elapsed_s)
         elif len(mine) == clones:
             for number, row in zip(numbers, mine, strict=True):
                 one = range(number, number + 1)
-                found += _row(path, names[section], given, one, row, blocks[section], elapsed_s)
-    return tuple(found)
+                intervals += _row(path, names[section], settings, one, row, blocks[section], elapsed_s)
+    return tuple(intervals)
 
 
 def _row(
@@ -245,7 +245,7 @@ def _numbers(line: str, log: Path) -> list[int]:
         numbers = [int(part) for part in line.split(",")]
     except ValueError:
         numbers = [-1]
-    if not all(0 <= each < 2**62 for each in numbers):
+    if not all(0 <= value < 2**62 for value in numbers):
         raise damaged(str(log), f"{line[:60].strip()!r} is not a line of a log")
     return numbers
 

@@ -1,13 +1,13 @@
-"""What fio's ``--status-interval`` tells: its report, cumulative, every so often, as intervals of each row.
+"""Makes intervals of the cumulative reports that fio prints with ``--status-interval``.
 
-Each report has the counts of every latency so far, so that the difference of two is what happened between them, whole
-histograms included and all workers of a group together. That is more than fio's logs have: a histogram log is of clat
-alone and of one worker, and is written on the path of the requests.
+A report has the counts of every latency so far. The difference of two reports is an interval, with complete histograms
+over all workers of a group. fio's logs have less: a histogram log has only clat of one worker, and fio writes it on the
+I/O path.
 
-In a ramp fio counts I/Os and no latencies, and begins anew at its end: what was reported until then is left out. A row
-whose stage has not begun, or has ended, does not move, and gives no interval. An interval is as long as fio says that
-the row ran meanwhile, so one in which nothing completed is there, with zeros. Minimum, maximum and mean of an interval
-are only as exact as fio's buckets.
+During a ramp fio counts I/Os but no latencies, and restarts its counts at the end of the ramp: reports until then are
+left out. A row whose stage has not begun or has ended does not change, and makes no interval. An interval is as long as
+fio says that the row ran, so an interval without completions is kept, with zeros. Minimum, maximum and mean of an
+interval are only as exact as fio's buckets.
 
 Source: fio stat.c (__show_running_run_stats), and the output of fio 3.33.
 """
@@ -21,7 +21,7 @@ from itertools import pairwise
 from typing import Any
 
 from iogauge.schema import Direction, Interval, Kind, Tally
-from iogauge.store.imported.document import damaged, members, number, whole
+from iogauge.store.imported.document import damaged, integer, members, number
 from iogauge.store.imported.histograms import encoded
 
 KINDS = ((Kind.LAT, "lat_ns"), (Kind.CLAT, "clat_ns"), (Kind.SLAT, "slat_ns"))
@@ -32,7 +32,7 @@ Json = dict[str, Any]
 
 @dataclass(frozen=True)
 class _State:
-    """What a row had done, in all, when it was reported: counts by direction."""
+    """The cumulative counts of a row in one report, by direction."""
 
     runtime_ms: float
     ios: int
@@ -41,7 +41,7 @@ class _State:
 
     @property
     def warming(self) -> bool:
-        """Whether it is in its ramp: there are I/Os, and no latency was counted."""
+        """Whether the row is in its ramp: it has I/Os but no latencies."""
         return self.ios > 0 and not any(self.counts.values())
 
 
@@ -49,29 +49,31 @@ _NOTHING = _State(0.0, 0, {}, {})
 
 
 def intervals(reports: Sequence[Sequence[Json]], *, source: str) -> Iterator[Interval]:
-    """Yield the intervals of each row; its place among fio's entries is its row.
+    """Yield the intervals of every row, whose number is its index among fio's entries.
 
-    ``reports`` are the entries of each report, in order, the final one last. None where there is only that one, or
-    where fio did not always report the same rows. Raises ``IogaugeError`` where a report is damaged.
+    ``reports`` are the entries of every report, in order, the final one last. Yield nothing if it is the only one, or
+    if fio reported different rows. Raises ``IogaugeError`` if a report is damaged.
     """
     final = reports[-1]
     names = [entry.get("jobname") for entry in final]
-    if len(reports) < 2 or any([entry.get("jobname") for entry in each] != names for each in reports):
+    if len(reports) < 2 or any([entry.get("jobname") for entry in report] != names for report in reports):
         return
     for row in range(len(final)):
-        yield from _course(_kept([_state(each[row], source) for each in reports]), row)
+        yield from _course(_kept([_state(report[row], source) for report in reports]), row)
 
 
 def _kept(states: Sequence[_State]) -> list[_State]:
-    """Return the states without what a later one has less of: workers of a row do not end their ramp at one instant,
-    and what one of them had counted until then is taken back."""
-    found = [states[-1]]
+    """Return the states, none of whose counts is larger than a later one: counts never fall.
+
+    Workers of a row end their ramps at different instants, and fio then removes the counts of the ramp.
+    """
+    kept = [states[-1]]
     for state in reversed(states[:-1]):
-        later = found[-1]
-        counts = {key: each & later.counts.get(key, Counter()) for key, each in state.counts.items()}
-        moved = {way: min(each, later.bytes[way]) for way, each in state.bytes.items()}
-        found.append(replace(state, bytes=moved, counts=counts))
-    return found[::-1]
+        later = kept[-1]
+        counts = {key: counter & later.counts.get(key, Counter()) for key, counter in state.counts.items()}
+        moved = {way: min(amount, later.bytes[way]) for way, amount in state.bytes.items()}
+        kept.append(replace(state, bytes=moved, counts=counts))
+    return kept[::-1]
 
 
 def _course(states: Sequence[_State], row: int) -> Iterator[Interval]:
@@ -92,7 +94,7 @@ def _course(states: Sequence[_State], row: int) -> Iterator[Interval]:
 
 
 def _begun(states: Sequence[_State]) -> int:
-    """Return the first report of the measured time: after the last of the ramp, which ends by counting anew."""
+    """Return the index of the first report after the ramp, at whose end the counts restart."""
     ramp = [index + 1 for index, state in enumerate(states) if state.warming]
     anew = [index + 1 for index, (a, b) in enumerate(pairwise(states)) if b.ios < a.ios]
     return max((*ramp, *anew), default=0)
@@ -105,12 +107,14 @@ def _state(entry: Json, source: str) -> _State:
     counts: dict[tuple[Direction, Kind], Counter[int]] = {}
     for way in DIRECTIONS:
         where = f"{name}: {way}"
-        given = members(entry.get(way.value, {}), source=source, what=where)
-        ios += whole(given.get("total_ios", 0), source=source, what=f"{where}: total_ios")
-        moved[way] = whole(given.get("io_bytes", 0), source=source, what=f"{where}: io_bytes")
-        runtime_ms = max(runtime_ms, number(given.get("runtime", 0), source=source, what=f"{where}: runtime"))
+        values = members(entry.get(way.value, {}), source=source, what=where)
+        ios += integer(values.get("total_ios", 0), source=source, what=f"{where}: total_ios")
+        moved[way] = integer(values.get("io_bytes", 0), source=source, what=f"{where}: io_bytes")
+        runtime_ms = max(
+            runtime_ms, number(values.get("runtime", 0), source=source, what=f"{where}: runtime")
+        )
         for kind, key in KINDS:
-            latency = members(given.get(key, {}), source=source, what=f"{where}: {key}")
+            latency = members(values.get(key, {}), source=source, what=f"{where}: {key}")
             if bins := bins_of(latency.get("bins", {}), where=f"{where}: {key}", source=source):
                 counts[way, kind] = Counter(bins)
     return _State(runtime_ms, ios, moved, counts)
@@ -138,8 +142,8 @@ def bins_of(value: Any, *, where: str, source: str) -> dict[int, int]:
     """
     counts: dict[int, int] = {}
     for middle, count in members(value, source=source, what=f"{where}: bins").items():
-        at = whole(middle, source=source, what=f"{where}: a bin")
-        counts[at] = counts.get(at, 0) + whole(count, source=source, what=f"{where}: the bin {middle}")
+        at = integer(middle, source=source, what=f"{where}: a bin")
+        counts[at] = counts.get(at, 0) + integer(count, source=source, what=f"{where}: the bin {middle}")
     if sum(counts.values()) > _MOST:
         raise damaged(source, f"{where}: its bins hold more samples than there can be")
     return {at: count for at, count in sorted(counts.items()) if count}

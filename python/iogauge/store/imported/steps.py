@@ -1,8 +1,7 @@
-"""What a result of fio's or DiskSpd's says, in our words: as much as its file holds, and nothing made up.
+"""The runs of other tools as data: what a result of fio or DiskSpd says, and nothing made up.
 
-Where a file has only percentiles, they are kept as the figures that were published, each with the bounds that the
-other tool's buckets or digits leave; a histogram is there only where the file had the counts. What is not known is
-None. Times are nanoseconds.
+If a file has only percentiles, they are kept as published figures, with the bounds of the tool's buckets or digits. A
+histogram is kept only if the file has the counts. An unknown value is None. Times are nanoseconds.
 """
 
 from __future__ import annotations
@@ -17,7 +16,7 @@ Tool = Literal["fio", "diskspd"]
 
 @dataclass(frozen=True, kw_only=True)
 class PublishedQuantile:
-    """One quantile as another tool gave it. The sample of that rank lies in [``low_ns``, ``high_ns``]."""
+    """One quantile as another tool published it. The sample of that rank lies in [``low_ns``, ``high_ns``]."""
 
     q: float
     """Fraction, in (0, 1)."""
@@ -27,7 +26,7 @@ class PublishedQuantile:
 
     @property
     def exact(self) -> bool:
-        """Whether the value is the sample's own, to the nanosecond."""
+        """Whether the value is exact to the nanosecond."""
         return self.low_ns == self.high_ns
 
 
@@ -44,11 +43,11 @@ class ImportedLatency:
     quantiles: tuple[PublishedQuantile, ...] = ()
     """Ascending, as the tool computed them."""
     histogram: Encoded | None = None
-    """HdrHistogram V2; each sample stands at the middle of the bucket that the tool counted it in."""
+    """HdrHistogram V2; a sample counts at the middle of the tool's bucket."""
 
     @property
     def exact(self) -> Exact | None:
-        """What the histogram cannot say; None where the tool did not tell all of it.
+        """Exact count, sum and extremes; None if the tool did not report all of them.
 
         >>> ImportedLatency(count=2, mean_ns=1.5, min_ns=1.0, max_ns=2.0).exact.sum_ns
         3
@@ -88,11 +87,11 @@ class ImportedRow:
     name: str
     duration_s: float
     figures: dict[Direction, ImportedFigures]
-    """Of the directions in which anything was completed."""
+    """Only directions in which a request completed."""
     together: ImportedLatency | None = None
-    """Reads and writes as one sample, where the tool gave that: it does not follow from their percentiles."""
+    """Reads and writes as one sample, if the tool reported it: it does not follow from their percentiles."""
     section: int = 0
-    """Index of its job in the step's job file, where there is one."""
+    """Index of its job in the step's job file, if there is one."""
     user_percent: float | None = None
     """CPU time of its threads in percent of their time."""
     system_percent: float | None = None
@@ -109,11 +108,11 @@ class ImportedStep:
     source: str
     rows: tuple[ImportedRow, ...]
     options: dict[str, str] = field(default_factory=dict)
-    """What was asked for, in the tool's own words, as far as the file says."""
+    """The options of the run, in the tool's own words, as far as the file says."""
     command: str | None = None
     """DiskSpd's command line."""
     jobs: JobFile | None = None
-    """The same as jobs; None where they are not known, or cannot be said: a warning says why."""
+    """The same as jobs; None: they are unknown or cannot be expressed, and a warning says why."""
     parts: tuple[ImportedRow, ...] = ()
     """DiskSpd: each thread on each target, with means alone."""
     intervals: tuple[Interval, ...] = ()
@@ -122,4 +121,4 @@ class ImportedStep:
     started_at: str | None = None
     """UTC, ISO 8601."""
     warnings: tuple[str, ...] = ()
-    """What makes the figures mean less than they seem to, a sentence each."""
+    """What limits the meaning of the figures, a sentence each."""
