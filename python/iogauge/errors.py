@@ -1,10 +1,10 @@
-"""The errors that a user meets: what went wrong and where, then a ``hint:`` with the remedy."""
+"""Errors for the user: what failed and where, and a ``hint:`` with the remedy."""
 
 from __future__ import annotations
 
 
 class IogaugeError(Exception):
-    """Something a user can mend. ``str()`` gives the message; ``hint`` the remedy, without its prefix.
+    """An error that the user can fix. ``str()`` gives the message, ``hint`` the remedy without its prefix.
 
     >>> IogaugeError("disk.bin: no such file", hint="check the path").render()
     'error: disk.bin: no such file\\nhint: check the path'
@@ -15,7 +15,7 @@ class IogaugeError(Exception):
         self.hint = hint
 
     def render(self) -> str:
-        """Return the text shown on stderr: one ``error:`` line and, where there is one, a ``hint:`` line."""
+        """Return the text for stderr: an ``error:`` line and, if there is a hint, a ``hint:`` line."""
         lines = [f"error: {self}"]
         if self.hint:
             lines.append(f"hint: {self.hint}")
@@ -23,4 +23,4 @@ class IogaugeError(Exception):
 
 
 class UsageError(IogaugeError):
-    """The request itself is wrong, whatever it is made on. Nothing was done."""
+    """An invalid request, whatever its target. Nothing was done."""

@@ -1,4 +1,4 @@
-"""What all of the vocabulary is made of: its version, its numbers, the directions of I/O, the base of its models."""
+"""Base of the schema: its version, the directions of I/O, the base class of its models."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Annotated, Generic, TypeVar
 from pydantic import BaseModel, ConfigDict, Field
 
 SCHEMA_VERSION = 3
-"""Raised when a stored field changes meaning. Every older version still loads."""
+"""Raise it when a stored field changes its meaning. Every older version still loads."""
 
 T = TypeVar("T")
 
@@ -20,7 +20,7 @@ Encoded = bytes  # a histogram as stored; named, since a field of ``Tally`` is c
 
 
 class Model(BaseModel):
-    """Immutable, and refuses fields it does not know: a typing error never passes as a default."""
+    """An immutable record that refuses unknown fields, so that a misspelt one never passes as a default."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", ser_json_bytes="base64", val_json_bytes="base64")
 
@@ -35,7 +35,7 @@ class Direction(StrEnum):
 
 
 class PerDirection(Model, Generic[T]):
-    """One value each for reads, writes and trims: fio's ``a,b,c``."""
+    """One value for reads, one for writes and one for trims: fio's ``a,b,c``."""
 
     read: T
     write: T

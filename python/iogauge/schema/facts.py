@@ -1,4 +1,4 @@
-"""Facts about machine, target and drive, the warnings that follow from them, and the record of one run."""
+"""Facts about machine, target and drive; warnings about a run; the record of a run."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ from iogauge.schema.results import Kind, RunResult
 
 
 class Ceiling(Model):
-    """What the generator can do at best on these CPUs: measured on the null engine before a run."""
+    """The generator's ceiling on these CPUs, measured on the null engine before a run."""
 
     iops: float
     """One worker, 4k randread, iodepth 32, null engine."""
     shallow_iops: float = 0
-    """The same at iodepth 1; 0: not measured, in what was stored before there was this."""
+    """The same at iodepth 1; 0: an older version did not measure it."""
     lat_mean_ns: float
-    """Mean lat on the null engine at iodepth 1: what iogauge itself adds to every request."""
+    """Mean lat on the null engine at iodepth 1: the latency that iogauge adds to every request."""
     clock_source: str
     clock_read_ns: float
     sleep_slack_ns: float
-    """How late the timer wakes, 99th percentile: what is spun instead of slept."""
+    """How late the timer wakes a thread, 99th percentile: the part of a wait that is spun, not slept."""
 
 
 class Code(StrEnum):
@@ -55,7 +55,7 @@ class Code(StrEnum):
 
 
 class Warning(Model):  # noqa: A001 (the field's word; nothing here raises Python warnings)
-    """One thing that makes a result mean less than it seems to, and what to do about it."""
+    """A limit on the meaning of a result, and its remedy."""
 
     code: Code
     message: str
@@ -63,13 +63,13 @@ class Warning(Model):  # noqa: A001 (the field's word; nothing here raises Pytho
 
 
 BegunAs = Literal["fresh", "filled", "preconditioned"]
-"""What was written to flash: nothing since a purge; all of it in order; and then at random until the rate is steady."""
+"""State of flash: purged; then written once in order; then written at random until the rate is steady."""
 State = Literal["as-is", BegunAs]
-"""What is done to a drive before it is measured: nothing, or what it takes to bring it into one of these states."""
+"""Preconditioning of a drive before it is measured: none, or into one of these states."""
 
 
 class ModelFacts(Model):
-    """What a modelled target is made of. The seed is the plan's."""
+    """The models behind a modelled target. The seed is in the plan."""
 
     drive: str
     drive_version: NonNegative
@@ -77,13 +77,13 @@ class ModelFacts(Model):
     machine_version: NonNegative
     machine_title: str
     sha256: str
-    """Of the parameters of both."""
+    """Checksum of the parameters of both."""
     begun_as: BegunAs | None = None
-    """The state in which its runs begin; None: its media have none, or an older iogauge did not say."""
+    """The state in which its runs begin; None: its media have no states, or an older iogauge wrote this."""
 
 
 class TargetFacts(Model):
-    """What a target is. Unknown facts are None, never a guess."""
+    """Facts about a target. Unknown facts are None, never a guess."""
 
     path: str
     kind: Literal["block", "file", "null", "model"]
@@ -101,9 +101,9 @@ class TargetFacts(Model):
     scheduler: str | None = None
     write_cache: str | None = None
     link_Bps: Positive | None = None
-    """What the drive's link carries at most, bytes a second; of a file, that of the drive below."""
+    """Bandwidth of the drive's link, bytes a second; for a file, of the drive below it."""
     modelled: ModelFacts | None = None
-    """Of a model only."""
+    """None: the target is real."""
 
 
 class DeviceStat(Model):
@@ -136,23 +136,23 @@ class MachineFacts(Model):
     cpus_allowed: Positive
     memory_bytes: Positive
     virtualised: str | None
-    """What says so, where the machine is virtual; None: nothing does."""
+    """Evidence that the machine is virtual; None: there is none."""
     clocksource: str | None = None
     governor: str | None = None
     limits: tuple[str, ...] = ()
-    """What cgroups hold this process to: CPU time, I/O."""
+    """Limits of cgroups on this process: CPU time, I/O."""
     python: str = ""
     iogauge: str = ""
     git: str | None = None
 
 
 class ToldLatency(Model):
-    """One kind of latency that another program told as figures alone, without the counts behind them."""
+    """A latency that another program reported as figures, without a histogram."""
 
     stage: NonNegative
     row: NonNegative
     direction: Direction | None
-    """None: all that the row issued, as one sample."""
+    """None: all requests of the row as one sample."""
     kind: Kind
     count: NonNegative
     """Samples."""
@@ -163,7 +163,7 @@ class ToldLatency(Model):
 
 
 class RunRecord(Model):
-    """One run with everything needed to judge it: what ``iogauge run`` prints and a review stores for a step."""
+    """A run with everything that is needed to judge it, as ``iogauge run`` prints it and a review stores it."""
 
     schema_version: int = SCHEMA_VERSION
     jobs: JobFile
@@ -176,11 +176,11 @@ class RunRecord(Model):
     started_at: str
     """UTC, ISO 8601."""
     told: tuple[ToldLatency, ...] = ()
-    """Of a run of another program: latencies of rows that have no histogram of them."""
+    """Latencies without a histogram, in a run of another program."""
 
 
 class LedgerEntry(Model):
-    """What one run wrote to one target, or that it was purged: a line of the target's ledger."""
+    """A line of a target's ledger: what a run wrote to it, or that it was purged."""
 
     what: Literal["run", "purge"]
     at: str
@@ -188,40 +188,40 @@ class LedgerEntry(Model):
     source: str = ""
     """The job file: its path, or the step of a review."""
     capacity_bytes: Positive
-    """Size of the whole device or file."""
+    """Size of the device or file."""
     written_bytes: NonNegative = 0
     random_bytes: NonNegative = 0
-    """Of these, by jobs whose offsets are drawn at random."""
+    """The part of them that jobs with random offsets wrote."""
     block_bytes: NonNegative = 0
     """Mean size of a write; 0: there was none."""
 
 
 class TargetState(Model):
-    """What iogauge did to a target before a review began, by its ledger. What others did is unknown."""
+    """What iogauge wrote to a target before a review began, by its ledger. Other writes are unknown."""
 
     known_since: str
     """The ledger's first entry, UTC, ISO 8601."""
     purged_at: str | None
-    """The last purge of all of it; None: there is none in the ledger."""
+    """The last purge of the target; None: the ledger has none."""
     written_bytes: NonNegative
-    """Since that purge or, without one, since it is known."""
+    """Since that purge or, without one, since the ledger's first entry."""
     random_bytes: NonNegative
     last: LedgerEntry | None
-    """What wrote to it last; None: nothing did since then."""
+    """The last writer; None: nothing wrote since then."""
 
 
 class Trace(Model):
-    """What whoever writes to a target leaves behind: two of them tell whether anything did in between."""
+    """Counters that every write to a target changes: two of them show whether anything wrote in between."""
 
     boot: str | None = None
-    """Of the machine; the device's counters begin anew with each."""
+    """Id of the machine's boot: counters of a device restart with it."""
     written_bytes: NonNegative | None = None
-    """By the kernel's counter of a block device; None: it has none, or is none."""
+    """By the kernel's counter of a block device; None: there is no such counter."""
     trims: NonNegative | None = None
     """Requests, by the same counters."""
     modified_ns: NonNegative | None = None
-    """When a file was last written to, since 1970; None: it is none."""
+    """Time of the last write to a file, since 1970; None: the target is no file."""
     entries: NonNegative = 0
-    """In its ledger."""
+    """Entries in its ledger."""
     entered_bytes: NonNegative = 0
-    """Written, by its ledger."""
+    """Bytes written, by its ledger."""

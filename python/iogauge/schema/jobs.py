@@ -1,4 +1,4 @@
-"""Jobs: what a user asked for, in fio's words."""
+"""Jobs: the user's request, in fio's terms."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class Rw(StrEnum):
 
     @property
     def writes(self) -> bool:
-        """Whether the target's contents change: any write or trim."""
+        """Whether it changes the target's content: any write or trim."""
         return self.directions != {Direction.READ}
 
 
@@ -93,7 +93,7 @@ class Amount(Model):
     percent: Percent | None = None
 
     def of(self, whole_bytes: int) -> int:
-        """Return the amount in bytes where the whole is ``whole_bytes``.
+        """Return the amount in bytes, of a total of ``whole_bytes``.
 
         >>> Amount(percent=25).of(4096)
         1024
@@ -174,12 +174,12 @@ class Job(Model):
     name: str
     description: str = ""
     filenames: tuple[str, ...] = ()
-    """Complete paths, ``directory`` already before them. Empty: see ``workload.paths``."""
+    """Complete paths, ``directory`` included. Empty: see ``workload.paths``."""
     directory: str = ""
-    """Where the job's files are; empty where ``filenames`` says."""
+    """Directory of the job's files; empty if ``filenames`` names them."""
     rw: Rw = Rw.READ
     rw_sequence: int = 0
-    """The ``:n`` of rw. Random: I/Os in sequence from a drawn offset (0: one). Sequential: bytes skipped each time."""
+    """The ``:n`` of rw. Random: I/Os in sequence from a drawn offset (0: one). Sequential: bytes skipped after it."""
     bs: PerDirection[BlockSize] = PerDirection[BlockSize].same(
         BlockSize(minimum_bytes=4096, maximum_bytes=4096)
     )
@@ -267,7 +267,7 @@ class Job(Model):
 
 
 class JobFile(Model):
-    """The jobs of one job file, in order, and where they came from.
+    """The jobs of one job file, in order, and their source.
 
     ``options`` keeps for every job the option lines as the user wrote them ([global] included, in effect order),
     so that json+ and the report can show the job as fio would read it.

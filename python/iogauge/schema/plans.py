@@ -1,4 +1,4 @@
-"""Plans: what the Rust core is handed, nothing left open. Their Rust twin is crates/core/src/plan.rs."""
+"""Plans: the complete input of the Rust core, without defaults. Their Rust twin is crates/core/src/plan.rs."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from iogauge.schema.jobs import BlockSizeShare, Distribution, EngineKind, Rw, Sy
 
 
 class SizesPlan(Model):
-    """Block sizes of one direction; see ``BlockSize``. ``align_bytes`` is what random offsets are multiples of."""
+    """Block sizes of one direction; see ``BlockSize``. Random offsets are multiples of ``align_bytes``."""
 
     minimum_bytes: Positive
     maximum_bytes: Positive
@@ -20,7 +20,7 @@ class SizesPlan(Model):
 
 
 class PatternPlan(Model):
-    """Which offset, length and direction come next."""
+    """How the next offset, length and direction are chosen."""
 
     rw: Rw
     sequence: int
@@ -29,7 +29,7 @@ class PatternPlan(Model):
     percentage_random: PerDirection[Percent]
     rwmix_read_percent: Percent
     random_map: bool
-    """Every block of the region once before any twice."""
+    """Whether every block of the region comes once before any comes twice."""
     fsync_every: NonNegative
     fdatasync_every: NonNegative
 
@@ -53,11 +53,11 @@ class SchedulePlan(Model):
     rate_Bps: NonNegative
     rate_min_Bps: NonNegative
     first_ns: NonNegative = 0
-    """When the first one is due where gaps are equal, since the worker's start; 0 in what was stored before."""
+    """When the first request is due if gaps are equal, since the worker's start; 0 in older records."""
 
 
 class BufferPlan(Model):
-    """What is written."""
+    """The content that is written."""
 
     refill: bool
     zero: bool
@@ -78,21 +78,21 @@ class EnginePlan(Model):
     sqthread_poll: bool
     sqthread_poll_cpu: NonNegative | None
     submit_batch: Positive | None
-    """At most so many requests a submission. None only in older records: an eighth of the iodepth."""
+    """The most requests of a submission. None only in older records: an eighth of the iodepth."""
     reap_batch: Positive | None
-    """At most so many completions taken at a time. None only in older records: all that were there."""
+    """The most completions of a reap. None only in older records: all that were available."""
 
 
 class WorkerPlan(Model):
-    """One thread: everything a worker, its engine and its recorder need to know."""
+    """The plan of one thread: its worker, its engine and its recorder."""
 
     name: str
     job: NonNegative
     """Index of the section in the job file."""
     clone: NonNegative
-    """Which of the section's numjobs."""
+    """Number among the section's numjobs."""
     row: NonNegative
-    """The reported row that this worker's results are merged into: one per worker, or one per group."""
+    """The row into which this worker's results are merged: one per worker, or one per group."""
     seed: NonNegative
     engine: EnginePlan
     pattern: PatternPlan
@@ -101,33 +101,33 @@ class WorkerPlan(Model):
     iodepth: Positive
     iodepth_low: Positive
     complete_min: NonNegative
-    """Completions to wait for when the queue is full; 0 and 1: one."""
+    """Completions to wait for if the queue is full; 0 and 1: one."""
     runtime_ns: NonNegative
     time_based: bool
     ramp_ns: NonNegative
     start_delay_ns: NonNegative
     io_bytes: NonNegative
-    """Ends after so many bytes issued, unless time_based; 0: no limit."""
+    """End after so many bytes were issued, unless time_based; 0: no limit."""
     number_ios: NonNegative
     loops: Positive
     replay_loops: bool
-    """Every loop makes the same requests again (randrepeat)."""
+    """Whether every loop repeats the same requests (randrepeat)."""
     schedule: PerDirection[SchedulePlan]
     poisson: bool
     thinktime_ns: NonNegative
     thinktime_spin_ns: NonNegative
     thinktime_blocks: Positive
     handed_over: bool = False
-    """Threads of the kernel (io-wq) do requests of it. They may run only where it may, so it is not pinned."""
+    """Whether kernel threads (io-wq) execute some of its requests. They run only on its CPUs, so it is not pinned."""
     cpus: tuple[NonNegative, ...]
-    """CPUs this worker may run on, one where it is pinned; empty: all that the process may."""
+    """CPUs of this worker, one if it is pinned; empty: all CPUs of the process."""
     spin: bool
-    """Spin out the last stretch before a due time; only where no thread that could run on its CPUs has to wait."""
+    """Whether it spins just before a due time; only if no thread that can run on its CPUs has to wait."""
     exitall: bool
     group: NonNegative
     """fio's group: jobs from one stonewall or new_group to the next. exitall ends the stage's workers of its group."""
     invalidate: bool
-    """Drop the cached pages of its regions before it begins."""
+    """Whether to drop the cached pages of its regions before it begins."""
     continue_on_read_error: bool
     continue_on_write_error: bool
 
@@ -139,16 +139,16 @@ class StagePlan(Model):
 
 
 class RunPlan(Model):
-    """One run, as one validated value: stages one after the other."""
+    """The plan of a run: stages that run one after the other."""
 
     schema_version: int = SCHEMA_VERSION
     seed: NonNegative
     interval_ns: Annotated[int, Field(gt=0, le=60 * 10**9)]
     """A minute at most: an interval's buckets count to 2**32."""
     give_up_ns: Positive
-    """How long to wait, once everything else is done, for requests that do not come back."""
+    """How long to wait at the end for requests that do not complete."""
     stages: tuple[StagePlan, ...]
     request_log: bool
     request_log_capacity: Positive
     log_overflow: Literal["wait", "drop"] = "wait"
-    """Of a run that logs every request: how many a worker holds until they are spilled, and what it does then."""
+    """In a run that logs every request: how many a worker holds in memory, and what it does when they are full."""

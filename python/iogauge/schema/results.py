@@ -1,4 +1,4 @@
-"""Results: what came back from the Rust core. Their Rust twin is crates/core/src/results.rs."""
+"""Results of the Rust core. Their Rust twin is crates/core/src/results.rs."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Kind(StrEnum):
 
 
 class Exact(Model):
-    """What is known of a latency beside its buckets, nanoseconds."""
+    """Exact figures of a latency beside its buckets, nanoseconds."""
 
     count: NonNegative
     sum_ns: NonNegative
@@ -32,7 +32,7 @@ class Exact(Model):
 
 
 class Tally(Model):
-    """What one direction of one row did, over one interval or a whole run.
+    """The requests of one direction of one row, over an interval or a run.
 
     ``histograms`` holds HdrHistogram V2 encodings (compressed, as ``hdrhistogram`` decodes after base64), values in
     nanoseconds. A kind that is missing did not differ: response equals lat, queued and lateness are zero, slat is
@@ -45,14 +45,14 @@ class Tally(Model):
     errors: dict[int, int] = Field(default_factory=dict)
     """Count by errno."""
     short: NonNegative = 0
-    """Completed with fewer bytes than asked."""
+    """Completed with fewer bytes than requested."""
     flagged: NonNegative = 0
-    """Completed after a loop gap of over 1 ms and a tenth of their own latency, which may be the thread's."""
+    """Completed after a loop gap of over 1 ms and a tenth of their latency, which the thread may have caused."""
     late: NonNegative = 0
     """Scheduled requests that started over 1 ms after they were ready."""
     histograms: dict[Kind, Encoded] = Field(default_factory=dict)
     exact: dict[Kind, Exact] = Field(default_factory=dict)
-    """Beside each histogram: what its buckets cannot say."""
+    """Exact figures beside every histogram."""
 
 
 class Interval(Model):
@@ -67,14 +67,14 @@ class Interval(Model):
     index: NonNegative
     start_ns: NonNegative
     end_ns: NonNegative
-    """Both since the start of the stage."""
+    """Both times since the start of the stage."""
     ramp: bool
     tallies: dict[Direction, Tally]
     loop_gap: Encoded | None = None
 
 
 class InFlight(Model):
-    """A request that had not come back when the run gave up: a censored latency of at least ``age_ns``."""
+    """A request that was in flight when the run gave up: a censored latency of at least ``age_ns``."""
 
     worker: NonNegative
     direction: Direction
@@ -85,17 +85,17 @@ class InFlight(Model):
 
 
 class WorkerResult(Model):
-    """What one thread cost and how it was kept busy."""
+    """The CPU time of a worker's thread, and how busy the worker was."""
 
     name: str
     row: NonNegative
     stage: NonNegative
     cpus: tuple[int, ...]
-    """CPUs it was seen on."""
+    """CPUs on which the thread was seen."""
     pinned: bool
     start_ns: NonNegative
     end_ns: NonNegative
-    """Measured part of its life, since the start of the stage, ramp excluded."""
+    """Measured time, since the start of the stage, without the ramp."""
     user_ns: NonNegative
     system_ns: NonNegative
     voluntary_switches: NonNegative
@@ -106,28 +106,28 @@ class WorkerResult(Model):
     submit_calls: NonNegative
     reap_calls: NonNegative
     submit_batch: tuple[int, ...]
-    """Submissions by how many requests they took: entry n counts those in (2**(n-1), 2**n]."""
+    """Submissions by their number of requests: entry n counts those in (2**(n-1), 2**n]."""
     reap_batch: tuple[int, ...]
-    """Looks at the completions that found some, by how many, as ``submit_batch``."""
+    """Reaps by their number of completions, if any, as ``submit_batch``."""
     depth: tuple[int, ...]
-    """How many requests were in flight, seen at each submission: entry n counts [2**n, 2**(n+1))."""
+    """Requests in flight at every submission: entry n counts [2**n, 2**(n+1))."""
     depth_mean: float
     """Time-weighted mean of requests in flight."""
     overdue: NonNegative
     """Scheduled requests that were due before the end and never issued: the target or the generator was too slow."""
     late_handovers: NonNegative
-    """Intervals that could not be handed over in time and were merged with the next."""
+    """Intervals that were handed over late and merged with the next."""
     log_dropped: NonNegative
     log_wait_ns: NonNegative = 0
-    """How long it issued nothing because its log had no room, ramp excluded."""
+    """How long it waited for room in its log, without the ramp."""
     error: str | None = None
     """Why it ended early; None: it did not."""
     stuck: bool = False
-    """True where the thread itself was still inside the kernel at the end."""
+    """Whether the thread itself was still in the kernel at the end."""
 
     @classmethod
     def unmeasured(cls, *, name: str, row: int, stage: int, start_ns: int, end_ns: int) -> WorkerResult:
-        """Return a worker whose threads nobody watched: zeros stand for what it cost."""
+        """Return a worker whose CPU time is unknown: its fields are zero."""
         return cls(
             name=name,
             row=row,
@@ -167,19 +167,19 @@ class RowResult(Model):
 
 
 class ClockFacts(Model):
-    """What stamped the requests."""
+    """The clock that stamped the requests."""
 
     source: Literal["tsc", "clock_gettime", "virtual"]
     reason: str = ""
-    """Why not the TSC, where it was not."""
+    """Why it is not the TSC, if it is not."""
     tsc_hz: float = 0
     read_cost_ns: float
     check_ppm: float = 0
-    """Difference of the TSC's calibrated rate from the kernel's clock over the whole run, parts per million."""
+    """Difference of the TSC's calibrated rate from the kernel's clock over the run, parts per million."""
 
 
 class DriveResult(Model):
-    """What a modelled drive did besides answering. A real one does not say."""
+    """Internal counters of a modelled drive. A real drive does not show them."""
 
     path: str
     energy_J: float
@@ -189,23 +189,23 @@ class DriveResult(Model):
     """At the end; None where the model has no thermal node."""
     hottest_C: float | None
     write_amplification: float | None
-    """Pages programmed for each page that the host wrote; None where the media need no translation."""
+    """Pages programmed per page that the host wrote; None: the media need no translation."""
     erases_mean: float | None
     erases_max: int | None
     unwritten_reads: NonNegative
-    """Reads of what was never written: answered without looking at the media."""
+    """Reads of blocks that were never written: answered without reading the media."""
 
 
 class RunResult(Model):
-    """All of a run but its intervals, which were handed out while it ran."""
+    """The result of a run, without its intervals, which were handed over while it ran."""
 
     rows: tuple[RowResult, ...]
     workers: tuple[WorkerResult, ...]
     in_flight: tuple[InFlight, ...]
     drives: tuple[DriveResult, ...] = ()
-    """Of a modelled run; empty for a real one."""
+    """Drives of a modelled run; empty for a real one."""
     clock: ClockFacts
     stopped_by: str | None = None
-    """None: ran to its end. Otherwise ``interrupt``, ``rate_min``, ``error``."""
+    """None: it ran to its end. Otherwise ``interrupt``, ``rate_min``, ``error``."""
     error: str | None = None
     elapsed_ns: NonNegative

@@ -1,4 +1,4 @@
-"""Reviews: what is planned, on what, and how far it has come."""
+"""Reviews: their plans, targets and state."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from iogauge.schema.results import Kind
 
 
 class Axis(Model):
-    """What a suite's steps vary."""
+    """The quantity that a suite's steps vary."""
 
     name: str
     unit: str
@@ -24,37 +24,37 @@ class StepPlan(Model):
     id: str
     """Unique in the review, usable as a file name."""
     series: str = ""
-    """What this step has in common with others along the axis, in words; empty where all do."""
+    """Name of the steps along the axis that belong together; empty: all do."""
     label: str = ""
-    """What this step is called where its place on the axis does not say it; empty: the place does."""
+    """Name of the step, if its position on the axis is not enough; empty: it is."""
     at: FiniteFloat
     job_file: str
     """The step as a fio job file, complete: what runs and what the report shows."""
     seed: NonNegative
     state_group: str
-    """Steps whose drive state depends on earlier ones share a group; each alone otherwise."""
+    """Steps whose drive state depends on earlier steps share a group; other steps have their own."""
     repeat: NonNegative = 0
-    """Which of the review's repeats it belongs to, from 0."""
+    """The review's repeat to which it belongs, from 0."""
     purge: bool = False
-    """Whether all that its targets hold is given back to them first."""
+    """Whether all content of its targets is discarded before it."""
     interval_ns: Positive = 10**9
-    """How long each of its run's intervals is, where its jobs' log_avg_msec do not say."""
+    """Length of its run's intervals, if its jobs have no log_avg_msec."""
     longer: Positive = 1
-    """How many times as long as its suite planned it, so that its sample supports a quantile that was asked for."""
+    """Its length as a multiple of the planned one: it is lengthened to support the requested quantile."""
     short: str = ""
-    """Why it does not support that quantile, known once it was run; empty: it does, or none was asked for."""
+    """Why it does not support that quantile, known after it ran; empty: it does, or none was requested."""
     follows: bool = False
-    """Whether it was planned after others were measured, and because of what they showed."""
+    """Whether it was planned from the results of other steps."""
     is_round: bool = False
-    """Whether it is one of the rounds that go on until they are steady."""
+    """Whether it is one of the rounds that repeat until they are steady."""
     judged: bool = True
-    """False where it only brings the drive into a state: its figures are no finding."""
+    """False: it only brings the drive into a state, and its figures are not judged."""
     direction: Direction | None = None
-    """Of the judged job's requests, only these count; None: all that its pattern issues."""
+    """The direction of the measured job that is judged; None: all that its pattern issues."""
 
 
 class SuitePlan(Model):
-    """A suite's steps on its targets in the order in which they run, and what is to be judged from them."""
+    """A suite's steps on its targets, in the order in which they run, and what is judged from them."""
 
     key: str
     """Unique in the review; the ids of its steps begin with it."""
@@ -62,77 +62,77 @@ class SuitePlan(Model):
     title: str
     source: str
     targets: tuple[str, ...]
-    """Paths of what its steps run on, as the review has them."""
+    """Paths of its targets, as the review names them."""
     beside: tuple[str, ...] = ()
-    """Paths of what some steps run on instead, to compare the targets with."""
+    """Paths on which some steps run instead, for comparison with the targets."""
     axis: Axis
     reader: str
     """Name of the job whose latency is judged."""
     judged: str = "read"
-    """What one of its requests is called."""
+    """What a request of that job is called."""
     kind: Kind = Kind.LAT
-    """Which latency of it is judged."""
+    """The latency that is judged."""
     pressure: str | None
-    """Name of the jobs that press."""
+    """Name of the jobs that load the drive beside it."""
     steps: tuple[StepPlan, ...]
-    """Empty until ``search`` has been run, where there is one."""
+    """Empty until ``search`` has run, if there is one."""
     search: StepPlan | None = None
-    """A short run, saved beside the steps, whose result their positions on the axis were chosen from."""
+    """A short run, saved beside the steps, whose result determines their positions on the axis."""
     size_bytes: NonNegative | None = None
     """How much of the target is used; None: all of it."""
     runtime_ns: NonNegative = 0
-    """Measured part of each step."""
+    """Measured part of a step."""
     ramp_ns: NonNegative = 0
-    """What comes before it in each step, not measured."""
+    """Part of a step before it, not measured."""
     prepares: bool = False
-    """Whether it brings its targets into the state in which the others measure them: it runs before these."""
+    """Whether it preconditions its targets: it runs before the other plans."""
     notes: tuple[str, ...] = ()
 
 
 Pace = Literal["quick", "standard", "full"]
-"""How long the steps of a suite take: seconds, half of what was published, or as it was."""
+"""Length of a suite's steps: seconds, half of the published procedure, or all of it."""
 
 
 class Manifest(Model):
-    """What a saved review says of itself."""
+    """The manifest of a saved review."""
 
     schema_version: int = SCHEMA_VERSION
-    """The version that it was written in; it is read as ``SCHEMA_VERSION``."""
+    """The version in which it was written; reading converts it to ``SCHEMA_VERSION``."""
     id: str
     created_at: str
     command: tuple[str, ...]
     seed: NonNegative
     pace: Pace
     repeats: Positive = 1
-    """How often every suite is conducted on its targets."""
+    """How often every suite runs on its targets."""
     state: State = "as-is"
     until_supported: Quantile | None = None
-    """The quantile that steps are made longer for."""
+    """The quantile that steps are lengthened to support."""
     plans: tuple[SuitePlan, ...]
-    """One for each suite and target, in the order in which they were asked for."""
+    """One for every suite and target, in the order in which the user named them."""
     targets: tuple[TargetFacts, ...]
     found: dict[str, TargetState] = Field(default_factory=dict)
-    """State of each target when the review began, by its path; one of which nothing is known is left out."""
+    """State of every target when the review began, by its path; targets of unknown state are left out."""
     left: dict[str, Trace] = Field(default_factory=dict)
-    """How each target was left when the review last did something to it, by its path, where that can be known again."""
+    """State in which the review last left every target, by its path, if the target can show a change."""
     under_way: str | None = None
-    """The step that runs now on such targets: where a saved review has one it was killed, and ``left`` is older."""
+    """The step that runs now. In a saved review, it was killed in that step, and ``left`` is older."""
     machine: MachineFacts
     ceiling: Ceiling | None
     versions: dict[str, str]
     warnings: tuple[Warning, ...] = ()
 
     def target(self, path: str) -> TargetFacts:
-        """Return what is known of one of the targets. Raises KeyError: it is not of this review."""
+        """Return the facts of one target. Raises KeyError if it is not one of the review."""
         return {target.path: target for target in self.targets}[path]
 
     @property
     def measured_by(self) -> str | None:
-        """The other program that runs its steps, or ran them; None: iogauge does."""
+        """The other program that runs its steps; None: iogauge does."""
         return next((program for program in ("fio", "diskspd") if program in self.versions), None)
 
     def completed_by(self, path: str) -> str:
-        """Return the command that goes on with a review which is saved at ``path``."""
+        """Return the command that resumes a review saved at ``path``."""
         return (
             f"iogauge import DIRECTORY --output {path}"
             if self.measured_by

@@ -432,7 +432,7 @@ def test_a_plan_is_claimed_like_any_output(jobs: Path, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("before", "after", "message"),
     [
-        (r"\}\s*$", "", "is not whole JSON"),
+        (r"\}\s*$", "", "is not valid JSON"),
         (r"(?s).*", "nothing", "no result of fio or DiskSpd"),
         ('"rw": "randrw"', '"rw": "randread"', "it ran with another rw"),
         ('"size": "16m"', '"size": "8m"', "it ran with another size"),

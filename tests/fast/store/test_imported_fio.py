@@ -197,7 +197,7 @@ def test_a_percentile_that_its_key_does_not_tell_is_left_out(tmp_path: Path) -> 
 def test_a_file_that_ends_early_is_damaged(tmp_path: Path, name: str) -> None:
     text = (SAMPLES / name).read_text()
     for cut in range(20, len(text) - 3, len(text) // 40):
-        with pytest.raises(IogaugeError, match=r"not whole JSON|no result") as caught:
+        with pytest.raises(IogaugeError, match=r"not valid JSON|no result") as caught:
             read_foreign(written(tmp_path, text[:cut]))
         assert caught.value.hint
 
