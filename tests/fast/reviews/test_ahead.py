@@ -16,7 +16,7 @@ from iogauge.reviews.manifest import new_manifest
 from iogauge.reviews.runner import run_review
 from iogauge.schema import Axis, Manifest, StepPlan, SuitePlan
 from iogauge.store import Review
-from iogauge.suites.suite import Asked, Common, Suite
+from iogauge.suites.suite import StepTemplate, Suite, SuiteRequest
 from tests import builders
 from tests.fast.reviews.test_runner import Watching
 
@@ -32,10 +32,10 @@ class ManySteps(Suite):
     AXIS = Axis(name="rate", unit="IOPS")
     READER = "reader"
 
-    def plan(self, request: Asked, /) -> SuitePlan:
+    def plan(self, request: SuiteRequest, /) -> SuitePlan:
         """Plan one step for each rate."""
         empty = self.empty(request)
-        load = Common.of(empty)
+        load = StepTemplate.of(empty)
         steps = (
             load.step(f"rate-{rate}", rate, {"reader": {"rw": "randread", "rate_iops": rate}})
             for rate in range(1, STEPS + 1)
