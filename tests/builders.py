@@ -281,8 +281,8 @@ def manifest(
         source="a note",
         targets=(target.path,),
         axis=Axis(name="write pressure", unit="MB/s"),
-        reader="reader",
-        pressure="pressure",
+        measured_job="reader",
+        load_jobs="pressure",
         steps=tuple(steps),
     )
     given: dict[str, object] = {

@@ -25,7 +25,7 @@ def steps() -> dict[float, tuple[Job, Job]]:
     found = {}
     for step in plan.steps:
         jobs = {job.name: job for job in workload.parse(step.job_file, source=step.id).jobs}
-        found[step.at] = (jobs[str(plan.pressure)], jobs[plan.reader])
+        found[step.at] = (jobs[str(plan.load_jobs)], jobs[plan.measured_job])
     return found
 
 

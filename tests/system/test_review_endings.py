@@ -46,7 +46,7 @@ def judged(shown: dict[str, Any]) -> None:
     assert plan["missing"] == []
     assert plan["steps"][0]["achieved_Bps"] == 0
     assert all(step["iops"] > 0 and step["errors"] == 0 for step in plan["steps"])
-    assert all(0 < step["achieved_Bps"] <= 1.1 * step["asked_Bps"] for step in plan["steps"][1:])
+    assert all(0 < step["achieved_Bps"] <= 1.1 * step["requested_Bps"] for step in plan["steps"][1:])
 
 
 def test_on_a_file(tmp_path: Path) -> None:

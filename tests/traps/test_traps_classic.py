@@ -15,7 +15,7 @@ import pytest
 
 from iogauge.execution import execute, measure_ceiling
 from iogauge.machine.judge import kernel_version
-from iogauge.schema import Ceiling, Code, RunRecord, Warning  # noqa: A004
+from iogauge.schema import Ceiling, Code, Notice, RunRecord
 from iogauge.target import open_target
 from iogauge.workload import from_arguments
 
@@ -50,7 +50,7 @@ def achieved_iops(record: RunRecord) -> float:
     return sum(tally.ios for tally in row.tallies.values()) * 1e9 / (row.end_ns - row.start_ns)
 
 
-def warned(record: RunRecord, code: Code) -> list[Warning]:
+def warned(record: RunRecord, code: Code) -> list[Notice]:
     return [one for one in record.warnings if one.code is code]
 
 

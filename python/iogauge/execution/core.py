@@ -14,15 +14,15 @@ from iogauge.schema import (
     ClockFacts,
     Code,
     Interval,
+    Notice,
     RunPlan,
     RunResult,
-    Warning,  # noqa: A004
 )
 
 _POLL_S = 0.2
 
 
-def probe(plan: RunPlan) -> tuple[Warning, ...]:
+def probe(plan: RunPlan) -> tuple[Notice, ...]:
     """Return a warning for everything that the plan's engines do differently on this kernel and device.
 
     Raises IogaugeError if a run could only fail: no io_uring, too little memory, sizes that direct I/O refuses.
@@ -32,7 +32,7 @@ def probe(plan: RunPlan) -> tuple[Warning, ...]:
     except _core.CoreError as error:
         raise _translated(error) from None
     # Polling is judged after the run, from its plan and the device's statistics.
-    warnings = (Warning(code=Code(code), message=message, hint=hint) for code, message, hint in notes)
+    warnings = (Notice(code=Code(code), message=message, hint=hint) for code, message, hint in notes)
     return tuple(warning for warning in warnings if warning.code is not Code.NO_POLLING)
 
 

@@ -20,7 +20,10 @@ def layered(execute: Callable[..., RunRecord], manifest: Manifest) -> Callable[.
     The result also raises IogaugeError if a layer can no longer be set up.
     """
     known = {
-        layer.path: layer for plan in manifest.plans if plan.beside for layer in layers_over(plan.targets[0])
+        layer.path: layer
+        for plan in manifest.plans
+        if plan.compared_with
+        for layer in layers_over(plan.targets[0])
     }
 
     def run(job_file: JobFile, **options: Any) -> RunRecord:

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from iogauge.library.reading.compare import Comparison
     from iogauge.library.reading.saved import Review
     from iogauge.library.running.result import JobResult, RunResult
-    from iogauge.schema import Warning as Caution
+    from iogauge.schema import Notice
 
 QUANTILES = (0.5, 0.99, 0.999)
 _NAMES = tuple(f"p{100 * q:.12g}" for q in QUANTILES)
@@ -77,7 +77,7 @@ def models(brought: Models) -> str:
     )
 
 
-def warnings(cautions: Iterable[Caution]) -> str:
+def warnings(cautions: Iterable[Notice]) -> str:
     """Return warnings with their hints, folded; empty where there are none."""
     texts = [f"{caution.message}{f' ({caution.hint})' if caution.hint else ''}" for caution in cautions]
     return html.folded(numbers.counted(len(texts), "warning"), html.items(texts))

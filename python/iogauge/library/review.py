@@ -179,7 +179,7 @@ def measure(
     Interrupted at Ctrl-C.
     """
     from iogauge.execution import execute, layered, purge
-    from iogauge.machine.trace import trace_of
+    from iogauge.machine.fingerprint import fingerprint_of
     from iogauge.reviews import runner
     from iogauge.suites import suite_of
 
@@ -195,7 +195,7 @@ def measure(
                 watcher=watched(steps),
                 destroy=destroy,
                 purge=purge,
-                trace=trace_of,
+                fingerprint=fingerprint_of,
             )
     except (runner.Interrupted, KeyboardInterrupt):
         planned = len(saved.manifest.steps)

@@ -23,10 +23,10 @@ from iogauge.schema import (
     Direction,
     EngineKind,
     MachineFacts,
+    Notice,
     RunPlan,
     RunResult,
     TargetFacts,
-    Warning,  # noqa: A004
     WorkerPlan,
 )
 
@@ -120,7 +120,7 @@ class Observations:
     """Read and written on the device beyond our own, by device name."""
     polls: Mapping[str, bool] = field(default_factory=dict)
     """Whether the device has poll queues."""
-    fallbacks: Sequence[Warning] = ()
+    fallbacks: Sequence[Notice] = ()
 
 
 def judge(
@@ -132,7 +132,7 @@ def judge(
     machine: MachineFacts,
     rows: Sequence[RowFigures],
     observed: Observations | None = None,
-) -> tuple[Warning, ...]:
+) -> tuple[Notice, ...]:
     """Return the warnings of a run without repetition, those about its validity first."""
     observed = observed or Observations()
     workers = [worker for stage in plan.stages for worker in stage.workers]
@@ -153,7 +153,7 @@ def judge(
     return tuple(dict.fromkeys(warnings))
 
 
-def judge_row(row: RowFigures, ceiling: Ceiling | None) -> Iterator[Warning]:
+def judge_row(row: RowFigures, ceiling: Ceiling | None) -> Iterator[Notice]:
     """Judge one row by its numbers alone."""
     if unsupported := [q for q in row.quantiles if row.ios * (1 - q) < TAIL_SAMPLES * (1 - 1e-9)]:
         names = ", ".join(f"p{100 * q:.10g}" for q in sorted(unsupported))
@@ -170,7 +170,7 @@ def judge_row(row: RowFigures, ceiling: Ceiling | None) -> Iterator[Warning]:
         yield warning(Code.STALLED, row=row.label, count=row.flagged)
 
 
-def _rate(row: RowFigures) -> Iterator[Warning]:
+def _rate(row: RowFigures) -> Iterator[Notice]:
     if row.requested_iops and row.elapsed_s > 0:
         achieved = row.ios / row.elapsed_s
         # The standard deviation of a Poisson count is its root.
@@ -218,14 +218,14 @@ def _generator(row: RowFigures, ceiling: Ceiling | None) -> Iterator[str]:
             yield f"{worker_iops / most:.0%} of the {most:,.0f} IOPS that one worker reaches without a drive"
 
 
-def page_cache(workers: Sequence[WorkerPlan]) -> Iterator[Warning]:
+def page_cache(workers: Sequence[WorkerPlan]) -> Iterator[Notice]:
     """Warn of requests without O_DIRECT."""
     cached = [worker for worker in workers if not worker.engine.direct and not _null(worker)]
     for what, jobs in _by_kind(cached):
         yield warning(Code.PAGE_CACHE, what=f"{what} of {jobs}")
 
 
-def unwritten(workers: Sequence[WorkerPlan], observed: Observations) -> Iterator[Warning]:
+def unwritten(workers: Sequence[WorkerPlan], observed: Observations) -> Iterator[Notice]:
     """Warn of reads of blocks that were never written."""
     read = {file.path for worker in workers if _reads(worker) for file in worker.files}
     for path, share in observed.unwritten.items():
@@ -233,7 +233,7 @@ def unwritten(workers: Sequence[WorkerPlan], observed: Observations) -> Iterator
             yield warning(Code.UNWRITTEN, path=path, share=share)
 
 
-def compressible(workers: Sequence[WorkerPlan], observed: Observations) -> Iterator[Warning]:
+def compressible(workers: Sequence[WorkerPlan], observed: Observations) -> Iterator[Notice]:
     """Warn of zeros, compressible data and repeated data, both written and read."""
     for worker in workers:
         if not worker.pattern.rw.writes or _null(worker):
@@ -263,7 +263,7 @@ def compressible(workers: Sequence[WorkerPlan], observed: Observations) -> Itera
             yield warning(Code.COMPRESSIBLE, what=f"{path} repeats {sample.repeated_share:.0%} of its blocks")
 
 
-def busy(targets: Sequence[TargetFacts], observed: Observations) -> Iterator[Warning]:
+def busy(targets: Sequence[TargetFacts], observed: Observations) -> Iterator[Notice]:
     """Warn of other processes with the target open, and of bytes on its device that were not ours."""
     for path, users in observed.users.items():
         shown = ", ".join(users[:3]) + (f" and {len(users) - 3} more" if len(users) > 3 else "")
@@ -284,7 +284,7 @@ def polling(
     machine: MachineFacts,
     targets: Sequence[TargetFacts],
     observed: Observations,
-) -> Iterator[Warning]:
+) -> Iterator[Notice]:
     """Warn of ``hipri`` where completions are not polled for."""
     device_of = {facts.path: facts.device for facts in targets}
     for worker in workers:
@@ -309,7 +309,7 @@ def polling(
                 )
 
 
-def placement(plan: RunPlan, result: RunResult, machine: MachineFacts) -> Iterator[Warning]:
+def placement(plan: RunPlan, result: RunResult, machine: MachineFacts) -> Iterator[Notice]:
     """Warn of workers that moved between CPUs or were not pinned, unless the plan says so.
 
     A plan leaves workers unpinned where a job names several CPUs, and where kernel threads do its requests.
@@ -332,14 +332,14 @@ def placement(plan: RunPlan, result: RunResult, machine: MachineFacts) -> Iterat
         yield warning(Code.NO_PIN, workers=len(most), pollers=polling_threads, cpus=machine.cpus_allowed)
 
 
-def in_flight(result: RunResult) -> Iterator[Warning]:
+def in_flight(result: RunResult) -> Iterator[Notice]:
     """Warn of requests that never completed."""
     if result.in_flight:
         oldest = max(request.age_ns for request in result.in_flight)
         yield warning(Code.IN_FLIGHT, count=len(result.in_flight), age_s=oldest / 1e9)
 
 
-def bookkeeping(plan: RunPlan, result: RunResult) -> Iterator[Warning]:
+def bookkeeping(plan: RunPlan, result: RunResult) -> Iterator[Notice]:
     """Warn of requests that the log dropped and of intervals that were merged."""
     dropped = sum(worker.log_dropped for worker in result.workers)
     # A log that workers wait for drops requests only if it fails, and then the run fails.
@@ -349,7 +349,7 @@ def bookkeeping(plan: RunPlan, result: RunResult) -> Iterator[Warning]:
         yield warning(Code.INTERVALS_MERGED, count=late)
 
 
-def clock(result: RunResult) -> Iterator[Warning]:
+def clock(result: RunResult) -> Iterator[Notice]:
     """Warn of a clock that is slow to read or drifts."""
     facts = result.clock
     if facts.source != "tsc":
@@ -362,7 +362,7 @@ def clock(result: RunResult) -> Iterator[Warning]:
         )
 
 
-def virtual(machine: MachineFacts, workers: Sequence[WorkerPlan]) -> Iterator[Warning]:
+def virtual(machine: MachineFacts, workers: Sequence[WorkerPlan]) -> Iterator[Notice]:
     """Warn of a virtual machine."""
     if machine.virtualised and not all(map(_null, workers)):
         yield warning(Code.VIRTUAL_MACHINE, evidence=machine.virtualised)

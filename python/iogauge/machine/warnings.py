@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from iogauge.schema import Code, StepPlan, Warning  # noqa: A004
+from iogauge.schema import Code, Notice, StepPlan
 
 
 class Text(NamedTuple):
@@ -109,7 +109,7 @@ TEXTS: dict[Code, Text] = {
 }
 
 
-def of_step(run_warnings: Iterable[Warning], step: StepPlan, *, left: object | None) -> tuple[Warning, ...]:
+def of_step(run_warnings: Iterable[Notice], step: StepPlan, *, left: object | None) -> tuple[Notice, ...]:
     """Return the warnings of a step: those of its run, and those about the step as planned.
 
     If the step lacks samples although it was lengthened, its own warning replaces the run's about too few samples.
@@ -124,11 +124,11 @@ def of_step(run_warnings: Iterable[Warning], step: StepPlan, *, left: object | N
     return tuple(warnings)
 
 
-def warning(code: Code, **facts: object) -> Warning:
+def warning(code: Code, **facts: object) -> Notice:
     """Return the warning with its facts filled in. Raises KeyError if a fact is missing.
 
     >>> warning(Code.LOG_DROPPED, count=3).message
     'the request log is incomplete: 3 requests were dropped instead of slowing the run down'
     """
     text = TEXTS[code]
-    return Warning(code=code, message=text.message.format(**facts), hint=text.hint.format(**facts))
+    return Notice(code=code, message=text.message.format(**facts), hint=text.hint.format(**facts))

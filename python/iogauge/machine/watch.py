@@ -25,10 +25,10 @@ from iogauge.schema import (
     EngineKind,
     FilePlan,
     MachineFacts,
+    Notice,
     RunPlan,
     RunRecord,
     TargetFacts,
-    Warning,  # noqa: A004
 )
 from iogauge.target.users.sysfs import HOST, BlockDevice, Host
 
@@ -76,7 +76,7 @@ class Watch:
         rows: Sequence[RowFigures],
         *,
         own_bytes: Mapping[str, tuple[int, int]] | None = None,
-        fallbacks: Sequence[Warning] = (),
+        fallbacks: Sequence[Notice] = (),
     ) -> RunRecord:
         """Return the record with device statistics and all warnings.
 

@@ -94,7 +94,7 @@ def _section(section: Section) -> Iterator[str]:
     head = [
         *(["Drive"] if several else []),
         position_head(plan),
-        "Achieved, MB/s" if plan.pressure else "MB/s",
+        "Achieved, MB/s" if plan.load_jobs else "MB/s",
         f"{capitalised(plan.judged)}s a second",
         *(statistic.label for statistic in STATISTICS),
     ]

@@ -19,8 +19,7 @@ from iogauge.report.run.surroundings import state_text
 from iogauge.results.position import Position
 from iogauge.results.suite_result import SuiteResult
 from iogauge.reviews.runner import Failed
-from iogauge.schema import Code, Manifest, SuitePlan
-from iogauge.schema import Warning as Caution
+from iogauge.schema import Code, Manifest, Notice, SuitePlan
 from iogauge.stats.figures import Ratio, StepFigures
 from iogauge.stats.pooled import variations
 from iogauge.stats.quantiles import FEWEST_BLOCKS, Estimate
@@ -78,7 +77,9 @@ def tables(judged: Sequence[SuiteResult], manifest: Manifest, *, variation: bool
             if state := target.modelled.begun_as:
                 lines.append(f"{target.path} begins every run {state}: {MEANING[state]}")
         else:
-            lines.append(f"{target.path} before: {state_text(manifest.found.get(target.path), target)}")
+            lines.append(
+                f"{target.path} before: {state_text(manifest.state_before.get(target.path), target)}"
+            )
     if manifest.ceiling is not None:
         lines.append(
             f"the generator alone: at most {manifest.ceiling.iops:,.0f} IOPS a worker; adds "
@@ -111,7 +112,7 @@ def _table(result: SuiteResult, manifest: Manifest, *, variation: bool) -> Itera
     yield from _variation(result)
     if variation:
         yield from _varied(result)
-    growth = result.growth if plan.pressure else None
+    growth = result.growth if plan.load_jobs else None
     if growth is not None:
         slower = numbers.times(growth.value, growth.low, growth.high)
         yield f"writes slow reads {slower}: mean read latency under the most writes, against the fewest"
@@ -187,7 +188,9 @@ def as_json(
         "state": manifest.state,
         "seed": manifest.seed,
         "targets": [target.model_dump(mode="json") for target in manifest.targets],
-        "found": {path: state.model_dump(mode="json") for path, state in manifest.found.items()},
+        "state_before": {
+            path: state.model_dump(mode="json") for path, state in manifest.state_before.items()
+        },
         "machine": manifest.machine.model_dump(mode="json"),
         "plans": [_plan(result) for result in judged],
         "warnings": [warning.model_dump(mode="json") for warning in manifest.warnings],
@@ -215,7 +218,7 @@ def _plan(result: SuiteResult) -> dict[str, Any]:
         "findings": list(conclusions.findings),
         "steps": [_step(result, position) for position in result.positions],
         "missing": [step.id for step in result.missing],
-        "growth": _ratio(result.growth) if plan.pressure else None,
+        "growth": _ratio(result.growth) if plan.load_jobs else None,
         "tables": [asdict(table) for table in conclusions.tables],
         "matrices": [asdict(matrix) for matrix in conclusions.matrices],
         "convergences": [asdict(convergence) for convergence in conclusions.convergences],
@@ -223,9 +226,9 @@ def _plan(result: SuiteResult) -> dict[str, Any]:
     }
 
 
-def warnings(judged: Sequence[SuiteResult], manifest: Manifest) -> tuple[Caution, ...]:
+def warnings(judged: Sequence[SuiteResult], manifest: Manifest) -> tuple[Notice, ...]:
     """Return each kind of warning once: those of the review, then those of steps, with the number of steps."""
-    first: dict[Code, tuple[Position, Caution, SuiteResult]] = {}
+    first: dict[Code, tuple[Position, Notice, SuiteResult]] = {}
     steps: Counter[Code] = Counter()
     for result in judged:
         for position in result.positions:
@@ -241,7 +244,7 @@ def warnings(judged: Sequence[SuiteResult], manifest: Manifest) -> tuple[Caution
     )
 
 
-def _unprepared(judged: Sequence[SuiteResult]) -> Iterator[Caution]:
+def _unprepared(judged: Sequence[SuiteResult]) -> Iterator[Notice]:
     """Yield a warning for each target that was not steady when its preparation ended."""
     for result in judged:
         if result.plan.prepares and any(not course.steady for course in result.conclusions.convergences):
@@ -253,9 +256,7 @@ def _unprepared(judged: Sequence[SuiteResult]) -> Iterator[Caution]:
             )
 
 
-def _placed(
-    position: Position, notice: Caution, result: SuiteResult, *, steps: int, several: bool
-) -> Caution:
+def _placed(position: Position, notice: Notice, result: SuiteResult, *, steps: int, several: bool) -> Notice:
     others = f", and {numbers.counted(steps - 1, 'other step')}" if steps > 1 else ""
     suite = f"{result.plan.title}, " if several else ""
     where = f"{suite}{'' if position.plan.label or position.series else 'at '}{position.name}"
@@ -263,7 +264,7 @@ def _placed(
 
 
 def _head(plan: SuitePlan, quantiles: Sequence[float]) -> list[str]:
-    rate = ["achieved", f"{plan.judged} IOPS"] if plan.pressure else ["IOPS", "MB/s"]
+    rate = ["achieved", f"{plan.judged} IOPS"] if plan.load_jobs else ["IOPS", "MB/s"]
     return [plan.axis.unit, *rate, "mean", *(f"p{q * 100:.12g}" for q in quantiles)]
 
 
@@ -273,7 +274,7 @@ def _cells(position: Position, plan: SuitePlan, quantiles: Sequence[float]) -> l
     achieved = numbers.bandwidth(position.achieved_Bps) if position.achieved_Bps else "-"
     return [
         position.plan.label or numbers.position(position.at),
-        *([achieved, iops] if plan.pressure else [iops, numbers.megabytes(figures.rate_Bps)]),
+        *([achieved, iops] if plan.load_jobs else [iops, numbers.megabytes(figures.rate_Bps)]),
         # The mean of repeats has its interval; that of one run is in --json and in the report.
         "-"
         if mean is None
@@ -315,7 +316,7 @@ def _step(result: SuiteResult, position: Position) -> dict[str, Any]:
         "direction": step.direction,
         "at": step.at,
         "seed": step.seed,
-        "asked_Bps": position.requested_Bps,
+        "requested_Bps": position.requested_Bps,
         "achieved_Bps": position.achieved_Bps,
         "duration_s": figures.duration_s,
         "runs": len(position.runs),

@@ -137,7 +137,9 @@ def _loop(result: SuiteResult, run: Run) -> str:
     if not version:
         return ""
     jobs = jobs_of(run.plan).jobs
-    return loop_of(version, max((job.iodepth for job in jobs if job.name == result.plan.reader), default=1))
+    return loop_of(
+        version, max((job.iodepth for job in jobs if job.name == result.plan.measured_job), default=1)
+    )
 
 
 def _figures(result: SuiteResult, position: Position, run: Run) -> Iterator[Figure]:
@@ -157,6 +159,6 @@ def _figures(result: SuiteResult, position: Position, run: Run) -> Iterator[Figu
             count=estimate.count,
             source=str(result.path),
             loop=loop,
-            pressed=result.plan.pressure is not None,
+            pressed=result.plan.load_jobs is not None,
             pressure_Bps=run.figures.pressure_Bps,
         )

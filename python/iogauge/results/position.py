@@ -10,8 +10,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from iogauge.results.run import Run
-from iogauge.schema import Axis, StepPlan, SuitePlan
-from iogauge.schema import Warning as Caution
+from iogauge.schema import Axis, Notice, StepPlan, SuitePlan
 from iogauge.stats.figures import StepFigures
 from iogauge.stats.pooled import pooled
 from iogauge.text import numbers
@@ -119,7 +118,7 @@ class Position:
         return self.figures.pressure_Bps
 
     @cached_property
-    def warnings(self) -> tuple[Caution, ...]:
+    def warnings(self) -> tuple[Notice, ...]:
         """What makes its figures mean less than they seem to, in any repeat."""
         return tuple(dict.fromkeys(warning for run in self.runs for warning in run.warnings))
 

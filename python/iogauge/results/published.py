@@ -72,7 +72,7 @@ def load_of(step: StepPlan, plan: SuitePlan) -> Load | None:
         jobs = workload.jobs_of(step).jobs
     except IogaugeError:
         return None  # of a review that says of itself what this iogauge cannot read
-    if len(jobs) != 1 or jobs[0].name != plan.reader or step.direction is not None:
+    if len(jobs) != 1 or jobs[0].name != plan.measured_job or step.direction is not None:
         return None
     job = jobs[0]
     reads = _read_percent(job)

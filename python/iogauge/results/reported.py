@@ -69,8 +69,8 @@ def told_table(path: Path, plans: Sequence[SuitePlan], plan: SuitePlan) -> TextT
 
     Raises IogaugeError as ``read_told`` does.
     """
-    known = {(other.reader, ", ".join(other.targets)) for other in plans}
-    of_plan = (plan.reader, ", ".join(plan.targets))
+    known = {(other.measured_job, ", ".join(other.targets)) for other in plans}
+    of_plan = (plan.measured_job, ", ".join(plan.targets))
     mine = [
         _cells(each)
         for each in read_told(path)

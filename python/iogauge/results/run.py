@@ -12,8 +12,7 @@ from functools import cached_property
 
 from iogauge.machine.warnings import of_step
 from iogauge.results.computed import code, figures_of
-from iogauge.schema import Direction, Interval, Model, RunRecord, StepPlan, SuitePlan
-from iogauge.schema import Warning as Caution
+from iogauge.schema import Direction, Interval, Model, Notice, RunRecord, StepPlan, SuitePlan
 from iogauge.stats.figures import StepFigures, step_figures
 from iogauge.stats.steady import left_level
 from iogauge.store import Review
@@ -23,7 +22,7 @@ from iogauge.store.computed import Answers
 class _Facts(Model):
     """What a run's record says, and whoever shows its figures needs."""
 
-    warnings: tuple[Caution, ...]
+    warnings: tuple[Notice, ...]
     left: str
     """How its rate left its level, in words; empty: it did not."""
     directions: frozenset[Direction]
@@ -65,8 +64,8 @@ class Run:
                 lambda: step_figures(
                     self.record,
                     self.intervals(),
-                    reader=self._suite.reader,
-                    pressure=self._suite.pressure,
+                    measured_job=self._suite.measured_job,
+                    load_jobs=self._suite.load_jobs,
                     kind=self._suite.kind,
                     direction=direction,
                 ),
@@ -77,7 +76,7 @@ class Run:
         """Return what is known of the run; the jobs and the latency that its suite judges are part of the question."""
         suite = self._suite
         return self._review.computed(code()).answers(
-            self.plan.id, f"{question}, {suite.reader}, {suite.pressure}, {suite.kind}"
+            self.plan.id, f"{question}, {suite.measured_job}, {suite.load_jobs}, {suite.kind}"
         )
 
     @cached_property
@@ -94,7 +93,7 @@ class Run:
         return _Facts.model_validate_json(json.dumps(answers["facts"]))
 
     @cached_property
-    def warnings(self) -> tuple[Caution, ...]:
+    def warnings(self) -> tuple[Notice, ...]:
         """What makes its figures mean less than they seem to."""
         return of_step(self._facts.warnings, self.plan, left=self._facts.left or None)
 
@@ -114,7 +113,7 @@ class Run:
         return self._facts.stopped_by
 
     def _directions(self) -> frozenset[Direction]:
-        jobs = (job for job in self.record.jobs.jobs if job.name == self._suite.reader)
+        jobs = (job for job in self.record.jobs.jobs if job.name == self._suite.measured_job)
         return frozenset(direction for job in jobs for direction in job.rw.directions)
 
     def _requested_Bps(self) -> int:
@@ -122,5 +121,5 @@ class Run:
             job.numjobs * getattr(job.rate_Bps, direction.value)
             for job in self.record.jobs.jobs
             for direction in job.rw.directions
-            if job.name == self._suite.pressure
+            if job.name == self._suite.load_jobs
         )

@@ -135,7 +135,7 @@ class SuiteResult:
     @property
     def along_pressure(self) -> bool:
         """Whether what presses grows along the axis, and nothing else changes."""
-        return bool(self.plan.pressure) and len({position.series for position in self.planned}) <= 1
+        return bool(self.plan.load_jobs) and len({position.series for position in self.planned}) <= 1
 
     @property
     def repeated(self) -> bool:
@@ -169,7 +169,7 @@ class SuiteResult:
 
     def _repr_html_(self) -> str:
         """Return what a notebook shows: findings, then a row for each position."""
-        rate = ("achieved", "IOPS") if self.plan.pressure else ("IOPS", "MB/s")
+        rate = ("achieved", "IOPS") if self.plan.load_jobs else ("IOPS", "MB/s")
         head = (self.plan.axis.name or "step", *rate, "mean", *(f"p{100 * q:.12g}" for q in _SHOWN))
         title = html.heading(f"{self.plan.title}: {', '.join(self.plan.targets)}")
         return title + html.items(self.conclusions.findings) + html.table(head, map(self._cells, self))
@@ -180,7 +180,7 @@ class SuiteResult:
         pressed = numbers.bandwidth(position.achieved_Bps) if position.achieved_Bps else "-"
         return [
             position.name,
-            *([pressed, iops] if self.plan.pressure else [iops, numbers.megabytes(figures.rate_Bps)]),
+            *([pressed, iops] if self.plan.load_jobs else [iops, numbers.megabytes(figures.rate_Bps)]),
             "-" if figures.mean is None else numbers.duration(figures.mean.value),
             *(numbers.marked(figures.quantile(q)) for q in _SHOWN),
         ]

@@ -6,8 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from iogauge.results.suite_result import SuiteResult
-from iogauge.schema import Code, StepPlan
-from iogauge.schema import Warning as Caution
+from iogauge.schema import Code, Notice, StepPlan
 from iogauge.text import numbers
 
 FEW = 4
@@ -24,7 +23,7 @@ class Warned:
 
 def warnings(drives: Sequence[SuiteResult]) -> tuple[Warned, ...]:
     """Return the warnings of one thing's reviews and steps, those with one remedy together, the reviews' first."""
-    given: list[tuple[Caution, SuiteResult, StepPlan | None]] = [
+    given: list[tuple[Notice, SuiteResult, StepPlan | None]] = [
         (warning, drive, None) for drive in drives for warning in drive.manifest.warnings
     ]
     given += [

@@ -152,7 +152,7 @@ def cost_of_step(
     >>> step = StepPlan(id="a", at=1, job_file=job + "filename=t\\n", seed=0, state_group="a")
     >>> from iogauge.schema import Axis
     >>> plan = SuitePlan(key="k", suite="k", title="K", source="", targets=("t",), axis=Axis(name="", unit=""),
-    ...                  reader="w", pressure=None, steps=(step,))
+    ...                  measured_job="w", load_jobs=None, steps=(step,))
     >>> cost = cost_of_step(plan, step)
     >>> cost.expected_s, cost.written_bytes, cost.bounded
     (12.0, 98304000, True)

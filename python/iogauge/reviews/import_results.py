@@ -147,9 +147,9 @@ def _plan(job: str, step: ImportedStep, targets: tuple[str, ...]) -> SuitePlan:
         source=f"measured by {step.tool} ({step.version})",
         targets=targets,
         axis=Axis(name="run", unit=""),
-        reader=job,
+        measured_job=job,
         judged="I/O",
-        pressure=None,
+        load_jobs=None,
         steps=(),
         notes=(measured_by(step.tool, step.version),),
     )

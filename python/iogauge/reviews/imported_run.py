@@ -24,13 +24,13 @@ from iogauge.schema import (
     Interval,
     JobFile,
     Kind,
+    ReportedLatency,
     RowResult,
     RunPlan,
     RunRecord,
     RunResult,
     Tally,
     TargetFacts,
-    ToldLatency,
     WorkerResult,
 )
 from iogauge.store.imported import ImportedFigures, ImportedLatency, ImportedRow, ImportedStep
@@ -139,7 +139,7 @@ def _record(
         ceiling=None,
         warnings=(),
         started_at=started_at or "1970-01-01T00:00:00+00:00",
-        told=tuple(latency for row, place in placed for latency in _reported_latencies(row, place)),
+        reported=tuple(latency for row, place in placed for latency in _reported_latencies(row, place)),
     )
 
 
@@ -151,7 +151,7 @@ def _names(jobs: JobFile) -> dict[tuple[int, int], tuple[str, ...]]:
     return {place: tuple(names) for place, names in rows.items()}
 
 
-def _reported_latencies(row: ImportedRow, place: tuple[int, int]) -> Iterator[ToldLatency]:
+def _reported_latencies(row: ImportedRow, place: tuple[int, int]) -> Iterator[ReportedLatency]:
     """Yield the latencies that have figures but no histogram."""
     stage, number = place
     latencies: list[tuple[Direction | None, Kind, ImportedLatency]] = [
@@ -163,7 +163,7 @@ def _reported_latencies(row: ImportedRow, place: tuple[int, int]) -> Iterator[To
         latencies.append((None, Kind.LAT, row.together))
     for way, kind, latency in latencies:
         if latency.histogram is None:
-            yield ToldLatency(
+            yield ReportedLatency(
                 stage=stage,
                 row=number,
                 direction=way,

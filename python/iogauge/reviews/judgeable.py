@@ -15,21 +15,21 @@ from iogauge.stats.selection import directions_issued, mixed_with
 from iogauge.workload.clones import clones
 
 
-def check_judgeable(steps: Iterable[StepPlan], *, reader: str, pressure: str | None) -> None:
+def check_judgeable(steps: Iterable[StepPlan], *, measured_job: str, load_jobs: str | None) -> None:
     """Refuse steps that lack the measured job, or whose rows would mix its figures with another job's.
 
-    ``reader`` names the measured job, ``pressure`` the jobs that load the drive beside it. Raises IogaugeError.
+    ``measured_job`` names the measured job, ``load_jobs`` those that load the drive beside it. Raises IogaugeError.
     """
     for step in steps:
         if not step.judged:
             continue
         job_file = workload.jobs_of(step)
-        if reader not in {job.name for job in job_file.jobs}:
+        if measured_job not in {job.name for job in job_file.jobs}:
             raise IogaugeError(
-                f"step {step.id} has no job {reader!r}, whose latency is to be judged",
+                f"step {step.id} has no job {measured_job!r}, whose latency is to be judged",
                 hint="give one of its jobs that name, or let the suite judge another",
             )
-        for name, direction in ((reader, step.direction), (pressure, None)):
+        for name, direction in ((measured_job, step.direction), (load_jobs, None)):
             if name and (other := _mixed_with(name, job_file, direction)):
                 raise IogaugeError(
                     f"step {step.id}: job {name!r} would be reported in one row with {other!r}, and both issue the "

@@ -77,8 +77,8 @@ def _count(plan: SuitePlan, step: StepPlan, record: RunRecord) -> int:
     return step_figures(
         record,
         (),
-        reader=plan.reader,
-        pressure=plan.pressure,
+        measured_job=plan.measured_job,
+        load_jobs=plan.load_jobs,
         kind=plan.kind,
         direction=step.direction,
     ).ios

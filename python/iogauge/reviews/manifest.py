@@ -96,7 +96,7 @@ def new_manifest(
         until_supported=until_supported,
         plans=tuple(plans),
         targets=tuple(targets),
-        found=dict(states or {}),
+        state_before=dict(states or {}),
         machine=machine,
         ceiling=ceiling,
         versions=versions(),
@@ -124,7 +124,7 @@ def _check(plan: SuitePlan) -> None:
     """Refuse a plan whose job files would run on other files than its targets. Nothing is created before."""
     for step in (*plan.steps, *([plan.search] if plan.search else [])):
         for job in workload.jobs_of(step).jobs:
-            if strange := set(job.filenames) - {*plan.targets, *plan.beside}:
+            if strange := set(job.filenames) - {*plan.targets, *plan.compared_with}:
                 raise IogaugeError(
                     f"{', '.join(plan.targets)}: a job file gives some of these characters another meaning, "
                     f"and would run on {', '.join(sorted(strange))}",

@@ -57,7 +57,7 @@ def check_steps(plan: SuitePlan, new: Sequence[StepPlan]) -> None:
     Raises IogaugeError: two could not be told apart, or one could not be judged.
     """
     distinct((*plan.steps, *new))
-    check_judgeable(new, reader=plan.reader, pressure=plan.pressure)
+    check_judgeable(new, measured_job=plan.measured_job, load_jobs=plan.load_jobs)
 
 
 def placed_plan(plan: SuitePlan, *, seed: int, repeats: int) -> SuitePlan:

@@ -6,7 +6,7 @@ to it. If something did between two runs of the review, the target is preconditi
 block; if the review has no preconditioning, a warning says so.
 
 A killed step also wrote. The message names it, since what was written can be its own, another program's, or both.
-This module runs nothing and looks at no target: its caller passes ``trace``.
+This module runs nothing and looks at no target: its caller passes ``fingerprint``.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from itertools import groupby
 from iogauge.errors import IogaugeError
 from iogauge.machine.warnings import warning
 from iogauge.reviews.ordering import order, placed, with_plan
-from iogauge.schema import Code, Manifest, SuitePlan, TargetFacts, Trace
+from iogauge.schema import Code, Manifest, SuitePlan, TargetFacts, WriteFingerprint
 from iogauge.store import Review
 from iogauge.suites.suite import Suite
 from iogauge.text import numbers
@@ -83,17 +83,17 @@ def _following(review: Review, plan: SuitePlan, suites: Callable[[str], Suite], 
 
 def check_targets(
     review: Review,
-    trace: Callable[[TargetFacts], Trace | None],
+    fingerprint: Callable[[TargetFacts], WriteFingerprint | None],
     say: Callable[[str], None],
     killed: RunningStep | None = None,
 ) -> None:
     """Discard the preconditioning of every target that was written to since the review left it, or warn of the write.
 
-    ``trace`` records what shows whether anything wrote to a target; None: nothing would. ``killed`` is the step that
-    was running when the review was killed.
+    ``fingerprint`` records what shows whether anything wrote to a target; None: nothing would. ``killed`` is the step
+    that was running when the review was killed.
     """
-    for path, then in review.manifest.left.items():
-        now = trace(review.manifest.target(path))
+    for path, then in review.manifest.fingerprint_after.items():
+        now = fingerprint(review.manifest.target(path))
         what = now and written_between(then, now)
         if not what:
             continue
@@ -107,8 +107,10 @@ def check_targets(
             manifest = review.manifest
             warnings = dict.fromkeys((*manifest.warnings, notice))
             # Count from here on: after another kill, this write must not be reported twice.
-            left = {**manifest.left, path: now}
-            review.save_manifest(manifest.model_copy(update={"warnings": tuple(warnings), "left": left}))
+            left = {**manifest.fingerprint_after, path: now}
+            review.save_manifest(
+                manifest.model_copy(update={"warnings": tuple(warnings), "fingerprint_after": left})
+            )
             say(notice.message)
 
 
@@ -124,22 +126,22 @@ def running_step(manifest: Manifest) -> RunningStep | None:
     """Return the step that was running when a review was killed; ``None``: it was not killed in one."""
     for plan in manifest.plans:
         searched = (plan.search,) if plan.search else ()
-        if any(step.id == manifest.under_way for step in (*plan.steps, *searched)):
-            return RunningStep(str(manifest.under_way), plan.targets)
+        if any(step.id == manifest.running_step for step in (*plan.steps, *searched)):
+            return RunningStep(str(manifest.running_step), plan.targets)
     return None
 
 
-def _unentered(then: Trace, now: Trace) -> bool:
+def _unentered(then: WriteFingerprint, now: WriteFingerprint) -> bool:
     """Return whether something wrote without an entry in the ledger, as a killed step does."""
     return now.entries == then.entries and (now.boot == then.boot or now.modified_ns != then.modified_ns)
 
 
-def written_between(then: Trace, now: Trace) -> str | None:
-    """Describe what was written to a target between two traces of it; None: they show no write.
+def written_between(then: WriteFingerprint, now: WriteFingerprint) -> str | None:
+    """Describe what was written to a target between two fingerprints of it; None: they show no write.
 
     Counters restart with the machine, so two boots cannot be compared; the text then says so.
 
-    >>> then = Trace(boot="a", written_bytes=4096, trims=0, entries=1, entered_bytes=4096)
+    >>> then = WriteFingerprint(boot="a", written_bytes=4096, trims=0, entries=1, entered_bytes=4096)
     >>> written_between(then, then)
     >>> written_between(then, then.model_copy(update={"written_bytes": 1004096}))
     '1.000 MB were written to it'

@@ -27,14 +27,14 @@ from iogauge.schema import (
     Code,
     Interval,
     JobFile,
+    Notice,
     RunPlan,
     RunRecord,
     StepPlan,
     SuitePlan,
     TargetFacts,
-    Trace,
+    WriteFingerprint,
 )
-from iogauge.schema import Warning as Caution
 from iogauge.store import Review
 from iogauge.suites.suite import Suite, SuiteRequest
 
@@ -103,7 +103,7 @@ def run_review(
     watcher: Watcher,
     destroy: Collection[str] = (),
     purge: Purge | None = None,
-    trace: Callable[[TargetFacts], Trace | None] = lambda _: None,
+    fingerprint: Callable[[TargetFacts], WriteFingerprint | None] = lambda _: None,
 ) -> tuple[Failed, ...]:
     """Run the missing steps of a review, its searches first. The caller holds the review's lock.
 
@@ -114,7 +114,7 @@ def run_review(
         watcher: shows steps, intervals and messages.
         destroy: serial numbers or paths whose content may be lost.
         purge: discards all content of a target; needed where a step begins with a purge.
-        trace: records what later shows whether anything wrote to a target; None: nothing would.
+        fingerprint: records what later shows whether anything wrote to a target; None: nothing would.
 
     Returns:
         The steps that failed. The rest of their state groups did not run; all other steps did.
@@ -126,8 +126,8 @@ def run_review(
     killed = running_step(review.manifest)  # before steps that follow from others are discarded
     restart_groups(review, suites, watcher.message)
     if remaining(review, suites):
-        check_targets(review, trace, watcher.message, killed)
-    run = _Run(review, suites, execute, watcher, destroy, purge, trace, ahead=Ahead(_missing(review)))
+        check_targets(review, fingerprint, watcher.message, killed)
+    run = _Run(review, suites, execute, watcher, destroy, purge, fingerprint, ahead=Ahead(_missing(review)))
     for plan in review.manifest.plans:
         if plan.prepares:
             run.plan(plan.key, 0)
@@ -171,7 +171,7 @@ class _Run:
     watcher: Watcher
     destroy: Collection[str]
     purge: Purge | None
-    trace: Callable[[TargetFacts], Trace | None]
+    fingerprint: Callable[[TargetFacts], WriteFingerprint | None]
     ahead: Ahead
     failed: list[Failed] = field(default_factory=list)
     failed_groups: set[str] = field(default_factory=set)
@@ -275,8 +275,8 @@ class _Run:
     def _run(self, plan: SuitePlan, step: StepPlan, label: str) -> None:
         """Run one step; save it and the state in which it leaves its targets."""
         manifest = self.review.manifest
-        if any(self.trace(manifest.target(path)) for path in plan.targets):
-            self.review.save_manifest(manifest.model_copy(update={"under_way": step.id}))
+        if any(self.fingerprint(manifest.target(path)) for path in plan.targets):
+            self.review.save_manifest(manifest.model_copy(update={"running_step": step.id}))
         try:
             self._attempt(plan, step, label)
         finally:
@@ -285,12 +285,18 @@ class _Run:
     def _leave(self, plan: SuitePlan) -> None:
         """Save the state in which a plan's targets are left, so that a resumed review sees whether it changed."""
         manifest = self.review.manifest
-        traces = {path: trace for path in plan.targets if (trace := self.trace(manifest.target(path)))}
-        if traces or manifest.under_way:
+        fingerprints = {
+            path: fingerprint
+            for path in plan.targets
+            if (fingerprint := self.fingerprint(manifest.target(path)))
+        }
+        if fingerprints or manifest.running_step:
             # If this cannot be saved, a resumed review takes the targets as written to.
             with contextlib.suppress(IogaugeError):
-                left = {**manifest.left, **traces}
-                self.review.save_manifest(manifest.model_copy(update={"left": left, "under_way": None}))
+                left = {**manifest.fingerprint_after, **fingerprints}
+                self.review.save_manifest(
+                    manifest.model_copy(update={"fingerprint_after": left, "running_step": None})
+                )
 
     def _attempt(self, plan: SuitePlan, step: StepPlan, label: str) -> None:
         job_file = workload.jobs_of(step)
@@ -369,7 +375,7 @@ def _missing(review: Review) -> Iterator[StepPlan]:
     yield from (step for step in review.manifest.steps if not review.has(step.id))
 
 
-def _shared_warnings(review: Review) -> tuple[Caution, ...]:
+def _shared_warnings(review: Review) -> tuple[Notice, ...]:
     """Return the review's own warnings, and those that every step gave: they are about the review too."""
     first, *others = [review.record(step.id).warnings for step in review.manifest.steps]
     shared = (warning for warning in first if all(warning in warnings for warnings in others))

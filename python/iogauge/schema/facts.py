@@ -54,7 +54,7 @@ class Code(StrEnum):
     UNSUPPORTED = "unsupported"
 
 
-class Warning(Model):  # noqa: A001 (the field's word; nothing here raises Python warnings)
+class Notice(Model):
     """A limit on the meaning of a result, and its remedy."""
 
     code: Code
@@ -146,7 +146,7 @@ class MachineFacts(Model):
     git: str | None = None
 
 
-class ToldLatency(Model):
+class ReportedLatency(Model):
     """A latency that another program reported as figures, without a histogram."""
 
     stage: NonNegative
@@ -172,10 +172,10 @@ class RunRecord(Model):
     targets: tuple[TargetFacts, ...]
     device_stats: tuple[DeviceStat, ...]
     ceiling: Ceiling | None
-    warnings: tuple[Warning, ...]
+    warnings: tuple[Notice, ...]
     started_at: str
     """UTC, ISO 8601."""
-    told: tuple[ToldLatency, ...] = ()
+    reported: tuple[ReportedLatency, ...] = ()
     """Latencies without a histogram, in a run of another program."""
 
 
@@ -210,7 +210,7 @@ class TargetState(Model):
     """The last writer; None: nothing wrote since then."""
 
 
-class Trace(Model):
+class WriteFingerprint(Model):
     """Counters that every write to a target changes: two of them show whether anything wrote in between."""
 
     boot: str | None = None

@@ -7,7 +7,15 @@ from typing import Literal
 from pydantic import Field, FiniteFloat
 
 from iogauge.schema.base import SCHEMA_VERSION, Direction, Model, NonNegative, Positive, Quantile
-from iogauge.schema.facts import Ceiling, MachineFacts, State, TargetFacts, TargetState, Trace, Warning  # noqa: A004
+from iogauge.schema.facts import (
+    Ceiling,
+    MachineFacts,
+    Notice,
+    State,
+    TargetFacts,
+    TargetState,
+    WriteFingerprint,
+)
 from iogauge.schema.results import Kind
 
 
@@ -63,16 +71,16 @@ class SuitePlan(Model):
     source: str
     targets: tuple[str, ...]
     """Paths of its targets, as the review names them."""
-    beside: tuple[str, ...] = ()
+    compared_with: tuple[str, ...] = ()
     """Paths on which some steps run instead, for comparison with the targets."""
     axis: Axis
-    reader: str
+    measured_job: str
     """Name of the job whose latency is judged."""
     judged: str = "read"
     """What a request of that job is called."""
     kind: Kind = Kind.LAT
     """The latency that is judged."""
-    pressure: str | None
+    load_jobs: str | None
     """Name of the jobs that load the drive beside it."""
     steps: tuple[StepPlan, ...]
     """Empty until ``search`` has run, if there is one."""
@@ -111,16 +119,16 @@ class Manifest(Model):
     plans: tuple[SuitePlan, ...]
     """One for every suite and target, in the order in which the user named them."""
     targets: tuple[TargetFacts, ...]
-    found: dict[str, TargetState] = Field(default_factory=dict)
+    state_before: dict[str, TargetState] = Field(default_factory=dict)
     """State of every target when the review began, by its path; targets of unknown state are left out."""
-    left: dict[str, Trace] = Field(default_factory=dict)
+    fingerprint_after: dict[str, WriteFingerprint] = Field(default_factory=dict)
     """State in which the review last left every target, by its path, if the target can show a change."""
-    under_way: str | None = None
-    """The step that runs now. In a saved review, it was killed in that step, and ``left`` is older."""
+    running_step: str | None = None
+    """The step that runs now. In a saved review, it was killed in that step, and ``fingerprint_after`` is older."""
     machine: MachineFacts
     ceiling: Ceiling | None
     versions: dict[str, str]
-    warnings: tuple[Warning, ...] = ()
+    warnings: tuple[Notice, ...] = ()
 
     def target(self, path: str) -> TargetFacts:
         """Return the facts of one target. Raises KeyError if it is not one of the review."""

@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Protocol
 
-from iogauge.schema import Direction, Interval, Kind, RowResult, RunRecord, ToldLatency
+from iogauge.schema import Direction, Interval, Kind, ReportedLatency, RowResult, RunRecord
 from iogauge.stats.histogram import Histogram, needed
 from iogauge.stats.moments import Moment, moments
 from iogauge.stats.quantiles import Estimate, Latencies, Sample
@@ -124,23 +124,23 @@ def step_figures(
     record: RunRecord,
     intervals: Iterable[Interval],
     *,
-    reader: str,
-    pressure: str | None,
+    measured_job: str,
+    load_jobs: str | None,
     kind: Kind = Kind.LAT,
     direction: Direction | None = None,
 ) -> StepFigures:
     """Return the figures of one step.
 
-    ``reader`` names the job whose latency counts, ``pressure`` the jobs that press at it; a run without such jobs
-    is one without pressure. ``kind`` is the latency taken; where the recorder left it out because it equals lat,
+    ``measured_job`` names the job whose latency counts, ``load_jobs`` the jobs that load the drive beside it; a run may
+    have none of these. ``kind`` is the latency taken; where the recorder left it out because it equals lat,
     lat is. ``direction``: of the reader's requests, only these count. ``intervals`` are iterated once, when a figure
     needs them: a mean, a quantile, or the course over time.
 
     Raises IogaugeError where the run has no reader, or reports it in one row with others of its direction.
     """
-    read = Selection.of(record, reader, direction=direction)
-    pressed_on = any(job.name == pressure for job in record.jobs.jobs)
-    press = Selection.of(record, pressure) if pressure and pressed_on else Selection()
+    read = Selection.of(record, measured_job, direction=direction)
+    pressed_on = any(job.name == load_jobs for job in record.jobs.jobs)
+    press = Selection.of(record, load_jobs) if load_jobs and pressed_on else Selection()
     rows = record.result.rows
     tallies = read.tallies(rows)
     ios = sum(tally.ios for tally in tallies)
@@ -219,13 +219,13 @@ class RunCourse:
         return rate_estimate(self._pressure_Bps, [moment.pressure_Bps for moment in self.moments], count=0)
 
 
-def _told(record: RunRecord, read: Selection, kind: Kind) -> ToldLatency | None:
+def _told(record: RunRecord, read: Selection, kind: Kind) -> ReportedLatency | None:
     """Return what another program told of the reader's latency; ``None`` where that is not of one row alone.
 
     Percentiles of several rows or directions do not make those of all of them together. Where lat alone was told, it
     stands for the response, as ``selection`` has it.
     """
-    mine = [each for each in record.told if (each.stage, each.row) in read.rows]
+    mine = [each for each in record.reported if (each.stage, each.row) in read.rows]
     mine = [each for each in mine if each.kind is kind] or [each for each in mine if each.kind is Kind.LAT]
     found = [each for each in mine if each.direction in read.directions]
     if len(found) > 1:
@@ -237,7 +237,7 @@ def _told(record: RunRecord, read: Selection, kind: Kind) -> ToldLatency | None:
 class _Reported:
     """Latencies that another program reported without their samples: nothing is known to make an interval of."""
 
-    reported: ToldLatency
+    reported: ReportedLatency
 
     @property
     def whole(self) -> Histogram:

@@ -27,10 +27,13 @@ M = TypeVar("M", bound=Model)
 Fields = dict[str, Any]
 
 
-def read_object(path: Path, model: type[M]) -> M:
-    """Read a JSON file that checksums beside it cover. Raises IogaugeError if it is damaged or too new."""
+def read_object(path: Path, model: type[M], upgrade: Callable[[Fields], Fields]) -> M:
+    """Read a JSON file that checksums beside it cover. Raises IogaugeError if it is damaged or too new.
+
+    ``upgrade`` converts the fields of an older version.
+    """
     _, fields = _fields(path)
-    return _value(path, model, fields)
+    return _value(path, model, upgrade(fields))
 
 
 def read_checked(

@@ -38,7 +38,7 @@ from iogauge.store.durable import GOES_ON, explained
 from iogauge.store.names import INTERVALS, MANIFEST, RECORD, REQUESTS, TOTALS
 from iogauge.store.objects import read_checked, read_object, understood
 from iogauge.store.tables import IntervalFile, read_intervals, read_totals, write_totals
-from iogauge.store.versions import upgraded
+from iogauge.store.versions import upgraded, upgraded_record
 
 T = TypeVar("T")
 
@@ -160,7 +160,7 @@ class Review:
         """
         folder = self._complete_folder(step_id)
         check_file(folder / RECORD)
-        record = read_object(folder / RECORD, RunRecord)
+        record = read_object(folder / RECORD, RunRecord, upgraded_record)
         rows = understood(folder / TOTALS, lambda: read_totals(folder / TOTALS))
         return record.model_copy(update={"result": record.result.model_copy(update={"rows": rows})})
 

@@ -1,8 +1,8 @@
-"""Refuses files of a newer iogauge, and upgrades manifests of older ones.
+"""Refuses files of a newer iogauge, and upgrades manifests and records of older ones.
 
-Version 3: the manifest and the figures always carry a checksum. Version 2: a review has any number of suites, targets
-and repeats; version 1 had one of each. In old manifests, a step's label says whether it is a round. New fields have
-defaults in ``schema/`` and need no upgrade. The schema checks the values.
+Version 4: some fields have plainer names. Version 3: the manifest and the figures always carry a checksum. Version 2: a
+review has any number of suites, targets and repeats; version 1 had one of each. In old manifests, a step's label says
+whether it is a round. New fields have defaults in ``schema/`` and need no upgrade. The schema checks the values.
 """
 
 from __future__ import annotations
@@ -13,6 +13,9 @@ from typing import Any
 from iogauge.errors import IogaugeError
 from iogauge.schema import SCHEMA_VERSION
 from iogauge.store.checksums import damaged
+
+_MANIFEST_NAMES = {"found": "state_before", "left": "fingerprint_after", "under_way": "running_step"}
+_PLAN_NAMES = {"reader": "measured_job", "pressure": "load_jobs", "beside": "compared_with"}
 
 
 def check_version(path: Path, version: object) -> None:
@@ -33,7 +36,39 @@ def upgraded(manifest: dict[str, Any]) -> dict[str, Any]:
     >>> upgraded(old)["plans"]
     [{'suite': 'mixed', 'key': 'mixed', 'targets': ['/dev/sdx']}]
     """
-    return _with_rounds(_of_many(manifest) if manifest.get("schema_version") == 1 else manifest)
+    version = manifest.get("schema_version")
+    manifest = _with_rounds(_of_many(manifest) if version == 1 else manifest)
+    return manifest if version == SCHEMA_VERSION else _with_names(manifest)
+
+
+def upgraded_record(record: dict[str, Any]) -> dict[str, Any]:
+    """Return a record's JSON object as the schema of today has it.
+
+    >>> upgraded_record({"schema_version": 3, "told": []})
+    {'schema_version': 3, 'reported': []}
+    """
+    return (
+        record if record.get("schema_version") == SCHEMA_VERSION else _renamed(record, {"told": "reported"})
+    )
+
+
+def _renamed(fields: dict[str, Any], names: dict[str, str]) -> dict[str, Any]:
+    """Return fields under their names of today. The schema refuses a file that has both names: these stay."""
+    return {
+        names[name] if name in names and names[name] not in fields else name: value
+        for name, value in fields.items()
+    }
+
+
+def _with_names(manifest: dict[str, Any]) -> dict[str, Any]:
+    """Return a manifest with the names that fields have since version 4."""
+    manifest = _renamed(manifest, _MANIFEST_NAMES)
+    plans = manifest.get("plans")
+    if not isinstance(plans, list):
+        return manifest
+    return manifest | {
+        "plans": [_renamed(plan, _PLAN_NAMES) if isinstance(plan, dict) else plan for plan in plans]
+    }
 
 
 def _of_many(manifest: dict[str, Any]) -> dict[str, Any]:

@@ -142,7 +142,7 @@ def _part(step: Position, direction: Direction) -> StepFigures:
     """Return the figures of a step's writes, or of its syncs, by themselves."""
     return pooled(
         [
-            step_figures(run.record, run.intervals(), reader=JOB, pressure=None, direction=direction)
+            step_figures(run.record, run.intervals(), measured_job=JOB, load_jobs=None, direction=direction)
             for run in step.runs
         ]
     )

@@ -216,8 +216,8 @@ def climb_for(limit_Bps: float, alone_Bps: float, *, pace: Pace) -> Climb:
 
 def _climb(search: RunRecord, pace: Pace) -> Climb:
     """Return how writers come in after a search. Raises IogaugeError: nothing was written during it."""
-    limit_Bps = step_figures(search, (), reader=READER, pressure=WRITER).pressure_Bps
-    alone_Bps = step_figures(search, (), reader=ALONE, pressure=None).rate_Bps
+    limit_Bps = step_figures(search, (), measured_job=READER, load_jobs=WRITER).pressure_Bps
+    alone_Bps = step_figures(search, (), measured_job=ALONE, load_jobs=None).rate_Bps
     if min(limit_Bps, alone_Bps) <= 0:
         raise nothing_written(bs="4k")
     return climb_for(limit_Bps, alone_Bps, pace=pace)

@@ -68,7 +68,7 @@ class StackOverhead(Suite):
         places = tuple(_places(request.target, [layer for layer in layers if not layer.missing]))
         steps = _steps(StepTemplate.of(empty), places)
         beside = tuple(place.path for place in places if place.path != request.target.path)
-        return empty.model_copy(update={"steps": tuple(steps), "beside": beside})
+        return empty.model_copy(update={"steps": tuple(steps), "compared_with": beside})
 
     def findings(self, result: SuiteResult, /) -> tuple[str, ...]:
         """Return what each layer adds to the mean."""

@@ -140,7 +140,7 @@ class Tenants(Suite):
 
         Raises IogaugeError: the tenant did nothing during the search.
         """
-        alone = step_figures(search, (), reader=TENANT, pressure=None).iops
+        alone = step_figures(search, (), measured_job=TENANT, load_jobs=None).iops
         if alone < 2 / SHARE:
             raise IogaugeError(
                 "hardly a request completed during the search for the tenant's rate",

@@ -83,7 +83,7 @@ class WritePressure(Suite):
             IogaugeError: nothing was written during the search.
         """
         del request  # the steps follow from what the target took
-        limit_Bps = step_figures(search, (), reader=READER, pressure=WRITER).pressure_Bps
+        limit_Bps = step_figures(search, (), measured_job=READER, load_jobs=WRITER).pressure_Bps
         if limit_Bps <= 0:
             raise nothing_written(bs="8k")
         load = StepTemplate.of(plan)

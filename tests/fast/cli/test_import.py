@@ -32,7 +32,7 @@ def saved(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Path:
 
 def test_runs_with_counts_are_steps_and_the_others_are_told(saved: Path) -> None:
     review = Review.open(saved)
-    assert [plan.reader for plan in review.manifest.plans] == ["reader", "writer", "sync"]
+    assert [plan.measured_job for plan in review.manifest.plans] == ["reader", "writer", "sync"]
     assert len(review.completed()) == len(review.manifest.steps) == 3
     told = read_told(saved)
     assert [(each.label, each.direction.value) for each in told] == [
@@ -54,7 +54,7 @@ def test_it_is_listed_shown_asked_and_reported(saved: Path, capsys: pytest.Captu
     assert "Told without samples" in out
     assert "warning" not in err
     assert main(["show", str(saved), "--json"]) == 0
-    assert len(json.loads(capsys.readouterr().out)["told"]) == 4
+    assert len(json.loads(capsys.readouterr().out)["reported"]) == 4
     assert main(["query", "select label, iops, mean_ns from figures", str(saved), "--json"]) == 0
     rows = json.loads(capsys.readouterr().out)
     assert [row["label"] for row in rows] == [

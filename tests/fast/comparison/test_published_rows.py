@@ -33,8 +33,8 @@ def saved(path: Path, *jobs: str) -> SuiteResult:
         source="a note",
         targets=(builders.target().path,),
         axis=Axis(name="place", unit=""),
-        reader="load",
-        pressure=None,
+        measured_job="load",
+        load_jobs=None,
         steps=steps,
     )
     review = Review.create(path, builders.manifest(plan=plan))

@@ -24,11 +24,9 @@ BANNED = frozenset({"found", "each", "asked", "told", "given", "whole"})
 LEFT = {
     "comparison": 500,
     "library": 1,
-    "report": 5,
+    "report": 1,
     "results": 69,
-    "reviews": 2,
-    "schema": 2,
-    "stats": 103,
+    "stats": 102,
     "suites": 6,
 }
 """Names left in packages that are not done yet. A count may only shrink; a package that is not listed has none."""

@@ -16,10 +16,10 @@ from iogauge.schema import (
     Direction,
     EngineKind,
     InFlight,
+    Notice,
     RunPlan,
     RunResult,
     Rw,
-    Warning,  # noqa: A004
 )
 from tests import builders, plans
 
@@ -61,7 +61,7 @@ def judged(
     observed: Observations | None = None,
     virtualised: str | None = None,
     ceiling: Ceiling | None = None,
-) -> tuple[Warning, ...]:
+) -> tuple[Notice, ...]:
     return judge(
         plan=plan or plans.plan(plans.worker()),
         result=outcome or result(),

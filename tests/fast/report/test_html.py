@@ -20,8 +20,7 @@ from iogauge.report.sections import Report
 from iogauge.results.review import load
 from iogauge.results.suite_result import SuiteResult
 from iogauge.results.warnings import warnings
-from iogauge.schema import SCHEMA_VERSION, Code
-from iogauge.schema import Warning as Caution
+from iogauge.schema import SCHEMA_VERSION, Code, Notice
 from tests import reviews
 from tests.reviews import Drive
 
@@ -72,7 +71,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     reviews.save(
         folder / "other", Drive("Crosspoint", base_us=9, slope=0.05, **SMALL), pressures_MBps=(100, 700)
     )
-    warning = Caution(code=Code.UNWRITTEN, message=f"found {HOSTILE}", hint="write first")
+    warning = Notice(code=Code.UNWRITTEN, message=f"found {HOSTILE}", hint="write first")
     hostile = folder / "hostile"
     job_text = f"[{HOSTILE}]\n</pre>\n"
     drive = Drive(HOSTILE, **SMALL)
@@ -247,7 +246,7 @@ def test_an_older_kernel_is_listed_before_any_finding(folder: Path, tmp_path: Pa
 
 
 def test_drives_with_nothing_in_common_say_so(folder: Path, tmp_path: Path) -> None:
-    other_plan(folder, tmp_path, suite="mixed", title="Mixed", pressure=None)
+    other_plan(folder, tmp_path, suite="mixed", title="Mixed", load_jobs=None)
     read = Page(render.page(Report.of([folder / "flash", tmp_path]))).read
     assert "They have no complete step in common." in read
 
@@ -268,10 +267,8 @@ def test_drives_of_one_model_have_different_labels(tmp_path: Path) -> None:
 def test_warnings_with_one_remedy_are_grouped(folder: Path) -> None:
     (drive,) = load([folder / "flash"])
     for place, run in enumerate(drive.runs):
-        few = Caution(
-            code=Code.FEW_SAMPLES, message=f"{place} reads do not support p99.99", hint="run longer"
-        )
-        moved = Caution(code=Code.MIGRATION, message="workers moved", hint="pin them")
+        few = Notice(code=Code.FEW_SAMPLES, message=f"{place} reads do not support p99.99", hint="run longer")
+        moved = Notice(code=Code.MIGRATION, message="workers moved", hint="pin them")
         run.record = run.record.model_copy(update={"warnings": (few, moved)})
     first, second = warnings([drive])
     assert [message for message, _ in first.messages] == [
@@ -316,7 +313,7 @@ def other_plan(folder: Path, place: Path, **changed: object) -> None:
 
 
 def test_different_suites_have_sections_of_their_own(folder: Path, tmp_path: Path) -> None:
-    other_plan(folder, tmp_path, suite="mixed", title="Mixed", pressure=None)
+    other_plan(folder, tmp_path, suite="mixed", title="Mixed", load_jobs=None)
     report = Report.of([folder / "flash", tmp_path])
     assert [section.plan.suite for section in report.sections] == ["write-pressure", "mixed"]
     page = render.page(report)

@@ -12,8 +12,7 @@ from typing import Any
 import pytest
 
 from iogauge.cli import main
-from iogauge.schema import Code, Interval, JobFile, Manifest, RunRecord
-from iogauge.schema import Warning as Caution
+from iogauge.schema import Code, Interval, JobFile, Manifest, Notice, RunRecord
 from iogauge.store import Review
 from tests import builders, report_records
 
@@ -28,7 +27,7 @@ class Engine(ModuleType):
         self.runs: list[tuple[JobFile, int]] = []
         self.interrupt_at = -1
         self.raise_at = -1
-        self.warnings: Callable[[JobFile], tuple[Caution, ...]] = lambda _: ()
+        self.warnings: Callable[[JobFile], tuple[Notice, ...]] = lambda _: ()
 
     def measure_ceiling(self) -> Any:
         """Measure nothing."""
@@ -111,7 +110,7 @@ def test_prints_json_alone(engine: Engine, capsys: pytest.CaptureFixture[str]) -
     assert found["missing"] == []
     assert shown["seed"] == 7
     top = found["steps"][-1]
-    assert top["asked_Bps"] == 700_000_000
+    assert top["requested_Bps"] == 700_000_000
     assert top["achieved_Bps"] == pytest.approx(700e6, rel=1e-3)
     assert top["quantiles_ns"]["0.5"]["value"] == pytest.approx(780_000, rel=1e-3)
     assert top["quantiles_ns"]["0.9999"]["supported"] is False
@@ -133,10 +132,10 @@ def test_the_manifest_says_what_was_asked(engine: Engine) -> None:
 
 
 def test_each_kind_of_warning_is_printed_once(engine: Engine, capsys: pytest.CaptureFixture[str]) -> None:
-    def warning(code: Code, message: str) -> Caution:
-        return Caution(code=code, message=message, hint=f"remedy of {code}")
+    def warning(code: Code, message: str) -> Notice:
+        return Notice(code=code, message=message, hint=f"remedy of {code}")
 
-    def warnings(job_file: JobFile) -> tuple[Caution, ...]:
+    def warnings(job_file: JobFile) -> tuple[Notice, ...]:
         shared = warning(Code.VIRTUAL_MACHINE, "this machine is virtual")
         if len(job_file.jobs) == 1:
             return (shared,)

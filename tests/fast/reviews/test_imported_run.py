@@ -27,7 +27,7 @@ def step(name: str = "fio-plus.json") -> ImportedStep:
 
 def test_its_figures_are_those_of_fio() -> None:
     record = run_record(step())
-    figures = step_figures(record, (), reader="reader", pressure="writer")
+    figures = step_figures(record, (), measured_job="reader", load_jobs="writer")
     reads, writes = FIO["jobs"][0]["read"], FIO["jobs"][1]["write"]
     assert figures.ios == reads["total_ios"]
     assert figures.iops == pytest.approx(reads["iops"], rel=1e-6)

@@ -100,8 +100,8 @@ def figures(review: Review) -> dict[tuple[str, str, float], StepFigures]:
         (plan.suite, step.id, step.at): step_figures(
             review.record(step.id),
             review.intervals(step.id),
-            reader=plan.reader,
-            pressure=plan.pressure,
+            measured_job=plan.measured_job,
+            load_jobs=plan.load_jobs,
             kind=plan.kind,
             direction=step.direction,
         )
@@ -187,7 +187,11 @@ def test_searches_rounds_stages_syncs_and_mixes_come_back(
         assert synced
         for step in synced:
             found = step_figures(
-                review.record(step.id), (), reader=plan.reader, pressure=None, direction=Direction.SYNC
+                review.record(step.id),
+                (),
+                measured_job=plan.measured_job,
+                load_jobs=None,
+                direction=Direction.SYNC,
             )
             assert found.ios > 0
             assert found.mean is not None

@@ -10,10 +10,20 @@ from typing import Any
 import pytest
 
 from iogauge.cli import main
-from iogauge.machine.trace import trace_of
+from iogauge.machine.fingerprint import fingerprint_of
 from iogauge.reviews.manifest import new_manifest
 from iogauge.reviews.runner import Interrupted, _Run, remaining, run_review
-from iogauge.schema import Axis, Code, JobFile, RunRecord, State, StepPlan, SuitePlan, TargetFacts, Trace
+from iogauge.schema import (
+    Axis,
+    Code,
+    JobFile,
+    RunRecord,
+    State,
+    StepPlan,
+    SuitePlan,
+    TargetFacts,
+    WriteFingerprint,
+)
 from iogauge.store import Review
 from iogauge.store.review import StepWriter
 from iogauge.suites import suite_of
@@ -65,9 +75,9 @@ class Drive(Quiet):
         rows = [builders.row(job.name, {}) for job in job_file.jobs]
         return builders.record(rows, jobs=job_file, stopped_by=stopped)
 
-    def trace(self, _: TargetFacts) -> Trace:
+    def fingerprint(self, _: TargetFacts) -> WriteFingerprint:
         """What was written so far."""
-        seen = Trace(boot="one", written_bytes=self.written_bytes, trims=0)
+        seen = WriteFingerprint(boot="one", written_bytes=self.written_bytes, trims=0)
         return seen.model_copy(update=self.others)
 
     def purge(self, path: str, **_: Any) -> None:
@@ -95,7 +105,7 @@ def go(review: Review, suite: Suite, drive: Drive) -> None:
 
     assert remaining(review, suites)
     failed = run_review(
-        review, suites, execute=drive.execute, watcher=drive, purge=drive.purge, trace=drive.trace
+        review, suites, execute=drive.execute, watcher=drive, purge=drive.purge, fingerprint=drive.fingerprint
     )
     assert failed == ()
 
@@ -182,10 +192,10 @@ def test_what_a_killed_step_wrote_is_said_to_be_its_own(
         ("two.at-1", "iogauge.reviews.runner._Run._leave"),
     ):
         killed_at(place)
-        assert Review.open(review.path).manifest.under_way == step
+        assert Review.open(review.path).manifest.running_step == step
     go(Review.open(review.path), suite, drive)
     manifest = Review.open(review.path).manifest
-    assert manifest.under_way is None
+    assert manifest.running_step is None
     assert manifest.warnings == ()  # it had left nothing before
     Review.open(review.path).discard("two.at-2")
     killed_at("iogauge.store.review.StepWriter.finish")
@@ -256,7 +266,7 @@ def test_a_killed_step_is_named_where_it_may_have_written(
         patch.setattr(_Run, "_leave", unless_killed(leave))
         with pytest.raises(Killed):
             go(Review.open(review.path), suite, drive)
-    assert Review.open(review.path).manifest.under_way == "two.at-3"
+    assert Review.open(review.path).manifest.running_step == "two.at-3"
     drive.others = others
     drive.said.clear()
     go(Review.open(review.path), suite, drive)
@@ -333,8 +343,8 @@ def test_a_device_s_trace_is_of_its_counters_and_its_boot(tmp_path: Path) -> Non
     boot.write_text("c0ffee\n")
     host = Host(tmp_path / "sys", tmp_path / "proc")
     facts = builders.target("/dev/sda", kind="block", device="sda")
-    assert trace_of(facts, host) == Trace(boot="c0ffee", written_bytes=4000 * 512, trims=5)
-    gone = trace_of(facts.model_copy(update={"device": "sdb"}), host)
-    assert gone == Trace(boot="c0ffee")
-    assert trace_of(builders.target("model:p4800x", kind="model"), host) is None
-    assert trace_of(builders.target(str(tmp_path / "missing.bin")), host) is None
+    assert fingerprint_of(facts, host) == WriteFingerprint(boot="c0ffee", written_bytes=4000 * 512, trims=5)
+    gone = fingerprint_of(facts.model_copy(update={"device": "sdb"}), host)
+    assert gone == WriteFingerprint(boot="c0ffee")
+    assert fingerprint_of(builders.target("model:p4800x", kind="model"), host) is None
+    assert fingerprint_of(builders.target(str(tmp_path / "missing.bin")), host) is None

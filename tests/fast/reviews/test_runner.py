@@ -22,13 +22,13 @@ from iogauge.schema import (
     Interval,
     JobFile,
     Manifest,
+    Notice,
     RunPlan,
     RunRecord,
     StepPlan,
     SuitePlan,
     TargetFacts,
 )
-from iogauge.schema import Warning as Caution
 from iogauge.store import Review, tables
 from iogauge.suites import SUITES, suite_of
 from iogauge.suites.suite import StepTemplate, Suite, SuiteRequest
@@ -443,8 +443,8 @@ def test_an_interrupted_state_group_starts_again(tmp_path: Path, bad: int, kept:
 
 
 def test_warnings_that_all_steps_share_are_the_reviews(tmp_path: Path) -> None:
-    shared = Caution(code=Code.VIRTUAL_MACHINE, message="this machine is virtual", hint="use a real one")
-    own = Caution(code=Code.FEW_SAMPLES, message="7 samples", hint="run longer")
+    shared = Notice(code=Code.VIRTUAL_MACHINE, message="this machine is virtual", hint="use a real one")
+    own = Notice(code=Code.FEW_SAMPLES, message="7 samples", hint="run longer")
     review = grouped(tmp_path / "r")
     first = True
 

@@ -34,7 +34,7 @@ def rows(reads: list[int], written_bytes: int) -> list[RowResult]:
 
 
 def figures(record: RunRecord, intervals: list[Interval], **options: object) -> StepFigures:
-    return step_figures(record, intervals, **({"reader": "reader", "pressure": "pressure"} | options))  # type: ignore[arg-type]
+    return step_figures(record, intervals, **({"measured_job": "reader", "load_jobs": "pressure"} | options))  # type: ignore[arg-type]
 
 
 def test_totals_and_rates_are_the_rows_over_their_measured_time() -> None:
@@ -116,7 +116,7 @@ def test_several_rows_of_one_job_are_merged() -> None:
         builders.interval(0, {READ: builders.tally([1000])}, row=0),
         builders.interval(0, {READ: builders.tally([3000])}, row=1),
     ]
-    found = figures(record, intervals, pressure=None)
+    found = figures(record, intervals, load_jobs=None)
     assert found.whole.count == 2
     assert found.pressure_Bps == 0
     assert len(found.moments) == 1
@@ -127,7 +127,7 @@ def test_a_kind_that_did_not_differ_is_taken_from_lat() -> None:
     only_lat = Tally(ios=1, histograms={Kind.LAT: builders.histogram([5000])})
     record = builders.record([builders.row("reader", {READ: only_lat})], jobs=jobs(reader=Rw.RANDREAD))
     for kind in (Kind.LAT, Kind.RESPONSE, Kind.CLAT):
-        found = figures(record, [], pressure=None, kind=kind)
+        found = figures(record, [], load_jobs=None, kind=kind)
         assert found.whole.count == 1
 
 
@@ -148,7 +148,7 @@ def test_a_row_shared_with_another_reader_is_refused() -> None:
     workers = (builders.worker("reader"), builders.worker("other"))
     record = record.model_copy(update={"result": record.result.model_copy(update={"workers": workers})})
     with pytest.raises(IogaugeError, match="one row with 'other'"):
-        figures(record, [], pressure=None)
+        figures(record, [], load_jobs=None)
 
 
 def test_sections_of_one_name_are_one_job_with_all_their_directions() -> None:
@@ -161,7 +161,7 @@ def test_sections_of_one_name_are_one_job_with_all_their_directions() -> None:
         builders.row("reader", {READ: builders.tally([1000])}, index=0),
         builders.row("reader", {WRITE: builders.tally([3000])}, index=1),
     ]
-    assert figures(builders.record(rows, jobs=both), [], pressure=None).ios == 2
+    assert figures(builders.record(rows, jobs=both), [], load_jobs=None).ios == 2
 
 
 def test_the_interval_of_the_pressure_is_that_of_its_course() -> None:
@@ -176,7 +176,7 @@ def test_the_interval_of_the_pressure_is_that_of_its_course() -> None:
 
 def test_a_job_that_is_not_there_is_named() -> None:
     with pytest.raises(IogaugeError, match="no job named 'nobody'"):
-        figures(pressed(rows([1], 1)), [], reader="nobody")
+        figures(pressed(rows([1], 1)), [], measured_job="nobody")
 
 
 def test_a_run_without_the_jobs_that_press_has_no_pressure() -> None:

@@ -24,7 +24,7 @@ def run(lat_ns: int, *, ios: int = 20_000, errors: int = 0) -> StepFigures:
     reads = reads.model_copy(update={"errors": {5: errors} if errors else {}})
     row = builders.row("reader", {builders.Direction.READ: reads}, index=0, end_ns=10**9)
     record = builders.record((row,), jobs=workload.parse(JOBS, source="x"))
-    return step_figures(record, [], reader="reader", pressure=None)
+    return step_figures(record, [], measured_job="reader", load_jobs=None)
 
 
 def test_one_run_is_itself() -> None:

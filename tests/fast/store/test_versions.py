@@ -6,17 +6,29 @@ of the schema that it does not survive needs a new version, and code that reads 
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
 
 from iogauge import workload
+from iogauge.errors import IogaugeError
 from iogauge.reviews.manifest import new_manifest
 from iogauge.reviews.runner import run_review
-from iogauge.schema import SCHEMA_VERSION, Code
-from iogauge.schema import Warning as Caution
+from iogauge.schema import (
+    SCHEMA_VERSION,
+    Code,
+    Direction,
+    Kind,
+    Notice,
+    ReportedLatency,
+    TargetState,
+    WriteFingerprint,
+)
 from iogauge.store import Review
+from iogauge.store.checksums import with_checksum, write_checksums
 from iogauge.store.query import query
+from iogauge.store.review import load_manifest
 from iogauge.store.versions import upgraded
 from iogauge.suites import SUITES, suite_of
 from tests import builders
@@ -38,7 +50,7 @@ def save_sample(path: Path) -> None:
         ceiling=builders.ceiling(),
     )
     review = Review.create(path, manifest)
-    warning = Caution(code=Code.VIRTUAL_MACHINE, message="this machine is virtual", hint="use a real one")
+    warning = Notice(code=Code.VIRTUAL_MACHINE, message="this machine is virtual", hint="use a real one")
 
     def execute(job_file: object, *, seed: int, on_interval: object, **_: object) -> object:
         record, intervals = builders.pressed_run(job_file, seed=seed, warnings=(warning,))
@@ -99,3 +111,49 @@ def test_rounds_were_told_by_their_labels() -> None:
 def test_what_is_saved_now_means_the_same(tmp_path: Path) -> None:
     save_sample(tmp_path / "now")
     check(tmp_path / "now", version=SCHEMA_VERSION)
+
+
+def test_fields_of_version_3_are_read_under_their_names_of_today(tmp_path: Path) -> None:
+    save_sample(tmp_path / "now")
+    manifest = json.loads((tmp_path / "now" / "manifest.json").read_text())
+    del manifest["sha256"], manifest["state_before"], manifest["fingerprint_after"], manifest["running_step"]
+    state = TargetState(
+        known_since="2026-01-01T00:00:00+00:00", purged_at=None, written_bytes=7, random_bytes=0, last=None
+    )
+    fingerprint = WriteFingerprint(boot="a", written_bytes=1, trims=2)
+    (plan,) = manifest["plans"]
+    for old, name in (("reader", "measured_job"), ("pressure", "load_jobs"), ("beside", "compared_with")):
+        plan[old] = plan.pop(name)
+    plan["beside"] = ["/dev/example1"]
+    step = plan["steps"][0]["id"]
+    manifest |= {
+        "schema_version": 3,
+        "found": {"/dev/example0": json.loads(state.model_dump_json())},
+        "left": {"/dev/example0": json.loads(fingerprint.model_dump_json())},
+        "under_way": step,
+    }
+    path = tmp_path / "now" / "manifest.json"
+    path.write_bytes(with_checksum(json.dumps(manifest, indent=2)))
+    loaded = load_manifest(path)
+    assert loaded.state_before == {"/dev/example0": state}
+    assert loaded.fingerprint_after == {"/dev/example0": fingerprint}
+    assert loaded.running_step == step
+    assert (loaded.plans[0].measured_job, loaded.plans[0].load_jobs) == ("reader", "pressure")
+    assert loaded.plans[0].compared_with == ("/dev/example1",)
+    path.write_bytes(with_checksum(json.dumps(manifest | {"running_step": step}, indent=2)))
+    with pytest.raises(IogaugeError, match="damaged"):
+        load_manifest(path)
+
+
+def test_latencies_that_version_3_reported_without_samples_are_read(tmp_path: Path) -> None:
+    save_sample(tmp_path / "now")
+    review = Review.open(tmp_path / "now")
+    folder = review.step_path(review.manifest.steps[0].id)
+    record = json.loads((folder / "record.json").read_text())
+    assert record.pop("reported") == []
+    latency = ReportedLatency(stage=0, row=0, kind=Kind.LAT, direction=Direction.READ, count=5, mean_ns=7.0)
+    old = record | {"schema_version": 3, "told": [json.loads(latency.model_dump_json())]}
+    (folder / "record.json").write_text(json.dumps(old))
+    (folder / "SHA256SUMS").unlink()
+    write_checksums(folder)
+    assert review.record(review.manifest.steps[0].id).reported == (latency,)

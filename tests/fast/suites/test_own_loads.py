@@ -191,7 +191,7 @@ def test_a_commit_is_judged_whole_and_its_parts_are_said(
     assert Kind.RESPONSE not in row.tallies[Direction.WRITE].histograms
     said = next(finding for finding in plan["findings"] if "write, then fdatasync: one log" in finding)
     assert numbers.duration(first["mean_ns"]["value"]) in said
-    figures = step_figures(record, (), reader="log", pressure=None, direction=Direction.WRITE)
+    figures = step_figures(record, (), measured_job="log", load_jobs=None, direction=Direction.WRITE)
     assert figures.mean is not None
     assert figures.mean.value == pytest.approx(written.sum_ns / written.count)
     assert figures.mean.value < first["mean_ns"]["value"]
@@ -211,7 +211,7 @@ def test_layers_stand_in_their_order() -> None:
         ("the target", "libaio", (BLOCK.path,)),
         ("a loop device over the target", "libaio", (loop.path,)),
     ]
-    assert set(plan.beside) == {ram.path, loop.path}
+    assert set(plan.compared_with) == {ram.path, loop.path}
     assert [jobs_of(step)[0].iodepth for step in plan.steps] == [1] * 4 + [32] * 4
 
 
@@ -224,7 +224,7 @@ def test_a_layer_that_is_missing_is_a_note() -> None:
         "the target",
         "a loop device over the target",
     ]
-    assert plan.beside == (loop.path,)
+    assert plan.compared_with == (loop.path,)
 
 
 def test_layers_take_root(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -239,12 +239,12 @@ def test_a_model_stands_beside_one_that_costs_nothing() -> None:
     target = modelled("model:p4800x@linux-stock")
     assert layers_of(target) == ()
     plan = planned("stack-overhead", "full", target)
-    assert plan.beside == ("model:ram@linux-stock",)
+    assert plan.compared_with == ("model:ram@linux-stock",)
     assert {jobs_of(step)[0].filenames[0] for step in plan.steps} == {target.path, "model:ram@linux-stock"}
     itself = planned("stack-overhead", "full", modelled("model:ram@linux-stock"))
     assert itself.beside == ()
     assert len(itself.steps) == 2
-    assert catalog.pair(plan.beside[0])[1].name == "linux-stock"
+    assert catalog.pair(plan.compared_with[0])[1].name == "linux-stock"
 
 
 def test_two_targets_have_different_layers() -> None:

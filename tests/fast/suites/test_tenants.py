@@ -89,7 +89,9 @@ def test_a_response_counts_what_a_request_waited_before_it_could_start(
         assert (first.state_group == second.state_group) == (first.at > 0)
     crowded = max(plan["steps"], key=lambda step: step["mean_ns"]["value"])
     (mean,) = (
-        step_figures(review.record(crowded["id"]), (), reader="tenant", pressure=None, kind=Kind.LAT).mean,
+        step_figures(
+            review.record(crowded["id"]), (), measured_job="tenant", load_jobs=None, kind=Kind.LAT
+        ).mean,
     )
     assert mean is not None
     assert crowded["mean_ns"]["value"] > mean.value

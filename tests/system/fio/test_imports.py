@@ -81,7 +81,7 @@ def test_the_run_is_judged_like_one_of_ours(ran: Path) -> None:
     assert step.jobs is not None
     pressure, reader = step.jobs.jobs
     assert (pressure.numjobs, reader.iodepth, pressure.time_based) == (8, 1, True)
-    figures = step_figures(run_record(step), step.intervals, reader="reader", pressure="pressure")
+    figures = step_figures(run_record(step), step.intervals, measured_job="reader", load_jobs="pressure")
     theirs = last_report(ran / "step.json")["reader"]
     assert figures.ios == theirs["read"]["total_ios"]
     assert figures.mean is not None

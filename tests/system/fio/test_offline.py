@@ -80,9 +80,9 @@ def test_a_search_and_what_follows_come_back_with_fios_numbers(
         for step in plan.steps:
             record = review.record(step.id)
             figures = step_figures(
-                record, review.intervals(step.id), reader=plan.reader, pressure=plan.pressure
+                record, review.intervals(step.id), measured_job=plan.measured_job, load_jobs=plan.load_jobs
             )
-            theirs = last_report(jobs / f"{step.id}.json")[plan.reader]
+            theirs = last_report(jobs / f"{step.id}.json")[plan.measured_job]
             ways = [theirs[way] for way in ("read", "write") if theirs[way]["total_ios"]]
             assert figures.ios == sum(way["total_ios"] for way in ways)
             assert figures.iops == pytest.approx(sum(way["iops"] for way in ways), rel=0.01)
@@ -123,8 +123,8 @@ def test_rounds_with_a_purge_and_stages_go_on_until_they_are_whole(
         figures = step_figures(
             review.record(step.id),
             (),
-            reader=commits.reader,
-            pressure=None,
+            measured_job=commits.measured_job,
+            load_jobs=None,
             kind=Kind.LAT,
             direction=step.direction,
         )

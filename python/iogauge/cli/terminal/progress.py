@@ -136,7 +136,7 @@ class Progress(AbstractContextManager["Progress"]):
 
     def ended(self, plan: SuitePlan, record: RunRecord) -> None:
         """Take the run that a step was, of which its end says what is judged."""
-        judged = [row for row in record.result.rows if row.name == plan.reader]
+        judged = [row for row in record.result.rows if row.name == plan.measured_job]
         self._shown = "; ".join(
             f"{row.name}: {moved(row.tallies, row.end_ns - row.start_ns)}" for row in judged
         )

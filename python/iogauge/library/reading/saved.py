@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from iogauge.report.run.fail_if import Violation
     from iogauge.reviews.runner import Failed
-    from iogauge.schema import Warning as Caution
+    from iogauge.schema import Notice
 
 
 def open_review(
@@ -99,7 +99,7 @@ class Review(Tabular):
         return tuple(finding for result in self.suites for finding in result.conclusions.findings)
 
     @cached_property
-    def warnings(self) -> tuple[Caution, ...]:
+    def warnings(self) -> tuple[Notice, ...]:
         """What makes its figures mean less than they seem to, each kind once."""
         from iogauge.report.review_text import warnings
 
@@ -204,7 +204,7 @@ class Review(Tabular):
 
         shown = as_json(self.suites, self.manifest, path=str(self.path), violations=violations, failed=failed)
         if reported := read_told(self.path):
-            shown["told"] = [figure.model_dump(mode="json") for figure in reported]
+            shown["reported"] = [figure.model_dump(mode="json") for figure in reported]
         return shown
 
     def to_text(self, *, variation: bool = False) -> str:

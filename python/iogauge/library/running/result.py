@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from iogauge.library.running.run_tables import OverTime
     from iogauge.report.run.interval_stats import IntervalStats
-    from iogauge.schema import Warning as Caution
+    from iogauge.schema import Notice
     from iogauge.stats.figures import StepFigures
     from iogauge.stats.quantiles import Estimate
 
@@ -182,8 +182,8 @@ class DirectionResult:
             self._figures[kind] = step_figures(
                 self._result.record,
                 self._result.intervals,
-                reader=self._job,
-                pressure=None,
+                measured_job=self._job,
+                load_jobs=None,
                 kind=kind,
                 direction=self.direction,
             )
@@ -235,7 +235,7 @@ class RunResult(Tabular):
         return len(self.jobs)
 
     @property
-    def warnings(self) -> tuple[Caution, ...]:
+    def warnings(self) -> tuple[Notice, ...]:
         """What makes the figures mean less than they seem to."""
         return self.record.warnings
 

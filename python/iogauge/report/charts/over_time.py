@@ -42,12 +42,12 @@ def time_chart(drive: SuiteResult, *, name: str) -> Chart:
 def _spec(drive: SuiteResult, table: Table) -> Spec:
     plan = drive.plan
     end_s = max((float(row["end_s"] or 0) for row in table.records()), default=1.0)
-    reads = _Panel(end_s, last=not plan.pressure)
+    reads = _Panel(end_s, last=not plan.load_jobs)
     panels = [
         _latencies(_Panel(end_s, last=False), table, plan),
         reads.rate("read_iops", f"{capitalised(plan.judged)}s, IOPS", DRIVES[0]),
     ]
-    if plan.pressure:
+    if plan.load_jobs:
         writes = _Panel(end_s, last=True)
         requested = _steps().mark_rule(color=INK, strokeDash=[3, 3])
         panels.append(

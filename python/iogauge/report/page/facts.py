@@ -58,7 +58,7 @@ def _target(drive: SuiteResult) -> Facts:
         ("Rotating", {True: "yes", False: "no", None: "unknown"}[target.rotational]),
         ("Scheduler", _known(target.scheduler)),
         ("Write cache", _known(target.write_cache)),
-        ("State before", state_text(drive.manifest.found.get(target.path), target)),
+        ("State before", state_text(drive.manifest.state_before.get(target.path), target)),
     ]
 
 

@@ -77,12 +77,12 @@ def _row(
     row = StepRow(plan.id, drive.anchor(plan), plan.series, _position(plan))
     if figures is None:
         return row
-    moved_Bps = figures.pressure_Bps if drive.plan.pressure else figures.rate_Bps
+    moved_Bps = figures.pressure_Bps if drive.plan.load_jobs else figures.rate_Bps
     return replace(
         row,
         complete=True,
         # Without writers the achieved rate is 0 MB/s; syncs move no data, so that they have no rate.
-        achieved=figure(moved_Bps / 1e6) if moved_Bps or drive.plan.pressure else "–",
+        achieved=figure(moved_Bps / 1e6) if moved_Bps or drive.plan.load_jobs else "–",
         reads=f"{figures.ios:,}",
         read_iops=f"{figures.iops:,.0f}",
         cells=tuple(cell(statistic.of(figures), ios=figures.ios) for statistic in STATISTICS),
@@ -95,7 +95,7 @@ def _row(
 
 def position_head(plan: SuitePlan) -> str:
     """Return the head of the column of positions. A load is named as requested, since it may not be achieved."""
-    name, unit = "requested" if plan.pressure else plan.axis.name, plan.axis.unit
+    name, unit = "requested" if plan.load_jobs else plan.axis.name, plan.axis.unit
     # The unit is left out where the name says it: "row of the table" needs no "row".
     return capitalised(f"{name}, {unit}" if unit and unit not in name else name)
 

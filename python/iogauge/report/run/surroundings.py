@@ -19,11 +19,11 @@ from iogauge.schema import (
     InFlight,
     LedgerEntry,
     ModelFacts,
+    Notice,
     RunRecord,
     TargetFacts,
     TargetState,
 )
-from iogauge.schema import Warning as Caution
 from iogauge.stats.histogram import Histogram
 from iogauge.text import numbers
 from iogauge.text.grid import labelled
@@ -38,7 +38,7 @@ def lines(record: RunRecord) -> list[str]:
     return [*devices, *_generator(record), *_ending(record)]
 
 
-def warnings(notices: tuple[Caution, ...]) -> str:
+def warnings(notices: tuple[Notice, ...]) -> str:
     """Return the text of warnings, each with its remedy below it; empty if there is none.
 
     >>> warnings(())

@@ -163,7 +163,7 @@ def _latencies(row: Row, direction: Stream) -> list[str]:
 def _reported(row: Row, direction: Stream) -> list[str]:
     """Return the latencies that another program reported without samples, at the percentiles of the job."""
     lines = []
-    for latency in row.record.told:
+    for latency in row.record.reported:
         if (latency.stage, latency.row, latency.direction) == (row.result.stage, row.result.row, direction):
             quantiles = ((f"p{p:.12g}", fraction(p)) for p in row.job.percentile_list)
             figures = [

@@ -242,7 +242,7 @@ def joined(*parts: str) -> str:
 
 def cell(record: RunRecord, name: str) -> StepFigures:
     """Return the figures of one cell of a round, from its totals."""
-    return step_figures(record, (), reader=name, pressure=None)
+    return step_figures(record, (), measured_job=name, load_jobs=None)
 
 
 def mean(values: Sequence[float]) -> float:

@@ -116,7 +116,7 @@ def _parts(run: Run) -> Matrix:
     """Return the rates of the three parts: at their beginnings, at their ends, and over all of each."""
     cells: list[tuple[str, str, float]] = []
     for name, size in SIZES.items():
-        figures = step_figures(run.record, run.intervals(), reader=name, pressure=None)
+        figures = step_figures(run.record, run.intervals(), measured_job=name, load_jobs=None)
         if moments := figures.moments:
             edge = max(round(EDGE * len(moments)), 1)
             for column, rate in (

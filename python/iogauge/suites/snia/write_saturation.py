@@ -193,7 +193,7 @@ def _latency_table(runs: Sequence[Run]) -> TextTable:
     rows = []
     for run in runs:
         name = again(run.plan.repeat)
-        figures = step_figures(run.record, run.intervals(), reader=LATENCY, pressure=None)
+        figures = step_figures(run.record, run.intervals(), measured_job=LATENCY, load_jobs=None)
         latencies = [figures.mean, *(figures.quantile(q) for q in QUANTILES)]
         most = "-" if figures.max_ns is None else numbers.duration(figures.max_ns)
         rows.append((name or "writes", *map(numbers.marked, latencies), most))

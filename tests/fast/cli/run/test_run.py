@@ -14,8 +14,7 @@ import iogauge.report.run.request_logs  # which needs the package that the runne
 from iogauge import cli
 from iogauge.cli.terminal import status
 from iogauge.library.quantities import time_ns
-from iogauge.schema import Direction
-from iogauge.schema import Warning as Caution
+from iogauge.schema import Direction, Notice
 from iogauge.store import outputs
 from tests import builders, report_records
 
@@ -71,7 +70,7 @@ def run(*arguments: str) -> int:
 
 
 def test_a_table_on_stdout_and_the_rest_on_stderr(runner: Runner, capsys) -> None:
-    caution = Caution(code="page_cache", message="reads went through the page cache", hint="set direct=1")
+    caution = Notice(code="page_cache", message="reads went through the page cache", hint="set direct=1")
     runner.record_fields = {"warnings": (caution,)}
     assert run(*JOB) == status.OK
     out, err = capsys.readouterr()
@@ -98,7 +97,7 @@ def test_several_formats_come_in_the_order_asked_for(runner: Runner, capsys) -> 
 
 
 def test_output_goes_into_a_file_with_its_warnings(runner: Runner, capsys, tmp_path: Path) -> None:
-    caution = Caution(code="page_cache", message="cached", hint="set direct=1")
+    caution = Notice(code="page_cache", message="cached", hint="set direct=1")
     runner.record_fields = {"warnings": (caution,)}
     assert run(*JOB, "--output", "result.txt") == status.OK
     assert capsys.readouterr().out == ""

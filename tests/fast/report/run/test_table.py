@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 
 from iogauge.report.run import surroundings, table
 from iogauge.report.run.interval_stats import IntervalStats
-from iogauge.schema import DeviceStat, Direction, InFlight, Job, Kind, RunRecord
-from iogauge.schema import Warning as Caution
+from iogauge.schema import DeviceStat, Direction, InFlight, Job, Kind, Notice, RunRecord
 from iogauge.text import numbers
 from iogauge.text.grid import WIDTH, aligned, labelled
 from tests import builders, report_records
@@ -73,7 +72,7 @@ def full_run() -> tuple[RunRecord, IntervalStats]:
         target_facts=builders.target(device="nvme0n1"),
         device_stats=(stat,),
         warnings=(
-            Caution(code="page_cache", message="reads went through the page cache", hint="set direct=1"),
+            Notice(code="page_cache", message="reads went through the page cache", hint="set direct=1"),
         ),
     )
     lost = InFlight(

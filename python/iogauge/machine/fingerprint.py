@@ -14,7 +14,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from iogauge.machine.stat import read_counters
-from iogauge.schema import TargetFacts, Trace
+from iogauge.schema import TargetFacts, WriteFingerprint
 from iogauge.target import ledger
 from iogauge.target.users.sysfs import HOST, Host, read_text
 
@@ -23,19 +23,21 @@ _SECTORS_WRITTEN, _TRIMS = 6, 11
 _SECTOR_BYTES = 512
 
 
-def trace_of(target: TargetFacts, host: Host = HOST) -> Trace | None:
+def fingerprint_of(target: TargetFacts, host: Host = HOST) -> WriteFingerprint | None:
     """Return the write fingerprint of a target; None if it has none, such as a drive model."""
     entries = ledger.entries(target)
     entered = {"entries": len(entries), "entered_bytes": sum(entry.written_bytes for entry in entries)}
     if target.kind == "file":
         try:
-            return Trace(modified_ns=Path(target.real_path or target.path).stat().st_mtime_ns, **entered)
+            return WriteFingerprint(
+                modified_ns=Path(target.real_path or target.path).stat().st_mtime_ns, **entered
+            )
         except OSError:
             return None
     if target.kind != "block":
         return None
     counters = read_counters([target], host).get(target.device or "")
-    return Trace(
+    return WriteFingerprint(
         boot=read_text(host.proc / "sys/kernel/random/boot_id"),
         written_bytes=counters[_SECTORS_WRITTEN] * _SECTOR_BYTES if counters else None,
         trims=counters[_TRIMS] if counters else None,
