@@ -10,6 +10,7 @@ import contextlib
 import importlib
 import inspect
 import io
+import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
@@ -22,8 +23,15 @@ if TYPE_CHECKING:
     from mkdocs.config.defaults import MkDocsConfig
     from mkdocs.structure.files import Files
 
-MODULES = ("iogauge.schema", "iogauge.suites.suite", "iogauge.errors")
-"""Modules that a script or your own suite imports besides the library itself."""
+MODULES = (
+    "iogauge.library.running.result",
+    "iogauge.results.suite_result",
+    "iogauge.results.position",
+    "iogauge.schema",
+    "iogauge.suites.suite",
+    "iogauge.errors",
+)
+"""Modules of what the library returns, and of what your own suite is made of."""
 
 
 def on_files(files: Files, *, config: MkDocsConfig) -> Files:
@@ -71,7 +79,10 @@ def help_text(*words: str) -> str:
 def api_page() -> str:
     """Return a page on which mkdocstrings puts every exported name, and the modules of ``MODULES``."""
     names = [name for name in getattr(iogauge, "__all__", ()) if not name.startswith("_")]
-    parts = ["# Python API", (inspect.getdoc(iogauge) or "").strip()]
+    opening = re.sub(
+        r"(^>>> .+(?:\n.+)*)", r"```pycon\n\1\n```", inspect.getdoc(iogauge) or "", flags=re.MULTILINE
+    )
+    parts = ["# Python API", opening.strip(), "[Python library](library.md) shows how the parts go together."]
     parts += [f"::: {path}" for path in dict.fromkeys(_paths(names))]
     for module in MODULES:
         exported = getattr(importlib.import_module(module), "__all__", None)

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from iogauge.errors import IogaugeError, UsageError
     from iogauge.library.errors import ConditionError, Interrupted, RunError, StepsError
     from iogauge.library.models import models
+    from iogauge.library.options import ReviewOptions
     from iogauge.library.plan import Plan, plan
     from iogauge.library.progress import Progress
     from iogauge.library.reading.chart import Chart
@@ -50,6 +51,7 @@ __all__ = [
     "Plan",
     "Progress",
     "Review",
+    "ReviewOptions",
     "RunError",
     "RunResult",
     "StepsError",
@@ -74,6 +76,7 @@ _MODULES = {
     "Plan": "library.plan",
     "Progress": "library.progress",
     "Review": "library.reading.saved",
+    "ReviewOptions": "library.options",
     "RunError": "library.errors",
     "RunResult": "library.running.result",
     "StepsError": "library.errors",

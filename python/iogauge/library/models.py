@@ -45,9 +45,10 @@ class DriveModel(MachineModel):
 def models() -> Models:
     """Return the drives and machines that iogauge brings.
 
-    >>> import iogauge
-    >>> print(*(drive.target for drive in iogauge.models().drives if "p4800x" in drive.also))
-    model:p4800x-375g
+    Examples:
+        >>> import iogauge
+        >>> [drive.target for drive in iogauge.models().drives if "p4800x" in drive.also]
+        ['model:p4800x-375g']
     """
     from iogauge import catalog
 

@@ -47,10 +47,11 @@ def plan(
         UsageError: an option cannot be.
         IogaugeError: a target cannot be opened, or no plan can be made of the options.
 
-    >>> import iogauge
-    >>> plan = iogauge.plan("model:p4800x", suites=["queue-depth"])
-    >>> plan.most_steps, plan.expected_s
-    (28, 35.0)
+    Examples:
+        >>> import iogauge
+        >>> plan = iogauge.plan("model:p4800x", suites=["queue-depth"])
+        >>> plan.most_steps, plan.expected_s
+        (28, 35.0)
     """
     from iogauge.target.layers import layers_over
 

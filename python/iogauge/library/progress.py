@@ -16,8 +16,9 @@ if TYPE_CHECKING:
 class Progress:
     """One piece of news of a run, a review or a report; ``str()`` is a line that says it.
 
-    >>> print(Progress(event="begin", step="writes, 400 MB/s", number=3, steps=18, expected_s=12.0))
-    [3/18] writes, 400 MB/s, about 12 s
+    Examples:
+        >>> print(Progress(event="begin", step="writes, 400 MB/s", number=3, steps=18, expected_s=12.0))
+        [3/18] writes, 400 MB/s, about 12 s
     """
 
     event: Literal["begin", "interval", "end", "part", "message"]

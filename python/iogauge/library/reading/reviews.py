@@ -18,9 +18,10 @@ def list_reviews(*directories: StrPath) -> list[Found]:
 
     Raises IogaugeError where a directory itself cannot be read.
 
-    >>> import tempfile
-    >>> list_reviews(tempfile.mkdtemp())
-    []
+    Examples:
+        >>> import tempfile
+        >>> list_reviews(tempfile.mkdtemp())
+        []
     """
     from iogauge.store.find import find_reviews
 

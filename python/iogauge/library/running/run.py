@@ -60,12 +60,13 @@ def run(
         ConditionError: a condition of ``fail_if`` holds, or cannot be judged; it has the ``result``.
         Interrupted: Ctrl-C ended the run; it is a KeyboardInterrupt, and has the ``result``.
 
-    >>> import iogauge
-    >>> job = "[reads]\\nrw=randread\\nbs=4k\\nruntime=12\\ntime_based=1\\n"
-    >>> result = iogauge.run(job, target="model:p4800x", seed=1)
-    >>> p999 = result["reads"].read.lat.quantile(0.999)
-    >>> p999.low_ns <= p999.value_ns <= p999.high_ns, p999.supported
-    (True, True)
+    Examples:
+        >>> import iogauge
+        >>> job = "[reads]\\nrw=randread\\nbs=4k\\nruntime=12\\ntime_based=1\\n"
+        >>> result = iogauge.run(job, target="model:p4800x", seed=1)
+        >>> p999 = result["reads"].read.lat.quantile(0.999)
+        >>> p999.low_ns <= p999.value_ns <= p999.high_ns, p999.supported
+        (True, True)
     """
     from iogauge.execution.readonly import refuse_writes
     from iogauge.report.run.fail_if import parse
