@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from iogauge.text import html
+
 
 @dataclass(frozen=True)
 class Models:
@@ -13,9 +15,10 @@ class Models:
     machines: tuple[MachineModel, ...]
 
     def _repr_html_(self) -> str:
-        from iogauge.library import display
-
-        return display.models(self)
+        drives = ([drive.target, drive.title, drive.machine or ""] for drive in self.drives)
+        machines = ([machine.name, machine.title] for machine in self.machines)
+        head = ("target", "drive", "behind")
+        return html.table(head, drives, most=100) + html.table(("machine", "title"), machines, most=100)
 
 
 @dataclass(frozen=True)

@@ -14,6 +14,7 @@ from iogauge.errors import UsageError
 from iogauge.library import options as review_options
 from iogauge.library.options import ReviewOptions, StrPath
 from iogauge.schema import Manifest, TargetFacts
+from iogauge.text import html, numbers
 
 if TYPE_CHECKING:
     from iogauge.reviews.estimate import Following, ReviewCost, StepCost
@@ -144,9 +145,14 @@ class Plan:
         return export_steps(Path(directory), self.manifest, self.program, suite_of)
 
     def _repr_html_(self) -> str:
-        from iogauge.library import display
-
-        return display.plan(self)
+        fewest, most = self.fewest_steps, self.most_steps
+        steps = numbers.counted(most, "step") if fewest == most else f"{fewest:,} to {most:,} steps"
+        virtual = " of virtual time" if all(target.modelled for target in self.manifest.targets) else ""
+        takes = f"{steps}, at least {numbers.clock_time(self.expected_s)}{virtual}"
+        bound = "at most " if self.writes_bounded else "an unknown amount, up to "
+        rows = ([step.plan.title, step.place, numbers.clock_time(step.expected_s)] for step in self.steps)
+        title = html.heading(f"{takes}; writes {bound}{numbers.size(self.written_bytes)}")
+        return title + html.folded("steps", html.table(("suite", "step", "time"), rows))
 
     def to_dict(self) -> dict[str, Any]:
         """Return the plan as data that JSON can hold; sizes are in bytes, times in seconds."""

@@ -16,8 +16,8 @@ from __future__ import annotations
 import difflib
 import itertools
 import shlex
-from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -35,13 +35,10 @@ if TYPE_CHECKING:
     from iogauge.cli.run.printed import Printed
     from iogauge.cli.run.progress_options import ProgressOptions
     from iogauge.cli.run.status_reports import StatusReports
-    from iogauge.cli.terminal.progress import Progress
     from iogauge.library.running.measurement import RunLogs, RunRequest
-    from iogauge.report.run.diskspd_rates import DiskspdRates
     from iogauge.report.run.fail_if import Condition
-    from iogauge.report.run.interval_stats import IntervalStats
     from iogauge.report.run.so_far import SoFar
-    from iogauge.schema import Ceiling, Interval, RunPlan, RunRecord, TargetFacts
+    from iogauge.schema import Ceiling, RunPlan, RunRecord, TargetFacts
 
 CONTEXT: dict[str, Any] = {"ignore_unknown_options": True}
 
@@ -228,36 +225,6 @@ class RunOptions:
     progress: ProgressOptions
 
 
-@dataclass
-class Listeners:
-    """Everything that follows a run while it goes on."""
-
-    progress: Progress
-    stats: IntervalStats
-    rates: DiskspdRates
-    make_reports: Callable[[RunPlan, tuple[TargetFacts, ...]], StatusReports] | None = None
-    reports: StatusReports | None = None
-    targets: tuple[TargetFacts, ...] = field(default=())
-
-    def started(self, plan: RunPlan, targets: tuple[TargetFacts, ...]) -> None:
-        """The plan is made and the targets are open; nothing has been issued yet."""
-        from iogauge.library.progress import expected_s
-
-        self.targets = targets
-        self.reports = self.make_reports(plan, targets) if self.make_reports else None
-        where = ", ".join(dict.fromkeys(facts.path for facts in targets)) or "null"
-        self.progress.step(where, expected_s=expected_s(plan))
-        self.progress.started(plan)
-
-    def interval(self, interval: Interval) -> None:
-        """One interval of one row is over."""
-        self.stats.add(interval)
-        self.rates.add(interval)
-        self.progress.interval(interval)
-        if self.reports:
-            self.reports.interval(interval)
-
-
 def _emit_jobs(text: str, options: RunOptions) -> None:
     """Print the jobs. Their targets are looked at only where they are written to a file, which must be none of them."""
     from iogauge.cli.run.printed import emit
@@ -289,6 +256,7 @@ def _measure(options: RunOptions) -> None:
 
 
 def _measure_logging(options: RunOptions, *, printed: Printed, logs: RunLogs) -> RunRecord:
+    from iogauge.cli.run.listeners import Listeners
     from iogauge.cli.run.status_reports import StatusReports
     from iogauge.cli.terminal.progress import Progress
     from iogauge.library.running import measurement

@@ -11,8 +11,8 @@ from iogauge.errors import IogaugeError
 from iogauge.store.durable import explained
 
 if TYPE_CHECKING:
-    from iogauge.cli.run import Listeners
     from iogauge.cli.run.formats import Formats
+    from iogauge.cli.run.listeners import Listeners
     from iogauge.schema import RunRecord
     from iogauge.store.outputs import Output
 

@@ -18,6 +18,7 @@ from iogauge.library.reading.report import (
     written,
 )
 from iogauge.library.tables import Tabular
+from iogauge.text import html
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -142,9 +143,8 @@ class Comparison(Tabular):
         return self.to_text()
 
     def _repr_html_(self) -> str:
-        from iogauge.library import display
-
-        return display.comparison(self)
+        tables = html.folded("tables", html.preformatted(self.to_text()))
+        return html.heading(" and ".join(self.names)) + html.items(self.findings) + tables
 
     def __repr__(self) -> str:
         return f"<Comparison of {', '.join(self.names)}>"

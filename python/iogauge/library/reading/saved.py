@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from iogauge.errors import IogaugeError, UsageError
+from iogauge.library.notebook import folded_warnings
 from iogauge.library.options import StrPath
 from iogauge.library.reading.chart import Chart
 from iogauge.library.reading.judge_by import absolute
@@ -16,6 +17,7 @@ from iogauge.library.tables import Tabular
 from iogauge.results.suite_result import SuiteResult
 from iogauge.schema import Manifest
 from iogauge.store import Review as Stored
+from iogauge.text import html
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -226,9 +228,10 @@ class Review(Tabular):
         return self.to_text()
 
     def _repr_html_(self) -> str:
-        from iogauge.library import display
-
-        return display.review(self)
+        state = "" if self.complete else ", incomplete"
+        title = html.heading(f"{self.path}{state}: seed {self.manifest.seed}, pace {self.manifest.pace}")
+        suites = "".join(result._repr_html_() for result in self.suites)
+        return title + suites + folded_warnings(self.warnings)
 
     def __repr__(self) -> str:
         return f"<Review {self.path}>"

@@ -9,8 +9,10 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from iogauge.errors import IogaugeError, UsageError
+from iogauge.library.notebook import QUANTILES, folded_warnings
 from iogauge.library.tables import Tabular
 from iogauge.schema import Direction, Interval, Kind, RowResult, RunRecord, Tally
+from iogauge.text import html, numbers
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -40,13 +42,9 @@ class LatencyFigure:
     @property
     def text(self) -> str:
         """The figure in its best unit; marked with ~ where its sample is too small."""
-        from iogauge.text import numbers
-
         return f"{'' if self.supported else '~'}{numbers.duration(self.value_ns)}"
 
     def __str__(self) -> str:
-        from iogauge.text import numbers
-
         if self.low_ns is None or self.high_ns is None:
             return self.text
         interval = f"{numbers.duration(self.low_ns)} to {numbers.duration(self.high_ns)}"
@@ -250,16 +248,16 @@ class RunResult(Tabular):
         Units end the names; latencies are lat, each with the bounds of its 95 % interval (``mean_ns``, ``mean_low_ns``,
         ``mean_high_ns``). ``supported`` is the highest quantile that the sample supports.
         """
-        from iogauge.library.running.run_tables import figures
+        from iogauge.library.running.run_tables import figures_table
 
-        return figures(self)
+        return figures_table(_figures(job.name, part) for job in self for part in job.directions)
 
     @property
     def over_time(self) -> OverTime:
         """Its course over time, as a table: a row for each interval, job and direction."""
         from iogauge.library.running.run_tables import OverTime
 
-        return OverTime(self)
+        return OverTime(self.record, self.intervals)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the run as data that JSON can hold: what ``--output-format=json+`` prints."""
@@ -291,12 +289,46 @@ class RunResult(Tabular):
         return self.to_text() + surroundings.warnings(self.warnings)
 
     def _repr_html_(self) -> str:
-        from iogauge.library import display
-
-        return display.run(self)
+        head = ("job", "direction", "IOPS", "MB/s", "mean", *(f"p{100 * q:.12g}" for q in QUANTILES), "max")
+        rows = [[job.name, *_cells(part)] for job in self for part in job.directions]
+        return html.table(head, rows) + folded_warnings(self.warnings)
 
     def __repr__(self) -> str:
         return f"<RunResult of {', '.join(self.jobs)}>"
+
+
+def _figures(job: str, part: DirectionResult) -> dict[str, Any]:
+    """Return a row of the table of figures."""
+    from iogauge.library.running.run_tables import QUANTILES, bounded
+    from iogauge.results.figure import quantile_metric
+
+    row: dict[str, Any] = {
+        "job": job,
+        "direction": part.direction.value,
+        "ios": part.ios,
+        "bytes": part.bytes,
+        "errors": sum(part.errors.values()),
+        **bounded("iops", part.iops.value, part.iops.low, part.iops.high),
+        **bounded("rate_Bps", part.bandwidth_Bps.value, part.bandwidth_Bps.low, part.bandwidth_Bps.high),
+    }
+    if not part.ios:
+        return row
+    quantiles = {q: part.lat.quantile(q) for q in QUANTILES}
+    named = {"mean_ns": part.lat.mean, **{quantile_metric(q): figure for q, figure in quantiles.items()}}
+    for metric, figure in named.items():
+        row |= bounded(metric, figure.value_ns, figure.low_ns, figure.high_ns)
+    row["max_ns"] = part.lat.max_ns
+    row["supported"] = max((q for q, figure in quantiles.items() if figure.supported), default=None)
+    return row
+
+
+def _cells(part: DirectionResult) -> list[str]:
+    rates = [f"{part.iops.value:,.0f}", numbers.megabytes(part.bandwidth_Bps.value)]
+    if not part.ios:
+        return [part.direction.value, *rates, *["-"] * (len(QUANTILES) + 2)]
+    quantiles = [part.lat.quantile(q).text for q in QUANTILES]
+    mean, largest = numbers.duration(part.lat.mean.value_ns), numbers.duration(part.lat.max_ns)
+    return [part.direction.value, *rates, mean, *quantiles, largest]
 
 
 def _rate(estimate: Estimate) -> RateFigure:

@@ -2,29 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
 
 import pyarrow as pa
 
 from iogauge.library.tables import Tabular
 from iogauge.report.run.rows import histogram_of
 from iogauge.results.figure import quantile_metric
-from iogauge.schema import Kind
-
-if TYPE_CHECKING:
-    from iogauge.library.running.result import DirectionResult, RunResult
+from iogauge.schema import Interval, Kind, RunRecord
 
 QUANTILES = (0.5, 0.9, 0.99, 0.999, 0.9999, 0.99999)
 
 _NAME: list[pa.Field[Any]] = [pa.field("job", pa.string()), pa.field("direction", pa.string())]
 
 
-def _bounded(metric: str) -> tuple[str, str, str]:
-    """Return the columns of a figure and of the bounds of its interval: ``iops_low``, ``p50_low_ns``."""
-    name, _, unit = metric.rpartition("_") if "_" in metric else (metric, "", "")
+def bounded(metric: str, *values: float | None) -> dict[str, float | None]:
+    """Return the cells of a figure and of the bounds of its interval; a unit stays at the end of the name.
+
+    >>> bounded("p50_ns", 2.0, 1.0, 3.0)
+    {'p50_ns': 2.0, 'p50_low_ns': 1.0, 'p50_high_ns': 3.0}
+    """
+    name, _, unit = metric.partition("_")
     end = f"_{unit}" if unit else ""
-    return metric, f"{name}_low{end}", f"{name}_high{end}"
+    return dict(zip((metric, f"{name}_low{end}", f"{name}_high{end}"), values, strict=True))
 
 
 _FIGURES = pa.schema(
@@ -35,7 +36,7 @@ _FIGURES = pa.schema(
         *(
             pa.field(column, pa.float64())
             for metric in ("iops", "rate_Bps", "mean_ns", *map(quantile_metric, QUANTILES))
-            for column in _bounded(metric)
+            for column in bounded(metric, None, None, None)
         ),
         pa.field("max_ns", pa.float64()),
         pa.field("supported", pa.float64()),
@@ -58,32 +59,9 @@ _OVER_TIME = pa.schema(
 )
 
 
-def figures(result: RunResult) -> pa.Table:
-    """Return a row for each job and direction in which anything completed or failed."""
-    rows = [{"job": job.name, **_row(part)} for job in result for part in job.directions]
-    return pa.Table.from_pylist(rows, schema=_FIGURES)
-
-
-def _row(part: DirectionResult) -> dict[str, Any]:
-    row: dict[str, Any] = {
-        "direction": part.direction.value,
-        "ios": part.ios,
-        "bytes": part.bytes,
-        "errors": sum(part.errors.values()),
-    }
-    for metric, rate in (("iops", part.iops), ("rate_Bps", part.bandwidth_Bps)):
-        row |= dict(zip(_bounded(metric), (rate.value, rate.low, rate.high), strict=True))
-    if not part.ios:
-        return row
-    quantiles = {q: part.lat.quantile(q) for q in QUANTILES}
-    for metric, figure in (
-        ("mean_ns", part.lat.mean),
-        *((quantile_metric(q), figure) for q, figure in quantiles.items()),
-    ):
-        row |= dict(zip(_bounded(metric), (figure.value_ns, figure.low_ns, figure.high_ns), strict=True))
-    row["max_ns"] = part.lat.max_ns
-    row["supported"] = max((q for q, figure in quantiles.items() if figure.supported), default=None)
-    return row
+def figures_table(rows: Iterable[dict[str, Any]]) -> pa.Table:
+    """Return rows of figures, each of a job and direction, as a table."""
+    return pa.Table.from_pylist(list(rows), schema=_FIGURES)
 
 
 class OverTime(Tabular):
@@ -93,16 +71,17 @@ class OverTime(Tabular):
     zeros, and no latency.
     """
 
-    def __init__(self, result: RunResult) -> None:
-        self._result = result
+    def __init__(self, record: RunRecord, intervals: Sequence[Interval]) -> None:
+        self._record = record
+        self._intervals = intervals
 
     def to_arrow(self) -> pa.Table:
         """Return the table; ``start_s`` and ``end_s`` count from the start of the stage."""
         return pa.Table.from_pylist(list(self._rows()), schema=_OVER_TIME)
 
     def _rows(self) -> Iterator[dict[str, Any]]:
-        rows = {(row.stage, row.row): row for row in self._result.record.result.rows}
-        for interval in self._result.intervals:
+        rows = {(row.stage, row.row): row for row in self._record.result.rows}
+        for interval in self._intervals:
             row = rows[interval.stage, interval.row]
             seconds = (interval.end_ns - interval.start_ns) / 1e9
             for direction in row.tallies:
@@ -126,6 +105,3 @@ class OverTime(Tabular):
                         "max_ns": float(lat.max),
                     }
                 yield line
-
-    def __repr__(self) -> str:
-        return f"<OverTime of {self._result!r}>"

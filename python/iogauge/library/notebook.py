@@ -1,0 +1,20 @@
+"""What every result shows in a notebook below its answer: warnings, folded."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+from iogauge.text import html, numbers
+
+if TYPE_CHECKING:
+    from iogauge.schema import Warning as Caution
+
+QUANTILES = (0.5, 0.99, 0.999)
+"""Quantiles that a short table has."""
+
+
+def folded_warnings(cautions: Iterable[Caution]) -> str:
+    """Return warnings with their hints, folded; empty where there are none."""
+    texts = [f"{caution.message}{f' ({caution.hint})' if caution.hint else ''}" for caution in cautions]
+    return html.folded(numbers.counted(len(texts), "warning"), html.items(texts))
