@@ -33,10 +33,12 @@ if TYPE_CHECKING:
     from iogauge.library.progress import Progress
     from iogauge.library.reading.chart import Chart
     from iogauge.library.reading.compare import Comparison, compare
+    from iogauge.library.reading.imported import import_results
     from iogauge.library.reading.report import write_report
     from iogauge.library.reading.reviews import list_reviews
     from iogauge.library.reading.saved import Review, open_review
     from iogauge.library.review import review
+    from iogauge.library.running.recover import recover
     from iogauge.library.running.result import RunResult
     from iogauge.library.running.run import run
 
@@ -58,10 +60,12 @@ __all__ = [
     "UsageError",
     "__version__",
     "compare",
+    "import_results",
     "list_reviews",
     "models",
     "open_review",
     "plan",
+    "recover",
     "review",
     "run",
     "write_report",
@@ -82,10 +86,12 @@ _MODULES = {
     "StepsError": "library.errors",
     "UsageError": "errors",
     "compare": "library.reading.compare",
+    "import_results": "library.reading.imported",
     "list_reviews": "library.reading.reviews",
     "models": "library.models",
     "open_review": "library.reading.saved",
     "plan": "library.plan",
+    "recover": "library.running.recover",
     "review": "library.review",
     "run": "library.running.run",
     "write_report": "library.reading.report",

@@ -34,22 +34,14 @@ def import_(
     ],
 ) -> None:
     """Save the review and print its directory."""
-    from iogauge.reviews.import_results import save_imported
-    from iogauge.store.imported import read_foreign
-    from iogauge.store.outputs import Claims
+    from iogauge.library.reading import imported
 
     process.begin()
-    Claims(inputs=files).new_directory(output)
-    if any(file.is_dir() for file in files):
-        if len(files) > 1:
-            raise status.UsageError(
-                "a directory of 'iogauge plan --as' is imported by itself",
-                hint="name one directory, or files",
-            )
+    imported.claim(files, output)
+    if files[0].is_dir():
         _bring(files[0], output)
         return
-    steps = [step for file in files for step in read_foreign(file)]
-    review, said = save_imported(steps, output, command=("iogauge", *sys.argv[1:]))
+    review, said = imported.save(files, output, command=("iogauge", *sys.argv[1:]))
     for text in said:
         streams.say(f"warning: {text}")
     streams.show(f"{review.path}\n")

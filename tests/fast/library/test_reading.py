@@ -163,6 +163,17 @@ def test_a_notebook_shows_the_answer_first(review: iogauge.Review) -> None:
     assert "model:p4800x-375g" in iogauge.models()._repr_html_()
 
 
+def test_results_of_others_are_imported(tmp_path: Path) -> None:
+    job = "[a]\nrw=randread\nbs=4k\nruntime=2\ntime_based=1\n"
+    result = iogauge.run(job, target=MODELS[0], seed=1)
+    (tmp_path / "fio.json").write_text(result.to_json())
+    imported = iogauge.import_results(tmp_path / "fio.json", tmp_path / "r")
+    (position,) = imported.suites[0]
+    assert position.figures.ios == result["a"].read.ios
+    with pytest.raises(iogauge.UsageError, match="is imported by itself"):
+        iogauge.import_results([tmp_path / "r", tmp_path / "fio.json"], tmp_path / "s")
+
+
 def test_a_run_is_shown_and_tabled() -> None:
     job = "[a]\nrw=randrw\nbs=4k\nruntime=12\ntime_based=1\n"
     result = iogauge.run(job, target=MODELS[0], seed=1)

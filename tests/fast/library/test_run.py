@@ -12,6 +12,7 @@ import pytest
 
 import iogauge
 from iogauge.library.errors import ConditionError, Interrupted
+from iogauge.schema import JobFile
 from iogauge.workload import parse
 
 JOB = "[reads]\nrw=randread\nbs=4k\nioengine=libaio\ndirect=1\niodepth=4\nruntime=12\ntime_based=1\n"
@@ -83,6 +84,7 @@ def test_a_target_takes_the_place_of_files(tmp_path: Path) -> None:
     done = iogauge.run(job, target=MODEL, seed=1)
     assert [facts.path for facts in done.record.targets] == [MODEL]
     assert done.record.jobs.options[0]["filename"] == MODEL
+    assert JobFile.model_validate_json(done.record.jobs.model_dump_json()) == done.record.jobs
     assert list(tmp_path.iterdir()) == []
 
 
@@ -147,6 +149,19 @@ def test_requests_are_logged(tmp_path: Path) -> None:
     log = tmp_path / "log.parquet"
     done = iogauge.run(JOB.replace("12", "1"), target=MODEL, seed=1, request_log=log)
     assert pyarrow.parquet.read_table(log).num_rows == done["reads"].read.ios
+    assert [path.name for path in tmp_path.iterdir()] == ["log.parquet"]
+
+
+def test_logs_of_a_run_that_was_killed_are_made(tmp_path: Path) -> None:
+    def kill(news: iogauge.Progress) -> None:
+        if news.event == "interval":
+            raise RuntimeError
+
+    log = tmp_path / "log.parquet"
+    with pytest.raises(RuntimeError):
+        iogauge.run(JOB, target=MODEL, seed=1, request_log=log, on_progress=kill)
+    (spill,) = tmp_path.glob("iogauge-*.spill")
+    assert iogauge.recover(spill) == [log]
     assert [path.name for path in tmp_path.iterdir()] == ["log.parquet"]
 
 

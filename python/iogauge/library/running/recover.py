@@ -10,6 +10,23 @@ from iogauge.library.running.measurement import RunLogs
 from iogauge.schema import RunPlan
 
 
+def recover(
+    spill: StrPath, *, request_log: StrPath | None = None, on_message: Callable[[str], None] = lambda _: None
+) -> list[Path]:
+    """Make the logs of a run that was killed, of the file iogauge-*.spill that it left; return the files written.
+
+    They are written where the run would have written them; ``request_log`` takes the place of the run's. The spill is
+    removed unless it is damaged: then the logs have the requests before the damage, and ``on_message`` is called.
+
+    Raises IogaugeError where the spill cannot be read, or a log must not be written.
+    """
+    logs, plan = recovered(spill, request_log=request_log, say=on_message)
+    logs.convert(plan, on_share=lambda _: None, say=on_message)
+    if logs.spill and logs.spill.damage is None:
+        logs.remove_spill()
+    return [output.path for output in logs.outputs]
+
+
 def recovered(
     spill: StrPath, *, request_log: StrPath | None = None, say: Callable[[str], None] = lambda _: None
 ) -> tuple[RunLogs, RunPlan]:

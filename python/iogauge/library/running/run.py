@@ -146,7 +146,7 @@ def _on(target: StrPath | None, jobs: JobFile) -> JobFile:
     if target is None:
         return jobs
     name = fspath(target)
-    moved = [job.model_copy(update={"filenames": (name,), "directory": None}) for job in jobs.jobs]
+    moved = [job.model_copy(update={"filenames": (name,), "directory": ""}) for job in jobs.jobs]
     options = [
         {**{key: value for key, value in written.items() if key != "directory"}, "filename": name}
         for written in jobs.options

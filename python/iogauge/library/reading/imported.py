@@ -1,0 +1,69 @@
+"""Results of fio or DiskSpd, saved as a review."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from iogauge.errors import UsageError
+from iogauge.library.options import StrPath, as_list
+from iogauge.library.reading.saved import Review
+
+if TYPE_CHECKING:
+    from iogauge.store import Review as Stored
+
+
+def import_results(
+    files: StrPath | Sequence[StrPath],
+    output: StrPath,
+    *,
+    on_message: Callable[[str], None] = lambda _: None,
+) -> Review:
+    """Save results of fio or DiskSpd as a review, and return it.
+
+    Args:
+        files: files that either program wrote; or the directory that ``Plan.write`` wrote, where the script has run.
+        output: the directory to save in.
+        on_message: is called with what is worth a line, such as a step that has no result yet.
+
+    Raises:
+        UsageError: a directory is named with others.
+        IogaugeError: a file is no result, or the review cannot be saved.
+    """
+    from iogauge.reviews.offline import bring
+    from iogauge.suites import suite_of
+
+    paths = [Path(file) for file in as_list(files)]
+    claim(paths, Path(output))
+    if paths and paths[0].is_dir():
+        brought = bring(paths[0], Path(output), suite_of, say=on_message)
+        messages = [*brought.said, *map(str, brought.damaged)]
+        saved = brought.review
+    else:
+        saved, said = save(paths, Path(output), command=("iogauge", "import", *map(str, paths)))
+        messages = list(said)
+    for text in messages:
+        on_message(f"warning: {text}")
+    return Review(saved, on_message=lambda text: on_message(f"warning: {text}"))
+
+
+def claim(files: Sequence[Path], output: Path) -> None:
+    """Refuse a review's directory that is one of the files, and a directory of results beside others."""
+    from iogauge.store.outputs import Claims
+
+    Claims(inputs=files).new_directory(output)
+    if len(files) > 1 and any(file.is_dir() for file in files):
+        raise UsageError(
+            "a directory of 'iogauge plan --as' is imported by itself",
+            hint="name one directory, or files",
+        )
+
+
+def save(files: Sequence[Path], output: Path, *, command: Sequence[str]) -> tuple[Stored, Sequence[str]]:
+    """Save results in files as a review; return it, and what is worth a warning."""
+    from iogauge.reviews.import_results import save_imported
+    from iogauge.store.imported import read_foreign
+
+    steps = [step for file in files for step in read_foreign(file)]
+    return save_imported(steps, output, command=command)
