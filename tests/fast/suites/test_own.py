@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import json
 import re
 import shutil
@@ -389,3 +390,9 @@ def test_the_examples_run(arguments: tuple[str, str], capsys: pytest.CaptureFixt
     text = (EXAMPLES.parent / path).read_text()
     assert f"iogauge review model:p4800x {option} {path}" in text
     assert path.removeprefix("examples/") in (EXAMPLES / "README.md").read_text()
+
+
+def test_the_example_needs_only_the_package_of_suites() -> None:
+    tree = ast.parse((EXAMPLES / "suite_of_ones_own.py").read_text())
+    modules = {node.module for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)}
+    assert modules == {"__future__", "iogauge.suites"}
