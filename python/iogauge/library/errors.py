@@ -50,10 +50,19 @@ class ConditionError(IogaugeError):
     """All was measured, and a condition of ``fail_if`` holds, or cannot be judged."""
 
     def __init__(
-        self, violations: Sequence[Violation], *, result: RunResult | None = None, path: Path | None = None
+        self,
+        violations: Sequence[Violation],
+        *,
+        steps: Sequence[str] = (),
+        result: RunResult | None = None,
+        path: Path | None = None,
     ) -> None:
-        super().__init__("; ".join(violation.message for violation in violations), hint=violations[0].hint)
+        where = f"{steps[0]}: " if steps else ""
+        more = f", and {len(violations) - 1} more" if len(violations) > 1 else ""
+        super().__init__(f"{where}{violations[0].message}{more}", hint=violations[0].hint)
         self.violations = tuple(violations)
+        self.steps = tuple(steps)
+        """Of a review: the step that each violation is of."""
         self.result = result
         """What a run measured."""
         self.path = path

@@ -66,7 +66,11 @@ def review(
     reporter = Reporter(on_progress)
     if resume is not None:
         refuse_beside_resume(
-            [name for name, value in {"targets": targets, "output": output, **options}.items() if value],
+            [
+                name
+                for name, value in {"targets": targets or None, "output": output, **options}.items()
+                if value is not None
+            ],
             name="resume",
         )
         saved = reopen(Path(resume), checked, destroy=destroy, say=reporter.message)
@@ -84,7 +88,8 @@ def review(
     if failed := measure(saved, lambda _: reporter, destroy=destroy):
         raise StepsError(saved.path, failed)
     if broken := conditions.violations(saved, checked):
-        raise ConditionError([violation for _, violation in broken], path=saved.path)
+        steps, violations = zip(*broken, strict=True)
+        raise ConditionError(violations, steps=steps, path=saved.path)
     # They were run to measure: whoever named their files, or went on with them, wanted it.
     return Review(saved, trusted=frozenset(plan.suite for plan in saved.manifest.plans))
 

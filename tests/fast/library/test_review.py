@@ -66,6 +66,8 @@ def test_a_review_is_resumed(tmp_path: Path) -> None:
 def test_resuming_takes_no_options(tmp_path: Path) -> None:
     with pytest.raises(iogauge.UsageError, match="pace cannot be given with it"):
         iogauge.review(resume=tmp_path, pace="full")
+    with pytest.raises(iogauge.UsageError, match="targets, output, seed cannot be given with it"):
+        iogauge.review(MODEL, output="x", resume=tmp_path, seed=0)
 
 
 def test_what_on_plan_raises_cancels_a_review(tmp_path: Path) -> None:
@@ -81,6 +83,8 @@ def test_a_condition_that_holds_is_an_error_after_all_is_saved(tmp_path: Path) -
     with pytest.raises(iogauge.ConditionError) as caught:
         iogauge.review(MODEL, output=tmp_path / "r", fail_if=["p99 > 1us"], **SMALL)
     assert caught.value.path is not None
+    assert str(caught.value).startswith(f"{caught.value.steps[0]}: ")
+    assert len(caught.value.steps) == len(caught.value.violations) > 1
     saved = Review.open(caught.value.path)
     assert len(saved.completed()) == len(saved.manifest.steps)
 
