@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING
 from iogauge.text import html, numbers
 
 if TYPE_CHECKING:
-    from iogauge.schema import Warning as Caution
+    from iogauge.schema import Notice
 
 QUANTILES = (0.5, 0.99, 0.999)
 """Quantiles that a short table has."""
 
 
-def folded_warnings(cautions: Iterable[Caution]) -> str:
+def folded_warnings(warnings: Iterable[Notice]) -> str:
     """Return warnings with their hints, folded; empty where there are none."""
-    texts = [f"{caution.message}{f' ({caution.hint})' if caution.hint else ''}" for caution in cautions]
+    texts = [f"{caution.message}{f' ({caution.hint})' if caution.hint else ''}" for caution in warnings]
     return html.folded(numbers.counted(len(texts), "warning"), html.items(texts))

@@ -31,15 +31,15 @@ def import_results(
         UsageError: a directory is named with others.
         IogaugeError: a file is no result, or the review cannot be saved.
     """
-    from iogauge.reviews.offline import bring
+    from iogauge.reviews.offline import import_results as import_steps
     from iogauge.suites import suite_of
 
     paths = [Path(file) for file in as_list(files)]
     claim(paths, Path(output))
     if paths and paths[0].is_dir():
-        brought = bring(paths[0], Path(output), suite_of, say=on_message)
-        messages = [*brought.said, *map(str, brought.damaged)]
-        saved = brought.review
+        imported = import_steps(paths[0], Path(output), suite_of, say=on_message)
+        messages = [*imported.warnings, *map(str, imported.damaged)]
+        saved = imported.review
     else:
         saved, said = save(paths, Path(output), command=("iogauge", "import", *map(str, paths)))
         messages = list(said)
