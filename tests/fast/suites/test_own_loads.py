@@ -242,7 +242,7 @@ def test_a_model_stands_beside_one_that_costs_nothing() -> None:
     assert plan.compared_with == ("model:ram@linux-stock",)
     assert {jobs_of(step)[0].filenames[0] for step in plan.steps} == {target.path, "model:ram@linux-stock"}
     itself = planned("stack-overhead", "full", modelled("model:ram@linux-stock"))
-    assert itself.beside == ()
+    assert itself.compared_with == ()
     assert len(itself.steps) == 2
     assert catalog.pair(plan.compared_with[0])[1].name == "linux-stock"
 

@@ -159,7 +159,7 @@ def test_a_file_is_preconditioned_before_it_is_measured(
     assert first.steps[-1].follows
     out = capsys.readouterr().out
     assert out.startswith("Preparation (quick): ")
-    assert f"{file} before: unknown: " in out
+    assert f"{file} before: unknown (first use)" in out
 
 
 @pytest.mark.parametrize(

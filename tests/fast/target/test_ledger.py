@@ -149,7 +149,7 @@ def test_a_home_that_cannot_be_written_is_said_once_and_no_error(
 ) -> None:
     (tmp_path / "taken").write_text("")
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "taken"))
-    monkeypatch.setattr(bookkeeping, "_told", set())
+    monkeypatch.setattr(bookkeeping, "_reported", set())
     said: list[str] = []
     job = workload.parse(f"[w]\nfilename={tmp_path}/f.bin\nsize=64k\nrw=write\n", source="w")
     for _ in range(2):
@@ -164,8 +164,8 @@ def test_a_review_says_in_which_state_it_found_its_target(tmp_path: Path) -> Non
     for name in ("first", "second"):
         assert main(["review", str(file), *options, f"--output={tmp_path / name}"]) == 0
     first, second = (Review.open(tmp_path / name).manifest for name in ("first", "second"))
-    assert first.found == {}
-    state = second.found[os.fspath(file)]
+    assert first.state_before == {}
+    state = second.state_before[os.fspath(file)]
     assert state.purged_at is not None
     assert 0 < state.random_bytes < state.written_bytes
     assert state.last is not None
