@@ -184,7 +184,7 @@ def chosen(rates: dict[Place, tuple[float, float]]) -> dict[str, Place]:
 
 
 def _places(pace: Pace) -> list[Place]:
-    return [Place(*each) for each in product(COUNTS[pace], COUNTS[pace])]
+    return [Place(threads, depth) for threads, depth in product(COUNTS[pace], COUNTS[pace])]
 
 
 def _asks(place: Place) -> dict[str, object]:

@@ -138,7 +138,7 @@ _WORDS = {
 
 def _iops(moments: Sequence[Moment]) -> float:
     """Requests a second over several moments."""
-    return sum(each.ios for each in moments) / (moments[-1].end_s - moments[0].start_s)
+    return sum(moment.ios for moment in moments) / (moments[-1].end_s - moments[0].start_s)
 
 
 def _notes(request: SuiteRequest, size_bytes: int | None) -> Iterator[str]:
