@@ -58,7 +58,7 @@ class CommitLatency(Suite):
     READER = JOB
     JUDGED = "commit"
     KIND = Kind.RESPONSE
-    # There are ten steps: each is shorter than other suites'.
+    # Ten steps: shorter ones than other suites have.
     RUNTIME_NS: ClassVar[Mapping[Pace, int]] = {
         "quick": 2 * SECOND,
         "standard": 20 * SECOND,
@@ -156,17 +156,17 @@ def _cost(more: Ratio, sync: Ratio | None) -> str:
     if more.value < LITTLE:
         if sync is not None and sync.value > 1:
             return (
-                f"the two ways disagree about what durability costs: by medians a {DURABLE} takes "
+                f"the two ways disagree about what durability costs (medians): a {DURABLE} takes "
                 f"{numbers.times(more.value, more.low, more.high)} as long as a plain one, and a sync "
                 f"{numbers.times(sync.value, sync.low, sync.high)} as long as a plain write"
             )
         return (
-            "a durable write takes hardly longer than a plain one: the drive's cache is protected against power loss, "
-            "there is none, or the request is ignored"
+            "a durable write takes hardly longer than a plain one: the drive protects its cache against power loss, "
+            "has none, or ignores the request"
         )
     return (
-        f"by medians a durable write takes {numbers.times(more.value, more.low, more.high)} as long as a plain one, "
-        "which may be lost with the power"
+        f"a durable write takes {numbers.times(more.value, more.low, more.high)} as long as a plain one (medians); "
+        "a power failure may lose the plain one"
     )
 
 

@@ -1,10 +1,10 @@
-"""Many drives: whether several give together what each gives alone, and what that costs the machine.
+"""Many drives: whether several drives together reach the sum of their rates alone, and what CPU time that takes.
 
 Drives that share a controller, a switch or a machine's memory and CPUs may not add up. Each target is measured alone,
 one after the other, and then all at once, under four loads: 4 KiB random reads at depth 32, 128 KiB sequential reads at
 depth 8, and the same as writes. Every drive has one thread of its own, alone and together.
 
-**What is found.** What all give together, as a share of the sum of what each gave alone; the drive that keeps the
+**What is judged.** The rate of all together, as a share of the sum of their rates alone; the drive that keeps the
 smallest share of its own, where its interval lies below the next; and the CPU time that a request costs together,
 beside what the same requests cost alone, where the machine accounts for it. Each repeat's drives are compared with
 themselves: the interval is that of the repeats, and of one repeat that of its rates over time.
@@ -88,7 +88,7 @@ class ManyDrives(Suite):
         return empty.model_copy(update={"steps": tuple(_steps(StepTemplate.of(empty), paths))})
 
     def findings(self, result: SuiteResult, /) -> tuple[str, ...]:
-        """Return of each load whether the drives add up, and what a request costs the machine."""
+        """Return whether the drives' rates add up, and the CPU time of a request, load by load."""
         return tuple(
             sentence
             for series, steps in result.by_series().items()
@@ -98,7 +98,7 @@ class ManyDrives(Suite):
 
 @dataclass(frozen=True)
 class DriveRun:
-    """What one drive gave in one run, in bytes a second, and the CPU time that its thread took."""
+    """The rate of one drive in one run, and the CPU time that its thread took."""
 
     rate_Bps: Estimate
     ios: int
@@ -116,11 +116,11 @@ class Block:
 
     @property
     def share(self) -> Ratio:
-        """What all give together, of the sum of what each gives alone."""
+        """The rate of all together, as a share of the sum of their rates alone."""
         return ratio(self.together_Bps, total([run.rate_Bps for run in self.alone.values()]))
 
     def share_of(self, path: str) -> Ratio:
-        """What a drive gives beside the others, of what it gives alone."""
+        """The rate of a drive beside the others, as a share of its rate alone."""
         return ratio(self.together[path].rate_Bps, self.alone[path].rate_Bps)
 
     @property
@@ -161,7 +161,7 @@ def blocks_of(steps: Sequence[Position], targets: Sequence[str]) -> list[Block]:
 
 
 def drive_runs(record: RunRecord, intervals: Sequence[Interval]) -> dict[str, DriveRun]:
-    """Return what each drive gave in a run, by its path."""
+    """Return the rate and the CPU time of every drive of a run, by its path."""
     selected = Selection.of(record, JOB)
     rows = {(row.stage, row.row): row for row in record.result.rows}
     cpu_ns: dict[tuple[int, int], int] = defaultdict(int)
@@ -198,14 +198,15 @@ def _sentences(series: str, blocks: Sequence[Block]) -> Iterator[str]:
     share = _over_repeats([block.share for block in blocks])
     shares = {path: _over_repeats([block.share_of(path) for block in blocks]) for path in blocks[0].alone}
     yield (
-        f"{series}: {rate} together, {_percent(share)} of what the drives give alone; {least_kept(shares)}"
+        f"{series}: the drives reach {rate} together, {_percent(share)} of the sum of their rates alone; "
+        f"{least_kept(shares)}"
     )
     if all(block.cpu_ns > 0 and block.cpu_alone_ns > 0 for block in blocks):
         cost = numbers.duration(fmean(block.cpu_ns for block in blocks))
         more = _over_repeats([Ratio(block.cpu_ns / block.cpu_alone_ns, None, None) for block in blocks])
         yield (
-            f"{series}: a request costs {cost} of CPU time together, {numbers.times(more.value, more.low, more.high)} "
-            "what it costs alone"
+            f"{series}: a request takes {cost} of CPU time together, {numbers.times(more.value, more.low, more.high)} "
+            "as much as alone"
         )
 
 
@@ -215,8 +216,9 @@ def least_kept(shares: Mapping[str, Ratio]) -> str:
     worst, second, best = ascending[0], ascending[1], ascending[-1]
     high, low = shares[worst].high, shares[second].low
     if high is not None and low is not None and high < low:
-        return f"{worst} keeps least, {_percent(shares[worst])} of its own"
-    return f"which drive keeps least cannot be told: {_percent(shares[worst])} to {_percent(shares[best])} of their own"
+        return f"{worst} keeps least: {_percent(shares[worst])} of its own rate"
+    spread = f"{_percent(shares[worst])} to {_percent(shares[best])}"
+    return f"which drive keeps least cannot be told: {spread} of their own rates"
 
 
 def _over_repeats(ratios: Sequence[Ratio]) -> Ratio:

@@ -38,7 +38,7 @@ from iogauge.text import numbers
 READER = "reader"
 WRITER = "writer"
 ALONE = "alone"
-"""The one of the search that nothing presses on."""
+"""The writer of the search that runs by itself."""
 WRITER_Bps = 100 * 10**6
 """What each writer asks for, where the target allows it."""
 SEARCHERS = 32
@@ -121,7 +121,7 @@ class ReaderUnderWriters(Suite):
         return tuple(_step(load, many, rate_Bps=climb.each_Bps) for many in tried if many <= climb.most)
 
     def findings(self, result: SuiteResult, /) -> tuple[str, ...]:
-        """Return with how much the drive keeps up, what it takes at most, and how much slower its reads are then."""
+        """Return the rate of writes that the drive keeps up with, the most that it takes, and how both slow reads."""
         measured = [step for step in result.positions if step.figures.mean is not None]
         if not measured or measured[0].requested_Bps:
             return ()
@@ -130,24 +130,24 @@ class ReaderUnderWriters(Suite):
         said = []
         if end.most is not None:
             said.append(
-                f"it keeps up with {_achieved(end.most)} of such writes, and {_slower(end.most, alone)}"
+                f"the drive keeps up with {_achieved(end.most)} of writes; {_slower(end.most, alone)}"
             )
         elif pressed:
-            said.append("it keeps up with none of the writers that were tried")
+            said.append("the drive keeps up with none of the writers tried")
         if len(end.saturated) == MISSED:
             first = end.saturated[0]
             said.append(
-                f"it is saturated when asked for {numbers.bandwidth(first.requested_Bps)}: "
-                f"it takes {_achieved(first)}, and {_slower(first, alone)}"
+                f"the drive is saturated when asked for {numbers.bandwidth(first.requested_Bps)}: "
+                f"it takes {_achieved(first)}; {_slower(first, alone)}"
             )
         elif end.saturated:
             (last,) = end.saturated
             said.append(
-                f"it is saturated in the last step alone, asked for {numbers.bandwidth(last.requested_Bps)}: it takes "
-                f"{_achieved(last)}; whether that is its end was not seen"
+                f"the drive is saturated only in the last step: asked for {numbers.bandwidth(last.requested_Bps)}, "
+                f"it takes {_achieved(last)}; one step does not show its limit"
             )
         elif pressed:
-            said.append("its rate still rose at the last step: it was not saturated")
+            said.append("the rate still rose at the last step: the drive was not saturated")
         return tuple(said)
 
 
@@ -156,13 +156,11 @@ def _achieved(step: Position) -> str:
 
 
 def _slower(step: Position, alone: Position) -> str:
-    """Say how long a read takes in a step, beside one alone. Both have reads."""
+    """Say how much a step's writers slow reads. Both steps have reads."""
     assert step.figures.mean is not None
     assert alone.figures.mean is not None
     slower = ratio(step.figures.mean, alone.figures.mean)
-    return (
-        f"a read then takes {numbers.times(slower.value, slower.low, slower.high)} as long as without writers"
-    )
+    return f"writes then slow reads {numbers.times(slower.value, slower.low, slower.high)}"
 
 
 def _step(load: StepTemplate, writers: int, *, rate_Bps: int) -> StepPlan:
@@ -175,7 +173,7 @@ def _step(load: StepTemplate, writers: int, *, rate_Bps: int) -> StepPlan:
 
 @dataclass(frozen=True)
 class Climb:
-    """How writers come in."""
+    """How many writers a step adds, and what each of them asks for."""
 
     limit_Bps: float
     """What the search's writers got together, bytes a second."""
@@ -231,7 +229,7 @@ def _round(value: float) -> int:
 
 @dataclass(frozen=True)
 class Saturation:
-    """Where steps with more and more writers have come to."""
+    """What steps with more and more writers have shown."""
 
     most: Position | None
     """The last step with which the drive kept up."""

@@ -57,7 +57,7 @@ class SuiteRequest:
 
     @classmethod
     def of(cls, manifest: Manifest, plan: SuitePlan) -> SuiteRequest:
-        """Return what a saved review says was asked of a plan's suite."""
+        """Return the request that a saved review was planned from."""
         return cls(
             targets=tuple(manifest.target(path) for path in plan.targets),
             pace=manifest.pace,
@@ -86,10 +86,10 @@ class Ahead:
 
 
 class Suite(ABC):
-    """One published procedure, in a module of its own. It keeps nothing: all that it knows is given."""
+    """One published procedure, in a module of its own. It has no state: its methods take all that they need."""
 
     NAME: ClassVar[str]
-    """As given to ``--suite``: lower-case words joined by hyphens."""
+    """The name for ``--suite``: lower-case words joined by hyphens."""
     TITLE: ClassVar[str]
     SOURCE: ClassVar[str]
     """Where the procedure was published."""
@@ -112,7 +112,7 @@ class Suite(ABC):
     KIND: ClassVar[Kind] = Kind.LAT
     """Which latency is judged."""
     QUANTILES: ClassVar[tuple[float, ...]] = (0.5, 0.99, 0.999, 0.9999, 0.99999)
-    """What is judged besides the mean."""
+    """Quantiles that are judged besides the mean."""
     FILE_BYTES: ClassVar[Mapping[Pace, int]] = {"quick": 1 << 30, "standard": 4 << 30, "full": 16 << 30}
     """How large a file to measure on, where the user does not say. A block device is used whole."""
     RUNTIME_NS: ClassVar[Mapping[Pace, int]] = {
@@ -127,7 +127,7 @@ class Suite(ABC):
     """What comes before it, no longer than it. At full pace only what the source has."""
 
     targets: tuple[str, ...] = ()
-    """What it measures where the command names no target."""
+    """Targets that it measures where the command names none."""
     origin: str | None = None
     """Absolute path of the file that it was loaded from; None: iogauge brings it."""
 
@@ -143,7 +143,7 @@ class Suite(ABC):
         raise NotImplementedError(f"{self.NAME} plans no search")
 
     def more(self, _plan: SuitePlan, _review: Review, /, *, repeat: int) -> tuple[StepPlan, ...]:
-        """Return the steps that follow from those of a repeat, all of which are complete; none: it is whole."""
+        """Return the steps that follow from those of a repeat, all of them complete; none: the repeat is complete."""
         del repeat
         return ()
 
@@ -158,11 +158,11 @@ class Suite(ABC):
         return Conclusions(findings=self.findings(result), quantiles=quantiles)
 
     def findings(self, _result: SuiteResult, /) -> tuple[str, ...]:
-        """Return what is worth saying beside how the reader fares under pressure, a sentence each."""
+        """Return the suite's own findings, one sentence per finding."""
         return ()
 
     def published(self, _step: StepPlan, /) -> tuple[Point, ...]:
-        """Return what was published of a step, of whichever drive, in whichever place of its source."""
+        """Return the published points of a step, of any drive."""
         return ()
 
     def empty(self, request: SuiteRequest, *, notes: Iterable[str] = ()) -> SuitePlan:
@@ -208,7 +208,7 @@ FULL_PERCENTILES = "50:99:99.9:99.99:99.999"
 
 
 def time_text(time_ns: int) -> str:
-    """Return a time as fio writes it, in the largest unit that keeps it whole; fio knows none below 1 us.
+    """Return a time as fio writes it, in the largest unit that divides it; fio has none below 1 us.
 
     >>> time_text(60 * 10**9), time_text(500_000_000), time_text(1_500)
     ('60', '500ms', '2us')
@@ -237,15 +237,15 @@ def begins(state: BegunAs) -> str:
 
 
 def caveats(request: SuiteRequest, *, own_state: bool) -> Iterator[str]:
-    """Yield what every suite has to say of its targets."""
+    """Yield the notes that every suite has on its targets."""
     kinds = {target.kind for target in request.targets}
     if "block" in kinds and request.state == "as-is" and not own_state:
-        yield "The drive is measured as it was found: the procedure has no preconditioning."
+        yield "The drive is measured in the state it is in: the procedure has no preconditioning."
     if "file" in kinds:
         yield "The target is a file: the file system's part is measured with the drive's."
     for target in request.targets:
         if target.kind == "block" and media_of(target) == "3D XPoint":
-            yield "3D XPoint should have been powered for three hours; for how long it was is unknown here."
+            yield "3D XPoint should be powered for three hours before a test; for how long it was is unknown."
         if made_of := target.modelled:
             yield f"A drive model in virtual time, not a drive: {made_of.drive} behind {made_of.machine_title}."
             if made_of.begun_as and not own_state:

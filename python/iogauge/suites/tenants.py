@@ -153,7 +153,7 @@ class Tenants(Suite):
         note = (
             f"The tenant asks for {rate:,} IOPS, {100 * SHARE:g} % of what it reached alone in a search of "
             f"{SEARCH_RUNTIME_NS / SECOND:.0f} s. Others fit as long as {100 * LIMIT_Q:g} % of its requests are "
-            f"answered within {words.duration(LIMIT_NS)}, or within {MULTIPLE} times as long as beside nobody, where "
+            f"answered within {words.duration(LIMIT_NS)}, or within {MULTIPLE} times the tenant's time alone, where "
             "that is more."
         )
         return plan.model_copy(update={"steps": steps, "notes": (*plan.notes, note)})
@@ -181,7 +181,7 @@ class Tenants(Suite):
         return _phases(load, sorted(many for many in wanted if many is not None), rate=rate, room=room)
 
     def findings(self, result: SuiteResult, /) -> tuple[str, ...]:
-        """Return how many fit under the limit, of each kind."""
+        """Return how many others fit under the limit, kind by kind."""
         by_series = result.by_series()
         return tuple(
             sentence
@@ -233,7 +233,7 @@ def _do(number: int) -> str:
 
 
 def _time(tail: Estimate | None) -> str:
-    return "no time that was measured" if tail is None else words.estimated(tail, words.duration)
+    return "no measured time" if tail is None else words.estimated(tail, words.duration)
 
 
 def _behind(steps: Iterable[Position]) -> frozenset[int]:
@@ -248,7 +248,7 @@ def _tails(steps: Iterable[Position]) -> Tails:
 
 
 def _limit_ns(tails: Tails) -> float:
-    """Return what the tenant's percentile may be, given what it is beside nobody."""
+    """Return the limit of the tenant's percentile, which follows from its percentile alone."""
     alone = tails.get(0)
     return max(LIMIT_NS, MULTIPLE * alone.value if alone else 0.0)
 

@@ -58,7 +58,9 @@ class Sweep:
         return f"{self.rw}-qd{self.depth}-shift{self.shift}"
 
 
-SWEEPS = tuple(Sweep(*each) for each in product(("randread", "randwrite"), DEPTHS, SHIFTS))
+SWEEPS = tuple(
+    Sweep(rw, depth, shift) for rw, depth, shift in product(("randread", "randwrite"), DEPTHS, SHIFTS)
+)
 
 
 class TransferSize(Suite):

@@ -152,13 +152,13 @@ def climbed(
 @pytest.mark.parametrize(
     ("searched_Bps", "takes_Bps", "last", "says"),
     [
-        (620e6, 620e6, 800, "it keeps up with 600.0 MB/s"),
+        (620e6, 620e6, 800, "the drive keeps up with 600.0 MB/s"),
         # It took more while it was searched than it does for longer.
-        (620e6, 250e6, 400, "it keeps up with 200.0 MB/s"),
+        (620e6, 250e6, 400, "the drive keeps up with 200.0 MB/s"),
         # It takes more than the search saw.
-        (620e6, 950e6, 1100, "it keeps up with 900.0 MB/s"),
-        (620e6, 9e9, 1400, "its rate still rose at the last step: it was not saturated"),
-        (620e6, 90e6, 300, "it keeps up with none of the writers that were tried"),
+        (620e6, 950e6, 1100, "the drive keeps up with 900.0 MB/s"),
+        (620e6, 9e9, 1400, "the rate still rose at the last step: the drive was not saturated"),
+        (620e6, 90e6, 300, "the drive keeps up with none of the writers tried"),
     ],
 )
 def test_writers_come_in_until_the_drive_does_not_keep_up(
@@ -172,10 +172,16 @@ def test_writers_come_in_until_the_drive_does_not_keep_up(
 @pytest.mark.parametrize(
     ("takes_Bps", "alone_Bps", "last", "keeps_up", "saturated"),
     [
-        (2.5e9, 900e6, 2700, "2,500 MB/s", "it is saturated when asked for 2,600 MB/s: it takes 2,500 MB/s"),
-        (30e6, 20e6, 300, "none", "it is saturated when asked for 200.0 MB/s: it takes 30.00 MB/s"),
+        (
+            2.5e9,
+            900e6,
+            2700,
+            "2,500 MB/s",
+            "the drive is saturated when asked for 2,600 MB/s: it takes 2,500 MB/s",
+        ),
+        (30e6, 20e6, 300, "none", "the drive is saturated when asked for 200.0 MB/s: it takes 30.00 MB/s"),
         # No writer gets what it asks for, and yet the drive takes more of more writers.
-        (300e6, 60e6, 700, "none", "it is saturated when asked for 600.0 MB/s: it takes 300.0 MB/s"),
+        (300e6, 60e6, 700, "none", "the drive is saturated when asked for 600.0 MB/s: it takes 300.0 MB/s"),
     ],
 )
 def test_at_full_pace_writers_of_100_MBps_come_in_whatever_the_drive(
@@ -185,9 +191,9 @@ def test_at_full_pace_writers_of_100_MBps_come_in_whatever_the_drive(
         tmp_path / "r", searched_Bps=takes_Bps, takes_Bps=takes_Bps, alone_Bps=alone_Bps, pace="full"
     )
     assert tried == [100 * writers for writers in range(last // 100 + 1)]
-    assert found[0].startswith(f"it keeps up with {keeps_up}")
+    assert found[0].startswith(f"the drive keeps up with {keeps_up}")
     assert found[1].startswith(saturated)
-    assert "a read then takes" in found[1]
+    assert "writes then slow reads" in found[1]
 
 
 def test_full_pace_has_no_ramp_that_its_source_has_not() -> None:
@@ -215,16 +221,16 @@ def test_one_request_at_a_time_is_one_load_however_it_is_asked_for() -> None:
 def test_a_step_that_was_disturbed_ends_nothing(tmp_path: Path) -> None:
     tried, found = climbed(tmp_path / "r", searched_Bps=620e6, takes_Bps=620e6, disturbed_MBps=300)
     assert tried == [100 * step for step in range(9)]
-    assert found[0].startswith("it keeps up with 600.0 MB/s")
+    assert found[0].startswith("the drive keeps up with 600.0 MB/s")
 
 
 def test_a_drive_that_is_saturated_in_the_last_step_alone_is_said_to_be(tmp_path: Path) -> None:
     # At full pace 14 writers are the last that are tried, and the drive takes as much as 13 ask for.
     _, found = climbed(tmp_path / "r", searched_Bps=620e6, takes_Bps=1.3e9, pace="full")
-    assert found[0].startswith("it keeps up with 1,300 MB/s")
+    assert found[0].startswith("the drive keeps up with 1,300 MB/s")
     assert found[1] == (
-        "it is saturated in the last step alone, asked for 1,400 MB/s: it takes 1,300 MB/s (no interval); whether that "
-        "is its end was not seen"
+        "the drive is saturated only in the last step: asked for 1,400 MB/s, it takes 1,300 MB/s (no interval); one "
+        "step does not show its limit"
     )
 
 
@@ -331,10 +337,10 @@ def test_a_reader_under_writers_finds_where_the_drive_stops_keeping_up(
         shown(reviews / f"reader-under-writers-{drive}", capsys) for drive in ("p4800x", "p3700")
     )
     # Published: about 2 GB/s, and 400 MB/s.
-    kept_MBps = re.match(r"it keeps up with ([\d,]+) MB/s", optane["findings"][0])  # type: ignore[index]
+    kept_MBps = re.match(r"the drive keeps up with ([\d,]+) MB/s", optane["findings"][0])  # type: ignore[index]
     assert kept_MBps
     assert 1800 <= int(kept_MBps[1].replace(",", "")) <= 2200
-    assert "it keeps up with 400.0 MB/s" in flash["findings"][0]  # type: ignore[index]
+    assert "the drive keeps up with 400.0 MB/s" in flash["findings"][0]  # type: ignore[index]
     last = optane["steps"][-1]  # type: ignore[index]
     assert last["achieved_Bps"] < 0.99 * last["requested_Bps"]
 
