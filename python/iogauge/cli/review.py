@@ -106,23 +106,24 @@ def _measure(saved: Review, *, destroy: Sequence[str]) -> tuple[Failed, ...]:
     manifest = saved.manifest
     what = manifest.plans[0].suite if len(manifest.plans) == 1 else "review"
     devices = [target.device for target in manifest.targets if target.device]
-    with ExitStack() as shown:
 
-        def watched(steps: int) -> Progress:
-            from iogauge.cli.terminal.progress import Progress
+    def watched(steps: int) -> Progress:
+        from iogauge.cli.terminal.progress import Progress
 
-            progress = Progress(
-                title=f"{what} of {', '.join(target.path for target in manifest.targets)}",
-                steps=steps,
-                virtual=library.is_virtual(manifest),
-                temperature_C=lambda: warmest_C(devices),
-            )
-            return shown.enter_context(progress)
+        progress = Progress(
+            title=f"{what} of {', '.join(target.path for target in manifest.targets)}",
+            steps=steps,
+            virtual=library.is_virtual(manifest),
+            temperature_C=lambda: warmest_C(devices),
+        )
+        return shown.enter_context(progress)
 
-        try:
+    try:
+        # The display ends first, by the interrupt too: a step that was stopped is not said to be done.
+        with ExitStack() as shown:
             return library.measure(saved, watched, destroy=destroy)
-        except Interrupted as interrupted:
-            stopped = str(interrupted)
+    except Interrupted as interrupted:
+        stopped = str(interrupted)
     streams.say(f"{process.word()}: {stopped}\nhint: iogauge review --resume {numbers.argument(saved.path)}")
     raise typer.Exit(process.status())
 

@@ -19,11 +19,11 @@ from iogauge.comparison.versus_published import LaidDrive, lay
 from iogauge.errors import IogaugeError
 from iogauge.results.figure import Figure, figures_of
 from iogauge.results.published import named_drives, parted
-from iogauge.results.reported import told_rows
+from iogauge.results.reported import summary_rows
 from iogauge.results.review import Conclude, OnProgress, keep_computed, load, no_progress, nothing
 from iogauge.results.suite_result import SuiteResult
 from iogauge.stats.comparison import MARGIN
-from iogauge.store.reported import Told, read_told
+from iogauge.store.reported import SummaryFigure, read_summary
 
 
 @dataclass(frozen=True)
@@ -157,17 +157,17 @@ def _sides(drives: Sequence[SuiteResult], names: Sequence[str]) -> list[Side]:
             called[", ".join(drive.plan.targets)] = drive.label
     for review, called in measured.items():
         first = next(label for each, label in rows if each == review)
-        told: dict[str, list[Told]] = {}
-        for each in read_told(Path(review)):
+        told: dict[str, list[SummaryFigure]] = {}
+        for each in read_summary(Path(review)):
             label = called.get(each.target) or _beside(each, review, called) or first
             told.setdefault(label, []).append(each)
         for label, figures in told.items():
-            said = told_rows(figures, drive=label, review=review)
+            said = summary_rows(figures, drive=label, review=review)
             rows[review, label] = (*rows.get((review, label), ()), *said)
     return [Side(label, review, found) for (review, label), found in rows.items()]
 
 
-def _beside(told: Told, review: str, measured: Mapping[str, str]) -> str:
+def _beside(told: SummaryFigure, review: str, measured: Mapping[str, str]) -> str:
     """Return what another target is called of which a review has figures without samples alone; empty: it is none.
 
     Nothing is known of one that only its file stands for. And what was told of all of a review is one side.

@@ -30,7 +30,7 @@ from iogauge.report.page.comparison import (
 )
 from iogauge.report.page.verdict import Verdict, verdict
 from iogauge.results.conclusions import TextTable
-from iogauge.results.reported import told_table
+from iogauge.results.reported import summary_table
 from iogauge.results.review import Conclude, OnProgress, no_progress, nothing
 from iogauge.results.suite_result import SuiteResult
 from iogauge.schema import SuitePlan
@@ -53,7 +53,7 @@ class Part:
     @cached_property
     def reported(self) -> TextTable | None:
         """The figures that another program reported without samples."""
-        return told_table(self.drive.path, self.drive.manifest.plans, self.drive.plan)
+        return summary_table(self.drive.path, self.drive.manifest.plans, self.drive.plan)
 
     @property
     def tables(self) -> tuple[TextTable, ...]:

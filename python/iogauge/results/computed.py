@@ -85,8 +85,8 @@ class _Known:
         return self._compute()
 
     @property
-    def whole(self) -> Histogram:
-        return self.figures.whole
+    def histogram(self) -> Histogram:
+        return self.figures.histogram
 
     @property
     def moments(self) -> tuple[Moment, ...]:

@@ -14,100 +14,101 @@ from iogauge.results.conclusions import TextTable
 from iogauge.results.figure import IOPS, MEAN, RATE, Figure, quantile_metric
 from iogauge.results.position import PositionKey
 from iogauge.schema import SuitePlan
-from iogauge.store.reported import Told, read_told
+from iogauge.store.reported import SummaryFigure, read_summary
 from iogauge.text import numbers
 from iogauge.text.grid import aligned
 
 SHOWN = (0.5, 0.99, 0.999)
-TITLE = "Told without samples: figures as their tool printed them"
+TITLE = "Reported without samples: figures as their tool printed them"
 HEAD = ["run", "job", "direction", "IOPS", "MB/s", "mean", *(f"p{100 * q:g}" for q in SHOWN)]
 
 
-def told_rows(told: Sequence[Told], *, drive: str, review: str) -> tuple[Figure, ...]:
+def summary_rows(figures: Sequence[SummaryFigure], *, drive: str, review: str) -> tuple[Figure, ...]:
     """Return told figures as rows of one side, under the places that an imported run with samples would have."""
-    return tuple(row for each in told for row in _rows(each, _series(each, told), drive, review))
+    return tuple(row for figure in figures for row in _rows(figure, _series(figure, figures), drive, review))
 
 
-def told_record(each: Told) -> dict[str, Any]:
-    """Return told figures under the names of ``figures_table``; a quantile that was not told is not there."""
-    quantiles = {quantile_metric(q): value for q, value in each.quantiles_ns.items()}
+def summary_record(figure: SummaryFigure) -> dict[str, Any]:
+    """Return a summary figure under the names of ``figures_table``, without the quantiles that it does not have."""
+    quantiles = {quantile_metric(q): value for q, value in figure.quantiles_ns.items()}
     return {
         "plan": "imported",
-        "target": each.target,
+        "target": figure.target,
         "suite": "imported",
-        "series": each.job,
-        "label": each.label,
+        "series": figure.job,
+        "label": figure.label,
         "axis": "run",
         "unit": "",
-        "direction": each.direction.value,
-        "position": each.at,
+        "direction": figure.direction.value,
+        "position": figure.at,
         "repeat": 0,
-        "duration_s": each.duration_s,
-        "ios": each.ios,
-        "iops": each.iops,
-        "rate_Bps": each.rate_Bps,
-        "mean_ns": each.mean_ns,
-        "supported": max((q for q in each.quantiles_ns if each.supports(q)), default=None),
+        "duration_s": figure.duration_s,
+        "ios": figure.ios,
+        "iops": figure.iops,
+        "rate_Bps": figure.rate_Bps,
+        "mean_ns": figure.mean_ns,
+        "supported": max((q for q in figure.quantiles_ns if figure.supports(q)), default=None),
         **quantiles,
     }
 
 
-def told_lines(told: Sequence[Told]) -> Iterator[str]:
+def summary_lines(figures: Sequence[SummaryFigure]) -> Iterator[str]:
     """Yield the figures as a table; nothing, where there are none."""
-    if not told:
+    if not figures:
         return
     yield TITLE
     yield "-" * len(TITLE)
-    yield from aligned([HEAD, *(_cells(each) for each in told)], left=3)
+    yield from aligned([HEAD, *(_cells(figure) for figure in figures)], left=3)
 
 
-def told_table(path: Path, plans: Sequence[SuitePlan], plan: SuitePlan) -> TextTable | None:
+def summary_table(path: Path, plans: Sequence[SuitePlan], plan: SuitePlan) -> TextTable | None:
     """Return what of the figures told in a review at ``path`` belongs to one of its plans; ``None``: nothing.
 
     That is what is told of its job on its targets; the first plan has that too which is no plan's, so that none is
     missing.
 
-    Raises IogaugeError as ``read_told`` does.
+    Raises IogaugeError as ``read_summary`` does.
     """
     known = {(other.measured_job, ", ".join(other.targets)) for other in plans}
     of_plan = (plan.measured_job, ", ".join(plan.targets))
     mine = [
-        _cells(each)
-        for each in read_told(path)
-        if (each.job, each.target) == of_plan or (plan == plans[0] and (each.job, each.target) not in known)
+        _cells(figure)
+        for figure in read_summary(path)
+        if (figure.job, figure.target) == of_plan
+        or (plan == plans[0] and (figure.job, figure.target) not in known)
     ]
     return TextTable(TITLE, tuple(HEAD), tuple(map(tuple, mine))) if mine else None
 
 
-def _cells(each: Told) -> list[str]:
+def _cells(figure: SummaryFigure) -> list[str]:
     return [
-        each.label,
-        each.job,
-        each.direction.value,
-        f"{each.iops:,.0f}",
-        numbers.megabytes(each.rate_Bps),
-        "-" if each.mean_ns is None else numbers.duration(each.mean_ns),
-        *(_marked(each, q) for q in SHOWN),
+        figure.label,
+        figure.job,
+        figure.direction.value,
+        f"{figure.iops:,.0f}",
+        numbers.megabytes(figure.rate_Bps),
+        "-" if figure.mean_ns is None else numbers.duration(figure.mean_ns),
+        *(_marked(figure, q) for q in SHOWN),
     ]
 
 
-def _marked(each: Told, q: float) -> str:
-    value = each.quantiles_ns.get(q)
+def _marked(figure: SummaryFigure, q: float) -> str:
+    value = figure.quantiles_ns.get(q)
     if value is None:
         return "-"
-    return ("" if each.supports(q) else "~ ") + numbers.duration(value)
+    return ("" if figure.supports(q) else "~ ") + numbers.duration(value)
 
 
-def _series(each: Told, told: Sequence[Told]) -> str:
-    ways = {other.direction for other in told if (other.label, other.job) == (each.label, each.job)}
-    return each.job if len(ways) == 1 else f"{each.job}, {each.direction.value}"
+def _series(figure: SummaryFigure, figures: Sequence[SummaryFigure]) -> str:
+    ways = {other.direction for other in figures if (other.label, other.job) == (figure.label, figure.job)}
+    return figure.job if len(ways) == 1 else f"{figure.job}, {figure.direction.value}"
 
 
-def _rows(each: Told, series: str, drive: str, review: str) -> Iterator[Figure]:
-    position = PositionKey(suite="imported", series=series, label=each.label, at=each.at, axis="run")
-    figures = {IOPS: each.iops, RATE: each.rate_Bps, MEAN: each.mean_ns}
-    figures |= {quantile_metric(q): value for q, value in each.quantiles_ns.items()}
-    supported = {quantile_metric(q): each.supports(q) for q in each.quantiles_ns}
+def _rows(figure: SummaryFigure, series: str, drive: str, review: str) -> Iterator[Figure]:
+    position = PositionKey(suite="imported", series=series, label=figure.label, at=figure.at, axis="run")
+    figures = {IOPS: figure.iops, RATE: figure.rate_Bps, MEAN: figure.mean_ns}
+    figures |= {quantile_metric(q): value for q, value in figure.quantiles_ns.items()}
+    supported = {quantile_metric(q): figure.supports(q) for q in figure.quantiles_ns}
     for metric, value in figures.items():
         if value is not None:
             yield Figure(
@@ -118,7 +119,7 @@ def _rows(each: Told, series: str, drive: str, review: str) -> Iterator[Figure]:
                 metric=metric,
                 value=value,
                 supported=supported.get(metric, True),
-                count=each.ios,
+                count=figure.ios,
                 source=review,
-                loop=each.loop,
+                loop=figure.loop,
             )

@@ -30,12 +30,12 @@ from iogauge.results.published import (
     named_drives,
     published_drives,
 )
-from iogauge.results.reported import told_record
+from iogauge.results.reported import summary_record
 from iogauge.results.run import Run
 from iogauge.schema import Direction, StepPlan, SuitePlan
 from iogauge.stats.figures import StepFigures
 from iogauge.store import Review
-from iogauge.store.reported import read_told
+from iogauge.store.reported import read_summary
 
 QUANTILES = (0.5, 0.9, 0.99, 0.999, 0.9999, 0.99999)
 ALL = "all"
@@ -139,10 +139,10 @@ def _rows(review: Review) -> Iterator[dict[str, Any]]:
 
 def _told(path: Path) -> Iterator[dict[str, Any]]:
     """Yield what an imported review has without samples; quantiles that are no column are left out."""
-    for each in read_told(path):
+    for figure in read_summary(path):
         yield {
             "review": str(path),
-            **{name: v for name, v in told_record(each).items() if name in FIGURES.names},
+            **{name: v for name, v in summary_record(figure).items() if name in FIGURES.names},
         }
 
 

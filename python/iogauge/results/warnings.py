@@ -23,10 +23,10 @@ class Warned:
 
 def warnings(drives: Sequence[SuiteResult]) -> tuple[Warned, ...]:
     """Return the warnings of one thing's reviews and steps, those with one remedy together, the reviews' first."""
-    given: list[tuple[Notice, SuiteResult, StepPlan | None]] = [
+    entries: list[tuple[Notice, SuiteResult, StepPlan | None]] = [
         (warning, drive, None) for drive in drives for warning in drive.manifest.warnings
     ]
-    given += [
+    entries += [
         (warning, drive, run.plan)
         for drive in drives
         for run in drive.runs
@@ -34,7 +34,7 @@ def warnings(drives: Sequence[SuiteResult]) -> tuple[Warned, ...]:
         if warning not in drive.manifest.warnings
     ]
     groups: dict[tuple[Code, str], dict[str, dict[str, list[str]]]] = {}
-    for warning, drive, step in given:
+    for warning, drive, step in entries:
         suites = groups.setdefault((warning.code, warning.hint), {}).setdefault(warning.message, {})
         if step:
             suites.setdefault(drive.plan.title, []).append(drive.name_of(step))

@@ -32,7 +32,7 @@ from iogauge.schema import (
 from iogauge.store import Review
 from iogauge.store.durable import remove_tree
 from iogauge.store.imported import ImportedStep
-from iogauge.store.reported import Told, save_told
+from iogauge.store.reported import SummaryFigure, save_summary
 from iogauge.workload.diskspd.versions import NOT_COMPARABLE, loop_of
 
 SUITE = "imported"
@@ -64,7 +64,7 @@ def save_imported(
     if not steps:
         raise IogaugeError("there is no run to import", hint="name results of fio or DiskSpd")
     judged: list[tuple[StepPlan, SuitePlan, RunRecord, ImportedStep]] = []
-    reported: list[Told] = []
+    reported: list[SummaryFigure] = []
     warnings: list[str] = []
     jobs = [tuple(dict.fromkeys(row.name for row in step.rows)) for step in steps]
     often = Counter(job for names in jobs for job in names)
@@ -107,7 +107,7 @@ def save_imported(
     with review.lock():
         try:
             if reported:
-                save_told(directory, tuple(reported))
+                save_summary(directory, tuple(reported))
             for plan_step, _, record, imported in judged:
                 with review.begin(plan_step.id) as writer:
                     for interval in imported.intervals:
@@ -190,12 +190,12 @@ def _text(jobs: JobFile | None) -> str:
     )
 
 
-def _reported(step: ImportedStep, runs: Mapping[str, Run]) -> Iterator[Told]:
+def _reported(step: ImportedStep, runs: Mapping[str, Run]) -> Iterator[SummaryFigure]:
     for row in step.rows:
         for direction, figures in row.figures.items():
             latency = figures.latency
             kind = next((kind for kind, other in figures.latencies.items() if other is latency), None)
-            yield Told(
+            yield SummaryFigure(
                 label=runs[row.name].label,
                 at=runs[row.name].at,
                 job=row.name,

@@ -101,8 +101,8 @@ def compare(
     ``seed`` draws sign flips where there are more than ``EXACT_BLOCKS`` blocks. Raises ValueError where the sides have
     not one figure a block each, where there is no block, or where a figure or the margin is not positive.
 
-    >>> found = compare([100, 101, 99, 100, 102, 98, 100], [80, 82, 79, 81, 82, 78, 81])
-    >>> print(f"{found.ratio:.3f} ({found.low:.3f} to {found.high:.3f}), p = {found.p:.4f}: {found.verdict}")
+    >>> result = compare([100, 101, 99, 100, 102, 98, 100], [80, 82, 79, 81, 82, 78, 81])
+    >>> print(f"{result.ratio:.3f} ({result.low:.3f} to {result.high:.3f}), p = {result.p:.4f}: {result.verdict}")
     0.804 (0.798 to 0.811), p = 0.0156: differs
     """
     if len(before) != len(after) or not before:

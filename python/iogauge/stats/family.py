@@ -64,32 +64,33 @@ def compare_family(
 
     >>> slow = {block: 10.0 for block in range(6)}
     >>> fast, like = dict(enumerate([8.0, 7, 8, 9, 8, 8])), dict(enumerate([11.0, 9, 10, 9, 11, 10]))
-    >>> found = compare_family({"mean": (slow, fast), "p99": (slow, like)})
-    >>> {name: round(comparison.p_corrected, 4) for name, comparison in found.items()}
+    >>> comparisons = compare_family({"mean": (slow, fast), "p99": (slow, like)})
+    >>> {name: round(comparison.p_corrected, 4) for name, comparison in comparisons.items()}
     {'mean': 0.0312, 'p99': 0.75}
     >>> same = compare_family({name: (slow, slow) for name in "abc"}, claims=dict.fromkeys("abc", "all"))
     >>> {name: comparison.p_alike_corrected for name, comparison in same.items()}
     {'a': 0.015625, 'b': 0.015625, 'c': 0.015625}
     """
-    found = {}
+    comparisons = {}
     for name, (before, after) in pairs.items():
         if before.keys() != after.keys():
             raise ValueError(f"{name}: a block holds both sides: {sorted(before)} of A, {sorted(after)} of B")
         numbers = sorted(before)
-        found[name] = compare(
+        comparisons[name] = compare(
             [before[number] for number in numbers],
             [after[number] for number in numbers],
             margin=margin,
             seed=seed,
         )
-    tested = [name for name, comparison in found.items() if comparison.blocks >= FEWEST_BLOCKS]
+    tested = [name for name, comparison in comparisons.items() if comparison.blocks >= FEWEST_BLOCKS]
     differs = step_down(_log_ratios([pairs[name] for name in tested]), seed=seed) if tested else []
     for name, p in zip(tested, differs, strict=True):
-        found[name] = replace(found[name], p_corrected=p)
-    claims = claims if claims is not None else {name: name for name in found}
-    alike = _claimed((claims[name], comparison.p_alike) for name, comparison in found.items())
+        comparisons[name] = replace(comparisons[name], p_corrected=p)
+    claims = claims if claims is not None else {name: name for name in comparisons}
+    alike = _claimed((claims[name], comparison.p_alike) for name, comparison in comparisons.items())
     return {
-        name: replace(comparison, p_alike_corrected=alike[claims[name]]) for name, comparison in found.items()
+        name: replace(comparison, p_alike_corrected=alike[claims[name]])
+        for name, comparison in comparisons.items()
     }
 
 
@@ -152,8 +153,8 @@ def _tails(signs: NDArray[np.float64], logs: NDArray[np.float64]) -> NDArray[np.
     blocks = np.sum(~np.isnan(logs), axis=1)
     known = np.nan_to_num(logs)
     # Flips leave the sum of squares as it is, so that t follows from the sum alone.
-    whole = blocks * np.sum(known**2, axis=1)
-    share = np.minimum((signs @ known.T) ** 2 / np.where(whole > 0, whole, 1.0), _CLEAREST)
+    total = blocks * np.sum(known**2, axis=1)
+    share = np.minimum((signs @ known.T) ** 2 / np.where(total > 0, total, 1.0), _CLEAREST)
     t = np.sqrt((blocks - 1) * share / (1 - share))
     tails: NDArray[np.float64] = 2 * stdtr(blocks - 1, -t)
     return tails

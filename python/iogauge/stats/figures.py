@@ -82,9 +82,9 @@ class StepFigures:
         return self.course.moments
 
     @property
-    def whole(self) -> Histogram:
+    def histogram(self) -> Histogram:
         """The reader's latencies, all together."""
-        return self.latencies.whole
+        return self.latencies.histogram
 
     @cached_property
     def mean(self) -> Estimate | None:
@@ -115,8 +115,8 @@ class StepFigures:
     def rate_estimate(self) -> Estimate:
         """``rate_Bps`` with its interval: bytes are not kept by moment, and go as requests do."""
         iops = self.iops_estimate
-        each = self.rate_Bps / self.iops if self.iops else 0.0
-        low, high = (None if bound is None else bound * each for bound in (iops.low, iops.high))
+        bytes_per_io = self.rate_Bps / self.iops if self.iops else 0.0
+        low, high = (None if bound is None else bound * bytes_per_io for bound in (iops.low, iops.high))
         return replace(iops, value=self.rate_Bps, low=low, high=high)
 
 
@@ -153,8 +153,8 @@ def step_figures(
         ios=ios,
         pressure_Bps=pressure_Bps,
     )
-    sample = Sample(lambda: course.histograms, whole=latencies(tallies, kind), seed=record.plan.seed)
-    told = None if sample.whole.count else _told(record, read, kind)
+    sample = Sample(lambda: course.histograms, histogram=latencies(tallies, kind), seed=record.plan.seed)
+    latency = None if sample.histogram.count else _reported_latency(record, read, kind)
     mine = [row for row in rows if (row.stage, row.row) in read.rows]
     return StepFigures(
         kind=kind,
@@ -162,9 +162,9 @@ def step_figures(
         ios=ios,
         iops=iops,
         rate_Bps=sum(_rate(row, sum(tally.bytes for tally in read.tallies([row]))) for row in rows),
-        latencies=_Reported(told) if told else sample,
+        latencies=_Reported(latency) if latency else sample,
         course=course,
-        max_ns=told.max_ns if told else sample.whole.max if sample.whole.count else None,
+        max_ns=latency.max_ns if latency else sample.histogram.max if sample.histogram.count else None,
         pressure_Bps=pressure_Bps,
         errors=sum(sum(tally.errors.values()) for row in rows for tally in row.tallies.values()),
         flagged=sum(tally.flagged for tally in tallies),
@@ -172,7 +172,7 @@ def step_figures(
         in_flight=len(record.result.in_flight),
         loop_gap_max_ns=max((Histogram.decode(row.loop_gap).max for row in mine if row.loop_gap), default=0),
         device_mean_ns=_device_mean(record),
-        reported=told is not None,
+        reported=latency is not None,
     )
 
 
@@ -219,18 +219,20 @@ class RunCourse:
         return rate_estimate(self._pressure_Bps, [moment.pressure_Bps for moment in self.moments], count=0)
 
 
-def _told(record: RunRecord, read: Selection, kind: Kind) -> ReportedLatency | None:
+def _reported_latency(record: RunRecord, read: Selection, kind: Kind) -> ReportedLatency | None:
     """Return what another program told of the reader's latency; ``None`` where that is not of one row alone.
 
     Percentiles of several rows or directions do not make those of all of them together. Where lat alone was told, it
     stands for the response, as ``selection`` has it.
     """
-    mine = [each for each in record.reported if (each.stage, each.row) in read.rows]
-    mine = [each for each in mine if each.kind is kind] or [each for each in mine if each.kind is Kind.LAT]
-    found = [each for each in mine if each.direction in read.directions]
-    if len(found) > 1:
-        found = [each for each in mine if each.direction is None]
-    return found[0] if len(found) == 1 else None
+    mine = [latency for latency in record.reported if (latency.stage, latency.row) in read.rows]
+    mine = [latency for latency in mine if latency.kind is kind] or [
+        latency for latency in mine if latency.kind is Kind.LAT
+    ]
+    candidates = [latency for latency in mine if latency.direction in read.directions]
+    if len(candidates) > 1:
+        candidates = [latency for latency in mine if latency.direction is None]
+    return candidates[0] if len(candidates) == 1 else None
 
 
 @dataclass(frozen=True)
@@ -240,7 +242,7 @@ class _Reported:
     reported: ReportedLatency
 
     @property
-    def whole(self) -> Histogram:
+    def histogram(self) -> Histogram:
         return Histogram.empty()
 
     def mean(self) -> Estimate | None:
@@ -326,8 +328,8 @@ def difference(after: Estimate, before: Estimate) -> Difference:
     value = after.value - before.value
 
     def distance(*pairs: tuple[float, float | None]) -> float | None:
-        found = [abs(to - at) for at, to in pairs if to is not None]
-        return math.hypot(*found) if len(found) == len(pairs) else None
+        distances = [abs(to - at) for at, to in pairs if to is not None]
+        return math.hypot(*distances) if len(distances) == len(pairs) else None
 
     down = distance((after.value, after.low), (before.value, before.high))
     up = distance((after.value, after.high), (before.value, before.low))

@@ -57,13 +57,13 @@ def moments(
 
     Parts of one interval, of several rows or cut by the end of a ramp, are one moment.
     """
-    found, histograms = [], []
+    course, histograms = [], []
     for parts in _slices(intervals, reader, pressure, interval_ns):
         mine, others = reader.tallies(parts), pressure.tallies(parts)
         taken = latencies(mine, kind)
         start_ns, end_ns = _span(parts)
         histograms.append(taken)
-        found.append(
+        course.append(
             Moment(
                 start_s=start_ns / 1e9,
                 end_s=end_ns / 1e9,
@@ -76,16 +76,16 @@ def moments(
                 levels=_levels(taken),
             )
         )
-    return tuple(found), histograms
+    return tuple(course), histograms
 
 
 def _levels(taken: Histogram) -> tuple[tuple[int, int], ...]:
     """Count latencies by level: far fewer than the buckets of a histogram, so that a whole run can be drawn."""
     level = np.floor(LEVELS * np.log10(np.maximum(taken.midpoints, 1))).astype(np.int64)
-    found, place = np.unique(level, return_inverse=True)
-    counts = np.zeros(len(found), dtype=np.int64)
+    levels, place = np.unique(level, return_inverse=True)
+    counts = np.zeros(len(levels), dtype=np.int64)
     np.add.at(counts, place, taken.counts)
-    return tuple(zip(found.tolist(), counts.tolist(), strict=True))
+    return tuple(zip(levels.tolist(), counts.tolist(), strict=True))
 
 
 def _slices(
@@ -99,13 +99,13 @@ def _slices(
         if not interval.ramp and interval.stage in stages and (interval.stage, interval.row) in rows:
             parts[interval.stage, interval.index].append(interval)
     slices: list[list[Interval]] = []
-    for _, found in sorted(parts.items()):
-        neighbours = slices and slices[-1][0].stage == found[0].stage
-        if neighbours and min(_length_ns(found), _length_ns(slices[-1])) < SHORT * interval_ns:
-            slices[-1] += found
+    for _, piece in sorted(parts.items()):
+        neighbours = slices and slices[-1][0].stage == piece[0].stage
+        if neighbours and min(_length_ns(piece), _length_ns(slices[-1])) < SHORT * interval_ns:
+            slices[-1] += piece
         else:
-            slices.append(found)
-    return [found for found in slices if _length_ns(found) > 0]
+            slices.append(piece)
+    return [piece for piece in slices if _length_ns(piece) > 0]
 
 
 def _span(parts: Iterable[Interval]) -> tuple[int, int]:

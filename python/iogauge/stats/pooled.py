@@ -56,26 +56,26 @@ class _Pooled:
     runs: tuple[StepFigures, ...]
 
     @cached_property
-    def whole(self) -> Histogram:
-        return Histogram.merge([run.whole for run in self.runs])
+    def histogram(self) -> Histogram:
+        return Histogram.merge([run.histogram for run in self.runs])
 
     @cached_property
     def _all_but_one(self) -> Sequence[Histogram]:
-        wholes = [run.whole for run in self.runs]
-        return all_but_one(wholes) if all(whole.count for whole in wholes) else []
+        histograms = [run.histogram for run in self.runs]
+        return all_but_one(histograms) if all(histogram.count for histogram in histograms) else []
 
     def mean(self) -> Estimate | None:
-        if not self.whole.count:
+        if not self.histogram.count:
             return _mean_told(self.runs)
-        return _estimate([run.mean for run in self.runs], merged=self.whole.mean)
+        return _estimate([run.mean for run in self.runs], merged=self.histogram.mean)
 
     def quantile(self, q: float) -> Estimate | None:
-        if not self.whole.count:
+        if not self.histogram.count:
             return None
         return _estimate(
             [run.quantile(q) for run in self.runs],
-            merged=float(self.whole.quantile(q)),
-            others=[float(whole.quantile(q)) for whole in self._all_but_one],
+            merged=float(self.histogram.quantile(q)),
+            others=[float(histogram.quantile(q)) for histogram in self._all_but_one],
             q=q,
         )
 
@@ -102,18 +102,18 @@ def variations(runs: Sequence[StepFigures], quantiles: Iterable[float]) -> dict[
 
     Names are ``iops``, ``mean`` and ``p50``, ``p99``, ...: those that every run has, quantiles only where supported.
     """
-    found: dict[str, Variation | None] = {}
+    by_name: dict[str, Variation | None] = {}
     if all(run.iops > 0 for run in runs):
-        found["iops"] = variation([run.iops for run in runs], [None] * len(runs))
+        by_name["iops"] = variation([run.iops for run in runs], [None] * len(runs))
     for q in (None, *quantiles):
         name = figure_name(q)
-        told = [run.mean if q is None else run.quantile(q) for run in runs]
-        estimates = [estimate for estimate in told if estimate and estimate.supported]
+        figures = [run.mean if q is None else run.quantile(q) for run in runs]
+        estimates = [estimate for estimate in figures if estimate and estimate.supported]
         if len(estimates) == len(runs) and all(estimate.value > 0 for estimate in estimates):
-            found[name] = variation(
+            by_name[name] = variation(
                 [estimate.value for estimate in estimates], [estimate.log_error for estimate in estimates]
             )
-    return {name: each for name, each in found.items() if each is not None}
+    return {name: value for name, value in by_name.items() if value is not None}
 
 
 def figure_name(q: float | None) -> str:
@@ -138,7 +138,7 @@ def _rate_of_runs(values: Sequence[float], *, count: int) -> Estimate:
 
 
 def _estimate(
-    found: Sequence[Estimate | None],
+    estimates: Sequence[Estimate | None],
     *,
     merged: float,
     others: Sequence[float] | None = None,
@@ -148,9 +148,9 @@ def _estimate(
 
     ``merged`` is the figure of all runs merged, ``others`` that of all but one, as ``repeated`` takes them.
     """
-    known = [estimate for estimate in found if estimate is not None]
+    known = [estimate for estimate in estimates if estimate is not None]
     count = sum(estimate.count for estimate in known)
-    positive = merged > 0 and len(known) == len(found) and all(estimate.value > 0 for estimate in known)
+    positive = merged > 0 and len(known) == len(estimates) and all(estimate.value > 0 for estimate in known)
     values = [estimate.value for estimate in known]
     spread = repeated(values, merged=merged, others=others) if positive else None
     enough = needed(q) if q is not None else 0

@@ -68,7 +68,7 @@ class Latencies(Protocol):
     """The latencies of a step, of which any figure can be had at any time: a run's sample, or that of several runs."""
 
     @property
-    def whole(self) -> Histogram:
+    def histogram(self) -> Histogram:
         """All of them; empty where there are none, or where they are not known one by one."""
         ...
 
@@ -92,12 +92,12 @@ class Sample:
         self,
         intervals: Sequence[Histogram] | Callable[[], Sequence[Histogram]],
         *,
-        whole: Histogram | None = None,
+        histogram: Histogram | None = None,
         seed: int = 0,
     ) -> None:
         self._read = intervals
         self._seed = seed
-        self.whole = Histogram.merge(self._intervals) if whole is None else whole
+        self.histogram = Histogram.merge(self._intervals) if histogram is None else histogram
 
     @cached_property
     def _intervals(self) -> Sequence[Histogram]:
@@ -114,13 +114,13 @@ class Sample:
 
     def mean(self) -> Estimate | None:
         """Return the mean; ``None`` where nothing completed. A single sample has no interval."""
-        count = self.whole.count
+        count = self.histogram.count
         if not count:
             return None
-        value = self.whole.mean
+        value = self.histogram.mean
         if count < 2:
             return Estimate(value, None, None, False, 2, count, False)
-        error = self.whole.stddev / math.sqrt(count)
+        error = self.histogram.stddev / math.sqrt(count)
         half = -float(ndtri(TAIL)) * error
         low, high = value - half, value + half
         if self._course is not None and value > 0:
@@ -140,22 +140,22 @@ class Sample:
 
     def quantile(self, q: float) -> Estimate | None:
         """Return the ``q``-quantile, 0 < q < 1; ``None`` where nothing completed."""
-        count = self.whole.count
+        count = self.histogram.count
         if not count:
             return None
-        value = self.whole.quantile(q)
-        low, high = binomial_interval(self.whole, q)
+        value = self.histogram.quantile(q)
+        low, high = binomial_interval(self.histogram, q)
         worth = float(count)
         if self._course is not None:
             long = self._course.share_error(value)
             if not long.long_enough:
                 return open_estimate(
-                    float(value), count=count, needed=needed(q), supported=self.whole.supports(q)
+                    float(value), count=count, needed=needed(q), supported=self.histogram.supports(q)
                 )
             worth = _worth(count, q, long.error)
             t = -float(stdtrit(long.degrees, TAIL))
             bottom, top = _clustered_interval(
-                self.whole, q, worth=_worth(count, q, long.error * t / -float(ndtri(TAIL)))
+                self.histogram, q, worth=_worth(count, q, long.error * t / -float(ndtri(TAIL)))
             )
             first, last = self._course.quantile_bounds(q, value, t=t)
             low = None if low is None or bottom is None else min(low, bottom, first)
@@ -164,11 +164,11 @@ class Sample:
             float(value),
             low,
             high,
-            self.whole.supports(q),
+            self.histogram.supports(q),
             needed(q),
             count,
             self.dependence,
-            _log_error(self.whole, q, worth=worth),
+            _log_error(self.histogram, q, worth=worth),
         )
 
 

@@ -73,11 +73,11 @@ def repeated(
     its place. ``others`` are then the figures of all runs but one merged, one left out after the other. Raises
     ValueError where there are no values, one is not positive, or the two lists are not of one length.
 
-    >>> found = repeated([100.0, 110.0, 121.0])
-    >>> round(found.value, 6), round(found.low, 2), round(found.high, 2), found.runs
+    >>> spread = repeated([100.0, 110.0, 121.0])
+    >>> round(spread.value, 6), round(spread.low, 2), round(spread.high, 2), spread.runs
     (110.0, 86.81, 139.39, 3)
-    >>> found = repeated([100.0, 110.0, 121.0], merged=115.0, others=[118.0, 116.0, 106.0])
-    >>> found.value, round(found.low, 2), round(found.high, 2)
+    >>> spread = repeated([100.0, 110.0, 121.0], merged=115.0, others=[118.0, 116.0, 106.0])
+    >>> spread.value, round(spread.low, 2), round(spread.high, 2)
     (115.0, 86.37, 153.12)
     """
     logs = _logarithms(values)
@@ -103,8 +103,8 @@ def variation(values: Sequence[float], log_errors: Sequence[float | None]) -> Va
     variances, and never below 0. Raises ValueError where the two do not belong together, where there are no values, or
     where one is not positive.
 
-    >>> found = variation([100.0, 104.0, 96.0, 101.0], [0.01, 0.02, 0.01, 0.02])
-    >>> round(found.coefficient, 4), round(found.between, 4), round(found.share, 2)
+    >>> spread = variation([100.0, 104.0, 96.0, 101.0], [0.01, 0.02, 0.01, 0.02])
+    >>> round(spread.coefficient, 4), round(spread.between, 4), round(spread.share, 2)
     (0.033, 0.0291, 0.77)
     """
     logs = _logarithms(values)

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from iogauge.errors import IogaugeError
 from iogauge.store.names import MANIFEST
-from iogauge.store.reported import Told, read_told
+from iogauge.store.reported import SummaryFigure, read_summary
 from iogauge.store.review import Review
 
 DEPTH = 4
@@ -27,7 +27,7 @@ class Found:
     path: Path
     review: Review | None
     problem: IogaugeError | None = None
-    reported: tuple[Told, ...] = ()
+    reported: tuple[SummaryFigure, ...] = ()
     """Figures without samples of an imported review."""
 
 
@@ -57,6 +57,6 @@ def find_reviews(directory: Path, *, depth: int = DEPTH) -> Iterator[Found]:
 
 def _opened(path: Path) -> Found:
     try:
-        return Found(path, Review.open(path), reported=read_told(path))
+        return Found(path, Review.open(path), reported=read_summary(path))
     except IogaugeError as error:
         return Found(path, None, error)

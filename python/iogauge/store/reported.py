@@ -15,7 +15,7 @@ from iogauge.store.names import FIGURES
 from iogauge.store.objects import read_checked, write_checked
 
 
-class Told(Model):
+class SummaryFigure(Model):
     """The figures of one direction of one row of a run, as its tool printed them."""
 
     label: str
@@ -47,15 +47,15 @@ class Told(Model):
 
 class _File(Model):
     schema_version: int
-    figures: tuple[Told, ...]
+    figures: tuple[SummaryFigure, ...]
 
 
-def save_told(directory: Path, figures: tuple[Told, ...]) -> None:
+def save_summary(directory: Path, figures: tuple[SummaryFigure, ...]) -> None:
     """Save figures in a review's directory. Raises IogaugeError if they cannot be written."""
     write_checked(directory / FIGURES, _File(schema_version=SCHEMA_VERSION, figures=figures))
 
 
-def read_told(directory: Path) -> tuple[Told, ...]:
+def read_summary(directory: Path) -> tuple[SummaryFigure, ...]:
     """Return the figures of a review's directory; none if it has no such file.
 
     Raises IogaugeError if the file is damaged or too new.

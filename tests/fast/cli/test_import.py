@@ -13,7 +13,7 @@ from iogauge.cli import main
 from iogauge.schema import SCHEMA_VERSION
 from iogauge.store import Review
 from iogauge.store.names import FIGURES
-from iogauge.store.reported import read_told
+from iogauge.store.reported import read_summary
 
 SAMPLES = Path(__file__).parents[1] / "imports"
 
@@ -34,7 +34,7 @@ def test_runs_with_counts_are_steps_and_the_others_are_told(saved: Path) -> None
     review = Review.open(saved)
     assert [plan.measured_job for plan in review.manifest.plans] == ["reader", "writer", "sync"]
     assert len(review.completed()) == len(review.manifest.steps) == 3
-    told = read_told(saved)
+    told = read_summary(saved)
     assert [(each.label, each.direction.value) for each in told] == [
         ("fio", "read"),
         ("fio", "write"),
@@ -51,7 +51,7 @@ def test_it_is_listed_shown_asked_and_reported(saved: Path, capsys: pytest.Captu
     assert main(["show", str(saved)]) == 0
     out, err = capsys.readouterr()
     assert "Imported: reader" in out
-    assert "Told without samples" in out
+    assert "Reported without samples" in out
     assert "warning" not in err
     assert main(["show", str(saved), "--json"]) == 0
     assert len(json.loads(capsys.readouterr().out)["reported"]) == 4
@@ -123,7 +123,7 @@ def test_a_report_shows_what_was_told_of_a_target_there_alone(
     assert main(["import", *files, f"--output={tmp_path / 'r'}"]) == 0
     page = tmp_path / "r.md"
     assert main(["report", str(tmp_path / "r"), "--format=md", f"--output={page}"]) == 0
-    parts = re.split(r"(?m)^.*Told without samples", page.read_text())[1:]
+    parts = re.split(r"(?m)^.*Reported without samples", page.read_text())[1:]
     assert len(parts) == 4  # two jobs on two drives
     for part in parts:
         rows = [line for line in part.splitlines() if line.startswith("|")]
@@ -167,7 +167,7 @@ def test_a_report_has_what_was_told_without_samples(
         assert main(["report", str(review), f"--output={tmp_path}/page.html"]) == 0
         capsys.readouterr()
         page = (tmp_path / "page.html").read_text()
-        for figure in ("Told without samples", *figures):
+        for figure in ("Reported without samples", *figures):
             assert text.count(figure) >= 1
             assert figure in page
         assert text.count("13,900") == 1

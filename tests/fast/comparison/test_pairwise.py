@@ -14,9 +14,9 @@ from iogauge.comparison.pairwise import ALL_STEPS, Compared, Side, SuiteCompared
 from iogauge.comparison.sides import Differences
 from iogauge.results.figure import IOPS, MEAN, Figure
 from iogauge.results.position import PositionKey
-from iogauge.results.reported import told_rows
+from iogauge.results.reported import summary_rows
 from iogauge.schema import Direction
-from iogauge.store.reported import Told
+from iogauge.store.reported import SummaryFigure
 from iogauge.text import numbers
 
 P99 = "p99_ns"
@@ -249,7 +249,7 @@ def test_unsupported_quantiles_stay_out_of_the_mean_over_steps() -> None:
 
 
 def test_what_was_told_is_compared_without_intervals() -> None:
-    told = Told(
+    told = SummaryFigure(
         label="run",
         at=1,
         job="j",
@@ -264,7 +264,7 @@ def test_what_was_told_is_compared_without_intervals() -> None:
         kind=None,
         quantiles_ns={0.5: 10.0, 0.999: 50.0},
     )
-    rows = told_rows([told], drive="d", review="r")
+    rows = summary_rows([told], drive="d", review="r")
     assert {each.metric: each.supported for each in rows} == {
         "iops": True,
         "rate_Bps": True,

@@ -47,12 +47,12 @@ def test_a_place_is_its_runs_merged(drive: SuiteResult) -> None:
     assert [len(position.runs) for position in drive] == [3, 3, 3]
     runs = figures(drive)
     merged = drive.positions[-1].figures
-    assert merged.ios == sum(run.ios for run in runs) == merged.whole.count
+    assert merged.ios == sum(run.ios for run in runs) == merged.histogram.count
     assert merged.iops == pytest.approx(math.prod(run.iops for run in runs) ** (1 / 3))
     estimate = merged.quantile(0.99)
     assert estimate is not None
     # The quantile of all requests, not a mean of quantiles.
-    assert estimate.value == merged.whole.quantile(0.99)
+    assert estimate.value == merged.histogram.quantile(0.99)
     assert estimate.low is not None
     assert estimate.high is not None
     assert estimate.low < estimate.value < estimate.high

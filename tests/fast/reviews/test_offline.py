@@ -257,7 +257,7 @@ def test_diskspds_figures_are_judged_without_intervals_and_nothing_is_made_up(
         deep = found.quantile(0.9999)
         assert deep is not None
         assert not deep.supported
-        assert found.whole.count == 0
+        assert found.histogram.count == 0
         assert {moment.ios for moment in found.moments} == {2_000}
         assert {(moment.p50_ns, moment.max_ns) for moment in found.moments} == {(None, None)}
     again = tmp_path / "again"

@@ -117,7 +117,7 @@ def test_several_rows_of_one_job_are_merged() -> None:
         builders.interval(0, {READ: builders.tally([3000])}, row=1),
     ]
     found = figures(record, intervals, load_jobs=None)
-    assert found.whole.count == 2
+    assert found.histogram.count == 2
     assert found.pressure_Bps == 0
     assert len(found.moments) == 1
     assert found.moments[0].max_ns == 3000
@@ -128,7 +128,7 @@ def test_a_kind_that_did_not_differ_is_taken_from_lat() -> None:
     record = builders.record([builders.row("reader", {READ: only_lat})], jobs=jobs(reader=Rw.RANDREAD))
     for kind in (Kind.LAT, Kind.RESPONSE, Kind.CLAT):
         found = figures(record, [], load_jobs=None, kind=kind)
-        assert found.whole.count == 1
+        assert found.histogram.count == 1
 
 
 def test_reader_and_writers_in_one_group_are_told_apart_by_direction() -> None:

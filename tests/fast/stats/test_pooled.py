@@ -45,10 +45,10 @@ def test_figures_of_runs_are_those_of_their_logarithms() -> None:
     runs = [run(latency, ios=20_000 + 500 * place) for place, latency in enumerate(latencies)]
     found = pooled(runs)
     assert found.runs == 4
-    assert found.ios == found.whole.count == sum(each.ios for each in runs)
+    assert found.ios == found.histogram.count == sum(each.ios for each in runs)
     assert found.iops == pytest.approx(scipy_stats.gmean([each.iops for each in runs]))
     assert found.mean is not None
-    assert found.mean.value == pytest.approx(found.whole.mean)
+    assert found.mean.value == pytest.approx(found.histogram.mean)
     logs = np.log([each.mean.value for each in runs if each.mean])
     low, high = scipy_stats.t.interval(0.95, 3, loc=logs.mean(), scale=scipy_stats.sem(logs))
     assert found.mean.low is not None
@@ -56,7 +56,7 @@ def test_figures_of_runs_are_those_of_their_logarithms() -> None:
     assert found.mean.high / found.mean.low == pytest.approx(math.exp(high - low))
     median = found.quantile(0.5)
     assert median is not None
-    assert median.value == found.whole.quantile(0.5)
+    assert median.value == found.histogram.quantile(0.5)
     assert median.low is not None
     assert median.low < median.value
 

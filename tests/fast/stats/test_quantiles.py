@@ -131,7 +131,7 @@ def test_seconds_that_are_all_alike_leave_the_quantile_its_bucket() -> None:
     median = sample.quantile(0.5)
     assert median is not None
     # Nothing differs from second to second, so that the binomial ranks of 60,000 requests alone are left.
-    assert (median.low, median.high) == binomial_interval(sample.whole, 0.5)
+    assert (median.low, median.high) == binomial_interval(sample.histogram, 0.5)
 
 
 def test_one_event_of_three_seconds_says_less_of_a_tail_than_three_events() -> None:

@@ -154,7 +154,9 @@ def test_a_sync_that_takes_longer_than_a_write_is_not_called_cheap() -> None:
         "the two ways disagree about what durability costs (medians): a write with O_DSYNC"
     )
     assert "protects" not in said
-    assert "as long as a plain one (medians); a power failure may lose the plain one" in _cost(times(3), times(13))
+    assert "as long as a plain one (medians); a power failure may lose the plain one" in _cost(
+        times(3), times(13)
+    )
 
 
 def test_a_sync_moves_no_data_and_has_no_rate_of_it(

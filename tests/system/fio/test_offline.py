@@ -86,15 +86,15 @@ def test_a_search_and_what_follows_come_back_with_fios_numbers(
             ways = [theirs[way] for way in ("read", "write") if theirs[way]["total_ios"]]
             assert figures.ios == sum(way["total_ios"] for way in ways)
             assert figures.iops == pytest.approx(sum(way["iops"] for way in ways), rel=0.01)
-            assert figures.whole.max == max(way["lat_ns"]["max"] for way in ways)
+            assert figures.histogram.max == max(way["lat_ns"]["max"] for way in ways)
             # Of threads that leave a ramp, fio itself counts a few latencies more than I/Os.
-            assert sum(moment.ios for moment in figures.moments) == figures.whole.count
+            assert sum(moment.ios for moment in figures.moments) == figures.histogram.count
             assert len(figures.moments) >= 2
             if len(ways) == 1:
                 assert figures.mean is not None
                 assert figures.mean.value == pytest.approx(ways[0]["lat_ns"]["mean"], rel=1e-6)
                 for percentile, value in ways[0]["lat_ns"]["percentile"].items():
-                    estimate = figures.whole.quantile(float(percentile) / 100)
+                    estimate = figures.histogram.quantile(float(percentile) / 100)
                     # fio's percentiles are middles of its buckets, and may lie above its maximum.
                     assert abs(estimate - value) <= value / 60
                     compared += 1

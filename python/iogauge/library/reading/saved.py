@@ -202,20 +202,20 @@ class Review(Tabular):
         ``violations`` and ``failed`` are what ended its making, where that is known.
         """
         from iogauge.report.review_text import as_json
-        from iogauge.store.reported import read_told
+        from iogauge.store.reported import read_summary
 
         shown = as_json(self.suites, self.manifest, path=str(self.path), violations=violations, failed=failed)
-        if reported := read_told(self.path):
+        if reported := read_summary(self.path):
             shown["reported"] = [figure.model_dump(mode="json") for figure in reported]
         return shown
 
     def to_text(self, *, variation: bool = False) -> str:
         """Return its tables and findings as text. ``variation``: how figures differ from run to run, too."""
         from iogauge.report.review_text import tables
-        from iogauge.results.reported import told_lines
-        from iogauge.store.reported import read_told
+        from iogauge.results.reported import summary_lines
+        from iogauge.store.reported import read_summary
 
-        lines = told_lines(read_told(self.path))
+        lines = summary_lines(read_summary(self.path))
         return tables(self.suites, self.manifest, variation=variation) + "".join(
             f"{line}\n" for line in lines
         )

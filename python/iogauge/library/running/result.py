@@ -61,7 +61,7 @@ class Latency:
     @property
     def count(self) -> int:
         """Requests that completed after the ramp."""
-        return self._figures.whole.count
+        return self._figures.histogram.count
 
     @property
     def max_ns(self) -> float:

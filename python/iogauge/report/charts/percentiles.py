@@ -60,7 +60,7 @@ def percentile_table(drives: Iterable[SuiteResult], positions: Sequence[str]) ->
     rows: list[Row] = []
     for drive in drives:
         for position in drive.positions:
-            name, histogram = position.name, position.figures.whole
+            name, histogram = position.name, position.figures.histogram
             if not histogram.count:
                 continue
             rows += [

@@ -56,13 +56,13 @@ def test_a_curve_holds_the_quantiles_and_ends_with_the_slowest(drives: tuple[Sui
         assert figures is not None
         rows = [r for r in chart.table.records() if r["drive"] == drive.label and r["choice"] == 1]
         at = {float(row["beyond"] or 0): row for row in rows}
-        assert at[0.5]["latency_us"] == pytest.approx(figures.whole.quantile(0.5) / 1000, rel=1e-4)
-        assert at[0.01]["latency_us"] == pytest.approx(figures.whole.quantile(0.99) / 1000, rel=1e-4)
-        assert rows[-1]["latency_us"] == pytest.approx(figures.whole.max / 1000, rel=1e-4)
+        assert at[0.5]["latency_us"] == pytest.approx(figures.histogram.quantile(0.5) / 1000, rel=1e-4)
+        assert at[0.01]["latency_us"] == pytest.approx(figures.histogram.quantile(0.99) / 1000, rel=1e-4)
+        assert rows[-1]["latency_us"] == pytest.approx(figures.histogram.max / 1000, rel=1e-4)
         latencies = [float(row["latency_us"] or 0) for row in rows]
         assert latencies == sorted(latencies)
         for beyond, row in at.items():
-            assert row["supported"] == (beyond * figures.whole.count >= 10)
+            assert row["supported"] == (beyond * figures.histogram.count >= 10)
 
 
 def test_what_the_sample_does_not_support_is_dashed_and_hollow(drives: tuple[SuiteResult, ...]) -> None:
