@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import sys
 from contextlib import AbstractContextManager, ExitStack
+from types import TracebackType
 from typing import TYPE_CHECKING
 
 from iogauge.cli.terminal import streams
@@ -24,8 +25,13 @@ class Shown(AbstractContextManager["Shown"]):
         self._step = ""
         self._display: Display | None = None
 
-    def __exit__(self, *error: object) -> None:
-        self._parts.close()
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._parts.__exit__(kind, error, trace)
 
     def __call__(self, news: Progress) -> None:
         """Take what there is to show."""

@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable
-from dataclasses import asdict
 from functools import cache, cached_property
 from importlib import resources
+from typing import TypeVar
 
-import pydantic
+from pydantic import TypeAdapter, ValidationError
 
 from iogauge.schema import Kind, Model
 from iogauge.stats.figures import StepFigures
@@ -25,7 +25,7 @@ from iogauge.store.computed import Answers
 PACKAGES = ("schema", "stats", "results")
 """Whose code says what a figure is."""
 
-_ESTIMATE: pydantic.TypeAdapter[Estimate | None] = pydantic.TypeAdapter(Estimate | None)
+T = TypeVar("T")
 
 
 class _Totals(Model):
@@ -47,6 +47,11 @@ class _Totals(Model):
     reported: bool
 
 
+_TOTALS = TypeAdapter(_Totals)
+_ESTIMATE = TypeAdapter(Estimate)
+_ESTIMATE_OR_NONE: TypeAdapter[Estimate | None] = TypeAdapter(Estimate | None)
+
+
 @cache
 def code() -> str:
     """Return what differs wherever the code that computes figures does."""
@@ -65,15 +70,26 @@ def figures_of(answers: Answers, compute: Callable[[], StepFigures]) -> StepFigu
     ``answers`` are what is known of them; whatever else is read from the figures is added there.
     """
     known = _Known(answers, compute)
-    if "totals" not in answers:
-        totals = _Totals(**{name: getattr(known.figures, name) for name in _Totals.model_fields})
-        answers["totals"] = totals.model_dump(mode="json")
-    totals = _Totals.model_validate(answers["totals"])
-    return StepFigures(**dict(totals), latencies=known, course=known)
+
+    def totals() -> _Totals:
+        return _Totals(**{name: getattr(known.figures, name) for name in _Totals.model_fields})
+
+    fields = answer(answers, "totals", _TOTALS, totals)
+    return StepFigures(**dict(fields), latencies=known, course=known)
+
+
+def answer(answers: Answers, question: str, kind: TypeAdapter[T], compute: Callable[[], T]) -> T:
+    """Return an answer that is known, or else compute and add it. One that is not of its ``kind`` is computed again."""
+    try:
+        return kind.validate_python(answers[question])
+    except (KeyError, ValidationError):
+        answers[question] = kind.dump_python(compute(), mode="json", warnings=False)
+    # As it is read back, so that whoever asks first and whoever asks later get the same types.
+    return kind.validate_python(answers[question])
 
 
 class _Known:
-    """Latencies and course of a run: answers that are known, and whatever else is asked, computed."""
+    """Latencies and course of a run: known answers, and others computed from its files."""
 
     def __init__(self, answers: Answers, compute: Callable[[], StepFigures]) -> None:
         self._answers = answers
@@ -93,22 +109,14 @@ class _Known:
         return self.figures.moments
 
     def mean(self) -> Estimate | None:
-        return self._answer("mean", lambda figures: figures.mean)
+        return answer(self._answers, "mean", _ESTIMATE_OR_NONE, lambda: self.figures.mean)
 
     def quantile(self, q: float) -> Estimate | None:
-        return self._answer(f"quantile {q!r}", lambda figures: figures.quantile(q))
+        question = f"quantile {q!r}"
+        return answer(self._answers, question, _ESTIMATE_OR_NONE, lambda: self.figures.quantile(q))
 
     def iops(self) -> Estimate:
-        return self._answer("iops", lambda figures: figures.iops_estimate) or self.figures.iops_estimate
+        return answer(self._answers, "iops", _ESTIMATE, lambda: self.figures.iops_estimate)
 
     def pressure(self) -> Estimate:
-        return (
-            self._answer("pressure", lambda figures: figures.pressure_estimate)
-            or self.figures.pressure_estimate
-        )
-
-    def _answer(self, question: str, answer: Callable[[StepFigures], Estimate | None]) -> Estimate | None:
-        if question not in self._answers:
-            estimate = answer(self.figures)
-            self._answers[question] = None if estimate is None else asdict(estimate)
-        return _ESTIMATE.validate_python(self._answers[question])
+        return answer(self._answers, "pressure", _ESTIMATE, lambda: self.figures.pressure_estimate)

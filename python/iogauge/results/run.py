@@ -6,12 +6,13 @@ and resampling them is nearly all that costs.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from functools import cached_property
 
+from pydantic import TypeAdapter
+
 from iogauge.machine.warnings import of_step
-from iogauge.results.computed import code, figures_of
+from iogauge.results.computed import answer, code, figures_of
 from iogauge.schema import Direction, Interval, Model, Notice, RunRecord, StepPlan, SuitePlan
 from iogauge.stats.figures import StepFigures, step_figures
 from iogauge.stats.steady import left_level
@@ -28,6 +29,9 @@ class _Facts(Model):
     directions: frozenset[Direction]
     requested_Bps: int
     stopped_by: str | None
+
+
+_FACTS = TypeAdapter(_Facts)
 
 
 class Run:
@@ -81,16 +85,16 @@ class Run:
 
     @cached_property
     def _facts(self) -> _Facts:
-        answers = self._answers(f"facts, {self.plan.direction}")
-        if "facts" not in answers:
-            answers["facts"] = _Facts(
+        def facts() -> _Facts:
+            return _Facts(
                 warnings=self.record.warnings,
                 left=str(left_level(self.figures.moments) or ""),
                 directions=self._directions(),
                 requested_Bps=self._requested_Bps(),
                 stopped_by=self.record.result.stopped_by,
-            ).model_dump(mode="json")
-        return _Facts.model_validate_json(json.dumps(answers["facts"]))
+            )
+
+        return answer(self._answers(f"facts, {self.plan.direction}"), "facts", _FACTS, facts)
 
     @cached_property
     def warnings(self) -> tuple[Notice, ...]:

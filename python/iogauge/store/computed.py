@@ -37,11 +37,13 @@ class Computed:
 
     def answers(self, step_id: str, question: str) -> Answers:
         """Return the answers of a complete step. The caller adds to them, and ``save`` keeps them."""
-        if step_id not in self._steps:
-            of = self._sum(step_id)
-            saved = self._saved.get(step_id, {})
-            self._steps[step_id] = saved if saved.get("of") == of else {"of": of, "answers": {}}
-        answers: Answers = self._steps[step_id]["answers"].setdefault(question, {})
+        # The sum is read each time: a review that goes on discards steps and runs them again.
+        of = self._sum(step_id)
+        step = self._steps.get(step_id) or self._saved.get(step_id) or {}
+        if step.get("of") != of:
+            step = {"of": of, "answers": {}}
+        self._steps[step_id] = step
+        answers: Answers = step["answers"].setdefault(question, {})
         return answers
 
     def save(self) -> None:
@@ -61,7 +63,10 @@ class Computed:
             if kept.get("code") != self._code:
                 return {}
             steps: dict[str, dict[str, Any]] = {
-                step_id: {"of": step["of"], "answers": dict(step["answers"])}
+                step_id: {
+                    "of": step["of"],
+                    "answers": {name: dict(answers) for name, answers in step["answers"].items()},
+                }
                 for step_id, step in kept["steps"].items()
             }
         except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):

@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+import errno
+import hashlib
 import json
 import os
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from iogauge.cli import main
 from iogauge.results import computed
 from iogauge.results.review import keep_computed, load
+from iogauge.results.suite_result import SuiteResult
 from iogauge.schema import Interval
-from iogauge.store import Review
+from iogauge.store import Review, durable
 from iogauge.store.computed import Computed
 from tests import builders, reviews
 
@@ -117,16 +121,61 @@ def test_other_code_computes_for_itself(saved: Path, monkeypatch: pytest.MonkeyP
     assert {"schema", "stats", "results"} == set(computed.PACKAGES)
 
 
-@pytest.mark.skipif(os.geteuid() == 0, reason="root may write anywhere")
+@pytest.mark.parametrize("number", [errno.EROFS, errno.ENOSPC, errno.EACCES])
 def test_a_review_that_cannot_be_written_is_read_all_the_same(
-    saved: Path, capsys: pytest.CaptureFixture[str]
+    saved: Path, number: int, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    saved.chmod(0o555)
-    try:
-        assert shown(saved, capsys) == shown(saved, capsys)
-    finally:
-        saved.chmod(0o755)
-    assert not (saved / "computed.json").exists()
+    def refused(*_: object) -> None:
+        raise OSError(number, os.strerror(number))
+
+    before = sorted(saved.iterdir())
+    monkeypatch.setattr(durable.os, "fsync", refused)
+    assert shown(saved, capsys) == shown(saved, capsys)
+    assert sorted(saved.iterdir()) == before
+
+
+def test_a_step_that_was_run_again_meanwhile_is_computed_again_by_the_same_reader(saved: Path) -> None:
+    (result,) = load([saved])
+    before = result.positions[0].figures
+    assert before.mean is not None
+    review, step = result.review, result.positions[0].plan
+    record = review.record(step.id)
+    review.discard(step.id)
+    (row, *others) = record.result.rows
+    shorter = record.model_copy(update={"started_at": "2026-01-02T03:04:05+00:00"})
+    rows = (row.model_copy(update={"end_ns": 2 * row.end_ns}), *others)
+    with review.begin(step.id) as writer:
+        writer.finish(shorter.model_copy(update={"result": record.result.model_copy(update={"rows": rows})}))
+    after = SuiteResult(review, result.plan).positions[0].figures
+    assert after.duration_s == pytest.approx(2 * before.duration_s, rel=0.2)
+    assert after.moments == ()
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        lambda steps: [answers.update(totals=7, facts="x", mean="y") for answers in answers_in(steps)],
+        lambda steps: [answers.clear() for answers in answers_in(steps)],
+        lambda steps: [step.update(answers={"a": 7}) for step in steps.values()],
+        lambda steps: [step.update(answers=7) for step in steps.values()],
+        lambda steps: steps.update(dict.fromkeys(steps, 7)),
+    ],
+    ids=["kinds", "none", "question", "answers", "steps"],
+)
+def test_answers_that_are_none_are_computed_again(
+    saved: Path, damage: Callable[[dict[str, Any]], object], capsys: pytest.CaptureFixture[str]
+) -> None:
+    first = shown(saved, capsys)
+    path = saved / "computed.json"
+    content = json.loads(path.read_text().partition(" ")[2])
+    damage(content["steps"])
+    text = json.dumps(content)
+    path.write_text(f"{hashlib.sha256(text.encode()).hexdigest()} {text}\n")
+    assert shown(saved, capsys) == first
+
+
+def answers_in(steps: dict[str, Any]) -> list[dict[str, Any]]:
+    return [answers for step in steps.values() for answers in step["answers"].values()]
 
 
 def test_a_directory_in_its_place_is_left_alone(saved: Path, capsys: pytest.CaptureFixture[str]) -> None:
