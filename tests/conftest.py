@@ -2,7 +2,8 @@
 
 SIGINT raises KeyboardInterrupt here and in what tests start, also where a shell began them in the background with it
 ignored.
-Ledgers go where $XDG_STATE_HOME says, in this process and in those that tests start, and never into the user's home.
+Ledgers and cached drawings go where $XDG_STATE_HOME and $XDG_CACHE_HOME say, in this process and in those that tests
+start, and never into the user's home.
 """
 
 from __future__ import annotations
@@ -31,4 +32,5 @@ def _ctrl_c() -> Iterator[None]:
 def _state_home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("XDG_STATE_HOME", str(tmp_path_factory.mktemp("state")))
+        patch.setenv("XDG_CACHE_HOME", str(tmp_path_factory.mktemp("cache")))
         yield

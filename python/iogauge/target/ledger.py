@@ -91,11 +91,17 @@ def _path(key: str) -> Path:
 
 
 def directory() -> Path:
-    """Return the directory of ledgers. A relative $XDG_STATE_HOME is ignored, as its specification says."""
-    configured = Path(os.environ.get("XDG_STATE_HOME", ""))
-    return (
-        (configured if configured.is_absolute() else Path.home() / ".local" / "state") / "iogauge" / "ledger"
-    )
+    """Return the directory of ledgers."""
+    return xdg_directory("XDG_STATE_HOME", ".local/state") / "iogauge" / "ledger"
+
+
+def xdg_directory(variable: str, default: str) -> Path:
+    """Return the directory that a variable of the XDG specification names, or ``default`` in the home directory.
+
+    A relative path is ignored, as the specification says. Raises RuntimeError if the user has no home directory.
+    """
+    configured = Path(os.environ.get(variable, ""))
+    return configured if configured.is_absolute() else Path.home() / default
 
 
 def _key(target: TargetFacts) -> str | None:

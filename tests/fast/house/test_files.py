@@ -21,7 +21,7 @@ def found(*patterns: str) -> list[str]:
         str(path.relative_to(ROOT))
         for pattern in patterns
         for path in ROOT.glob(pattern)
-        if path.stat().st_size
+        if path.is_file() and path.stat().st_size
     )
 
 

@@ -11,7 +11,7 @@ import pytest
 
 import iogauge
 
-HEAVY = ("numpy", "pydantic", "scipy", "pyarrow", "duckdb", "altair", "rich", "typer", "iogauge.schema")
+HEAVY = ("numpy", "pydantic", "scipy", "pyarrow", "duckdb", "rich", "typer", "iogauge.schema")
 
 
 def imported(code: str) -> list[str]:

@@ -12,11 +12,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import altair as alt
-
+from iogauge.report.charts import vega
 from iogauge.report.charts.data import Row, Table
 from iogauge.report.charts.specification import Chart, Choice, finished, patch
 from iogauge.report.charts.theme import ALARM, DRIVES, HEIGHT, INK, SOFT, STAIR_FILL, WIDTH
+from iogauge.report.charts.vega import Spec
 from iogauge.results.conclusions import Conclusions, Convergence, Matrix
 from iogauge.results.suite_result import SuiteResult
 from iogauge.text import numbers
@@ -83,48 +83,46 @@ def _offered(label: str, *, title: str, subtitle: str, description: str, choice:
     return Choice(label, "linear", {"linear": patched})
 
 
-def _course(axis: str) -> alt.LayerChart:
-    base = alt.Chart().transform_filter(_CHOSEN)
+def _course(axis: str) -> Spec:
+    base = vega.filtered(vega.unit(), _CHOSEN)
     # Window, levels and fit are equal in all rows of a choice: one row draws them.
-    once = base.transform_aggregate(
-        groupby=["window_from", "window_to", "mean", "least", "most", "fit_from", "fit_to"]
+    columns = ["window_from", "window_to", "mean", "least", "most", "fit_from", "fit_to"]
+    once = vega.transformed(base, {"aggregate": [], "groupby": columns})
+    window_axis = {"x": vega.number("window_from"), "x2": vega.end("window_to")}
+    window = vega.drawn(once, vega.mark("rect", color=STAIR_FILL, opacity=0.45), **window_axis)
+    levels = vega.drawn(
+        vega.transformed(once, {"fold": ["mean", "least", "most"], "as": ["level", "height"]}),
+        vega.mark("rule", color=SOFT, strokeDash=[2, 3], strokeWidth=1.5),
+        **window_axis,
+        y=vega.number("height"),
     )
-    x = alt.X(
-        "at:Q",
-        axis=alt.Axis(title=numbers.capitalised(axis), tickMinStep=1),
-        scale=alt.Scale(zero=False, nice=False, padding=14),
+    fit = vega.drawn(
+        once,
+        vega.mark("rule", color=ALARM, strokeWidth=2),
+        **window_axis,
+        y=vega.number("fit_from"),
+        y2=vega.end("fit_to"),
     )
-    y = alt.Y(
-        "value:Q",
-        axis=alt.Axis(title=None, format=",~r", grid=True),
-        scale=alt.Scale(zero=True),
-    )
-    window = once.mark_rect(color=STAIR_FILL, opacity=0.45).encode(x=alt.X("window_from:Q"), x2="window_to:Q")
-    levels = once.transform_fold(["mean", "least", "most"], as_=["level", "height"]).mark_rule(
-        color=SOFT, strokeDash=[2, 3], strokeWidth=1.5
-    )
-    fit = once.mark_rule(color=ALARM, strokeWidth=2).encode(
-        x="window_from:Q", x2="window_to:Q", y=alt.Y("fit_from:Q"), y2="fit_to:Q"
-    )
-    course = base.encode(x=x, y=y)
-    points = course.mark_point(size=60, filled=True, opacity=1, color=DRIVES[0]).encode(
+    values = {
+        "x": vega.number(
+            "at",
+            axis={"title": numbers.capitalised(axis), "tickMinStep": 1},
+            scale={"zero": False, "nice": False, "padding": 14},
+        ),
+        "y": vega.number("value", axis={"title": None, "format": ",~r", "grid": True}, scale={"zero": True}),
+    }
+    line = vega.drawn(base, vega.mark("line", strokeWidth=1.75, color=DRIVES[0]), **values)
+    points = vega.drawn(
+        base,
+        vega.mark("point", size=60, filled=True, opacity=1, color=DRIVES[0]),
+        **values,
         tooltip=[
-            alt.Tooltip("at:Q", title=axis, format=",~r"),
-            alt.Tooltip("value:Q", title="value", format=",.5~r"),
-            alt.Tooltip("in_window:N", title="in the window"),
-        ]
-    )
-    return alt.LayerChart(
-        layer=[
-            window,
-            levels.encode(x="window_from:Q", x2="window_to:Q", y=alt.Y("height:Q")),
-            fit,
-            course.mark_line(strokeWidth=1.75, color=DRIVES[0]),
-            points,
+            vega.number("at", title=axis, format=",~r"),
+            vega.number("value", title="value", format=",.5~r"),
+            vega.name("in_window", title="in the window"),
         ],
-        width=WIDTH,
-        height=HEIGHT * 0.75,
     )
+    return vega.layered(window, levels, fit, line, points, width=WIDTH, height=HEIGHT * 0.75)
 
 
 def matrix_chart(drive: SuiteResult, matrices: Sequence[Matrix], *, name: str) -> Chart:
@@ -165,20 +163,18 @@ def matrix_chart(drive: SuiteResult, matrices: Sequence[Matrix], *, name: str) -
     )
 
 
-def _cells(first: Matrix) -> alt.LayerChart:
-    order = alt.EncodingSortField(field="place", op="min")
-    base = (
-        alt.Chart(width=WIDTH, height=HEIGHT * 0.75)
-        .transform_filter(_CHOSEN)
-        .encode(
-            x=alt.X(
-                "column:N", sort=order, axis=alt.Axis(title=numbers.capitalised(first.columns), labelAngle=0)
+def _cells(first: Matrix) -> Spec:
+    order = {"field": "place", "op": "min"}
+    base = vega.filtered(
+        vega.unit(
+            x=vega.name(
+                "column", sort=order, axis={"title": numbers.capitalised(first.columns), "labelAngle": 0}
             ),
-            y=alt.Y("row:N", sort=order, axis=alt.Axis(title=numbers.capitalised(first.rows))),
-        )
+            y=vega.name("row", sort=order, axis={"title": numbers.capitalised(first.rows)}),
+        ),
+        _CHOSEN,
     )
-    cells = base.mark_rect(color=DRIVES[0]).encode(
-        opacity=alt.Opacity("share:Q", scale=alt.Scale(domain=[0, 1], range=[0.05, 0.6]), legend=None)
-    )
-    texts = base.mark_text(fontSize=12, color=INK).encode(text="text:N")
-    return alt.LayerChart(layer=[cells, texts])
+    shade = vega.number("share", scale={"domain": [0, 1], "range": [0.05, 0.6]}, legend=None)
+    cells = vega.drawn(base, vega.mark("rect", color=DRIVES[0]), opacity=shade)
+    texts = vega.drawn(base, vega.mark("text", fontSize=12, color=INK), text=vega.name("text"))
+    return vega.layered(cells, texts, width=WIDTH, height=HEIGHT * 0.75)

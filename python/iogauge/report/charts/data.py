@@ -1,7 +1,7 @@
 """The data of charts as tidy tables. Each chart draws one table, which a reader can save as CSV.
 
-The name of a column ends with its unit. The column ``asked`` is the position of a step, in the unit of the suite's
-axis.
+The name of a column ends with its unit. The column ``position`` is the position of a step, in the unit of the
+suite's axis.
 """
 
 from __future__ import annotations
@@ -84,6 +84,17 @@ class Table:
             before = row
         return list(texts), packed
 
+    def column(self, name: str) -> list[Value]:
+        """Return the values of a column; none if the table has no rows."""
+        if not self.rows:
+            return []
+        index = self.columns.index(name)
+        return [row[index] for row in self.rows]
+
+    def numbers(self, name: str) -> list[float]:
+        """Return the numbers of a column, with 0 for unknown ones."""
+        return [float(value or 0) for value in self.column(name)]
+
     def records(self) -> list[Row]:
         """Return the rows as Vega reads them: objects of values by column."""
         return [dict(zip(self.columns, row, strict=True)) for row in self.rows]
@@ -159,7 +170,7 @@ class _Run:
                 "step": self.plan.id,
                 "repeat": self.repeat,
                 "label": self.plan.label,
-                "asked": self.plan.at,
+                "position": self.plan.at,
                 **achieved,
                 "statistic": statistic.key,
                 "latency_us": us(estimate.value if estimate else None),
@@ -189,7 +200,7 @@ def time_table(drive: SuiteResult) -> Table:
             {
                 "drive": drive.label,
                 "step": step.id,
-                "asked": step.at,
+                "position": step.at,
                 "start_s": start_s,
                 "middle_s": (start_s + end_s) / 2,
                 "end_s": end_s,

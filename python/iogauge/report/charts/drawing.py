@@ -1,12 +1,14 @@
 """Drawing with vl-convert, in a child process.
 
 vl-convert draws with V8, which aborts its process when it gets no memory. In a child process, that becomes an error
-with a remedy. The child takes a second to start, so it lives as long as this process.
+with a remedy. The child takes a second to start, so it lives as long as this process. What it has drawn once is cached.
 """
 
 from __future__ import annotations
 
 import atexit
+import importlib.metadata
+import json
 import signal
 import subprocess
 import sys
@@ -16,17 +18,17 @@ from pathlib import Path
 from typing import Any
 
 from iogauge.errors import IogaugeError
+from iogauge.store.cache import cached
 
 VEGA_LITE = "6.4"
-"""The version that Altair writes and vl-convert includes."""
+"""The version that the charts are written for, one of those that vl-convert includes."""
 
 _PROGRAM = Path(__file__).with_name("drawing_process.py")
 
 
 def svg(spec: dict[str, Any]) -> str:
     """Return the picture of a complete Vega-Lite specification as SVG. Raises IogaugeError if it cannot be drawn."""
-    drawn: str = _draw("vegalite_to_svg", spec, vl_version=VEGA_LITE)
-    return drawn
+    return _cached("vegalite_to_svg", spec)
 
 
 def png(drawn: str, *, scale: float) -> bytes:
@@ -37,8 +39,22 @@ def png(drawn: str, *, scale: float) -> bytes:
 
 def bundle(script: str) -> str:
     """Return ``script`` bundled with Vega, Vega-Lite and Vega-Embed. Raises IogaugeError as ``svg`` does."""
-    code: str = _draw("javascript_bundle", script, vl_version=VEGA_LITE)
-    return code
+    return _cached("javascript_bundle", script)
+
+
+def _cached(function: str, argument: object) -> str:
+    source = json.dumps([_vl_convert_version(), VEGA_LITE, function, argument])
+
+    def draw() -> str:
+        text: str = _draw(function, argument, vl_version=VEGA_LITE)
+        return text
+
+    return cached(source, draw)
+
+
+@cache
+def _vl_convert_version() -> str:
+    return importlib.metadata.version("vl-convert-python")
 
 
 def _draw(function: str, *arguments: object, **options: object) -> Any:

@@ -9,13 +9,13 @@ trees" (BMJ 322, 2001).
 
 from __future__ import annotations
 
-import altair as alt
-
 from iogauge.comparison.findings import place_text, seen, told_metrics
 from iogauge.comparison.pairwise import METRICS, Compared, SuiteCompared
+from iogauge.report.charts import vega
 from iogauge.report.charts.data import Row, Table
 from iogauge.report.charts.specification import Chart, Choice, finished, log_ticks, patch
 from iogauge.report.charts.theme import DRIVES, INK, SHAPES, STAIR, STAIR_FILL, WIDTH
+from iogauge.report.charts.vega import Spec
 from iogauge.results.figure import MEAN, metric_text, value_text
 from iogauge.text.numbers import figure
 
@@ -97,54 +97,67 @@ def _axis(compared: SuiteCompared, table: Table, metric: str) -> dict[str, list[
     return {"domain": domain, "ticks": ticks}
 
 
-def _layers(compared: SuiteCompared, table: Table, places: tuple[int, int]) -> alt.LayerChart:
-    records = table.records()
-    steps = list(dict.fromkeys(str(row["step"]) for row in records))
+def _layers(compared: SuiteCompared, table: Table, places: tuple[int, int]) -> Spec:
+    steps = list(dict.fromkeys(map(str, table.column("step"))))
     margin = 1 + compared.margin
     names = [compared.before.name, compared.after.name, NEITHER]
     inks = [*(DRIVES[place % len(DRIVES)] for place in places), STAIR]
     shapes = [*(SHAPES[place % len(SHAPES)] for place in places), "diamond"]
-    base = alt.Chart().transform_filter(_CHOSEN)
-    y = alt.Y(
-        "step:N",
-        sort=steps,
-        axis=alt.Axis(title=None, labelLimit=260, grid=True),
-        # A step keeps its row whichever figure is chosen.
-        scale=alt.Scale(domain=steps),
+    base = vega.filtered(vega.unit(), _CHOSEN)
+    # A step keeps its row whichever figure is chosen.
+    axis = {"title": None, "labelLimit": 260, "grid": True}
+    y = vega.name("step", sort=steps, axis=axis, scale={"domain": steps})
+    x = vega.number(
+        "ratio",
+        axis={
+            "title": "Ratio to A, logarithmic",
+            "values": vega.parameter("ticks"),
+            "format": ",~f",
+            "labelOverlap": "greedy",
+        },
+        scale={"type": "log", "domain": vega.parameter("domain"), "nice": False},
     )
-    x = alt.X(
-        "ratio:Q",
-        axis=alt.Axis(
-            title="Ratio to A, logarithmic", values=alt.ExprRef("ticks"), format=",~f", labelOverlap="greedy"
-        ),
-        scale=alt.Scale(type="log", domain=alt.ExprRef("domain"), nice=False),
-    )
-    legend = alt.Legend(title="Better", columns=1)
-    color = alt.Color("better:N", scale=alt.Scale(domain=names, range=inks), legend=legend)
-    shape = alt.Shape("better:N", scale=alt.Scale(domain=names, range=shapes), legend=legend)
+    legend = {"title": "Better", "columns": 1}
+    color = vega.name("better", scale={"domain": names, "range": inks}, legend=legend)
+    shape = vega.name("better", scale={"domain": names, "range": shapes}, legend=legend)
     tooltip = [
-        alt.Tooltip("step:N", title="step"),
-        alt.Tooltip("a:N", title="A"),
-        alt.Tooltip("b:N", title="B"),
-        alt.Tooltip("ratio:Q", title="B / A", format=",.4~r"),
-        alt.Tooltip("interval:N", title="95 %"),
-        alt.Tooltip("established:N", title="established"),
+        vega.name("step", title="step"),
+        vega.name("a", title="A"),
+        vega.name("b", title="B"),
+        vega.number("ratio", title="B / A", format=",.4~r"),
+        vega.name("interval", title="95 %"),
+        vega.name("established", title="established"),
     ]
-    band = base.transform_calculate(margin_low=str(1 / margin), margin_high=str(margin))
-    once = band.transform_aggregate(groupby=["margin_low", "margin_high"])
-    points = base.encode(x=x, y=y, color=color, shape=shape, tooltip=tooltip)
-    return alt.LayerChart(
-        layer=[
-            once.mark_rect(color=STAIR_FILL, opacity=0.45).encode(
-                x=alt.X("margin_low:Q"), x2="margin_high:Q"
-            ),
-            once.mark_rule(color=INK).encode(x=alt.datum(1)),
-            base.transform_filter("isValid(datum.low) && isValid(datum.high)")
-            .mark_rule(strokeWidth=2)
-            .encode(x=alt.X("low:Q"), x2="high:Q", y=y, color=color),
-            points.transform_filter("datum.established").mark_point(size=70, filled=True, opacity=1),
-            points.transform_filter("!datum.established").mark_point(size=70, filled=False, opacity=1),
-        ],
+    # The margin is equal in all rows: one row draws it.
+    once = vega.transformed(
+        base,
+        {"calculate": str(1 / margin), "as": "margin_low"},
+        {"calculate": str(margin), "as": "margin_high"},
+        {"aggregate": [], "groupby": ["margin_low", "margin_high"]},
+    )
+    band = vega.mark("rect", color=STAIR_FILL, opacity=0.45)
+    bounded = vega.filtered(base, "isValid(datum.low) && isValid(datum.high)")
+    points: dict[str, Spec | list[Spec]] = {
+        "x": x,
+        "y": y,
+        "color": color,
+        "shape": shape,
+        "tooltip": tooltip,
+    }
+    filled, hollow = (vega.mark("point", size=70, filled=fill, opacity=1) for fill in (True, False))
+    return vega.layered(
+        vega.drawn(once, band, x=vega.number("margin_low"), x2=vega.end("margin_high")),
+        vega.drawn(once, vega.mark("rule", color=INK), x={"datum": 1}),
+        vega.drawn(
+            bounded,
+            vega.mark("rule", strokeWidth=2),
+            x=vega.number("low"),
+            x2=vega.end("high"),
+            y=y,
+            color=color,
+        ),
+        vega.drawn(vega.filtered(base, "datum.established"), filled, **points),
+        vega.drawn(vega.filtered(base, "!datum.established"), hollow, **points),
         width=WIDTH,
         height=_STEP * len(steps),
     )

@@ -11,11 +11,11 @@ from __future__ import annotations
 import math
 from collections import Counter, defaultdict
 
-import altair as alt
-
+from iogauge.report.charts import vega
 from iogauge.report.charts.data import Row, Table, on_one_clock, us
-from iogauge.report.charts.specification import Chart, Spec, finished, log_axis, patch, single
+from iogauge.report.charts.specification import Chart, finished, log_axis, patch, single
 from iogauge.report.charts.theme import DRIVES, WIDTH
+from iogauge.report.charts.vega import Spec
 from iogauge.results.suite_result import SuiteResult
 from iogauge.stats.moments import LEVELS
 from iogauge.text.numbers import capitalised
@@ -74,46 +74,37 @@ def heat_table(drive: SuiteResult) -> Table:
 
 
 def _spec(drive: SuiteResult, table: Table) -> Spec:
-    records = table.records()
-    scale, ticks = log_axis([row[column] for row in records for column in ("low_us", "high_us")])
-    rates = [
-        float(row["requests"] or 0) / (float(row["end_s"] or 0) - float(row["start_s"] or 0))
-        for row in records
-    ]
-    cells = (
-        alt.Chart(width=WIDTH, height=260)
-        .transform_calculate(a_second="datum.requests / (datum.end_s - datum.start_s)")
-        .mark_rect(color=DRIVES[0], strokeWidth=0)
-        .encode(
-            x=alt.X(
-                "start_s:Q",
-                axis=alt.Axis(title="Measured time, s", tickCount=8),
-                scale=alt.Scale(domain=[0, max(float(row["end_s"] or 0) for row in records)], nice=False),
-            ),
-            x2="end_s:Q",
-            y=alt.Y(
-                "low_us:Q",
-                axis=alt.Axis(
-                    title=f"{capitalised(drive.plan.judged)} latency, µs", values=ticks, format=",~f"
-                ),
-                scale=scale,
-            ),
-            y2="high_us:Q",
-            # One ink with varying opacity is readable on paper and on a dark screen.
-            opacity=alt.Opacity(
-                "a_second:Q",
-                scale=alt.Scale(
-                    type="log", domain=[min(rates), max(*rates, 2 * min(rates))], range=[0.12, 1]
-                ),
-                legend=None,
-            ),
-            tooltip=[
-                alt.Tooltip("start_s:Q", title="from, s", format=".2f"),
-                alt.Tooltip("end_s:Q", title="to, s", format=".2f"),
-                alt.Tooltip("low_us:Q", title="latency from, µs", format=",.4~r"),
-                alt.Tooltip("high_us:Q", title="to, µs", format=",.4~r"),
-                alt.Tooltip("requests:Q", title="requests", format=","),
-            ],
-        )
+    scale, ticks = log_axis([*table.column("low_us"), *table.column("high_us")])
+    starts, ends, requests = (table.numbers(column) for column in ("start_s", "end_s", "requests"))
+    rates = [count / (stop - start) for count, start, stop in zip(requests, starts, ends, strict=True)]
+    per_second = {"calculate": "datum.requests / (datum.end_s - datum.start_s)", "as": "a_second"}
+    cells = vega.drawn(
+        vega.transformed(vega.unit(), per_second),
+        vega.mark("rect", color=DRIVES[0], strokeWidth=0),
+        x=vega.number(
+            "start_s",
+            axis={"title": "Measured time, s", "tickCount": 8},
+            scale={"domain": [0, max(ends)], "nice": False},
+        ),
+        x2=vega.end("end_s"),
+        y=vega.number(
+            "low_us",
+            axis={"title": f"{capitalised(drive.plan.judged)} latency, µs", "values": ticks, "format": ",~f"},
+            scale=scale,
+        ),
+        y2=vega.end("high_us"),
+        # One ink with varying opacity is readable on paper and on a dark screen.
+        opacity=vega.number(
+            "a_second",
+            scale={"type": "log", "domain": [min(rates), max(*rates, 2 * min(rates))], "range": [0.12, 1]},
+            legend=None,
+        ),
+        tooltip=[
+            vega.number("start_s", title="from, s", format=".2f"),
+            vega.number("end_s", title="to, s", format=".2f"),
+            vega.number("low_us", title="latency from, µs", format=",.4~r"),
+            vega.number("high_us", title="to, µs", format=",.4~r"),
+            vega.number("requests", title="requests", format=","),
+        ],
     )
-    return finished(alt.LayerChart(layer=[cells]))
+    return finished(vega.layered(cells, width=WIDTH, height=260))

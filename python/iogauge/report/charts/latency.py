@@ -8,17 +8,17 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-import altair as alt
-
+from iogauge.report.charts import vega
 from iogauge.report.charts.data import STATISTICS, Row, Statistic, Table
-from iogauge.report.charts.specification import Choice, Spec, log_ticks, patch
+from iogauge.report.charts.specification import Choice, log_ticks, patch
 from iogauge.report.charts.theme import DASHES, DRIVES, PAPER, SHAPES
+from iogauge.report.charts.vega import Spec
 from iogauge.results.suite_result import SuiteResult
 
 LOG_FROM = 20.0
 """A latency axis is logarithmic if its figures span more than this factor. A linear axis starts at zero."""
 
-Position = Callable[[str], Any]
+Position = Callable[[str], Spec]
 """A function that encodes a column on an axis of the chart."""
 
 
@@ -34,18 +34,14 @@ POOLED = "datum.repeat === null"
 """A filter: the rows of all repeats pooled, or of the only run."""
 
 
-def latency_axis(scale: str, *, axis: Callable[..., alt.Axis] = alt.Axis, **more: Any) -> Position:
-    """Return the encoding of latencies on an axis that fits all figures of the choice, intervals included.
-
-    ``axis`` makes the axis, from ``more`` and from the ticks of the kind of scale.
-    """
-    ticks: dict[str, Any] = {"tickCount": 6}
-    latency_scale = alt.Scale(domain=alt.ExprRef("domain"), nice=True)
+def latency_axis(scale: str, **axis: object) -> Position:
+    """Return the encoding of latencies on an axis that fits all figures of the choice, intervals included."""
+    ticks: Spec = {"tickCount": 6}
+    scaled: Spec = {"domain": vega.parameter("domain"), "nice": True}
     if scale == "log":
-        latency_scale = alt.Scale(type="log", domain=alt.ExprRef("domain"), nice=False)
-        ticks = {"values": alt.ExprRef("ticks")}
-    made = axis(**ticks, **more)
-    return lambda column: alt.Y(f"{column}:Q", axis=made, scale=latency_scale)
+        ticks = {"values": vega.parameter("ticks")}
+        scaled = {**scaled, "type": "log", "nice": False}
+    return lambda column: vega.number(column, axis={**ticks, **axis}, scale=scaled)
 
 
 def statistic_choices(
@@ -82,9 +78,15 @@ def notes(drives: Sequence[SuiteResult], rows: Sequence[Row]) -> list[str]:
     return sentences
 
 
-def by_drive(labels: Sequence[str], palette: Sequence[Any]) -> alt.Scale:
-    """Return a scale that gives each drive its own entry of ``palette``."""
-    return alt.Scale(domain=list(labels), range=[palette[n % len(palette)] for n in range(len(labels))])
+def by_drive(labels: Sequence[str], palette: Sequence[Any], **properties: object) -> Spec:
+    """Return an encoding that gives each drive its own entry of ``palette``."""
+    entries = [palette[n % len(palette)] for n in range(len(labels))]
+    return vega.name("drive", scale={"domain": list(labels), "range": entries}, **properties)
+
+
+def drive_legend(labels: Sequence[str]) -> Spec | None:
+    """Return the legend of the drives' colours; none for a single drive."""
+    return {"title": None, "symbolOpacity": 1} if len(labels) > 1 else None
 
 
 def latency_layer(
@@ -94,54 +96,64 @@ def latency_layer(
     *,
     rate: str = "achieved_MBps",
     joined: bool = True,
-    **size: Any,
-) -> alt.LayerChart:
+    **size: int,
+) -> Spec:
     """Return lines, whiskers, points, and pale points of single repeats, in each drive's colour, shape and dash.
 
     Lines join the positions if ``joined``. ``size`` is the width and height of a panel in pixels.
     """
-    legend = alt.Legend(title=None, symbolOpacity=1) if len(labels) > 1 else None
-    color = alt.Color("drive:N", scale=by_drive(labels, DRIVES), legend=legend)
-    dash = alt.StrokeDash("drive:N", scale=by_drive(labels, DASHES), legend=legend)
-    shape = alt.Shape("drive:N", scale=by_drive(labels, SHAPES), legend=legend)
+    legend = drive_legend(labels)
+    color = by_drive(labels, DRIVES, legend=legend)
     tooltip = [
-        alt.Tooltip("drive:N", title="drive"),
-        alt.Tooltip("asked:Q", title="at", format=",~r"),
-        alt.Tooltip(f"{rate}:Q", title="achieved, MB/s", format=",.1f"),
-        alt.Tooltip("latency_us:Q", title="latency, µs", format=",.5~r"),
-        alt.Tooltip("low_us:Q", title="95 % from, µs", format=",.5~r"),
-        alt.Tooltip("high_us:Q", title="95 % to, µs", format=",.5~r"),
-        alt.Tooltip("samples:Q", title="samples", format=","),
-        alt.Tooltip("needed:Q", title="samples needed", format=","),
+        vega.name("drive", title="drive"),
+        vega.number("position", title="at", format=",~r"),
+        vega.number(rate, title="achieved, MB/s", format=",.1f"),
+        vega.number("latency_us", title="latency, µs", format=",.5~r"),
+        vega.number("low_us", title="95 % from, µs", format=",.5~r"),
+        vega.number("high_us", title="95 % to, µs", format=",.5~r"),
+        vega.number("samples", title="samples", format=","),
+        vega.number("needed", title="samples needed", format=","),
     ]
-    base = alt.Chart().encode(x=x("asked"), y=y("latency_us"), color=color)
-    line = base.transform_filter(POOLED).mark_line(strokeWidth=2.25 if joined else 0).encode(strokeDash=dash)
-    runs = base.transform_filter(f"!({POOLED}) && isValid(datum.latency_us)")
-    measured = base.transform_filter(f"{POOLED} && isValid(datum.latency_us)")
-    whisker = (
-        measured.transform_calculate(
-            bottom="isValid(datum.low_us) ? datum.low_us : datum.latency_us",
-            top="isValid(datum.high_us) ? datum.high_us : datum.latency_us",
-        )
-        .mark_errorbar(ticks={"size": 9}, thickness=1.5)
-        .encode(y=y("bottom"), y2="top:Q")
+    base = vega.unit(x=x("position"), y=y("latency_us"), color=color)
+    runs = vega.filtered(base, f"!({POOLED}) && isValid(datum.latency_us)")
+    measured = vega.filtered(base, f"{POOLED} && isValid(datum.latency_us)")
+    line = vega.drawn(
+        vega.filtered(base, POOLED),
+        vega.mark("line", strokeWidth=2.25 if joined else 0),
+        strokeDash=by_drive(labels, DASHES, legend=legend),
     )
-    open_above = (
-        measured.transform_filter("!isValid(datum.high_us)")
-        .mark_text(text="↑", dy=-13, fontSize=14)
-        .encode(tooltip=tooltip)
+    whisker = vega.drawn(
+        vega.transformed(
+            measured,
+            {"calculate": "isValid(datum.low_us) ? datum.low_us : datum.latency_us", "as": "bottom"},
+            {"calculate": "isValid(datum.high_us) ? datum.high_us : datum.latency_us", "as": "top"},
+        ),
+        vega.mark("errorbar", ticks={"size": 9}, thickness=1.5),
+        y=y("bottom"),
+        y2=vega.end("top"),
     )
-    points = measured.mark_point(size=70, strokeWidth=2, opacity=1).encode(
-        shape=shape,
+    open_above = vega.drawn(
+        vega.filtered(measured, "!isValid(datum.high_us)"),
+        vega.mark("text", text="↑", dy=-13, fontSize=14),
         tooltip=tooltip,
-        fill=alt.condition("datum.supported", color, alt.value(PAPER)),
     )
-    return alt.LayerChart(layer=[pale(runs, tooltip), line, whisker, open_above, points], **size)
+    points = vega.drawn(
+        measured,
+        vega.mark("point", size=70, strokeWidth=2, opacity=1),
+        shape=by_drive(labels, SHAPES, legend=legend),
+        tooltip=tooltip,
+        fill=filled_if_supported(color),
+    )
+    return vega.layered(pale(runs, tooltip), line, whisker, open_above, points, **size)
 
 
-def pale(runs: alt.Chart, tooltip: Sequence[alt.Tooltip]) -> alt.Chart:
+def filled_if_supported(color: Spec) -> Spec:
+    """Return the encoding of a fill that only points have which their sample supports; others are hollow."""
+    return {"condition": {"test": "datum.supported", **color}, "value": PAPER}
+
+
+def pale(runs: Spec, tooltip: list[Spec]) -> Spec:
     """Return points of single repeats, small and pale, to draw behind those of all repeats pooled."""
-    marks: alt.Chart = runs.mark_point(size=22, filled=True, opacity=0.4, shape="circle").encode(
-        tooltip=list(tooltip)
+    return vega.drawn(
+        runs, vega.mark("point", size=22, filled=True, opacity=0.4, shape="circle"), tooltip=tooltip
     )
-    return marks

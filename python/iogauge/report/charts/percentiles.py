@@ -12,12 +12,12 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator, Sequence
 
-import altair as alt
-
+from iogauge.report.charts import vega
 from iogauge.report.charts.data import Row, Table, us
-from iogauge.report.charts.latency import LOG_FROM, by_drive
+from iogauge.report.charts.latency import LOG_FROM, by_drive, drive_legend, filled_if_supported
 from iogauge.report.charts.specification import Chart, Choice, finished, log_ticks, patch
-from iogauge.report.charts.theme import DASHES, DRIVES, HEIGHT, INK, PAPER, SHAPES, WIDTH
+from iogauge.report.charts.theme import DASHES, DRIVES, HEIGHT, INK, SHAPES, WIDTH
+from iogauge.report.charts.vega import Spec
 from iogauge.results.suite_result import SuiteResult
 from iogauge.stats.histogram import EXCEEDANCES, Histogram
 from iogauge.text.numbers import capitalised
@@ -110,61 +110,58 @@ def _choice(table: Table, number: int, position: str, judged: str) -> Choice:
     return Choice(position, "log", {"log": patched})
 
 
-def _curves(labels: Sequence[str], judged: str) -> alt.LayerChart:
-    several = len(labels) > 1
-    legend = alt.Legend(title=None, symbolOpacity=1) if several else None
-    color = alt.Color("drive:N", scale=by_drive(labels, DRIVES), legend=legend)
-    named = {f"{share:.10g}": name for share, name in _NAMED.items()}
+def _curves(labels: Sequence[str], judged: str) -> Spec:
+    legend = drive_legend(labels)
+    color = by_drive(labels, DRIVES, legend=legend)
+    named = {f"{share:.10g}": percent for share, percent in _NAMED.items()}
     label = " : ".join(
-        f"abs(datum.value - {share}) < {float(share) / 100} ? '{name}'" for share, name in named.items()
+        f"abs(datum.value - {share}) < {float(share) / 100} ? '{percent}'" for share, percent in named.items()
     )
-    x = alt.X(
-        "beyond:Q",
-        scale=alt.Scale(type="log", domain=alt.ExprRef("shares"), nice=False),
-        axis=alt.Axis(
-            title="Percentile",
-            values=alt.ExprRef("nines"),
-            labelExpr=f"{label} : ''",
-            labelOverlap="greedy",
-            grid=True,
-        ),
+    x = vega.number(
+        "beyond",
+        scale={"type": "log", "domain": vega.parameter("shares"), "nice": False},
+        axis={
+            "title": "Percentile",
+            "values": vega.parameter("nines"),
+            "labelExpr": f"{label} : ''",
+            "labelOverlap": "greedy",
+            "grid": True,
+        },
     )
-    y = alt.Y(
-        "latency_us:Q",
-        scale=alt.Scale(type="log", domain=alt.ExprRef("domain"), nice=False),
-        axis=alt.Axis(
-            title=f"{capitalised(judged)} latency, µs",
-            values=alt.ExprRef("ticks"),
-            titleColor=INK,
-            format=",~f",
-        ),
+    y = vega.number(
+        "latency_us",
+        scale={"type": "log", "domain": vega.parameter("domain"), "nice": False},
+        axis={
+            "title": f"{capitalised(judged)} latency, µs",
+            "values": vega.parameter("ticks"),
+            "titleColor": INK,
+            "format": ",~f",
+        },
     )
-    base = alt.Chart().encode(x=x, y=y, color=color)
+    base = vega.unit(x=x, y=y, color=color)
     # The window marks the last supported point of each curve, where the dashes start.
-    dashed = base.transform_window(
-        next_supported="lead(supported)",
-        groupby=["drive"],
-        sort=[alt.SortField("beyond", order="descending")],
-    ).transform_filter("!datum.supported || datum.next_supported === false")
-    solid = base.transform_filter("datum.supported").mark_line(strokeWidth=2.25)
-    if several:
-        solid = solid.encode(
-            strokeDash=alt.StrokeDash("drive:N", scale=by_drive(labels, DASHES), legend=legend)
-        )
-    points = (
-        base.transform_filter("datum.marked || !datum.supported")
-        .mark_point(size=45, strokeWidth=1.5, opacity=1)
-        .encode(
-            shape=alt.Shape("drive:N", scale=by_drive(labels, SHAPES), legend=legend),
-            fill=alt.condition("datum.supported", color, alt.value(PAPER)),
-            tooltip=[
-                alt.Tooltip("drive:N", title="drive"),
-                alt.Tooltip("percentile:N", title="percentile"),
-                alt.Tooltip("latency_us:Q", title="latency, µs", format=",.5~r"),
-                alt.Tooltip("supported:N", title="supported by its sample"),
-            ],
-        )
+    window = {
+        "window": [{"op": "lead", "field": "supported", "as": "next_supported"}],
+        "groupby": ["drive"],
+        "sort": [{"field": "beyond", "order": "descending"}],
+    }
+    beyond = vega.filtered(
+        vega.transformed(base, window), "!datum.supported || datum.next_supported === false"
     )
-    layers = [dashed.mark_line(strokeWidth=1.25, strokeDash=[1, 3]), solid, points]
-    chosen = alt.FilterTransform(filter="datum.choice === chosen")
-    return alt.LayerChart(layer=layers, width=WIDTH, height=HEIGHT, transform=[chosen])
+    dashed = vega.drawn(beyond, vega.mark("line", strokeWidth=1.25, strokeDash=[1, 3]))
+    dash = {"strokeDash": by_drive(labels, DASHES, legend=legend)} if len(labels) > 1 else {}
+    solid = vega.drawn(vega.filtered(base, "datum.supported"), vega.mark("line", strokeWidth=2.25), **dash)
+    points = vega.drawn(
+        vega.filtered(base, "datum.marked || !datum.supported"),
+        vega.mark("point", size=45, strokeWidth=1.5, opacity=1),
+        shape=by_drive(labels, SHAPES, legend=legend),
+        fill=filled_if_supported(color),
+        tooltip=[
+            vega.name("drive", title="drive"),
+            vega.name("percentile", title="percentile"),
+            vega.number("latency_us", title="latency, µs", format=",.5~r"),
+            vega.name("supported", title="supported by its sample"),
+        ],
+    )
+    chosen = {"filter": "datum.choice === chosen"}
+    return vega.layered(dashed, solid, points, width=WIDTH, height=HEIGHT, transform=[chosen])

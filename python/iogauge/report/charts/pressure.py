@@ -10,8 +10,7 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 
-import altair as alt
-
+from iogauge.report.charts import vega
 from iogauge.report.charts.data import Row, Statistic, Table, pressure_table
 from iogauge.report.charts.latency import (
     CHOSEN,
@@ -23,8 +22,9 @@ from iogauge.report.charts.latency import (
     notes,
     statistic_choices,
 )
-from iogauge.report.charts.specification import Chart, Spec, finished
+from iogauge.report.charts.specification import Chart, finished
 from iogauge.report.charts.theme import DASHES, HEIGHT, INK, STAIR, STAIR_FILL, WIDTH
+from iogauge.report.charts.vega import Spec
 from iogauge.results.suite_result import SuiteResult
 
 _MOST_TICKS = 14
@@ -54,23 +54,24 @@ def pressure_chart(drives: Sequence[SuiteResult]) -> Chart:
 def _pressure(drives: Sequence[SuiteResult], scale: str, table: Table) -> Spec:
     axis, x_scale = _requested_axis(drives), _requested_scale(table)
 
-    def x(column: str) -> alt.X:
-        return alt.X(f"{column}:Q", axis=axis, scale=x_scale)
+    def x(column: str) -> Spec:
+        return vega.number(column, axis=axis, scale=x_scale)
 
     y = latency_axis(scale, title="Read latency, µs", titleColor=INK, grid=True, format=",~f")
     labels = [drive.label for drive in drives]
     return finished(
-        alt.LayerChart(
-            layer=[_stair(x, labels), latency_layer(x, y, labels)],
+        vega.layered(
+            _stair(x, labels),
+            latency_layer(x, y, labels),
             width=WIDTH,
             height=HEIGHT,
-            resolve=alt.Resolve(scale=alt.ScaleResolveMap(y="independent")),
-            transform=[alt.FilterTransform(filter=CHOSEN)],
+            resolve={"scale": {"y": "independent"}},
+            transform=[{"filter": CHOSEN}],
         )
     )
 
 
-def _requested_axis(drives: Sequence[SuiteResult]) -> alt.Axis:
+def _requested_axis(drives: Sequence[SuiteResult]) -> Spec:
     """Return the axis of steps: labelled with the requested rate and, for one drive, the achieved rate beneath."""
     axis = drives[0].plan.axis
     title = f"Requested {axis.name}, {axis.unit}"
@@ -78,22 +79,23 @@ def _requested_axis(drives: Sequence[SuiteResult]) -> alt.Axis:
     if len(positions) > _MOST_TICKS:
         # The first tread of the stair begins below the first step, maybe below zero, where no label makes sense.
         label = "datum.value < 0 ? '' : datum.label"
-        return alt.Axis(title=title, tickCount=10, tickMinStep=1, labelExpr=label, labelOverlap="greedy")
+        ticks = {"tickCount": 10, "tickMinStep": 1}
+        return {"title": title, **ticks, "labelExpr": label, "labelOverlap": "greedy"}
     if len(drives) > 1:
-        return alt.Axis(title=title, values=positions, format=",~r", labelOverlap="greedy")
+        return {"title": title, "values": positions, "format": ",~r", "labelOverlap": "greedy"}
     achieved = {
         _in_javascript(position.at): f"({position.achieved_Bps / 1e6:,.0f})"
         for position in drives[0].positions
     }
     # Only numbers are put into this expression, never a name from a job file.
     label = f"[format(datum.value, ',~r'), ({json.dumps(achieved)})[toString(datum.value)] || '(missing)']"
-    return alt.Axis(
-        title=f"{title} (achieved)",
-        values=positions,
-        labelExpr=label,
-        labelOverlap="greedy",
-        labelLineHeight=15,
-    )
+    return {
+        "title": f"{title} (achieved)",
+        "values": positions,
+        "labelExpr": label,
+        "labelOverlap": "greedy",
+        "labelLineHeight": 15,
+    }
 
 
 def _in_javascript(number: float) -> str:
@@ -101,28 +103,28 @@ def _in_javascript(number: float) -> str:
     return str(int(number)) if number == int(number) else repr(number)
 
 
-def _requested_scale(table: Table) -> alt.Scale:
-    bounds = [float(row[name] or 0) for row in table.records() for name in ("from", "to")]
-    return alt.Scale(domain=[min(bounds), max(bounds)], nice=False, zero=False)
+def _requested_scale(table: Table) -> Spec:
+    bounds = [*table.numbers("from"), *table.numbers("to")]
+    return {"domain": [min(bounds), max(bounds)], "nice": False, "zero": False}
 
 
-def _stair(x: Position, labels: Sequence[str]) -> alt.LayerChart:
+def _stair(x: Position, labels: Sequence[str]) -> Spec:
     """Return the achieved writes: filled for one drive, or dashed as each drive's line for several."""
-    axis = alt.Axis(
-        title="Achieved writes, MB/s",
-        orient="right",
-        grid=False,
-        titleColor=STAIR,
-        labelColor=STAIR,
-        tickCount=7,
-    )
-    y = alt.Y("achieved_MBps:Q", axis=axis, scale=alt.Scale(zero=True))
-    base = alt.Chart().transform_filter(POOLED).encode(x=x("from"), x2="to:Q", y=y)
+    axis = {
+        "title": "Achieved writes, MB/s",
+        "orient": "right",
+        "grid": False,
+        "titleColor": STAIR,
+        "labelColor": STAIR,
+        "tickCount": 7,
+    }
+    y = vega.number("achieved_MBps", axis=axis, scale={"zero": True})
+    pooled = vega.filtered(vega.unit(), POOLED)
     if len(labels) > 1:
-        dash = alt.StrokeDash("drive:N", scale=by_drive(labels, DASHES))
         # Each step gives a point at both ends of its tread; in the order of the data they make a stair.
-        edges = alt.Chart().transform_filter(POOLED).transform_fold(["from", "to"], as_=["end", "edge"])
-        stair = edges.mark_line(color=STAIR, strokeWidth=1.5, order=False)
-        return alt.LayerChart(layer=[stair.encode(x=x("edge"), y=y, strokeDash=dash)])
-    fill = base.mark_rect(color=STAIR_FILL, opacity=0.5).encode(y2=alt.datum(0))
-    return alt.LayerChart(layer=[fill, base.mark_rule(color=STAIR, strokeWidth=1.5)])
+        edges = vega.transformed(pooled, {"fold": ["from", "to"], "as": ["end", "edge"]})
+        line = vega.mark("line", color=STAIR, strokeWidth=1.5, order=False)
+        return vega.layered(vega.drawn(edges, line, x=x("edge"), y=y, strokeDash=by_drive(labels, DASHES)))
+    tread = {"x": x("from"), "x2": vega.end("to"), "y": y}
+    fill = vega.drawn(pooled, vega.mark("rect", color=STAIR_FILL, opacity=0.5), **tread, y2={"datum": 0})
+    return vega.layered(fill, vega.drawn(pooled, vega.mark("rule", color=STAIR, strokeWidth=1.5), **tread))

@@ -10,20 +10,13 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any
-
-import altair as alt
-from altair.utils import schemapi
 
 from iogauge.report.charts.data import Table
 from iogauge.report.charts.theme import config
+from iogauge.report.charts.vega import Spec
 
-# Altair checks every part of a chart against Vega-Lite's schema as it is made, which takes as long as all the rest. The
-# specifications are fixed, and tests compile every one.
-schemapi.DEBUG_MODE = False
-
-Spec = dict[str, Any]
-
+SCHEMA = "https://vega.github.io/schema/vega-lite/v6.json"
+"""The language of every specification, which ``drawing`` and the page's script read."""
 DATASET = "rows"
 """The name of the table in every specification."""
 ONLY = "only"
@@ -107,20 +100,15 @@ def log_ticks(values: Iterable[object]) -> tuple[list[float], list[float]]:
     return [first, last], [tick for tick in ticks if first <= tick <= last]
 
 
-def log_axis(values: Iterable[object]) -> tuple[alt.Scale, list[float]]:
+def log_axis(values: Iterable[object]) -> tuple[Spec, list[float]]:
     """Return a logarithmic scale that just holds the positive numbers of ``values``, and its ticks."""
     domain, ticks = log_ticks(values)
-    return alt.Scale(type="log", domain=domain, nice=False), ticks
+    return {"type": "log", "domain": domain, "nice": False}, ticks
 
 
-def finished(chart: alt.LayerChart | alt.VConcatChart) -> Spec:
-    """Return the specification of a chart, bound to its table by name; colours and fonts come with the data.
+def finished(chart: Spec) -> Spec:
+    """Return the specification of a chart, bound to its table by name.
 
-    Its texts come from its choices (``patch``). Not validated here: the specifications are fixed, tests compile every
-    one, and it would take as long again.
+    Its texts come from its choices (``patch``), its colours and fonts with the data.
     """
-    # Set, not given by a method: Altair's methods copy a chart of charts with all that is in it, several times over.
-    chart.data = alt.NamedData(name=DATASET)
-    spec: Spec = chart.to_dict(validate=False)
-    del spec["config"]
-    return spec
+    return {"$schema": SCHEMA, "data": {"name": DATASET}, **chart}

@@ -7,16 +7,15 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from typing import Any
 
-import altair as alt
-
+from iogauge.report.charts import vega
 from iogauge.report.charts.data import Row, Statistic, Table, sweep_table
 from iogauge.report.charts.latency import (
     CHOSEN,
     POOLED,
     Position,
     by_drive,
+    drive_legend,
     latency_axis,
     latency_layer,
     notes,
@@ -24,8 +23,9 @@ from iogauge.report.charts.latency import (
     statistic_choices,
 )
 from iogauge.report.charts.over_time import side
-from iogauge.report.charts.specification import Chart, Spec, finished
+from iogauge.report.charts.specification import Chart, finished
 from iogauge.report.charts.theme import DASHES, DRIVES, INK, SHAPES, WIDTH
+from iogauge.report.charts.vega import Spec
 from iogauge.results.suite_result import SuiteResult
 from iogauge.text.numbers import capitalised
 
@@ -72,15 +72,10 @@ def _chart(drives: Sequence[SuiteResult], series: str, *, name: str) -> Chart:
 
 def _spec(drives: Sequence[SuiteResult], scale: str, table: Table) -> Spec:
     plan, labels = drives[0].plan, [drive.label for drive in drives]
-    positions = sorted({float(row["asked"] or 0) for row in table.records()})
-    y = latency_axis(
-        scale,
-        axis=side,
-        title=f"{capitalised(plan.judged)} latency, µs",
-        titleColor=INK,
-        grid=True,
-    )
-    named = {float(row["asked"] or 0): str(row["label"]) for row in table.records() if row["label"]}
+    positions = sorted(set(table.numbers("position")))
+    labelled = zip(table.numbers("position"), table.column("label"), strict=True)
+    named = {position: str(label) for position, label in labelled if label}
+    y = latency_axis(scale, **side(f"{capitalised(plan.judged)} latency, µs", titleColor=INK, grid=True))
     latencies = latency_layer(
         _along(plan.axis.unit, positions, _titled(drives), named),
         y,
@@ -90,13 +85,9 @@ def _spec(drives: Sequence[SuiteResult], scale: str, table: Table) -> Spec:
         width=WIDTH,
         height=_LATENCIES,
     )
-    most = max((float(row["rate_MBps"] or 0) for row in table.records()), default=0) or 1.0
+    most = max(table.numbers("rate_MBps"), default=0) or 1.0
     rates = _rates(_along(plan.axis.unit, positions, "", named), labels, most=most, joined=not named)
-    return finished(
-        alt.VConcatChart(
-            vconcat=[rates, latencies], spacing=10, transform=[alt.FilterTransform(filter=CHOSEN)]
-        )
-    )
+    return finished({"vconcat": [rates, latencies], "spacing": 10, "transform": [{"filter": CHOSEN}]})
 
 
 def _titled(drives: Sequence[SuiteResult]) -> str:
@@ -106,83 +97,71 @@ def _titled(drives: Sequence[SuiteResult]) -> str:
 
 def _grows(table: Table) -> bool:
     """Return whether any knee lies beyond the start of the axis."""
-    positions = [float(row["asked"] or 0) for row in table.records()]
-    return any(
-        row["knee"] and position > min(positions)
-        for row, position in zip(table.records(), positions, strict=True)
-    )
+    positions = table.numbers("position")
+    knees = zip(table.column("knee"), positions, strict=True)
+    return any(knee and position > min(positions) for knee, position in knees)
 
 
 def _along(unit: str, positions: Sequence[float], title: str, named: Mapping[float, str]) -> Position:
     """Return the encoding of a column on the suite's axis: shares fall, a long axis is logarithmic to base 2.
 
-    Positions with names (``named``) stand side by side in the order of their numbers.
+    Positions with names (``named``) stand side by side in the order of their numbers. Without a title, the axis has no
+    labels.
     """
+    axis: Spec = {
+        "title": title or None,
+        "labels": bool(title),
+        "ticks": bool(title),
+        "values": list(positions),
+    }
+    first, last = min(positions), max(positions)
+    scale: Spec = {"domain": [first, last], "nice": False, "padding": 12}
     if named:
         # A name is put into this expression as a JSON string, never as code.
         names = json.dumps({f"{position:g}": name for position, name in named.items()})
         label = f"({names})[toString(datum.value)] || ''"
-        axis = alt.Axis(
-            title=None, labels=bool(title), ticks=bool(title), values=list(positions), labelExpr=label,
-            labelAngle=-25, labelLimit=240, labelOverlap=False,
-        )  # fmt: skip
-        return lambda column: alt.X(
-            f"{column}:Q",
-            axis=axis,
-            scale=alt.Scale(domain=[min(positions), max(positions)], nice=False, padding=40),
-        )
-    axis = alt.Axis(
-        title=title or None,
-        labels=bool(title),
-        ticks=bool(title),
-        values=list(positions),
-        labelOverlap="greedy",
-        format=",~r",
-    )
-    if unit == "%":
-        scale = alt.Scale(domain=[max(positions), min(positions)], nice=False, padding=12)
-    elif min(positions) > 0 and max(positions) > _DOUBLINGS * min(positions):
-        scale = alt.Scale(type="log", base=2, domain=[min(positions), max(positions)], nice=False, padding=12)
+        angled = {"labelExpr": label, "labelAngle": -25, "labelLimit": 240, "labelOverlap": False}
+        axis, scale = {**axis, "title": None, **angled}, {**scale, "padding": 40}
     else:
-        scale = alt.Scale(domain=[min(positions), max(positions)], nice=False, padding=12)
-    return lambda column: alt.X(f"{column}:Q", axis=axis, scale=scale)
+        axis = {**axis, "labelOverlap": "greedy", "format": ",~r"}
+        if unit == "%":
+            scale = {**scale, "domain": [last, first]}
+        elif first > 0 and last > _DOUBLINGS * first:
+            scale = {**scale, "type": "log", "base": 2}
+    return lambda column: vega.number(column, axis=axis, scale=scale)
 
 
-def _rates(x: Position, labels: Sequence[str], *, most: float, joined: bool) -> alt.LayerChart:
+def _rates(x: Position, labels: Sequence[str], *, most: float, joined: bool) -> Spec:
     """Return a line of rates for each drive, with a ring at its knee; only points unless ``joined``."""
-    legend = alt.Legend(title=None, symbolOpacity=1) if len(labels) > 1 else None
-    color = alt.Color("drive:N", scale=by_drive(labels, DRIVES), legend=legend)
-    base = alt.Chart().encode(
-        x=x("asked"),
-        y=alt.Y(
-            "rate_MBps:Q",
+    legend = drive_legend(labels)
+    base = vega.unit(
+        x=x("position"),
+        y=vega.number(
+            "rate_MBps",
             axis=side("Rate, MB/s", tickCount=4, titleColor=INK, grid=True),
-            scale=alt.Scale(domain=[0, most], nice=True),
+            scale={"domain": [0, most], "nice": True},
         ),
-        color=color,
+        color=by_drive(labels, DRIVES, legend=legend),
     )
-    measured = base.transform_filter(f"{POOLED} && isValid(datum.rate_MBps)")
-    runs = base.transform_filter(f"!({POOLED}) && isValid(datum.rate_MBps)")
-    dash = alt.StrokeDash("drive:N", scale=by_drive(labels, DASHES), legend=legend)
-    shape = alt.Shape("drive:N", scale=by_drive(labels, SHAPES), legend=legend)
-    tooltip: list[Any] = [
-        alt.Tooltip("drive:N", title="drive"),
-        alt.Tooltip("asked:Q", title="at", format=",~r"),
-        alt.Tooltip("rate_MBps:Q", title="MB/s", format=",.1f"),
-        alt.Tooltip("iops:Q", title="IOPS", format=",.0f"),
+    measured = vega.filtered(base, f"{POOLED} && isValid(datum.rate_MBps)")
+    runs = vega.filtered(base, f"!({POOLED}) && isValid(datum.rate_MBps)")
+    tooltip = [
+        vega.name("drive", title="drive"),
+        vega.number("position", title="at", format=",~r"),
+        vega.number("rate_MBps", title="MB/s", format=",.1f"),
+        vega.number("iops", title="IOPS", format=",.0f"),
     ]
-    ring = measured.transform_filter("datum.knee").mark_point(
-        size=260, strokeWidth=1.5, fill=None, shape="circle"
+    line = vega.drawn(
+        vega.filtered(base, POOLED),
+        vega.mark("line", strokeWidth=2.25 if joined else 0),
+        strokeDash=by_drive(labels, DASHES, legend=legend),
     )
-    return alt.LayerChart(
-        layer=[
-            pale(runs, tooltip),
-            base.transform_filter(POOLED)
-            .mark_line(strokeWidth=2.25 if joined else 0)
-            .encode(strokeDash=dash),
-            measured.mark_point(size=45, filled=True, opacity=1).encode(shape=shape, tooltip=tooltip),
-            ring,
-        ],
-        width=WIDTH,
-        height=_RATES,
+    points = vega.drawn(
+        measured,
+        vega.mark("point", size=45, filled=True, opacity=1),
+        shape=by_drive(labels, SHAPES, legend=legend),
+        tooltip=tooltip,
     )
+    ring = vega.mark("point", size=260, strokeWidth=1.5, fill=None, shape="circle")
+    rings = vega.drawn(vega.filtered(measured, "datum.knee"), ring)
+    return vega.layered(pale(runs, tooltip), line, points, rings, width=WIDTH, height=_RATES)

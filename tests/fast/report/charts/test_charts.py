@@ -185,7 +185,7 @@ def test_logarithmic_axes_hold_all_values_between_round_numbers(
     values: list[float | None], domain: list[float], ticks: list[float]
 ) -> None:
     scale, ticks_shown = log_axis(values)
-    assert scale.to_dict()["domain"] == pytest.approx(domain)
+    assert scale["domain"] == pytest.approx(domain)
     assert ticks_shown == pytest.approx(ticks)
 
 
