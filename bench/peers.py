@@ -17,7 +17,6 @@ from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).resolve().parents[1]
-IOGAUGE = ROOT / ".venv" / "bin" / "iogauge"
 
 Job = Mapping[str, str | int]
 """fio options by name; flags are 0 and 1, which both programs take."""
@@ -77,9 +76,20 @@ def arguments(job: Job) -> list[str]:
     return ["--name=bench", *(f"--{name}={value}" for name, value in job.items())]
 
 
-def iogauge(job: Job, *, pin: int | None = None, options: Sequence[str] = ()) -> Outcome:
-    """Run ``job`` with the checkout's iogauge; ``options`` are iogauge's own, before the job's."""
-    return run([str(IOGAUGE), "run", "--output-format=json+", *options, *arguments(job)], pin=pin)
+def command_of(checkout: Path) -> Path:
+    """Return the iogauge of a checkout of this repository."""
+    return checkout / ".venv" / "bin" / "iogauge"
+
+
+IOGAUGE = command_of(ROOT)
+
+
+def iogauge(
+    job: Job, *, pin: int | None = None, options: Sequence[str] = (), checkout: Path = ROOT
+) -> Outcome:
+    """Run ``job`` with the iogauge of a checkout; ``options`` are iogauge's own, before the job's."""
+    command = [str(command_of(checkout)), "run", "--output-format=json+", *options]
+    return run([*command, *arguments(job)], pin=pin)
 
 
 def fio(job: Job, *, pin: int | None = None) -> Outcome:

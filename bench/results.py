@@ -69,14 +69,14 @@ def ratio_row(
     return Row(measure, unit, Estimate.of(ours).median, Estimate.of(peer).median, estimate, goal, met)
 
 
-def table(rows: Sequence[Row]) -> str:
+def table(rows: Sequence[Row], *, peer: str = "peer") -> str:
     """Return the rows as text, columns aligned.
 
     >>> print(table([Row("startup", "s", 0.25, goal="<= 0.3", met=True)]))
     measure  unit  iogauge  peer  ratio [95 %]  goal    met
     startup  s     0.25                         <= 0.3  yes
     """
-    lines = [("measure", "unit", "iogauge", "peer", "ratio [95 %]", "goal", "met")]
+    lines = [("measure", "unit", "iogauge", peer, "ratio [95 %]", "goal", "met")]
     for row in rows:
         met = {True: "yes", False: "NO", None: ""}[row.met]
         ratio = str(row.ratio) if row.ratio else ""

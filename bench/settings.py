@@ -40,7 +40,7 @@ class Settings:
         for us, them in interleave(lambda: ours(job), lambda: peer(job), pairs=times * self.pairs):
             mine.append(us)
             theirs.append(them)
-            note(f"{name} {len(mine)}/{times * self.pairs}: {us.iops:,.0f} IOPS, fio {them.iops:,.0f}")
+            note(f"{name} {len(mine)}/{times * self.pairs}: {us.iops:,.0f} IOPS, peer {them.iops:,.0f}")
         return mine, theirs
 
 
