@@ -26,7 +26,7 @@ def ordered(made: Manifest) -> Iterator[str]:
 
 def comparable(made: Manifest) -> Iterator[str]:
     """Yield how many blocks a comparison takes of what is planned, beside those that are asked for."""
-    from iogauge.comparison.pairwise import METRICS
+    from iogauge.comparison.matching import METRICS
     from iogauge.reviews.estimate import most_places
     from iogauge.stats.comparison import (
         FEWEST_BLOCKS,

@@ -1,1 +1,1 @@
-"""Reviews side by side: which steps pair up, how much they differ, what follows, and how near published figures are."""
+"""Compares saved reviews figure by figure, says what differs, and compares drives with published figures."""

@@ -1,62 +1,53 @@
-"""Two sides laid one beside the other: step by step, how many times B's figure is A's, and how sure that is.
+"""Compares two sides figure by figure: how many times B's figure is A's, and how sure that is.
 
-A side is one drive in one review, or another tool's results: both are rows of figures. What is compared are steps at
-the same place: of the same suite and series, under the same label or at the same place on the axis. Where writes press,
-steps may have been scaled to what each drive takes. There, and only there, B's latency at one of A's places is read
-between B's two neighbouring steps, linearly in its logarithm, and is marked as such; rates are not, and nothing is
-extended beyond B's steps. How many steps of A and B met nothing is counted.
+A side is one drive in one review, or the results of another program. ``matching`` finds the figures that two sides have
+in common.
 
-With repeats on both sides, each figure is tested over the blocks that both sides have of it (``stats.comparison``).
-A block is a repeat's number: where one side lost a repeat of a step, that step has a block less, and with fewer than
-two it is left out. Each series is also compared as a whole, by the geometric mean over its steps in each block; that
-mean leaves out steps that lack a block, and quantiles that too few samples support. What is claimed of a suite is of
-two kinds, each a family named after the suite, with a chance of 5 % that any of its claims is false (``stats.family``):
+With repeats on both sides, each figure is tested over its common blocks (``stats.comparison``). The repeats of one
+review are true blocks: a drift of machine or drive affects both sides alike. The repeats of two reviews are paired by
+their numbers. That is as valid and detects less, but whatever changed between the two measurements is part of the
+difference. A single run has only its own interval, which does not show how runs differ.
 
-- that a figure differs, at a step or over a series: every comparison is one claim, corrected by joint sign flips with
-  Holm's steps;
-- that a figure of a series is alike, within the margin, at all of its steps and over them: every series and metric is
-  one claim, which each of its comparisons has to pass by itself, and the claims have Holm's correction.
+The claims about a suite are of two kinds. Each kind is a family named after the suite, with a chance of 5 % that any of
+its claims is false (``stats.family``):
 
-Repeats of one review are true blocks: what drifts meanwhile falls on both sides. Repeats of two reviews are put
-together by their numbers, which is as valid and finds less; but what differs between the two times of measuring cannot
-be told from what differs between the drives. A single run has only its own interval, which says nothing of how runs
-differ.
+- a figure differs, at a step or over a series: each comparison is a claim, corrected by joint sign flips with Holm's
+  steps;
+- a figure of a series is alike, within the margin, at all its steps and over them: each series and metric is a claim.
+  Each of its comparisons has to pass by itself, and the claims have Holm's correction.
 
-Judges no suite and prints nothing; the sentences are in ``findings.py``.
+``findings`` makes the sentences, ``text`` the tables.
 """
 
 from __future__ import annotations
 
 import math
 import statistics
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from itertools import pairwise
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 
-from iogauge.results.figure import IOPS, MEAN, RATE, Figure, quantile_metric
+from iogauge.comparison.matching import (
+    Match,
+    Repeats,
+    figures_by_position,
+    have_repeats,
+    match_figures,
+    series_means,
+    unmatched,
+)
+from iogauge.results.figure import IOPS, RATE, Figure
 from iogauge.results.position import PositionKey
-from iogauge.stats.comparison import MARGIN, Comparison
+from iogauge.stats.comparison import FEWEST_BLOCKS, MARGIN, Comparison, Verdict
 from iogauge.stats.family import compare_family
 from iogauge.stats.figures import Ratio, ratio
 
-METRICS = (IOPS, MEAN, *map(quantile_metric, (0.5, 0.99, 0.999)))
-"""What is compared, in the order of the table."""
-OVERALL = (IOPS, MEAN, quantile_metric(0.99))
-"""What a series is compared by as a whole."""
-ALL_STEPS = "all steps"
 SAME_PRESSURE = 0.99
-"""Share of the higher of two achieved pressures from which the lower counts as the same."""
-
-Repeats = dict[int, Figure]
-Met = tuple[PositionKey, str, Repeats, Repeats, bool]
-"""A place and a metric, A's rows and B's there, and whether B's were read between two steps."""
-Figures = dict[tuple[PositionKey, str], Repeats]
-"""The rows of a side by place and metric, and then by repeat."""
+"""Two achieved rates are the same if the lower is at least this share of the higher."""
 
 
 @dataclass(frozen=True)
 class Side:
-    """One of those compared. ``review`` is what it was measured in: two sides of one review have true blocks."""
+    """One side of a comparison. Two sides with the same ``review`` have true blocks."""
 
     name: str
     review: str
@@ -69,8 +60,11 @@ class Side:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Compared:
-    """One figure of one step, B beside A. Values are in the metric's unit; with repeats, their medians."""
+class FigurePair:
+    """One figure of one step, or of a series over its steps, on both sides.
+
+    Values are in the metric's unit; with repeats they are medians.
+    """
 
     position: PositionKey
     judged: str
@@ -80,17 +74,17 @@ class Compared:
     ratio: Ratio
     """B over A."""
     supported: bool
-    between: bool
-    """Whether B's figure was read between two of its steps."""
+    interpolated: bool
+    """Whether B's figure lies between two of its steps."""
     comparison: Comparison | None
-    """Over blocks; None: of one run each."""
+    """The test over blocks; None for single runs."""
     pressed: bool
     pressures_Bps: tuple[float, float] = (0.0, 0.0)
-    """What pressed at A and at B, as it was achieved; with repeats, the medians."""
+    """The rates that A's and B's load jobs achieved; with repeats, the medians."""
     long_enough: bool = True
-    """Whether both runs are long enough for their dependence, or the intervals are those of repeats."""
+    """Whether the intervals come from repeats, or both runs are long enough for theirs."""
     averaged: tuple[int, int] | None = None
-    """Of a series as a whole: over how many of its steps, and how many it has."""
+    """For a series over its steps: the number of its steps in the mean, and of all its steps."""
 
     @property
     def latency(self) -> bool:
@@ -98,289 +92,185 @@ class Compared:
         return self.metric not in (IOPS, RATE)
 
     @property
+    def falls(self) -> bool:
+        """Whether B has less than A."""
+        return self.ratio.value < 1
+
+    @property
+    def distance(self) -> float:
+        """The absolute logarithm of the ratio."""
+        return abs(math.log(self.ratio.value)) if 0 < self.ratio.value < math.inf else math.inf
+
+    @property
     def pressed_alike(self) -> bool:
-        """Whether both sides were pressed with the same rate, as far as it was achieved."""
+        """Whether the load jobs of both sides achieved the same rate."""
         return min(self.pressures_Bps) >= SAME_PRESSURE * max(self.pressures_Bps)
 
     @property
+    def bounded(self) -> bool:
+        """Whether the ratio has an interval with two bounds."""
+        return self.ratio.low is not None and self.ratio.high is not None
+
+    @property
     def clear(self) -> bool:
-        """Whether a difference is established: by the test, or else by an interval that leaves 1 out."""
+        """Whether a difference is established: by the test, or for single runs by an interval that leaves out 1."""
         if self.comparison is not None:
-            return self.comparison.verdict == "differs"
-        low, high = self.ratio.low, self.ratio.high
-        return low is not None and high is not None and self.supported and not low <= 1 <= high
+            return self.comparison.verdict == Verdict.DIFFERS
+        return self.supported and self._leaves_out_1(self.ratio.low, self.ratio.high)
+
+    @property
+    def apparent(self) -> bool:
+        """Whether too few blocks for a test show a difference: Student's interval leaves out 1."""
+        test = self.comparison
+        if test is None or test.blocks >= FEWEST_BLOCKS or not self.supported:
+            return False
+        return self._leaves_out_1(test.low, test.high)
+
+    @staticmethod
+    def _leaves_out_1(low: float | None, high: float | None) -> bool:
+        return low is not None and high is not None and not low <= 1 <= high
 
 
 @dataclass(frozen=True, kw_only=True)
-class SuiteCompared:
-    """One suite of two sides."""
+class SuiteComparison:
+    """One suite on two sides."""
 
     suite: str
     title: str
     before: Side
     after: Side
-    figures: tuple[Compared, ...]
-    overall: tuple[Compared, ...]
-    """Each series as a whole, where there are blocks and several steps of it."""
+    figures: tuple[FigurePair, ...]
+    overall: tuple[FigurePair, ...]
+    """Each series over its steps, if there are blocks and several steps."""
     left_out: int
-    """Steps of either side that met nothing on the other, or, with repeats, fewer than two of the same."""
+    """The number of steps of either side without a match on the other."""
     blocks: int
-    """Repeats that both sides have; a step may have fewer. 1: none were tested."""
+    """The most repeats that both sides have of a figure; 1 if nothing was tested."""
     margin: float
 
     @property
     def loops_differ(self) -> bool:
-        """Whether DiskSpd measured a figure that is compared by one of its asynchronous loops on A, by another on B."""
+        """Whether DiskSpd measured a compared figure by one asynchronous loop on A, and by another on B."""
         before = {row.position: row.loop for row in self.before.rows if row.loop}
-        places = {each.position for each in self.figures} & before.keys()
+        positions = {pair.position for pair in self.figures} & before.keys()
         return any(
-            row.loop not in ("", before[row.position]) for row in self.after.rows if row.position in places
+            row.loop not in ("", before[row.position]) for row in self.after.rows if row.position in positions
         )
 
     @property
     def tests(self) -> int:
-        """How many comparisons are the suite's family, and share its level."""
+        """The number of comparisons in the family of differences."""
         return len(self._tested)
 
     @property
     def claims(self) -> int:
-        """How many claims of being alike are the suite's other family: one for each figure of each series."""
-        return len({_claim(each.position, each.metric) for each in self._tested})
+        """The number of claims in the family of likeness: one for each figure of each series."""
+        return len({_claim(pair) for pair in self._tested})
 
     @property
-    def _tested(self) -> list[Compared]:
-        return [each for each in (*self.figures, *self.overall) if each.comparison is not None]
+    def _tested(self) -> list[FigurePair]:
+        return [pair for pair in (*self.figures, *self.overall) if pair.comparison is not None]
 
     @property
     def paired(self) -> bool:
         """Whether the blocks are true ones: repeats of one review."""
         return self.before.review == self.after.review
 
-    def by_series(self) -> dict[str, tuple[Compared, ...]]:
-        """Return what was compared, series by series, in the order of A."""
-        found: dict[str, tuple[Compared, ...]] = {}
-        for each in self.figures:
-            found[each.position.series] = (*found.get(each.position.series, ()), each)
-        return found
+    def by_series(self) -> dict[str, tuple[FigurePair, ...]]:
+        """Return the figures of each series, in the order of A."""
+        series: dict[str, tuple[FigurePair, ...]] = {}
+        for pair in self.figures:
+            series[pair.position.series] = (*series.get(pair.position.series, ()), pair)
+        return series
+
+    def overall_of(self, series: str) -> tuple[FigurePair, ...]:
+        """Return the figures of a series over its steps."""
+        return tuple(pair for pair in self.overall if pair.position.series == series)
 
 
 def compare_sides(
     before: Side, after: Side, *, titles: Mapping[str, str], margin: float = MARGIN
-) -> tuple[SuiteCompared, ...]:
-    """Compare two sides in every suite that has a step at a common place, in the order of A.
+) -> tuple[SuiteComparison, ...]:
+    """Compare two sides in every suite in which they have a step in common, in the order of A.
 
-    ``titles`` are what suites are called, by name. ``margin`` is what counts as no difference, a fraction above 0.
+    ``titles`` are the titles of suites by name. Differences within ``margin``, a fraction above 0, count as none.
     """
-    suites = dict.fromkeys(row.position.suite for row in before.rows)
-    found = (_suite(suite, before, after, titles.get(suite, suite), margin) for suite in suites)
-    return tuple(each for each in found if each.figures)
+    names = dict.fromkeys(row.position.suite for row in before.rows)
+    suites = (_suite(name, before, after, titles.get(name, name), margin) for name in names)
+    return tuple(suite for suite in suites if suite.figures)
 
 
-def _suite(suite: str, before: Side, after: Side, title: str, margin: float) -> SuiteCompared:
-    ours, theirs = (_figures(side, suite) for side in (before, after))
-    several = min(_most_repeats(ours), _most_repeats(theirs)) > 1
-    met: list[Met] = []
-    for (place, metric), mine in ours.items():
-        exact = theirs.get((place, metric))
-        found = exact or _between(theirs, place, metric)
-        rows, others = _common(mine, found) if several else (mine, found)
-        if metric in METRICS and len(others) > several:
-            met.append((place, metric, rows, others, exact is None))
-    means = _means(met) if several else []
-    tested = _tests([*met, *(mean for mean, _ in means)], margin=margin) if several else {}
-    return SuiteCompared(
-        suite=suite,
+def _suite(name: str, before: Side, after: Side, title: str, margin: float) -> SuiteComparison:
+    ours, theirs = (figures_by_position(side.rows, name) for side in (before, after))
+    repeated = have_repeats(ours, theirs)
+    steps = match_figures(ours, theirs, repeated=repeated)
+    means = series_means(steps) if repeated else []
+    tests = _test_family([*steps, *means], margin=margin) if repeated else {}
+    return SuiteComparison(
+        suite=name,
         title=title,
         before=before,
         after=after,
-        overall=tuple(replace(_compared(mean, tested), averaged=averaged) for mean, averaged in means),
-        figures=tuple(_compared(each, tested) for each in met),
-        left_out=_left_out(ours, theirs, {place for place, *_ in met}),
-        blocks=max((found.blocks for found in tested.values()), default=1),
+        overall=tuple(_pair(mean, tests.get(_key(mean))) for mean in means),
+        figures=tuple(_pair(step, tests.get(_key(step))) for step in steps),
+        left_out=unmatched(ours, theirs, steps),
+        blocks=max((test.blocks for test in tests.values()), default=1),
         margin=margin,
     )
 
 
-def _figures(side: Side, suite: str) -> Figures:
-    found: Figures = {}
-    for row in side.rows:
-        if row.position.suite == suite:
-            found.setdefault((row.position, row.metric), {})[row.repeat] = row
-    return found
+def _key(match: Match) -> str:
+    return f"{match.position.series}/{match.position.text}/{match.metric}"
 
 
-def _most_repeats(figures: Figures) -> int:
-    return max(map(len, figures.values()), default=0)
+def _claim(figure: Match | FigurePair) -> str:
+    """Return the claim of likeness to which a figure belongs: that of its series and metric."""
+    return f"{figure.position.series}/{figure.metric}"
 
 
-def _common(rows: Repeats, others: Repeats) -> tuple[Repeats, Repeats]:
-    """Return the repeats that both have."""
-    numbers = sorted(rows.keys() & others.keys())
-    return {number: rows[number] for number in numbers}, {number: others[number] for number in numbers}
-
-
-def _between(figures: Figures, place: PositionKey, metric: str) -> Repeats:
-    """Return a side's latency at a place that it has no step at, read between the two around it; empty: it cannot be.
-
-    Bounds are read like values: between two steps it is no more sure than at them.
-    """
-    if metric in (IOPS, RATE) or place.label:
-        return {}
-    along = {
-        other.at: rows
-        for (other, its), rows in figures.items()
-        if its == metric
-        and replace(other, at=place.at) == place
-        and all(row.pressed for row in rows.values())
-    }
-    for low, high in pairwise(sorted(along)):
-        if low < place.at < high:
-            share = (place.at - low) / (high - low)
-            common = along[low].keys() & along[high].keys()
-            return {
-                repeat: _interpolated(along[low][repeat], along[high][repeat], place, share)
-                for repeat in sorted(common)
-            }
-    return {}
-
-
-def _interpolated(low: Figure, high: Figure, place: PositionKey, share: float) -> Figure:
-    def read(first: float | None, second: float | None) -> float | None:
-        if not first or not second:
-            return None
-        return math.exp((1 - share) * math.log(first) + share * math.log(second))
-
-    return replace(
-        low,
-        position=place,
-        value=read(low.value, high.value) or 0.0,
-        low=read(low.low, high.low),
-        high=read(low.high, high.high),
-        supported=low.supported and high.supported,
-        long_enough=low.long_enough and high.long_enough,
-        pressure_Bps=(1 - share) * low.pressure_Bps + share * high.pressure_Bps,
+def _test_family(matches: Iterable[Match], *, margin: float) -> dict[str, Comparison]:
+    """Test each figure over its own blocks, all as one family. A figure with a zero has no ratio to test."""
+    positive = [match for match in matches if match.positive]
+    return compare_family(
+        {_key(match): (_values(match.before), _values(match.after)) for match in positive},
+        claims={_key(match): _claim(match) for match in positive},
+        margin=margin,
     )
 
 
-def _key(met: Met) -> str:
-    place, metric, *_ = met
-    return f"{place.series}/{place.text}/{metric}"
+def _values(repeats: Repeats) -> dict[int, float]:
+    return {repeat: figure.value for repeat, figure in repeats.items()}
 
 
-def _claim(place: PositionKey, metric: str) -> str:
-    """Return which claim of being alike a figure is under: that of its series."""
-    return f"{place.series}/{metric}"
-
-
-def _tests(met: Iterable[Met], *, margin: float) -> dict[str, Comparison]:
-    """Test every figure over its own blocks; all of a suite are one family. What was zero has no ratio to test."""
-    pairs, claims = {}, {}
-    for each in met:
-        place, metric, rows, others, _ = each
-        if _positive(rows, others):
-            pairs[_key(each)] = (_by_block(rows), _by_block(others))
-            claims[_key(each)] = _claim(place, metric)
-    return compare_family(pairs, claims=claims, margin=margin)
-
-
-def _by_block(rows: Repeats) -> dict[int, float]:
-    return {block: row.value for block, row in rows.items()}
-
-
-def _positive(rows: Repeats, others: Repeats) -> bool:
-    return all(row.value > 0 for row in (*rows.values(), *others.values()))
-
-
-def _means(met: Iterable[Met]) -> list[tuple[Met, tuple[int, int]]]:
-    """Return each series as a whole: in every block, the geometric mean of a figure over the steps that have it.
-
-    Beside each, over how many steps it is, and how many there are.
-    """
-    series: dict[tuple[PositionKey, str], list[Met]] = {}
-    for each in met:
-        place, metric, *_ = each
-        if metric in OVERALL:
-            series.setdefault((replace(place, label=ALL_STEPS, at=0.0), metric), []).append(each)
-    means: list[tuple[Met, tuple[int, int]]] = []
-    for (place, metric), steps in series.items():
-        if len(whole := _whole(steps)) > 1:
-            ours, theirs = (_mean_row(place, side) for side in zip(*whole, strict=True))
-            means.append(((place, metric, ours, theirs, False), (len(whole), len(steps))))
-    return means
-
-
-def _whole(steps: Sequence[Met]) -> list[tuple[Repeats, Repeats]]:
-    """Return A's and B's rows of the steps that a mean is made of: at both sides, in every block, and supported."""
-    most = max((rows.keys() for _, _, rows, _, _ in steps), key=len)
-    return [
-        ({block: rows[block] for block in most}, {block: others[block] for block in most})
-        for _, _, rows, others, between in steps
-        if most <= rows.keys() and not between and _positive(rows, others) and _supported(rows, others)
-    ]
-
-
-def _mean_row(place: PositionKey, steps: Sequence[Repeats]) -> Repeats:
-    """Return one side's figure of a whole series, block by block."""
-    return {
-        block: replace(
-            steps[0][min(steps[0])],
-            position=place,
-            value=statistics.geometric_mean(rows[block].value for rows in steps),
-            low=None,
-            high=None,
-        )
-        for block in steps[0]
-    }
-
-
-def _values(rows: Repeats) -> list[float]:
-    return [rows[repeat].value for repeat in sorted(rows)]
-
-
-def _supported(rows: Repeats, others: Repeats) -> bool:
-    return all(row.supported for row in (*rows.values(), *others.values()))
-
-
-def _compared(met: Met, tested: Mapping[str, Comparison]) -> Compared:
-    place, metric, rows, others, between = met
-    comparison = tested.get(_key(met))
-    a, b = rows[min(rows)], others[min(others)]
-    if min(len(rows), len(others)) < 2:
-        before, after, found = a.value, b.value, ratio(b.estimate, a.estimate)
+def _pair(match: Match, test: Comparison | None) -> FigurePair:
+    first_a, first_b = (repeats[min(repeats)] for repeats in (match.before, match.after))
+    if min(len(match.before), len(match.after)) < 2:
+        before, after = first_a.value, first_b.value
+        times = ratio(first_b.estimate, first_a.estimate)
     else:
-        before, after = (statistics.median(_values(side)) for side in (rows, others))
-        # Where a repeat was zero there is no test, and no single run's interval stands for all of them.
-        found = Ratio(after / before if before else math.inf, None, None)
-    if comparison is not None:
-        found = Ratio(comparison.ratio, comparison.low, comparison.high)
-    return Compared(
-        position=place,
-        judged=a.judged,
-        metric=metric,
+        before, after = (
+            statistics.median(_values(repeats).values()) for repeats in (match.before, match.after)
+        )
+        # A repeat of zero prevents the test, and the interval of a single run cannot stand for all repeats.
+        times = Ratio(after / before if before else math.inf, None, None)
+    if test is not None:
+        times = Ratio(test.ratio, test.low, test.high)
+    return FigurePair(
+        position=match.position,
+        judged=first_a.judged,
+        metric=match.metric,
         before=before,
         after=after,
-        ratio=found,
-        supported=_supported(rows, others),
-        between=between,
-        comparison=comparison,
-        pressed=a.pressed or b.pressed,
-        pressures_Bps=(_median_pressure(rows), _median_pressure(others)),
-        long_enough=comparison is not None or (a.long_enough and b.long_enough),
+        ratio=times,
+        supported=match.supported,
+        interpolated=match.interpolated,
+        comparison=test,
+        pressed=first_a.pressed or first_b.pressed,
+        pressures_Bps=(_median_pressure(match.before), _median_pressure(match.after)),
+        long_enough=test is not None or (first_a.long_enough and first_b.long_enough),
+        averaged=match.averaged,
     )
 
 
-def _median_pressure(rows: Repeats) -> float:
-    return statistics.median(row.pressure_Bps for row in rows.values())
-
-
-def _left_out(ours: Figures, theirs: Figures, met: set[PositionKey]) -> int:
-    """Count the places of either side that the other says nothing of. B's own places between A's are used for that."""
-    here, there = ({place for place, _ in figures} for figures in (ours, theirs))
-    used = {place for place in there if met and any(row.pressed for row in _rows(theirs, place))}
-    return len(here - met) + len(there - here - used)
-
-
-def _rows(figures: Figures, place: PositionKey) -> Iterator[Figure]:
-    for (other, _), rows in figures.items():
-        if other == place:
-            yield from rows.values()
+def _median_pressure(repeats: Repeats) -> float:
+    return statistics.median(figure.pressure_Bps for figure in repeats.values())

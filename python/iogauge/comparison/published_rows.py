@@ -1,11 +1,10 @@
-"""Published figures beside measured ones, section by section: what others measured under the loads of a suite's steps.
+"""A table of published figures next to measured ones, for the loads of a suite's steps.
 
-Which rows are of a step's load is ``published.py``'s to say. Here they are put together as a reader wants them: a line
-for each figure of each load, with what every drive of the section shows, and every published drive, whose hosts are one
-span from the least to the most.
+The table has a row for each figure of each load: what every measured drive shows, and what was published of every
+drive. If a drive was published on several hosts, its figures are one span, from the least to the most.
 
-Does not judge how near the two are: another machine, another system and another drive's state are in between.
-Source: the evaluations that the rows of ``catalog/published_points.csv`` name.
+The table judges nothing: the machine, the system and the drive's state differ too. ``results.published`` says which
+rows belong to a load. Source: the evaluations that the rows of ``catalog/published_points.csv`` name.
 """
 
 from __future__ import annotations
@@ -15,21 +14,20 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from iogauge.results.figure import IOPS, MEAN, RATE, Figure, metric_text, metrics_of, value_text
-from iogauge.results.published import Load, load_of, load_text, published_rows, source_text
+from iogauge.results.published import Load, drive_alone, load_of, load_text, published_rows, source_text
 from iogauge.results.suite_result import SuiteResult
 from iogauge.stats.figures import StepFigures
 from iogauge.stats.quantiles import Estimate
 from iogauge.text.cells import Cell, cell, interval, latency
 
 ORDER = (IOPS, RATE, MEAN)
-"""In which figures of a load are shown; quantiles follow."""
+"""The order of a load's metrics; quantiles follow."""
 _QUANTILE = re.compile(r"p(\d+(?:\.\d+)?)_ns")
-_HOST = re.compile(r"^(.*) \(([^()]*)\)$")
 
 
 @dataclass(frozen=True)
-class Published:
-    """One published drive's figure: of one host, or of several from the least to the most."""
+class PublishedFigure:
+    """A figure of one published drive: of one host, or a span over several hosts."""
 
     drive: str
     text: str
@@ -37,17 +35,17 @@ class Published:
 
 
 @dataclass(frozen=True)
-class Beside:
-    """One figure of one load: as measured, in the order of the drives, and as published."""
+class PublishedRow:
+    """One figure of one load: as measured on each drive, in their order, and as published."""
 
     load: str
     figure: str
     measured: tuple[Cell, ...]
-    published: tuple[Published, ...]
+    published: tuple[PublishedFigure, ...]
 
 
-def beside(drives: Sequence[SuiteResult]) -> tuple[Beside, ...]:
-    """Return the published figures of the loads that the complete steps of one suite are, load by load."""
+def published_table(drives: Sequence[SuiteResult]) -> tuple[PublishedRow, ...]:
+    """Return the published figures of the loads of one suite's complete steps, load by load."""
     measured: dict[Load, dict[int, StepFigures]] = {}
     published: dict[Load, tuple[Figure, ...]] = {}
     for column, drive in enumerate(drives):
@@ -59,25 +57,26 @@ def beside(drives: Sequence[SuiteResult]) -> tuple[Beside, ...]:
     return tuple(
         row
         for load, figures in measured.items()
-        for row in _lines(load_text(load), figures, published[load], columns=len(drives))
+        for row in _rows(load_text(load), figures, published[load], columns=len(drives))
     )
 
 
-def _lines(
-    load: str, figures: dict[int, StepFigures], rows: Sequence[Figure], *, columns: int
-) -> Iterator[Beside]:
-    found: dict[str, dict[str, list[Figure]]] = {}
-    for row in rows:
-        found.setdefault(row.metric, {}).setdefault(_split(row)[0], []).append(row)
-    for metric in sorted(found, key=lambda name: (*ORDER, name).index(name)):
-        yield Beside(
+def _rows(
+    load: str, measured: dict[int, StepFigures], published: Sequence[Figure], *, columns: int
+) -> Iterator[PublishedRow]:
+    """Yield a row for each metric that was published of a load. ``measured`` has the figures of columns."""
+    by_metric: dict[str, dict[str, list[Figure]]] = {}
+    for figure in published:
+        by_metric.setdefault(figure.metric, {}).setdefault(drive_alone(figure.drive), []).append(figure)
+    for metric in sorted(by_metric, key=lambda name: (*ORDER, name).index(name)):
+        yield PublishedRow(
             load,
             metric_text(metric) if metric in (IOPS, RATE) else f"{metric_text(metric)} latency",
             tuple(
-                _measured(figures[place], metric) if place in figures else Cell("–")
-                for place in range(columns)
+                _measured(measured[column], metric) if column in measured else Cell("–")
+                for column in range(columns)
             ),
-            tuple(_published(drive, of, metric) for drive, of in found[metric].items()),
+            tuple(_published(drive, figures, metric) for drive, figures in by_metric[metric].items()),
         )
 
 
@@ -88,28 +87,23 @@ def _measured(figures: StepFigures, metric: str) -> Cell:
 
 
 def estimate_of(figures: StepFigures, metric: str) -> Estimate | None:
-    """Return any metric of a step that publications have; ``None`` where nothing completed, or it is not known."""
+    """Return a step's estimate of any published metric; ``None`` if nothing completed, or it was not reported."""
     known = dict(metrics_of(figures))
-    named = _QUANTILE.fullmatch(metric)
-    if metric in known or named is None:
+    quantile = _QUANTILE.fullmatch(metric)
+    if metric in known or quantile is None:
         return known.get(metric)
-    return figures.quantile(round(float(named[1]) / 100, 12))
+    return figures.quantile(round(float(quantile[1]) / 100, 12))
 
 
-def _published(drive: str, rows: Sequence[Figure], metric: str) -> Published:
-    low, high = min(row.value for row in rows), max(row.value for row in rows)
+def _published(drive: str, figures: Sequence[Figure], metric: str) -> PublishedFigure:
+    """Return one drive's figures of a metric as one figure, or as a span."""
+    low, high = min(figure.value for figure in figures), max(figure.value for figure in figures)
     if metric in (IOPS, RATE):
         text = value_text(metric, high)
         if low < high:
             text = f"{value_text(metric, low).removesuffix(' MB/s')}–{text}"
     else:
         text = latency(low) if low == high else interval(low, high)
-    hosts = len({_split(row)[1] for row in rows})
-    sources = dict.fromkeys(source_text(row.source) for row in rows)
-    return Published(drive, text + (f" on {hosts} hosts" if hosts > 1 else ""), tuple(sources))
-
-
-def _split(row: Figure) -> tuple[str, str]:
-    """Return a published drive and its host."""
-    found = _HOST.match(row.drive)
-    return (found[1], found[2]) if found else (row.drive, "")
+    hosts = len({figure.drive for figure in figures})
+    sources = dict.fromkeys(source_text(figure.source) for figure in figures)
+    return PublishedFigure(drive, text + (f" on {hosts} hosts" if hosts > 1 else ""), tuple(sources))

@@ -1,21 +1,21 @@
-"""Who is compared with whom: the drives of saved reviews as pairs of sides, and each over what was published.
+"""Which drives of saved reviews are compared: pairs of sides, and drives with published figures.
 
-The first that is named is the base, A; everything else is compared with it. A review of several targets is several
-sides, and named alone, its first target is the base. Figures that another program told without samples belong to the
-side of their target. ``published`` among the names lays every measured drive over the
-published figures of its loads (``versus_published.py``), and ``published:NAME`` over those of some drives.
+A side is one drive in one review. The first review that is named is the base, A; every other side is compared with it.
+A review of several targets has several sides; if it is named alone, its first target is the base. Figures that another
+program reported without samples belong to the side of their target.
 
-Source of the published rows: ``published.py``.
+``published`` among the names compares every measured drive with published figures of the same loads
+(``versus_published``), and ``published:NAME`` with those of some drives. ``results.published`` has the published rows.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from iogauge.comparison.pairwise import Side, SuiteCompared, compare_sides
-from iogauge.comparison.versus_published import LaidDrive, lay
+from iogauge.comparison.pairwise import Side, SuiteComparison, compare_sides
+from iogauge.comparison.versus_published import VersusPublished, compare_with_published
 from iogauge.errors import IogaugeError
 from iogauge.results.figure import Figure, figures_of
 from iogauge.results.published import named_drives, parted
@@ -28,33 +28,34 @@ from iogauge.store.reported import SummaryFigure, read_summary
 
 @dataclass(frozen=True)
 class Differences:
-    """What a comparison has: suites, pair by pair of sides, and drives over what was published."""
+    """A comparison of reviews: the suites of each pair of sides, and each drive versus published figures."""
 
-    suites: tuple[SuiteCompared, ...] = ()
-    laid: tuple[LaidDrive, ...] = ()
+    suites: tuple[SuiteComparison, ...] = ()
+    versus_published: tuple[VersusPublished, ...] = ()
 
-    def by_pair(self) -> dict[tuple[str, str], tuple[SuiteCompared, ...]]:
+    def by_pair(self) -> dict[tuple[str, str], tuple[SuiteComparison, ...]]:
         """Return the suites of each pair, by the names of A and B."""
-        found: dict[tuple[str, str], tuple[SuiteCompared, ...]] = {}
-        for each in self.suites:
-            pair = (each.before.name, each.after.name)
-            found[pair] = (*found.get(pair, ()), each)
-        return found
+        by_pair: dict[tuple[str, str], tuple[SuiteComparison, ...]] = {}
+        for suite in self.suites:
+            names = (suite.before.name, suite.after.name)
+            by_pair[names] = (*by_pair.get(names, ()), suite)
+        return by_pair
 
 
 def compare_named(names: Sequence[str], *, suites: Sequence[str] = (), margin: float = MARGIN) -> Differences:
-    """Compare saved reviews, by their directories, and ``published``.
+    """Compare saved reviews, named by their directories, and ``published``.
 
-    ``suites`` are the names of those to compare; none: all. ``margin`` is a fraction above 0. A side that has nothing
-    in common with A is named by a comparison without figures.
+    ``suites`` names the suites to compare; by default all. ``margin`` is a fraction above 0. A side that has nothing in
+    common with A gets a comparison without figures.
 
-    Raises IogaugeError where one is no review, where there are no two sides, or they have nothing in common.
+    Raises IogaugeError if a name is not that of a review, if there is only one side, or if no sides have anything in
+    common.
     """
-    results = loaded(names, suites=suites)
-    found = differences(results, names, margin=margin)
-    refuse_nothing(found, names)
-    keep_computed(results)
-    return found
+    drives = loaded(names, suites=suites)
+    result = differences(drives, names, margin=margin)
+    refuse_nothing(result, names)
+    keep_computed(drives)
+    return result
 
 
 def loaded(
@@ -64,30 +65,31 @@ def loaded(
     conclude: Conclude = nothing,
     on_progress: OnProgress = no_progress,
 ) -> tuple[SuiteResult, ...]:
-    """Return what the saved reviews among ``names`` tested, of all suites or of some, as ``load`` does.
+    """Load the drives of the saved reviews among ``names``, for all suites or some; see ``results.review.load``.
 
-    Raises IogaugeError where one is no review, where none is named or one twice, or where none has one of the suites.
+    Raises IogaugeError if a name is not that of a review, if no review is named or one is named twice, or if no review
+    has one of the suites.
     """
     directories, _ = parted(names)
     if not directories:
         raise IogaugeError(
-            "what was published is laid beside a review, and none is named",
+            "no saved review is named: published figures are compared with a review",
             hint="iogauge compare REVIEW published",
         )
-    places = [each.resolve() for each in directories]
-    if again := [each for each, place in zip(directories, places, strict=True) if places.count(place) > 1]:
+    paths = [directory.resolve() for directory in directories]
+    if repeated := [name for name, path in zip(directories, paths, strict=True) if paths.count(path) > 1]:
         raise IogaugeError(
-            f"{again[0]}: this review is named more than once",
-            hint="name each review once; one of several targets, named alone, is compared target by target",
+            f"{repeated[0]}: this review is named more than once",
+            hint="name each review once; to compare the targets of one review, name it alone",
         )
     return load(directories, suites=suites, conclude=conclude, on_progress=on_progress)
 
 
-def refuse_nothing(found: Differences, names: Sequence[str]) -> None:
-    """Raise IogaugeError where what was named has nothing in common."""
-    if not found.laid and not any(each.figures for each in found.suites):
+def refuse_nothing(result: Differences, names: Sequence[str]) -> None:
+    """Raise IogaugeError if a comparison of these names has no figures."""
+    if not result.versus_published and not any(suite.figures for suite in result.suites):
         reviews, published = parted(names)
-        if len(reviews) == 1 and not found.suites:
+        if len(reviews) == 1 and not result.suites:
             raise _alone(reviews[0], published)
         raise IogaugeError(
             f"{', '.join(names)}: no two sides have a complete step in common",
@@ -96,11 +98,11 @@ def refuse_nothing(found: Differences, names: Sequence[str]) -> None:
 
 
 def _alone(review: Path, published: Sequence[str]) -> IogaugeError:
-    """Return the error of one side alone, which has nothing beside it, neither measured nor published."""
+    """Return the error for a single side: no other side is measured, and no published figures fit."""
     if published:
         return IogaugeError(
-            f"{review}: none of its steps has a load that {', '.join(published)} has figures of",
-            hint="suites such as mixed, queue-depth and spec have such loads; iogauge show published",
+            f"{review}: {', '.join(published)} has no figures for the load of any of its steps",
+            hint="'iogauge show published' lists the loads; mixed, queue-depth and spec are suites that have some",
         )
     return IogaugeError(
         f"{review}: only one side is named: this review has one target",
@@ -111,20 +113,20 @@ def _alone(review: Path, published: Sequence[str]) -> IogaugeError:
 def differences(
     drives: Sequence[SuiteResult], names: Sequence[str], *, margin: float = MARGIN
 ) -> Differences:
-    """Compare drives that are loaded already: those of the reviews among ``names``, whose order says which is A."""
+    """Compare loaded drives: those of the reviews among ``names``, whose order says which is A."""
     titles = {drive.plan.suite: drive.plan.title for drive in drives}
     if "imported" in titles:
-        titles["imported"] = "Imported"  # its plans are named after their jobs
-    found: list[SuiteCompared] = []
+        titles["imported"] = "Imported"  # its plans have the names of their jobs
+    suites: list[SuiteComparison] = []
     for before, after in pairs(names, drives):
-        met = compare_sides(before, after, titles=titles, margin=margin)
-        found += met or (_nothing(before, after, margin),)
-    return Differences(tuple(found), lay(drives, named_drives(names)))
+        common = compare_sides(before, after, titles=titles, margin=margin)
+        suites += common or (_nothing(before, after, margin),)
+    return Differences(tuple(suites), compare_with_published(drives, named_drives(names)))
 
 
-def _nothing(before: Side, after: Side, margin: float) -> SuiteCompared:
-    """Return the comparison of two sides that have nothing in common, so that neither goes unmentioned."""
-    return SuiteCompared(
+def _nothing(before: Side, after: Side, margin: float) -> SuiteComparison:
+    """Return a comparison without figures, for two sides that have nothing in common."""
+    return SuiteComparison(
         suite="",
         title="Nothing in common",
         before=before,
@@ -137,41 +139,42 @@ def _nothing(before: Side, after: Side, margin: float) -> SuiteCompared:
     )
 
 
-def pairs(names: Sequence[str], drives: Iterable[SuiteResult]) -> list[tuple[Side, Side]]:
-    """Return who is compared with whom: (A, B), A first."""
-    sides = _sides(list(drives), names)
+def pairs(names: Sequence[str], drives: Sequence[SuiteResult]) -> list[tuple[Side, Side]]:
+    """Return the pairs of sides (A, B): the first side with each of the others."""
+    sides = _sides(drives, names)
     return [(sides[0], other) for other in sides[1:]]
 
 
 def _sides(drives: Sequence[SuiteResult], names: Sequence[str]) -> list[Side]:
-    """Return the measured sides, in the order in which their reviews are named and have them."""
+    """Return the sides in the order of ``names``, those of one review in its own order."""
     order = [str(Path(name)) for name in names]
-    rows: dict[tuple[str, str], tuple[Figure, ...]] = {}
-    # By review and targets: what these are called where steps of theirs have samples.
-    measured: dict[str, dict[str, str]] = {}
-    for drive in sorted(drives, key=lambda each: order.index(str(each.path))):
-        review, found = str(drive.path), figures_of(drive)
-        rows[review, drive.label] = (*rows.get((review, drive.label), ()), *found)
-        called = measured.setdefault(review, {})
-        if found:
-            called[", ".join(drive.plan.targets)] = drive.label
-    for review, called in measured.items():
-        first = next(label for each, label in rows if each == review)
-        told: dict[str, list[SummaryFigure]] = {}
-        for each in read_summary(Path(review)):
-            label = called.get(each.target) or _beside(each, review, called) or first
-            told.setdefault(label, []).append(each)
-        for label, figures in told.items():
-            said = summary_rows(figures, drive=label, review=review)
-            rows[review, label] = (*rows.get((review, label), ()), *said)
-    return [Side(label, review, found) for (review, label), found in rows.items()]
+    rows: dict[tuple[str, str], list[Figure]] = {}
+    """By review and label."""
+    labels: dict[str, dict[str, str]] = {}
+    """By review: the labels of its targets that have samples."""
+    for drive in sorted(drives, key=lambda drive: order.index(str(drive.path))):
+        review, figures = str(drive.path), figures_of(drive)
+        rows.setdefault((review, drive.label), []).extend(figures)
+        by_target = labels.setdefault(review, {})
+        if figures:
+            by_target[", ".join(drive.plan.targets)] = drive.label
+    for review, by_target in labels.items():
+        first = next(label for path, label in rows if path == review)
+        reported: dict[str, list[SummaryFigure]] = {}
+        for figure in read_summary(Path(review)):
+            label = by_target.get(figure.target) or _own_label(figure, review, by_target) or first
+            reported.setdefault(label, []).append(figure)
+        for label, summary in reported.items():
+            rows.setdefault((review, label), []).extend(summary_rows(summary, drive=label, review=review))
+    return [Side(label, review, tuple(figures)) for (review, label), figures in rows.items()]
 
 
-def _beside(told: SummaryFigure, review: str, measured: Mapping[str, str]) -> str:
-    """Return what another target is called of which a review has figures without samples alone; empty: it is none.
+def _own_label(figure: SummaryFigure, review: str, labels: Mapping[str, str]) -> str:
+    """Return the label of a target that has summary figures alone, next to targets with samples; empty otherwise.
 
-    Nothing is known of one that only its file stands for. And what was told of all of a review is one side.
+    A figure whose target is unknown has its file as its target, and gets no side. If a review has no samples at all,
+    its summary figures are one side.
     """
-    if not measured or told.target == told.source:
+    if not labels or figure.target == figure.source:
         return ""
-    return f"{told.target} ({Path(review).resolve().name})"
+    return f"{figure.target} ({Path(review).resolve().name})"

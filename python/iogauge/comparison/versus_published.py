@@ -1,13 +1,13 @@
-"""A measured drive laid over what was published: load by load, the nearest published figure first.
+"""A measured drive compared with published figures of the same loads, the nearest figure of each load first.
 
-The built-in review ``published`` has figures of many drives, each of a few loads, without repeats. So it is not
-compared side by side, as two reviews are: every published figure of a load that the drive was measured at stands beside
-the drive's own, with how many times it the drive's is. The drive's interval is known, a publication's is not: nothing
-is tested, and another machine and another drive's state lie between the two.
+The built-in review ``published`` has figures of many drives, each for a few loads and without repeats. Two reviews are
+compared step by step; a publication cannot be. Instead, each published figure of a load that the drive was measured
+under is paired with the drive's own figure. The ratio of the two has the interval of the measured figure alone. Nothing
+is tested, because the machine and the drive's state differ too.
 
-A load that several suites have is taken from the first of them. Does not print (``versus_published_text.py``), and
-does not say which row is of which load (``published.py``). Source: the evaluations that the rows of
-``catalog/published_points.csv`` name.
+If several suites have the same load, the first of them is compared. ``results.published`` says which rows belong to a
+load; ``versus_published_text`` prints the comparison.
+Source: the evaluations that the rows of ``catalog/published_points.csv`` name.
 """
 
 from __future__ import annotations
@@ -26,121 +26,130 @@ from iogauge.stats.figures import Ratio
 from iogauge.text import numbers
 
 ENOUGH = 3
-"""What shares so many figures may be called the nearest; with fewer, only where none has as many."""
+"""How many figures a published drive has to share to be the nearest; ignored if no drive shares as many."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class Laid:
-    """One published figure and the measured one of the same load."""
+class PublishedMatch:
+    """A published figure, and the measured figure of the same load."""
 
     load: str
     where: str
-    """The step that was measured, with its suite's title."""
+    """The measured step, after its suite's title."""
     anchor: str
-    """The name of its row in a page."""
+    """The name of the step's row on a page."""
     metric: str
     measured: float
     """In the metric's unit."""
     published: Figure
     ratio: Ratio
-    """The measured over the published; its interval is the measured one's alone."""
+    """Measured over published; the interval is that of the measured figure alone."""
     supported: bool
 
     @property
     def distance(self) -> float:
-        """How far apart the two are: the absolute logarithm of their ratio."""
+        """The absolute logarithm of the ratio."""
         return abs(math.log(self.ratio.value))
 
 
 @dataclass(frozen=True)
-class LaidDrive:
-    """One measured drive over what was published: ``figures`` load by load, in each by figure, the nearest first."""
+class VersusPublished:
+    """A measured drive compared with published figures: load by load, then metric by metric, the nearest first."""
 
     name: str
     review: str
-    figures: tuple[Laid, ...]
+    matches: tuple[PublishedMatch, ...]
 
-    def by_load(self) -> dict[str, tuple[Laid, ...]]:
-        """Return the figures of each load, in the order in which the drive was measured."""
-        found: dict[str, tuple[Laid, ...]] = {}
-        for each in self.figures:
-            found[each.load] = (*found.get(each.load, ()), each)
-        return found
+    def by_load(self) -> dict[str, tuple[PublishedMatch, ...]]:
+        """Return the matches of each load, in the order in which the drive was measured."""
+        loads: dict[str, tuple[PublishedMatch, ...]] = {}
+        for match in self.matches:
+            loads[match.load] = (*loads.get(match.load, ()), match)
+        return loads
 
 
-def lay(drives: Iterable[SuiteResult], published: Collection[str]) -> tuple[LaidDrive, ...]:
-    """Lay measured drives over the published ones of these names; those that share no load with any are not there."""
-    found: dict[tuple[str, str], dict[str, tuple[Laid, ...]]] = {}
+def compare_with_published(
+    drives: Iterable[SuiteResult], published: Collection[str]
+) -> tuple[VersusPublished, ...]:
+    """Compare measured drives with the published drives of these names; leave out those without a common load."""
+    by_drive: dict[tuple[str, str], dict[str, tuple[PublishedMatch, ...]]] = {}
     for drive in drives:
-        loads = found.setdefault((drive.label, str(drive.path)), {})
+        loads = by_drive.setdefault((drive.label, str(drive.path)), {})
         for position in drive.positions:
             load = load_of(position.plan, drive.plan)
             if load is not None and load_text(load) not in loads:
-                loads[load_text(load)] = tuple(_laid(drive, position, load_text(load), published))
+                matches = _matches(drive, position, load_text(load), published)
+                loads[load_text(load)] = tuple(
+                    sorted(matches, key=lambda match: (_order(match.metric), match.distance))
+                )
     return tuple(
-        LaidDrive(name, review, tuple(each for figures in loads.values() for each in figures))
-        for (name, review), loads in found.items()
+        VersusPublished(name, review, tuple(match for matches in loads.values() for match in matches))
+        for (name, review), loads in by_drive.items()
         if any(loads.values())
     )
 
 
-def _laid(drive: SuiteResult, position: Position, load: str, published: Collection[str]) -> Iterator[Laid]:
-    found = []
+def _matches(
+    drive: SuiteResult, position: Position, load: str, published: Collection[str]
+) -> Iterator[PublishedMatch]:
+    """Yield the published figures of a step's load that the step has too."""
     for row in published_rows(position.plan, drive.plan):
         estimate = estimate_of(position.figures, row.metric) if row.drive in published else None
         if estimate is not None and estimate.value > 0:
             low, high = (
                 None if bound is None else bound / row.value for bound in (estimate.low, estimate.high)
             )
-            found.append(
-                Laid(
-                    load=load,
-                    where=f"{drive.plan.title}: {position.name}",
-                    anchor=drive.anchor(position.plan),
-                    metric=row.metric,
-                    measured=estimate.value,
-                    published=row,
-                    ratio=Ratio(estimate.value / row.value, low, high),
-                    supported=estimate.supported,
-                )
+            yield PublishedMatch(
+                load=load,
+                where=f"{drive.plan.title}: {position.name}",
+                anchor=drive.anchor(position.plan),
+                metric=row.metric,
+                measured=estimate.value,
+                published=row,
+                ratio=Ratio(estimate.value / row.value, low, high),
+                supported=estimate.supported,
             )
-    yield from sorted(found, key=lambda each: (_order(each.metric), each.distance))
 
 
 def _order(metric: str) -> tuple[int, float]:
-    """Return where a metric stands: rates and the mean, then quantiles."""
+    """Return the sort key of a metric: rates and the mean come first, then quantiles in ascending order."""
     if metric in ORDER:
         return ORDER.index(metric), 0.0
     return len(ORDER), float(metric_text(metric).removeprefix("p"))
 
 
-def nearest(laid: LaidDrive) -> tuple[str, ...]:
-    """Return which published drive a measured one is nearest to, in a sentence without a full stop.
+def nearest(drive: VersusPublished) -> tuple[str, ...]:
+    """Return the published drive that is nearest to a measured one, as a sentence without its full stop; none: ().
 
-    By figures that the measured samples support: a quantile beyond is chance, and so would the nearest be. One drive
-    was published with several machines, and what was of each is a set of figures.
+    The distance is the mean absolute logarithm of the ratios. Figures that too few measured samples support are left
+    out: they are chance, and would make the nearest drive chance too. A drive that was published with several machines
+    has a set of figures for each machine.
 
-    >>> nearest(LaidDrive("mine", "saved", ()))
+    >>> nearest(VersusPublished("mine", "saved", ()))
     ()
     """
-    shared: dict[str, list[Laid]] = {}
-    for each in laid.figures:
-        if each.supported:
-            shared.setdefault(each.published.drive, []).append(each)
-    known = {drive: figures for drive, figures in shared.items() if len(figures) >= ENOUGH} or shared
-    if not known:
+    sets: dict[str, list[PublishedMatch]] = {}
+    for match in drive.matches:
+        if match.supported:
+            sets.setdefault(match.published.drive, []).append(match)
+    candidates = {name: matches for name, matches in sets.items() if len(matches) >= ENOUGH} or sets
+    if not candidates:
         return ()
-    drive, figures = min(known.items(), key=lambda pair: _mean_distance(pair[1]))
-    off, most = _mean_distance(figures), max(each.distance for each in figures)
-    left = sum(not each.supported for each in laid.figures)
-    out = f"; {numbers.counted(left, 'figure')} left out, which too few samples support" if left else ""
+    name, matches = min(candidates.items(), key=lambda pair: _mean_distance(pair[1]))
+    mean, most = _mean_distance(matches), max(match.distance for match in matches)
+    unsupported = sum(not match.supported for match in drive.matches)
+    left_out = (
+        f"; left out: {numbers.counted(unsupported, 'figure')} that too few samples support"
+        if unsupported
+        else ""
+    )
     return (
-        f"of {numbers.counted(len(shared), 'published set')} of figures of the same loads, of "
-        f"{numbers.counted(len({drive_alone(each) for each in shared}), 'drive')}, {drive} is nearest to "
-        f"{laid.name}: {numbers.counted(len(figures), 'figure')}, {numbers.percent(math.expm1(off))} apart on average "
-        f"and {numbers.percent(math.expm1(most))} at most{out}",
+        f"{name} is nearest to {drive.name}, among {numbers.counted(len(sets), 'published set')} of figures for the "
+        f"same loads, from {numbers.counted(len({drive_alone(other) for other in sets}), 'drive')}: over "
+        f"{numbers.counted(len(matches), 'figure')} the difference is {numbers.percent(math.expm1(mean))} on average "
+        f"and {numbers.percent(math.expm1(most))} at most{left_out}",
     )
 
 
-def _mean_distance(figures: Sequence[Laid]) -> float:
-    return statistics.fmean(each.distance for each in figures)
+def _mean_distance(matches: Sequence[PublishedMatch]) -> float:
+    return statistics.fmean(match.distance for match in matches)

@@ -1,6 +1,6 @@
-"""A drive over what was published as lines of text, as cells of a table, and as data for programs.
+"""A comparison with published figures as lines of text, as Markdown, and as data for programs.
 
-Shapes only: what is laid beside what is ``versus_published.py``'s.
+``versus_published`` computes it.
 """
 
 from __future__ import annotations
@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from iogauge.comparison.versus_published import Laid, LaidDrive, nearest
+from iogauge.comparison.versus_published import PublishedMatch, VersusPublished, nearest
 from iogauge.results.figure import metric_text, value_text
 from iogauge.results.published import source_text
 from iogauge.text import numbers
@@ -17,81 +17,91 @@ from iogauge.text.markdown import escaped, table
 
 HEAD = ("published drive", "figure", "published", "measured", "measured is ... times it", "95 %")
 NEAREST = 3
-"""So many of each figure are shown, where not all are asked for."""
-NOTE = "published values have no intervals: those given are the measured ones' alone, and machines differ"
+"""How many published figures of each metric a table shows unless all are requested."""
+NOTE = (
+    "published values have no intervals: an interval covers the measured value alone; the machines differ too"
+)
 
 
-def lines(laid: LaidDrive, *, every: bool) -> Iterator[str]:
-    """Yield what was found, then a table of each load; ``every``: of all published drives, not the nearest alone."""
-    title = f"{laid.name} over what was published"
+def lines(drive: VersusPublished, *, every: bool) -> Iterator[str]:
+    """Yield the nearest drive, then a table for each load; ``every``: with all figures, not the nearest alone."""
+    title = f"{drive.name} compared with published figures"
     yield title
     yield "-" * min(len(title), WIDTH)
-    yield from (f"- {sentence}" for sentence in nearest(laid))
-    for load, figures in laid.by_load().items():
-        shown = shown_figures(figures, every=every)
+    yield from (f"- {sentence}" for sentence in nearest(drive))
+    for load, matches in drive.by_load().items():
+        shown = shown_matches(matches, every=every)
         yield ""
-        yield f"{load} ({figures[0].where}):"
+        yield f"{load} ({matches[0].where}):"
         yield from aligned([HEAD, *map(cells, shown)], left=2)
-        if len(shown) < len(figures):
-            yield f"{numbers.counted(len(figures) - len(shown), 'figure')} farther off: --all shows them"
+        if len(shown) < len(matches):
+            yield f"{_folded(len(matches) - len(shown))} (--all shows them)"
     yield f"note: {NOTE}"
 
 
-def markdown(laid: LaidDrive, *, every: bool) -> Iterator[str]:
+def markdown(drive: VersusPublished, *, every: bool) -> Iterator[str]:
     """Yield the same as lines of Markdown."""
-    yield from (f"## {escaped(laid.name)} over what was published", "")
-    yield from (f"- {escaped(sentence)}." for sentence in nearest(laid))
+    yield from (f"## {escaped(drive.name)} compared with published figures", "")
+    yield from (f"- {escaped(sentence)}." for sentence in nearest(drive))
     yield ""
-    for load, figures in laid.by_load().items():
-        shown = shown_figures(figures, every=every)
-        yield from (f"**{escaped(load)}** ({escaped(figures[0].where)})", "")
-        yield from table(HEAD, [cells(each) for each in shown], left=2)
-        if len(shown) < len(figures):
-            yield from (f"- {numbers.counted(len(figures) - len(shown), 'figure')} farther off.", "")
+    for load, matches in drive.by_load().items():
+        shown = shown_matches(matches, every=every)
+        yield from (f"**{escaped(load)}** ({escaped(matches[0].where)})", "")
+        yield from table(HEAD, [*map(cells, shown)], left=2)
+        if len(shown) < len(matches):
+            yield from (f"- {_folded(len(matches) - len(shown))}.", "")
     yield from (f"- Note: {NOTE}.", "")
 
 
-def shown_figures(figures: Sequence[Laid], *, every: bool) -> list[Laid]:
-    """Return the figures of a load that its table has."""
-    return [each for each in figures if every or _rank(each, figures) < NEAREST]
+def _folded(number: int) -> str:
+    return f"{numbers.counted(number, 'other figure')}, farther away"
 
 
-def cells(each: Laid) -> list[str]:
-    """Return one figure's row, in the order of ``HEAD``."""
-    low, high = each.ratio.low, each.ratio.high
+def shown_matches(matches: Sequence[PublishedMatch], *, every: bool) -> list[PublishedMatch]:
+    """Return the matches of a load that its table shows."""
+    return [match for match in matches if every or _rank(match, matches) < NEAREST]
+
+
+def _rank(match: PublishedMatch, matches: Sequence[PublishedMatch]) -> int:
+    """Return how many matches of the same metric are nearer."""
+    return sum(other.metric == match.metric and other.distance < match.distance for other in matches)
+
+
+def cells(match: PublishedMatch) -> list[str]:
+    """Return the row of a match, in the order of ``HEAD``."""
+    low, high = match.ratio.low, match.ratio.high
     return [
-        each.published.drive,
-        metric_text(each.metric),
-        value_text(each.metric, each.published.value),
-        ("" if each.supported else "~ ") + value_text(each.metric, each.measured),
-        numbers.figure(each.ratio.value),
+        match.published.drive,
+        metric_text(match.metric),
+        value_text(match.metric, match.published.value),
+        ("" if match.supported else "~ ") + value_text(match.metric, match.measured),
+        numbers.figure(match.ratio.value),
         "-" if low is None or high is None else f"{numbers.figure(low)} to {numbers.figure(high)}",
     ]
 
 
-def as_json(laid: LaidDrive) -> dict[str, Any]:
-    """Return the same in JSON's types: latencies in nanoseconds, rates as their metric's name says."""
+def as_json(drive: VersusPublished) -> dict[str, Any]:
+    """Return a comparison in JSON's types, each value in the unit that ends its metric's name."""
     return {
-        "a": {"name": laid.name, "review": laid.review},
+        "a": {"name": drive.name, "review": drive.review},
         "b": {"name": "published", "review": "published"},
-        "findings": list(nearest(laid)),
+        "findings": list(nearest(drive)),
         "figures": [
             {
-                "load": each.load,
-                "where": each.where,
-                "metric": each.metric,
-                "drive": each.published.drive,
-                "source": source_text(each.published.source),
-                "published": each.published.value,
-                "measured": each.measured,
-                "supported": each.supported,
-                "ratio": {"value": each.ratio.value, "low": each.ratio.low, "high": each.ratio.high},
+                "load": match.load,
+                "where": match.where,
+                "metric": match.metric,
+                "drive": match.published.drive,
+                "source": source_text(match.published.source),
+                "published": match.published.value,
+                "measured": match.measured,
+                "supported": match.supported,
+                "ratio": {
+                    "value": match.ratio.value,
+                    "low": match.ratio.low,
+                    "high": match.ratio.high,
+                },
             }
-            for each in laid.figures
+            for match in drive.matches
         ],
     }
-
-
-def _rank(each: Laid, figures: Sequence[Laid]) -> int:
-    """Return how many figures of the same metric are nearer."""
-    return sum(other.metric == each.metric and other.distance < each.distance for other in figures)

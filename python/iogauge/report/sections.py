@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 
-from iogauge.comparison.published_rows import Beside, beside
+from iogauge.comparison.published_rows import PublishedRow, published_table
 from iogauge.comparison.sides import Differences, differences, loaded
 from iogauge.report.charts.conclusions import conclusion_charts
 from iogauge.report.charts.heat import heat_chart
@@ -94,9 +94,9 @@ class Section:
         return self.parts[0].drive.plan
 
     @cached_property
-    def published_rows(self) -> tuple[Beside, ...]:
+    def published_rows(self) -> tuple[PublishedRow, ...]:
         """Published figures of the same loads."""
-        return beside(self.drives)
+        return published_table(self.drives)
 
     @cached_property
     def along(self) -> tuple[Chart, ...]:
@@ -175,7 +175,7 @@ class Report:
     @cached_property
     def published(self) -> tuple[PublishedPart, ...]:
         """The comparison of each drive with published figures, if requested."""
-        return tuple(map(published_part, self.differences.laid))
+        return tuple(map(published_part, self.differences.versus_published))
 
     @property
     def drives(self) -> tuple[SuiteResult, ...]:

@@ -1,4 +1,4 @@
-"""``iogauge compare`` on saved reviews: tables, Markdown and JSON say the same; what has nothing in common is told."""
+"""``iogauge compare``: tables, Markdown and JSON say the same; names with nothing in common are an error."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ def saved(tmp_path_factory: pytest.TempPathFactory) -> Path:
     reviews.save(place / "flash", pressures_MBps=(0, 100, 300, 500))
     fast = reviews.Drive(model="Fast", base_us=10, slope=0.05, limit_MBps=2000)
     reviews.save(place / "fast", fast, pressures_MBps=(0, 200, 300, 900), seed=2)
-    asked = ["review", "model:p4800x", "model:p3700", "--suite=mixed", "--runtime=10ms", "--seed=1"]
-    assert main([*asked, f"--output={place}/models"]) == 0
+    arguments = ["review", "model:p4800x", "model:p3700", "--suite=mixed", "--runtime=10ms", "--seed=1"]
+    assert main([*arguments, f"--output={place}/models"]) == 0
     return place
 
 
@@ -36,84 +36,88 @@ def test_a_table_and_sentences(saved: Path, capsys: pytest.CaptureFixture[str]) 
     assert out.splitlines()[0] == "A is Fast, B is Flash 9000"
     assert out.index("\n- reads of Fast stay ") < out.index("\nstep ")
     assert "200 MB/s (between steps)" in out
-    assert "(of one run each)" in out
-    assert "note: of one run each" in out
+    assert "(one run each)" in out
+    assert "note: one run each" in out
 
 
 def test_json_and_markdown_say_the_same(saved: Path, capsys: pytest.CaptureFixture[str]) -> None:
     both = f"{saved}/fast", f"{saved}/flash"
-    (found,) = json.loads(shown(capsys, *both, "--json"))
+    (comparison,) = json.loads(shown(capsys, *both, "--json"))
     text, markdown = shown(capsys, *both), shown(capsys, *both, "--format=md", "--all")
-    for sentence in found["findings"]:
+    for sentence in comparison["findings"]:
         assert f"\n- {sentence}\n" in text
         assert f"\n- {sentence}.\n" in markdown
     assert markdown.startswith("## ")
     rows = [line for line in markdown.splitlines() if line.startswith("|")]
     assert len({line.count("|") for line in rows}) == 1
-    assert len(rows) == 2 + len(found["figures"])
-    places = {figure["at"]: figure["between_steps"] for figure in found["figures"]}
+    assert len(rows) == 2 + len(comparison["figures"])
+    places = {figure["at"]: figure["between_steps"] for figure in comparison["figures"]}
     assert places == {0: False, 200: True, 300: False}
-    assert all(figure["ratio"]["value"] > 1 for figure in found["figures"] if figure["metric"] == "mean_ns")
+    assert all(
+        figure["ratio"]["value"] > 1 for figure in comparison["figures"] if figure["metric"] == "mean_ns"
+    )
 
 
 def test_the_targets_of_one_review(saved: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    (found,) = json.loads(shown(capsys, f"{saved}/models", "--json"))
-    assert "P4800X" in found["a"]["name"]
-    assert "P3700" in found["b"]["name"]
-    assert found["a"]["review"] == found["b"]["review"]
-    assert {figure["at"] for figure in found["figures"]} == set(range(0, 101, 10))
+    (comparison,) = json.loads(shown(capsys, f"{saved}/models", "--json"))
+    assert "P4800X" in comparison["a"]["name"]
+    assert "P3700" in comparison["b"]["name"]
+    assert comparison["a"]["review"] == comparison["b"]["review"]
+    assert {figure["at"] for figure in comparison["figures"]} == set(range(0, 101, 10))
 
 
-def test_a_review_is_laid_over_what_was_published(saved: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    found = json.loads(shown(capsys, f"{saved}/models", "published", "--json"))
-    laid = [each for each in found if each["b"]["name"] == "published"]
-    assert ["P4800X" in each["a"]["name"] for each in laid] == [True, False]
+def test_a_review_is_compared_with_published_figures(saved: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    comparisons = json.loads(shown(capsys, f"{saved}/models", "published", "--json"))
+    published = [comparison for comparison in comparisons if comparison["b"]["name"] == "published"]
+    assert ["P4800X" in comparison["a"]["name"] for comparison in published] == [True, False]
     # The two models of the review are compared as well.
-    assert [each["suite"] for each in found if each not in laid] == ["mixed"]
+    assert [comparison["suite"] for comparison in comparisons if comparison not in published] == ["mixed"]
     (rate,) = [
-        each
-        for each in laid[0]["figures"]
-        if each["drive"] == "Intel Optane SSD DC P4800X 375GB (anandtech-linux)"
-        and (each["metric"], each["where"]) == ("iops", "Mixed reads and writes: 100 %")
+        figure
+        for figure in published[0]["figures"]
+        if figure["drive"] == "Intel Optane SSD DC P4800X 375GB (anandtech-linux)"
+        and (figure["metric"], figure["where"]) == ("iops", "Mixed reads and writes: 100 %")
     ]
     assert rate["published"] == 584_800
     assert rate["ratio"]["value"] == pytest.approx(rate["measured"] / 584_800)
     assert 0.9 < rate["ratio"]["value"] < 1.1
-    assert found == json.loads(shown(capsys, "published", f"{saved}/models", "--json"))
+    assert comparisons == json.loads(shown(capsys, "published", f"{saved}/models", "--json"))
 
 
 def test_the_nearest_published_figure_of_a_load_comes_first(
     saved: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     out = shown(capsys, f"{saved}/models", "published")
-    part = out[out.index("P4800X 375GB (model) over what was published") :]
-    assert part.splitlines()[2].startswith("- of ")
-    assert "is nearest to Intel Optane SSD DC P4800X 375GB (model): " in part.splitlines()[2]
+    part = out[out.index("P4800X 375GB (model) compared with published figures") :]
+    assert part.splitlines()[2].startswith("- ")
+    assert " is nearest to Intel Optane SSD DC P4800X 375GB (model), among " in part.splitlines()[2]
     load = part[part.index("reads, 4 threads at depth 4 (") :].partition("\n\n")[0]
     rates = [line for line in load.splitlines() if "  IOPS  " in line]
     values = [float(re.split(r"  +", line)[4]) for line in rates]
     assert values == sorted(values, key=lambda value: abs(math.log(value)))
     markdown = shown(capsys, f"{saved}/models", "published", "--format=md")
-    assert "over what was published" in markdown
+    assert "compared with published figures" in markdown
 
 
 def test_published_drives_are_chosen_by_name(saved: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    found = json.loads(shown(capsys, f"{saved}/models", "published:9100 max", "--suite=mixed", "--json"))
-    laid = [each for each in found if each["b"]["name"] == "published"]
-    assert {figure["drive"].partition(" (")[0] for each in laid for figure in each["figures"]} == {
-        "Micron 9100 MAX 2.4TB"
+    names = (f"{saved}/models", "published:9100 max")
+    comparisons = json.loads(shown(capsys, *names, "--suite=mixed", "--json"))
+    published = [comparison for comparison in comparisons if comparison["b"]["name"] == "published"]
+    drives = {
+        figure["drive"].partition(" (")[0] for comparison in published for figure in comparison["figures"]
     }
+    assert drives == {"Micron 9100 MAX 2.4TB"}
 
 
 @pytest.mark.parametrize(
     ("names", "message"),
     [
-        (("published",), "none is named"),
+        (("published",), "no saved review is named"),
         (("fast",), "fast: only one side is named"),
         (("fast", "fast"), "fast: this review is named more than once"),
         (("flash", "fast", "./fast"), "fast: this review is named more than once"),
         (("fast", "models"), "no two sides"),
-        (("fast", "published"), "fast: none of its steps has a load that published has figures of"),
+        (("fast", "published"), "fast: published has no figures for the load of any of its steps"),
         (("fast", "flash", "--suite=mixed"), "none of these reviews has the suite 'mixed'"),
         (("fast", "nothing"), "no manifest.json"),
         (("models", "published:nobody's"), "no published drive has"),
@@ -149,6 +153,6 @@ def test_an_incomplete_review_is_compared_as_far_as_it_got(
 ) -> None:
     reviews.save(tmp_path / "a", pressures_MBps=(0, 100))
     reviews.save(tmp_path / "b", pressures_MBps=(0, 100), missing=(100,))
-    (found,) = json.loads(shown(capsys, f"{tmp_path}/a", f"{tmp_path}/b", "--json"))
-    assert {figure["at"] for figure in found["figures"]} == {0}
-    assert found["left_out"] == 1
+    (comparison,) = json.loads(shown(capsys, f"{tmp_path}/a", f"{tmp_path}/b", "--json"))
+    assert {figure["at"] for figure in comparison["figures"]} == {0}
+    assert comparison["left_out"] == 1

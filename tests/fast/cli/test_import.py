@@ -147,9 +147,9 @@ def test_a_job_is_met_again_whatever_its_file_was_called(
     assert {figure["label"] for figure in found["figures"]} == {"reader", "writer"}
     assert nothing["b"]["review"] == w
     assert nothing["figures"] == []
-    assert nothing["basis"] == "they have no complete step in common"
+    assert nothing["basis"] == "A and B have no complete step in common"
     assert main(["compare", x, y, w]) == 0
-    assert "Nothing in common:\n- they have no complete step in common\n" in capsys.readouterr().out
+    assert "Nothing in common:\n- A and B have no complete step in common\n" in capsys.readouterr().out
     # Two of one name are told apart by their files.
     labels = [step.label for step in Review.open(Path(z)).manifest.steps]
     assert sorted(labels) == ["b", "b", "c", "c"]

@@ -51,7 +51,7 @@ def test_a_page_of_a_comparison_needs_something_to_compare(
     assert main(["compare", f"{saved}/fast", f"{saved}/flash", "--format=html", "--json"]) == 2
     assert "exclude each other" in capsys.readouterr().err
     assert main(["report", "published"]) == 1
-    assert "none is named" in capsys.readouterr().err
+    assert "no saved review is named" in capsys.readouterr().err
     assert list(tmp_path.iterdir()) == []
 
 

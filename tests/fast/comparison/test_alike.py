@@ -1,4 +1,4 @@
-"""That sides are alike: what is claimed of whole series, how often falsely, and that sentences and tables agree."""
+"""That sides are alike: what is claimed of series, how often falsely, and that sentences and tables agree."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from iogauge.comparison import text
 from iogauge.comparison.findings import findings
-from iogauge.comparison.pairwise import Side, SuiteCompared, compare_sides
+from iogauge.comparison.pairwise import Side, SuiteComparison, compare_sides
 from iogauge.comparison.sides import Differences
 from iogauge.results.figure import IOPS, Figure
 from iogauge.results.position import PositionKey
@@ -19,7 +19,7 @@ from iogauge.stats.comparison import Verdict
 SERIES = 16
 
 
-def compared(logs: NDArray[np.float64]) -> SuiteCompared:
+def compared(logs: NDArray[np.float64]) -> SuiteComparison:
     """Two sides whose IOPS differ by these log ratios: series by step by block."""
 
     def side(name: str, *, factor: NDArray[np.float64]) -> Side:
@@ -45,15 +45,15 @@ def compared(logs: NDArray[np.float64]) -> SuiteCompared:
             ),
         )
 
-    (found,) = compare_sides(
+    (suite,) = compare_sides(
         side("A", factor=np.ones_like(logs)), side("B", factor=np.exp(logs)), titles={"s": "S"}
     )
-    return found
+    return suite
 
 
-def called_alike(found: SuiteCompared) -> bool:
-    said = any("does not differ by more than" in sentence for sentence in findings(found))
-    shown = any(each.comparison and each.comparison.verdict == Verdict.ALIKE for each in found.figures)
+def called_alike(suite: SuiteComparison) -> bool:
+    said = any("does not differ by more than" in sentence for sentence in findings(suite))
+    shown = any(pair.comparison and pair.comparison.verdict == Verdict.ALIKE for pair in suite.figures)
     assert said == shown
     return said
 
@@ -64,11 +64,11 @@ def test_any_false_claim_of_being_alike_is_as_rare_as_its_level() -> None:
     random = np.random.default_rng(20)
     false = alone = 0
     for _ in range(300):
-        found = compared(math.log(1.05) + 0.03 * random.standard_normal((SERIES, 1, 9)))
-        false += called_alike(found)
-        alone += any(each.comparison and each.comparison.p_alike <= 0.05 for each in found.figures)
+        suite = compared(math.log(1.05) + 0.03 * random.standard_normal((SERIES, 1, 9)))
+        false += called_alike(suite)
+        alone += any(pair.comparison and pair.comparison.p_alike <= 0.05 for pair in suite.figures)
     assert false / 300 <= 0.05 + 3 * 0.013
-    # As many as were found without a correction.
+    # As many as without a correction.
     assert alone / 300 > 0.4
 
 
@@ -76,22 +76,22 @@ def test_a_series_is_alike_at_all_steps_or_none_of_them_is_called_so() -> None:
     logs = np.tile(0.004 * np.array([1, -1, 2, -2, 1, -1, 0.5, -0.5]), (2, 9, 1))
     # Too uncertain to be alike, and not apart.
     logs[1, 4] *= 40
-    found = compared(logs)
-    alike, other = findings(found)
+    suite = compared(logs)
+    alike, other = findings(suite)
     assert alike == (
         "series 0: IOPS does not differ by more than 5 % at any of 9 steps "
         "(8 blocks, p = 0.0078 after correction for 2 such claims)"
     )
     assert other == "series 1: no difference in IOPS is established at any of 9 steps"
     verdicts = {
-        series: {each.comparison and each.comparison.verdict for each in figures}
-        for series, figures in found.by_series().items()
+        series: {pair.comparison and pair.comparison.verdict for pair in figures}
+        for series, figures in suite.by_series().items()
     }
     assert verdicts == {"series 0": {Verdict.ALIKE}, "series 1": {Verdict.UNDECIDED}}
-    (whole,) = [each for each in found.overall if each.position.series == "series 0"]
-    assert whole.comparison
-    assert whole.comparison.verdict == Verdict.ALIKE
-    rows = text.text(Differences((found,)), every=True).splitlines()
+    (overall,) = [pair for pair in suite.overall if pair.position.series == "series 0"]
+    assert overall.comparison
+    assert overall.comparison.verdict == Verdict.ALIKE
+    rows = text.text(Differences((suite,)), every=True).splitlines()
     assert sum(row.endswith("  alike") for row in rows) == 10
-    (suite,) = text.as_json(Differences((found,)))
-    assert (suite["family"], suite["alike_family"]) == (20, 2)
+    (data,) = text.as_json(Differences((suite,)))
+    assert (data["family"], data["alike_family"]) == (20, 2)

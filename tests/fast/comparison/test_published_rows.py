@@ -1,4 +1,4 @@
-"""Published figures beside measured ones, as a section of the report has them."""
+"""The table of published figures next to measured ones, as a section of the report shows it."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import pytest
 
 from iogauge import workload
 from iogauge.catalog.published import points
-from iogauge.comparison.published_rows import Beside, beside
+from iogauge.comparison.published_rows import PublishedRow, published_table
 from iogauge.report.page import render
 from iogauge.report.sections import Report
 from iogauge.results.review import load
@@ -53,28 +53,28 @@ def run(review: Review, step: StepPlan) -> None:
 
 
 def job(rw: str = "randread", **options: object) -> str:
-    given = {"rw": rw, "bs": "4k", **options}
-    return "".join(f"{name}={value}\n" for name, value in given.items())
+    fields = {"rw": rw, "bs": "4k", **options}
+    return "".join(f"{name}={value}\n" for name, value in fields.items())
 
 
-def row(found: tuple[Beside, ...], figure: str) -> Beside:
-    (wanted,) = [each for each in found if each.figure == figure]
-    return wanted
+def row(table: tuple[PublishedRow, ...], figure: str) -> PublishedRow:
+    (result,) = [line for line in table if line.figure == figure]
+    return result
 
 
 def test_the_same_load_brings_its_published_figures(tmp_path: Path) -> None:
-    found = beside([saved(tmp_path / "r", job())])
-    assert {each.load for each in found} == {"4 KiB random, reads, 1 thread at depth 1"}
-    assert [each.figure for each in found][:2] == ["IOPS", "mean latency"]
-    iops = row(found, "IOPS")
+    table = published_table([saved(tmp_path / "r", job())])
+    assert {line.load for line in table} == {"4 KiB random, reads, 1 thread at depth 1"}
+    assert [line.figure for line in table][:2] == ["IOPS", "mean latency"]
+    iops = row(table, "IOPS")
     assert iops.measured[0].text == "1,000"
-    assert {each.drive: each.text for each in iops.published}["Intel SSD DC P3700 800GB"] == "12,800"
-    assert all(each.sources for each in iops.published)
+    assert {figure.drive: figure.text for figure in iops.published}["Intel SSD DC P3700 800GB"] == "12,800"
+    assert all(figure.sources for figure in iops.published)
 
 
 def test_the_hosts_of_one_drive_are_one_span(tmp_path: Path) -> None:
-    found = row(beside([saved(tmp_path / "r", job())]), "mean latency")
-    (drive,) = [each for each in found.published if each.drive == P4800X]
+    latency = row(published_table([saved(tmp_path / "r", job())]), "mean latency")
+    (drive,) = [figure for figure in latency.published if figure.drive == P4800X]
     rows = [
         point
         for point in points()
@@ -86,15 +86,15 @@ def test_the_hosts_of_one_drive_are_one_span(tmp_path: Path) -> None:
 
 
 def test_a_rate_is_in_one_unit(tmp_path: Path) -> None:
-    (found,) = beside([saved(tmp_path / "r", job("randread", bs="64k", numjobs=8, iodepth=4))])
-    assert found.figure == "rate"
-    assert [each.text for each in found.published] == ["2,500–2,540 MB/s on 2 hosts"]
-    assert found.measured[0].text.endswith(" MB/s")
+    (rate,) = published_table([saved(tmp_path / "r", job("randread", bs="64k", numjobs=8, iodepth=4))])
+    assert rate.figure == "rate"
+    assert [figure.text for figure in rate.published] == ["2,500–2,540 MB/s on 2 hosts"]
+    assert rate.measured[0].text.endswith(" MB/s")
 
 
-def test_an_unsupported_quantile_is_marked_beside_a_published_one(tmp_path: Path) -> None:
-    found = beside([saved(tmp_path / "r", job())])
-    p99, rare = row(found, "p99 latency").measured[0], row(found, "p99.999 latency").measured[0]
+def test_an_unsupported_quantile_is_marked_next_to_a_published_one(tmp_path: Path) -> None:
+    table = published_table([saved(tmp_path / "r", job())])
+    p99, rare = row(table, "p99 latency").measured[0], row(table, "p99.999 latency").measured[0]
     assert not p99.unsupported
     assert rare.unsupported == "needs 1,000,000"
     assert rare.text == "10.00 µs"
@@ -104,13 +104,13 @@ def test_an_unsupported_quantile_is_marked_beside_a_published_one(tmp_path: Path
     "job_text",
     [job(iodepth=2), job("read"), job(rate_iops=100), job(bsrange="512-4k"), job("randtrim")],
 )
-def test_what_nobody_published_has_nothing_beside_it(tmp_path: Path, job_text: str) -> None:
-    assert beside([saved(tmp_path / "r", job_text)]) == ()
+def test_a_load_that_nobody_published_has_no_row(tmp_path: Path, job_text: str) -> None:
+    assert published_table([saved(tmp_path / "r", job_text)]) == ()
 
 
 def test_drives_that_lack_a_load_have_an_empty_cell(tmp_path: Path) -> None:
     drives = [saved(tmp_path / "a", job()), saved(tmp_path / "b", job(iodepth=2))]
-    assert [cell.text for cell in row(beside(drives), "IOPS").measured] == ["1,000", "–"]
+    assert [cell.text for cell in row(published_table(drives), "IOPS").measured] == ["1,000", "–"]
 
 
 def test_the_page_shows_them(tmp_path: Path) -> None:

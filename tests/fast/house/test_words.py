@@ -1,7 +1,7 @@
-"""Names that say nothing of the thing they name: how many are left, by package.
+"""No name is a participle or a pronoun that says nothing of the thing it names.
 
-A participle or a pronoun (``found``, ``each``) makes a reader look for its noun; ``steps`` and ``step`` say it. Print
-the count with ``python -m tests.fast.house.test_words``.
+``found`` or ``each`` makes a reader look for the noun; ``steps`` and ``step`` are the noun. Print the count of such
+names by package with ``python -m tests.fast.house.test_words``.
 """
 
 from __future__ import annotations
@@ -21,17 +21,12 @@ PACKAGE = ROOT / "python" / "iogauge"
 
 BANNED = frozenset({"found", "each", "asked", "told", "given", "whole"})
 
-LEFT = {
-    "comparison": 500,
-}
-"""Names left in packages that are not done yet. A count may only shrink; a package that is not listed has none."""
-
 _FIELDS = ("id", "arg", "attr", "name", "asname", "rest", "module")
-"""Of the nodes of a syntax tree: those that hold an identifier."""
+"""The fields of syntax tree nodes that hold an identifier."""
 
 
 def identifiers(source: str) -> list[str]:
-    """Return every identifier of a Python source, as often as it stands there, those in f-strings too.
+    """Return every identifier of a Python source, as often as it occurs, also in f-strings.
 
     >>> identifiers("import a.b as c\\nfor x in c.d(e=1): print(f'{x}')")
     ['a', 'b', 'c', 'x', 'd', 'e', 'c', 'print', 'x']
@@ -46,7 +41,7 @@ def identifiers(source: str) -> list[str]:
 
 @functools.cache
 def counts(package: Path = PACKAGE) -> Counter[str]:
-    """Return how many identifiers are banned names, by package; a file beside the packages counts by its name."""
+    """Return the number of banned names by package; a file outside the packages counts under its own name."""
     banned: Counter[str] = Counter()
     for path in sorted(package.rglob("*.py")):
         names = identifiers(path.read_text(encoding="utf-8"))
@@ -83,10 +78,8 @@ def test_words_within_names_and_texts_do_not_count() -> None:
 
 @pytest.mark.parametrize("package", sorted(counts()))
 def test_names_say_what_a_thing_is(package: str) -> None:
-    number, most = counts()[package], LEFT.get(package, 0)
-    assert number <= most, (
-        f"{package} has {number} of {sorted(BANNED)} as names, {most} before: name the thing"
-    )
+    number = counts()[package]
+    assert number == 0, f"{package} has {number} of {sorted(BANNED)} as names: name the thing"
 
 
 def test_no_name_in_rust_is_one_of_them() -> None:
@@ -97,10 +90,6 @@ def test_no_name_in_rust_is_one_of_them() -> None:
         if name in BANNED
     ]
     assert offenders == []
-
-
-def test_a_package_without_such_names_stays_so() -> None:
-    assert not [package for package in LEFT if not counts()[package]], "remove these from LEFT: they are done"
 
 
 if __name__ == "__main__":

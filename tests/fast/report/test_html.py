@@ -248,7 +248,7 @@ def test_an_older_kernel_is_listed_before_any_finding(folder: Path, tmp_path: Pa
 def test_drives_with_nothing_in_common_say_so(folder: Path, tmp_path: Path) -> None:
     other_plan(folder, tmp_path, suite="mixed", title="Mixed", load_jobs=None)
     read = Page(render.page(Report.of([folder / "flash", tmp_path]))).read
-    assert "They have no complete step in common." in read
+    assert "A and B have no complete step in common." in read
 
 
 def test_the_same_review_gives_the_same_page(folder: Path, source: str) -> None:

@@ -31,8 +31,8 @@ def compare(*reviews: StrPath, suites: Sequence[str] = (), margin: float | str =
     """Compare saved reviews step by step, all with the first; a review of several targets compares these.
 
     Args:
-        reviews: saved reviews, or their directories; ``"published"`` among them lays every drive over the published
-            figures of its loads.
+        reviews: saved reviews, or their directories; ``"published"`` among them compares every drive with published
+            figures of the same loads.
         suites: the names of those to compare; by default all.
         margin: what counts as no difference, a fraction or text such as ``"5%"``.
 
@@ -56,7 +56,7 @@ class Comparison(Tabular):
         self.names = tuple(names)
         """What was compared: directories of reviews, or ``published``."""
         self.differences = differences
-        """Each pair of drives, suite by suite, and each drive over published figures."""
+        """Each pair of drives, suite by suite, and each drive versus published figures."""
         self._suites = suites
         self._margin = margin
 

@@ -36,8 +36,8 @@ def write_report(
     """Write a report of saved reviews, in which all drives are compared with the first; return the files written.
 
     Args:
-        reviews: saved reviews, or their directories; ``"published"`` among them lays every drive over the published
-            figures of its loads.
+        reviews: saved reviews, or their directories; ``"published"`` among them compares every drive with published
+            figures of the same loads.
         output: the file to write; by default report.html (or report.md) in the review's directory or, of several, here.
         format: ``"html"``, one page that needs no network, or ``"md"``.
         export: also write every chart as SVG and PNG, and its data as CSV, into this directory.

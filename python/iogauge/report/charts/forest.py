@@ -9,8 +9,10 @@ trees" (BMJ 322, 2001).
 
 from __future__ import annotations
 
-from iogauge.comparison.findings import place_text, seen, told_metrics
-from iogauge.comparison.pairwise import METRICS, Compared, SuiteCompared
+from iogauge.comparison.findings import main_metrics
+from iogauge.comparison.matching import METRICS
+from iogauge.comparison.pairwise import FigurePair, SuiteComparison
+from iogauge.comparison.wording import place_text
 from iogauge.report.charts import vega
 from iogauge.report.charts.data import Row, Table
 from iogauge.report.charts.specification import Chart, Choice, finished, log_ticks, patch
@@ -25,7 +27,7 @@ _CHOSEN = "datum.metric === chosen"
 NEITHER = "no difference seen"
 
 
-def forest_charts(compared: SuiteCompared, *, name: str, places: tuple[int, int]) -> tuple[Chart, ...]:
+def forest_charts(compared: SuiteComparison, *, name: str, places: tuple[int, int]) -> tuple[Chart, ...]:
     """Return a chart for each series of a suite. ``places`` are the indices of A and B among the page's drives."""
     return tuple(
         _chart(compared, series, figures, name=f"{name}-{number}", places=places)
@@ -34,14 +36,19 @@ def forest_charts(compared: SuiteCompared, *, name: str, places: tuple[int, int]
 
 
 def _chart(
-    compared: SuiteCompared, series: str, figures: tuple[Compared, ...], *, name: str, places: tuple[int, int]
+    compared: SuiteComparison,
+    series: str,
+    figures: tuple[FigurePair, ...],
+    *,
+    name: str,
+    places: tuple[int, int],
 ) -> Chart:
-    overall = [figure for figure in compared.overall if figure.position.series == series]
+    overall = compared.overall_of(series)
     table = Table.of([_row(compared, figure) for figure in (*figures, *overall)])
     # The figure that the suite is about comes first, and is shown first.
     metrics = dict.fromkeys(
         metric
-        for metric in (next(told_metrics(figures)), *METRICS)
+        for metric in (next(main_metrics(figures)), *METRICS)
         if any(figure.metric == metric for figure in figures)
     )
     title = f"{series or compared.title}: {compared.after.name} against {compared.before.name}"
@@ -71,9 +78,9 @@ def _text(metric: str) -> str:
     return "Mean" if metric == MEAN else metric_text(metric)
 
 
-def _row(compared: SuiteCompared, pair: Compared) -> Row:
+def _row(compared: SuiteComparison, pair: FigurePair) -> Row:
     value, low, high = pair.ratio.value, pair.ratio.low, pair.ratio.high
-    differs = pair.clear or seen(pair)
+    differs = pair.clear or pair.apparent
     better = compared.after.name if (value > 1) != pair.latency else compared.before.name
     return {
         "metric": pair.metric,
@@ -89,7 +96,7 @@ def _row(compared: SuiteCompared, pair: Compared) -> Row:
     }
 
 
-def _axis(compared: SuiteCompared, table: Table, metric: str) -> dict[str, list[float]]:
+def _axis(compared: SuiteComparison, table: Table, metric: str) -> dict[str, list[float]]:
     """Return domain and ticks of a figure's axis: just wide enough for its own ratios and the margin."""
     rows = [row for row in table.records() if row["metric"] == metric]
     bounds = [row[column] for row in rows for column in ("ratio", "low", "high")]
@@ -97,7 +104,7 @@ def _axis(compared: SuiteCompared, table: Table, metric: str) -> dict[str, list[
     return {"domain": domain, "ticks": ticks}
 
 
-def _layers(compared: SuiteCompared, table: Table, places: tuple[int, int]) -> Spec:
+def _layers(compared: SuiteComparison, table: Table, places: tuple[int, int]) -> Spec:
     steps = list(dict.fromkeys(map(str, table.column("step"))))
     margin = 1 + compared.margin
     names = [compared.before.name, compared.after.name, NEITHER]

@@ -16,10 +16,12 @@ from functools import cached_property
 
 from iogauge.comparison import text as compare_text
 from iogauge.comparison import versus_published_text
-from iogauge.comparison.findings import grounds, place_text, statements
-from iogauge.comparison.pairwise import Compared, SuiteCompared
+from iogauge.comparison.basis import basis
+from iogauge.comparison.findings import statements
+from iogauge.comparison.pairwise import FigurePair, SuiteComparison
 from iogauge.comparison.sides import Differences
-from iogauge.comparison.versus_published import LaidDrive, nearest
+from iogauge.comparison.versus_published import VersusPublished, nearest
+from iogauge.comparison.wording import place_text
 from iogauge.report.charts.forest import forest_charts
 from iogauge.report.charts.specification import Chart
 from iogauge.report.page.facts import environment, provenance
@@ -76,7 +78,7 @@ class RatioRow:
 class PairPart:
     """One pair of drives in one suite."""
 
-    compared: SuiteCompared
+    compared: SuiteComparison
     name: str
     """A unique name for links and files."""
     places: tuple[int, int]
@@ -105,7 +107,7 @@ class PairPart:
                 )
                 for pair in (
                     *figures,
-                    *(overall for overall in self.compared.overall if overall.position.series == series),
+                    *self.compared.overall_of(series),
                 )
             )
             for series, figures in self.compared.by_series().items()
@@ -116,11 +118,11 @@ class PairPart:
         """The notes under the table."""
         return tuple(map(_sentence, compare_text.notes((self.compared,))))
 
-    def _anchor(self, pair: Compared) -> str:
+    def _anchor(self, pair: FigurePair) -> str:
         figures = (*self.compared.figures, *self.compared.overall)
         return f"{self.name}-row-{figures.index(pair)}"
 
-    def _link(self, pair: Compared) -> tuple[str, str]:
+    def _link(self, pair: FigurePair) -> tuple[str, str]:
         return self._anchor(pair), f"{place_text(pair)}, {metric_text(pair.metric)}"
 
 
@@ -159,19 +161,19 @@ def pairs(differences: Differences, drives: Sequence[SuiteResult]) -> tuple[Pair
                 f"{capitalised(reason)}."
                 for suite in compared
                 if not suite.figures
-                for reason in grounds(suite)
+                for reason in basis(suite)
             ),
         )
         for number, ((before, after), compared) in enumerate(differences.by_pair().items(), 1)
     )
 
 
-def _part(compared: SuiteCompared, labels: Sequence[str], number: int) -> PairPart:
+def _part(compared: SuiteComparison, labels: Sequence[str], number: int) -> PairPart:
     places = (labels.index(compared.before.name), labels.index(compared.after.name))
     return PairPart(compared, f"compared-{number}-{compared.suite}", places)
 
 
-def published_part(drive: LaidDrive) -> PublishedPart:
+def published_part(drive: VersusPublished) -> PublishedPart:
     """Return the comparison of a drive with published figures, as text for the page."""
     loads = tuple(
         (
