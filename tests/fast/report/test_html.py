@@ -207,7 +207,7 @@ def test_several_drives_share_a_chart_and_are_compared(folder: Path) -> None:
     page = Page(render.page(report))
     compared = page.read.index("Reads of Crosspoint stay ")
     assert page.read.index("Differences in setup") < compared < page.read.index("latency grew")
-    assert "(of one run each); " in page.read
+    assert "(one run each); " in page.read
     # Each sentence leads to a row that is there, and every ratio has one.
     (pair,) = report.pairs
     (part,) = pair.parts
