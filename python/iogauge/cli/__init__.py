@@ -1,8 +1,8 @@
-"""The command line: ``iogauge run | review | report | model | options``. The only place that prints.
+"""The command line. Only this package prints.
 
-stdout is data; progress, warnings and errors go to stderr. Exit statuses are in ``status.py``. Nothing is imported
-here before the process is ready to be interrupted; the commands are in files of their own names, found by
-``commands.py``.
+Results go to stdout; progress, warnings and errors go to stderr. Exit statuses are in ``terminal/status.py``. Each
+command has a file of its name, which ``terminal/commands.py`` imports. Nothing else is imported before the process can
+be interrupted.
 """
 
 from __future__ import annotations
@@ -31,8 +31,7 @@ COMMANDS = {
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line and return its exit status.
 
-    Without ``arguments`` they are the process's own, and so is the process: its signals are taken over until it
-    ends.
+    Without ``arguments``, take those of the process, and handle its signals until it ends.
     """
     try:
         from iogauge.cli.terminal import process
@@ -47,7 +46,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 130
     try:
         return call(process.arguments() if arguments is None else arguments)
-    except KeyboardInterrupt:  # a second one, while the first is reported
+    except KeyboardInterrupt:  # A second Ctrl-C, while the first is reported.
         return process.interrupted()
     finally:
         if arguments is None:

@@ -39,7 +39,7 @@ def import_(
     process.begin()
     imported.claim(files, output)
     if files[0].is_dir():
-        _bring(files[0], output)
+        _import_directory(files[0], output)
         return
     review, said = imported.save(files, output, command=("iogauge", *sys.argv[1:]))
     for text in said:
@@ -48,8 +48,8 @@ def import_(
     streams.say(f"next: iogauge show {numbers.argument(review.path)}")
 
 
-def _bring(directory: Path, output: Path) -> None:
-    """Save what a plan's directory has results of, and say what is missing and what to do about it."""
+def _import_directory(directory: Path, output: Path) -> None:
+    """Save the results in a plan's directory. Say which are missing, and what to do next."""
     from iogauge.reviews.offline import SCRIPTS, import_results, reasons
     from iogauge.suites import suite_of
 
@@ -66,7 +66,7 @@ def _bring(directory: Path, output: Path) -> None:
         streams.say(error.render())
     if brought.depend:
         streams.say(
-            f"{numbers.counted(len(brought.depend), 'result')} count once the steps before them have theirs"
+            f"{numbers.counted(len(brought.depend), 'result')} count only when the steps before them have results too"
         )
     steps = numbers.counted(brought.imported, "step")
     again = f"iogauge import {numbers.argument(directory)} --output {numbers.argument(output)}"
@@ -79,13 +79,12 @@ def _bring(directory: Path, output: Path) -> None:
         more = numbers.counted(len(brought.missing), "step")
         streams.say(f"{steps} imported; {more} to run: run {script}, then: {again}")
         if brought.held:
-            streams.say(f"{numbers.counted(brought.held, 'step')} more follow once these are whole")
+            streams.say(f"{numbers.counted(brought.held, 'step')} more follow when these are complete")
     elif brought.damaged:
         streams.say(f"{steps} imported")
     else:
-        streams.say(
-            f"{steps} imported, all that there are" + ("" if not brought.impossible else " to be had")
-        )
+        rest = f"all that {brought.program} can run" if brought.impossible else "none is missing"
+        streams.say(f"{steps} imported; {rest}")
     streams.say(f"next: iogauge show {numbers.argument(output)}")
     if brought.damaged:
         raise typer.Exit(status.ERROR)

@@ -1,7 +1,7 @@
-"""``--judge-by``: which Python files may be run to judge a saved review.
+"""``--judge-by``: the Python files that may be run to judge a saved review.
 
-A review names the file of a suite of somebody's own, and a review may be a stranger's. So looking at one runs no file
-unless it is named on the command line.
+A review can name the Python file of a suite, and a review may come from a stranger. So reading a review runs no file
+that the command line does not name.
 """
 
 from __future__ import annotations

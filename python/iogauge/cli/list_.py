@@ -43,7 +43,7 @@ def list_(
     if published:
         if directories:
             raise status.UsageError(
-                "--published lists what comes with iogauge, in no DIRECTORY", hint="leave one of them out"
+                "--published and DIRECTORY exclude each other", hint="leave one of them out"
             )
         _published(as_json=as_json)
         return
@@ -90,7 +90,7 @@ def _cells(entry: Found) -> tuple[str, ...]:
 def _steps(entry: Found) -> str:
     assert entry.review is not None
     manifest = entry.review.manifest
-    # A search that has not run yet stands for steps that nobody knows.
+    # The steps after a search are unknown until it has run.
     more = " and more" if any(plan.search and not plan.steps for plan in manifest.plans) else ""
     runs = len({(figure.label, figure.at) for figure in entry.reported})
     reported = f", {runs} reported" if runs else ""
@@ -98,7 +98,7 @@ def _steps(entry: Found) -> str:
 
 
 def _age(created_at: str) -> str:
-    """Return how long ago something was, in its largest unit; what is not a time has no age."""
+    """Return the age of a time in its largest unit; ``-`` if it is not a time."""
     try:
         seconds = (datetime.now(UTC) - datetime.fromisoformat(created_at)).total_seconds()
     except (ValueError, TypeError):

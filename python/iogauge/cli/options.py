@@ -1,4 +1,4 @@
-"""``iogauge options``: the job options that are supported, from the table that the parser itself uses.
+"""``iogauge options``: the supported job options, from the table that the parser uses.
 
 List the job options that are supported: fio's names, the values of each, and its default. With WORDs, list only the
 options that mention one of them.

@@ -44,7 +44,7 @@ class Program(StrEnum):
 
     @property
     def called(self) -> str:
-        """What it calls itself."""
+        """The program's own spelling of its name."""
         return "DiskSpd" if self is Program.DISKSPD else "fio"
 
 
@@ -99,10 +99,10 @@ def _lines(made: Manifest, cost: ReviewCost) -> Iterator[str]:
     yield ""
     yield f"{_steps(cost.fewest, len(cost.most))}, {spent}; {_most(cost, made)}"
     for plan in cost.unknown:
-        yield f"and what follows in {plan.title}: how much, and how hard it writes, only its suite knows"
+        yield f"{plan.title} adds steps that follow from its results; their time and writes are unknown"
     yield from confirm.lost(made, cost)
     if made.repeats > 1:
-        yield f"{numbers.counted(made.repeats, 'block')}, each in an order of its own:"
+        yield f"{numbers.counted(made.repeats, 'block')}, each with its steps in another order:"
         yield from plan_blocks.ordered(made)
     if made.repeats > 1 or len(made.targets) > 1:
         yield from plan_blocks.comparable(made)
@@ -117,7 +117,7 @@ def _title(plan: SuitePlan, *, several: bool) -> str:
 
 
 def _follows(following: Following, *, several: bool) -> list[str]:
-    """Return the row of what follows from the steps of one repeat."""
+    """Return the row of the steps that follow from the results of one repeat."""
     again = f" (repeat {following.repeat + 1})" if following.repeat else ""
     steps = _steps(len(following.least), len(following.most), "further step")
     time = _span(following.expected_s, following.longest_s)
@@ -125,7 +125,7 @@ def _follows(following: Following, *, several: bool) -> list[str]:
 
 
 def _steps(least: int, most: int, noun: str = "step") -> str:
-    """Return how many steps there are.
+    """Return the number of steps.
 
     >>> _steps(5, 5), _steps(2, 17, "further step")
     ('5 steps', '2 to 17 further steps')
@@ -141,7 +141,7 @@ def _time(cost: StepCost | ReviewCost) -> str:
 
 
 def _span(shortest_s: float, longest_s: float) -> str:
-    """Return how long something takes.
+    """Return a duration, or a range of durations.
 
     >>> _span(60, 60), _span(3.5, 74)
     ('1 min 00 s', '4 s to 1 min 14 s')
@@ -157,7 +157,7 @@ def _writes(step: StepCost) -> str:
 
 
 def _most_of(steps: Sequence[StepCost]) -> str:
-    """Return how much steps write at most; a dash where they write nothing."""
+    """Return the most that steps write; a dash if they write nothing."""
     from iogauge.text import numbers
 
     if not any(step.writes for step in steps):
@@ -169,7 +169,7 @@ def _most_of(steps: Sequence[StepCost]) -> str:
 
 
 def _most(cost: ReviewCost, made: Manifest) -> str:
-    """Return what all steps write at most, as far as that is known."""
+    """Return the most that all steps write, as far as it is known."""
     from iogauge.reviews.estimate import LINK_Bps
     from iogauge.text import numbers
 
@@ -177,18 +177,18 @@ def _most(cost: ReviewCost, made: Manifest) -> str:
     if cost.bounded:
         return known
     if any(step.writes and not step.written_bytes for step in cost.most):
-        return f"{known}, and an unknown amount where a job ends with what it writes to"
+        return f"{known}, and an unknown amount by jobs that write until their target is full"
     links = {target.link_Bps for target in made.targets}
     carried = (
         f"a link of four lanes carries ({numbers.bandwidth(LINK_Bps)})"
         if None in links
         else f"links carry ({' and '.join(numbers.bandwidth(link) for link in sorted(filter(None, links)))})"
     )
-    return f"{known}, as far as {carried}; a drive takes less"
+    return f"{known}: the most that {carried}; a drive takes less"
 
 
 def _write(made: Plan, program: Program, output: Path) -> None:
-    """Write the steps as another program's files, and say what follows and what that program cannot run."""
+    """Write the steps as another program's files. Say what comes next, and which steps that program cannot run."""
     from iogauge.reviews.offline import CONSENT, PLAN, SCRIPTS, reasons
     from iogauge.text import numbers
 
@@ -202,10 +202,12 @@ def _write(made: Plan, program: Program, output: Path) -> None:
         if hint:
             streams.say(f"   hint: {hint}")
     if searched := [plan.suite for plan in made.manifest.plans if plan.search and not plan.steps]:
-        streams.say(f"{', '.join(searched)}: this is the search; its steps follow from what it finds")
+        streams.say(
+            f"{', '.join(searched)}: these steps are the search; further steps follow from its result"
+        )
     if held:
         streams.say(
-            f"{numbers.counted(held, 'step')} more are written once what goes on in rounds before them is whole"
+            f"{numbers.counted(held, 'step')} more follow: 'iogauge import' writes them after earlier rounds"
         )
     script = SCRIPTS[program.value]
     for line in confirm.lost(

@@ -1,7 +1,6 @@
-"""What ``iogauge plan`` says of blocks: in which order each runs its steps, and how many a comparison takes.
+"""What ``iogauge plan`` says about blocks: the order of the steps in each, and how many blocks a comparison needs.
 
-How many follow from what is planned, and from how far runs are taken to vary: nothing was measured yet. Does not
-compare, and does not print. Source: ``stats.comparison``, which has the arithmetic.
+Nothing is measured yet, so the number assumes how much runs vary. ``stats.comparison`` has the arithmetic.
 """
 
 from __future__ import annotations
@@ -11,7 +10,7 @@ from collections.abc import Iterator
 from iogauge.schema import Manifest
 
 _VARIATION = 0.03
-"""How far runs of one step are taken to vary: the coefficient of variation."""
+"""The assumed coefficient of variation between runs of one step."""
 
 
 def ordered(made: Manifest) -> Iterator[str]:
@@ -25,7 +24,7 @@ def ordered(made: Manifest) -> Iterator[str]:
 
 
 def comparable(made: Manifest) -> Iterator[str]:
-    """Yield how many blocks a comparison takes of what is planned, beside those that are asked for."""
+    """Yield how many blocks a comparison of the planned steps needs, and how many are planned."""
     from iogauge.comparison.matching import METRICS
     from iogauge.reviews.estimate import most_places
     from iogauge.stats.comparison import (
@@ -42,14 +41,13 @@ def comparable(made: Manifest) -> Iterator[str]:
     small, great = (blocks_needed(effect, _VARIATION, comparisons=figures) for effect in (0.05, 0.5))
     alike = blocks_needed_alike(_VARIATION, steps=steps, claims=claims)
     yield (
-        f"to compare: {numbers.counted(made.repeats, 'block')} asked for (--repeats); {FEWEST_BLOCKS} are the fewest "
-        f"that can find a difference; where runs vary by {100 * _VARIATION:g} %, one of 5 % takes "
-        f"{blocks_needed(0.05, _VARIATION)} by itself, and {small} among the {numbers.counted(figures, 'figure')} of "
-        f"the largest suite, {len(METRICS)} of each step; one of 50 %, {great}"
+        f"to find a difference: {FEWEST_BLOCKS} blocks at least (planned: {made.repeats}, by --repeats); if runs vary "
+        f"by {100 * _VARIATION:g} %, a difference of 5 % in one figure needs {blocks_needed(0.05, _VARIATION)}; among "
+        f"the {numbers.counted(figures, 'figure')} of the largest suite ({len(METRICS)} a step), one of 5 % needs "
+        f"{small} and one of 50 % needs {great}"
     )
     yield (
-        f"to find a figure alike, within {100 * MARGIN:g} % at all of a series' {numbers.counted(steps, 'step')}: "
-        f"{fewest_blocks_alike(claims)} blocks are the fewest that can, among the "
-        f"{numbers.counted(claims, 'such claim')} of that suite; where runs vary by {100 * _VARIATION:g} % and nothing "
-        f"differs, it takes {alike}"
+        f"to show that a figure is alike, within {100 * MARGIN:g} % at all {numbers.counted(steps, 'step')} of a "
+        f"series: {fewest_blocks_alike(claims)} blocks at least, among the {numbers.counted(claims, 'such claim')} of "
+        f"that suite; if runs vary by {100 * _VARIATION:g} % and nothing differs, it needs {alike}"
     )

@@ -65,7 +65,7 @@ def query(
 
 
 def _plain(answer: pa.Table) -> Any:
-    """Return an answer in JSON's types: bytes as hexadecimal text, times in ISO 8601, null for what is no number."""
+    """Return an answer in JSON's types: bytes as hexadecimal text, times in ISO 8601, null for infinity and NaN."""
 
     def plain(value: Any) -> Any:
         if isinstance(value, dict):

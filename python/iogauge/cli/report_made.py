@@ -1,7 +1,4 @@
-"""What ``report`` and ``compare`` show while a report is made.
-
-A page of several drives takes a while; on a terminal, stderr shows how far it is. Prints nothing else but warnings.
-"""
+"""The progress of ``report`` and ``compare`` while a page is made, on a terminal, and its warnings."""
 
 from __future__ import annotations
 
@@ -18,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class Shown(AbstractContextManager["Shown"]):
-    """Shows each part of making a report while it lasts, where stderr is a terminal, and what is worth a line."""
+    """Shows progress if stderr is a terminal, and prints messages."""
 
     def __init__(self) -> None:
         self._parts = ExitStack()
@@ -34,7 +31,7 @@ class Shown(AbstractContextManager["Shown"]):
         self._parts.__exit__(kind, error, trace)
 
     def __call__(self, news: Progress) -> None:
-        """Take what there is to show."""
+        """Show a piece of progress, or print a message."""
         if news.event == "message":
             self._parts.close()
             self._step = ""

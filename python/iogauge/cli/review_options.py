@@ -34,7 +34,7 @@ class State(StrEnum):
 
 @dataclass(frozen=True)
 class ReviewOptions:
-    """What a review is to do, as the command line says. None: the option is absent."""
+    """The options of a review. None: the option is absent from the command line."""
 
     targets: Annotated[
         list[str] | None, typer.Argument(metavar="[TARGET...]", help="Block devices, files or model:NAME.")
@@ -105,11 +105,11 @@ class ReviewOptions:
 
     @property
     def suites(self) -> list[str]:
-        """Names of procedures, and files with one's own."""
+        """Names of suites, and files with your own."""
         return [*(self.suite or ()), *(self.plan or ())]
 
     def for_library(self) -> LibraryOptions:
-        """Return them as the library takes them. Raises UsageError, which names the option, for what cannot be."""
+        """Return the options as the library takes them. Raises UsageError if a value is invalid."""
         from iogauge.library import options, quantities
 
         if self.runtime is not None:
@@ -130,7 +130,7 @@ class ReviewOptions:
 
 
 def with_review_options(command: Callable[..., None]) -> Callable[..., None]:
-    """Give a command the options of ``ReviewOptions`` before its own; it gets them as its first argument."""
+    """Add the options of ``ReviewOptions`` to a command, which gets them as its first argument."""
 
     @functools.wraps(command)
     def wrapped(**values: Any) -> None:

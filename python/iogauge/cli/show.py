@@ -47,7 +47,7 @@ def show(
     if is_published(review):
         if suite or step or variation:
             raise status.UsageError(
-                f"{review} has neither suites nor steps", hint="leave --suite, --step and --variation out"
+                f"{review} has no suites and no steps", hint="leave --suite, --step and --variation out"
             )
         streams.show(published_shown.as_json([review]) if as_json else published_shown.text([review]))
         return
@@ -67,7 +67,8 @@ def show(
         saved.keep_computed()
     elif suite or variation:
         raise status.UsageError(
-            "--step names a step of whatever suite", hint="leave --suite and --variation out"
+            "--step excludes --suite and --variation",
+            hint="leave them out: the id of a step includes its suite",
         )
     else:
         run = saved.step(step)

@@ -119,7 +119,7 @@ def test_what_nothing_limits_is_bounded_by_the_drive_s_link(capsys: pytest.Captu
     )
     found = cost_of(made, suite_of)
     assert found.written_bytes == 10 * 3.5 * 600_000_000  # one of eleven only reads
-    assert "as far as links carry (600.0 MB/s); a drive takes less" in "\n".join(plan._lines(made, found))
+    assert "the most that links carry (600.0 MB/s); a drive takes less" in "\n".join(plan._lines(made, found))
 
 
 def test_what_only_a_suite_knows_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -127,7 +127,7 @@ def test_what_only_a_suite_knows_is_said(monkeypatch: pytest.MonkeyPatch) -> Non
     made = manifest("mixed")
     found = cost_of(made, suite_of)
     assert [each.suite for each in found.unknown] == ["mixed"]
-    assert "and what follows in Mixed reads and writes: " in "\n".join(plan._lines(made, found))
+    assert "Mixed reads and writes adds steps that follow from its results" in "\n".join(plan._lines(made, found))
 
 
 def test_repeats_are_counted_in_their_blocks() -> None:
@@ -147,8 +147,8 @@ def test_every_step_is_listed_and_nothing_made(
     assert out.count("Mixed reads and writes on ") == 22
     assert "unknown, up to " in out
     assert ": 7 to 9 further steps (repeat 2)" in out
-    assert "2 blocks, each in an order of its own" in out
-    assert "drive.bin: a file, made where it is missing" in out
+    assert "2 blocks, each with its steps in another order" in out
+    assert "drive.bin: created if it is missing" in out
     assert main([*asked, "--json"]) == 0
     found = json.loads(capsys.readouterr().out)
     known = sum(step["expected_s"] for step in found["steps"])
@@ -205,8 +205,8 @@ def test_steps_as_another_program_s_files(
     ("target", "program", "lost"),
     [
         ("/dev/elsewhere", "fio", "its content is lost (run.sh asks for --destroy)"),
-        ("drive.bin", "fio", "its content is lost (run.sh asks for --destroy where it is there)"),
-        ("C:\\t.dat", "diskspd", "its content is lost (run.ps1 asks for -Destroy where it is there)"),
+        ("drive.bin", "fio", "its content is lost (run.sh asks for --destroy if it exists)"),
+        ("C:\\t.dat", "diskspd", "its content is lost (run.ps1 asks for -Destroy if it exists)"),
     ],
 )
 def test_what_a_script_destroys_is_said_when_it_is_written(
@@ -298,7 +298,7 @@ def test_a_device_is_asked_about_on_a_terminal(
         with pytest.raises(typer.Exit):
             confirm.before(manifest("write-pressure"))
     assert heard.getvalue().startswith(
-        "this writes up to 172.0 GB to /dev/nvme0n1, and takes 7 min 00 s at least; go on?"
+        "this writes up to 172.0 GB to /dev/nvme0n1, and takes at least 7 min 00 s; continue?"
     )
 
 
@@ -341,7 +341,7 @@ def test_what_is_not_bounded_is_unknown() -> None:
     assert found.writes_to("/dev/nvme0n1")
     shown = list(plan._lines(made, found))
     assert shown[1].split()[-1] == "unknown"
-    assert "and an unknown amount where" in "\n".join(shown)
+    assert "an unknown amount by jobs that write until their target is full" in "\n".join(shown)
 
 
 @pytest.mark.parametrize(
@@ -398,14 +398,15 @@ def test_every_figure_of_a_step_counts_where_something_can_be_compared(
     assert main([*asked, "--repeats=3"]) == 0
     out = capsys.readouterr().out
     # 11 steps of five figures each; the blocks are those of stats.comparison.
-    assert "to compare: 3 blocks asked for (--repeats); 6 are the fewest that can find a difference" in out
+    assert "to find a difference: 6 blocks at least (planned: 3, by --repeats)" in out
     among = blocks_needed(0.05, 0.03, comparisons=55)
-    assert f"one of 5 % takes {blocks_needed(0.05, 0.03)} by itself, and {among} among the 55 figures" in out
+    assert f"a difference of 5 % in one figure needs {blocks_needed(0.05, 0.03)}; among the 55 figures" in out
+    assert f"one of 5 % needs {among} and one of 50 % needs" in out
     alike = blocks_needed_alike(0.03, steps=11, claims=5)
     assert (
-        f"to find a figure alike, within 5 % at all of a series' 11 steps: {fewest_blocks_alike(5)} blocks are the "
-        "fewest that can, among the 5 such claims of that suite; where runs vary by 3 % and nothing differs, it takes "
+        f"to show that a figure is alike, within 5 % at all 11 steps of a series: {fewest_blocks_alike(5)} blocks at "
+        "least, among the 5 such claims of that suite; if runs vary by 3 % and nothing differs, it needs "
         f"{alike}\n"
     ) in out
     assert main([*asked, "model:p3700"]) == 0
-    assert "to compare: 1 block asked for" in capsys.readouterr().out
+    assert "(planned: 1, by --repeats)" in capsys.readouterr().out

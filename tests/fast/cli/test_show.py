@@ -84,7 +84,7 @@ def test_the_step_that_was_meant_is_named(
         (("--suite=queue-depth",), "has no suite 'queue-depth'"),
         (("--step=reads-70",), "has no step 'reads-70'"),
         (("--step=../x",), "has no step '../x'"),
-        (("--step=mixed.reads-70", "--suite=mixed"), "--step names a step of whatever suite"),
+        (("--step=mixed.reads-70", "--suite=mixed"), "--step excludes --suite and --variation"),
     ],
 )
 def test_what_is_not_there(
@@ -144,4 +144,4 @@ def test_the_built_in_review_is_shown(capsys: pytest.CaptureFixture[str]) -> Non
         300_000,
     ]
     assert main(["show", "published", "--suite=mixed"]) == 2
-    assert "neither suites nor steps" in capsys.readouterr().err
+    assert "no suites and no steps" in capsys.readouterr().err

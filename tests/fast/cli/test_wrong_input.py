@@ -63,7 +63,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         (("report", "directory"), 1, "no manifest.json here"),
         (("list", "missing"), 1, "missing: cannot be listed: No such file"),
         (("list", "binary"), 1, "binary: cannot be listed: Not a directory"),
-        (("list", "directory", "--published"), 2, "--published lists what comes with iogauge"),
+        (("list", "directory", "--published"), 2, "--published and DIRECTORY exclude each other"),
         (("report", "published", "--judge-by=missing.py"), 1, "--judge-by missing.py: there is no such file"),
         (("review", ""), 2, "a TARGET is empty"),
         (("run", "--diskspd", ""), 1, "diskspd names no target"),

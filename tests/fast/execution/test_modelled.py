@@ -310,7 +310,7 @@ def test_ctrl_c_ends_a_long_run_and_reports_it() -> None:
         process.send_signal(signal.SIGINT)
         out, err = process.communicate(timeout=600)
     assert process.returncode == 130
-    assert err.splitlines()[-1] == "interrupted: what was measured until then is reported"
+    assert err.splitlines()[-1] == "interrupted: the results up to then are reported"
     found = json.loads(out)
     assert found["iogauge"]["stopped_by"] == "interrupt"
     assert found["jobs"][0]["read"]["total_ios"] > 1000

@@ -121,7 +121,7 @@ def test_a_carried_review_is_what_a_native_one_of_the_same_requests_is(
     same = [f"--suite={suite}", "--size=64m", "--runtime=150ms", "--seed=7"]
     jobs, saved, native = (tmp_path / name for name in ("jobs", "saved", "native"))
     assert main(["plan", "/tmp/carried.bin", *same, "--as=fio", f"--output={jobs}"]) == 0
-    assert "its steps follow from what it finds" in capsys.readouterr().err
+    assert "further steps follow from its result" in capsys.readouterr().err
     assert carried(jobs, saved, intervals=True) >= 2
     assert main(["review", MODEL, *same, f"--output={native}"]) == 0
     theirs, ours = figures(Review.open(saved)), figures(Review.open(native))
@@ -240,7 +240,7 @@ def test_diskspds_figures_are_judged_without_intervals_and_nothing_is_made_up(
     assert f"1 step imported; 9 steps to run: run {jobs}/run.ps1, then: iogauge import {jobs}" in err
     assert len(run_as_diskspd(jobs, iops=asked_iops)) == 17, "the step without writers is one process"
     assert main(["import", str(jobs), f"--output={saved}"]) == 0
-    assert "10 steps imported, all that there are" in capsys.readouterr().err
+    assert "10 steps imported; none is missing" in capsys.readouterr().err
     review = Review.open(saved)
     (plan,) = review.manifest.plans
     assert any("Measured by diskspd (2.2.0), not by iogauge" in note for note in plan.notes)
@@ -336,7 +336,7 @@ def test_what_diskspd_cannot_run_is_named_and_the_rest_comes_back(
     assert main(["import", str(jobs), f"--output={saved}"]) == 0
     err = capsys.readouterr().err
     assert re.search(r"warning: \d+ steps cannot be run by diskspd, .*fdatasync=1", err)
-    assert "imported, all that there are to be had" in err
+    assert "imported; all that " in err
     manifest = Review.open(saved).manifest
     assert {plan.targets for plan in manifest.plans} == {("\\\\.\\PhysicalDrive1",)}
 
@@ -355,9 +355,7 @@ def test_nothing_comes_between_the_rounds_of_a_drives_state(
         "--runtime=60ms",
     ]
     assert main([*asked, "--state=preconditioned", "--as=fio", f"--output={jobs}"]) == 0
-    assert (
-        "4 steps more are written once what goes on in rounds before them is whole" in capsys.readouterr().err
-    )
+    assert "4 steps more follow: 'iogauge import' writes them after earlier rounds" in capsys.readouterr().err
     ran = []
     for _ in range(8):
         ran.append(run_as_fio(jobs, "/tmp/carried.bin", MODEL, intervals=False))
@@ -397,7 +395,7 @@ def test_what_has_no_result_is_missing_and_comes_later(
     last.write_bytes(kept)
     first.unlink()  # was imported before
     assert main(["import", str(jobs), f"--output={tmp_path}/saved"]) == 0
-    assert "imported, all that there are" in capsys.readouterr().err
+    assert "imported; none is missing" in capsys.readouterr().err
 
 
 def test_a_file_that_was_edited_is_replaced_and_said(
@@ -462,7 +460,7 @@ def test_a_bad_result_is_named_and_the_others_are_saved(
     assert message in err
     assert "hint: " in err
     assert f"1 result is damaged: remove it as the hints say, run {jobs}/run.sh, then: iogauge import" in err
-    assert "all that there are" not in err
+    assert "none is missing" not in err
     assert len(Review.open(tmp_path / "saved").completed()) == len(steps) - 1
 
 

@@ -152,8 +152,8 @@ def run(
         bool, typer.Option("--showcmd", help="Print the jobs as a command line and do no I/O.")
     ] = False,
 ) -> None:
-    """Run the jobs; raise what ``cli.main`` turns into an exit status."""
-    del max_jobs  # fio has long ignored it
+    """Run the jobs. Raises typer.Exit with the exit status, or an error that ``commands.call`` prints."""
+    del max_jobs  # fio ignores it too.
     if minimal and (output_format is None or _last(context, "output_format", "minimal") == "minimal"):
         output_format = "terse"
     formats = run_formats.chosen(output_format or "normal", terse_version=terse_version, diskspd=diskspd)
@@ -214,19 +214,19 @@ def run(
 
 @dataclass(frozen=True)
 class RunOptions:
-    """The command line, understood."""
+    """The command line, parsed."""
 
     request: RunRequest
     conditions: list[Condition]
     formats: Formats
     output: Path | None
     status_ns: int | None
-    """How often the results so far are printed."""
+    """The time between status reports."""
     progress: ProgressOptions
 
 
 def _emit_jobs(text: str, options: RunOptions) -> None:
-    """Print the jobs. Their targets are looked at only where they are written to a file, which must be none of them."""
+    """Print the jobs. If they go to a file, make sure that it is not one of their targets."""
     from iogauge.cli.run.printed import emit
     from iogauge.store.outputs import Existing
 
@@ -291,7 +291,7 @@ def _measure_logging(options: RunOptions, *, printed: Printed, logs: RunLogs) ->
     with process.results_first():
         printed.results(record, listeners)
     logs.close()
-    # One that is not complete may be on a full disk, and is made into logs once there is room.
+    # An incomplete spill stays: the disk may be full, and 'iogauge recover' makes the logs later.
     if logs.complete:
         with Progress(title="iogauge run") as progress:
             progress.step(logs.label, expected_s=None)
@@ -323,11 +323,11 @@ def _conclude(record: RunRecord, conditions: list[Condition]) -> None:
         if violation.hint:
             streams.say(f"hint: {violation.hint}")
     if record.result.stopped_by == "interrupt":
-        streams.say(f"{process.word()}: what was measured until then is reported")
+        streams.say(f"{process.word()}: the results up to then are reported")
         raise typer.Exit(process.status())
     if failure := measurement.failure(record):
         reason, past = failure
-        raise IogaugeError(reason, hint=f"what was measured until then is reported above{past}")
+        raise IogaugeError(reason, hint=f"the results up to then are reported above{past}")
     if any(not violation.unknown for violation in violations):
         raise typer.Exit(status.VIOLATED)
     if violations:
@@ -335,7 +335,7 @@ def _conclude(record: RunRecord, conditions: list[Condition]) -> None:
 
 
 def _last(context: typer.Context, *names: str) -> str:
-    """Return which of these parameters, all on the command line, stands last."""
+    """Return the parameter that is last on the command line; all are on it."""
     return max(names, key=[*context.params].index)  # params keeps the order of the command line
 
 
@@ -346,7 +346,7 @@ def _option_names(context: typer.Context) -> list[str]:
 
 
 def _refuse_typing_errors(arguments: Sequence[str], *, own: Sequence[str], known: Collection[str]) -> None:
-    """Find what was meant as an option of ours before it is taken for one of fio's that does not exist."""
+    """Refuse a misspelt option of iogauge, which would otherwise be taken for an unknown option of fio."""
     for argument in itertools.takewhile(lambda argument: argument != "--", arguments):
         name = argument.removeprefix("--").partition("=")[0]
         if name == argument or name in known:

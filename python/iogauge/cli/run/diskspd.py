@@ -1,4 +1,4 @@
-"""``iogauge run --diskspd``: what its command line means, and telling of what has no meaning here."""
+"""``iogauge run --diskspd``: read the command line, and name the options that have no effect here."""
 
 from __future__ import annotations
 
@@ -15,21 +15,21 @@ if TYPE_CHECKING:
 def understood(
     text: str, jobs: Sequence[str], *, sections: Sequence[str], interval: str | None
 ) -> tuple[JobFile, str | None]:
-    """Return the jobs of a DiskSpd command line, and the interval that was asked for: ours, or else that of its -D.
+    """Return the jobs of a DiskSpd command line, and the interval: ``interval``, or else that of its -D.
 
-    Raises UsageError where jobs or ``sections`` stand beside it, and IogaugeError where it cannot be run.
+    Raises UsageError if there are jobs or ``sections`` too, IogaugeError if the command line cannot be run.
     """
     from iogauge.workload.diskspd import arguments
     from iogauge.workload.diskspd import jobs as diskspd_jobs
 
     if jobs:
         raise status.UsageError(
-            f"--diskspd runs that command line alone, and there is also {jobs[0]}",
+            f"--diskspd excludes other jobs: {jobs[0]}",
             hint="write targets and options of DiskSpd between the quotes: --diskspd '-b4k -r -d10 target.dat'",
         )
     if sections:
         raise status.UsageError(
-            f"--section={sections[0]} names a job of a job file, and --diskspd has none",
+            f"--section={sections[0]} needs a job file, and --diskspd has none",
             hint="leave --section out",
         )
     try:

@@ -1,7 +1,4 @@
-"""What ``iogauge run`` prints: which of fio's formats, and a run in each of them.
-
-As in fio, several formats come in one order whatever the order they are named in: terse, JSON, the table.
-"""
+"""The output formats of ``iogauge run``. As in fio, their order is fixed: terse, JSON, the table."""
 
 from __future__ import annotations
 
@@ -18,19 +15,19 @@ if TYPE_CHECKING:
 NAMES = ("terse", "json", "json+", "normal")
 """In the order in which they are printed."""
 ALIASES = {"minimal": "terse", "csv": "terse"}
-"""fio's other names of them."""
+"""fio's other names of formats."""
 
 
 @dataclass(frozen=True)
 class Formats:
-    """The formats to print, in their order; ``diskspd`` is the command line whose tables ``normal`` then is."""
+    """The formats to print, in order. With a ``diskspd`` command line, ``normal`` prints DiskSpd's tables."""
 
     names: tuple[str, ...]
     terse_version: int = 3
     diskspd: str | None = None
 
     def render(self, record: RunRecord, stats: IntervalStats, rates: DiskspdRates, *, warnings: str) -> str:
-        """Return a run in every format. ``warnings`` are put behind the table; empty: there are none to put there."""
+        """Return a run in every format. ``warnings`` is text that follows the table; it may be empty."""
         from iogauge.report.run import diskspd_table, jsonplus, table, terse
 
         texts = []
@@ -54,5 +51,5 @@ def chosen(text: str, *, terse_version: int, diskspd: str | None) -> Formats:
             f"--output-format: {name!r} is not a format", hint=f"use one of {', '.join(NAMES)}"
         )
     if "json+" in names:
-        names.discard("json")  # of which it has everything
+        names.discard("json")  # json+ has everything that json has.
     return Formats(tuple(name for name in NAMES if name in names), terse_version, diskspd)

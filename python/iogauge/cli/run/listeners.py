@@ -1,4 +1,4 @@
-"""Everything that follows ``iogauge run`` while it goes on."""
+"""The parts of ``iogauge run`` that take its intervals while it lasts."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 @dataclass
 class Listeners:
-    """Everything that follows a run while it goes on."""
+    """Passes the intervals of a run to progress, statistics and status reports."""
 
     progress: Progress
     stats: IntervalStats
@@ -26,7 +26,7 @@ class Listeners:
     targets: tuple[TargetFacts, ...] = field(default=())
 
     def started(self, plan: RunPlan, targets: tuple[TargetFacts, ...]) -> None:
-        """The plan is made and the targets are open; nothing has been issued yet."""
+        """Begin: the plan is made and the targets are open; nothing is issued yet."""
         from iogauge.library.progress import expected_s
 
         self.targets = targets
@@ -36,7 +36,7 @@ class Listeners:
         self.progress.started(plan)
 
     def interval(self, interval: Interval) -> None:
-        """One interval of one row is over."""
+        """Take one interval of one row."""
         self.stats.add(interval)
         self.rates.add(interval)
         self.progress.interval(interval)

@@ -1,4 +1,4 @@
-"""All that ``iogauge run`` prints: the results so far, as often as was asked for, and those at the end."""
+"""Print the results of ``iogauge run``: those so far, every ``--status-interval``, and those at the end."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def emit(text: str, output: Output | None) -> None:
-    """Print on stdout, or write ``output``. Raises IogaugeError where that fails, having printed elsewhere."""
+    """Print on stdout, or write ``output``. If that fails, print elsewhere and raise IogaugeError."""
     if output is None:
         streams.show(text)
         return
@@ -31,9 +31,9 @@ def emit(text: str, output: Output | None) -> None:
 class Printed(AbstractContextManager["Printed"]):
     """Prints a run on stdout, or into ``output``.
 
-    Reports and the results after them go into one open file. Results alone are a file that is written whole or not at
-    all. Trouble with a report does not stop the run: it is said, no more reports come, and ``results`` raises it. Only
-    a reader of stdout that goes away ends the run, as it ends any program.
+    Status reports and the results after them go into one open file. Results without reports are written atomically. An
+    error in a report does not stop the run: it is printed, no more reports follow, and ``results`` raises it. Only a
+    closed pipe on stdout ends the run, as it ends any program.
     """
 
     def __init__(self, formats: Formats, output: Output | None) -> None:
@@ -44,17 +44,17 @@ class Printed(AbstractContextManager["Printed"]):
         self._trouble: IogaugeError | None = None
 
     def __exit__(self, *_: object) -> None:
-        # After an error of the run: nothing that waits to be written matters more than that.
+        # If the run failed, its error matters more than one of closing the output.
         with contextlib.suppress(IogaugeError):
             self._opened.close()
 
     def open(self) -> None:
-        """Open the output for reports. Raises IogaugeError where it cannot be opened."""
+        """Open the output for reports. Raises IogaugeError if it cannot be opened."""
         if self._output is not None:
             self._file = self._opened.enter_context(self._output.stream())
 
     def so_far(self, record: RunRecord, listeners: Listeners) -> None:
-        """Print a run that goes on."""
+        """Print the results so far."""
         if self._trouble is not None:
             return
         gap = "\n" if "normal" in self._formats.names else ""
@@ -67,7 +67,7 @@ class Printed(AbstractContextManager["Printed"]):
             streams.say(f"no more results until the end: {error}")
 
     def results(self, record: RunRecord, listeners: Listeners) -> None:
-        """Print a run that has ended, then its warnings. Raises IogaugeError where they had to be printed elsewhere."""
+        """Print the final results, then the warnings. If that fails, print elsewhere and raise IogaugeError."""
         from iogauge.report.run import surroundings
 
         warnings = surroundings.warnings(record.warnings)
@@ -80,7 +80,7 @@ class Printed(AbstractContextManager["Printed"]):
 
     def _finish(self, text: str) -> None:
         if self._trouble is not None and self._output is None:
-            streams.say(text, end="")  # stdout takes nothing any more
+            streams.say(text, end="")  # stdout has failed before.
             raise self._trouble
         if self._file is None:
             emit(text, self._output)
@@ -94,7 +94,7 @@ class Printed(AbstractContextManager["Printed"]):
             _print_instead(text, error)
 
     def _append(self, text: str) -> None:
-        """Print below what was printed before, so that a reader sees all of ``text`` now."""
+        """Append ``text`` to the output and flush it."""
         if self._output is None or self._file is None:
             streams.show(text)
             return

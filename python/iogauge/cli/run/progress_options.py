@@ -1,4 +1,4 @@
-"""fio's ``--eta`` and ``--eta-interval``: whether progress is shown, and how often."""
+"""fio's ``--eta`` and ``--eta-interval``: whether and how often progress is shown."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ SHORTEST_NS = 250 * 10**6
 
 
 class Eta(StrEnum):
-    """When to show progress. ``always`` is ``auto`` here: where stderr is no terminal, progress comes as lines."""
+    """When to show progress. ``always`` equals ``auto``: without a terminal, progress is printed as lines."""
 
     ALWAYS = "always"
     NEVER = "never"
@@ -22,14 +22,14 @@ class Eta(StrEnum):
 
 @dataclass(frozen=True)
 class ProgressOptions:
-    """How ``Progress`` is shown."""
+    """Settings of ``Progress``."""
 
     quiet: bool
     every_s: float | None
 
 
 def chosen(eta: Eta, *, every: str | None) -> ProgressOptions:
-    """Return what the options say. Raises UsageError for a time that is none, or too short."""
+    """Return the settings. Raises UsageError if the time is invalid or too short."""
     every_ns = None if every is None else time_ns(every, name="--eta-interval")
     if every_ns is not None and every_ns < SHORTEST_NS:
         raise status.UsageError(f"--eta-interval: {every!r} is shorter than 250 ms", hint="use 250ms or more")

@@ -1,7 +1,7 @@
-"""``--status-interval``: the results so far, printed while a run lasts, each time for all of it up to then.
+"""``--status-interval``: print the results so far, from the beginning of the run.
 
-A report is due when a stage has lasted a multiple of the time. It comes with the first end of an interval from then on
-that every row has reached, or once a later interval has arrived, since a row that ended early hands out no more.
+A report is due when a stage has lasted a multiple of the time. It is printed when every row has an interval that ends
+then or later, or when a later interval arrives: a row that has ended has no more intervals.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class StatusReports:
-    """Calls ``show`` with the run so far, ``every_ns`` of each stage."""
+    """Calls ``show`` with the results so far, every ``every_ns`` of each stage."""
 
     def __init__(
         self, plan: RunPlan, so_far: SoFar, *, every_ns: int, show: Callable[[RunRecord], None]
@@ -27,7 +27,7 @@ class StatusReports:
         self._begin(stage=0)
 
     def interval(self, interval: Interval) -> None:
-        """Take one interval of one row, and show what is due before or with it."""
+        """Take one interval of one row, and print the report that is due before or with it."""
         if interval.stage != self._stage:
             self._begin(interval.stage)
         if interval.start_ns >= self._due_ns:
@@ -43,7 +43,7 @@ class StatusReports:
         self._stage = stage
         self._due_ns = self._every_ns
         self._reached_ns = dict.fromkeys(self._rows[stage], 0)
-        # The rows that have not reached the due instant.
+        # The rows whose intervals have not reached the due time.
         self._behind = set(self._reached_ns)
 
     def _report(self, now_ns: int) -> None:

@@ -1,9 +1,9 @@
-"""From the words of a command line to a command, and from what goes wrong to text and an exit status.
+"""Find and call the command that a command line names, and turn errors into text and an exit status.
 
-A command is a function of its own file, named like it (with an underscore behind it where Python has the word itself),
-and is imported when it is called: ``iogauge --help`` must not wait for numpy. A file with ``COMMANDS`` of its own is a
-group: ``iogauge model list`` is the function ``list_`` of ``model/list_.py``. ``call`` is the one place where
-errors become text: no user meets a traceback.
+A command is the function of the same name in its own file, with an underscore after it if Python has the word:
+``iogauge model list`` is ``list_`` in ``model/list_.py``. The file is imported when the command is called, so that
+``iogauge --help`` does not wait for numpy. A module with a table ``COMMANDS`` is a group of commands. ``call`` is the
+only place where errors become text; no user sees a traceback.
 """
 
 from __future__ import annotations
@@ -32,30 +32,30 @@ PLAIN: dict[str, Any] = {
     "pretty_exceptions_enable": False,
     "context_settings": {"help_option_names": ["-h", "--help"], "max_content_width": 100},
 }
-"""Help in plain text: loading what would colour it takes longer than all the rest."""
+"""Help is plain text: loading the library that colours it takes longer than everything else."""
 
 
 class Commands(TyperGroup):
-    """Shows commands by a table as the one above, and imports the one that is called. Without one it shows its help."""
+    """A group: shows its commands from a table, and imports the one that is called. Alone, it prints its help."""
 
     words: tuple[str, ...] = ()
-    """What leads to this group."""
+    """The words of the command line that name this group."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Take the arguments, of which there may be none."""
+        """Parse the arguments. Without any, show the help."""
         return super().parse_args(ctx, args or ["--help"])
 
     def resolve_command(self, ctx: Any, args: list[str]) -> tuple[str | None, Any, list[str]]:
-        """Return the command named first, imported, and what is left for it."""
+        """Import the command that is named first; return it and its arguments."""
         name, named, rest = super().resolve_command(ctx, args)
         return name, load(*self.words, name) if name else named, rest
 
 
 class Command(TyperCommand):
-    """A command whose errors of usage know which one they are of: those of an option without its value do not."""
+    """A command that adds itself to its usage errors: the parser omits it from some."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Take the arguments. Where options of fio's are among them, one dash does for two, as in fio."""
+        """Parse the arguments. If the command takes fio's options, they may begin with one dash, as in fio."""
         if ctx.ignore_unknown_options:
             options = [param for param in self.get_params(ctx) if param.param_type_name == "option"]
             own = {name: not getattr(param, "is_flag", False) for param in options for name in param.opts}
@@ -69,10 +69,9 @@ class Command(TyperCommand):
 
 
 def load(*words: str) -> Any:
-    """Import the command that ``words`` name, for ``model list`` from ``iogauge.cli.model.list_``.
+    """Import the command that ``words`` name: ``model list`` from ``iogauge.cli.model.list_``.
 
-    It is the function of the module's name, set up by the module's ``CONTEXT``; or a group, where the module has a
-    table ``COMMANDS``. Its help is the module's docstring without the first paragraph.
+    Its help is the module's docstring without the first paragraph, its settings are the module's ``CONTEXT``.
     """
     *groups, name = words
     if keyword.iskeyword(name) or hasattr(builtins, name):
@@ -113,7 +112,7 @@ def _group(
     app = typer.Typer(cls=Commands, **PLAIN)
     app.callback(help=text)(callback)
     for name, help_text in table.items():
-        # A stand-in that only carries the help text; see Commands.
+        # A placeholder with the help text; Commands imports the command itself.
         app.command(name, help=help_text)(lambda: None)
     group: Any = get_group(app)
     group.words = words
@@ -121,7 +120,7 @@ def _group(
 
 
 def call(arguments: Sequence[str]) -> int:
-    """Run the command that ``arguments`` ask for, and return its exit status."""
+    """Run the command that ``arguments`` name, and return its exit status."""
     try:
         group = _group(COMMANDS, _root)
         with group.make_context("iogauge", list(arguments)) as context:
@@ -142,7 +141,7 @@ def call(arguments: Sequence[str]) -> int:
         return status.USAGE
     except (SystemExit, GeneratorExit):
         raise
-    except BaseException as error:  # a panic of the Rust core is no Exception
+    except BaseException as error:  # A panic of the Rust core is not an Exception.
         streams.say(_unexpected(error).render())
         return status.ERROR
     return status.OK
@@ -156,7 +155,7 @@ def _usage(error: typer.TyperException) -> IogaugeError:
 
 
 def _unexpected(error: BaseException) -> IogaugeError:
-    """Say what no command foresaw; a full disk is none the less no defect."""
+    """Return the error for an exception that no command handles. A full disk or no memory is not a defect."""
     if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
         streams.drop_stdout()
         place = error.filename or "writing"
@@ -167,7 +166,7 @@ def _unexpected(error: BaseException) -> IogaugeError:
 
 
 def _defect(error: BaseException) -> IogaugeError:
-    """Save the traceback of what should not happen, or show it where IOGAUGE_TRACEBACK is set."""
+    """Save the traceback of a defect in a file, or show it if IOGAUGE_TRACEBACK is set."""
     import tempfile
     import traceback
 

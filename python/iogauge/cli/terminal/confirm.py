@@ -1,9 +1,7 @@
-"""What is lost by a review, and asking on a terminal before it writes much or purges.
+"""Ask on a terminal before a review writes much or purges, and say what is lost.
 
-It asks for a block device whatever is written to it, and for a file where that is a lot.
-
-Where nobody can answer, nothing is asked: a script says what it wants by ``--destroy``, without which no device is
-written to anyway.
+For a block device it asks about any write, for a file about a large amount. Without a terminal it does not ask: no
+device is written without ``--destroy`` anyway.
 """
 
 from __future__ import annotations
@@ -21,14 +19,14 @@ if TYPE_CHECKING:
     from iogauge.schema import Manifest, TargetFacts
 
 MUCH_BYTES = 100 * 10**9
-"""From so much on, writing to a file is asked about too: it wears the drive below. Writes that nothing limits do not
-count for a file: their bound is a link's, which says nothing of what is written."""
+"""The fewest bytes to a file that need an answer: they wear the drive below. Writes without a limit do not count,
+since the only bound of theirs is that of the link."""
 
 
 def before(manifest: Manifest) -> None:
     """Ask whether to begin a review that writes much.
 
-    Raises typer.Exit where the answer is no: that is no error, and nothing was measured.
+    Raises typer.Exit if the answer is no. Nothing was measured then.
     """
     from iogauge.reviews.estimate import cost_of
     from iogauge.suites import suite_of
@@ -41,12 +39,12 @@ def before(manifest: Manifest) -> None:
         return
     streams.say(f"{question(costly, cost)} [y/N] ", end="")
     if sys.stdin.readline().strip().lower() not in ("y", "yes"):
-        streams.say("nothing was begun\nhint: --yes does not ask; 'iogauge plan' shows every step")
+        streams.say("not started\nhint: --yes skips the question; 'iogauge plan' shows every step")
         raise typer.Exit(status.ERROR)
 
 
 def question(targets: list[TargetFacts], cost: ReviewCost) -> str:
-    """Return what is asked: what is given back, how much is written where, and how long it takes."""
+    """Return the question, which names what is discarded, how much is written where, and how long it takes."""
     from iogauge.text import numbers
 
     paths = [target.path for target in targets]
@@ -54,17 +52,17 @@ def question(targets: list[TargetFacts], cost: ReviewCost) -> str:
     if written := [path for path in paths if cost.writes_to(path)]:
         most = sum(map(cost.written_to, written))
         amount = f"up to {numbers.size(most)}" if most else "an unknown amount"
-        unknown = "" if cost.bounded else " (as much as a link carries: nothing limits some of the writes)"
-        more = ", and more in steps that are not known yet" if cost.unknown else ""
+        unknown = "" if cost.bounded else " (the most that the link carries: some writes have no limit)"
+        more = ", and more in steps that follow from results" if cost.unknown else ""
         parts.append(f"this writes {amount}{unknown if most else ''} to {', '.join(written)}{more}")
     time = numbers.clock_time(cost.expected_s)
-    return f"{'; '.join(parts)}, and takes {time} at least; go on?"
+    return f"{'; '.join(parts)}, and takes at least {time}; continue?"
 
 
 def lost(manifest: Manifest, cost: ReviewCost, *, asked_by: str | None = None) -> Iterator[str]:
-    """Yield a line for each target whose content is lost, and before it how it is given back.
+    """Yield a line for each target whose content is lost, after a line on how it is purged.
 
-    ``asked_by``: the script that runs the steps in the review's place, and what it asks for.
+    ``asked_by``: the script that runs the steps instead of the review, and the option that it needs.
     """
     for target in manifest.targets:
         if target.modelled:
@@ -73,12 +71,12 @@ def lost(manifest: Manifest, cost: ReviewCost, *, asked_by: str | None = None) -
             yield f"{target.path}: {given_back}"
         if given_back or cost.writes_to(target.path):
             if asked_by is not None:
-                there = "" if target.kind == "block" else " where it is there"
+                there = "" if target.kind == "block" else " if it exists"
                 what = f"its content is lost ({asked_by}{there})"
             elif target.kind == "block":
-                what = "its content is lost (review asks for --destroy)"
+                what = "its content is lost (review needs --destroy)"
             else:
-                what = "a file, made where it is missing, refused where it is not iogauge's own"
+                what = "created if it is missing, refused if iogauge did not make it"
             yield f"writes to {target.path}: {what}"
 
 

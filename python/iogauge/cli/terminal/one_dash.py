@@ -1,4 +1,4 @@
-"""Options behind one dash, which fio takes as it takes those behind two: ``-bs=4k``.
+"""Options that begin with one dash, which fio accepts like those with two: ``-bs=4k``.
 
 Source: getopt_long_only(3), by which fio reads its command line.
 """
@@ -13,10 +13,10 @@ _LONG_NAME = re.compile(r"-[A-Za-z_][A-Za-z0-9_-]+(=|$)")
 
 
 def two_dashes(arguments: Sequence[str], own: Mapping[str, bool]) -> Iterator[str]:
-    """Yield the arguments, options behind two dashes; values, and what follows ``--``, stay as they are.
+    """Yield the arguments, with options changed to two dashes. Values, and all arguments after ``--``, stay.
 
-    ``own``: the command's options, and whether each needs a value. As in fio, one of theirs of a single letter may have
-    its value behind it, unless an option is called so.
+    ``own``: the command's options, and whether each needs a value. As in fio, a value may follow a one-letter option
+    directly, unless an option has that name.
 
     >>> " ".join(two_dashes(["-bs=4k", "-oresult", "-o", "-bs", "--", "-bs"], {"-o": True}))
     '--bs=4k -oresult -o -bs -- -- -bs'
@@ -24,11 +24,8 @@ def two_dashes(arguments: Sequence[str], own: Mapping[str, bool]) -> Iterator[st
     rest = iter(arguments)
     for argument in rest:
         if argument == "--":
-            yield from (
-                "--",
-                "--",
-                *rest,
-            )  # of which the parser keeps one, for those who tell fio's options from files
+            # The parser removes one of them; the other separates fio's options from files.
+            yield from ("--", "--", *rest)
             return
         option = f"-{argument}" if _LONG_NAME.match(argument) and not _is_short(argument, own) else argument
         yield option
@@ -37,7 +34,7 @@ def two_dashes(arguments: Sequence[str], own: Mapping[str, bool]) -> Iterator[st
 
 
 def _is_short(argument: str, own: Mapping[str, bool]) -> bool:
-    """Whether an argument is an option of a single letter, with its value."""
+    """Return whether an argument is a one-letter option followed by its value."""
     from iogauge.workload import BY_NAME
     from iogauge.workload.options import known
 
@@ -48,7 +45,7 @@ def _is_short(argument: str, own: Mapping[str, bool]) -> bool:
 
 
 def _needs_next(option: str, own: Mapping[str, bool]) -> bool:
-    """Whether the next argument is an option's value."""
+    """Return whether the next argument is the value of ``option``."""
     if not option.startswith("-") or "=" in option:
         return False
     if option in own:

@@ -1,13 +1,13 @@
-"""The process that a command runs in: what signals do to it, and what it spends on itself.
+"""The signals and the limits of the process that runs a command.
 
-SIGINT (Ctrl-C) and SIGTERM do the same, and no traceback is ever seen of them:
+SIGINT (Ctrl-C) and SIGTERM have the same effect, without a traceback:
 
-* until a command begins there is nothing to undo or to save: the process ends at once, whatever is being imported;
-* from then on they raise KeyboardInterrupt, which a run takes as "stop and report" (``iogauge.execution.interrupts``);
-* results are printed first, where they are being printed (``results_first``);
-* once the exit status is known they are ignored: the process is as good as gone.
+* before a command begins, they end the process at once, even during an import: there is nothing to undo or to save;
+* then they raise KeyboardInterrupt, on which a run stops and reports (``iogauge.execution.interrupts``);
+* while results are printed, they wait until all are printed (``results_first``);
+* when the exit status is known, they are ignored.
 
-The exit status is 128 and the signal's number, as of any program that a signal ends: 130 and 143.
+The exit status is 128 plus the number of the signal, 130 or 143, as of any program that a signal ends.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _WORDS = {signal.SIGINT: "interrupted", signal.SIGTERM: "terminated"}
 
 @dataclass
 class _Signals:
-    """The signals so far; one for the process, as they are."""
+    """The signals that the process has received; one object for the process."""
 
     last: signal.Signals = signal.SIGINT
     held: bool = False
@@ -46,21 +46,20 @@ def arguments() -> list[str]:
 
 
 def start() -> None:
-    """Make the process ready for anything, before anything heavy is imported."""
+    """Prepare the process for signals, before slow imports."""
     _take(_leave)
     streams.open_all()
     _open_many()
-    # numpy's BLAS would start a thread for each CPU; nothing here multiplies matrices, and what is measured on this
-    # machine should not share it with threads of ours.
+    # numpy's BLAS would start a thread for each CPU, beside the load that is measured. iogauge multiplies no matrices.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-    # Imports make many objects and no garbage: looking for some takes a tenth of the time to start.
+    # Imports make many objects and no garbage: looking for garbage takes a tenth of the time to start.
     gc.disable()
 
 
 def begin() -> None:
-    """From here on there is something to undo or to save: a command has parsed its arguments and imported its code.
+    """Begin the command: from now on, signals raise KeyboardInterrupt.
 
-    Does nothing in a process that was not started by ``start``.
+    Call it when the arguments are parsed and the code is imported. Without ``start`` it does nothing.
     """
     if not gc.isenabled():
         gc.freeze()
@@ -70,14 +69,14 @@ def begin() -> None:
 
 
 def end() -> None:
-    """Let nothing interrupt the end of the process."""
+    """Ignore signals while the process ends."""
     for number in ENDING:
         signal.signal(number, signal.SIG_IGN)
 
 
 @contextlib.contextmanager
 def results_first() -> Iterator[None]:
-    """Let a signal wait, for KeyboardInterrupt to be raised at the end: what was measured is not lost to it."""
+    """Delay KeyboardInterrupt to the end of the context, so that a signal does not lose results."""
     _signals.held, _signals.waiting = True, False
     try:
         yield
@@ -88,7 +87,7 @@ def results_first() -> Iterator[None]:
 
 
 def word() -> str:
-    """Return what happened to the process, in a word."""
+    """Return ``interrupted`` or ``terminated``, by the last signal."""
     return _WORDS[_signals.last]
 
 
@@ -104,7 +103,7 @@ def interrupted() -> int:
 
 
 def _open_many() -> None:
-    """Let the process open as many files as it may: a run of hundreds of jobs writes three logs for each."""
+    """Raise the limit of open files to the most allowed: a run of hundreds of jobs writes three logs for each."""
     _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
     with contextlib.suppress(OSError, ValueError):
         resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
@@ -112,7 +111,7 @@ def _open_many() -> None:
 
 def _take(handler: Callable[[int, FrameType | None], None]) -> None:
     for number in ENDING:
-        # What the parent had ignored (nohup, a shell's background) stays ignored.
+        # A signal that the parent ignores (nohup, a shell's background job) stays ignored.
         if signal.getsignal(number) is not signal.SIG_IGN:
             signal.signal(number, handler)
 

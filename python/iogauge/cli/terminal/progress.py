@@ -1,10 +1,8 @@
-"""How far a run or a review is: a live display on a terminal, plain lines otherwise. Always on stderr.
+"""The progress of a run or a review, on stderr: a live display on a terminal, plain lines otherwise.
 
-The display is drawn once a second by a thread that sleeps in between, never because data arrived: what it costs
-the machine that is being measured does not depend on how fast the drive is. A plain line comes when a step ends, with
-what is judged of it, and at most every five seconds before. One that is alone says when it begins: its result follows.
-
-Does not measure anything: it takes steps and intervals, and keeps only each row's last interval.
+A thread draws the display once a second, not when data arrives, so that its cost does not depend on the speed of the
+drive. A plain line comes at the end of a step, with its judged rows, and at most every five seconds during it. A single
+step has a line at its beginning instead: its result follows. Only the last interval of each row is kept.
 """
 
 from __future__ import annotations
@@ -26,22 +24,22 @@ if TYPE_CHECKING:
     from iogauge.schema import Interval, RunPlan, RunRecord, SuitePlan
 
 EVERY_S = 5.0
-"""Plain lines come no closer than this."""
+"""The shortest time between plain lines."""
 ROWS = 8
-"""Rows shown; the rest are counted."""
+"""The most rows shown; the others are counted."""
 _BAR = 24
 
 
 class Progress(AbstractContextManager["Progress"]):
-    """Shows ``steps`` steps of ``title``, and how warm the drive is, where ``temperature_C`` says.
+    """Shows the progress of ``steps`` steps of ``title``, and the drive's temperature if ``temperature_C`` returns one.
 
-    ``plain``: lines, whatever stderr is; None: as stderr is. ``quiet``: neither, and messages alone. ``every_s``: how
-    often the display is drawn, or a line comes at most; None: once a second, and every five seconds.
+    ``plain``: lines even on a terminal; None: a display on a terminal. ``quiet``: messages only. ``every_s``: the time
+    between drawings of the display, or the shortest between lines; None: one second, and five.
 
-    ``virtual``: drive models are run, whose time is not ours. How much of it has passed is said too, and from that
-    follows how long a step takes.
+    ``virtual``: the steps run on drive models. Then the virtual time that has passed is shown, and the rest of a step
+    is estimated from it.
 
-    Not thread-safe, but for the drawing thread, which only reads.
+    Not thread-safe, except for the drawing thread, which only reads.
     """
 
     def __init__(
@@ -88,7 +86,7 @@ class Progress(AbstractContextManager["Progress"]):
                 console=self._console(),
                 refresh_per_second=1 / self._drawn_every_s,
                 transient=True,
-                # Results that go into a file are no part of the display.
+                # Results on stdout belong to the display only if stdout is the terminal too.
                 redirect_stdout=sys.stdout.isatty(),
             )
             self._live.start()
@@ -102,10 +100,10 @@ class Progress(AbstractContextManager["Progress"]):
     def step(
         self, label: str, *, expected_s: float | None, ahead: int | None = None, ahead_s: float | None = None
     ) -> None:
-        """Begin the next step, which ends the one before.
+        """End the current step and begin the next.
 
-        ``expected_s``: how long it should take, where known; of its own time, where that is virtual. ``ahead``: how
-        many steps follow, where that is not what was said at first; ``ahead_s``: how long these should take.
+        ``expected_s``: how long it should take, in virtual time if the steps are virtual; None if unknown. ``ahead``:
+        the number of steps that follow, if it has changed. ``ahead_s``: how long these should take.
         """
         self._finish_step(complete=True)
         self._label, self._expected_s = label, expected_s
@@ -119,7 +117,7 @@ class Progress(AbstractContextManager["Progress"]):
             self._line(f"{label}, about {numbers.clock_time(shown_s)}" if shown_s else label)
 
     def started(self, plan: RunPlan) -> None:
-        """Learn the names of the rows that intervals will speak of."""
+        """Take the names of the rows from the plan of a run."""
         for number, stage in enumerate(plan.stages):
             for worker in stage.workers:
                 self._names.setdefault((number, worker.row), worker.name)
@@ -128,29 +126,29 @@ class Progress(AbstractContextManager["Progress"]):
         """Take the latest interval of a row."""
         self._passed_ns[interval.stage] = max(self._passed_ns.get(interval.stage, 0), interval.end_ns)
         if self._latest and next(iter(self._latest))[0] < interval.stage:
-            self._latest = {}  # rows of earlier stages are over
+            self._latest = {}  # Rows of earlier stages have ended.
         self._latest[interval.stage, interval.row] = interval
         if self._plain and self._clock() - self._said >= self._said_every_s:
             self._said = self._clock()
             self._line(f"{self._place()}{self._label}: {self._state()}; {'; '.join(self._rows())}")
 
     def ended(self, plan: SuitePlan, record: RunRecord) -> None:
-        """Take the run that a step was, of which its end says what is judged."""
+        """Take the record of a step's run; the line at its end shows its judged rows."""
         judged = [row for row in record.result.rows if row.name == plan.measured_job]
         self._shown = "; ".join(
             f"{row.name}: {moved(row.tallies, row.end_ns - row.start_ns)}" for row in judged
         )
 
     def trial(self, done: int, rms: float) -> None:
-        """Take a fit's progress: how many trials, and the least root mean square of errors in units of their limits."""
+        """Take the progress of a fit: trials done, and the least RMS of the errors in units of their limits."""
         self._note(f"{numbers.counted(done, 'trial')}, errors {rms:.2f} of their limits")
 
     def counted(self, done: int, of: int) -> None:
-        """Take how many of a step's parts are done."""
+        """Take the number of parts of a step that are done."""
         self._note(f"{done:,} of {of:,}")
 
     def share(self, done: float) -> None:
-        """Take which share of a step is done."""
+        """Take the share of a step that is done, from 0 to 1."""
         self._note(f"{done:.0%}")
 
     def _note(self, text: str) -> None:
@@ -160,7 +158,7 @@ class Progress(AbstractContextManager["Progress"]):
             self._line(f"{self._place()}{self._label}: {self._state()}; {text}")
 
     def message(self, text: str) -> None:
-        """Show a line that stays, above the display."""
+        """Print a line that stays above the display."""
         if self._live:
             self._live.console.print(text, markup=False, highlight=False, soft_wrap=True)
         else:
@@ -186,7 +184,7 @@ class Progress(AbstractContextManager["Progress"]):
             self._write(line)
 
     def _write(self, line: str) -> None:
-        with contextlib.suppress(OSError):  # nothing is lost by a line less
+        with contextlib.suppress(OSError):  # A line of progress is not worth an error.
             print(line, file=self._stream, flush=True)
 
     @property
@@ -197,10 +195,10 @@ class Progress(AbstractContextManager["Progress"]):
         return f"[{self._done + 1}/{self._steps}] " if self._steps > 1 else ""
 
     def _left_s(self) -> float | None:
-        """Seconds to the end: of this step as expected, of those to come as the finished ones took.
+        """Return the estimated seconds to the end; None if unknown.
 
-        Steps to come take as much longer than expected as the finished ones did; where nothing was expected of
-        them, as long as these on average.
+        The current step takes as long as expected. Later steps exceed their expected time as much as the finished ones
+        did; if their expected time is unknown, they take as long as the finished ones on average.
         """
         expected = self._expected_here_s()
         average = self._spent_s / self._done if self._done else expected
@@ -214,14 +212,14 @@ class Progress(AbstractContextManager["Progress"]):
         return here_left + max(self._steps - self._done - 1, 0) * average
 
     def _expected_here_s(self) -> float | None:
-        """How long this step takes of our time, where that is known."""
+        """Return the real time that the current step takes; None if unknown."""
         if not self._virtual or not self._expected_s:
             return self._expected_s
         share = self._simulated_s() / self._expected_s
         return (self._clock() - self._step_began) / share if share else None
 
     def _simulated_s(self) -> float:
-        """Virtual time that has passed in this step."""
+        """Return the virtual time that has passed in this step."""
         return sum(self._passed_ns.values()) / 1e9
 
     def _state(self) -> str:
@@ -246,7 +244,7 @@ class Progress(AbstractContextManager["Progress"]):
         return lines
 
     def _share(self) -> float:
-        """How much is done, in [0, 1]."""
+        """Return the share of the work that is done, from 0 to 1."""
         here = 0.0
         if self._label is not None and self._expected_s:
             passed = self._simulated_s() if self._virtual else self._clock() - self._step_began

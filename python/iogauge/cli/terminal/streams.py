@@ -1,7 +1,7 @@
-"""What is printed where: results on stdout, everything else on stderr; and what happens where that cannot be.
+"""Print results on stdout, and everything else on stderr.
 
-A full disk behind stderr disturbs nothing. Results that stdout does not take go to stderr instead, since measuring
-them again may take hours; that is still an error. A reader that went away (BrokenPipeError) is none of these.
+Errors of stderr are ignored. If stdout fails, the results go to stderr, since measuring them again may take hours; the
+command still fails. If stdout's reader has gone (BrokenPipeError), the command ends.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ from iogauge.errors import IogaugeError
 
 
 def open_all() -> None:
-    """Give the process the standard streams that it was started without.
+    """Open the standard streams that the process was started without.
 
-    Otherwise the next file opened would get their number: what is meant for stderr would be written into a target.
+    Otherwise the next file would get the number of one, and messages for stderr would be written into a target.
     """
     for number in range(3):
         try:
@@ -30,19 +30,19 @@ def open_all() -> None:
     if sys.stderr is None:
         sys.stderr = open(os.devnull, "w", encoding="utf-8")  # noqa: PTH123, SIM115
     if isinstance(sys.stdout, io.TextIOWrapper):
-        # A terminal that has no ± costs a character and not the table; the bytes of a name that is no text are kept.
+        # A character that the terminal lacks, such as ±, is replaced. In UTF-8, undecodable bytes of names are kept.
         utf_8 = sys.stdout.encoding.lower() == "utf-8"
         sys.stdout.reconfigure(errors="surrogateescape" if utf_8 else "replace")
 
 
 def say(text: str, *, end: str = "\n") -> None:
-    """Print a line, or several, on stderr."""
+    """Print lines on stderr."""
     with contextlib.suppress(OSError):
         print(text, end=end, file=sys.stderr, flush=True)
 
 
 def show(text: str) -> None:
-    """Print results on stdout, or else on stderr; raises IogaugeError then."""
+    """Print results on stdout. If that fails, print them on stderr and raise IogaugeError."""
     try:
         sys.stdout.write(text)
         sys.stdout.flush()
@@ -55,6 +55,6 @@ def show(text: str) -> None:
 
 
 def drop_stdout() -> None:
-    """Let nothing that is still buffered fail again when the interpreter flushes at its end."""
+    """Discard what stdout still buffers, so that the interpreter's last flush does not fail again."""
     with contextlib.suppress(OSError, ValueError, AttributeError):
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

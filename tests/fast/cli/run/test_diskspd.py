@@ -56,8 +56,8 @@ def test_its_interval_is_that_of_the_run(capsys) -> None:
 @pytest.mark.parametrize(
     ("arguments", "code", "message"),
     [
-        (["--diskspd", LINE, "job.fio"], status.USAGE, "runs that command line alone"),
-        (["--diskspd", LINE, "--section=x"], status.USAGE, "--section=x names a job of a job file"),
+        (["--diskspd", LINE, "job.fio"], status.USAGE, "--diskspd excludes other jobs: job.fio"),
+        (["--diskspd", LINE, "--section=x"], status.USAGE, "--section=x needs a job file"),
         (["--diskspd", "-b4k 'x"], status.USAGE, "--diskspd: no closing quotation"),
         (["--diskspd", "-D1 t.dat"], status.USAGE, "shorter than 10 ms"),
         (["--diskspd", ""], status.ERROR, "names no target"),

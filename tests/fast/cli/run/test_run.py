@@ -204,7 +204,7 @@ def test_an_interrupted_run_is_reported(runner: Runner, capsys) -> None:
     assert run(*JOB) == status.INTERRUPTED
     out, err = capsys.readouterr()
     assert "stopped    by interrupt" in out
-    assert err.endswith("interrupted: what was measured until then is reported\n")
+    assert err.endswith("interrupted: the results up to then are reported\n")
 
 
 def test_a_run_that_failed_keeps_its_results(runner: Runner, capsys) -> None:
@@ -212,10 +212,7 @@ def test_a_run_that_failed_keeps_its_results(runner: Runner, capsys) -> None:
     assert run(*JOB) == status.ERROR
     out, err = capsys.readouterr()
     assert "2,000 I/Os" in out
-    assert (
-        "error: reader: read at 0 of /dev/sdx: EIO\nhint: what was measured until then is reported above"
-        in err
-    )
+    assert "error: reader: read at 0 of /dev/sdx: EIO\nhint: the results up to then are reported above" in err
 
 
 def test_the_jobs_can_be_shown_without_running_them(runner: Runner, capsys) -> None:

@@ -80,7 +80,7 @@ def test_a_run_that_is_stopped_prints_what_it_measured(number: signal.Signals, w
     out, err = child.communicate(timeout=600)
     assert child.returncode == 128 + number
     assert out.startswith("x: randread, 4 KiB, null")
-    assert err.endswith(f"{word}: what was measured until then is reported\n")
+    assert err.endswith(f"{word}: the results up to then are reported\n")
     assert "Traceback" not in err
 
 
