@@ -1,12 +1,10 @@
-"""Files and directories that are there whole or not at all, whatever kills the process or the power.
+"""Replaces files and publishes directories atomically, even if the process is killed or the power fails.
 
-Why: a review is trusted after a SIGKILL only if nothing half-written can be taken for a result. Two operations are
-enough for that: replace one file, and make one prepared directory visible. Both end in one ``rename(2)``, after
-everything beneath was synced, and sync the parent directory afterwards. What a user asked for by name is replaced in
-the same way; whether it may be is ``outputs``' to say.
+A saved review can be trusted only if no half-written file can pass for a result. Two operations are enough: replace
+one file, and make one prepared directory visible. Both sync the content, rename it by one ``rename(2)``, and sync the
+parent directory. ``outputs`` decides whether a file that a user names may be replaced.
 
-This module does not know what the files hold, and retries nothing: an error of the operating system becomes an
-``IogaugeError`` that names the place and the remedy.
+Nothing is retried: an error of the operating system becomes an ``IogaugeError`` that names the path and the remedy.
 """
 
 from __future__ import annotations
@@ -39,29 +37,29 @@ _HINTS = {
     errno.EROFS: "choose another place: that file system can only be read",
     errno.EACCES: "choose another place, or change the permissions",
     errno.EPERM: "choose another place, or change the permissions",
-    errno.ENOENT: "the directory is not there, or has vanished: make it, or choose another place",
+    errno.ENOENT: "the directory is missing: make it, or choose another place",
     errno.ENOTDIR: "choose another place: a part of that path is a file",
-    errno.EEXIST: "choose another place: there is a file of that name",
-    errno.EISDIR: "choose another name: there is a directory of that one",
+    errno.EEXIST: "choose another place: a file has that name",
+    errno.EISDIR: "choose another name: a directory has that one",
     errno.ENAMETOOLONG: "choose a shorter name",
     errno.EIO: "choose another disk: that one reports an I/O error",
 }
 
-GOES_ON = "what is complete is intact: go on with --resume, or where it was an import, import again"
-"""How a review that could not be written goes on once the cause is mended."""
+GOES_ON = "complete steps are intact: continue with --resume or, if it was an import, import again"
+"""How to continue a review that could not be written, after the cause is removed."""
 
 
 @contextmanager
 def explained(doing: str, path: Path, *, then: str = "") -> Iterator[None]:
-    """Turn an error of the operating system into an ``IogaugeError`` saying what failed, where, and the remedy.
+    """Turn an error of the operating system into an ``IogaugeError`` that names the operation, the path and the remedy.
 
-    ``then`` says what to do once the cause is mended.
+    ``then`` says what to do after the cause is removed.
     """
     try:
         yield
     except OSError as error:
         reason = error.strerror or str(error)
-        hint = _HINTS.get(error.errno or 0, "mend the cause, or choose another place")
+        hint = _HINTS.get(error.errno or 0, "remove the cause, or choose another place")
         raise IogaugeError(
             f"{path}: cannot {doing}: {reason}", hint=f"{hint}; {then}" if then else hint
         ) from error
@@ -78,10 +76,9 @@ def sync_file(path: Path) -> None:
 
 
 def replace_file(path: Path, data: bytes, *, then: str = "") -> None:
-    """Write a file of a review so that readers see the old contents or the new ones, never a mixture.
+    """Replace a file of a review atomically. The caller holds the review's lock.
 
-    Whoever does holds the review's lock. Raises IogaugeError where it cannot be written; for ``then`` see
-    ``explained``.
+    Raises IogaugeError if it cannot be written; for ``then`` see ``explained``.
     """
     temporary = path.with_name(f".{path.name}.tmp")
     explain = partial(explained, "write", path, then=then)
@@ -91,10 +88,10 @@ def replace_file(path: Path, data: bytes, *, then: str = "") -> None:
 
 @contextmanager
 def replacing(path: Path, *, explain: Explain) -> Iterator[IO[bytes]]:
-    """Enter a file that takes the place of ``path`` as the context is left, and vanishes on an error.
+    """Yield a temporary file that replaces ``path`` when the context ends, and is removed on an error.
 
-    Others may write into that directory too: the name of what is not finished is new, and cannot be foreseen. Raises
-    what ``explain`` makes of an error of this file; errors of the caller's own pass through.
+    Its name is random, since other programs may write into that directory. ``explain`` converts errors of this file;
+    other errors of the caller pass through.
     """
     temporary = path.with_name(f".iogauge-{secrets.token_hex(8)}")
     with _taking_place(path, temporary, how=os.O_EXCL, explain=explain) as file:
@@ -102,7 +99,7 @@ def replacing(path: Path, *, explain: Explain) -> Iterator[IO[bytes]]:
 
 
 def explained_file(descriptor: int, explain: Explain) -> IO[bytes]:
-    """Return a file that writes to a descriptor and closes it; its errors are explained, whoever writes to it."""
+    """Return a file that writes to a descriptor and closes it. ``explain`` converts its errors."""
     return io.BufferedWriter(_ExplainedFile(descriptor, explain))
 
 
@@ -136,7 +133,7 @@ def _taking_place(path: Path, temporary: Path, *, how: int, explain: Explain) ->
                 os.fsync(descriptor)
         with explain():
             temporary.rename(path)
-    except BaseException:  # Ctrl-C too
+    except BaseException:  # Also on Ctrl-C.
         with contextlib.suppress(OSError):
             temporary.unlink()
         raise
@@ -145,25 +142,25 @@ def _taking_place(path: Path, temporary: Path, *, how: int, explain: Explain) ->
 
 
 def create_file(path: Path) -> IO[bytes]:
-    """Open a new file of what is being prepared, and is published or removed as one. Raises OSError."""
+    """Open a new file in a directory that is being prepared. Raises OSError."""
     return path.open("xb")
 
 
 def open_lock(path: Path) -> int:
-    """Open a file that is there to be locked, made where it is missing; return its descriptor. Raises OSError."""
+    """Open a lock file, which is created if it is missing; return its descriptor. Raises OSError."""
     return os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o644)
 
 
 def new_file(directory: Path, *, prefix: str, suffix: str) -> tuple[Path, IO[bytes]]:
-    """Open a file of a new name, which stays if the process is killed; return its path too. Raises OSError."""
+    """Create a file with a new name, and return its path and the open file. Raises OSError."""
     descriptor, name = tempfile.mkstemp(dir=directory, prefix=prefix, suffix=suffix)
     return Path(name), os.fdopen(descriptor, "wb")
 
 
 def publish_directory(temporary: Path, final: Path) -> None:
-    """Sync every file of a prepared directory, then make it visible under its final name in one step.
+    """Sync every file of a prepared directory, then rename it to its final name.
 
-    Both lie on one file system. The prepared directory holds files only; ``final`` must not exist.
+    Both names are on one file system. The prepared directory has files only; ``final`` must not exist.
     """
     with explained("save", final, then=GOES_ON):
         for file in sorted(temporary.iterdir()):
@@ -174,7 +171,7 @@ def publish_directory(temporary: Path, final: Path) -> None:
 
 
 def withdraw_directory(path: Path) -> None:
-    """Remove a published directory: hidden in one step first, so that a kill never leaves a part of it visible."""
+    """Remove a published directory. It is first renamed to a hidden name, so that a kill leaves no visible part."""
     hidden = path.with_name(f".{path.name}.old")
     with explained("remove", path):
         remove_tree(hidden)
@@ -184,7 +181,7 @@ def withdraw_directory(path: Path) -> None:
 
 
 def remove_tree(path: Path) -> None:
-    """Remove a directory that nothing relies on, where it is there at all."""
+    """Remove a directory that nothing refers to; do nothing if it is missing."""
     if path.exists():
         shutil.rmtree(path)
 

@@ -1,7 +1,7 @@
-"""The file that keeps the data of a served drive: made once, and served again later.
+"""The file that keeps the data of a served drive between two exports.
 
-Any file may have the size of an export: a swap file, an image of a virtual machine. So one that iogauge made says it by
-an extended attribute, and any other is refused, as is one that is in use. To read one needs neither.
+A swap file or the image of a virtual machine may have the size of an export. So iogauge marks a file that it creates by
+an extended attribute, and refuses to write an unmarked file or one in use. Reading needs no mark.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class KeptFile:
     path: Path
     """As the user named it."""
     real: Path
-    """With all links followed."""
+    """With links resolved."""
     descriptor: int
     is_new: bool
 
@@ -38,21 +38,21 @@ class KeptFile:
         os.close(self.descriptor)
 
     def withdraw(self) -> None:
-        """Remove a file that was only just made, because nothing was served from it."""
+        """Remove a new file from which nothing was served."""
         if self.is_new:
             self.real.unlink(missing_ok=True)
 
 
 def open_kept(path: Path, real: Path, *, size_bytes: int, say: Callable[[str], None]) -> KeptFile:
-    """Open the file for writing, or make it where it is missing. ``real``: the path with all links followed.
+    """Open the file for writing; create it if it is missing. ``real``: the path with links resolved.
 
-    ``Claims.kept`` is the way here. Raises IogaugeError where it must not be written, OSError where it cannot.
+    Call it through ``Claims.kept``. Raises IogaugeError if the file must not be written, OSError if it cannot be.
     """
     try:
         status = real.lstat()
     except FileNotFoundError:
         return _made(path, real, size_bytes=size_bytes, say=say)
-    # Looked at before it is opened: opening a pipe or a device may do something.
+    # The kind is checked before opening: opening a pipe or a device may have effects.
     _refuse_kind(path, status, size_bytes)
     descriptor = os.open(real, os.O_RDWR | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
     try:
@@ -66,9 +66,9 @@ def open_kept(path: Path, real: Path, *, size_bytes: int, say: Callable[[str], N
 
 
 def read_kept(path: Path, *, size_bytes: int) -> KeptFile:
-    """Open a file of the export's size for reading, whoever made it. Raises IogaugeError where that cannot be."""
+    """Open any file of the export's size for reading. Raises IogaugeError if that fails."""
     if not path.exists():
-        raise IogaugeError(f"{path}: no such file", hint="a read-only export needs a file that is there")
+        raise IogaugeError(f"{path}: no such file", hint="a read-only export needs an existing file")
     with explained("read", path):
         status = path.stat()
         _refuse_kind(path, status, size_bytes)
@@ -100,17 +100,17 @@ def _made(path: Path, real: Path, *, size_bytes: int, say: Callable[[str], None]
 
 def _refuse_kind(path: Path, status: os.stat_result, size_bytes: int) -> None:
     if not stat.S_ISREG(status.st_mode):
-        raise IogaugeError(f"{path}: exists, and is no regular file", hint="name a new file")
+        raise IogaugeError(f"{path}: exists, and is not a regular file", hint="name a new file")
     if status.st_size != size_bytes:
         raise IogaugeError(
-            f"{path}: exists, and has {status.st_size} bytes where the export has {size_bytes}",
+            f"{path}: exists with {status.st_size} bytes, and the export has {size_bytes}",
             hint="name a new file, or one that held the data of an export of this size (--size)",
         )
 
 
 def _refuse_replaced(path: Path, seen: os.stat_result, descriptor: int) -> None:
     if not os.path.samestat(seen, os.fstat(descriptor)):
-        raise IogaugeError(f"{path}: was replaced while it was being opened", hint="start again")
+        raise IogaugeError(f"{path}: was replaced while iogauge opened it", hint="start again")
 
 
 def _refuse_stranger(path: Path, descriptor: int, size_bytes: int) -> None:
@@ -120,13 +120,13 @@ def _refuse_stranger(path: Path, descriptor: int, size_bytes: int) -> None:
     except OSError as error:
         if error.errno == errno.ENOTSUP:
             raise IogaugeError(
-                f"{path}: exists, and its filesystem has no extended attributes, so it may be anybody's",
+                f"{path}: exists, and its filesystem has no extended attributes, so it may not be iogauge's",
                 hint="name a new file, on a filesystem with extended attributes (ext4, xfs, btrfs)",
             ) from None
     if mark != _mark(size_bytes):
         raise IogaugeError(
-            f"{path}: exists, and nothing says that it is the data of a served drive",
-            hint="name a new file; or, if all of this one may be written over: "
+            f"{path}: exists, and is not marked as the data of a served drive",
+            hint="name a new file; or, if this one may be overwritten: "
             f"setfattr -n {_ATTRIBUTE} -v {size_bytes} {shlex.quote(str(path))}",
         )
 

@@ -1,22 +1,22 @@
-"""Outputs: the files that a user names to be written, and the one door to them.
+"""Outputs: the files that a user names to be written. They are written only through this module.
 
-A command claims every output before anything runs, and writes it through its claim. Refused are:
+A command claims every output before anything runs, and writes it through its claim. These are refused:
 
 - block devices, directories and sockets, and character devices but /dev/null and terminals;
 - a name that is not UTF-8;
-- a target of the run, a file that the command reads and another of its outputs, whichever path, symbolic link or hard
-  link leads there: files are compared by device and inode;
-- a file that is swapped to or is behind a loop device, and a file of a saved review;
-- what lies below /proc and /sys, and files that would be made in /dev;
+- a target of the run, an input of the command, and another output, by any path, symbolic link or hard link: files are
+  compared by device and inode;
+- a swap file, a file behind a loop device, and a file of a saved review;
+- files below /proc and /sys, and new files in /dev;
 - a file that iogauge did not write, unless the option's convention is to replace it (``Existing``).
 
-A run may take hours, so what lies at the place is checked again before it is overwritten.
+A run may take hours, so the path is checked again before it is overwritten.
 
-Pipes, terminals, /dev/null and the process's own descriptors (/dev/stdout, /dev/fd/3) are written straight. A symbolic
-link stays one: the file that it leads to is replaced.
+Pipes, terminals, /dev/null and the process's own descriptors (/dev/stdout, /dev/fd/3) are written directly. The target
+of a symbolic link is replaced, and the link stays.
 
-iogauge knows its outputs again by an extended attribute with their size and time of modification. In doubt, a file is
-somebody else's. Guards against mistakes, not against forgery.
+iogauge recognises its outputs by an extended attribute with their size and time of modification. A file without it
+belongs to somebody else. This protects against mistakes, not against forgery.
 """
 
 from __future__ import annotations
@@ -45,26 +45,26 @@ from iogauge.target.answering import PATIENCE_S, await_answers, unanswered
 from iogauge.target.users.usage import Usage
 
 Identity = tuple[str | int, ...]
-"""Which file or device a path leads to, whatever it is called; which place, where there is nothing yet."""
+"""The file or device that a path leads to or, if nothing exists there, the path's directory and name."""
 
 _ATTRIBUTE = "user.iogauge.output"
 _DESCRIPTOR = re.compile(r"(?:/dev/fd|/proc/self/fd)/(\d{1,9})")
 _STANDARD = {"/dev/stdout": 1, "/dev/stderr": 2}
 _NULL = os.makedev(1, 3)
 _SAVED_PATIENCE_S = 2.0
-"""How long the targets of saved reviews may take, all together: a command that reads reviews does not need them."""
+"""How long to wait for all targets of saved reviews: a command that reads reviews does not need them."""
 
 
 class Existing(Enum):
-    """What becomes of a file that is there already. An empty one counts as missing, except for ``KEEP``."""
+    """What to do with an existing file. An empty one counts as missing, except for ``KEEP``."""
 
-    REPLACE = "the option's convention, as fio's --output: any file is replaced, and said if iogauge did not write it"
-    OWN = "a file that iogauge wrote is replaced, any other refused"
-    KEEP = "any file is refused"
+    REPLACE = "replace any file, as fio's --output does, with a message if iogauge did not write it"
+    OWN = "replace a file that iogauge wrote, refuse any other"
+    KEEP = "refuse any file"
 
 
 class Claims:
-    """The outputs of one command. Each is checked when it is claimed, and no file is created until it is written."""
+    """The outputs of one command. Each is checked when it is claimed, and created when it is written."""
 
     def __init__(
         self,
@@ -75,14 +75,14 @@ class Claims:
         patience_s: float = PATIENCE_S,
         say: Callable[[str], None] = lambda _: None,
     ) -> None:
-        """Claim nothing yet. What must not be written:
+        """Note the files that must not be written:
 
-        - ``targets``, which the command drives. Each is waited for, ``patience_s`` at most;
-        - ``saved_targets``, of saved reviews and plans. They are not read, and one that does not answer in 2 s is known
-          by its name alone;
+        - ``targets`` of the command. It waits for each, at most ``patience_s``;
+        - ``saved_targets``, those of saved reviews and plans. One that does not answer within 2 s is compared by name;
         - ``inputs``, files that the command reads.
 
-        ``say`` hears what is lost. Raises IogaugeError where a target does not answer or an input cannot be read.
+        ``say`` is called with messages about replaced files. Raises IogaugeError if a target does not answer or an
+        input cannot be read.
         """
         self._say = say
         self._taken: dict[Identity, str] = {}
@@ -101,7 +101,7 @@ class Claims:
                 self._taken[identity(path)] = f"is an input of this command: {path}"
 
     def file(self, path: Path, *, existing: Existing) -> Output:
-        """Claim a file. Raises IogaugeError where it must not, or cannot, be written."""
+        """Claim a file. Raises IogaugeError if it must not or cannot be written."""
         refuse_name(path)
         self._refuse_taken(path, _by_name(path))
         with explained("write", path):
@@ -125,23 +125,23 @@ class Claims:
             return Output(path, existing=existing, status=status, real=real, taken=taken, say=self._say)
 
     def new_directory(self, path: Path) -> None:
-        """Claim a directory that is made later. Raises IogaugeError where a target is, or is to be."""
+        """Claim a directory that is created later. Raises IogaugeError if it is a target or an output."""
         refuse_name(path)
         self._refuse_taken(path, _by_name(path))
         with explained("create", path):
             self._refuse_taken(path, identity(path))
 
     def make_directory(self, path: Path) -> Path:
-        """Claim a directory for outputs, and make it now, with those above it, where it is missing; return it."""
+        """Claim a directory for outputs, create it with its parents if it is missing, and return it."""
         self.new_directory(path)
         with explained("create", path):
             path.mkdir(parents=True, exist_ok=True)
         return path
 
     def kept(self, path: Path, *, size_bytes: int) -> KeptFile:
-        """Claim the file that keeps the data of a served drive, and open it; it is made where it is missing.
+        """Claim and open the file that keeps the data of a served drive; create it if it is missing.
 
-        Raises IogaugeError where it must not, or cannot, be written.
+        Raises IogaugeError if it must not or cannot be written.
         """
         refuse_name(path)
         self._refuse_taken(path, _by_name(path))
@@ -173,7 +173,7 @@ class Claims:
 
 
 class Output:
-    """A claimed output: a file, or what is written straight (a pipe, a terminal, /dev/null, a descriptor)."""
+    """A claimed output: a file, or a pipe, a terminal, /dev/null or a descriptor, which is written directly."""
 
     def __init__(
         self,
@@ -186,7 +186,7 @@ class Output:
         taken: Mapping[Identity, str] | None = None,
         say: Callable[[str], None] = lambda _: None,
     ) -> None:
-        """``status``: of what is there; ``real``: where a file lies; ``taken``: what it must not be."""
+        """``status``: of the existing file; ``real``: its resolved path; ``taken``: files that it must not be."""
         self.path = path
         """As the user named it."""
         self._real = real
@@ -195,21 +195,21 @@ class Output:
         self._taken = taken or {}
         self._say = say
         self._version = _version(status) if status else None
-        """What was there when it was claimed, or written last."""
+        """The version of the file when it was claimed, or written last."""
         self._explained = partial(explained, "write", path)
 
     @property
     def is_file(self) -> bool:
-        """Whether what is written can be read again."""
+        """Whether it is a file, which can be read again."""
         return self._real is not None
 
     @property
     def folder(self) -> Path | None:
-        """The directory that a file lies in, all symbolic links followed; None for what is written straight."""
+        """The directory of a file, with symbolic links resolved; None if it is not a file."""
         return self._real.parent if self._real else None
 
     def write(self, data: bytes, *, mode: int | None = None) -> None:
-        """Write the output whole or not at all. ``mode``: its permissions, where they are not the usual ones."""
+        """Write the output atomically. ``mode``: its permissions, if they are not the usual ones."""
         with self.atomic() as file:
             file.write(data)
             if mode is not None and self._real is not None:
@@ -218,9 +218,9 @@ class Output:
 
     @contextmanager
     def atomic(self) -> Iterator[IO[bytes]]:
-        """Enter a file to be written, which takes its place as the context is left, and leaves no trace on an error.
+        """Yield a temporary file that replaces the output when the context ends, and is removed on an error.
 
-        Raises IogaugeError where it cannot be written; errors of the caller's own pass through.
+        Raises IogaugeError if it cannot be written; other errors of the caller pass through.
         """
         if self._real is None or not os.access(self._real.parent, os.W_OK):
             with self.stream() as file:
@@ -234,9 +234,9 @@ class Output:
 
     @contextmanager
     def stream(self) -> Iterator[IO[bytes]]:
-        """Enter a file that is emptied, and written in its place as it comes.
+        """Empty the output and yield it, to be written in place.
 
-        Raises IogaugeError where it cannot be written; errors of the caller's own pass through.
+        Raises IogaugeError if it cannot be written; other errors of the caller pass through.
         """
         with self._explained():
             descriptor = self._open()
@@ -263,7 +263,7 @@ class Output:
         return descriptor
 
     def _open_checked(self, path: Path, check: Callable[[os.stat_result], None]) -> int:
-        """Open what is there, and check what that was: the name may have been given to something else just now."""
+        """Open a path, and check the open file: the path may have come to name another one."""
         descriptor = os.open(path, _FLAGS | (os.O_NOFOLLOW if self._real else 0))
         try:
             check(os.fstat(descriptor))
@@ -273,12 +273,12 @@ class Output:
         return descriptor
 
     def _refuse_other(self, status: os.stat_result) -> None:
-        """Refuse what is not the pipe, terminal or null device that was claimed."""
+        """Refuse a file or block device in place of the pipe, terminal or null device that was claimed."""
         if stat.S_ISREG(status.st_mode) or stat.S_ISBLK(status.st_mode):
-            raise _refused(self.path, "is something else by now")
+            raise _refused(self.path, "has become a file or a block device")
 
     def _refuse_stranger(self, status: os.stat_result | None) -> None:
-        """Refuse what came to a file's place since it was claimed, as it would have been refused then."""
+        """Refuse a file that replaced the claimed one, by the rules of a claim."""
         if status is None or _version(status) == self._version:
             return
         known = _identity_of(status)
@@ -288,7 +288,7 @@ class Output:
         _refuse_content(self.path, self._real, status, self._existing, self._say)
 
     def _finish(self, file: IO[bytes]) -> None:
-        """Note on a finished file that it is an output. Where there are no attributes it stays a stranger's."""
+        """Mark a finished file as an output of iogauge, if its file system has extended attributes."""
         file.flush()
         with self._explained():
             status = os.fstat(file.fileno())
@@ -301,7 +301,7 @@ _FLAGS = os.O_WRONLY | os.O_CLOEXEC | os.O_NOCTTY
 
 
 def identity(path: Path | str) -> Identity:
-    """Return which file or device a path leads to. Raises OSError, as ``stat`` does, unless there is none."""
+    """Return the identity of a path, which need not exist. Raises OSError as ``stat`` does."""
     if status := _status(path):
         return _identity_of(status)
     real = Path(os.path.realpath(path))
@@ -311,7 +311,7 @@ def identity(path: Path | str) -> Identity:
 
 
 def _identity_of_target(target: str) -> Identity:
-    """Return which file or device a target is; where it cannot be looked at, its name. ``target`` says why."""
+    """Return the identity of a target, or its name if it cannot be examined; ``target`` explains the error."""
     try:
         return identity(target)
     except OSError:
@@ -321,13 +321,13 @@ def _identity_of_target(target: str) -> Identity:
 
 
 def _by_name(path: Path | str) -> Identity:
-    """Return what a path is known by where it must not, or cannot, be looked at."""
-    return ("path", os.path.abspath(path))  # noqa: PTH100 (of a name that may end in '..')
+    """Return the identity of a path that is not examined: its name."""
+    return ("path", os.path.abspath(path))  # noqa: PTH100 (a name may end in '..')
 
 
 def _status(path: Path | str) -> os.stat_result | None:
     try:
-        return os.stat(path)  # noqa: PTH116 (of a name as it was given)
+        return os.stat(path)  # noqa: PTH116 (the name stays as it is)
     except FileNotFoundError:
         return None
 
@@ -343,13 +343,13 @@ def _version(status: os.stat_result) -> tuple[int, ...]:
 
 
 def _own_descriptor(path: Path) -> int | None:
-    """Return the number of the process's own descriptor that a path means."""
+    """Return the number of the process's own descriptor that a path names; None if it names none."""
     match = _DESCRIPTOR.fullmatch(str(path))
     return int(match[1]) if match else _STANDARD.get(str(path))
 
 
 def refuse_name(path: Path) -> None:
-    """Raise IogaugeError where a path is not UTF-8."""
+    """Raise IogaugeError if a path is not UTF-8."""
     try:
         str(path).encode()
     except UnicodeEncodeError:
@@ -374,7 +374,7 @@ def _refuse_kind(path: Path, status: os.stat_result, descriptor: int | None = No
 
 
 def _is_terminal(path: Path) -> bool:
-    # To open a terminal does nothing, which cannot be said of other devices: a tape rewinds, a watchdog starts.
+    # A terminal can be opened without effect. Opening other devices acts: a tape rewinds, a watchdog starts.
     return re.fullmatch(r"/dev/(tty\d*|console|pts/\d+)", os.path.realpath(path)) is not None
 
 
@@ -384,7 +384,7 @@ def _refuse_place(path: Path, real: Path) -> None:
         raise IogaugeError(f"{path}: there is no directory {folder}", hint=f"create it: mkdir -p {folder}")
     if real.is_relative_to("/dev") and not real.is_relative_to("/dev/shm"):
         raise IogaugeError(
-            f"{path}: no such device", hint="files in /dev are kept in memory: name a file elsewhere"
+            f"{path}: no such device", hint="files in /dev are in memory: name a file elsewhere"
         )
     if real.is_relative_to("/proc") or real.is_relative_to("/sys"):
         raise _refused(path, "belongs to the kernel")
@@ -393,15 +393,15 @@ def _refuse_place(path: Path, real: Path) -> None:
     for review in real.parents:
         inner = real.relative_to(review).parts[0]
         if inner in ("steps", "stopped", MANIFEST, FIGURES, COMPUTED) and (review / MANIFEST).is_file():
-            raise _refused(path, f"is a part of the review saved in {review}")
+            raise _refused(path, f"belongs to the review saved in {review}")
 
 
 def _refuse_content(
     path: Path, real: Path, status: os.stat_result, existing: Existing, say: Callable[[str], None]
 ) -> None:
-    """Refuse to replace a file that holds something of others, or say that it will be."""
+    """Refuse to replace a file that is in use or not iogauge's, or say that it will be replaced."""
     if existing is Existing.KEEP:
-        raise IogaugeError(f"{path}: exists", hint="name another by --output, or remove it")
+        raise IogaugeError(f"{path}: exists", hint="name another with --output, or remove it")
     if not status.st_size:
         return
     if uses := Usage().of_file((status.st_dev, status.st_ino), path=str(real), size_bytes=status.st_size):
@@ -416,7 +416,7 @@ def _refuse_content(
 
 
 def _why_stranger(real: Path, status: os.stat_result) -> str | None:
-    """Return None where iogauge wrote just this; otherwise what speaks against it."""
+    """Return None if iogauge wrote the file as it is; otherwise the reason why it is not known to."""
     try:
         if os.getxattr(real, _ATTRIBUTE) == _mark_of(status):
             return None

@@ -127,7 +127,9 @@ def test_what_only_a_suite_knows_is_said(monkeypatch: pytest.MonkeyPatch) -> Non
     made = manifest("mixed")
     found = cost_of(made, suite_of)
     assert [each.suite for each in found.unknown] == ["mixed"]
-    assert "Mixed reads and writes adds steps that follow from its results" in "\n".join(plan._lines(made, found))
+    assert "Mixed reads and writes adds steps that follow from its results" in "\n".join(
+        plan._lines(made, found)
+    )
 
 
 def test_repeats_are_counted_in_their_blocks() -> None:

@@ -374,7 +374,7 @@ def test_a_damaged_log_is_named(tmp_path: Path, line: str) -> None:
 def test_a_line_from_long_after_fio_s_end_is_refused(tmp_path: Path) -> None:
     options = {"write_iops_log": "x", "log_avg_msec": "500"}
     with pytest.raises(
-        IogaugeError, match=r"x_iops\.1\.log: a line is of 200000 s, and fio ran for 1 s"
+        IogaugeError, match=r"x_iops\.1\.log: a line has the time 200000 s, and fio ran for 1 s"
     ) as found:
         with_logs(tmp_path, options, {"x_iops.1.log": "500, 5, 0, 0\n200000000, 5, 0, 0\n"})
     assert "log_unix_epoch" in found.value.hint

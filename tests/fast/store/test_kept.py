@@ -48,9 +48,9 @@ def test_a_file_is_made_sparse_and_opened_again_with_its_data() -> None:
 def test_a_file_of_the_same_size_is_somebody_else_s_until_its_owner_says_otherwise() -> None:
     image = Path("an image")
     image.write_bytes(b"\7" * SIZE)
-    hint = refused(image, "nothing says that it is the data of a served drive")
+    hint = refused(image, "is not marked as the data of a served drive")
     Path("link").symlink_to(image)
-    refused("link", "nothing says")
+    refused("link", "is not marked")
     assert image.read_bytes() == b"\7" * SIZE
     command = hint.partition("setfattr ")[2]
     assert command == f"-n user.iogauge.store -v {SIZE} '{image}'"
@@ -61,9 +61,9 @@ def test_a_file_of_the_same_size_is_somebody_else_s_until_its_owner_says_otherwi
 def test_a_file_of_another_size_or_kind_is_refused(tmp_path: Path) -> None:
     keep("store")
     os.truncate("store", SIZE - 512)
-    refused("store", "has 1048064 bytes where the export has 1048576")
+    refused("store", "exists with 1048064 bytes, and the export has 1048576")
     os.mkfifo("pipe")
-    refused("pipe", "no regular file")
+    refused("pipe", "not a regular file")
     refused(tmp_path, "is a directory")
     refused("/dev/zero", "is a character device")
     refused("missing/store", "there is no directory missing")
@@ -98,7 +98,7 @@ def test_a_file_that_changes_places_while_it_is_opened_is_refused(monkeypatch: p
         return opened(path, flags, *mode)
 
     monkeypatch.setattr(kept.os, "open", swapped)
-    refused("store", "was replaced while it was being opened")
+    refused("store", "was replaced while iogauge opened it")
 
 
 def test_without_attributes_a_file_is_kept_once_and_that_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -130,7 +130,7 @@ def test_a_file_that_is_only_read_may_be_anybody_s() -> None:
     with pytest.raises(OSError, match="Bad file descriptor"):
         os.pwrite(opened.descriptor, b"x", 0)
     opened.close()
-    for path, size, why in (("image", 512, "where the export has 512"), ("missing", SIZE, "no such file")):
+    for path, size, why in (("image", 512, "the export has 512"), ("missing", SIZE, "no such file")):
         with pytest.raises(IogaugeError, match=why):
             read_kept(Path(path), size_bytes=size)
     assert not Path("missing").exists()

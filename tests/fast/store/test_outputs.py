@@ -121,8 +121,8 @@ def test_files_of_a_saved_review_are_kept() -> None:
     folder.mkdir(parents=True)
     for name in ("saved/manifest.json", "saved/figures.json", "saved/steps/one/totals.parquet"):
         Path(name).write_bytes(CONTENT)
-        refused(name, "is a part of the review saved in ")
-    refused("saved/steps/new", "is a part of the review saved in ")
+        refused(name, "belongs to the review saved in ")
+    refused("saved/steps/new", "belongs to the review saved in ")
     claimed("saved/report.html").write(b"page")
 
 

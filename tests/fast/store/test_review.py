@@ -299,7 +299,7 @@ def test_a_vanished_directory_is_said(review: Review) -> None:
         review.path.rename(review.path.with_name("elsewhere"))
         with pytest.raises(IogaugeError, match="cannot write") as caught:
             writer.finish(run_record())
-    assert "vanished" in str(caught.value.hint)
+    assert "missing" in str(caught.value.hint)
     with pytest.raises(IogaugeError, match="cannot write"):
         review.begin("a").__enter__()
     with pytest.raises(IogaugeError, match="cannot write"):

@@ -1,7 +1,7 @@
-"""DiskSpd's text: the tables that it prints, read back.
+"""Reads the tables that DiskSpd prints as text.
 
-Counts are exact; latencies have three decimals of a millisecond. Columns are known by their headings, since some are
-there only with -L or -D. Of a text with several time spans each is a step; the sums at its end are left out.
+Counts are exact; latencies have three decimals of a millisecond. Columns are found by their headings, since some exist
+only with -L or -D. Each time span of a text becomes a step; the totals at its end are not read.
 
 Source: DiskSpd 2.2 (ResultParser.cpp).
 """
@@ -26,25 +26,23 @@ _QS = {"25th": 0.25, "50th": 0.5, "75th": 0.75, "90th": 0.9, "95th": 0.95, "99th
 
 
 def recognised(text: str) -> bool:
-    """Tell whether a text is DiskSpd's."""
+    """Return whether a text is DiskSpd's."""
     return _BEGIN.search(text) is not None
 
 
 def read(text: str, path: Path) -> tuple[ImportedStep, ...]:
-    """Return the time spans that a text holds. Raises ``IogaugeError`` where it is damaged."""
+    """Return the time spans of a text as steps. Raises ``IogaugeError`` if it is damaged."""
     source = str(path)
     text = text.replace("\r\n", "\n")
     head, *spans = _BEGIN.split(text)
     match = re.search(r"^Command Line: (.*)$", head, re.MULTILINE)
     command = match[1].strip() if match else ""
     begun = re.search(r"^\tstart time: (.*)$", head, re.MULTILINE)
-    # With -X the command names a file of which nothing is known here.
-    jobs, said = (
-        diskspd.jobs_of(diskspd.split(command)) if command else (None, ("its command line is not there",))
-    )
+    # With -X, the command line names a file, which is not at hand.
+    jobs, said = diskspd.jobs_of(diskspd.split(command)) if command else (None, ("it has no command line",))
     return tuple(
         _step(
-            # What comes after the last span is the sum of all.
+            # The totals of all spans follow the last one.
             span.partition("\nTotals:\n")[0],
             label=path.stem if len(spans) == 1 else f"{path.stem}-{place}",
             command=command,
@@ -88,7 +86,7 @@ def _step(
         if column.max_ns is not None:
             column.mean_ns, column.stddev_ns = _totals(span, title, source)
     row, part_rows = diskspd.rows(list(parts.values()), columns, together, duration_s=duration_s)
-    warnings = () if together.quantiles else ("latencies were not measured: DiskSpd does so with -L",)
+    warnings = () if together.quantiles else ("latencies were not measured: DiskSpd measures them with -L",)
     return ImportedStep(
         label=label,
         tool="diskspd",
@@ -104,31 +102,31 @@ def _step(
 
 
 def _table(span: str, title: str, source: str) -> Iterator[dict[str, str]]:
-    """Yield the lines of threads of one section, by column."""
+    """Yield the line of each thread of a section, by column."""
     lines = iter(span.partition(f"\n{title}\n")[2].splitlines())
     names = [name.strip() for name in next(lines, "").split("|")]
     if names[0] != "thread":
-        raise damaged(source, f"the section '{title}' is not there or has no heading")
+        raise damaged(source, f"the section '{title}' is missing or has no heading")
     next(lines, None)
     for line in lines:
         if line.startswith("-") or not line.strip():
             return
-        # The file's name is last, and may hold any character.
+        # The file's name is last, and may contain any character.
         cells = [cell.strip() for cell in line.split("|", len(names) - 1)]
         if len(cells) != len(names):
-            raise damaged(source, f"{line[:60]!r} has {len(cells)} columns of {len(names)}")
+            raise damaged(source, f"{line[:60]!r} has {len(cells)} columns instead of {len(names)}")
         yield dict(zip(names, cells, strict=True))
 
 
 def _totals(span: str, title: str, source: str) -> tuple[float | None, float | None]:
-    """Return mean and deviation of the latencies of a whole section, in nanoseconds."""
+    """Return mean and standard deviation of a section's latencies, in nanoseconds."""
     section = span.partition(f"\n{title}\n")[2].partition("\n\n")[0]
     heading, total = (
         re.search(pattern, section, re.MULTILINE) for pattern in (r"^thread .*$", r"^total: .*$")
     )
     if heading is None or total is None:
         raise damaged(source, f"the section '{title}' has no total")
-    # The line begins with its bytes, which are the second column of the others.
+    # This line begins with the bytes, the second column of the other lines.
     names, figures = ([cell.strip() for cell in line[0].split("|")] for line in (heading, total))
     cells = dict(zip(names[1:], figures, strict=False))
     mean, deviation = (

@@ -89,7 +89,7 @@ def _step(
     row, part_rows = diskspd.rows(parts, columns, together, duration_s=duration_s)
     warnings = said
     if together.max_ns is None:
-        warnings += ("latencies were not measured: DiskSpd does so with -L",)
+        warnings += ("latencies were not measured: DiskSpd measures them with -L",)
     words = [] if profile is None else _words(profile)
     jobs, unsaid = diskspd.jobs_of(words) if words else (None, ("its load is described nowhere",))
     interval = profile.findtext("IoBucketDuration") if profile is not None else None

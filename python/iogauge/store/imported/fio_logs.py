@@ -1,18 +1,18 @@
-"""fio's log files beside its JSON: intervals of each row, as far as the logs tell.
+"""Reads fio's log files beside its JSON into the intervals of each row.
 
     PREFIX_{bw,iops,lat,clat}.N.log    time (ms), value, ddir, bs, prio
     PREFIX_clat_hist.N.log             time (ms), ddir, bs, 1856 counts
 
-A histogram log gives clat of every window. Logs of bandwidth and of IOPS, averaged over the same windows, give bytes
-and I/Os, rounded; where there is one of them, the block size gives the other, or else there are no intervals. Where
-nothing was averaged, every line is a request: a latency log then gives latencies themselves, in slices of a second.
+A histogram log has clat of every window. Logs of bandwidth and IOPS, averaged over the same windows, have bytes and
+I/Os, rounded. If only one of them exists, the other follows from the block size; if that varies, there are none.
+Without averaging, every line is a request: a latency log then has the latencies themselves, in intervals of a second.
+An averaged latency log has no distribution and is not read.
 
-fio's windows end at their stamp, and a window in which nothing completed has no line: it is put back as zeros. The
-course of a row ends with the first of its threads' logs to end. Logs of means (a latency log that was averaged) tell no
-distribution, and are left alone.
+A window of fio ends at its time stamp. A window without completions has no line; it becomes an interval of zeros. The
+intervals of a row end with the first of its threads' logs that ends.
 
-No line can be later than fio's end. A stamp long after it is damage, or Unix time (``log_unix_epoch``); it is refused,
-since every window up to it would become an interval.
+A time stamp long after fio's end means a damaged log or Unix time (``log_unix_epoch``). It is refused, since every
+window up to it would become an interval.
 
 Source: fio stat.c (__add_samples, flush_samples), iolog.h; fio's manual, "Log File Formats".
 """
@@ -34,9 +34,9 @@ DDIRS = (Direction.READ, Direction.WRITE, Direction.TRIM)
 Blocks = Mapping[Direction, int]
 SECOND_MS = 1000
 MOST_INTERVALS = 1_000_000
-"""Of one row: eleven days of seconds."""
+"""The most intervals of one row: eleven days of seconds."""
 SLACK_MS = 10 * SECOND_MS
-"""So much later than twice fio's run time is a stamp that cannot be: clocks and windows round."""
+"""Time stamps may exceed twice fio's run time by this much, for the rounding of clocks and windows."""
 
 
 @dataclass
@@ -48,24 +48,24 @@ class _Slice:
 
 
 MOST_CLONES = 1 << 16
-"""Of a job; fio has room for 4,096 jobs in all, unless its build says otherwise."""
+"""The most clones of a job; fio allows 4,096 jobs in all, unless it is built with another limit."""
 
 
 class _Course:
-    """What the logs of one row add up to, by interval and direction."""
+    """The sums of one row's logs, by interval and direction."""
 
     def __init__(self, window_ms: int, blocks: Blocks, elapsed_s: float | None) -> None:
         self.window_ms = window_ms
         self.elapsed_s = elapsed_s
         self.blocks = blocks
         self.known: set[str] = set()
-        """Which of ``ios`` and ``bytes`` the logs have."""
+        """Those of ``ios`` and ``bytes`` that the logs have."""
         self.ends: list[int] = []
-        """The last window of every log: threads end at different times, so some logs lack the last one."""
+        """The last window of every log. Threads end at different times."""
         self.slices: dict[tuple[int, Direction], _Slice] = {}
 
     def at(self, time_ms: int, direction: Direction, *, ends: bool) -> _Slice:
-        """Return the slice of an instant, or of the window that ``ends`` there, a little late as a rule."""
+        """Return the slice of a time or, with ``ends``, of the window that ends at about that time."""
         index = self.ended(time_ms) if ends else time_ms // self.window_ms
         return self.slices.setdefault((index, direction), _Slice())
 
@@ -84,7 +84,7 @@ class _Course:
             elif "bytes" not in self.known:
                 one.bytes = one.ios * self.blocks[direction]
         directions = [direction for direction in DDIRS if direction in used]
-        # One late line may leave a million empty windows: a copy takes a third of the time of a new one.
+        # One late line may leave a million empty windows. To copy an interval takes a third of the time of a new one.
         empty = Interval(
             stage=0,
             row=row,
@@ -117,10 +117,10 @@ def beside(
     *,
     elapsed_s: float | None = None,
 ) -> tuple[Interval, ...]:
-    """Return the intervals of all rows for which there are logs beside ``path``. Raises ``IogaugeError``.
+    """Return the intervals of all rows that have logs beside ``path``. Raises ``IogaugeError``.
 
-    ``names`` and ``options`` are those of the sections, ``of_entry`` the index of every row's section, ``blocks`` the
-    block sizes of directions that do not vary, ``elapsed_s`` how long fio ran; None: unknown.
+    ``names`` and ``options`` are those of the sections, ``of_entry`` is the index of every row's section, ``blocks``
+    has the fixed block sizes by direction, ``elapsed_s`` is fio's run time; None: unknown.
     """
     intervals: list[Interval] = []
     first = 1
@@ -170,7 +170,7 @@ def _logs(
 ) -> Iterator[Path]:
     if option not in options:
         return
-    # fio takes the job's name where the option has no value; the JSON says "1" or nothing then.
+    # Without a value, fio uses the job's name; the JSON then has "1" or nothing.
     for prefix in dict.fromkeys((Path(options[option]).name or name, name)):
         for log in (path.parent / f"{prefix}_{kind}.{number}.log", path.parent / f"{prefix}_{kind}.log"):
             if log.is_file() and (log.name.endswith(f".{number}.log") or number == 1):
@@ -194,7 +194,7 @@ def _add_histograms(course: _Course, log: Path) -> None:
 
 
 def _add_rates(course: _Course, log: Path, kind: str) -> None:
-    """Averaged rates. Where histograms counted the I/Os, those stay."""
+    """Add averaged rates, except to slices that have I/Os of histograms."""
     course.known.add("ios" if kind == "iops" else "bytes")
     stamp = 0
     for numbers in _lines(log):
@@ -211,7 +211,7 @@ def _add_rates(course: _Course, log: Path, kind: str) -> None:
 
 
 def _add_requests(course: _Course, path: Path, options: dict[str, str], name: str, numbers: range) -> None:
-    """Every line is a request: latencies where there are any, or else that it completed."""
+    """Add logs in which every line is a request: those of latencies or, without them, of completions."""
     if course.slices:
         return
     for option, kind in (("write_lat_log", "lat"), ("write_bw_log", "bw"), ("write_iops_log", "iops")):
@@ -230,7 +230,7 @@ def _add_requests(course: _Course, path: Path, options: dict[str, str], name: st
 
 
 def _lines(log: Path) -> Iterator[list[int]]:
-    """Yield the numbers of each line. A log of every request may be long: it is read line by line."""
+    """Yield the numbers of each line. A log of every request may be long, so it is read line by line."""
     try:
         with log.open(encoding="utf-8", errors="replace") as file:
             for line in file:
@@ -252,26 +252,27 @@ def _numbers(line: str, log: Path) -> list[int]:
 
 def _three(numbers: list[int], log: Path) -> tuple[int, int, int]:
     if len(numbers) < 3:
-        raise damaged(str(log), "a line has less than three numbers")
+        raise damaged(str(log), "a line has fewer than three numbers")
     return numbers[0], numbers[1], numbers[2]
 
 
 def _time(time_ms: int, course: _Course, log: Path) -> int:
     if course.elapsed_s is not None and time_ms > 2 * SECOND_MS * course.elapsed_s + SLACK_MS:
         raise IogaugeError(
-            f"{log}: a line is of {time_ms / SECOND_MS:.0f} s, and fio ran for {course.elapsed_s:.0f} s",
+            f"{log}: a line has the time {time_ms / SECOND_MS:.0f} s, and fio ran for {course.elapsed_s:.0f} s",
             hint="run fio without log_unix_epoch and log_alternate_epoch, or import without the log",
         )
     if time_ms > MOST_INTERVALS * course.window_ms:
         raise IogaugeError(
-            f"{log}: a stamp is {time_ms} ms", hint="use longer windows, or import without the log"
+            f"{log}: a line has the time {time_ms} ms, which is too many windows",
+            hint="use longer windows, or import without the log",
         )
     return time_ms
 
 
 def _ddir(number: int, log: Path) -> Direction:
     if number >= len(DDIRS):
-        raise damaged(str(log), f"{number} is no direction")
+        raise damaged(str(log), f"{number} is not a direction")
     return DDIRS[number]
 
 
@@ -285,7 +286,7 @@ _NOTHING = Tally(ios=0, bytes=0, histograms={})
 
 
 def _tally(one: _Slice | None) -> Tally:
-    """Return a slice's tally; windows in which nothing completed share one."""
+    """Return a slice's tally. Windows without completions share one."""
     if one is None:
         return _NOTHING
     kinds = {kind: encoded(counts) for kind, counts in ((Kind.LAT, one.lat), (Kind.CLAT, one.clat)) if counts}

@@ -1,8 +1,8 @@
-"""Counts by latency, encoded as HdrHistogram V2, and fio's buckets, which they may come from.
+"""Encodes counts by latency as HdrHistogram V2, and converts fio's buckets.
 
-The ``hdrhistogram`` package encodes. fio's buckets are exact below 128 ns and then 64 to the octave, so that a value
-is known to 1/64 of itself; ours, of three digits, lie within them. A bucket is put where fio's own reports put it, at
-its middle, and quantiles come out as fio prints them, to under 0.1 %.
+fio's buckets are exact below 128 ns; above, there are 64 to the octave, so that a value is known to 1/64. iogauge's
+histograms have three digits, which is finer. A bucket counts at its middle, as in fio's reports, so that quantiles
+agree with those that fio prints to within 0.1 %.
 
 Source: fio stat.c (plat_idx_to_val, plat_val_to_idx), hdrhistogram's documentation.
 """
@@ -17,15 +17,15 @@ from hdrh.histogram import HdrHistogram  # type: ignore[import-untyped]
 from iogauge.schema import Encoded
 
 BUCKETS = 29 * 64
-"""fio's buckets, and numbers in a line of its histogram logs."""
+"""The number of fio's buckets, and of counts in a line of its histogram logs."""
 HIGHEST_NS = 2**42 - 1
-"""As in the recorder: over an hour."""
+"""The same as in the recorder: over an hour."""
 _LINEAR = 128
 _BITS = 6
 
 
 def encoded(counts: Mapping[int, int]) -> Encoded:
-    """Return the encoding of counts by latency in nanoseconds; above ``HIGHEST_NS`` they count there."""
+    """Return the encoding of counts by latency in nanoseconds. Longer latencies than ``HIGHEST_NS`` count as that."""
     histogram = HdrHistogram(1, HIGHEST_NS, 3)
     for value_ns, count in counts.items():
         histogram.record_value(min(value_ns, HIGHEST_NS), count)
@@ -33,7 +33,7 @@ def encoded(counts: Mapping[int, int]) -> Encoded:
 
 
 def fio_bounds(value_ns: int) -> tuple[int, int]:
-    """Return the first and last nanosecond of fio's bucket that a value lies in.
+    """Return the first and last nanosecond of the bucket of fio that has a value.
 
     >>> fio_bounds(100), fio_bounds(612), fio_bounds(37632)
     ((100, 100), (608, 615), (37376, 37887))
@@ -44,7 +44,7 @@ def fio_bounds(value_ns: int) -> tuple[int, int]:
 
 
 def fio_middle(bucket: int) -> int:
-    """Return the latency that stands for a bucket of fio's in its reports, by the bucket's number.
+    """Return the latency that fio's reports give for a bucket, by its number.
 
     >>> fio_middle(100), fio_middle(fio_bucket(612))
     (100, 612)
@@ -56,7 +56,7 @@ def fio_middle(bucket: int) -> int:
 
 
 def fio_bucket(value_ns: int) -> int:
-    """Return the number of fio's bucket that a value lies in.
+    """Return the number of the bucket of fio that has a value.
 
     >>> fio_bucket(127), fio_bucket(128), fio_bucket(10**12)
     (127, 128, 1855)
