@@ -46,7 +46,7 @@ class BurstCredit(Suite):
     TITLE = "Burst credit"
     SOURCE = "ours, after what cloud providers document of their disks' burst performance"
     AXIS = Axis(name="length of the load", unit="s")
-    READER = JOB
+    MEASURED_JOB = JOB
     RUNTIME_NS: ClassVar[Mapping[Pace, int]] = {
         "quick": 60 * SECOND,
         "standard": 600 * SECOND,

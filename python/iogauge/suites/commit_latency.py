@@ -55,7 +55,7 @@ class CommitLatency(Suite):
     TITLE = "Commit latency"
     SOURCE = "ours, after how databases write their logs (PostgreSQL's manual on wal_sync_method)"
     AXIS = Axis(name="logs that commit at once", unit="logs")
-    READER = JOB
+    MEASURED_JOB = JOB
     JUDGED = "commit"
     KIND = Kind.RESPONSE
     # Ten steps: shorter ones than other suites have.

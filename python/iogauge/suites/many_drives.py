@@ -70,7 +70,7 @@ class ManyDrives(Suite):
     TITLE = "Many drives"
     SOURCE = "ours, after what Intel's evaluation guide says of two drives"
     AXIS = Axis(name="drives at once", unit="drives")
-    READER = JOB
+    MEASURED_JOB = JOB
     JUDGED = "I/O"
     TOGETHER = True
     FEWEST_TARGETS = 2

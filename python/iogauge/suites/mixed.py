@@ -36,7 +36,7 @@ class Mixed(Suite):
     TITLE = "Mixed reads and writes"
     SOURCE = "AnandTech's reviews of the P4800X (April 2017) and of Optane Memory"
     AXIS = Axis(name="share of reads", unit="%")
-    READER = JOB
+    MEASURED_JOB = JOB
     JUDGED = "I/O"
 
     def plan(self, request: SuiteRequest) -> SuitePlan:

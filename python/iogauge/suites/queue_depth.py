@@ -61,7 +61,7 @@ class QueueDepth(Suite):
     TITLE = "Queue depth"
     SOURCE = "AnandTech's review of the P4800X 750 GB (November 2017)"
     AXIS = Axis(name="queue depth", unit="in flight")
-    READER = JOB
+    MEASURED_JOB = JOB
     JUDGED = "I/O"
     # There are four sweeps: each of their steps is shorter than other suites'.
     RUNTIME_NS: ClassVar[Mapping[Pace, int]] = {"quick": SECOND, "standard": 10 * SECOND, "full": 60 * SECOND}

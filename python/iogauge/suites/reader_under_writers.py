@@ -67,8 +67,8 @@ class ReaderUnderWriters(Suite):
     TITLE = "A reader under writers"
     SOURCE = "AnandTech's review of the P4800X (April 2017), after Aerospike's certification tool"
     AXIS = Axis(name="write pressure", unit="MB/s")
-    READER = READER
-    PRESSURE = WRITER
+    MEASURED_JOB = READER
+    LOAD_JOBS = WRITER
 
     def plan(self, request: SuiteRequest) -> SuitePlan:
         """Read latency at depth 1 while writers at depth 1 come in one by one. The search gives the steps."""

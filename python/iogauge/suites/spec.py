@@ -137,7 +137,7 @@ class Spec(Suite):
     TITLE = "The specification's rows"
     SOURCE = "Intel's evaluation guide for the P4800X, tables 4 and 5"
     AXIS = Axis(name="row of the table", unit="row")
-    READER = JOB
+    MEASURED_JOB = JOB
     JUDGED = "I/O"
     RUNTIME_NS: ClassVar[Mapping[Pace, int]] = {
         "quick": 2 * SECOND,

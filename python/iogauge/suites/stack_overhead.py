@@ -57,7 +57,7 @@ class StackOverhead(Suite):
     TITLE = "Stack overhead"
     SOURCE = "ours, after what readers asked of AnandTech's reviews of the P4800X"
     AXIS = Axis(name="layer", unit="layer")
-    READER = JOB
+    MEASURED_JOB = JOB
     LAYERS = True
 
     def plan(self, request: SuiteRequest) -> SuitePlan:

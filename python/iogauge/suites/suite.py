@@ -95,11 +95,11 @@ class Suite(ABC):
     """Where the procedure was published."""
     AXIS: ClassVar[Axis]
     """What its steps vary."""
-    READER: ClassVar[str]
+    MEASURED_JOB: ClassVar[str]
     """Name of the job whose latency is judged."""
     JUDGED: ClassVar[str] = "read"
     """What one of that job's requests is called."""
-    PRESSURE: ClassVar[str | None] = None
+    LOAD_JOBS: ClassVar[str | None] = None
     """Name of the jobs that press on it."""
     OWN_STATE: ClassVar[bool] = False
     """Whether its own steps bring the drive into the state in which it is measured."""
@@ -174,10 +174,10 @@ class Suite(ABC):
             source=self.SOURCE,
             targets=tuple(target.path for target in request.targets),
             axis=self.AXIS,
-            measured_job=self.READER,
+            measured_job=self.MEASURED_JOB,
             judged=self.JUDGED,
             kind=self.KIND,
-            load_jobs=self.PRESSURE,
+            load_jobs=self.LOAD_JOBS,
             steps=(),
             size_bytes=self.size_bytes(request),
             runtime_ns=self.runtime_ns(request),

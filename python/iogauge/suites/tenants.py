@@ -107,9 +107,9 @@ class Tenants(Suite):
     TITLE = "Tenants"
     SOURCE = "ours, after what readers of such reviews ask of shared drives"
     AXIS = Axis(name="other tenants", unit="others")
-    READER = TENANT
+    MEASURED_JOB = TENANT
     JUDGED = "request"
-    PRESSURE = OTHERS
+    LOAD_JOBS = OTHERS
     KIND = Kind.RESPONSE
     QUANTILES = (0.5, 0.99, LIMIT_Q, 0.9999)
     RUNTIME_NS: ClassVar[Mapping[Pace, int]] = {

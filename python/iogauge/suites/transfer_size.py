@@ -73,7 +73,7 @@ class TransferSize(Suite):
         "alignment after Intel's evaluation guide"
     )
     AXIS = Axis(name="transfer size", unit="KiB")
-    READER = JOB
+    MEASURED_JOB = JOB
     JUDGED = "I/O"
     # There are twelve sweeps: each of their steps is shorter than other suites'.
     RUNTIME_NS: ClassVar[Mapping[Pace, int]] = {

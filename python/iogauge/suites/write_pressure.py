@@ -57,8 +57,8 @@ class WritePressure(Suite):
     TITLE = "Write pressure"
     SOURCE = "Intel's application note on read latency under write pressure (2017)"
     AXIS = Axis(name="write pressure", unit="MB/s")
-    READER = READER
-    PRESSURE = WRITER
+    MEASURED_JOB = READER
+    LOAD_JOBS = WRITER
     QUANTILES = (0.5, 0.99, 0.999, 0.9999, 0.99999, 0.999999, 0.9999999, 0.99999999, 0.999999999)
     # Nothing but the rate of the writers bounds what is simulated, and that is asked for.
     MODELLED_NS = PUBLISHED_RUNTIME_NS

@@ -30,7 +30,7 @@ class ManySteps(Suite):
     TITLE = "Many steps"
     SOURCE = "made up"
     AXIS = Axis(name="rate", unit="IOPS")
-    READER = "reader"
+    MEASURED_JOB = "reader"
 
     def plan(self, request: SuiteRequest, /) -> SuitePlan:
         """Plan one step for each rate."""

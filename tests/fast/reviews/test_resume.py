@@ -44,7 +44,7 @@ class Two(Suite):
     TITLE = "Two"
     SOURCE = "made up"
     AXIS = Axis(name="step", unit="step")
-    READER = "job"
+    MEASURED_JOB = "job"
 
     def __init__(self, rw: str) -> None:
         self.rw = rw

@@ -279,7 +279,7 @@ class Rounds(Suite):
     TITLE = "Rounds"
     SOURCE = "made up"
     AXIS = Axis(name="round", unit="round")
-    READER = "reader"
+    MEASURED_JOB = "reader"
 
     def plan(self, request: SuiteRequest) -> SuitePlan:
         """The first round."""

@@ -1,4 +1,4 @@
-"""Suites of one's own, from Python files and TOML plans: loading, running, resuming, and judging without the file."""
+"""Your own suites, from Python files and TOML plans: loading, running, resuming, and judging without the file."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Mine(Suite):
     TITLE = "Mine"
     SOURCE = "me"
     AXIS = Axis(name="depth", unit="in flight")
-    READER = "load"
+    MEASURED_JOB = "load"
 
     def plan(self, request):
         empty = self.empty(request)
@@ -162,8 +162,8 @@ def test_plain_plans_nothing() -> None:
         ("x = 1", "defines 0 suites"),
         (WHOLE + "\nclass Other(Mine):\n    pass\n", "defines 2 suites (Mine, Other)"),
         (WHOLE.replace('NAME = "mine"', 'NAME = "Mine!"'), "'Mine!' cannot name a suite"),
-        (WHOLE.replace('NAME = "mine"', 'NAME = "mixed"'), "iogauge has a suite 'mixed' of its own"),
-        (WHOLE.replace('    READER = "load"\n', ""), "Mine lacks READER"),
+        (WHOLE.replace('NAME = "mine"', 'NAME = "mixed"'), "'mixed' is a built-in suite"),
+        (WHOLE.replace('    MEASURED_JOB = "load"\n', ""), "Mine lacks MEASURED_JOB"),
         (WHOLE.replace("def plan", "def plans"), "Mine lacks plan"),
         (WHOLE + "\n    def __init__(self, x): pass\n", "Mine() failed: TypeError"),
     ],
@@ -185,6 +185,8 @@ def test_a_file_that_is_no_suite_says_why(text: str, says: str) -> None:
         (PLAN.replace("options =", "option ="), "did you mean options?"),
         ('axis = { name = "x", units = "s" }\n' + PLAN, "did you mean unit?"),
         (PLAN.replace("at = 1", "at = 1\ncolour = 3"), "known are: at, label, "),
+        ('reader = "job"\n' + PLAN, "did you mean measured_job?"),
+        ('pressure = "writer"\n' + PLAN, "did you mean load_jobs?"),
     ],
 )
 def test_a_misspelt_key_names_the_nearest(text: str, hint: str) -> None:
@@ -195,7 +197,7 @@ def test_a_misspelt_key_names_the_nearest(text: str, hint: str) -> None:
 
 TWO = """
 name = "two"
-reader = "first"
+measured_job = "first"
 [[step]]
 at = 1
 options = { rw = "randread", bs = "4k", norandommap = true }
@@ -250,7 +252,7 @@ def test_what_could_not_be_judged_is_refused_when_it_is_planned(
             "mine.py:18: findings: AttributeError: ",
         ),
         (WHOLE.replace("(step,)", "()"), "mine.py: plan: it has no steps"),
-        (WHOLE.replace("        return empty.model", "        empty.model"), "plan: gives NoneType"),
+        (WHOLE.replace("        return empty.model", "        empty.model"), "plan: returns NoneType"),
         (
             f"{WHOLE}\n    def more(self, plan, review, *, repeat):\n        return {{}}[repeat]\n",
             "mine.py:21: more: KeyError: 0",
@@ -295,9 +297,9 @@ def test_what_a_suite_says_itself_passes() -> None:
         ('name = "few"\nstep = []', "there is no [[step]]"),
         ('name = "few"\nstep = 3', "step is 3, and must be an array"),
         ('name = "few"\nstep = [3]', "[[step]] 1 is 3, and must be a table"),
-        (PLAN.replace("at = 1", 'at = 1\njob_file = "gone.fio"'), "job_file has options and jobs of its own"),
-        ('name = "few"\n[[step]]\nat = 1\njob_file = "gone.fio"\njobs.load = {}\n', "job_file has options"),
-        (PLAN.replace('"few"', '"spec"'), "iogauge has a suite 'spec' of its own"),
+        (PLAN.replace("at = 1", 'at = 1\njob_file = "gone.fio"'), "a step with job_file cannot have options"),
+        ('name = "few"\n[[step]]\nat = 1\njob_file = "gone.fio"\njobs.load = {}\n', "a step with job_file cannot have options"),
+        (PLAN.replace('"few"', '"spec"'), "'spec' is a built-in suite"),
         (PLAN.replace('"4k"', '"4k\\nrw=write"'), "[[step]] 1: options.bs"),
         (PLAN.replace('"4k"', "[1]"), "[[step]] 1: options.bs"),
         ('name = "few"\n[[step]]\nat = 1\njob_file = "gone.fio"\n', "gone.fio: no such file"),
@@ -345,7 +347,7 @@ def test_options_and_job_files_of_a_plan() -> None:
 def test_a_job_file_that_names_another_target_is_refused() -> None:
     written("other.fio", "[load]\nfilename=/dev/sda\nrw=randread\n")
     suite = suite_of(written("plan.toml", 'name = "few"\n[[step]]\nat = 1\njob_file = "other.fio"\n'))
-    with pytest.raises(IogaugeError, match="names /dev/sda, and steps run on the review's target"):
+    with pytest.raises(IogaugeError, match="names /dev/sda, but steps run on the review's target"):
         suite.plan(REQUEST)
 
 
@@ -379,7 +381,7 @@ def test_two_suites_of_one_name_are_refused(capsys: pytest.CaptureFixture[str]) 
 
 
 @pytest.mark.parametrize(
-    "arguments", [("--suite", "examples/suite_of_ones_own.py"), ("--plan", "examples/plan.toml")]
+    "arguments", [("--suite", "examples/own_suite.py"), ("--plan", "examples/plan.toml")]
 )
 def test_the_examples_run(arguments: tuple[str, str], capsys: pytest.CaptureFixture[str]) -> None:
     option, path = arguments
@@ -393,6 +395,6 @@ def test_the_examples_run(arguments: tuple[str, str], capsys: pytest.CaptureFixt
 
 
 def test_the_example_needs_only_the_package_of_suites() -> None:
-    tree = ast.parse((EXAMPLES / "suite_of_ones_own.py").read_text())
+    tree = ast.parse((EXAMPLES / "own_suite.py").read_text())
     modules = {node.module for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)}
     assert modules == {"__future__", "iogauge.suites"}

@@ -1,7 +1,8 @@
-"""Judges a review whose suite cannot be had: one of somebody's own whose file is gone, or a newer iogauge's.
+"""Judges a review by its plan alone, for when its suite is not available.
 
-All that it takes is in the plan: what was measured, whose latency counts, along which axis. What the suite itself would
-have concluded is missing, and whoever uses this says so. It plans nothing, so that nothing can be measured by it.
+A suite is not available if its file is gone or if a newer iogauge wrote the review. The plan says which job was
+measured and along which axis, so figures and charts are complete; the suite's findings are missing, and the caller
+says so.
 """
 
 from __future__ import annotations
@@ -15,11 +16,11 @@ class PlainSuite(Suite):
     """See the module's text."""
 
     NAME = "plain"
-    TITLE = "A suite that cannot be had"
+    TITLE = "A suite that is not available"
     SOURCE = "the review's own plan"
     AXIS = Axis(name="step", unit="step")
-    READER = "load"
+    MEASURED_JOB = "load"
 
     def plan(self, _request: SuiteRequest, /) -> SuitePlan:
-        """Raise IogaugeError: there is nothing that could be planned."""
-        raise IogaugeError("a suite that cannot be had plans nothing", hint="put its file back")
+        """Raise IogaugeError: without the suite there is nothing to plan."""
+        raise IogaugeError("a suite that is not available plans nothing", hint="put its file back")

@@ -1,12 +1,11 @@
-"""Load your own suite from a Python file, which runs that file.
+"""Load your own suite from a Python file.
 
-Whoever names a Python file asks for its code to be run, as ``python FILE`` would; it runs with all that iogauge may do,
-and as the user who started it. The file defines one subclass of ``Suite``, which is all that is taken of it. It
-follows the same rules as those that iogauge brings, and its name is none of theirs. Where its methods raise, that is
-said with their line: it is the suite that is to be mended.
+Loading runs the file, as ``python FILE`` would: its code may do all that the user may do. The file defines exactly one
+subclass of ``Suite``. Its name must differ from the names of built-in suites. If one of its methods raises, the error
+names the file and the line.
 
-Does not check what a suite plans, but that it plans something: beginning a review does, with every other's. Source:
-Python's importlib.
+This module checks only that a plan has steps; a review checks the steps of every suite when it starts. Source: Python's
+importlib.
 """
 
 from __future__ import annotations
@@ -28,13 +27,13 @@ P = ParamSpec("P")
 R = TypeVar("R")
 
 _NAME = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
-_NEEDED = ("NAME", "TITLE", "SOURCE", "AXIS", "READER")
+_NEEDED = ("NAME", "TITLE", "SOURCE", "AXIS", "MEASURED_JOB")
 
 
 def load(path: Path, *, taken: Collection[str]) -> Suite:
     """Run a Python file and return an instance of the suite that it defines. ``taken``: names of other suites.
 
-    Raises IogaugeError: there is no such file, its code fails, or it does not define one whole suite.
+    Raises IogaugeError: there is no such file, its code fails, or it does not define exactly one complete suite.
     """
     path = path.absolute()
     if not path.is_file():
@@ -59,16 +58,16 @@ def load(path: Path, *, taken: Collection[str]) -> Suite:
     if len(suites) != 1:
         named = ", ".join(suite.__name__ for suite in suites) or "none"
         raise IogaugeError(
-            f"{path}: defines {len(suites)} suites ({named}), and one is taken",
-            hint="define one subclass of iogauge.suites.Suite in a file",
+            f"{path}: defines {len(suites)} suites ({named}), not one",
+            hint="define exactly one subclass of iogauge.suites.Suite in a file",
         )
-    return _whole(suites[0], path, taken=taken)
+    return _instance(suites[0], path, taken=taken)
 
 
 def checked_name(name: str, path: Path, *, taken: Collection[str]) -> str:
-    """Return a suite's name where it may be one.
+    """Return a suite's name if it is valid.
 
-    Raises IogaugeError: it cannot be part of a step's name, or another suite has it.
+    Raises IogaugeError: the name cannot be part of a step's name, or another suite has it.
     """
     if not _NAME.fullmatch(name):
         raise IogaugeError(
@@ -76,38 +75,39 @@ def checked_name(name: str, path: Path, *, taken: Collection[str]) -> str:
             hint="use lower-case letters and digits, joined by hyphens",
         )
     if name in taken:
-        raise IogaugeError(f"{path}: iogauge has a suite {name!r} of its own", hint="choose another name")
+        raise IogaugeError(f"{path}: {name!r} is a built-in suite", hint="choose another name")
     return name
 
 
-def _whole(made_of: type[Suite], path: Path, *, taken: Collection[str]) -> Suite:
-    missing = [name for name in _NEEDED if not hasattr(made_of, name)]
-    if missing or inspect.isabstract(made_of):
-        lacks = ", ".join(missing or sorted(made_of.__abstractmethods__))
+def _instance(suite_class: type[Suite], path: Path, *, taken: Collection[str]) -> Suite:
+    """Return an instance of a complete suite whose methods report errors with the file's lines."""
+    missing = [name for name in _NEEDED if not hasattr(suite_class, name)]
+    if missing or inspect.isabstract(suite_class):
+        lacks = ", ".join(missing or sorted(suite_class.__abstractmethods__))
         raise IogaugeError(
-            f"{path}: {made_of.__name__} lacks {lacks}", hint="examples/suite_of_ones_own.py has all of them"
+            f"{path}: {suite_class.__name__} lacks {lacks}", hint="examples/own_suite.py has all of them"
         )
-    checked_name(made_of.NAME, path, taken=taken)
+    checked_name(suite_class.NAME, path, taken=taken)
     try:
-        suite = made_of()
+        suite = suite_class()
     except Exception as error:
         raise IogaugeError(
-            f"{path}: {made_of.__name__}() failed: {type(error).__name__}: {error}",
-            hint="a suite is made without arguments",
+            f"{path}: {suite_class.__name__}() failed: {type(error).__name__}: {error}",
+            hint="let __init__ take no arguments",
         ) from error
     suite.origin = str(path)
-    # On the instance, so that what the suite's methods call on their parents stays as it is.
+    # Wrapped on the instance, so that super() in the suite's methods reaches the original methods.
     for name in ("plan", "refine", "more", "conclude", "findings", "published"):
         method = getattr(suite, name)
-        setattr(suite, name, _explained(_planning(method, path) if name == "plan" else method, path))
+        setattr(suite, name, _with_lines(_with_steps(method, path) if name == "plan" else method, path))
     return suite
 
 
-def _explained(method: Callable[P, R], path: Path) -> Callable[P, R]:
-    """Return a method whose errors are said to be the suite's, where they come from a line of its file."""
+def _with_lines(method: Callable[P, R], path: Path) -> Callable[P, R]:
+    """Wrap a method so that an exception from the suite's file becomes an IogaugeError with file and line."""
 
     @functools.wraps(method)
-    def called(*args: P.args, **kwargs: P.kwargs) -> R:
+    def wrapped(*args: P.args, **kwargs: P.kwargs) -> R:
         try:
             return method(*args, **kwargs)
         except IogaugeError:
@@ -119,27 +119,27 @@ def _explained(method: Callable[P, R], path: Path) -> Callable[P, R]:
                 if frame.filename == str(path)
             ]
             if not lines:
-                raise  # A method that the suite inherits: the error is not its own.
+                raise  # The suite inherits the method, so the error is iogauge's.
             raise IogaugeError(
                 f"{path}:{lines[-1]}: {method.__name__}: {type(error).__name__}: {error}",
-                hint="mend the suite",
+                hint="correct the suite",
             ) from error
 
-    return called
+    return wrapped
 
 
-def _planning(plan: Callable[[SuiteRequest], SuitePlan], path: Path) -> Callable[[SuiteRequest], SuitePlan]:
-    """Return a suite's ``plan`` that refuses what is no plan, and one of nothing."""
+def _with_steps(plan: Callable[[SuiteRequest], SuitePlan], path: Path) -> Callable[[SuiteRequest], SuitePlan]:
+    """Wrap a suite's ``plan`` so that it raises an IogaugeError if it returns no SuitePlan, or one without steps."""
 
     @functools.wraps(plan)
-    def planned(request: SuiteRequest) -> SuitePlan:
-        made: object = plan(request)
-        if not isinstance(made, SuitePlan):
+    def wrapped(request: SuiteRequest) -> SuitePlan:
+        planned: object = plan(request)
+        if not isinstance(planned, SuitePlan):
             raise IogaugeError(
-                f"{path}: plan: gives {type(made).__name__}, not a SuitePlan", hint="mend the suite"
+                f"{path}: plan: returns {type(planned).__name__}, not a SuitePlan", hint="correct the suite"
             )
-        if not made.steps and made.search is None:
+        if not planned.steps and planned.search is None:
             raise IogaugeError(f"{path}: plan: it has no steps", hint="plan at least one step, or a search")
-        return made
+        return planned
 
-    return planned
+    return wrapped

@@ -1,11 +1,11 @@
-"""A suite from a TOML file: a list of steps, each a few of fio's options or a job file, and what is judged of them.
+"""Your own suite in a TOML file: a list of steps, and the job whose latency is judged.
 
-For whoever wants several loads in one resumable, reportable review and has nothing to compute: what depends on what
-was measured before takes Python (``python_file.py``). Every step runs on the review's target, so that one plan serves
-any. A job file keeps its own times and sizes; one that names another target is refused when the review is begun.
+A step is a few of fio's options or a job file. Steps cannot depend on earlier measurements; that takes a suite in
+Python (``python_file.py``). Every step runs on the review's target, so one plan serves any target. A job file keeps its
+own times and sizes; the review refuses one that names another target when it starts.
 
     name = "shallow-and-deep"
-    reader = "load"
+    measured_job = "load"
     axis = { name = "queue depth", unit = "in flight" }
 
     [options]                # of every step
@@ -20,7 +20,8 @@ any. A job file keeps its own times and sizes; one that names another target is 
     at = 32
     job_file = "deep.fio"    # beside the plan
 
-Does not know fio's options: the job files that come of it are parsed as any other. Source: TOML 1.0; fio's job files.
+This module does not know fio's options: it makes job files, which are parsed like any others. Source: TOML 1.0; fio's
+job files.
 """
 
 from __future__ import annotations
@@ -43,11 +44,11 @@ from iogauge.workload.toml import load_toml
 Word = Annotated[str, Field(pattern=r"^[\w.-]*[A-Za-z0-9]$")]
 """The name of a job or an option."""
 Options = dict[Word, bool | int | float | Annotated[str, Field(pattern=r"^[^\n\r]*$")]]
-"""fio's, as numbers, words, or true and false for 1 and 0."""
+"""fio's options: numbers, strings, or true and false for 1 and 0."""
 
 
 class TomlStep(Model):
-    """One step: ``options`` of its one job, ``jobs`` by their names, or the path of a job file."""
+    """One step: the ``options`` of one job, several ``jobs`` by name, or a job file."""
 
     at: FiniteFloat
     label: str = ""
@@ -55,7 +56,7 @@ class TomlStep(Model):
     options: Options = Field(default_factory=dict)
     """Of all jobs of the step."""
     jobs: dict[Word, Options] = Field(default_factory=dict)
-    """Sections by name; empty: one, named as the plan's reader."""
+    """Sections by name; empty: one section, named after the measured job."""
     job_file: Path | None = None
     """Relative to the plan's directory."""
     state_group: str = ""
@@ -65,24 +66,24 @@ class TomlStep(Model):
     @model_validator(mode="after")
     def _one_or_the_other(self) -> Self:
         if self.job_file is not None and (self.options or self.jobs):
-            raise ValueError("job_file has options and jobs of its own: write them there, or leave it out")
+            raise ValueError("a step with job_file cannot have options or jobs: write them into the job file")
         return self
 
 
 class TomlPlan(Model):
-    """All that the file may say."""
+    """The keys at the head of the file."""
 
     name: str
     title: str = ""
     source: str = ""
     axis: Axis = Axis(name="step", unit="step")
-    reader: Word = "load"
+    measured_job: Word = "load"
     judged: str = "I/O"
-    pressure: str | None = None
+    load_jobs: str | None = None
     targets: tuple[str, ...] = ()
-    """What a review measures where its command names no target."""
+    """Targets of a review whose command names none."""
     options: Options = Field(default_factory=dict)
-    """Of every step that is no job file."""
+    """Of every step without a job file."""
     step: Annotated[tuple[TomlStep, ...], Field(min_length=1)]
 
 
@@ -91,41 +92,43 @@ _KEYS = {
     "step": tuple(TomlStep.model_fields),
     "axis": tuple(Axis.model_fields),
 }
-"""What may stand in which table; empty: at the head of the file."""
+"""The allowed keys of each table; the table "" is the head of the file."""
 
 
 class TomlSuite(Suite):
-    """The suite of one file; ``load`` makes a subclass for each."""
+    """The suite of one file; ``load`` makes a subclass for each file."""
 
-    read: TomlPlan
+    toml: TomlPlan
     folder: Path
     texts: Mapping[Path, str]
-    """What the job files said when the plan was loaded."""
+    """The job files' texts, as they were when the plan was loaded."""
 
     def plan(self, request: SuiteRequest) -> SuitePlan:
-        """Return the file's steps, on the target.
+        """Plan the file's steps on the target.
 
-        Raises IogaugeError: a step is no job file, lacks the judged job, or is about another target.
+        Raises IogaugeError: a step's job file is not valid, lacks the measured job, or names another target.
         """
         empty = self.empty(request)
         load = StepTemplate.of(empty)
         return empty.model_copy(
             update={
-                "steps": tuple(self._step(load, place, step) for place, step in enumerate(self.read.step, 1))
+                "steps": tuple(
+                    self._step(load, number, step) for number, step in enumerate(self.toml.step, 1)
+                )
             }
         )
 
-    def _step(self, load: StepTemplate, place: int, step: TomlStep) -> StepPlan:
-        own = step.jobs or {self.read.reader: {}}
+    def _step(self, load: StepTemplate, number: int, step: TomlStep) -> StepPlan:
+        sections = step.jobs or {self.toml.measured_job: {}}
         jobs = {
             name: {
                 option: int(value) if isinstance(value, bool) else value
-                for option, value in {**self.read.options, **step.options, **options}.items()
+                for option, value in {**self.toml.options, **step.options, **options}.items()
             }
-            for name, options in own.items()
+            for name, options in sections.items()
         }
         planned = load.step(
-            f"step-{place}",
+            f"step-{number}",
             step.at,
             jobs,
             series=step.series,
@@ -135,26 +138,26 @@ class TomlSuite(Suite):
             judged=step.judged,
         )
         if step.job_file:
-            planned = planned.model_copy(update={"job_file": self._written(load, step.job_file)})
-        parsed = workload.parse(planned.job_file, source=f"{self.origin}: step {place}")
-        if self.read.reader not in {job.name for job in parsed.jobs}:
+            planned = planned.model_copy(update={"job_file": self._on_target(load, step.job_file)})
+        parsed = workload.parse(planned.job_file, source=f"{self.origin}: step {number}")
+        if self.toml.measured_job not in {job.name for job in parsed.jobs}:
             raise IogaugeError(
-                f"{self.origin}: step {place} has no job {self.read.reader!r}, whose latency is to be judged",
-                hint="name the judged job by reader, at the head of the plan",
+                f"{self.origin}: step {number} has no job {self.toml.measured_job!r}, whose latency is judged",
+                hint="name the measured job at the head of the plan: measured_job = ...",
             )
         return planned
 
-    def _written(self, load: StepTemplate, path: Path) -> str:
-        """Return a job file's jobs on the target; what it leaves open of size is the review's."""
+    def _on_target(self, load: StepTemplate, path: Path) -> str:
+        """Return a job file's text for the review's target; a job without a size gets the review's size."""
         job_file = workload.parse(
             self.texts[path],
             source=str(self.folder / path),
             base=(self.folder / path).parent,
             environ={**os.environ, "TARGET": load.path},
         )
-        if strange := {name for job in job_file.jobs for name in job.filenames} - {load.path}:
+        if others := {name for job in job_file.jobs for name in job.filenames} - {load.path}:
             raise IogaugeError(
-                f"{self.folder / path}: names {', '.join(sorted(strange))}, and steps run on the review's target",
+                f"{self.folder / path}: names {', '.join(sorted(others))}, but steps run on the review's target",
                 hint="leave filename out, or write filename=${TARGET}",
             )
         size = Amount(size_bytes=load.size_bytes) if load.size_bytes else None
@@ -171,29 +174,29 @@ def load(path: Path, *, taken: Collection[str]) -> TomlSuite:
     Raises IogaugeError: there is no such file, or it is not a plan.
     """
     path = path.absolute()
-    read = _read(path)
-    texts = {step.job_file: _text(path.parent / step.job_file) for step in read.step if step.job_file}
-    made = type(
+    toml = _toml_plan(path)
+    texts = {step.job_file: _text(path.parent / step.job_file) for step in toml.step if step.job_file}
+    suite_class = type(
         "TomlSuite",
         (TomlSuite,),
         {
-            "NAME": checked_name(read.name, path, taken=taken),
-            "TITLE": read.title or read.name,
-            "SOURCE": read.source or f"the plan {path.name}",
-            "AXIS": read.axis,
-            "READER": read.reader,
-            "JUDGED": read.judged,
-            "PRESSURE": read.pressure,
+            "NAME": checked_name(toml.name, path, taken=taken),
+            "TITLE": toml.title or toml.name,
+            "SOURCE": toml.source or f"the plan {path.name}",
+            "AXIS": toml.axis,
+            "MEASURED_JOB": toml.measured_job,
+            "JUDGED": toml.judged,
+            "LOAD_JOBS": toml.load_jobs,
             "__doc__": TomlSuite.__doc__,
         },
     )
-    suite: TomlSuite = made()
-    suite.origin, suite.targets = str(path), read.targets
-    suite.read, suite.folder, suite.texts = read, path.parent, texts
+    suite: TomlSuite = suite_class()
+    suite.origin, suite.targets = str(path), toml.targets
+    suite.toml, suite.folder, suite.texts = toml, path.parent, texts
     return suite
 
 
-def _read(path: Path) -> TomlPlan:
+def _toml_plan(path: Path) -> TomlPlan:
     try:
         return TomlPlan.model_validate(load_toml(path))
     except ValidationError as error:

@@ -1,7 +1,6 @@
-"""What is wrong with a TOML plan, in the plan's own words: which key of which table, and what to write instead.
+"""Turn pydantic's errors about a TOML plan into messages: which key of which table is wrong, and what to write instead.
 
-Knows nothing of what a plan means: ``toml_plan`` has its keys and checks its values by pydantic, whose findings these
-are.
+``toml_plan`` defines the keys and validates the values.
 """
 
 from __future__ import annotations
@@ -15,7 +14,9 @@ from iogauge.workload.suggest import closest
 if TYPE_CHECKING:
     from pydantic_core import ErrorDetails
 
-EXAMPLE = "examples/plan.toml shows what a plan may say"
+EXAMPLE = "examples/plan.toml shows all keys"
+_RENAMED = {"reader": "measured_job", "pressure": "load_jobs"}
+"""Keys of former plans, and their names of today."""
 _NEEDED = {
     "bool": "true or false",
     "int": "a number",
@@ -27,13 +28,13 @@ _NEEDED = {
     "dict": "a table",
     "model": "a table",
 }
-"""What a value must be, by the first word of pydantic's type of error."""
+"""What a value must be, by the first word of pydantic's error type."""
 
 
 def explained(errors: Sequence[ErrorDetails], keys: Mapping[str, Sequence[str]]) -> tuple[str, str]:
-    """Return what is wrong, and what to do about it: the first of several, a key that is not known before others.
+    """Return the message and the hint for the first error; an unknown key comes before all others.
 
-    ``keys``: what may stand in each table, by its name; empty: at the head.
+    ``keys``: the allowed keys of each table, by the table's name; the table "" is the head of the file.
     """
     error = next((problem for problem in errors if problem["type"] == "extra_forbidden"), errors[0])
     *tables, key = error["loc"] or ("",)
@@ -57,7 +58,7 @@ def explained(errors: Sequence[ErrorDetails], keys: Mapping[str, Sequence[str]])
 
 def _unknown(key: str, where: str, table: str, keys: Mapping[str, Sequence[str]]) -> tuple[str, str]:
     known = keys.get(table, ())
-    near = closest(key, known)
+    near = (None if table else _RENAMED.get(key)) or closest(key, known)
     hint = f"did you mean {_name(near, top=not table)}?" if near else f"known are: {', '.join(known)}"
     return f"{where}{shown(key)!r} is not known", hint
 
@@ -68,16 +69,16 @@ def _name(key: str, *, top: bool) -> str:
 
 
 def _place(loc: Sequence[int | str], *, ends: str = ": ") -> str:
-    """Return where something stands, and what follows it; empty, where that is the head of the file.
+    """Return the place of a key in the file, followed by ``ends``; empty for the head of the file.
 
     >>> _place(("step", 0, "options", "bs"), ends="")
     '[[step]] 1: options.bs'
     """
-    # Where a value may be of several kinds, pydantic ends with the kind that it tried.
-    words = [part for part in loc if part not in _NEEDED and not str(part).startswith("constrained-str")]
-    if not words:
+    # If a value may have several types, pydantic appends the type that it tried.
+    keys = [part for part in loc if part not in _NEEDED and not str(part).startswith("constrained-str")]
+    if not keys:
         return ""
-    if words[0] == "step" and len(words) > 1 and isinstance(words[1], int):
-        rest = ".".join(map(str, words[2:]))
-        return f"[[step]] {words[1] + 1}{': ' if rest else ''}{rest}{ends}"
-    return ".".join(map(str, words)) + ends
+    if keys[0] == "step" and len(keys) > 1 and isinstance(keys[1], int):
+        rest = ".".join(map(str, keys[2:]))
+        return f"[[step]] {keys[1] + 1}{': ' if rest else ''}{rest}{ends}"
+    return ".".join(map(str, keys)) + ends

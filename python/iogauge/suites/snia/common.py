@@ -56,7 +56,7 @@ class Procedure(Suite):
     SOURCE = SOURCE
     OWN_STATE = True
     AXIS = Axis(name=_ROUND, unit="no.")
-    READER = TRACKED
+    MEASURED_JOB = TRACKED
     JUDGED = "I/O"
     UNIT: ClassVar[str] = "IOPS"
     """Of the tracked value."""

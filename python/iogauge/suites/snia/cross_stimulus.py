@@ -57,7 +57,7 @@ class PtsCrossStimulus(Suite):
     SOURCE = SOURCE
     OWN_STATE = True
     AXIS = Axis(name="part", unit="no.")
-    READER = TRACKED
+    MEASURED_JOB = TRACKED
     JUDGED = "random write"
     RUNTIME_NS: ClassVar[Mapping[Pace, int]] = {
         "quick": 8 * SECOND,

@@ -69,7 +69,7 @@ class PtsWriteSaturation(Suite):
     SOURCE = SOURCE
     OWN_STATE = True
     AXIS = Axis(name="written", unit="x range")
-    READER = TRACKED
+    MEASURED_JOB = TRACKED
     JUDGED = "write"
     RUNTIME_NS: ClassVar[Mapping[Pace, int]] = {
         "quick": 30 * SECOND,

@@ -1,6 +1,6 @@
 """Your own suite: does a drive read as fast if most reads go to a small part of it?
 
-    iogauge review model:p4800x --suite examples/suite_of_ones_own.py
+    iogauge review model:p4800x --suite examples/own_suite.py
 
 The file defines one subclass of ``Suite``. Its constants name the suite; ``plan`` returns the steps, each a complete
 fio job file; ``findings`` returns conclusions in sentences. Nothing else is needed: the review is saved step by step,
@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from iogauge.suites import Axis, StepTemplate, Suite, SuitePlan, SuiteRequest, SuiteResult, ratio, times
 
-READER = "reader"
+JOB = "reader"
 
 
 class HotSpot(Suite):
@@ -21,9 +21,9 @@ class HotSpot(Suite):
 
     NAME = "hot-spot"
     TITLE = "A hot spot"
-    SOURCE = "examples/suite_of_ones_own.py"
+    SOURCE = "examples/own_suite.py"
     AXIS = Axis(name="share of reads from a twentieth of the target", unit="%")
-    READER = READER
+    MEASURED_JOB = JOB
 
     def plan(self, request: SuiteRequest) -> SuitePlan:
         """Return five steps, from reads of the whole target to reads of nearly one place alone."""
@@ -33,7 +33,7 @@ class HotSpot(Suite):
             load.step(
                 f"hot-{share}",
                 share,
-                {READER: {"rw": "randread", "random_distribution": f"zoned:{share}/5:{100 - share}/95"}},
+                {JOB: {"rw": "randread", "random_distribution": f"zoned:{share}/5:{100 - share}/95"}},
                 bs="4k",
                 iodepth=8,
             )
