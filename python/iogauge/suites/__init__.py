@@ -1,7 +1,7 @@
-"""Published procedures, one module each: what to run, and what it shows.
+"""Published procedures, one module each: which steps to run, and what follows from their results.
 
-``SUITES`` is the one list of them. Your own suite is a subclass of ``suite.Suite`` in a Python file, or a plan in
-TOML; ``suite_of`` loads either by its path. All that a suite of your own needs is imported from here.
+``SUITES`` lists all built-in suites. Your own suite is a subclass of ``suite.Suite`` in a Python file, or a plan in
+TOML; ``suite_of`` loads either by its path. A suite imports everything it needs from this package.
 """
 
 from __future__ import annotations
@@ -94,20 +94,18 @@ SUITES: dict[str, Suite] = {
 }
 
 IMPORTED = "imported"
-"""What another tool conducted: there is no suite to be had, and none is missed."""
+"""The suite of runs that another tool made: it has no code, and needs none."""
 
 DEFAULT = ("spec", "queue-depth", "mixed", "reader-under-writers", "write-pressure")
-"""What a review conducts where no suite is named."""
+"""The suites of a review whose command names none."""
 
 
 def suite_of(name_or_path: str) -> Suite:
-    """Return a suite by its name, or one of somebody's own by the path of its Python file, which is run, or TOML plan.
+    """Return a suite by its name, or by the path of a Python file, which is run, or of a TOML plan.
 
-    What only prepares a drive has a name too, by which a review finds it again.
-
-    Raises IogaugeError: there is none, or the file defines none.
+    Raises IogaugeError: there is no such suite, or the file defines none.
     """
-    if name_or_path == Precondition.NAME:
+    if name_or_path == Precondition.NAME:  # a saved review's preparation
         return Precondition()
     if name_or_path in SUITES:
         return SUITES[name_or_path]
@@ -122,22 +120,20 @@ def suite_of(name_or_path: str) -> Suite:
 
 
 def suite_to_judge(plan: SuitePlan, *, warn: Callable[[str], None], trusted: Collection[str] = ()) -> Suite:
-    """Return the suite of a saved plan; where it cannot be had, one that judges by the plan, and ``warn`` hears why.
+    """Return the suite of a saved plan; if it is not available, call ``warn`` and return a ``PlainSuite``.
 
-    A review may be a stranger's: a Python file that it names is run only where it is one of ``trusted``.
+    A review may come from a stranger, so the Python file that it names runs only if it is one of ``trusted``.
     """
     if plan.suite == IMPORTED:
         return PlainSuite()
     if plan.suite.endswith(".py") and plan.suite not in trusted:
         warn(
-            f"{plan.title} is judged by what the review says of itself, since the Python file of its suite is not run "
-            f"unless it is named: --judge-by {shlex.quote(plan.suite)}"
+            f"{plan.title} is shown without its suite's findings: the suite's Python file runs only if you name it: "
+            f"--judge-by {shlex.quote(plan.suite)}"
         )
         return PlainSuite()
     try:
         return suite_of(plan.suite)
     except IogaugeError as error:
-        warn(
-            f"{error}: {plan.title} is judged by what the review says of itself, without its suite's findings"
-        )
+        warn(f"{error}: {plan.title} is shown without its suite's findings")
         return PlainSuite()

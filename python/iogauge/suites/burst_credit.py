@@ -1,17 +1,17 @@
-"""Burst credit: whether a drive still gives after minutes what it gave at first.
+"""Burst credit: whether a drive keeps its rate for minutes.
 
-Disks of clouds lend: they go faster than what was bought until a credit is used up, and then fall to it and stay. A
-test of seconds never sees that. Here one load runs for long and nothing changes but time; the rate of every second is
-kept, and where it changed for good is looked for.
+A cloud disk runs faster than its paid rate until a credit is used up; then it falls to that rate and stays there. A
+test of seconds misses this. The suite runs a constant load for a long time and looks for the second at which the rate
+changed for good.
 
-Two loads, since providers count requests and bytes apart: 4 KiB random reads at depth 32, and 1 MiB sequential reads at
-depth 8. They read, so that no write cache of the drive's own is taken for a credit, and so that what is measured does
-not depend on what the drive held.
+It runs two loads, since providers count requests and bytes separately: 4 KiB random reads at depth 32, and 1 MiB
+sequential reads at depth 8. It only reads: a drive's write cache would look like a credit, and writes would make the
+result depend on the drive's contents.
 
-Overhead and caveats. Quick runs a minute a load, standard ten minutes, full an hour: credits of large disks last
-longer, and what is not used up is not seen. Heat throttles a drive after minutes too: what falls may be either, and the
-machine's own warnings and the drive's temperature tell. The second load begins with what credit the first one left. A
-drive model has no credit, and is read for seconds only.
+Caveats. Quick runs a minute per load, standard ten minutes, full an hour. Credits of large disks last longer, and the
+suite cannot see an unused remainder. Heat also throttles a drive after minutes: the machine's warnings and the drive's
+temperature tell the two apart. The second load starts with the credit that the first one left. A drive model has no
+credit, and runs for seconds only.
 
 Source: what providers document of their disks' burst performance; change points by PELT (Killick, Fearnhead and Eckley,
 2012).
@@ -36,7 +36,7 @@ LOADS: tuple[tuple[str, str, Mapping[str, object]], ...] = (
     ("read-1m", "1 MiB sequential reads, depth 8", {"rw": "read", "bs": "1m", "iodepth": 8}),
 )
 SLICES = 60
-"""Intervals of a load at least: those of a shorter one are shorter than a second."""
+"""Fewest intervals of a load; a load of less than so many seconds has shorter intervals."""
 
 
 class BurstCredit(Suite):
@@ -54,12 +54,12 @@ class BurstCredit(Suite):
     }
 
     def plan(self, request: SuiteRequest) -> SuitePlan:
-        """Two loads that do not change, for as long as a credit may last."""
+        """Plan two constant loads that run for as long as a credit may last."""
         empty = self.empty(request)
         return empty.model_copy(update={"steps": tuple(_steps(StepTemplate.of(empty)))})
 
     def findings(self, result: SuiteResult, /) -> tuple[str, ...]:
-        """Return when each load's rate changed for good, or that it did not."""
+        """Return for each load when its rate changed for good, or that it kept its level."""
         courses = [
             (run.plan.repeat, f"{run.plan.series}{_again(run.plan.repeat)}: {_course(run.figures.moments)}")
             for run in result.runs
@@ -72,16 +72,17 @@ def _again(repeat: int) -> str:
 
 
 def _course(moments: Sequence[Moment]) -> str:
-    """Return how a load's rate went in one run, in words."""
+    """Describe how a load's rate went in one run."""
     held = steadiness([moment.iops for moment in moments])
     if held is None:
-        return f"{numbers.counted(len(moments), 'interval')} are too few to see a change in"
+        return f"{numbers.counted(len(moments), 'interval')} are too few to show a change"
     length_s = moments[-1].end_s - moments[0].start_s
     first, *others = held.stretches
     drift = _drift(held, moments)
     if not others:
-        drifts = f", and it {drift}" if drift else ""
-        return f"no change of level in {length_s:.3g} s: {first.rate_iops:,.0f} IOPS{drifts}"
+        if drift:
+            return f"no sudden change in {length_s:.3g} s: {first.rate_iops:,.0f} IOPS, but the rate {drift}"
+        return f"the rate keeps its level for {length_s:.3g} s: {first.rate_iops:,.0f} IOPS"
     after, last = others[0], others[-1]
     changed_s, ended_s = (_since_start_s(moments, stretch.start_s) for stretch in (after, last))
     then = (
@@ -97,7 +98,7 @@ def _course(moments: Sequence[Moment]) -> str:
 
 
 def _drift(held: Steadiness, moments: Sequence[Moment]) -> str:
-    """Return by how much the last level drifts, and from when to when; empty where it does not."""
+    """Return by how much the last level drifts, and from when to when; empty if it does not drift."""
     if held.drift is None or not held.drifts:
         return ""
     start_s, end_s, length_s = (
@@ -110,7 +111,7 @@ def _drift(held: Steadiness, moments: Sequence[Moment]) -> str:
 
 
 def _since_start_s(moments: Sequence[Moment], place: int) -> float:
-    """Return when a moment begins, or the last one ends, in seconds since the load began."""
+    """Return the start of a moment in seconds since the load began; for the place behind the last one, its end."""
     at_s = moments[place].start_s if place < len(moments) else moments[-1].end_s
     return at_s - moments[0].start_s
 

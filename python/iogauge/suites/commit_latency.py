@@ -1,21 +1,21 @@
-"""Commit latency: how long a database's log waits until what it wrote would outlast a power failure.
+"""Commit latency: how long a database's log takes to make a write durable.
 
-A log appends 4 KiB and waits until that is durable, and nothing commits before. One to sixteen logs do so at once, each
-a thread in a part of its own, by the calls that databases make: a write and ``fdatasync``, or a write that is opened
-``O_DSYNC`` and comes back durable.
+A log appends 4 KiB and waits until the data would survive a power failure; only then does a transaction commit. One to
+sixteen logs do so at once. Each is a thread with its own part of the target. They use the calls that databases use: a
+write and then ``fdatasync``, or a write to a file opened with ``O_DSYNC``.
 
-**What is judged** is the whole commit, mean and quantiles. With ``O_DSYNC`` it is one request. With ``fdatasync`` it is
-two, and measured as one wait: a sync's response counts from when the write was intended that it makes last. As fio has
-it, its lat is the sync's own; the findings say beside the commit how much of its mean is the write's and how much the
-sync's. ``iops`` in that series counts syncs, which is commits.
+**The suite judges** the whole commit, mean and quantiles. With ``O_DSYNC`` a commit is one request. With ``fdatasync``
+it is two requests, measured as one wait: the sync's response counts from the intended start of the write before it. The
+sync's lat is the sync's own, as in fio. The findings split the commit's mean into write and sync. ``iops`` in that
+series counts syncs, one per commit.
 
-A drive whose cache is protected against power loss makes a sync cost nearly nothing; one without must write its cache
-out. A drive that ignores the request is as fast as the first, and no timing tells them apart.
+On a drive whose cache is protected against power loss, a sync costs almost nothing; any other drive must write its
+cache out. A drive that ignores the sync is as fast as a protected one, and timing cannot tell the two apart.
 
-Overhead and caveats. There is no published procedure: the sizes, the calls and the numbers of logs are ours, after how
-PostgreSQL, MySQL and SQLite write theirs. Every append goes on into new blocks, round and round in the log's part: a
-file's size does not change, as with logs that are used again. Databases that gather several commits into one write wait
-less for each. On a file, the file system's journal is part of it.
+Caveats. There is no published procedure: we chose sizes, calls and numbers of logs after PostgreSQL, MySQL and SQLite.
+Each log appends to new blocks and wraps around in its part, so a file's size does not change, as with recycled logs. A
+database that groups several commits into one write waits less for each. On a file, commits include the file system's
+journal.
 
 Source: fio's manual (fdatasync, sync); the manual of PostgreSQL on wal_sync_method.
 """
@@ -38,14 +38,14 @@ from iogauge.workload.numbers import SECOND
 
 JOB = "log"
 LOGS = (1, 2, 4, 8, 16)
-"""How many commit at once."""
+"""Numbers of logs that commit at once."""
 BLOCK_BYTES = 4096
 SYNCED = "write, then fdatasync"
 DURABLE = "write with O_DSYNC"
 LITTLE = 1.2
-"""A durable write that takes less than so many times a plain one costs nearly nothing."""
+"""A durable write that takes less than this many times as long as a plain one costs almost nothing."""
 MEDIAN = 0.5
-"""What durable and plain writes are compared by: means of two runs differ by what else happened in them."""
+"""The quantile that compares durable with plain writes: means of two runs also differ by rare stalls."""
 
 
 class CommitLatency(Suite):
@@ -58,7 +58,7 @@ class CommitLatency(Suite):
     MEASURED_JOB = JOB
     JUDGED = "commit"
     KIND = Kind.RESPONSE
-    # Ten steps: shorter ones than other suites have.
+    # Shorter than other suites' steps, since there are ten.
     RUNTIME_NS: ClassVar[Mapping[Pace, int]] = {
         "quick": 2 * SECOND,
         "standard": 20 * SECOND,
@@ -66,58 +66,59 @@ class CommitLatency(Suite):
     }
 
     def plan(self, request: SuiteRequest) -> SuitePlan:
-        """Append 4 KiB and make it durable, one to sixteen logs at once, in two ways."""
+        """Plan appends of 4 KiB by one to sixteen logs at once, made durable in two ways."""
         empty = self.empty(request)
         part = (empty.size_bytes or request.target.size_bytes) // max(LOGS) // BLOCK_BYTES * BLOCK_BYTES
         return empty.model_copy(update={"steps": tuple(_steps(StepTemplate.of(empty), part_bytes=part))})
 
     def findings(self, result: SuiteResult, /) -> tuple[str, ...]:
-        """Return what a commit of one log takes and is made of, what durability costs, and what many at once get."""
+        """Return how long one log's commit takes, what durability costs, and the highest rate of commits."""
         by_series = {
             series: [step for step in steps if step.figures.mean is not None]
             for series, steps in result.by_series().items()
         }
-        said: list[str] = []
+        findings: list[str] = []
         synced, durable = (_alone(by_series.get(series, [])) for series in (SYNCED, DURABLE))
         written, sync = (
             synced and _part(synced, direction) for direction in (Direction.WRITE, Direction.SYNC)
         )
         if synced and synced.figures.mean and written and written.mean and sync and sync.mean:
-            # Where an older iogauge measured, what was judged is the sync alone.
-            judged_whole = result.plan.kind is Kind.RESPONSE
+            # Reviews by an older iogauge judge the sync's latency alone.
+            judges_commit = result.plan.kind is Kind.RESPONSE
             commit = (
                 _time(synced.figures.mean)
-                if judged_whole
+                if judges_commit
                 else numbers.duration(written.mean.value + sync.mean.value)
             )
-            said.append(
-                f"{SYNCED}: one log's commit takes {commit} on average, the write {_time(written.mean)} and the sync "
+            findings.append(
+                f"{SYNCED}: one log's commit takes {commit} on average: the write {_time(written.mean)}, the sync "
                 f"{_time(sync.mean)}"
             )
         if durable and durable.figures.mean:
-            said.append(f"{DURABLE}: one log's commit takes {_time(durable.figures.mean)} on average")
+            findings.append(f"{DURABLE}: one log's commit takes {_time(durable.figures.mean)} on average")
             plain, lasting = (figures and figures.quantile(MEDIAN) for figures in (written, durable.figures))
             if plain and lasting:
                 alone = sync and sync.quantile(MEDIAN)
                 if all(median.long_enough for median in (plain, lasting, alone) if median):
-                    said.append(_cost(ratio(lasting, plain), ratio(alone, plain) if alone else None))
+                    findings.append(_cost(ratio(lasting, plain), ratio(alone, plain) if alone else None))
                 else:
-                    said.append(f"what a durable write costs {numbers.CANNOT_BE_TOLD}")
+                    findings.append(f"what a durable write costs {numbers.CANNOT_BE_TOLD}")
         for series, steps in by_series.items():
             if len(steps) > 1:
-                said.append(
+                findings.append(
                     f"{series}: {at_most({step.plan.at: step.figures.iops_estimate for step in steps})}"
                 )
-        return tuple(said)
+        return tuple(findings)
 
 
 def at_most(rates: Mapping[float, Estimate]) -> str:
-    """Return the most commits a second, and the fewest logs that reach nearly as many; ``rates`` are by logs."""
+    """Return the highest rate of commits, and the fewest logs that nearly reach it; ``rates`` are by number of logs."""
     end = saturation(rates)
     if end is None:
-        return f"the most commits a second {numbers.CANNOT_BE_TOLD}"
+        return f"the highest rate of commits {numbers.CANNOT_BE_TOLD}"
     share = numbers.ranged(end.share.value, end.share.low, end.share.high, numbers.percent)
-    fewest = f"; the fewest that reach {100 * SATURATED:g} % of that: {_logs(end.least_at)}, {share}"
+    enough = "is enough" if end.least_at == 1 else "are enough"
+    fewest = f"; {_logs(end.least_at)} {enough} for {100 * SATURATED:g} % of that: {share}"
     return (
         f"{numbers.estimated(end.most, lambda value: f'{value:,.0f} commits/s')} at most, by {_logs(end.most_at)}"
         + (fewest if end.least_at != end.most_at else "")
@@ -134,12 +135,12 @@ def _time(latency: Estimate) -> str:
 
 
 def _alone(steps: Iterable[Position]) -> Position | None:
-    """Return the step in which one log commits."""
+    """Return the step with one log; None if it was not measured."""
     return next((step for step in steps if step.plan.at == 1), None)
 
 
 def _part(step: Position, direction: Direction) -> StepFigures:
-    """Return the figures of a step's writes, or of its syncs, by themselves."""
+    """Return the figures of a step's writes alone, or of its syncs alone."""
     return pooled(
         [
             step_figures(run.record, run.intervals(), measured_job=JOB, load_jobs=None, direction=direction)
@@ -149,9 +150,10 @@ def _part(step: Position, direction: Direction) -> StepFigures:
 
 
 def _cost(more: Ratio, sync: Ratio | None) -> str:
-    """Return what durability costs, by medians, in words: of a write with O_DSYNC, and of a sync, over a plain write.
+    """Return a finding about the cost of durability, by medians.
 
-    A sync that takes longer than the write before it is no cheap one, whatever O_DSYNC says.
+    ``more`` is a write with O_DSYNC over a plain write, ``sync`` a sync over a plain write. If the O_DSYNC write is
+    cheap but the sync takes longer than the write before it, the finding says that the two disagree.
     """
     if more.value < LITTLE:
         if sync is not None and sync.value > 1:
@@ -161,12 +163,12 @@ def _cost(more: Ratio, sync: Ratio | None) -> str:
                 f"{numbers.times(sync.value, sync.low, sync.high)} as long as a plain write"
             )
         return (
-            "a durable write takes hardly longer than a plain one: the drive protects its cache against power loss, "
-            "has none, or ignores the request"
+            "a durable write takes hardly longer than a plain one: the drive has no cache, protects it against power "
+            "loss, or ignores the request to sync"
         )
     return (
         f"a durable write takes {numbers.times(more.value, more.low, more.high)} as long as a plain one (medians); "
-        "a power failure may lose the plain one"
+        "a power failure may lose a plain write"
     )
 
 

@@ -1,19 +1,23 @@
-"""Many drives: whether several drives together reach the sum of their rates alone, and what CPU time that takes.
+"""Many drives: whether several drives together reach the sum of their single rates, and how much CPU time that takes.
 
-Drives that share a controller, a switch or a machine's memory and CPUs may not add up. Each target is measured alone,
-one after the other, and then all at once, under four loads: 4 KiB random reads at depth 32, 128 KiB sequential reads at
-depth 8, and the same as writes. Every drive has one thread of its own, alone and together.
+Drives may slow each other down if they share a controller, a switch, or the machine's memory and CPUs. The suite
+measures each target alone, one after the other, and then all at once, under four loads: 4 KiB random reads at depth 32,
+128 KiB sequential reads at depth 8, and the same as writes. Each drive always has its own thread.
 
-**What is judged.** The rate of all together, as a share of the sum of their rates alone; the drive that keeps the
-smallest share of its own, where its interval lies below the next; and the CPU time that a request costs together,
-beside what the same requests cost alone, where the machine accounts for it. Each repeat's drives are compared with
-themselves: the interval is that of the repeats, and of one repeat that of its rates over time.
+**The suite judges**
 
-Overhead and caveats. Nothing is published of the procedure; the evaluation guide only says that two drives exceed a
-million requests a second. With more drives than CPUs the threads share them, and what does not add up may be the
-generator: its own ceiling and its warnings stand beside. CPU time is the threads' own, in user and kernel mode;
-interrupts that other CPUs serve are not in it. Drive models stand behind one machine model, whose CPUs are as many as
-there are threads.
+- the rate of all drives together, as a share of the sum of their single rates;
+- the drive that keeps the smallest share of its single rate, if its interval lies below the next drive's;
+- the CPU time of a request together, as a multiple of what the same requests take alone, if the machine accounts CPU
+  time.
+
+Each repeat compares its own runs. The interval is that of the repeats; with a single repeat, that of its rates over
+time.
+
+Caveats. The procedure is ours: the evaluation guide says only that two drives exceed a million requests a second. With
+more drives than CPUs, threads share CPUs, and the generator may be the limit: its ceiling and its warnings show that.
+CPU time is that of the threads, in user and kernel mode, without interrupts that other CPUs serve. Drive models share
+one machine model, which has one CPU for each thread.
 
 Source: Intel's evaluation guide (two drives, more than a million requests a second); the loads are AnandTech's.
 """
@@ -74,7 +78,7 @@ class ManyDrives(Suite):
     JUDGED = "I/O"
     TOGETHER = True
     FEWEST_TARGETS = 2
-    # Each load runs once for every drive and once for all.
+    # Shorter than other suites' steps: each load runs once for every drive and once for all together.
     RUNTIME_NS: ClassVar[Mapping[Pace, int]] = {
         "quick": 2 * SECOND,
         "standard": 20 * SECOND,
@@ -82,13 +86,13 @@ class ManyDrives(Suite):
     }
 
     def plan(self, request: SuiteRequest) -> SuitePlan:
-        """Each drive alone, then all together, under four loads."""
+        """Plan four loads, each on every drive alone and then on all together."""
         empty = self.empty(request)
         paths = [target.path for target in request.targets]
         return empty.model_copy(update={"steps": tuple(_steps(StepTemplate.of(empty), paths))})
 
     def findings(self, result: SuiteResult, /) -> tuple[str, ...]:
-        """Return whether the drives' rates add up, and the CPU time of a request, load by load."""
+        """Return for each load whether the drives' rates add up, and the CPU time of a request."""
         return tuple(
             sentence
             for series, steps in result.by_series().items()
@@ -107,30 +111,30 @@ class DriveRun:
 
 @dataclass(frozen=True)
 class Block:
-    """One repeat of one load: every drive's run alone, and its part of the run of all together, by path."""
+    """One repeat of one load: each drive's run alone, and its part of the run of all together, by path."""
 
     alone: Mapping[str, DriveRun]
     together: Mapping[str, DriveRun]
     together_Bps: Estimate
-    """Of all drives."""
+    """The rate of all drives together."""
 
     @property
     def share(self) -> Ratio:
-        """The rate of all together, as a share of the sum of their rates alone."""
+        """The rate of all drives together, as a share of the sum of their single rates."""
         return ratio(self.together_Bps, total([run.rate_Bps for run in self.alone.values()]))
 
     def share_of(self, path: str) -> Ratio:
-        """The rate of a drive beside the others, as a share of its rate alone."""
+        """Return the rate of a drive beside the others, as a share of its rate alone."""
         return ratio(self.together[path].rate_Bps, self.alone[path].rate_Bps)
 
     @property
     def cpu_ns(self) -> float:
-        """The CPU time of a request of the run of all together; 0 where none was accounted."""
+        """The CPU time of a request in the run of all drives; 0 if the machine does not account it."""
         return sum(run.cpu_ns for run in self.together.values()) / self._ios
 
     @property
     def cpu_alone_ns(self) -> float:
-        """The CPU time that these requests, drive by drive, take alone."""
+        """The CPU time of a request if every drive served its share of the requests alone."""
         alone_ns = (
             run.ios * self.alone[path].cpu_ns / self.alone[path].ios for path, run in self.together.items()
         )
@@ -142,7 +146,7 @@ class Block:
 
 
 def blocks_of(steps: Sequence[Position], targets: Sequence[str]) -> list[Block]:
-    """Return the repeats of a load in which every drive was measured together, and gave something alone."""
+    """Return the repeats of a load in which every drive has both runs and completed requests alone."""
     alone: dict[int, dict[str, DriveRun]] = defaultdict(dict)
     together: dict[int, tuple[dict[str, DriveRun], Estimate]] = {}
     for step in steps:
@@ -161,7 +165,7 @@ def blocks_of(steps: Sequence[Position], targets: Sequence[str]) -> list[Block]:
 
 
 def drive_runs(record: RunRecord, intervals: Sequence[Interval]) -> dict[str, DriveRun]:
-    """Return the rate and the CPU time of every drive of a run, by its path."""
+    """Return the rate and the CPU time of each drive of a run, by path."""
     selected = Selection.of(record, JOB)
     rows = {(row.stage, row.row): row for row in record.result.rows}
     cpu_ns: dict[tuple[int, int], int] = defaultdict(int)
@@ -170,11 +174,11 @@ def drive_runs(record: RunRecord, intervals: Sequence[Interval]) -> dict[str, Dr
     drives: dict[str, DriveRun] = {}
     for stage, planned in enumerate(record.plan.stages):
         for worker in planned.workers:
-            place = (stage, worker.row)
-            row, selection = rows[place], replace(selected, rows=frozenset({place}))
+            key = (stage, worker.row)
+            row, selection = rows[key], replace(selected, rows=frozenset({key}))
             tallies = selection.tallies([row])
             ios, moved = sum(tally.ios for tally in tallies), sum(tally.bytes for tally in tallies)
-            course, _ = moments(
+            over_time, _ = moments(
                 intervals,
                 reader=selection,
                 pressure=Selection(),
@@ -183,48 +187,48 @@ def drive_runs(record: RunRecord, intervals: Sequence[Interval]) -> dict[str, Dr
             )
             rate = rate_estimate(
                 moved * 1e9 / max(row.end_ns - row.start_ns, 1),
-                [moment.iops * moved / max(ios, 1) for moment in course],
+                [moment.iops * moved / max(ios, 1) for moment in over_time],
                 count=ios,
             )
-            drives[worker.files[0].path] = DriveRun(rate, ios, cpu_ns[place])
+            drives[worker.files[0].path] = DriveRun(rate, ios, cpu_ns[key])
     return drives
 
 
 def _sentences(series: str, blocks: Sequence[Block]) -> Iterator[str]:
-    """Yield how the drives add up under one load, and what a request costs the machine."""
+    """Yield whether the drives' rates add up under one load, and the CPU time of a request."""
     if not blocks:
         return
     rate = numbers.bandwidth(fmean(block.together_Bps.value for block in blocks))
     share = _over_repeats([block.share for block in blocks])
     shares = {path: _over_repeats([block.share_of(path) for block in blocks]) for path in blocks[0].alone}
     yield (
-        f"{series}: the drives reach {rate} together, {_percent(share)} of the sum of their rates alone; "
+        f"{series}: together the drives reach {rate}, {_percent(share)} of the sum of their single rates; "
         f"{least_kept(shares)}"
     )
     if all(block.cpu_ns > 0 and block.cpu_alone_ns > 0 for block in blocks):
         cost = numbers.duration(fmean(block.cpu_ns for block in blocks))
         more = _over_repeats([Ratio(block.cpu_ns / block.cpu_alone_ns, None, None) for block in blocks])
         yield (
-            f"{series}: a request takes {cost} of CPU time together, {numbers.times(more.value, more.low, more.high)} "
+            f"{series}: together a request takes {cost} of CPU time, {numbers.times(more.value, more.low, more.high)} "
             "as much as alone"
         )
 
 
 def least_kept(shares: Mapping[str, Ratio]) -> str:
-    """Return which drive keeps the least of its own rate, if that can be told; ``shares`` are by path, two or more."""
+    """Return which drive keeps the smallest share of its rate, if the intervals show it; ``shares``: two or more."""
     ascending = sorted(shares, key=lambda path: shares[path].value)
     worst, second, best = ascending[0], ascending[1], ascending[-1]
     high, low = shares[worst].high, shares[second].low
     if high is not None and low is not None and high < low:
-        return f"{worst} keeps least: {_percent(shares[worst])} of its own rate"
+        return f"{worst} keeps the smallest share of its own rate: {_percent(shares[worst])}"
     spread = f"{_percent(shares[worst])} to {_percent(shares[best])}"
-    return f"which drive keeps least cannot be told: {spread} of their own rates"
+    return f"the drives keep {spread} of their own rates; these runs cannot tell which keeps least"
 
 
 def _over_repeats(ratios: Sequence[Ratio]) -> Ratio:
-    """Return a ratio over repeats, with its interval by how they differ; of one repeat, its own.
+    """Return the ratio over repeats with the interval of the repeats; for a single repeat, that repeat's ratio.
 
-    There is no interval where a drive stood still in one.
+    If a ratio is 0, because a drive completed nothing, there is no interval.
     """
     if len(ratios) == 1:
         return ratios[0]
@@ -241,17 +245,17 @@ def _percent(share: Ratio) -> str:
 
 def _steps(common: StepTemplate, paths: list[str]) -> Iterator[StepPlan]:
     for load in LOADS:
-        for place, path in enumerate(paths, 1):
-            yield _step(common, load, f"{load.key}-drive-{place}", [path], label=f"{path} alone")
+        for number, path in enumerate(paths, 1):
+            yield _step(common, load, f"{load.key}-drive-{number}", [path], label=f"{path} alone")
         yield _step(common, load, f"{load.key}-together", paths, label=TOGETHER)
 
 
 def _step(common: StepTemplate, load: Load, step_id: str, paths: list[str], *, label: str) -> StepPlan:
     options: dict[str, object] = {"rw": load.rw, "bs": load.bs, "iodepth": load.depth}
-    # Sections of one name, each a row of its own: judged together, and told apart by their files.
+    # One section for each drive, all with one name: they are judged together, and their files tell them apart.
     jobs = {
-        JOB + "_" * place: {"new_group": 1, **options, "filename": file_text(path)}
-        for place, path in enumerate(paths)
+        JOB + "_" * number: {"new_group": 1, **options, "filename": file_text(path)}
+        for number, path in enumerate(paths)
     }
-    # fio adds a section's files to the global ones, instead of replacing them.
+    # fio would add a section's files to global ones instead of replacing them.
     return common.step(step_id, len(paths), jobs, series=load.series, label=label, filename=None)

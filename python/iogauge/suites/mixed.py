@@ -1,12 +1,11 @@
-"""Mixed reads and writes: what a drive does as writes take the place of reads, in steps of a tenth.
+"""Mixed reads and writes: how rate and latency change from all reads to all writes, in steps of 10 %.
 
-The procedure of the reviews of 2017: four threads at depth 4 issue 4 KiB at random, from nothing but reads to nothing
-but writes. On 3D XPoint the rate makes a shallow bathtub, on flash it falls away as collection sets in.
+The procedure of the reviews of 2017: four threads at depth 4 issue 4 KiB requests at random. On 3D XPoint the rate
+forms a shallow bathtub; on flash it drops as garbage collection sets in.
 
-Caveats. The reviews say neither how long a step takes nor what was written before; here every step is an independent
-job file of equal length, reads first, on the drive as it is found, and what earlier steps wrote is there in later
-ones. The latency judged is that of all requests, whichever way they go: a reader's alone is what
-``reader-under-writers`` shows.
+Caveats. The reviews state neither the length of a step nor what was written before. Here every step is an independent
+job file of equal length, reads first, on the drive in its current state; later steps read what earlier steps wrote. The
+latency judged is that of reads and writes together; ``reader-under-writers`` judges reads alone.
 
 Source: AnandTech's reviews of the P4800X (April 2017) and of Optane Memory.
 """
@@ -26,7 +25,7 @@ from iogauge.text import numbers
 JOB = "mix"
 THREADS, DEPTH = 4, 4
 SHARES = tuple(range(100, -1, -10))
-"""Reads in percent, in the order in which the reviews have them."""
+"""Reads in percent, in the reviews' order."""
 
 
 class Mixed(Suite):
@@ -40,7 +39,7 @@ class Mixed(Suite):
     JUDGED = "I/O"
 
     def plan(self, request: SuiteRequest) -> SuitePlan:
-        """Rate and latency of 4 KiB at random, 4 threads at depth 4, from all reads to all writes: eleven steps."""
+        """Plan eleven steps of 4 KiB random requests by 4 threads at depth 4, from all reads to all writes."""
         empty = self.empty(request)
         load = StepTemplate.of(empty)
         steps = (
@@ -55,13 +54,13 @@ class Mixed(Suite):
         return empty.model_copy(update={"steps": tuple(steps)})
 
     def findings(self, result: SuiteResult, /) -> tuple[str, ...]:
-        """Return where the rate is highest and lowest, by how much, and which other steps cannot be told from these."""
+        """Return which mixes have the highest and the lowest rate, and how far these are apart."""
         rates = {step.plan.at: step.figures.iops_estimate for step in result.positions if step.figures.ios}
         return (extremes_of(rates),) if len(rates) > 1 else ()
 
 
 def extremes_of(rates: Mapping[float, Estimate]) -> str:
-    """Return a sentence about the mixes with the most and the least IOPS; ``rates`` are by share of reads, percent."""
+    """Return a sentence about the mixes with the most and the fewest IOPS; ``rates`` are by share of reads, percent."""
     known = decided(rates)
     if len(known) < 2:
         return f"which mix gives the most {numbers.CANNOT_BE_TOLD}"
@@ -74,8 +73,8 @@ def extremes_of(rates: Mapping[float, Estimate]) -> str:
         )
     share = ratio(known[least], known[most])
     return (
-        f"highest at {most:g} % reads, {known[most].value:,.0f} IOPS{_ties(known, most)}; lowest at {least:g} %, "
-        f"{known[least].value:,.0f} IOPS{_ties(known, least)}: "
+        f"the rate is highest at {most:g} % reads, {known[most].value:,.0f} IOPS{_ties(known, most)}, and lowest at "
+        f"{least:g} %, {known[least].value:,.0f} IOPS{_ties(known, least)}: "
         f"{numbers.ranged(share.value, share.low, share.high, numbers.percent)} of the highest{left_out}"
     )
 
@@ -85,6 +84,6 @@ def _rate(estimate: Estimate) -> str:
 
 
 def _ties(rates: Mapping[float, Estimate], extreme: float) -> str:
-    """Return the steps whose rate cannot be told from that at an extreme, in words; empty where there are none."""
+    """Return a clause that names the steps whose rate may equal that at an extreme; empty if there are none."""
     others = [f"{at:g} %" for at in ties(rates, extreme) if at != extreme]
     return f" (no clear difference from {', '.join(others)})" if others else ""

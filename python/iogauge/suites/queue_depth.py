@@ -1,15 +1,15 @@
-"""Queue depth: how rate and latency grow as one thread keeps more and more requests in flight.
+"""Queue depth: how rate and latency grow with the number of requests that one thread keeps in flight.
 
-The single-thread sweeps of the reviews of late 2017: one asynchronous thread, 4 KiB at random and 128 KiB in order,
-reads and then writes, from depth 1 to 64. A drive of low latency reaches its rate at a depth of a few; flash needs many
-times that, and there one thread's CPU may be what ends it: the generator's own ceiling stands beside every result.
+The single-thread sweeps of the reviews of late 2017: one asynchronous thread, 4 KiB random and 128 KiB sequential
+requests, reads and then writes, at depth 1 to 64. A low-latency drive reaches its highest rate at a small depth. Flash
+needs many times that depth, and one thread's CPU may set the limit first: every result shows the generator's ceiling.
 
-Requests go in one by one, as by default, and as fio of that time did: gathered into larger calls, one thread's ceiling
-is higher, and the knee another.
+Requests are submitted one by one, which is the default and what fio did in 2017. Submitting several in one call would
+raise the thread's ceiling and move the knee.
 
-Caveats. The reviews do not say which depths they ran, nor for how long: at full pace these are twelve depths of a
-minute each. All reads come before all writes, so that what is written does not change what is read; on flash the
-writes find the drive as the reads left it, not in steady state.
+Caveats. The reviews state neither their depths nor their run times: at full pace these are twelve depths of a minute
+each. All reads come before all writes, so writes do not change what is read. On flash, the writes start from the state
+that the reads left, not from steady state.
 
 Source: AnandTech's review of the P4800X 750 GB (November 2017).
 """
@@ -63,7 +63,7 @@ class QueueDepth(Suite):
     AXIS = Axis(name="queue depth", unit="in flight")
     MEASURED_JOB = JOB
     JUDGED = "I/O"
-    # There are four sweeps: each of their steps is shorter than other suites'.
+    # Shorter than other suites' steps, since there are four sweeps.
     RUNTIME_NS: ClassVar[Mapping[Pace, int]] = {"quick": SECOND, "standard": 10 * SECOND, "full": 60 * SECOND}
     RAMP_NS: ClassVar[Mapping[Pace, int]] = {
         "quick": SECOND // 4,
@@ -72,12 +72,12 @@ class QueueDepth(Suite):
     }
 
     def plan(self, request: SuiteRequest) -> SuitePlan:
-        """Rate and latency of one thread against its queue depth, in four loads."""
+        """Plan a sweep over queue depths for each of four loads."""
         empty = self.empty(request)
         return empty.model_copy(update={"steps": tuple(_steps(StepTemplate.of(empty), DEPTHS[request.pace]))})
 
     def findings(self, result: SuiteResult, /) -> tuple[str, ...]:
-        """Return where each sweep's rate stops growing."""
+        """Return the highest rate of each sweep, and the smallest depth that nearly reaches it."""
         sentences = {
             series: at_most({step.plan.at: step.figures.rate_estimate for step in steps})
             for series, steps in result.by_series().items()
@@ -86,15 +86,15 @@ class QueueDepth(Suite):
 
 
 def at_most(rates: Mapping[float, Estimate]) -> str:
-    """Return the most that a sweep reaches, and the least depth that reaches nearly as much; empty for one depth."""
+    """Return a sweep's highest rate, and the smallest depth that nearly reaches it; empty for a single depth."""
     end = saturation(rates)
     if end is None:
-        return f"the most {numbers.CANNOT_BE_TOLD}" if len(rates) > 1 and undecided(rates) else ""
+        return f"the highest rate {numbers.CANNOT_BE_TOLD}" if len(rates) > 1 and undecided(rates) else ""
     share = numbers.ranged(end.share.value, end.share.low, end.share.high, numbers.percent)
     return (
-        f"{numbers.estimated(end.most, numbers.bandwidth)} at most; depth {end.least_at:g} is the least that reaches "
-        f"{100 * SATURATED:g} % of it"
-        + (f", {share}" if end.least_at != end.most_at else "")
+        f"{numbers.estimated(end.most, numbers.bandwidth)} at most; depth {end.least_at:g} is the smallest that "
+        f"reaches {100 * SATURATED:g} % of that"
+        + (f": {share}" if end.least_at != end.most_at else "")
         + numbers.left_out("the rate at", [f"depth {depth:g}" for depth in undecided(rates)])
     )
 

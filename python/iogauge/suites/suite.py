@@ -1,8 +1,7 @@
-"""What a suite is: it plans steps and judges what came of them.
+"""The base class of suites: a suite plans steps and draws conclusions from their results.
 
-A suite touches no drive, no file and no clock, so it can be planned and judged anywhere. ``reviews.runner`` runs its
-steps; the store holds what they measured, and judging reads the store alone, so an old review can be judged again
-by newer code.
+A suite touches no drive, no file and no clock, so it can plan and judge on any machine. ``reviews.runner`` runs its
+steps and the store holds their results. Judging reads the store alone, so newer code can judge an old review again.
 """
 
 from __future__ import annotations
@@ -42,18 +41,18 @@ __all__ = ["Ahead", "Axis", "Pace", "StepTemplate", "Suite", "SuiteRequest"]
 
 @dataclass(frozen=True, kw_only=True)
 class SuiteRequest:
-    """What a user wants of one suite."""
+    """What a user requests of one suite."""
 
     targets: tuple[TargetFacts, ...]
-    """One, unless the suite takes several together."""
+    """One target, unless the suite runs on several at once."""
     pace: Pace
     state: State = "as-is"
     size_bytes: int | None = None
-    """How much of each target to use; None: the suite's own choice. Positive."""
+    """How much of each target to use; None: the suite chooses. Positive."""
     runtime_ns: int | None = None
-    """Measured part of a step; None: the suite's own choice. Positive."""
+    """Measured part of a step; None: the suite chooses. Positive."""
     layers: tuple[Layer, ...] = ()
-    """Block devices to compare the first target with, for a suite that asks for them."""
+    """Block devices to compare the first target with, for a suite with ``LAYERS``."""
 
     @classmethod
     def of(cls, manifest: Manifest, plan: SuitePlan) -> SuiteRequest:
@@ -74,19 +73,20 @@ class SuiteRequest:
 
 @dataclass(frozen=True)
 class Ahead:
-    """Steps that are planned only once others were measured: they bound what a review takes, and are not run.
+    """Estimates of the steps that a suite will plan after it has measured others; they are never run.
 
-    Their jobs are as hard as they can become, since how hard that is may follow from what is measured.
+    They bound a review's time and writes. Their jobs are the heaviest possible, since the real load may depend on
+    measurements.
     """
 
     least: tuple[StepPlan, ...] = ()
-    """Those that follow in any case."""
+    """The steps that follow in any case."""
     most: tuple[StepPlan, ...] = ()
-    """These, and all that may."""
+    """All steps that may follow, ``least`` included."""
 
 
 class Suite(ABC):
-    """One published procedure, in a module of its own. It has no state: its methods take all that they need."""
+    """One published procedure, in its own module. It is stateless: its methods take everything they need."""
 
     NAME: ClassVar[str]
     """The name for ``--suite``: lower-case words joined by hyphens."""
@@ -94,27 +94,27 @@ class Suite(ABC):
     SOURCE: ClassVar[str]
     """Where the procedure was published."""
     AXIS: ClassVar[Axis]
-    """What its steps vary."""
+    """The quantity that varies from step to step."""
     MEASURED_JOB: ClassVar[str]
     """Name of the job whose latency is judged."""
     JUDGED: ClassVar[str] = "read"
-    """What one of that job's requests is called."""
+    """The noun for one of that job's requests."""
     LOAD_JOBS: ClassVar[str | None] = None
-    """Name of the jobs that press on it."""
+    """Name of the jobs that load the drive meanwhile."""
     OWN_STATE: ClassVar[bool] = False
-    """Whether its own steps bring the drive into the state in which it is measured."""
+    """Whether its own steps bring the drive into the state that they measure."""
     TOGETHER: ClassVar[bool] = False
-    """Whether it takes all targets of a review at once, instead of one after the other."""
+    """Whether it runs on all targets of a review at once, instead of one after the other."""
     FEWEST_TARGETS: ClassVar[int] = 1
-    """How many it needs, where it takes several together."""
+    """The fewest targets of a suite with ``TOGETHER``."""
     LAYERS: ClassVar[bool] = False
-    """Whether it compares its target with the layers around it."""
+    """Whether it compares its target with the layers above and below it."""
     KIND: ClassVar[Kind] = Kind.LAT
     """Which latency is judged."""
     QUANTILES: ClassVar[tuple[float, ...]] = (0.5, 0.99, 0.999, 0.9999, 0.99999)
     """Quantiles that are judged besides the mean."""
     FILE_BYTES: ClassVar[Mapping[Pace, int]] = {"quick": 1 << 30, "standard": 4 << 30, "full": 16 << 30}
-    """How large a file to measure on, where the user does not say. A block device is used whole."""
+    """Size of a target file, unless the user gives one. A suite uses all of a block device."""
     RUNTIME_NS: ClassVar[Mapping[Pace, int]] = {
         "quick": 3 * SECOND,
         "standard": 20 * SECOND,
@@ -122,20 +122,20 @@ class Suite(ABC):
     }
     """Measured part of a step."""
     MODELLED_NS: ClassVar[int] = 5 * SECOND
-    """The most that a step takes of a drive model, which begins in steady state and has no warm-up."""
+    """The most virtual time of a step on a drive model, which needs no warm-up: its runs start in steady state."""
     RAMP_NS: ClassVar[Mapping[Pace, int]] = {"quick": SECOND // 2, "standard": SECOND // 2, "full": 0}
-    """What comes before it, no longer than it. At full pace only what the source has."""
+    """Ramp before the measured part, and never longer than it; at full pace as in the source."""
 
     targets: tuple[str, ...] = ()
-    """Targets that it measures where the command names none."""
+    """Targets of a review whose command names none."""
     origin: str | None = None
-    """Absolute path of the file that it was loaded from; None: iogauge brings it."""
+    """Absolute path of the file that defines it; None: it is built in."""
 
     @abstractmethod
     def plan(self, request: SuiteRequest) -> SuitePlan:
-        """Return the steps of one repeat, or, where they depend on the target's abilities, only the search for these.
+        """Plan the steps of one repeat, or only a search if the steps depend on what the target can do.
 
-        Ids of steps are unique in the suite, and seeds 0: ``reviews.ordering`` makes them the review's.
+        Step ids are unique within the suite, and seeds are 0; ``reviews.ordering`` assigns the review's ids and seeds.
         """
 
     def refine(self, plan: SuitePlan, search: RunRecord, request: SuiteRequest) -> SuitePlan:
@@ -143,30 +143,30 @@ class Suite(ABC):
         raise NotImplementedError(f"{self.NAME} plans no search")
 
     def more(self, _plan: SuitePlan, _review: Review, /, *, repeat: int) -> tuple[StepPlan, ...]:
-        """Return the steps that follow from those of a repeat, all of them complete; none: the repeat is complete."""
+        """Return further steps that follow from the complete steps of a repeat; none: the repeat is complete."""
         del repeat
         return ()
 
     def ahead(self, plan: SuitePlan, _request: SuiteRequest, /) -> Ahead | None:
-        """Return what follows from the search and the steps of one repeat of a new plan; None: that is not known."""
+        """Estimate the steps of one repeat that ``refine`` and ``more`` will add to a new plan; None: unknown."""
         return None if plan.search or type(self).more is not Suite.more else Ahead()
 
     def conclude(self, result: SuiteResult, /) -> Conclusions:
-        """Return what follows from the positions of a saved plan together."""
+        """Return what follows from all positions of a saved plan."""
         wanted = result.manifest.until_supported
         quantiles = tuple(sorted({*self.QUANTILES, *([wanted] if wanted else [])}))
         return Conclusions(findings=self.findings(result), quantiles=quantiles)
 
     def findings(self, _result: SuiteResult, /) -> tuple[str, ...]:
-        """Return the suite's own findings, one sentence per finding."""
+        """Return the suite's findings, one sentence each."""
         return ()
 
     def published(self, _step: StepPlan, /) -> tuple[Point, ...]:
-        """Return the published points of a step, of any drive."""
+        """Return the published points for a step, of any drive."""
         return ()
 
     def empty(self, request: SuiteRequest, *, notes: Iterable[str] = ()) -> SuitePlan:
-        """Return a plan that has everything but its steps and its search."""
+        """Return a plan without steps and search."""
         return SuitePlan(
             key=self.NAME,
             suite=self.origin or self.NAME,
@@ -200,15 +200,15 @@ class Suite(ABC):
 
 QUICK_RUNTIME_NS = 3 * SECOND
 INTERVALS = 20
-"""Of a step at least, as far as ``SHORTEST_INTERVAL_NS`` lets them."""
+"""Fewest intervals of a step, unless they would be shorter than ``SHORTEST_INTERVAL_NS``."""
 SHORTEST_INTERVAL_NS = 10_000_000
 QUICK_PERCENTILES = "50:99:99.9:99.99"
-"""Seconds do not support more; what is not asked for is not warned about."""
+"""A run of seconds supports no higher percentiles; requesting them would only cause warnings."""
 FULL_PERCENTILES = "50:99:99.9:99.99:99.999"
 
 
 def time_text(time_ns: int) -> str:
-    """Return a time as fio writes it, in the largest unit that divides it; fio has none below 1 us.
+    """Return a time in fio's notation: in the largest unit that divides it, rounded up to fio's smallest unit, 1 us.
 
     >>> time_text(60 * 10**9), time_text(500_000_000), time_text(1_500)
     ('60', '500ms', '2us')
@@ -220,32 +220,32 @@ def time_text(time_ns: int) -> str:
 
 
 def nothing_written(*, bs: str) -> IogaugeError:
-    """Return the error of a search in which no write completed."""
+    """Return the error for a search in which no write completed."""
     return IogaugeError(
-        "no write completed during the search for what the target takes",
+        "no write completed during the search for the target's write rate",
         hint=f"try the target with a plain job first: iogauge run --name=w --rw=randwrite --bs={bs} --direct=1 ...",
     )
 
 
 def begins(state: BegunAs) -> str:
-    """Return in which state every run of a flash drive's model begins, in words.
+    """Return a sentence about the state in which every run of a flash drive's model starts.
 
     >>> begins("fresh")
-    'Every run of the model begins fresh: nothing was written to it'
+    'Every run of the model starts fresh: nothing was written to it'
     """
-    return f"Every run of the model begins {state}: {MEANING[state]}"
+    return f"Every run of the model starts {state}: {MEANING[state]}"
 
 
 def caveats(request: SuiteRequest, *, own_state: bool) -> Iterator[str]:
-    """Yield the notes that every suite has on its targets."""
+    """Yield the notes on targets that every suite shares."""
     kinds = {target.kind for target in request.targets}
     if "block" in kinds and request.state == "as-is" and not own_state:
-        yield "The drive is measured in the state it is in: the procedure has no preconditioning."
+        yield "The suite measures the drive in its current state: the procedure has no preconditioning."
     if "file" in kinds:
-        yield "The target is a file: the file system's part is measured with the drive's."
+        yield "The target is a file: latencies include the file system's."
     for target in request.targets:
         if target.kind == "block" and media_of(target) == "3D XPoint":
-            yield "3D XPoint should be powered for three hours before a test; for how long it was is unknown."
+            yield "Power a 3D XPoint drive for three hours before a test; iogauge cannot tell how long this one was."
         if made_of := target.modelled:
             yield f"A drive model in virtual time, not a drive: {made_of.drive} behind {made_of.machine_title}."
             if made_of.begun_as and not own_state:
@@ -254,18 +254,18 @@ def caveats(request: SuiteRequest, *, own_state: bool) -> Iterator[str]:
 
 @dataclass(frozen=True, kw_only=True)
 class StepTemplate:
-    """What all steps of a suite on one target have in common, beside what each issues."""
+    """What all steps of a suite on one target share: path, size and times."""
 
     path: str
     size_bytes: int | None
     runtime_ns: int
     ramp_ns: int
     grouped: bool = True
-    """Whether jobs of a group are reported as one; in your own suite only where it says so."""
+    """Whether the jobs of a group share one row. Your own suite decides this by group_reporting."""
 
     @classmethod
     def of(cls, plan: SuitePlan) -> StepTemplate:
-        """Return what a plan's steps share: its first target, its times."""
+        """Return the template of a plan's steps, on its first target."""
         return cls(
             path=plan.targets[0],
             size_bytes=plan.size_bytes,
@@ -289,7 +289,7 @@ class StepTemplate:
         direction: Direction | None = None,
         **more: object,
     ) -> StepPlan:
-        """Return one step. ``jobs`` are its sections; ``more`` is for all of them, and replaces what is common."""
+        """Return one step with ``jobs`` as its sections; ``more`` are global options, and override the template's."""
         quick = self.runtime_ns <= QUICK_RUNTIME_NS
         target = {
             "filename": file_text(self.path),
@@ -320,7 +320,7 @@ class StepTemplate:
             seed=0,
             state_group=state_group or step_id,
             purge=purge,
-            # So many that what changes within a step, and how its latencies cluster, can be seen.
+            # Enough intervals to show how rates change within a step, and how latencies cluster.
             interval_ns=max(min(SECOND, self.runtime_ns // INTERVALS), SHORTEST_INTERVAL_NS),
             is_round=is_round,
             judged=judged,
@@ -329,9 +329,9 @@ class StepTemplate:
 
 
 def job_text(**sections: Mapping[str, object]) -> str:
-    """Return a fio job file. Options that are None are left out.
+    """Return a fio job file, without the options that are None.
 
-    Underscores behind a section's name are not part of it: ``global_`` is [global], and sections can share a name.
+    Trailing underscores are cut from a section's name: ``global_`` is [global], and two sections can share a name.
 
     >>> print(job_text(global_={"direct": 1, "size": None}, reader={"rw": "randread"}), end="")
     [global]

@@ -38,10 +38,10 @@ def test_shares_of_repeats_have_intervals(tmp_path: Path, capsys: pytest.Capture
     arguments = ["review", "model:p4800x", "model:p4800x-750g@anandtech-linux", "--suite=many-drives"]
     assert main([*arguments, "--repeats=3", "--runtime=10ms", "--seed=1", f"--output={tmp_path}/r"]) == 0
     out = capsys.readouterr().out
-    shares = re.findall(r"together, ([\d.]+) % \(([\d.]+) to ([\d.]+) %\) of the sum of their rates", out)
+    shares = re.findall(r"B/s, ([\d.]+) % \(([\d.]+) to ([\d.]+) %\) of the sum of their single rates", out)
     assert len(shares) == 4
     assert all(float(low) <= float(value) <= float(high) for value, low, high in shares)
-    kept = r"(?:keeps least: |which drive keeps least cannot be told: )[\d.]+ % \([\d.]+ to [\d.]+ %\)"
+    kept = r"(?:keeps the smallest share of its own rate: |the drives keep )[\d.]+ % \([\d.]+ to [\d.]+ %\)"
     assert len(re.findall(kept, out)) == 4
 
 
@@ -79,7 +79,7 @@ def test_one_repeat_has_the_intervals_of_its_rates() -> None:
     share = block.share
     assert (share.low, share.value, share.high) == pytest.approx((0.7157, 0.725, 0.7344), abs=1e-3)
     assert least_kept({path: block.share_of(path) for path in ("a", "b")}) == (
-        "b keeps least: 66.7 % (65.7 to 67.6 %) of its own rate"
+        "b keeps the smallest share of its own rate: 66.7 % (65.7 to 67.6 %)"
     )
     # Its 200 requests took 4000 ns, and alone they take 10 ns each.
     assert (block.cpu_ns, block.cpu_alone_ns) == (20.0, 10.0)
@@ -88,15 +88,15 @@ def test_one_repeat_has_the_intervals_of_its_rates() -> None:
 def test_a_drive_is_named_as_the_worst_only_where_it_is_clear() -> None:
     shares = {"a": Ratio(0.96, 0.94, 0.98), "b": Ratio(0.97, 0.95, 0.99), "c": Ratio(1.0, 0.98, 1.02)}
     assert least_kept(shares) == (
-        "which drive keeps least cannot be told: 96.0 % (94.0 to 98.0 %) to 100.0 % (98.0 to 102.0 %) of "
-        "their own rates"
+        "the drives keep 96.0 % (94.0 to 98.0 %) to 100.0 % (98.0 to 102.0 %) of their own rates; these runs cannot "
+        "tell which keeps least"
     )
-    assert least_kept({**shares, "a": Ratio(0.5, None, None)}).startswith(
-        "which drive keeps least cannot be told"
+    assert least_kept({**shares, "a": Ratio(0.5, None, None)}).endswith(
+        "; these runs cannot tell which keeps least"
     )
     assert (
         least_kept({**shares, "c": Ratio(0.5, 0.49, 0.51)})
-        == "c keeps least: 50.0 % (49.0 to 51.0 %) of its own rate"
+        == "c keeps the smallest share of its own rate: 50.0 % (49.0 to 51.0 %)"
     )
 
 
@@ -108,10 +108,10 @@ def test_a_sum_of_which_a_part_is_open_is_open() -> None:
 def test_drives_behind_one_machine_add_up(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     targets = ["model:p4800x", "model:p4800x-750g@anandtech-linux"]
     plan = reviewed("many-drives", targets, tmp_path / "r", capsys)
-    sums = [finding for finding in plan["findings"] if "of the sum of their rates alone" in finding]
+    sums = [finding for finding in plan["findings"] if "of the sum of their single rates" in finding]
     assert len(sums) == 4
     assert "99." in sums[1] or "100.0 %" in sums[1]
-    assert any("of CPU time together" in finding for finding in plan["findings"])
+    assert any("of CPU time, " in finding for finding in plan["findings"])
     record = Review.open(tmp_path / "r").record("many-drives.read-128k-together")
     drives = drive_runs(record, ())
     assert set(drives) == set(targets)

@@ -112,9 +112,9 @@ def test_a_review_by_one_is_resumed_and_judged_without_its_file(
     (plan,) = json.loads(out)["plans"]
     assert plan == {**whole, "findings": []}
     assert f"warning: {folder / name}: no such file: " in err
-    assert "judged by what the review says of itself" in err
+    assert "shown without its suite's findings" in err
     assert main(["report", "../saved"]) == 0
-    assert "judged by what the review says of itself" in capsys.readouterr().err
+    assert "shown without its suite's findings" in capsys.readouterr().err
 
 
 def test_looking_at_a_review_runs_no_file_that_is_not_named(capsys: pytest.CaptureFixture[str]) -> None:
@@ -298,7 +298,10 @@ def test_what_a_suite_says_itself_passes() -> None:
         ('name = "few"\nstep = 3', "step is 3, and must be an array"),
         ('name = "few"\nstep = [3]', "[[step]] 1 is 3, and must be a table"),
         (PLAN.replace("at = 1", 'at = 1\njob_file = "gone.fio"'), "a step with job_file cannot have options"),
-        ('name = "few"\n[[step]]\nat = 1\njob_file = "gone.fio"\njobs.load = {}\n', "a step with job_file cannot have options"),
+        (
+            'name = "few"\n[[step]]\nat = 1\njob_file = "gone.fio"\njobs.load = {}\n',
+            "a step with job_file cannot have options",
+        ),
         (PLAN.replace('"few"', '"spec"'), "'spec' is a built-in suite"),
         (PLAN.replace('"4k"', '"4k\\nrw=write"'), "[[step]] 1: options.bs"),
         (PLAN.replace('"4k"', "[1]"), "[[step]] 1: options.bs"),

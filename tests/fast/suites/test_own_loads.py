@@ -133,7 +133,7 @@ def test_a_commit_is_a_write_and_a_sync_or_one_durable_write() -> None:
     ("drive", "says"),
     [
         ("p4800x", "takes hardly longer than a plain one"),
-        ("960evo-250g", "as long as a plain one (medians); a power failure may lose the plain one"),
+        ("960evo-250g", "as long as a plain one (medians); a power failure may lose a plain write"),
     ],
 )
 def test_what_a_durable_write_costs(
@@ -148,13 +148,13 @@ def test_a_sync_that_takes_longer_than_a_write_is_not_called_cheap() -> None:
         return Ratio(value, 0.9 * value, 1.1 * value)
 
     for sync in (None, times(0.3)):
-        assert "hardly longer than a plain one: the drive protects its cache" in _cost(times(1.05), sync)
+        assert "hardly longer than a plain one: the drive has no cache" in _cost(times(1.05), sync)
     said = _cost(times(1.05), times(13))
     assert said.startswith(
         "the two ways disagree about what durability costs (medians): a write with O_DSYNC"
     )
     assert "protects" not in said
-    assert "as long as a plain one (medians); a power failure may lose the plain one" in _cost(
+    assert "as long as a plain one (medians); a power failure may lose a plain write" in _cost(
         times(3), times(13)
     )
 
@@ -284,7 +284,7 @@ def test_a_fall_is_said_with_its_second(tmp_path: Path, capsys: pytest.CaptureFi
     reviewed("burst-credit", ["model:p4800x"], tmp_path / "r", capsys, "--runtime=1s")
     review = Review.open(tmp_path / "r")
     result = concluded(review)
-    assert all("no change of level in 1" in finding for finding in result.conclusions.findings)
+    assert all("the rate keeps its level for 1" in finding for finding in result.conclusions.findings)
     (run, *_) = result.runs
 
     def of_rates(*rates: float, length_s: float = 1.0) -> str:
@@ -306,14 +306,14 @@ def test_a_fall_is_said_with_its_second(tmp_path: Path, capsys: pytest.CaptureFi
     assert with_rates((3000, 300), (100, 300)) == (
         "after 300 s the rate falls from 3,001 to 101 IOPS, and stays there for the remaining 300 s"
     )
-    assert with_rates((3000, 60)) == "no change of level in 60 s: 3,001 IOPS"
+    assert with_rates((3000, 60)) == "the rate keeps its level for 60 s: 3,001 IOPS"
     assert with_rates((3000, 40), (1000, 40), (2000, 40)) == (
         "after 40 s the rate falls from 3,001 to 1,001 IOPS; after 2 changes in all it ends at 2,001 IOPS, from 80 s on"
     )
-    assert with_rates((3000, 5)) == "5 intervals are too few to see a change in"
+    assert with_rates((3000, 5)) == "5 intervals are too few to show a change"
     falling = [3e5] * 40 + [3e5 * 0.98**place for place in range(40)] + [3e5 * 0.98**39] * 40
     assert re.fullmatch(
-        r"no change of level in 60 s: [\d,]+ IOPS, and it falls gradually by 5\d\.\d % between seconds 20 and 40",
+        r"no sudden change in 60 s: [\d,]+ IOPS, but the rate falls gradually by 5\d\.\d % between seconds 20 and 40",
         of_rates(*falling, length_s=0.5),
     )
     drifts = [3e5] * 40 + [1e5] * 40 + [2e5 * 0.99**place for place in range(40)]

@@ -51,7 +51,7 @@ def test_fresh_is_a_purge_and_nothing_is_written() -> None:
 def test_what_has_no_such_state_is_not_written_and_what_is_unknown_is_said() -> None:
     steps, notes = prepared("preconditioned", model="INTEL SSDPED1K375GA")
     assert steps == ()
-    assert any("powered for three hours" in note and "unknown" in note for note in notes)
+    assert any("for three hours before a test" in note and "cannot tell" in note for note in notes)
     steps, notes = prepared("preconditioned", model="ST4000NM0035", rotational=True)
     assert steps == ()
     assert any("a disk has no state" in note for note in notes)

@@ -304,9 +304,9 @@ def test_queue_depth_finds_the_published_knees(reviews: Path, capsys: pytest.Cap
     for found in (optane[0], flash[0]):
         # Runs of few intervals have no interval of their own.
         begins = r"4 KiB random reads: [\d,.]+ MB/s \((?:no interval|.* to .*)\) at most; "
-        share = r"(?:, (?P<percent>[\d.]+) % \((?:no interval|[\d.]+ to [\d.]+ %)\))?"
+        share = r"(?:: (?P<percent>[\d.]+) % \((?:no interval|[\d.]+ to [\d.]+ %)\))?"
         knee_at = re.fullmatch(
-            rf"{begins}depth (?P<depth>\d+) is the least that reaches 95 % of it{share}", found
+            rf"{begins}depth (?P<depth>\d+) is the smallest that reaches 95 % of that{share}", found
         )
         assert knee_at, found
         depths.append(int(knee_at["depth"]))
@@ -325,9 +325,9 @@ def test_queue_depth_finds_the_published_knees(reviews: Path, capsys: pytest.Cap
 
 def test_mixed_finds_the_bathtub(reviews: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (finding,) = shown(reviews / "mixed-p4800x", capsys)["findings"]  # type: ignore[misc]
-    assert finding.startswith("highest at 100 % reads")
+    assert finding.startswith("the rate is highest at 100 % reads")
     assert finding.endswith(" of the highest")
-    assert "lowest at 40 %" in finding or "lowest at 50 %" in finding
+    assert "and lowest at 40 %" in finding or "and lowest at 50 %" in finding
 
 
 def test_a_reader_under_writers_finds_where_the_drive_stops_keeping_up(

@@ -26,7 +26,7 @@ def unbounded(value: float) -> Estimate:
 def test_the_fewest_logs_with_nearly_the_most_commits_are_named() -> None:
     rates = {1: known(500, 0.001), 2: known(985, 0.001), 4: known(1001, 0.001), 8: known(1003, 0.001)}
     assert commit_latency.at_most(rates) == (
-        "1,003 commits/s (1,002 to 1,004 commits/s) at most, by 8 logs; the fewest that reach 95 % of that: 2 logs, "
+        "1,003 commits/s (1,002 to 1,004 commits/s) at most, by 8 logs; 2 logs are enough for 95 % of that: "
         "98.2 % (98.1 to 98.3 %)"
     )
     assert commit_latency.at_most({1: known(500), 8: known(1003)}) == (
@@ -54,8 +54,8 @@ def test_what_is_undecided_takes_no_part_and_is_named() -> None:
 
 def test_where_nothing_is_decided_no_winner_is_named() -> None:
     rates = {1: unknown(500), 2: known(990), 8: unknown(1000)}
-    assert commit_latency.at_most(rates) == f"the most commits a second {numbers.CANNOT_BE_TOLD}"
-    assert queue_depth.at_most(rates) == f"the most {numbers.CANNOT_BE_TOLD}"
+    assert commit_latency.at_most(rates) == f"the highest rate of commits {numbers.CANNOT_BE_TOLD}"
+    assert queue_depth.at_most(rates) == f"the highest rate {numbers.CANNOT_BE_TOLD}"
     assert mixed.extremes_of(rates) == f"which mix gives the most {numbers.CANNOT_BE_TOLD}"
     assert (
         spec.highest("most data", {1: unknown(5)}, numbers.bandwidth) == f"most data {numbers.CANNOT_BE_TOLD}"
@@ -65,11 +65,11 @@ def test_where_nothing_is_decided_no_winner_is_named() -> None:
 def test_what_has_no_interval_is_compared_by_its_value() -> None:
     rates = {1: unbounded(500), 2: unbounded(990), 8: unbounded(1000)}
     assert commit_latency.at_most(rates) == (
-        "1,000 commits/s (no interval) at most, by 8 logs; the fewest that reach 95 % of that: 2 logs, "
+        "1,000 commits/s (no interval) at most, by 8 logs; 2 logs are enough for 95 % of that: "
         "99.0 % (no interval)"
     )
     assert mixed.extremes_of(rates).startswith(
-        "highest at 8 % reads, 1,000 IOPS; lowest at 1 %, 500 IOPS: 50.0 %"
+        "the rate is highest at 8 % reads, 1,000 IOPS, and lowest at 1 %, 500 IOPS: 50.0 %"
     )
 
 
@@ -81,7 +81,8 @@ def test_a_rate_that_no_mix_changes_has_no_most_and_no_least() -> None:
         "to 1,000 IOPS (990 to 1,010 IOPS) at 100 %"
     )
     assert mixed.extremes_of({**flat, 70: known(500)}).startswith(
-        "highest at 100 % reads, 1,000 IOPS (no clear difference from 0 %, 50 %); lowest at 70 %, 500 IOPS: 50.0 %"
+        "the rate is highest at 100 % reads, 1,000 IOPS (no clear difference from 0 %, 50 %), and lowest at 70 %, "
+        "500 IOPS: 50.0 %"
     )
     # One wide interval hides no difference between the others.
     assert not all_tied({100: known(1000, 0.9), 50: known(900), 0: known(500)})
