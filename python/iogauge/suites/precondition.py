@@ -1,15 +1,19 @@
-"""Bringing drives into a known state before other suites measure them: ``--state fresh``, ``filled`` and the like.
+"""Preparation: bring a drive into the state of ``--state`` before other suites measure it.
 
-``fresh`` is a purge. ``filled`` is a purge, then all of the target written twice in order, then a pause in which flash
-settles. ``preconditioned`` has between fill and pause 4 KiB at random, round by round until the rate is steady by
-SNIA's two criteria. That is for flash, whose answers depend on what was written to it. 3D XPoint has no such state, but
-it refreshes itself for hours after it was long without power; disks and memory have neither. Where it is not known what
-stores the data, it is treated as flash, which costs time and writes but spoils nothing.
+- ``fresh``: a purge.
+- ``filled``: a purge, all of the target written twice in order, and a pause in which flash settles.
+- ``preconditioned``: as ``filled``, with rounds of 4 KiB random writes before the pause, until the rate is steady by
+  SNIA's two criteria.
 
-A review of several blocks does all of it before each, where the block before wrote: SNIA begins each test with a purge.
+Only flash has a state that depends on what was written to it. 3D XPoint has none, but refreshes itself for hours after
+a long time without power; disks and memory have neither. If iogauge does not know what stores the data, it treats the
+drive as flash, which costs time and writes but does no harm.
 
-Caveats. How long a drive has been powered is not known here, so that 3D XPoint is refreshed is said, not seen. Within a
-block, what one suite writes is there when the next begins; suites that purge by themselves (``pts-*``) leave theirs.
+A review of several blocks prepares the drive before every block that follows writes: SNIA begins each test with a
+purge.
+
+Caveats. iogauge cannot tell how long a drive has been powered, so a note asks the user to see to it. Within a block, a
+suite starts on what the suite before it wrote; suites that purge by themselves (``pts-*``) leave what they write.
 
 Source: SNIA PTS 2.0.2, preconditioning; Intel's evaluation guide (powered for three hours); fiovisualizer (five minutes
 to settle).
@@ -29,7 +33,7 @@ from iogauge.target.media import media_of
 from iogauge.workload.numbers import SECOND
 
 SETTLES_NS: dict[Pace, int] = {"quick": 5 * SECOND, "standard": 60 * SECOND, "full": 300 * SECOND}
-"""How long the drive is left alone at the end."""
+"""The pause at the end."""
 _GROUP = "state"
 
 
@@ -44,7 +48,7 @@ class Precondition(Procedure):
     GROUPS: ClassVar[Mapping[str, str]] = {_GROUP: ""}
 
     def plan(self, request: SuiteRequest) -> SuitePlan:
-        """A purge; where the drive has a state that writes bring about, what brings it about."""
+        """Plan the steps of the requested state; none if the drive has no such state."""
         media = media_of(request.target)
         if request.target.modelled or (request.state != "fresh" and media not in ("flash", None)):
             return self.empty(request, notes=_left_out(request)).model_copy(update={"prepares": True})
@@ -59,11 +63,11 @@ class Precondition(Procedure):
         return super().plan(request).model_copy(update={"prepares": True})
 
     def ahead(self, plan: SuitePlan, request: SuiteRequest, /) -> Ahead | None:
-        """Return what follows, where it is preconditioned."""
+        """Estimate the rounds of a preconditioning; nothing follows in other states."""
         return super().ahead(plan, request) if plan.steps and request.state == "preconditioned" else Ahead()
 
     def more(self, plan: SuitePlan, review: Review, /, *, repeat: int) -> tuple[StepPlan, ...]:
-        """Return what follows, where it is preconditioned."""
+        """Return the next round of a preconditioning; nothing follows in other states."""
         if not plan.steps or review.manifest.state != "preconditioned":
             return ()
         return super().more(plan, review, repeat=repeat)
@@ -73,34 +77,34 @@ class Precondition(Procedure):
         return request.size_bytes
 
     def cells(self, request: SuiteRequest, _group: str) -> Jobs:
-        """What counts, and as much of the same as keeps rounds apart."""
+        """Return a counted stage, and a longer stage of the same load that spaces the rounds."""
         return writing_cells(request.pace, self.runtime_ns(request))
 
     def shown(self, _rounds: Sequence[RunRecord], _series: str, _title: str) -> tuple[()]:
-        """Nothing beside the tracked rate."""
+        """Return nothing: the tracked rate says all."""
         return ()
 
     def after(
         self, plan: SuitePlan, _window: Sequence[RunRecord], request: SuiteRequest
     ) -> tuple[StepPlan, ...]:
-        """A pause, and a look at one block."""
+        """Return a pause that ends with the read of one block."""
         pause_ns = SETTLES_NS[request.pace]
         label = f"left alone for {pause_ns / 1e9:g} s"
         return (_look(StepTemplate.of(plan), "settle", label, startdelay=time_text(pause_ns)),)
 
     def notes(self, request: SuiteRequest) -> Iterator[str]:
-        """Yield what is not as it was published, and what is not known."""
+        """Yield how the preparation differs from the specification, and what is unknown."""
         if request.state == "preconditioned":
             yield from pace_notes(request, cell_ns=self.runtime_ns(request))
         yield from state_notes(request)
         if media_of(request.target) is None:
-            yield "What stores the data is not known: it is treated as flash."
+            yield "What stores the data is unknown: the drive is treated as flash."
 
 
 def _look(
     load: StepTemplate, step_id: str, label: str, *, purge: bool = False, startdelay: str | None = None
 ) -> StepPlan:
-    """Return a step that reads one block, which a step needs in order to be one."""
+    """Return a step that reads one block, since a step must issue something."""
     return load.step(
         step_id,
         0,
@@ -126,6 +130,6 @@ def _left_out(request: SuiteRequest) -> Iterator[str]:
         return
     media = media_of(request.target)
     if media == "3D XPoint":
-        yield "3D XPoint is not filled: what was written before does not change what it does."
+        yield "3D XPoint is not filled: its performance does not depend on what was written before."
     else:
-        yield f"Nothing is written before: a {media} has no state that depends on it."
+        yield f"Nothing is written before: a {media} has no state that depends on writes."

@@ -1,22 +1,24 @@
-"""A reader under writers: how long one reader waits as writers come in, one after the other, until the drive is full.
+"""A reader under writers: how long one reader waits as writers are added one by one until the drive is saturated.
 
-The procedure of the reviews of 2017, after what ad servers ask of a drive: one thread reads 4 KiB at random and at
-depth 1; beside it come threads that write 4 KiB at depth 1, each at 100 MB/s, until the drive no longer keeps up. A
-drive of low latency takes 2 GB/s so and reads five times as slowly then; flash takes less and reads ten times as
-slowly.
+The procedure of the reviews of 2017, modelled on the load of ad servers: one thread reads 4 KiB at random at depth 1.
+Threads that write 4 KiB at depth 1, each at 100 MB/s, join it until the drive no longer keeps up. A low-latency drive
+takes 2 GB/s of writes, and reads then take five times as long; flash takes less, and reads take ten times as long.
 
-**The stop rule.** A drive keeps up as long as the writers of a step get ``KEPT`` of what they ask for. It is saturated
-where they do not, and it takes hardly more than with fewer writers. Step follows upon step until it is so in ``MISSED``
-in a row, and there it ends: one alone may have been disturbed, since 1 % of a short step is a matter of milliseconds.
-What it keeps up with is the last step before these in which it does. A search, one writer alone and then many that
-nothing limits, says only how much each asks for and how many come in at a time; where it said too little, there are up
-to ``BEYOND`` times as many writers as should have been too many, which the notes state.
+**The stop rule.** A drive keeps up as long as writers get ``KEPT`` of their requested rate. It is saturated if they get
+less, and it takes hardly more than from fewer writers. The suite adds writers until the drive is saturated in
+``MISSED`` steps in a row. A single step may have been disturbed: 1 % of a short step is a few milliseconds. The highest
+rate that the drive keeps up with is that of the last step before these in which it kept up.
 
-At full pace writers of 100 MB/s come in one by one, as published, whatever the drive. At the others each asks for less
-where one writer cannot do that, or the drive takes far less in all, and several come in at a time where it takes much.
+A search, one writer alone and then many without a limit, sets only the rate of each writer and how many join at a time.
+If the search underestimated the drive, the suite goes on to at most ``BEYOND`` times the number of writers that should
+saturate it. The notes state that number.
 
-Caveats. 100 MB/s of 4 KiB at depth 1 is a write every 41 us, which a slower drive does not do. Every writer is a
-thread: with more writers than CPUs the generator is part of what is measured, and its warnings say when.
+At full pace writers of 100 MB/s join one by one, as published, on any drive. At the other paces each writer requests
+less if one writer cannot reach 100 MB/s, or if the drive's total is far smaller; several writers join at a time if the
+total is large.
+
+Caveats. 100 MB/s of 4 KiB at depth 1 is a write every 41 us, which a slower drive cannot do. Every writer is a thread:
+with more writers than CPUs, results include the generator's limits, and its warnings say so.
 
 Source: AnandTech's review of the P4800X (April 2017).
 """
@@ -38,26 +40,26 @@ from iogauge.text import numbers
 READER = "reader"
 WRITER = "writer"
 ALONE = "alone"
-"""The writer of the search that runs by itself."""
+"""The search's writer that runs by itself."""
 WRITER_Bps = 100 * 10**6
-"""What each writer asks for, where the target allows it."""
+"""Requested rate of each writer, if the target allows it."""
 SEARCHERS = 32
-"""Writers of the search: half as many again as the 2 GB/s of the fastest published drive need at depth 1."""
+"""Writers of the search: half as many again as it takes to write 2 GB/s, the fastest published drive's rate."""
 SEARCH_RUNTIME_NS = 2 * 10**9
 KEPT = 0.99
-"""A drive keeps up as long as writers get this share of what they ask for."""
+"""A drive keeps up as long as writers get this share of their requested rate."""
 MISSED = 2
-"""Steps in a row in which writers do not get that: there a drive's end is reached."""
+"""The suite ends after this many saturated steps in a row."""
 GAINED = 0.5
-"""A drive takes more than before where it takes so much of what the first writers got on top, for as many new ones."""
+"""A step's new writers add to the total if they gain this share of what the first step's writers got."""
 MOST_STEPS: dict[Pace, int] = {"quick": 8, "standard": 12, "full": 64}
-"""Steps, but for the first, after which there should be too many writers."""
+"""Steps, without the first, after which the drive should be saturated."""
 BEYOND = 2
-"""Times as many writers as that are tried, where the drive keeps up with those."""
+"""The suite tries at most this many times as many writers as should saturate the drive."""
 FEWEST = 5
-"""Writers that a target takes at least: below that they ask for less each, so that there is something to see."""
+"""A target should take at least this many writers; if it cannot, each requests less."""
 OF_ALONE = 0.8
-"""A writer asks for no more than this share of what one alone can do."""
+"""A writer requests at most this share of what one writer reaches alone."""
 
 
 class ReaderUnderWriters(Suite):
@@ -71,7 +73,7 @@ class ReaderUnderWriters(Suite):
     LOAD_JOBS = WRITER
 
     def plan(self, request: SuiteRequest) -> SuitePlan:
-        """Read latency at depth 1 while writers at depth 1 come in one by one. The search gives the steps."""
+        """Plan the search; ``refine`` and ``more`` plan the steps."""
         empty = self.empty(request)
         jobs: dict[str, dict[str, object]] = {
             ALONE: {"rw": "randwrite"},
@@ -82,33 +84,34 @@ class ReaderUnderWriters(Suite):
         return empty.model_copy(update={"search": load.step("search", 0, jobs, bs="4k", iodepth=1)})
 
     def refine(self, plan: SuitePlan, search: RunRecord, request: SuiteRequest) -> SuitePlan:
-        """Return the plan with its first two steps, no writer and the first that come in; others follow from these.
+        """Return the plan with its first two steps: no writers, and the first writers.
 
-        Raises IogaugeError: nothing was written during the search.
+        Raises IogaugeError: no write completed during the search.
         """
         climb = _climb(search, request.pace)
         load = StepTemplate.of(plan)
-        steps = [_step(load, many, rate_Bps=climb.each_Bps) for many in (0, climb.stride)]
+        steps = [_step(load, writers, rate_Bps=climb.each_Bps) for writers in (0, climb.stride)]
         scaled = (
             "" if climb.each_Bps == WRITER_Bps else ", scaled to this target; the published step is 100 MB/s"
         )
         note = (
-            f"Each writer asks for {numbers.bandwidth(climb.each_Bps)}{scaled}. In a search of "
+            f"Each writer requests {numbers.bandwidth(climb.each_Bps)}{scaled}. In a search of "
             f"{SEARCH_RUNTIME_NS / 1e9:.0f} s, {SEARCHERS} writers reached {numbers.bandwidth(climb.limit_Bps)}. "
             f"Writers are added until the drive is saturated in {MISSED} steps in a row, or there are {climb.most}."
         )
         return plan.model_copy(update={"steps": tuple(steps), "notes": (*plan.notes, note)})
 
     def ahead(self, plan: SuitePlan, request: SuiteRequest, /) -> Ahead | None:
-        """Return from two steps to all that there may be, each with writers that nothing limits."""
+        """Estimate two steps at least, and at most one for each number of writers; no writer has a limit."""
         load = StepTemplate.of(plan)
-        steps = [_step(load, many, rate_Bps=0) for many in range(BEYOND * MOST_STEPS[request.pace] + 1)]
+        steps = [_step(load, writers, rate_Bps=0) for writers in range(BEYOND * MOST_STEPS[request.pace] + 1)]
         return Ahead(tuple(steps[:2]), tuple(steps))
 
     def more(self, plan: SuitePlan, review: Review, /, *, repeat: int) -> tuple[StepPlan, ...]:
-        """Return the steps with the next writers, until the drive was saturated in ``MISSED`` steps.
+        """Return steps with more writers; none once the drive was saturated in ``MISSED`` steps in a row.
 
-        As many as are needed to see that, so that where steps are carried to another machine rounds are few.
+        Returns as many steps as the stop rule needs at least: a review whose steps run on another machine then needs
+        fewer trips.
         """
         assert plan.search is not None
         climb = _climb(review.record(plan.search.id), review.manifest.pace)
@@ -116,39 +119,42 @@ class ReaderUnderWriters(Suite):
         _, *pressed = SuiteResult(review, plan.model_copy(update={"steps": tuple(mine)})).positions
         so_far = round(mine[-1].at * 1e6 / climb.each_Bps)
         missing = MISSED - len(saturation_of(pressed).saturated)
-        tried = [so_far + climb.stride * (place + 1) for place in range(missing)]
+        counts = [so_far + climb.stride * (number + 1) for number in range(missing)]
         load = StepTemplate.of(plan)
-        return tuple(_step(load, many, rate_Bps=climb.each_Bps) for many in tried if many <= climb.most)
+        return tuple(
+            _step(load, writers, rate_Bps=climb.each_Bps) for writers in counts if writers <= climb.most
+        )
 
     def findings(self, result: SuiteResult, /) -> tuple[str, ...]:
-        """Return the rate of writes that the drive keeps up with, the most that it takes, and how both slow reads."""
+        """Return the rate of writes that the drive keeps up with, the rate when saturated, and how both slow reads."""
         measured = [step for step in result.positions if step.figures.mean is not None]
         if not measured or measured[0].requested_Bps:
             return ()
         alone, *pressed = measured
         end = saturation_of(pressed)
-        said = []
+        findings = []
         if end.most is not None:
-            said.append(
+            findings.append(
                 f"the drive keeps up with {_achieved(end.most)} of writes; {_slower(end.most, alone)}"
             )
         elif pressed:
-            said.append("the drive keeps up with none of the writers tried")
+            findings.append("the drive cannot keep up with even the fewest writers tried")
         if len(end.saturated) == MISSED:
             first = end.saturated[0]
-            said.append(
-                f"the drive is saturated when asked for {numbers.bandwidth(first.requested_Bps)}: "
+            findings.append(
+                f"the drive is saturated when writers request {numbers.bandwidth(first.requested_Bps)}: "
                 f"it takes {_achieved(first)}; {_slower(first, alone)}"
             )
         elif end.saturated:
             (last,) = end.saturated
-            said.append(
-                f"the drive is saturated only in the last step: asked for {numbers.bandwidth(last.requested_Bps)}, "
-                f"it takes {_achieved(last)}; one step does not show its limit"
+            findings.append(
+                "the drive is saturated only in the last step: writers request "
+                f"{numbers.bandwidth(last.requested_Bps)}, and it takes {_achieved(last)}; "
+                "one step does not show its limit"
             )
         elif pressed:
-            said.append("the rate still rose at the last step: the drive was not saturated")
-        return tuple(said)
+            findings.append("the drive was not saturated: its write rate still rose in the last step")
+        return tuple(findings)
 
 
 def _achieved(step: Position) -> str:
@@ -156,7 +162,7 @@ def _achieved(step: Position) -> str:
 
 
 def _slower(step: Position, alone: Position) -> str:
-    """Say how much a step's writers slow reads. Both steps have reads."""
+    """Say how much a step's writers slow reads; both steps have completed reads."""
     assert step.figures.mean is not None
     assert alone.figures.mean is not None
     slower = ratio(step.figures.mean, alone.figures.mean)
@@ -173,23 +179,23 @@ def _step(load: StepTemplate, writers: int, *, rate_Bps: int) -> StepPlan:
 
 @dataclass(frozen=True)
 class Climb:
-    """How many writers a step adds, and what each of them asks for."""
+    """How many writers each step adds, and their rate."""
 
     limit_Bps: float
     """What the search's writers got together, bytes a second."""
     each_Bps: int
-    """What one asks for."""
+    """Requested rate of each writer."""
     stride: int
-    """How many come in at a time."""
+    """Writers that join at a time."""
     most: int
-    """How many there are at most."""
+    """Writers at most."""
 
 
 def climb_for(limit_Bps: float, alone_Bps: float, *, pace: Pace) -> Climb:
-    """Return how writers come in where a search got ``limit_Bps`` of many, and ``alone_Bps`` of one.
+    """Return how writers join after a search got ``limit_Bps`` from many writers and ``alone_Bps`` from one.
 
-    After as many steps as the pace has there are so many that even what counts as keeping up with them is more than
-    ``limit_Bps``, unless the drive takes more than so many writers of the published rate ask for.
+    After the pace's number of steps the writers request so much that ``KEPT`` of it exceeds ``limit_Bps``; at full
+    pace, ``MOST_STEPS`` writers of the published rate are taken to be enough for any drive.
 
     >>> climb_for(620e6, 400e6, pace="full")
     Climb(limit_Bps=620000000.0, each_Bps=100000000, stride=1, most=14)
@@ -202,7 +208,7 @@ def climb_for(limit_Bps: float, alone_Bps: float, *, pace: Pace) -> Climb:
     """
     steps, each_Bps = MOST_STEPS[pace], WRITER_Bps
     if pace == "full":
-        # A writer gets no more than it would alone, whatever it asks for.
+        # No writer gets more than it would alone.
         enough = math.floor(limit_Bps / (KEPT * min(each_Bps, alone_Bps))) + 1
         return Climb(limit_Bps, each_Bps, 1, BEYOND * min(enough, steps))
     if limit_Bps < FEWEST * each_Bps or alone_Bps * OF_ALONE < each_Bps:
@@ -213,7 +219,7 @@ def climb_for(limit_Bps: float, alone_Bps: float, *, pace: Pace) -> Climb:
 
 
 def _climb(search: RunRecord, pace: Pace) -> Climb:
-    """Return how writers come in after a search. Raises IogaugeError: nothing was written during it."""
+    """Return how writers join after a search. Raises IogaugeError: no write completed during the search."""
     limit_Bps = step_figures(search, (), measured_job=READER, load_jobs=WRITER).pressure_Bps
     alone_Bps = step_figures(search, (), measured_job=ALONE, load_jobs=None).rate_Bps
     if min(limit_Bps, alone_Bps) <= 0:
@@ -222,23 +228,23 @@ def _climb(search: RunRecord, pace: Pace) -> Climb:
 
 
 def _round(value: float) -> int:
-    """The greatest of 1, 2 and 5 times powers of ten that is not above, at least 1."""
+    """Round down to 1, 2 or 5 times a power of ten, at least 1."""
     power: int = 10 ** math.floor(math.log10(max(value, 1)))
     return max(step * power for step in (1, 2, 5) if step * power <= max(value, 1))
 
 
 @dataclass(frozen=True)
 class Saturation:
-    """What steps with more and more writers have shown."""
+    """Where a drive stops keeping up with more and more writers."""
 
     most: Position | None
-    """The last step with which the drive kept up."""
+    """The last step in which the drive kept up."""
     saturated: tuple[Position, ...]
-    """Steps in a row, the last ones, in which it was saturated; ``MISSED`` of them end the climb."""
+    """The saturated steps in a row at the end; ``MISSED`` of them end the climb."""
 
 
 def saturation_of(pressed: Sequence[Position]) -> Saturation:
-    """Return what steps with writers show, from the fewest writers to the step that ends the climb."""
+    """Apply the stop rule to steps with writers, the fewest writers first."""
     most: Position | None = None
     saturated: list[Position] = []
     highest_Bps = 0.0

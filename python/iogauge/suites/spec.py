@@ -1,20 +1,19 @@
-"""The specification's rows: what a data sheet says of a drive, measured as its maker says that it was.
+"""The specification's rows: the figures of a drive's data sheet, measured by its maker's procedure.
 
 The procedure of Intel's evaluation guide for the P4800X: DiskSpd with eight threads at depth 4 for rates, one thread at
-depth 1 for latencies, ten minutes a row. The guide prints eleven rows; those about latency come of the same runs as
-those about rates where the load is the same, so here are nine steps.
+depth 1 for latencies, ten minutes per row. The guide prints eleven rows; rows about rate and latency of the same load
+come from one run, so there are nine steps.
 
-A thread keeps its requests in flight as ``run --diskspd`` does: one at a time by a call that waits, several by libaio,
-submitted one by one. DiskSpd's ``-h`` is no cache and write-through: here ``direct=1``, and ``sync=dsync`` where there
-are writes. Its warm-up of 5 s, which the guide leaves at its default, comes before each row at full pace.
+A thread keeps its requests in flight as ``run --diskspd`` does: one at a time by a blocking call, several by libaio,
+submitted one by one. DiskSpd's ``-h`` (no cache, write-through) is ``direct=1`` here, and ``sync=dsync`` for loads that
+write. DiskSpd's default warm-up of 5 s, which the guide keeps, comes before each row at full pace.
 
-**Two rows are run twice.** The guide names its 64 KiB rows sequential, and its command lines say ``-r``, which is
-random. Both are here: as published, at random, and as named, in order, each of the eight threads in an eighth of its
-own.
+**Two rows run twice.** The guide calls its 64 KiB rows sequential, but its command lines say ``-r``, which is random.
+The suite runs both: as published, at random; and as named, in order, each of the eight threads in its own eighth.
 
-Overhead and caveats. Full pace takes an hour and a half. The guide says nothing of the drive's state before: rows run
-in its order, and what earlier ones wrote is there in later ones. Nothing is published of 4 KiB at 70/30 but the command
-line. Percentiles of a quick row do not reach 99.999 %.
+Caveats. Full pace takes an hour and a half. The guide does not state the drive's state: rows run in the guide's order,
+and later rows read what earlier ones wrote. Of 4 KiB at 70/30 the guide prints only the command line. A quick row has
+too few requests for 99.999 %.
 
 Source: Intel's evaluation guide for the P4800X, tables 4 and 5.
 """
@@ -38,7 +37,7 @@ from iogauge.workload.numbers import SECOND
 
 JOB = "load"
 TABLE = "Intel evaluation guide Table 5"
-"""How the published points name their source."""
+"""The source of the published points, as they name it."""
 
 CONTENT = (
     "iogauge writes random data. DiskSpd with the guide's options writes the bytes 0 to 255 over and over, which a "
@@ -48,7 +47,7 @@ CONTENT = (
 
 @dataclass(frozen=True, kw_only=True)
 class Row:
-    """One load of the tables, and what the published points call it."""
+    """One load of the tables, in the words of the published points."""
 
     key: str
     label: str
@@ -127,7 +126,7 @@ ROWS = (
         depth=1,
     ),
 )
-"""In the order of the guide. A step's place on the axis is its row's here, from 1."""
+"""In the guide's order. A step's position on the axis is its row's number here, from 1."""
 
 
 class Spec(Suite):
@@ -144,7 +143,7 @@ class Spec(Suite):
         "standard": 60 * SECOND,
         "full": 600 * SECOND,
     }
-    # So that a million come back one at a time: the table has the 99.999th percentile.
+    # Long enough for a million requests one at a time: the table has the 99.999th percentile.
     MODELLED_NS = 15 * SECOND
     RAMP_NS: ClassVar[Mapping[Pace, int]] = {
         "quick": SECOND // 2,
@@ -153,7 +152,7 @@ class Spec(Suite):
     }
 
     def plan(self, request: SuiteRequest) -> SuitePlan:
-        """Nine loads, each a row or several of the published tables."""
+        """Plan nine loads, each for one or several rows of the published tables."""
         empty = self.empty(request, notes=(CONTENT,))
         whole_bytes = empty.size_bytes or request.target.size_bytes
         load = StepTemplate.of(empty)
@@ -161,7 +160,7 @@ class Spec(Suite):
         return empty.model_copy(update={"steps": tuple(steps)})
 
     def published(self, step: StepPlan, /) -> tuple[Point, ...]:
-        """Return what the guide prints of a row, by either of its drivers.
+        """Return the guide's figures for a row, with either of its drivers.
 
         >>> step = StepPlan(id="spec.randread-4k", at=1, job_file="", seed=0, state_group="")
         >>> [point.value for point in Spec().published(step) if point.metric == "iops"]
@@ -179,28 +178,28 @@ class Spec(Suite):
         )
 
     def findings(self, result: SuiteResult, /) -> tuple[str, ...]:
-        """Return the highest rates, and what one request at a time takes."""
+        """Return the highest rates, and the latency of one request at a time."""
         steps = [step for step in result.positions if step.figures.mean is not None]
         if not steps:
             return ()
         iops = {step.plan.at: step.figures.iops_estimate for step in steps}
         data = {step.plan.at: step.figures.rate_estimate for step in steps}
         return (
-            highest("highest IOPS", iops, _iops),
+            highest("highest rate", iops, _iops),
             highest("highest throughput", data, numbers.bandwidth),
             *_alone(steps),
         )
 
 
-def highest(what: str, rates: Mapping[float, Estimate], shown: Callable[[float], str]) -> str:
-    """Return the highest of the rows' rates, and the rows that reach it as far as can be told."""
+def highest(what: str, rates: Mapping[float, Estimate], text: Callable[[float], str]) -> str:
+    """Return the highest of the rows' rates, and every row that may have it; ``text`` writes a rate."""
     known = decided(rates)
     if not known:
         return f"{what} {numbers.CANNOT_BE_TOLD}"
     most = max(known, key=lambda row: known[row].value)
     rows = " and ".join(map(_label, ties(known, most)))
     left_out = numbers.left_out("the rate of", list(map(_label, undecided(rates))))
-    return f"{what}: {numbers.estimated(known[most], shown)}, {rows}{left_out}"
+    return f"{what}: {numbers.estimated(known[most], text)}, by {rows}{left_out}"
 
 
 def _label(row: float) -> str:
@@ -208,7 +207,7 @@ def _label(row: float) -> str:
 
 
 def _alone(steps: list[Position]) -> Iterator[str]:
-    """Yield what one request at a time takes, with the published percentiles as far as the sample supports them."""
+    """Yield the latency of one request at a time, with those published percentiles that the sample supports."""
     for step in steps:
         if ROWS[int(step.plan.at) - 1].depth == 1 and step.figures.mean is not None:
             tail = "".join(

@@ -1,32 +1,32 @@
-"""Tenants: how many others a database can live beside, before what it waits is no longer what it was promised.
+"""Tenants: how many other loads can share a drive with a database before the database waits too long.
 
-What the readers of such reviews ask of drives in shared machines. One tenant is a database: 8 KiB at random, 70 %
-reads, requests that come when they come (Poisson), at a rate that the drive holds with ease when nobody else is there.
-Beside it come one, two, four and eight others, which first clone images, each writing 1 MiB blocks in order as fast as
-it can, and then boot from what they wrote, each reading mostly at random, in mixed sizes and in bursts.
+The tenant is a database: 8 KiB requests at random, 70 % reads, Poisson arrivals, at a rate that the drive serves easily
+when the tenant is alone. One, two, four and eight others join it. First they clone images: each writes 1 MiB blocks in
+order as fast as it can. Then they boot from what they wrote: each reads mostly at random, in mixed sizes and in bursts.
 
-**Two phases, two steps.** So many others clone and the same boot right after: two steps of one state group, in this
-order, since the second finds the drive as the first left it; where one is interrupted, both begin again, and neither is
-made longer by itself. They are not one run, because the tenant's response is to be known in each phase by itself, with
-its interval, in tables, charts and comparisons: a run is judged as a whole. Between the two nobody does anything for
-about a second, the tenant neither: what it still owed at the end of the cloning is not carried into the booting.
+**Two phases, two steps.** Cloning and booting by the same number of others are two steps of one state group, since
+booting reads what cloning wrote. If one is interrupted, both run again, and neither is lengthened by itself. They are
+not one run, because a run is judged as a whole, and the tenant's response in each phase needs its own interval. The
+drive idles for about a second between the two; the tenant's queue at the end of cloning is dropped.
 
-**What is judged** is the tenant's response: from when a request wanted to be made to when it was done. Its users wait
-for that, and a rate that does not wait for the drive is what shows it.
+**The suite judges** the tenant's response: from the intended start of a request to its completion. This is what its
+users wait for, and only arrivals that do not wait for the drive show it.
 
-**How many fit.** A number of others fits where the tenant's 99.9th percentile of response stays below a millisecond; on
-a target that is slow when it is alone, below ``MULTIPLE`` times what it is then. Its whole interval must lie below; a
-number does not fit where all of it lies above, and cannot be told where the limit lies within. Which numbers are tried
-goes by the percentile alone: where all eight seem to fit, more come in, up to 64, until they do not; where some number
-did not, the steps after that halve what lies between. Phases are judged apart, and a number that one of them asks for
-is tried in both. Others are whole tenants: each has a thread and a part of the drive of its own.
+**How many fit.** The limit is 1 ms, or ``MULTIPLE`` times the tenant's 99.9th percentile alone if that is more. A
+number of others fits if the whole interval of the tenant's 99.9th percentile of response lies below the limit. It does
+not fit if the whole interval lies above. If the limit lies within the interval, the finding says that the runs cannot
+tell.
 
-Overhead and caveats. Nothing is published of such a procedure: loads, sizes and the limit are ours, and stated. The
-tenant's rate is a quarter of what it reaches alone in a search of two seconds, so slow and fast drives are asked for
-different rates, and only the same drive's series compare. Every other is a thread: with more of them than CPUs the
-generator is part of what is measured, and its warnings say when. On small targets clones write 128 KiB at a time.
+The percentile alone decides which numbers are tried. If all eight seem to fit, the suite tries more, up to 64, until
+they do not; then it halves the gap. Phases are judged separately, but every number is tried in both. Each of the others
+has its own thread and its own part of the drive.
 
-Source: the loads are ours; response against a schedule as Tene's "How NOT to measure latency" asks for it.
+Caveats. The procedure is ours: we chose loads, sizes and the limit. The tenant's rate is a quarter of what it reaches
+alone in a search of two seconds, so slow and fast drives get different rates; only series on the same drive compare.
+With more others than CPUs, results include the generator's limits, and its warnings say so. On small targets clones
+write 128 KiB at a time.
+
+Source: the loads are ours; response against a schedule after Tene's "How NOT to measure latency".
 """
 
 from __future__ import annotations
@@ -50,38 +50,38 @@ from iogauge.workload.numbers import KIB, MIB, SECOND
 TENANT = "tenant"
 OTHERS = "others"
 GRAIN = 128 * KIB
-"""What parts of the target are multiples of."""
+"""Parts of the target are multiples of this."""
 
 SEARCH_RUNTIME_NS = 2 * SECOND
 SEARCH_DEPTH = 16
 SHARE = 0.25
-"""Of what the tenant reaches alone, it asks for so much."""
+"""The tenant's rate, as a share of what it reaches alone."""
 DEPTH = 64
-"""Requests that the tenant has in flight at most: what exceeds it waits, and its response counts that."""
+"""The tenant's most requests in flight; further requests wait, which their response includes."""
 FIRST = (0, 1, 2, 4, 8)
 BEYOND = (12, 16, 24, 32, 48, 64)
-"""Tried one after the other where all of the first fit."""
+"""Numbers of others to try one after the other if all of ``FIRST`` fit."""
 LIMIT_NS = 10**6
 KEPT = 0.95
-"""Share of its requests below which a tenant has fallen behind."""
+"""A tenant that gets less than this share of its requests has fallen behind."""
 LIMIT_Q = 0.999
 MULTIPLE = 2
-"""Times the tenant's percentile alone: the limit where that is above ``LIMIT_NS``."""
+"""The limit is this many times the tenant's percentile alone, if that is above ``LIMIT_NS``."""
 OWN = 4
-"""The tenant's data takes one part in so many of the target; the others divide the rest."""
+"""The tenant's data takes one part in this many of the target; the others divide the rest."""
 FEWEST_BYTES = 16 * MIB
 
 
 @dataclass(frozen=True)
 class Neighbour:
-    """What the others do in one phase."""
+    """The load of the others in one phase."""
 
     series: str
     key: str
     noun: str
 
     def options(self, part_bytes: int) -> dict[str, object]:
-        """Return the job options of one of them on its own part of the target."""
+        """Return the job options of one of the others, on its own part of the target."""
         if self.key == "boots":
             return {
                 "rw": "randrw",
@@ -119,9 +119,9 @@ class Tenants(Suite):
     }
 
     def plan(self, request: SuiteRequest) -> SuitePlan:
-        """One database beside more and more others. The search says what it reaches alone.
+        """Plan a search for the rate that the tenant reaches alone.
 
-        Raises IogaugeError: the target has no room for so many.
+        Raises IogaugeError: the target is too small for all tenants.
         """
         judged = "Latency is response: from when the tenant's request was wanted to when it was done."
         empty = self.empty(request, notes=[judged])
@@ -136,9 +136,9 @@ class Tenants(Suite):
         return empty.model_copy(update={"search": search})
 
     def refine(self, plan: SuitePlan, search: RunRecord, request: SuiteRequest) -> SuitePlan:
-        """Return the plan with the tenant's rate and its first steps.
+        """Return the plan with the first steps, at the tenant's rate.
 
-        Raises IogaugeError: the tenant did nothing during the search.
+        Raises IogaugeError: hardly a request of the tenant completed during the search.
         """
         alone = step_figures(search, (), measured_job=TENANT, load_jobs=None).iops
         if alone < 2 / SHARE:
@@ -151,15 +151,14 @@ class Tenants(Suite):
         room = plan.size_bytes or request.target.size_bytes
         steps = _phases(load, FIRST, rate=rate, room=room)
         note = (
-            f"The tenant asks for {rate:,} IOPS, {100 * SHARE:g} % of what it reached alone in a search of "
-            f"{SEARCH_RUNTIME_NS / SECOND:.0f} s. Others fit as long as {100 * LIMIT_Q:g} % of its requests are "
-            f"answered within {words.duration(LIMIT_NS)}, or within {MULTIPLE} times the tenant's time alone, where "
-            "that is more."
+            f"The tenant requests {rate:,} IOPS, {100 * SHARE:g} % of what it reached alone in a search of "
+            f"{SEARCH_RUNTIME_NS / SECOND:.0f} s. Others fit if {100 * LIMIT_Q:g} % of its requests complete within "
+            f"{words.duration(LIMIT_NS)}, or within {MULTIPLE} times the tenant's time alone if that is more."
         )
         return plan.model_copy(update={"steps": steps, "notes": (*plan.notes, note)})
 
     def ahead(self, plan: SuitePlan, request: SuiteRequest, /) -> Ahead:
-        """Return the first steps, and as many as it may take until it is known how many fit in each phase."""
+        """Estimate the first steps, and the most steps that finding the numbers that fit may take."""
         load, room = StepTemplate.of(plan), plan.size_bytes or request.target.size_bytes
         tried = [_tried(fitting) for fitting in range(max(BEYOND) + 1)]
         longest = max((one | other for one in tried for other in tried), key=len)
@@ -168,20 +167,21 @@ class Tenants(Suite):
         )
 
     def more(self, plan: SuitePlan, review: Review, /, *, repeat: int) -> tuple[StepPlan, ...]:
-        """Return the next numbers of others to try, until it is known how many fit in each phase."""
+        """Return steps for the next numbers of others to try; none once each phase's number is found."""
         room = plan.size_bytes or review.manifest.target(plan.targets[0]).size_bytes
         load = StepTemplate.of(plan)
         mine = tuple(step for step in plan.steps if step.repeat == repeat)
         steps = SuiteResult(review, plan.model_copy(update={"steps": mine})).positions
         rate = _rate(steps[0].runs[0].record)
-        wanted = {
+        candidates = {
             next_number(_fitting_by_value([step for step in steps if step.plan.series == others.series]))
             for others in NEIGHBOURS
         }
-        return _phases(load, sorted(many for many in wanted if many is not None), rate=rate, room=room)
+        counts = sorted(count for count in candidates if count is not None)
+        return _phases(load, counts, rate=rate, room=room)
 
     def findings(self, result: SuiteResult, /) -> tuple[str, ...]:
-        """Return how many others fit under the limit, kind by kind."""
+        """Return for each phase how many others fit."""
         by_series = result.by_series()
         return tuple(
             sentence
@@ -192,40 +192,47 @@ class Tenants(Suite):
 
 
 Tails = Mapping[int, Estimate | None]
-"""The tenant's percentile beside each number of others; ``None`` where it completed nothing."""
+"""The tenant's percentile beside each number of others; ``None`` if it completed nothing."""
 
 
 def how_many_fit(others: Neighbour, tails: Tails, *, behind: Collection[int] = ()) -> str:
-    """Return how many of one kind fit, by the bounds of the intervals; empty where the tenant was not alone first.
+    """Return a finding about how many of the others fit; empty if the tenant was not measured alone.
 
-    A number fits where the whole interval lies below the limit. It does not where the interval lies above, or where the
-    tenant fell ``behind`` what it asked for: its requests then wait longer with every second.
+    A number fits if the whole interval of its tail lies below the limit. It does not fit if the interval lies above, or
+    if the tenant fell ``behind`` its rate: its requests then wait longer with every second.
     """
     if tails.get(0) is None:
         return ""
     limit_ns = _limit_ns(tails)
-    fits = {many: many not in behind and _fits(tail, limit_ns) for many, tail in sorted(tails.items())}
-    most, less = _most({many: fit for many, fit in fits.items() if fit is not None})
-    open_numbers = [many for many, fit in fits.items() if fit is None and most < many < (less or math.inf)]
-    shown = [many for many in (most, *open_numbers[:1], less) if many]
-    evidence = ", ".join(f"{_time(tails[many])} beside {many}" for many in shown)
+    fits = {count: count not in behind and _fits(tail, limit_ns) for count, tail in sorted(tails.items())}
+    most, too_many = _most({count: fit for count, fit in fits.items() if fit is not None})
+    undecided = [
+        count for count, fit in fits.items() if fit is None and most < count < (too_many or math.inf)
+    ]
+    counts = [count for count in (most, *undecided[:1], too_many) if count]
+    if not counts:
+        return ""
+    evidence = words.listed([f"{_time(tails[count])} beside {count}" for count in counts])
     return (
-        f"{_verdict(others, most, less, open_numbers)}: {100 * LIMIT_Q:g} % of the tenant's requests are answered "
-        f"within {evidence}, of {words.duration(limit_ns)} allowed"
+        f"{_verdict(others, most, too_many, undecided)}: {100 * LIMIT_Q:g} % of the tenant's requests complete within "
+        f"{evidence}; the limit is {words.duration(limit_ns)}"
     )
 
 
-def _verdict(others: Neighbour, most: int, less: int | None, open_numbers: Sequence[int]) -> str:
-    """Return in words which numbers fit, which do not, and of which that cannot be told."""
-    unknown = f"; {words.listed([str(many) for many in open_numbers])} cannot be told" if open_numbers else ""
-    if not most and less and unknown:
-        return f"{words.counted(less, others.noun)} {_do(less)} not fit{unknown}"
+def _verdict(others: Neighbour, most: int, too_many: int | None, undecided: Sequence[int]) -> str:
+    """Say which numbers of others fit, which do not, and for which the intervals are too wide."""
+    unknown = ""
+    if undecided:
+        numbers = words.listed([str(count) for count in undecided])
+        unknown = f"; these runs cannot tell whether {numbers} {'does' if numbers == '1' else 'do'}"
+    if not most and too_many and unknown:
+        return f"{words.counted(too_many, others.noun)} {_do(too_many)} not fit{unknown}"
     if not most:
-        return f"no {others.noun} fits" if less else f"how many {others.noun}s fit cannot be told"
+        return f"no {others.noun} fits" if too_many else f"these runs cannot tell how many {others.noun}s fit"
     fit = f"{words.counted(most, others.noun)} {'fits' if most == 1 else 'fit'}"
-    if less:
-        return f"{fit}, {less} {_do(less)} not{unknown}"
-    return f"{fit}{unknown}" if unknown else f"all {fit}, more were not tried"
+    if too_many:
+        return f"{fit}, {too_many} {_do(too_many)} not{unknown}"
+    return f"{fit}{unknown}" if unknown else f"all {fit}; more were not tried"
 
 
 def _do(number: int) -> str:
@@ -237,7 +244,7 @@ def _time(tail: Estimate | None) -> str:
 
 
 def _behind(steps: Iterable[Position]) -> frozenset[int]:
-    """Return the numbers of others beside which the tenant did not get ``KEPT`` of the requests that it asked for."""
+    """Return the numbers of others beside which the tenant got less than ``KEPT`` of its requested rate."""
     return frozenset(
         int(step.plan.at) for step in steps if step.figures.iops < KEPT * _rate(step.runs[0].record)
     )
@@ -248,34 +255,34 @@ def _tails(steps: Iterable[Position]) -> Tails:
 
 
 def _limit_ns(tails: Tails) -> float:
-    """Return the limit of the tenant's percentile, which follows from its percentile alone."""
+    """Return the limit of the tenant's percentile."""
     alone = tails.get(0)
     return max(LIMIT_NS, MULTIPLE * alone.value if alone else 0.0)
 
 
 def _fits(tail: Estimate | None, limit_ns: float) -> bool | None:
-    """Return whether a percentile is below the limit; ``None`` where its interval does not tell."""
+    """Return whether a percentile is below the limit; ``None`` if the limit lies within its interval."""
     if tail is None or (tail.low is not None and tail.low > limit_ns):
         return False
     return True if tail.high is not None and tail.high < limit_ns else None
 
 
 def _fitting_by_value(steps: Iterable[Position]) -> dict[int, bool]:
-    """Return for each number of others whether they seem to fit: good enough to say which number to try next."""
+    """Return for each number of others whether they fit by the value alone, which decides what to try next."""
     tails = _tails(steps)
     limit_ns = _limit_ns(tails)
-    return {many: bool(tail and tail.value < limit_ns) for many, tail in tails.items()}
+    return {count: bool(tail and tail.value < limit_ns) for count, tail in tails.items()}
 
 
 def _most(fits: Mapping[int, bool]) -> tuple[int, int | None]:
-    """Return the most others that fit, and the least beyond them that do not; ``None``: none of them does not."""
-    less = min((many for many, fit in fits.items() if not fit), default=None)
-    most = max((many for many, fit in fits.items() if fit and (less is None or many < less)), default=0)
-    return most, less
+    """Return the most others that fit, and the fewest that do not; ``None``: all fit."""
+    too_many = min((count for count, fit in fits.items() if not fit), default=None)
+    most = max((count for count, fit in fits.items() if fit and count < (too_many or math.inf)), default=0)
+    return most, too_many
 
 
 def next_number(fits: Mapping[int, bool]) -> int | None:
-    """Return how many others to try next; None: it is known how many fit, or that more than can be tried do.
+    """Return how many others to try next; None: the number is found, or all numbers that can be tried fit.
 
     >>> next_number({0: True, 1: True, 2: True, 4: True, 8: True})
     12
@@ -284,23 +291,25 @@ def next_number(fits: Mapping[int, bool]) -> int | None:
     """
     if not fits:
         return None
-    most, less = _most(fits)
-    if less is None:
-        return next((many for many in BEYOND if many > most), None)
-    return (most + less) // 2 if less - most > 1 else None
+    most, too_many = _most(fits)
+    if too_many is None:
+        return next((count for count in BEYOND if count > most), None)
+    return (most + too_many) // 2 if too_many - most > 1 else None
 
 
 def _tried(fitting: int) -> frozenset[int]:
-    """Return the numbers that are tried where so many others fit."""
-    fits = {many: many <= fitting for many in FIRST}
-    while (many := next_number(fits)) is not None:
-        fits[many] = many <= fitting
+    """Return the numbers that a search tries if ``fitting`` others fit."""
+    fits = {count: count <= fitting for count in FIRST}
+    while (count := next_number(fits)) is not None:
+        fits[count] = count <= fitting
     return frozenset(fits)
 
 
-def _phases(load: StepTemplate, numbers: Iterable[int], *, rate: int, room: int) -> tuple[StepPlan, ...]:
-    """Return the steps of each number of others, phase by phase."""
-    return tuple(_step(load, others, many, rate=rate, room=room) for many in numbers for others in NEIGHBOURS)
+def _phases(load: StepTemplate, counts: Iterable[int], *, rate: int, room: int) -> tuple[StepPlan, ...]:
+    """Return both phases' steps for each number of others."""
+    return tuple(
+        _step(load, others, count, rate=rate, room=room) for count in counts for others in NEIGHBOURS
+    )
 
 
 def _database(room: int) -> dict[str, object]:
@@ -308,8 +317,8 @@ def _database(room: int) -> dict[str, object]:
     return {"rw": "randrw", "rwmixread": 70, "bs": "8k", "size": own}
 
 
-def _step(load: StepTemplate, others: Neighbour, many: int, *, rate: int, room: int) -> StepPlan:
-    """Return one step; a tenant whose ``rate`` is 0 asks for as much as it can get."""
+def _step(load: StepTemplate, others: Neighbour, count: int, *, rate: int, room: int) -> StepPlan:
+    """Return one step; a ``rate`` of 0 does not limit the tenant."""
     offset = -(-room // OWN // GRAIN) * GRAIN
     part = (room - offset) // max(BEYOND) // GRAIN * GRAIN
     reads = max(round(0.7 * rate), 1)
@@ -320,20 +329,20 @@ def _step(load: StepTemplate, others: Neighbour, many: int, *, rate: int, room: 
         "rate_iops": f"{reads},{max(rate - reads, 1)}" if rate else None,
         "rate_process": "poisson",
     }
-    beside: dict[str, object] = {
+    load_jobs: dict[str, object] = {
         **others.options(part),
-        "numjobs": many,
+        "numjobs": count,
         "offset": offset,
         "offset_increment": part,
         "size": part,
     }
-    jobs = {OTHERS: beside, TENANT: tenant} if many else {TENANT: tenant}
-    # Nobody leaves anything behind for the tenant alone.
-    group = f"{OTHERS}-{many}" if many else ""
-    return load.step(f"{others.key}-{many}", many, jobs, series=others.series, state_group=group)
+    jobs = {OTHERS: load_jobs, TENANT: tenant} if count else {TENANT: tenant}
+    # Without others the second phase reads nothing that the first wrote, so the steps are independent.
+    group = f"{OTHERS}-{count}" if count else ""
+    return load.step(f"{others.key}-{count}", count, jobs, series=others.series, state_group=group)
 
 
 def _rate(record: RunRecord) -> int:
-    """Return what the tenant of a step asked for, IOPS."""
+    """Return the tenant's requested rate in a step, IOPS."""
     job = next(job for job in record.jobs.jobs if job.name == TENANT)
     return job.rate_iops.read + job.rate_iops.write

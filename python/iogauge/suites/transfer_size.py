@@ -1,12 +1,12 @@
-"""Transfer size: what a drive does with requests of 512 bytes to a megabyte, and what it costs to miss its blocks.
+"""Transfer size: rate and latency of requests of 512 B to 1 MiB, aligned and not.
 
-The reviews of 2017 link to such a page without showing it, and Intel's guide warns that what is smaller than 4 KiB or
-not aligned to it is slower. One asynchronous thread, at random, at depth 1 and 32, reads and then writes; each three
-times: aligned to the request's own size, and shifted by 512 bytes and by 2 KiB.
+The reviews of 2017 link to such a page without showing it. Intel's guide warns that requests that are smaller than 4
+KiB, or not aligned to 4 KiB, are slower. One asynchronous thread issues random requests at depth 1 and 32, reads and
+then writes. Each load runs three times: aligned to the request's size, shifted by 512 B, and shifted by 2 KiB.
 
-Caveats. Sizes and depths are ours, since nothing is published of them. What the target's logical blocks do not allow is
-left out, and the notes say so. Writes of less than a drive's own block make it read first, so that they take longer
-and wear it more than their size tells.
+Caveats. We chose sizes and depths, since none are published. The suite leaves out requests that the target's logical
+blocks do not allow, and a note says so. A write smaller than the drive's internal block makes the drive read first: it
+takes longer and wears the drive more than its size suggests.
 
 Source: AnandTech's review of the P4800X 750 GB; Intel's evaluation guide.
 """
@@ -34,7 +34,7 @@ SIZES: dict[Pace, tuple[int, ...]] = {
 """Bytes of a request."""
 DEPTHS = (1, 32)
 SHIFTS = (0, 512, 2 * KIB)
-"""Bytes by which every request misses its own alignment."""
+"""Bytes by which requests are shifted from their alignment."""
 
 
 @dataclass(frozen=True)
@@ -47,14 +47,18 @@ class Sweep:
 
     @property
     def series(self) -> str:
-        """As a reader names it."""
-        way = "reads" if self.rw == "randread" else "writes"
+        """The name of its series."""
         shifted = f"shifted by {numbers.block(self.shift)}" if self.shift else "aligned"
-        return f"{way}, depth {self.depth}, {shifted}"
+        return f"{self.way}, depth {self.depth}, {shifted}"
+
+    @property
+    def way(self) -> str:
+        """``reads`` or ``writes``."""
+        return "reads" if self.rw == "randread" else "writes"
 
     @property
     def key(self) -> str:
-        """As a step's name has it."""
+        """The beginning of its steps' ids."""
         return f"{self.rw}-qd{self.depth}-shift{self.shift}"
 
 
@@ -75,7 +79,7 @@ class TransferSize(Suite):
     AXIS = Axis(name="transfer size", unit="KiB")
     MEASURED_JOB = JOB
     JUDGED = "I/O"
-    # There are twelve sweeps: each of their steps is shorter than other suites'.
+    # Shorter than other suites' steps, since there are twelve sweeps.
     RUNTIME_NS: ClassVar[Mapping[Pace, int]] = {
         "quick": SECOND // 2,
         "standard": 5 * SECOND,
@@ -88,7 +92,7 @@ class TransferSize(Suite):
     }
 
     def plan(self, request: SuiteRequest) -> SuitePlan:
-        """Rate and latency against the size of a request, aligned and not."""
+        """Plan twelve sweeps over request sizes, aligned and shifted."""
         block = request.target.logical_block_bytes or 512
         empty = self.empty(request, notes=_notes(block))
         return empty.model_copy(
@@ -96,20 +100,23 @@ class TransferSize(Suite):
         )
 
     def findings(self, result: SuiteResult, /) -> tuple[str, ...]:
-        """Return what a shift costs 4 KiB at depth 1."""
+        """Return how much longer shifted requests of 4 KiB take at depth 1."""
         means = {
             step.plan.series: step.figures.mean
             for step in result.positions
             if step.plan.at == 4 and step.figures.mean is not None
         }
-        said = []
+        findings = []
         for sweep in SWEEPS:
             aligned, shifted = means.get(replace(sweep, shift=0).series), means.get(sweep.series)
             if sweep.depth == 1 and sweep.shift and aligned and shifted:
                 slower = ratio(shifted, aligned)
                 times = numbers.times(slower.value, slower.low, slower.high)
-                said.append(f"4 KiB {sweep.series}: {times} as long as aligned")
-        return tuple(said)
+                shift = numbers.block(sweep.shift)
+                findings.append(
+                    f"4 KiB {sweep.way} at depth 1 take {times} as long shifted by {shift} as aligned"
+                )
+        return tuple(findings)
 
 
 def _steps(load: StepTemplate, sizes: tuple[int, ...], block: int) -> Iterator[StepPlan]:

@@ -1,19 +1,18 @@
-"""Write pressure: how long a read waits while eight writers push harder and harder.
+"""Write pressure: how long a read waits while eight writers write faster and faster.
 
-The procedure of Intel's application note of 2017, which made the chart famous: one job reads 8 KiB at random and at
-queue depth 1, eight write 8 KiB at random at depth 8 and at a fixed rate each, and the rate grows from step to step.
-Only the reader is judged. ``full`` is the published script: seven steps of a minute, each an independent job file.
-``quick`` is the same load for seconds, between nothing and what the target takes.
+The procedure of Intel's application note of 2017, which made the chart famous: one job reads 8 KiB at random at queue
+depth 1; eight jobs write 8 KiB at random at depth 8, each at a fixed rate that grows from step to step. The suite
+judges only the reader. ``full`` is the published script: seven steps of a minute, each an independent job file.
+``quick`` runs the same load for seconds, from no writes to nearly all that the target takes.
 
-Caveats. The note's figure says 4K, its script 8K: the script counts. Its label of 500 MB/s is 8 x 62,500 KiB/s, which
-is 512 MB/s: labels are kept, and figures show what was achieved. The note plots the mean although tails were
-collected: here is both. Neither note nor script preconditions the drive, so flash that is new or was trimmed
-shows less pressure than flash in steady state; and eight threads at depth 8 need CPU that the reader needs too:
-mind the warnings about the generator.
+Caveats. The note's figure says 4K and its script 8K; the suite follows the script. The script's label of 500 MB/s is 8
+x 62,500 KiB/s, which is 512 MB/s: the suite keeps the labels, and its figures show the achieved rates. The note plots
+only the mean, although it collected tails; the suite shows both. Neither note nor script preconditions the drive, so
+writes slow reads less on new or trimmed flash than on flash in steady state. Eight threads at depth 8 compete with the
+reader for CPU: see the warnings about the generator.
 
-One line is not the script's: ``new_group`` reports the reader by itself, and changes nothing in the load. The logs
-that the script asks for are written where a step's job file is run by itself; a review has its intervals instead,
-as long as ``log_avg_msec`` says.
+One line is not the script's: ``new_group`` gives the reader its own row, and does not change the load. The script's
+logs are written only if you run a step's job file by itself; a review stores intervals as long as ``log_avg_msec``.
 """
 
 from __future__ import annotations
@@ -43,9 +42,9 @@ PUBLISHED_PERCENTILES = "99:99.9:99.99:99.999:99.9999:99.99999:99.999999:99.9999
 
 SEARCH_RUNTIME_NS = 2 * 10**9
 QUICK_STEPS, FEWEST_STEPS = 8, 6
-"""With writers, of the paces that are scaled: no next round number is more than half as large again."""
+"""Most and fewest steps with writers at the scaled paces: neighbouring round numbers differ by 1.5x at most."""
 QUICK_SHARE = 0.95
-"""Quick pressures stay below this share of what the search found: beyond, writers wait and the rate is not theirs."""
+"""Scaled rates stay below this share of the search's rate: at higher rates writers wait and miss the requested rate."""
 
 _STEPS_OF_TEN = (1.0, 1.5, 2.0, 2.5, 3.0, 4.0, 5.0, 6.0, 8.0)
 
@@ -60,14 +59,11 @@ class WritePressure(Suite):
     MEASURED_JOB = READER
     LOAD_JOBS = WRITER
     QUANTILES = (0.5, 0.99, 0.999, 0.9999, 0.99999, 0.999999, 0.9999999, 0.99999999, 0.999999999)
-    # Nothing but the rate of the writers bounds what is simulated, and that is asked for.
+    # The writers' requested rate bounds the simulation's work, so the published length is affordable.
     MODELLED_NS = PUBLISHED_RUNTIME_NS
 
     def plan(self, request: SuiteRequest) -> SuitePlan:
-        """Read latency at QD1 while eight writers push harder and harder.
-
-        ``full`` gives the seven published steps; the other paces a search, and ``refine`` the steps.
-        """
+        """Plan the seven published steps at full pace; at other paces a search, after which ``refine`` plans steps."""
         empty = self.empty(request, notes=_notes(request))
         load = StepTemplate.of(empty)
         if request.pace == "full":
@@ -77,12 +73,11 @@ class WritePressure(Suite):
         return empty.model_copy(update={"search": search})
 
     def refine(self, plan: SuitePlan, search: RunRecord, request: SuiteRequest) -> SuitePlan:
-        """Return the plan with its steps, spread evenly from no pressure to almost what the search achieved.
+        """Return the plan with steps spread evenly from no writes to almost the rate of the search.
 
-        Raises:
-            IogaugeError: nothing was written during the search.
+        Raises IogaugeError: no write completed during the search.
         """
-        del request  # the steps follow from what the target took
+        del request
         limit_Bps = step_figures(search, (), measured_job=READER, load_jobs=WRITER).pressure_Bps
         if limit_Bps <= 0:
             raise nothing_written(bs="8k")
@@ -92,13 +87,13 @@ class WritePressure(Suite):
         ]
         note = (
             f"Steps are scaled to a search of {SEARCH_RUNTIME_NS / 1e9:.0f} s in which the target took "
-            f"{limit_Bps / 1e6:.4g} MB/s of writes. Where a cache absorbs writes at first, it takes less for longer."
+            f"{limit_Bps / 1e6:.4g} MB/s of writes. If a cache absorbs writes at first, it takes fewer in longer steps."
         )
         steps = (_step(load, 0, rate=None), *pressed)
         return plan.model_copy(update={"steps": steps, "notes": (*plan.notes, note)})
 
     def ahead(self, plan: SuitePlan, _request: SuiteRequest, /) -> Ahead:
-        """Return as few and as many steps as a search can give, with writers that nothing limits."""
+        """Estimate the fewest and the most steps that a search can lead to, with writers without a limit."""
         if plan.search is None:
             return Ahead()
         load = StepTemplate.of(plan)
@@ -108,7 +103,7 @@ class WritePressure(Suite):
 
 
 def pressures_MBps(limit_MBps: float) -> list[float]:
-    """Return evenly spaced round pressures, at most ``QUICK_STEPS``, up to nearly what the target takes.
+    """Return evenly spaced round write rates, at most ``QUICK_STEPS``, up to nearly what the target takes.
 
     >>> pressures_MBps(800)
     [100.0, 200.0, 300.0, 400.0, 500.0, 600.0, 700.0]
@@ -144,7 +139,7 @@ def _step(load: StepTemplate, at: float, *, rate: str | None, step_id: str = "")
         jobs,
         bs="8k",
         gtod_reduce=0,
-        # The script's own, whose steps are long.
+        # The script's values, at full pace.
         log_avg_msec=None if load.ramp_ns else 500,
         percentile_list=QUICK_PERCENTILES if load.ramp_ns else PUBLISHED_PERCENTILES,
     )

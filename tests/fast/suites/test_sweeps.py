@@ -157,8 +157,8 @@ def climbed(
         (620e6, 250e6, 400, "the drive keeps up with 200.0 MB/s"),
         # It takes more than the search saw.
         (620e6, 950e6, 1100, "the drive keeps up with 900.0 MB/s"),
-        (620e6, 9e9, 1400, "the rate still rose at the last step: the drive was not saturated"),
-        (620e6, 90e6, 300, "the drive keeps up with none of the writers tried"),
+        (620e6, 9e9, 1400, "the drive was not saturated: its write rate still rose in the last step"),
+        (620e6, 90e6, 300, "the drive cannot keep up with even the fewest writers tried"),
     ],
 )
 def test_writers_come_in_until_the_drive_does_not_keep_up(
@@ -176,12 +176,24 @@ def test_writers_come_in_until_the_drive_does_not_keep_up(
             2.5e9,
             900e6,
             2700,
-            "2,500 MB/s",
-            "the drive is saturated when asked for 2,600 MB/s: it takes 2,500 MB/s",
+            "keeps up with 2,500 MB/s",
+            "the drive is saturated when writers request 2,600 MB/s: it takes 2,500 MB/s",
         ),
-        (30e6, 20e6, 300, "none", "the drive is saturated when asked for 200.0 MB/s: it takes 30.00 MB/s"),
+        (
+            30e6,
+            20e6,
+            300,
+            "cannot keep up",
+            "the drive is saturated when writers request 200.0 MB/s: it takes 30.00 MB/s",
+        ),
         # No writer gets what it asks for, and yet the drive takes more of more writers.
-        (300e6, 60e6, 700, "none", "the drive is saturated when asked for 600.0 MB/s: it takes 300.0 MB/s"),
+        (
+            300e6,
+            60e6,
+            700,
+            "cannot keep up",
+            "the drive is saturated when writers request 600.0 MB/s: it takes 300.0 MB/s",
+        ),
     ],
 )
 def test_at_full_pace_writers_of_100_MBps_come_in_whatever_the_drive(
@@ -191,7 +203,7 @@ def test_at_full_pace_writers_of_100_MBps_come_in_whatever_the_drive(
         tmp_path / "r", searched_Bps=takes_Bps, takes_Bps=takes_Bps, alone_Bps=alone_Bps, pace="full"
     )
     assert tried == [100 * writers for writers in range(last // 100 + 1)]
-    assert found[0].startswith(f"the drive keeps up with {keeps_up}")
+    assert found[0].startswith(f"the drive {keeps_up}")
     assert found[1].startswith(saturated)
     assert "writes then slow reads" in found[1]
 
@@ -229,8 +241,8 @@ def test_a_drive_that_is_saturated_in_the_last_step_alone_is_said_to_be(tmp_path
     _, found = climbed(tmp_path / "r", searched_Bps=620e6, takes_Bps=1.3e9, pace="full")
     assert found[0].startswith("the drive keeps up with 1,300 MB/s")
     assert found[1] == (
-        "the drive is saturated only in the last step: asked for 1,400 MB/s, it takes 1,300 MB/s (no interval); one "
-        "step does not show its limit"
+        "the drive is saturated only in the last step: writers request 1,400 MB/s, and it takes 1,300 MB/s (no "
+        "interval); one step does not show its limit"
     )
 
 
@@ -264,10 +276,10 @@ def test_what_the_target_s_blocks_do_not_allow_is_left_out_and_said() -> None:
 def test_what_a_shift_costs_is_found(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     arguments = ["review", "model:p4800x", "--suite=transfer-size", "--runtime=20ms", "--seed=1"]
     assert main([*arguments, f"--output={tmp_path}/sizes"]) == 0
-    found = shown(tmp_path / "sizes", capsys)["findings"]
-    assert isinstance(found, list)
-    assert [each.split(":")[0] for each in found] == [
-        f"4 KiB {way}, depth 1, shifted by {shift}"
+    findings = shown(tmp_path / "sizes", capsys)["findings"]
+    assert isinstance(findings, list)
+    assert [re.sub(r"take .* as long", "take as long", finding) for finding in findings] == [
+        f"4 KiB {way} at depth 1 take as long shifted by {shift} as aligned"
         for way in ("reads", "writes")
         for shift in ("512 B", "2 KiB")
     ]

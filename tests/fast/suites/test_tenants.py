@@ -110,9 +110,11 @@ def test_a_response_counts_what_a_request_waited_before_it_could_start(
         fit = max((at for at, high in highest.items() if at and high and high < limit[series]), default=0)
         # Of a run of 60 ms, p99.9 has hardly ever an upper bound.
         assert finding.startswith(
-            (f"{fit:g} {kind} fit", f"all {fit:g}") if fit else ("how many", "no ", "1 ", "2 ", "4 ", "8 ")
+            (f"{fit:g} {kind} fit", f"all {fit:g}")
+            if fit
+            else ("these runs cannot tell how many", "no ", "1 ", "2 ", "4 ", "8 ")
         )
-        assert "cannot be told" in finding or fit
+        assert "cannot tell" in finding or fit
 
 
 def tail(low_us: float | None, value_us: float, high_us: float | None) -> Estimate:
@@ -132,24 +134,27 @@ def test_a_tenant_that_falls_behind_has_no_room() -> None:
     [
         (
             {4: tail(700, 800, 900), 5: tail(900, 950, 1100), 6: tail(1100, 1200, 1300)},
-            "4 image clones fit, 6 do not; 5 cannot be told: 99.9 % of the tenant's requests are answered within "
-            "800.0 us (700.0 to 900.0 us) beside 4, 950.0 us (900.0 us to 1.100 ms) beside 5, "
-            "1.200 ms (1.100 to 1.300 ms) beside 6, of 1.000 ms allowed",
+            "4 image clones fit, 6 do not; these runs cannot tell whether 5 do: 99.9 % of the tenant's requests "
+            "complete within 800.0 us (700.0 to 900.0 us) beside 4, 950.0 us (900.0 us to 1.100 ms) beside 5 and "
+            "1.200 ms (1.100 to 1.300 ms) beside 6; the limit is 1.000 ms",
         ),
-        ({4: tail(700, 800, 900), 8: tail(900, 950, None)}, "4 image clones fit; 8 cannot be told: "),
+        (
+            {4: tail(700, 800, 900), 8: tail(900, 950, None)},
+            "4 image clones fit; these runs cannot tell whether 8 do: ",
+        ),
         ({4: tail(700, 800, 900), 5: tail(1001, 1100, 1200)}, "4 image clones fit, 5 do not: "),
         (
             {32: tail(700, 800, 900), 64: tail(800, 900, 950)},
-            "all 64 image clones fit, more were not tried: ",
+            "all 64 image clones fit; more were not tried: ",
         ),
         ({1: tail(1100, 1200, 1300)}, "no image clone fits: "),
         (
             {1: tail(900, 1200, 1300), 2: tail(1100, 1200, 1300)},
-            "2 image clones do not fit; 1 cannot be told: ",
+            "2 image clones do not fit; these runs cannot tell whether 1 does: ",
         ),
         # Of few requests, and of a run that is too short for its dependence.
-        ({1: tail(500, 600, None)}, "how many image clones fit cannot be told: "),
-        ({1: open_estimate(6e5, count=20_000)}, "how many image clones fit cannot be told: "),
+        ({1: tail(500, 600, None)}, "these runs cannot tell how many image clones fit: "),
+        ({1: open_estimate(6e5, count=20_000)}, "these runs cannot tell how many image clones fit: "),
     ],
 )
 def test_others_fit_where_the_whole_interval_is_below_the_limit(
@@ -157,3 +162,7 @@ def test_others_fit_where_the_whole_interval_is_below_the_limit(
 ) -> None:
     assert how_many_fit(NEIGHBOURS[0], {0: tail(90, 100, 110), **tails}).startswith(says)
     assert how_many_fit(NEIGHBOURS[0], tails) == ""
+
+
+def test_a_tenant_that_was_only_measured_alone_has_no_finding() -> None:
+    assert how_many_fit(NEIGHBOURS[0], {0: tail(90, 100, 110)}) == ""

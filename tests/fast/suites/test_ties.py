@@ -46,7 +46,7 @@ def test_what_is_undecided_takes_no_part_and_is_named() -> None:
     assert queue_depth.at_most(rates).endswith(clause.format("at depth", "", "depth ", ""))
     assert mixed.extremes_of({**rates, 20: known(400)}).endswith(clause.format("at", " %", "", " %"))
     said = spec.highest("most data", rates, numbers.bandwidth)
-    assert said.startswith("most data: 0.001000 MB/s (0.000990 to 0.001010 MB/s), 4 KiB random writes")
+    assert said.startswith("most data: 0.001000 MB/s (0.000990 to 0.001010 MB/s), by 4 KiB random writes")
     assert said.endswith(
         f"8 x 4 and {spec.ROWS[7].label} cannot be told: {numbers.CANNOT_BE_TOLD.partition(': ')[2]}"
     )
