@@ -43,7 +43,7 @@ class Precondition(Procedure):
     NAME = "precondition"
     TITLE = "Preparation"
     SOURCE = "SNIA PTS 2.0.2; Intel's evaluation guide; fiovisualizer"
-    FOLLOWED = "4 KiB random writes"
+    TRACKS = "4 KiB random writes"
     JUDGED = "write"
     GROUPS: ClassVar[Mapping[str, str]] = {_GROUP: ""}
 
@@ -58,7 +58,7 @@ class Precondition(Procedure):
             return empty.model_copy(update={"steps": steps, "prepares": True})
         if request.state == "filled":
             empty = self.empty(request, notes=self.notes(request))
-            steps = (fill_step(StepTemplate.of(empty), _GROUP), *self.after(empty, (), request))
+            steps = (fill_step(StepTemplate.of(empty), _GROUP), *self.final_steps(empty, (), request))
             return empty.model_copy(update={"steps": steps, "prepares": True})
         return super().plan(request).model_copy(update={"prepares": True})
 
@@ -80,11 +80,11 @@ class Precondition(Procedure):
         """Return a counted stage, and a longer stage of the same load that spaces the rounds."""
         return writing_cells(request.pace, self.runtime_ns(request))
 
-    def shown(self, _rounds: Sequence[RunRecord], _series: str, _title: str) -> tuple[()]:
+    def tables(self, _rounds: Sequence[RunRecord], _series: str, _title: str) -> tuple[()]:
         """Return nothing: the tracked rate says all."""
         return ()
 
-    def after(
+    def final_steps(
         self, plan: SuitePlan, _window: Sequence[RunRecord], request: SuiteRequest
     ) -> tuple[StepPlan, ...]:
         """Return a pause that ends with the read of one block."""

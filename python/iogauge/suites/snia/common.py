@@ -1,16 +1,16 @@
-"""What SNIA's performance tests have in common: purge, precondition, then round after round until it is steady.
+"""The procedure that SNIA's performance tests share: purge, precondition, then rounds until the drive is steady.
 
-A test of this kind is a state group: its first step purges the target and writes all of it twice in order (128 KiB;
-"workload-independent preconditioning"). Then come rounds, each a step whose job file has one stage for each cell of the
-test, so that one run is one round. Rounds follow until one of their cells, the tracked one, is steady over the last
-five of them, or until there are as many as the specification allows. What is reported are means over that window.
+Such a test is a state group. Its first step purges the target and writes all of it twice in order (128 KiB;
+"workload-independent preconditioning"). Then come rounds. Each round is one run: a step whose job file has one stage
+for each cell of the test. Rounds end once the tracked cell is steady over the last five rounds, or at the
+specification's largest number of rounds. Results are means over those five rounds.
 
 Steady is SNIA's: within the window the values lie no further apart than a fifth of their mean, and the line of best
 fit rises or falls by no more than a tenth of it.
 
-What is not done: the drive's own write cache is left as it is, and a purge is a discard, not a format
-(``execution.purge``). A drive model begins every run in the state that its file or ``--state`` gives, so it is
-neither purged nor preconditioned.
+Two differences: the suite leaves the drive's write cache as it is, and a purge is a discard, not a format
+(``execution.purge``). A drive model starts every run in the state of its file or of ``--state``, so it is neither
+purged nor preconditioned.
 
 Source: SNIA PTS 2.0.2, for enterprise drives (PTS-E).
 """
@@ -36,22 +36,22 @@ from iogauge.workload.numbers import KIB, SECOND, size_text
 
 SOURCE = "SNIA Solid State Storage Performance Test Specification (PTS) 2.0.2"
 TRACKED = "tracked"
-"""The job of each round whose figure says whether the drive is steady."""
+"""The job of each round whose figure decides whether the drive is steady."""
 THREADS, DEPTH = 4, 32
-"""Of the tests at many requests in flight (PTS-E)."""
+"""Load of the tests with many requests in flight (PTS-E)."""
 MOST_ROUNDS: dict[Pace, int] = {"quick": 8, "standard": 25, "full": 25}
 FILL_BYTES = 128 * KIB
 FILLS = 2
-"""How often the whole range is written before the test."""
+"""How many times the range is written before the test."""
 PERCENTILES = "50"
-"""Of cells, whose rate and mean are reported; what is not asked for is not warned about."""
+"""Percentiles of cells: only rate and mean are reported, and requesting more would only cause warnings."""
 _ROUND = "round"
 
 Jobs = Mapping[str, Mapping[str, object]]
 
 
 class Procedure(Suite):
-    """A test that goes in rounds. A subclass says what its cells are, and how its rounds are reported."""
+    """A test in rounds. A subclass defines the cells of a round and the tables of its results."""
 
     SOURCE = SOURCE
     OWN_STATE = True
@@ -59,27 +59,27 @@ class Procedure(Suite):
     MEASURED_JOB = TRACKED
     JUDGED = "I/O"
     UNIT: ClassVar[str] = "IOPS"
-    """Of the tracked value."""
-    FOLLOWED: ClassVar[str]
-    """What is tracked, in words."""
+    """Unit of the tracked value."""
+    TRACKS: ClassVar[str]
+    """Description of the tracked value."""
     GROUPS: ClassVar[Mapping[str, str]] = {"test": ""}
-    """State groups by name, one after the other, and the series that its steps are: each begins with a purge."""
+    """The series of each state group, by the group's name, in order. Each group starts with a purge."""
     RUNTIME_NS: ClassVar[Mapping[Pace, int]] = {
         "quick": SECOND // 5,
         "standard": 2 * SECOND,
         "full": 60 * SECOND,
     }
-    """Of one cell."""
+    """Length of one cell."""
     RAMP_NS: ClassVar[Mapping[Pace, int]] = dict.fromkeys(("quick", "standard", "full"), 0)
     MODELLED_NS = SECOND
 
     @abstractmethod
     def cells(self, request: SuiteRequest, group: str) -> Jobs:
-        """Return the stages of one round: jobs by name, the tracked one among them."""
+        """Return the jobs of one round by name, one stage each; one of them is ``TRACKED``."""
 
     @abstractmethod
-    def shown(self, rounds: Sequence[RunRecord], series: str, title: str) -> tuple[Matrix | TextTable, ...]:
-        """Return what the runs of a window of rounds show; ``title`` says which they are."""
+    def tables(self, rounds: Sequence[RunRecord], series: str, title: str) -> tuple[Matrix | TextTable, ...]:
+        """Return the tables of a window's rounds; ``title`` names the rounds."""
 
     def tracked(self, figures: StepFigures) -> float:
         """Return the tracked value of a round, in ``UNIT``."""
@@ -89,28 +89,28 @@ class Procedure(Suite):
         """Return the size of the requests that fill the target before the test."""
         return FILL_BYTES
 
-    def after(
+    def final_steps(
         self, _plan: SuitePlan, _window: Sequence[RunRecord], _request: SuiteRequest
     ) -> tuple[StepPlan, ...]:
-        """Return what is measured once its last group is steady, or held to be."""
+        """Return the steps that follow the last group's rounds."""
         return ()
 
-    def afterwards(self, plan: SuitePlan, request: SuiteRequest) -> tuple[StepPlan, ...]:
-        """Return what ``after`` may return, where that is not known yet: as many steps, as hard as they can be."""
-        return self.after(plan, (), request)
+    def heaviest_final_steps(self, plan: SuitePlan, request: SuiteRequest) -> tuple[StepPlan, ...]:
+        """Estimate ``final_steps`` before the rounds are known: as many steps, with the heaviest possible jobs."""
+        return self.final_steps(plan, (), request)
 
     def plan(self, request: SuiteRequest) -> SuitePlan:
-        """Purge, fill, and as many rounds as a window has; further ones follow from what these show."""
+        """Plan a purge, the fill, and as many rounds as a window has; ``more`` adds further rounds."""
         empty = self.empty(request, notes=self.notes(request))
         steps = self._opening(StepTemplate.of(empty), request, next(iter(self.GROUPS)))
         return empty.model_copy(update={"steps": steps})
 
     def size_bytes(self, request: SuiteRequest) -> int | None:
-        """Return how much of the target to use: of a drive, all of it only at the pace of the specification."""
+        """Return how much of the target to use: all of a drive at full pace, less at other paces."""
         return range_of(request, super().size_bytes(request), self.FILE_BYTES)
 
     def notes(self, request: SuiteRequest) -> Iterator[str]:
-        """Yield what is not as the specification has it."""
+        """Yield how the test differs from the specification."""
         yield from pace_notes(request, cell_ns=self.runtime_ns(request))
         yield from range_notes(request, self.size_bytes(request))
         yield from state_notes(request)
@@ -133,17 +133,17 @@ class Procedure(Suite):
         )
 
     def ahead(self, plan: SuitePlan, request: SuiteRequest, /) -> Ahead | None:
-        """Return the groups behind the first, as many rounds as may be, and what is measured once it is steady."""
+        """Estimate the groups behind the first, the most rounds of each group, and the final steps."""
         load = StepTemplate.of(plan)
         _, *others = self.GROUPS
         openings = [self._opening(load, request, group) for group in others]
-        least = (*(step for steps in openings for step in steps), *self.afterwards(plan, request))
+        least = (*(step for steps in openings for step in steps), *self.heaviest_final_steps(plan, request))
         rounds = range(ROUNDS + 1, MOST_ROUNDS[request.pace] + 1)
         further = (self._round(load, request, group, number) for group in self.GROUPS for number in rounds)
         return Ahead(least, (*least, *further))
 
     def more(self, plan: SuitePlan, review: Review, /, *, repeat: int) -> tuple[StepPlan, ...]:
-        """Return one more round as long as it is not steady; then what follows, and the next group."""
+        """Return one more round until a group is steady; then the next group, and at last the final steps."""
         mine = [step for step in plan.steps if step.repeat == repeat]
         if not all(review.has(step.id) for step in mine):
             return ()
@@ -154,24 +154,24 @@ class Procedure(Suite):
             if not rounds:
                 return self._opening(load, request, group)
             records = [review.record(step.id) for step in rounds]
-            window = window_of([self.tracked(cell(record, TRACKED)) for record in records])
+            window = window_of([self.tracked(cell_figures(record, TRACKED)) for record in records])
             steady = window is not None and window.rounds.steady
             if not steady and len(rounds) < MOST_ROUNDS[request.pace]:
                 return (self._round(load, request, group, len(rounds) + 1),)
             if window is not None:
                 records = records[window.first : window.last + 1]
-        # What follows is planned at once, so it is there where any step is neither a round nor the filling before.
+        # The final steps are planned all at once: they are there if any step is neither a round nor the fill.
         if any(not step.is_round and not step.purge for step in mine):
             return ()
-        return self.after(plan, records, request)
+        return self.final_steps(plan, records, request)
 
     def conclude(self, result: SuiteResult, /) -> Conclusions:
-        """Return every round's tracked figures, whether they are steady, and the means of the window."""
+        """Return each round's tracked value, whether these are steady, and the means over the window."""
         tables: list[TextTable] = []
         matrices: list[Matrix] = []
         courses: list[Convergence] = []
         for name, series, records in _courses(result.review, result.plan):
-            values = [self.tracked(cell(record, TRACKED)) for record in records]
+            values = [self.tracked(cell_figures(record, TRACKED)) for record in records]
             window = window_of(values)
             if window is None:
                 continue
@@ -179,13 +179,14 @@ class Procedure(Suite):
             courses.append(convergence(name or "all", rounds, values, window, axis=_ROUND, unit=self.UNIT))
             where = f"rounds {window.first + 1} to {window.last + 1}"
             title = joined(name, where if window.rounds.steady else f"{where}, not steady")
-            for table in self.shown(records[window.first : window.last + 1], series, title):
+            window_records = records[window.first : window.last + 1]
+            for table in self.tables(window_records, series, title):
                 if isinstance(table, Matrix):
                     matrices.append(table)
                 else:
                     tables.append(table)
         if courses:
-            head = (self.FOLLOWED, "window", f"mean, {self.UNIT}", *CRITERIA, "steady")
+            head = (self.TRACKS, "window", f"mean, {self.UNIT}", *CRITERIA, "steady")
             tables.insert(0, TextTable("Steady state", head, tuple(map(_verdict, courses))))
         return replace(
             super().conclude(result),
@@ -196,21 +197,21 @@ class Procedure(Suite):
         )
 
     def _steadiness(self, courses: Iterable[Convergence]) -> tuple[str, ...]:
-        """Say in which round each part of the test was steady, and at what."""
+        """Return for each part of the test in which round it was steady, and at which value."""
         return tuple(
             (
-                f"steady in round {course.last + 1}"
+                f"steady in round {course.last + 1}: "
                 if course.steady
-                else f"not steady after {numbers.counted(len(course.values), _ROUND)}"
+                else f"not steady after {numbers.counted(len(course.values), _ROUND)}: "
             )
-            + f": {joined(course.title if course.title != 'all' else '', self.FOLLOWED)}, "
-            f"{numbers.figure(course.mean)} {self.UNIT}; {steady_text(rounds_of(course))}"
+            + f"{numbers.figure(course.mean)} {self.UNIT} "
+            f"({joined(course.title if course.title != 'all' else '', self.TRACKS)}); {steady_text(rounds_of(course))}"
             for course in courses
         )
 
 
 def _courses(review: Review, plan: SuitePlan) -> Iterator[tuple[str, str, list[RunRecord]]]:
-    """Yield the complete rounds of each repeat and group: which they are, in words, their series, and their runs."""
+    """Yield for each repeat and group a name, the series, and the runs of the complete rounds."""
     courses: dict[tuple[int, str], list[RunRecord]] = {}
     for step in plan.steps:
         if step.is_round and review.has(step.id):
@@ -232,7 +233,7 @@ def _verdict(course: Convergence) -> tuple[str, ...]:
 
 
 def joined(*parts: str) -> str:
-    """Return the parts that are not empty, with commas between.
+    """Join the parts that are not empty by commas.
 
     >>> joined("", "128 KiB", "repeat 2")
     '128 KiB, repeat 2'
@@ -240,13 +241,13 @@ def joined(*parts: str) -> str:
     return ", ".join(filter(None, parts))
 
 
-def cell(record: RunRecord, name: str) -> StepFigures:
-    """Return the figures of one cell of a round, from its totals."""
+def cell_figures(record: RunRecord, name: str) -> StepFigures:
+    """Return the figures of one cell of a round, by its totals."""
     return step_figures(record, (), measured_job=name, load_jobs=None)
 
 
 def mean(values: Sequence[float]) -> float:
-    """Return the mean over a window's rounds, as the specification reports every value."""
+    """Return the mean over a window's rounds, which the specification reports."""
     return sum(values) / len(values)
 
 
@@ -270,7 +271,7 @@ def fill_step(load: StepTemplate, group: str, *, bs: int = FILL_BYTES) -> StepPl
 
 
 def range_of(request: SuiteRequest, usual: int | None, shortened: Mapping[Pace, int]) -> int | None:
-    """Return how much of a target a test uses: all of a drive at the pace of the specification, ``shortened`` else."""
+    """Return how much of a target a test uses: all of a drive at full pace, ``shortened`` at other paces."""
     target = request.target
     if usual is not None or target.modelled or request.pace == "full":
         return usual
@@ -278,7 +279,7 @@ def range_of(request: SuiteRequest, usual: int | None, shortened: Mapping[Pace, 
 
 
 def again(repeat: int) -> str:
-    """Return which repeat something is of, in words; empty for the first.
+    """Return the name of a repeat; empty for the first.
 
     >>> again(0), again(1)
     ('', 'repeat 2')
@@ -287,33 +288,33 @@ def again(repeat: int) -> str:
 
 
 def pace_notes(request: SuiteRequest, *, cell_ns: int) -> Iterator[str]:
-    """Yield how a test that is shortened differs from the specification."""
+    """Yield how a shortened test differs from the specification."""
     if request.pace != "full":
         yield (
-            f"Shortened: {cell_ns / 1e9:g} s a cell and at most {MOST_ROUNDS[request.pace]} rounds; "
-            "the specification has a minute and 25 rounds (--pace full)."
+            f"Shortened: {cell_ns / 1e9:g} s per cell and at most {MOST_ROUNDS[request.pace]} rounds; "
+            "the specification has a minute per cell and 25 rounds (--pace full)."
         )
 
 
 def range_notes(request: SuiteRequest, size_bytes: int | None) -> Iterator[str]:
-    """Yield how much of a drive is left out."""
+    """Yield how much of a drive the test uses, if not all."""
     if request.target.kind == "block" and size_bytes is not None and size_bytes < request.target.size_bytes:
         share = numbers.percent(size_bytes / request.target.size_bytes)
         yield (
             f"Only {numbers.size(size_bytes)} of the drive are used, {share}: with the rest empty, flash has more "
-            "room to work in, and its steady state is faster, than in the specification's test of all of it."
+            "room to work in, so its steady state is faster than in the specification's test of the full drive."
         )
 
 
 def state_notes(request: SuiteRequest) -> Iterator[str]:
-    """Yield what a purge is on this kind of target."""
+    """Yield what a purge does on this kind of target."""
     if request.target.modelled:
         yield "A drive model is neither purged nor filled, and its rounds differ by chance alone."
         if state := request.target.modelled.begun_as:
             yield f"{begins(state)}."
     elif request.target.kind == "file":
         yield (
-            "A file is purged by giving its blocks back to the file system; what the drive below holds is not touched."
+            "A file is purged by returning its blocks to the file system; the drive below keeps its contents."
         )
     else:
-        yield "The drive is purged by a discard of all of it; the specification also knows formats and sanitizing."
+        yield "The drive is purged by a discard of all of it; the specification also allows a format or a sanitize."

@@ -1,12 +1,12 @@
-"""SNIA's cross stimulus recovery test: how a drive goes from writes in order to writes at random, and back again.
+"""SNIA's cross stimulus recovery test: how a drive's rate changes from sequential to random writes, and back.
 
-After a purge: eight hours of 1024 KiB in order, six hours of 8 KiB at random, and eight hours in order again. All of it
-is one run. What is looked for is how long the rate takes to settle after each change, and whether writes in order come
-back to what they were.
+After a purge, one run has three parts: eight hours of sequential writes of 1024 KiB, six hours of random writes of 8
+KiB, and eight hours of sequential writes again. The test shows how the rate changes with each part, and whether
+sequential writes recover their former rate.
 
-Caveats. What is published of the test does not fix threads and depth: it is one thread at depth 32. A part's
-beginning and end are its first and last tenth. ``standard`` and ``quick`` are the same in minutes and in seconds. A
-drive model is not purged; see ``write_saturation`` for one that begins fresh.
+Caveats. The published test does not fix threads and depth; this suite uses one thread at depth 32. A part's beginning
+and end are its first and last tenth. ``standard`` and ``quick`` run the same in minutes and in seconds. A drive model
+is not purged; see ``write_saturation`` for a model that starts fresh.
 
 Source: SNIA PTS 2.0.2, the cross stimulus recovery test.
 """
@@ -40,11 +40,10 @@ from iogauge.workload.numbers import HOUR, KIB, SECOND
 
 BEFORE, AFTER = "before", "after"
 RANDOM_SHARE = 6 / 8
-"""Of the time of each part in order, what the part at random takes."""
+"""Time of the random part, as a share of the time of each sequential part."""
 EDGE = 0.1
-"""Share of a part that is its beginning, and its end."""
+"""Share of a part that counts as its beginning, and as its end."""
 SIZES = {BEFORE: 1024 * KIB, TRACKED: 8 * KIB, AFTER: 1024 * KIB}
-
 
 BEGINNING, END, WHOLE = "beginning", "end", "all of it"
 
@@ -67,7 +66,7 @@ class PtsCrossStimulus(Suite):
     RAMP_NS: ClassVar[Mapping[Pace, int]] = dict.fromkeys(("quick", "standard", "full"), 0)
 
     def plan(self, request: SuiteRequest) -> SuitePlan:
-        """One step: a purge, and the three parts."""
+        """Plan one step: a purge, and the three parts."""
         empty = self.empty(request, notes=_notes(request, self.size_bytes(request)))
         in_order = {"rw": "write", "bs": "1m"}
         random_ns = round(empty.runtime_ns * RANDOM_SHARE)
@@ -88,32 +87,32 @@ class PtsCrossStimulus(Suite):
         return empty.model_copy(update={"steps": (step,)})
 
     def size_bytes(self, request: SuiteRequest) -> int | None:
-        """Return how much of the target to use: of a drive, all of it only at the pace of the specification."""
+        """Return how much of the target to use: all of a drive at full pace, less at other paces."""
         return range_of(request, super().size_bytes(request), self.FILE_BYTES)
 
     def conclude(self, result: SuiteResult, /) -> Conclusions:
-        """Return the part at random, and of each part its beginning, its end and its whole."""
+        """Add a matrix of each part's rate at its beginning, at its end, and over all of it."""
         return replace(super().conclude(result), matrices=tuple(map(_parts, result.runs)))
 
     def findings(self, result: SuiteResult, /) -> tuple[str, ...]:
-        """Return how far writes in order come back to what they were."""
-        said = []
+        """Return how far sequential writes recover their former rate."""
+        findings = []
         for matrix in map(_parts, result.runs):
             rates = {(column, row): value for column, row, value in matrix.cells}
-            was, first, last = (
+            former, first, last = (
                 rates.get(part)
                 for part in ((END, _WORDS[BEFORE]), (BEGINNING, _WORDS[AFTER]), (END, _WORDS[AFTER]))
             )
-            if was and first is not None and last is not None:
-                said.append(
-                    f"after writes at random, writes in order begin at {numbers.percent(first / was)} of what they "
-                    f"were and end at {numbers.percent(last / was)}"
+            if former and first is not None and last is not None:
+                findings.append(
+                    f"after random writes, sequential writes start at {numbers.percent(first / former)} of their "
+                    f"former rate and end at {numbers.percent(last / former)}"
                 )
-        return tuple(said)
+        return tuple(findings)
 
 
 def _parts(run: Run) -> Matrix:
-    """Return the rates of the three parts: at their beginnings, at their ends, and over all of each."""
+    """Return the rate of each part at its beginning, at its end, and over all of it."""
     cells: list[tuple[str, str, float]] = []
     for name, size in SIZES.items():
         figures = step_figures(run.record, run.intervals(), measured_job=name, load_jobs=None)
@@ -137,7 +136,7 @@ _WORDS = {
 
 
 def _iops(moments: Sequence[Moment]) -> float:
-    """Requests a second over several moments."""
+    """Return the requests per second over several moments."""
     return sum(moment.ios for moment in moments) / (moments[-1].end_s - moments[0].start_s)
 
 

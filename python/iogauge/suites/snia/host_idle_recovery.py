@@ -1,11 +1,11 @@
-"""SNIA's host idle recovery test: what a drive gains from pauses, and how long that lasts.
+"""SNIA's host idle recovery test: how much faster a drive writes after pauses, and for how long.
 
-4 KiB are written at random, four threads at depth 32, until the rate is steady: a round is a minute that counts and 29
-more of the same load. Then for pauses of 5, 10, 15, 25 and 50 s: 360 times a pause and 5 s of writes, and half an hour
-of writes without a pause. Flash that collects in its pauses is faster after them.
+Four threads at depth 32 write 4 KiB at random until the rate is steady: a round is a minute that counts and 29 more of
+the same load. Then, for pauses of 5, 10, 15, 25 and 50 s: 360 times a pause and 5 s of writes, and then half an hour of
+writes without a pause. Flash that collects garbage in pauses is faster after them.
 
-Caveats. ``standard`` and ``quick`` have fewer bursts and, ``quick``, shorter ones after shorter pauses. Each pause is a
-run of its own, so a drive model begins each of them in the same state.
+Caveats. ``standard`` has fewer bursts; ``quick`` also has shorter bursts and shorter pauses. Each length of pause is
+one run, so a drive model starts each of them in the same state.
 
 Source: SNIA PTS 2.0.2, the host idle recovery test.
 """
@@ -18,7 +18,16 @@ from dataclasses import dataclass, replace
 from iogauge.results.conclusions import Conclusions, TextTable
 from iogauge.results.suite_result import SuiteResult
 from iogauge.schema import RunRecord, StepPlan, SuitePlan
-from iogauge.suites.snia.common import PERCENTILES, TRACKED, Jobs, Procedure, again, cell, joined, mean
+from iogauge.suites.snia.common import (
+    PERCENTILES,
+    TRACKED,
+    Jobs,
+    Procedure,
+    again,
+    cell_figures,
+    joined,
+    mean,
+)
 from iogauge.suites.snia.writes import WRITES, writing_cells
 from iogauge.suites.suite import Pace, StepTemplate, SuiteRequest, time_text
 from iogauge.text import numbers
@@ -29,13 +38,13 @@ BURST = "burst"
 
 @dataclass(frozen=True)
 class Pauses:
-    """How often and how long the drive is left alone, in nanoseconds."""
+    """The pauses and the bursts of writes between them, in nanoseconds."""
 
     pauses_ns: tuple[int, ...]
     bursts: int
     burst_ns: int
     after_ns: int
-    """Of writes without a pause, behind the bursts."""
+    """Length of the writes without a pause, after the bursts."""
 
 
 _PUBLISHED_NS = tuple(seconds * SECOND for seconds in (5, 10, 15, 25, 50))
@@ -53,35 +62,37 @@ class PtsHostIdleRecovery(Procedure):
 
     NAME = "pts-host-idle-recovery"
     TITLE = "SNIA PTS: host idle recovery"
-    FOLLOWED = "4 KiB random writes"
+    TRACKS = "4 KiB random writes"
     JUDGED = "write"
 
     def cells(self, request: SuiteRequest, _group: str) -> Jobs:
-        """What counts, and as much of the same as keeps rounds apart."""
+        """Return a counted stage, and a longer stage of the same load that spaces the rounds."""
         return writing_cells(request.pace, self.runtime_ns(request))
 
-    def shown(self, _rounds: Sequence[RunRecord], _series: str, _title: str) -> tuple[()]:
-        """Nothing beside the tracked rate."""
+    def tables(self, _rounds: Sequence[RunRecord], _series: str, _title: str) -> tuple[()]:
+        """Return nothing: the tracked rate says all."""
         return ()
 
-    def after(
+    def final_steps(
         self, plan: SuitePlan, _window: Sequence[RunRecord], request: SuiteRequest
     ) -> tuple[StepPlan, ...]:
-        """Bursts behind each of the pauses."""
+        """Return a step of bursts for each length of pause."""
         load, pauses = StepTemplate.of(plan), PACES[request.pace]
         return tuple(_step(load, pause_ns, pauses) for pause_ns in pauses.pauses_ns)
 
     def conclude(self, result: SuiteResult, /) -> Conclusions:
-        """Return the rounds, and beside them what the bursts and the writes behind them reach."""
+        """Add a table of the rates of the bursts and of the writes after them."""
         conclusions = super().conclude(result)
         rows = []
         for run in sorted(result.runs, key=lambda run: result.plan.steps.index(run.plan)):
             if run.plan.is_round:
                 continue
             record = run.record
-            bursts = [cell(record, job.name).iops for job in record.jobs.jobs if job.name.startswith(BURST)]
+            bursts = [
+                cell_figures(record, job.name).iops for job in record.jobs.jobs if job.name.startswith(BURST)
+            ]
             name = joined(run.plan.label, again(run.plan.repeat))
-            rates = (bursts[0], mean(bursts), max(bursts), cell(record, TRACKED).iops)
+            rates = (bursts[0], mean(bursts), max(bursts), cell_figures(record, TRACKED).iops)
             rows.append((name, *(numbers.figure(rate) for rate in rates)))
         if not rows:
             return conclusions
@@ -96,7 +107,7 @@ class PtsHostIdleRecovery(Procedure):
         return replace(conclusions, tables=(*conclusions.tables, table))
 
     def notes(self, request: SuiteRequest) -> Iterator[str]:
-        """Yield what is not as the specification has it."""
+        """Yield how the test differs from the specification."""
         yield from super().notes(request)
         if request.pace != "full":
             pauses, published = PACES[request.pace], PACES["full"]
@@ -123,6 +134,6 @@ def _step(load: StepTemplate, pause_ns: int, pauses: Pauses) -> StepPlan:
         label=f"pauses of {pause_ns / 1e9:g} s",
         state_group="test",
         percentile_list=PERCENTILES,
-        # Every job says how long it takes.
+        # Every job has its own run time.
         runtime=None,
     )

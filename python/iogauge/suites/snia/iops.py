@@ -1,10 +1,10 @@
-"""SNIA's IOPS test: what a drive in steady state does at every mix of reads and writes and every size of request.
+"""SNIA's IOPS test: a drive's steady-state rate at every mix of reads and writes and every size of request.
 
-Round by round, seven mixes from nothing but reads to nothing but writes, and in each eight sizes from 1024 KiB down to
-512 B, at random, a minute each: 56 cells. Four threads at depth 32. Tracked are 4 KiB writes.
+A round is 56 cells of a minute each: seven mixes from all reads to all writes, each with eight sizes from 1024 KiB down
+to 512 B, at random, by four threads at depth 32. The tracked cell is 4 KiB writes.
 
-Caveats. The specification lets the tester choose threads and depth as long as they are said; these are its own for
-enterprise drives. ``standard`` has all cells for 2 s each, ``quick`` nine of them for a fifth of a second.
+Caveats. The specification lets the tester choose and state threads and depth; these are its values for enterprise
+drives. ``standard`` runs all cells for 2 s each, ``quick`` nine of them for a fifth of a second.
 
 Source: SNIA PTS 2.0.2, the IOPS test.
 """
@@ -37,19 +37,19 @@ class PtsIops(Procedure):
 
     NAME = "pts-iops"
     TITLE = "SNIA PTS: IOPS"
-    FOLLOWED = "4 KiB random writes"
+    TRACKS = "4 KiB random writes"
 
     def cells(self, request: SuiteRequest, _group: str) -> Jobs:
-        """Every mix, and in it every size: a stage each."""
+        """Return a stage for each size of each mix."""
         sizes = allowed(SIZES[request.pace], request)
         return mix_cells(SHARES[request.pace], sizes, threads=THREADS, depth=DEPTH)
 
-    def shown(self, rounds: Sequence[RunRecord], _series: str, title: str) -> tuple[Matrix, ...]:
-        """IOPS by mix and size."""
+    def tables(self, rounds: Sequence[RunRecord], _series: str, title: str) -> tuple[Matrix, ...]:
+        """Return IOPS by mix and size."""
         return (mix_matrix(rounds, f"IOPS, mean of {title}", "IOPS", lambda figures: figures.iops),)
 
     def notes(self, request: SuiteRequest) -> Iterator[str]:
-        """Yield what is not as the specification has it."""
+        """Yield how the test differs from the specification."""
         yield from super().notes(request)
         if request.pace == "quick":
             yield "Shortened: 3 mixes and 3 sizes of the specification's 7 and 8."

@@ -1,10 +1,9 @@
-"""SNIA's latency test: how long a request waits when it is alone, in steady state.
+"""SNIA's latency test: the steady-state latency of one request at a time.
 
-Round by round, 8 KiB, 4 KiB and 512 B at random as reads, as a mix of 65 to 35, and as writes: nine cells of a minute.
-One thread at depth 1. Tracked is the mean latency of 4 KiB writes; reported are mean and maximum.
+A round is nine cells of a minute each: 8 KiB, 4 KiB and 512 B at random, as reads, as a 65/35 mix, and as writes, by
+one thread at depth 1. The tracked value is the mean latency of 4 KiB writes. The tables show mean and maximum.
 
-Caveats. The specification averages the maxima of the window's rounds; the largest of them is shown here, which is what
-a maximum means.
+Caveats. The specification averages the maxima of the window's rounds; this suite shows the largest of them.
 
 Source: SNIA PTS 2.0.2, the latency test.
 """
@@ -30,25 +29,25 @@ class PtsLatency(Procedure):
 
     NAME = "pts-latency"
     TITLE = "SNIA PTS: latency"
-    FOLLOWED = "mean latency of 4 KiB random writes"
+    TRACKS = "mean latency of 4 KiB random writes"
     UNIT = "us"
 
     def tracked(self, figures: StepFigures) -> float:
-        """Mean latency, microseconds."""
+        """Return the mean latency, microseconds."""
         return _mean_us(figures) or 0.0
 
     def cells(self, request: SuiteRequest, _group: str) -> Jobs:
-        """Every mix, and in it every size: a stage each."""
+        """Return a stage for each size of each mix."""
         return mix_cells(SHARES, allowed(SIZES, request), threads=1, depth=1)
 
-    def shown(self, rounds: Sequence[RunRecord], _series: str, title: str) -> tuple[Matrix, ...]:
-        """Mean and maximum latency by mix and size."""
+    def tables(self, rounds: Sequence[RunRecord], _series: str, title: str) -> tuple[Matrix, ...]:
+        """Return mean and maximum latency by mix and size."""
         means = mix_matrix(rounds, f"mean latency in us, {title}", "us", _mean_us)
         most = mix_matrix(rounds, f"largest latency in us, {title}", "us", _max_us, over=max)
         return means, most
 
     def notes(self, request: SuiteRequest) -> Iterator[str]:
-        """Yield what is not as the specification has it."""
+        """Yield how the test differs from the specification."""
         yield from super().notes(request)
         yield from block_notes(SIZES, request)
 

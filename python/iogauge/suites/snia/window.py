@@ -1,6 +1,6 @@
-"""Windows of five values in which something may be steady, and how that is said and drawn.
+"""Windows of five values over which a test may be steady, as text and for charts.
 
-The two criteria themselves are ``stats.steady``'s. Source: SNIA PTS 2.0.2, steady state.
+``stats.steady`` computes the two criteria. Source: SNIA PTS 2.0.2, steady state.
 """
 
 from __future__ import annotations
@@ -13,12 +13,12 @@ from iogauge.stats.steady import RANGE, ROUNDS, SLOPE, Rounds, last_rounds
 from iogauge.text import numbers
 
 CRITERIA = (f"range ({100 * RANGE:g} %)", f"slope ({100 * SLOPE:g} %)")
-"""Heads of a table's columns that have a window's range and slope."""
+"""Heads of the table columns for a window's range and slope."""
 
 
 @dataclass(frozen=True)
 class Window:
-    """Five consecutive values of a course, and the verdict on them."""
+    """Five consecutive values of a series, and whether they are steady."""
 
     first: int
     """Index of its first value."""
@@ -31,13 +31,13 @@ class Window:
 
 
 def windows_of(values: Sequence[float]) -> list[Window]:
-    """Return every window of a course in which there was anything, from first to last."""
+    """Return all windows of a series that have a value above 0, first to last."""
     windows = ((end - ROUNDS, last_rounds(values[:end])) for end in range(ROUNDS, len(values) + 1))
     return [Window(first, rounds) for first, rounds in windows if rounds is not None]
 
 
 def window_of(values: Sequence[float]) -> Window | None:
-    """Return the first steady window of a course, or its last one where none is; None: it is too short for one.
+    """Return the first steady window of a series, or the last window if none is steady; None: the series is too short.
 
     >>> window_of([50, 100, 101, 99, 100, 100]).last + 1
     6
@@ -49,17 +49,17 @@ def window_of(values: Sequence[float]) -> Window | None:
 
 
 def steady_text(rounds: Rounds) -> str:
-    """Return by how much a window meets or misses the two criteria."""
+    """Return a window's range and slope with their limits."""
     return (
-        f"range {numbers.percent(rounds.range_share)} of it ({100 * RANGE:g} % allowed), "
-        f"slope {numbers.percent(rounds.slope_share)} ({100 * SLOPE:g} %)"
+        f"range {numbers.percent(rounds.range_share)} ({100 * RANGE:g} % allowed), "
+        f"slope {numbers.percent(rounds.slope_share)} ({100 * SLOPE:g} % allowed)"
     )
 
 
 def convergence(
     title: str, places: Sequence[float], values: Sequence[float], window: Window, *, axis: str, unit: str
 ) -> Convergence:
-    """Return a course of values and its window as they are drawn."""
+    """Return a series of values and its window for a chart."""
     return Convergence(
         title=title,
         axis=axis,
@@ -75,7 +75,7 @@ def convergence(
 
 
 def rounds_of(course: Convergence) -> Rounds:
-    """Return the verdict on a course's window again."""
+    """Return the range and slope of a chart's window."""
     rounds = last_rounds(course.values[: course.last + 1])
     assert rounds is not None  # or there would be no window
     return rounds

@@ -1,13 +1,13 @@
 """SNIA's write saturation test: how far the rate of random writes falls from a purged drive to a steady one.
 
-Purged and not filled, the drive is written with 4 KiB at random by four threads at depth 32, until four times the range
-has been written or a day has passed; then the same load goes on for twenty minutes,
-for its latency. All of it is one run. Whether it became steady is asked of samples half an hour apart, five
-at a time, up to the last of them.
+After a purge, without a fill, four threads at depth 32 write 4 KiB at random until four times the range is written or a
+day has passed. The same load then runs for twenty more minutes, for its latency. All of this is one run. SNIA's
+criteria apply to every five samples in a row, taken half an hour apart; the last five decide whether the rate is
+steady.
 
-Caveats. The run does not end as soon as it is steady, which nobody knows while it goes on. ``standard`` and ``quick``
-are the same for at most half an hour and half a minute, and their samples as much closer. A drive model is not purged:
-one that begins fresh is made by ``iogauge model new``, with ``initial = "fresh"`` in its file.
+Caveats. The run does not end as soon as the rate is steady, since that is judged only afterwards. ``standard`` and
+``quick`` run at most half an hour and half a minute, with samples that much closer. A drive model is not purged: to
+start one fresh, use ``--state fresh``, or ``initial = "fresh"`` in a file by ``iogauge model new``.
 
 Source: SNIA PTS 2.0.2, the write saturation test.
 """
@@ -52,11 +52,11 @@ from iogauge.text import numbers
 from iogauge.workload.numbers import HOUR, SECOND
 
 LATENCY = "latency"
-"""The job whose latencies are reported: the load goes on once it is over with the saturation."""
+"""The job whose latencies are reported: the same load, after the saturation."""
 LATENCY_SHARE = 1 / 72
-"""Of the longest time that the saturation may take: twenty minutes of a day."""
+"""Length of that job, as a share of the saturation's longest time: twenty minutes of a day."""
 SAMPLES = 48
-"""In that time: one every half an hour."""
+"""Samples in the saturation's longest time: one every half an hour."""
 INTERVAL_NS: dict[Pace, int] = {"quick": SECOND // 2, "standard": SECOND, "full": 60 * SECOND}
 QUANTILES = (0.5, 0.99, 0.999, 0.9999, 0.99999)
 
@@ -80,14 +80,14 @@ class PtsWriteSaturation(Suite):
     MODELLED_NS = 30 * SECOND
 
     def plan(self, request: SuiteRequest) -> SuitePlan:
-        """One step: a purge, writes at random until four times the range is written, and then for their latency."""
+        """Plan one step: a purge, random writes of four times the range, and more of them for their latency."""
         empty = self.empty(request, notes=_notes(request, self.size_bytes(request)))
         writes: dict[str, object] = {"rw": "randwrite", "bs": "4k", "numjobs": THREADS, "iodepth": DEPTH}
         latency_ns = max(round(empty.runtime_ns * LATENCY_SHARE), QUICK_RUNTIME_NS)
         percentiles = QUICK_PERCENTILES if latency_ns == QUICK_RUNTIME_NS else FULL_PERCENTILES
         step = StepTemplate.of(empty).step(
             "saturation",
-            # Each of the threads writes as much as the range holds.
+            # Each thread writes the range's size once.
             THREADS,
             {
                 TRACKED: {**writes, "percentile_list": PERCENTILES},
@@ -107,26 +107,26 @@ class PtsWriteSaturation(Suite):
         return empty.model_copy(update={"steps": (step,)})
 
     def size_bytes(self, request: SuiteRequest) -> int | None:
-        """Return how much of the target to use: of a drive, all of it only at the pace of the specification."""
+        """Return how much of the target to use: all of a drive at full pace, less at other paces."""
         return range_of(request, super().size_bytes(request), self.FILE_BYTES)
 
     def conclude(self, result: SuiteResult, /) -> Conclusions:
-        """Return the fall of the rate, whether it ended, and the latencies behind it."""
+        """Return the course of the rate, whether it became steady, and the latencies after it."""
         runs = tuple(result.runs)
         return replace(
             super().conclude(result),
             tables=(_latency_table(runs),) if runs else (),
-            convergences=tuple(shown for course in _courses(result) if (shown := course.shown)),
+            convergences=tuple(chart for course in _courses(result) if (chart := course.convergence)),
         )
 
     def findings(self, result: SuiteResult, /) -> tuple[str, ...]:
-        """Return from where the rate fell to where, and whether it was steady then."""
+        """Return how far the rate fell, and whether it was steady at the end."""
         return tuple(text for course in _courses(result) for text in course.findings())
 
 
 @dataclass(frozen=True)
 class _Course:
-    """One saturation: its intervals, and of these every so many."""
+    """One saturation: its figures, and samples of its rate at equal distances."""
 
     repeat: int
     figures: StepFigures
@@ -135,12 +135,12 @@ class _Course:
 
     @property
     def window(self) -> Window | None:
-        """The last one; None where there are too few samples."""
+        """The last window; None if there are too few samples."""
         return self.windows[-1] if self.windows else None
 
     @property
-    def shown(self) -> Convergence | None:
-        """The samples, as they are drawn; None where there are too few of them."""
+    def convergence(self) -> Convergence | None:
+        """The samples for a chart; None if there are too few."""
         if self.window is None:
             return None
         return convergence(
@@ -153,30 +153,31 @@ class _Course:
         )
 
     def findings(self) -> Iterator[str]:
-        """Yield what the course shows, a sentence each."""
+        """Yield what was written, and whether the rate was steady at the end."""
         figures = self.figures
         if not figures.ios:
             return
-        each_bytes = figures.rate_Bps / figures.iops
+        bytes_per_io = figures.rate_Bps / figures.iops
         most = max(moment.iops for moment in figures.moments)
         yield (
-            f"{numbers.size(round(figures.ios * each_bytes))} written in {numbers.clock_time(figures.duration_s)}: "
+            f"{numbers.size(round(figures.ios * bytes_per_io))} written in {numbers.clock_time(figures.duration_s)}: "
             f"{numbers.figure(figures.moments[0].iops)} IOPS at first, {numbers.figure(most)} at most"
         )
         if self.window is None:
-            yield "it was too short to say whether it was steady"
+            yield "the run was too short to show whether the rate is steady"
             return
         last = self.window.rounds
-        rate = f"{numbers.figure(last.mean)} IOPS, {numbers.percent(last.mean / most)} of the most"
+        rate = f"{numbers.figure(last.mean)} IOPS, {numbers.percent(last.mean / most)} of the highest rate"
         if not last.steady:
-            yield f"not steady at its end: {rate}; {steady_text(last)}"
+            yield f"not steady at the end: {rate}; {steady_text(last)}"
             return
-        # A drive that was purged is steady, too, until its spare blocks are used up: only the end counts.
+        # A purged drive is also steady at first, until its spare blocks are used up: only the end counts.
         *_, first = takewhile(lambda window: window.rounds.steady, reversed(self.windows))
         since_s = self.samples[first.first].start_s
         before = sum(moment.ios for moment in figures.moments if moment.end_s <= since_s)
-        since = f"since {numbers.clock_time(since_s)} and {numbers.size(round(before * each_bytes))}"
-        yield f"steady at its end, {since}: {rate}; {steady_text(last)}"
+        written = numbers.size(round(before * bytes_per_io))
+        since = f"after {numbers.clock_time(since_s)} and {written} written" if before else "from the start"
+        yield f"steady {since}: {rate}; {steady_text(last)}"
 
 
 def _courses(result: SuiteResult) -> Iterator[_Course]:
@@ -203,8 +204,8 @@ def _latency_table(runs: Sequence[Run]) -> TextTable:
 
 def _notes(request: SuiteRequest, size_bytes: int | None) -> Iterator[str]:
     if request.pace != "full":
-        yield "Shortened: the specification writes until four times the range is written, or for a day (--pace full)."
+        yield "Shortened: the specification writes four times the range, or for a day (--pace full)."
     yield from range_notes(request, size_bytes)
     yield from state_notes(request)
     if request.target.modelled and request.target.modelled.begun_as not in (None, "fresh"):
-        yield "To see how far the rate falls, start the model with nothing written to it: --state fresh."
+        yield "To see how far the rate falls, start the model fresh: --state fresh."
