@@ -18,9 +18,9 @@ from iogauge.comparison.pairwise import Side, SuiteComparison, compare_sides
 from iogauge.comparison.versus_published import VersusPublished, compare_with_published
 from iogauge.errors import IogaugeError
 from iogauge.results.figure import Figure, figures_of
-from iogauge.results.published import named_drives, parted
+from iogauge.results.published import named_drives, split_names
 from iogauge.results.reported import summary_rows
-from iogauge.results.review import Conclude, OnProgress, keep_computed, load, no_progress, nothing
+from iogauge.results.review import Conclude, OnProgress, keep_computed, load, no_conclusions, no_progress
 from iogauge.results.suite_result import SuiteResult
 from iogauge.stats.comparison import MARGIN
 from iogauge.store.reported import SummaryFigure, read_summary
@@ -62,7 +62,7 @@ def loaded(
     names: Sequence[str],
     *,
     suites: Sequence[str] = (),
-    conclude: Conclude = nothing,
+    conclude: Conclude = no_conclusions,
     on_progress: OnProgress = no_progress,
 ) -> tuple[SuiteResult, ...]:
     """Load the drives of the saved reviews among ``names``, for all suites or some; see ``results.review.load``.
@@ -70,7 +70,7 @@ def loaded(
     Raises IogaugeError if a name is not that of a review, if no review is named or one is named twice, or if no review
     has one of the suites.
     """
-    directories, _ = parted(names)
+    directories, _ = split_names(names)
     if not directories:
         raise IogaugeError(
             "no saved review is named: published figures are compared with a review",
@@ -88,7 +88,7 @@ def loaded(
 def refuse_nothing(result: Differences, names: Sequence[str]) -> None:
     """Raise IogaugeError if a comparison of these names has no figures."""
     if not result.versus_published and not any(suite.figures for suite in result.suites):
-        reviews, published = parted(names)
+        reviews, published = split_names(names)
         if len(reviews) == 1 and not result.suites:
             raise _alone(reviews[0], published)
         raise IogaugeError(

@@ -31,7 +31,7 @@ from iogauge.report.page.comparison import (
 from iogauge.report.page.verdict import Verdict, verdict
 from iogauge.results.conclusions import TextTable
 from iogauge.results.reported import summary_table
-from iogauge.results.review import Conclude, OnProgress, no_progress, nothing
+from iogauge.results.review import Conclude, OnProgress, no_conclusions, no_progress
 from iogauge.results.suite_result import SuiteResult
 from iogauge.schema import SuitePlan
 from iogauge.stats.comparison import MARGIN
@@ -138,7 +138,7 @@ class Report:
         cls,
         names: Sequence[str | Path],
         *,
-        conclude: Conclude = nothing,
+        conclude: Conclude = no_conclusions,
         suites: Sequence[str] = (),
         margin: float = MARGIN,
         on_progress: OnProgress = no_progress,

@@ -1,4 +1,4 @@
-"""What a saved review shows: steps with their figures, what suites conclude, published figures in the same shape.
+"""The results of saved reviews: figures of steps, conclusions of suites, and published figures in the same shape.
 
 Suites, reports, comparisons and SQL read reviews through this package. It measures, draws and prints nothing.
 """

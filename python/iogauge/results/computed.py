@@ -1,8 +1,8 @@
-"""The figures of a run, computed once: what a reader of the review computed before is not computed again.
+"""Cache the figures of a run, so that the next reader of its review need not compute them again.
 
-``figures_of`` returns figures like any others. Their means, quantiles and rates come from the review's answers
-(``store.computed``) where these have them, and are added to them otherwise; what is not kept (histograms, the course
-over time) is read from the run's files, once it is needed.
+``figures_of`` takes means, quantiles and rates from the review's answers (``store.computed``), and computes and adds
+those that are missing. Histograms and the course over time are not cached; they are read from the run's files when
+needed.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from iogauge.stats.quantiles import Estimate
 from iogauge.store.computed import Answers
 
 PACKAGES = ("schema", "stats", "results")
-"""Whose code says what a figure is."""
+"""The packages whose code computes figures."""
 
 T = TypeVar("T")
 
@@ -54,7 +54,7 @@ _ESTIMATE_OR_NONE: TypeAdapter[Estimate | None] = TypeAdapter(Estimate | None)
 
 @cache
 def code() -> str:
-    """Return what differs wherever the code that computes figures does."""
+    """Return a digest of the code that computes figures."""
     digest = hashlib.sha256()
     for package in PACKAGES:
         folder = resources.files("iogauge") / package
@@ -65,31 +65,31 @@ def code() -> str:
 
 
 def figures_of(answers: Answers, compute: Callable[[], StepFigures]) -> StepFigures:
-    """Return the figures that ``compute`` returns, as far as possible without calling it.
+    """Return the figures that ``compute`` returns, and call it only for what ``answers`` lack.
 
-    ``answers`` are what is known of them; whatever else is read from the figures is added there.
+    Figures that had to be computed are added to ``answers`` as they are read.
     """
-    known = _Known(answers, compute)
+    cached = _Cached(answers, compute)
 
     def totals() -> _Totals:
-        return _Totals(**{name: getattr(known.figures, name) for name in _Totals.model_fields})
+        return _Totals(**{name: getattr(cached.figures, name) for name in _Totals.model_fields})
 
     fields = answer(answers, "totals", _TOTALS, totals)
-    return StepFigures(**dict(fields), latencies=known, course=known)
+    return StepFigures(**dict(fields), latencies=cached, course=cached)
 
 
 def answer(answers: Answers, question: str, kind: TypeAdapter[T], compute: Callable[[], T]) -> T:
-    """Return an answer that is known, or else compute and add it. One that is not of its ``kind`` is computed again."""
+    """Return a cached answer, or compute and add it if it is missing or not of its ``kind``."""
     try:
         return kind.validate_python(answers[question])
     except (KeyError, ValidationError):
         answers[question] = kind.dump_python(compute(), mode="json", warnings=False)
-    # As it is read back, so that whoever asks first and whoever asks later get the same types.
+    # Converted like a cached answer, so that the first reader and later ones get the same types.
     return kind.validate_python(answers[question])
 
 
-class _Known:
-    """Latencies and course of a run: known answers, and others computed from its files."""
+class _Cached:
+    """Latencies and course of a run, from cached answers or computed from its files."""
 
     def __init__(self, answers: Answers, compute: Callable[[], StepFigures]) -> None:
         self._answers = answers
@@ -97,7 +97,7 @@ class _Known:
 
     @cached_property
     def figures(self) -> StepFigures:
-        """The figures themselves."""
+        """The computed figures."""
         return self._compute()
 
     @property

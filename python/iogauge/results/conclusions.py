@@ -1,7 +1,7 @@
-"""What a suite concludes from several steps together, as plain data: a terminal prints it, a report draws it.
+"""Conclusions of a suite from several steps, as plain data that a terminal prints and a report draws.
 
-Exists below suites and reports, which do not know each other: a suite fills these in, a report shows them. Nothing here
-knows a suite, a review or a chart.
+A suite creates these objects and a report shows them, so that suites and reports need not know each other. Nothing
+here knows a suite, a review or a chart.
 """
 
 from __future__ import annotations
@@ -15,29 +15,29 @@ from iogauge.text import numbers
 
 @dataclass(frozen=True)
 class TextTable:
-    """A table as people read it: every cell is text, units included or in ``head``."""
+    """A table of text: units are in the cells or in ``head``."""
 
     title: str
     head: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
-    """Each as long as ``head``; the first cell says what the row is of."""
+    """Each as long as ``head``; the first cell names the row."""
 
 
 @dataclass(frozen=True)
 class Matrix:
-    """A value over two axes whose places are words, such as IOPS by share of reads and block size."""
+    """A value over two axes of named positions, such as IOPS by share of reads and block size."""
 
     title: str
     unit: str
     columns: str
-    """What is varied from column to column."""
+    """What varies from column to column."""
     rows: str
     cells: tuple[tuple[str, str, float], ...]
-    """(column, row, value), in the order in which they are read; not every pair needs to be there."""
+    """(column, row, value), in reading order; pairs may be missing."""
 
     @property
     def table(self) -> TextTable:
-        """The same as a table.
+        """The matrix as a table.
 
         >>> cells = (("100/0", "4 KiB", 5.0), ("0/100", "4 KiB", 3.0))
         >>> Matrix("IOPS", "IOPS", "reads/writes", "block", cells).table.rows
@@ -64,45 +64,45 @@ class Matrix:
 
 @dataclass(frozen=True)
 class Convergence:
-    """A value from round to round, and the window of rounds over which it was asked whether it is steady."""
+    """A value from round to round, and the window of rounds that decides whether it is steady."""
 
     title: str
     axis: str
     unit: str
     places: tuple[float, ...]
-    """Where each value was measured, in ``axis``: rounds from 1, minutes."""
+    """Position of each value on ``axis``: rounds from 1, seconds."""
     values: tuple[float, ...]
     first: int
     """Index of the window's first value."""
     last: int
-    """Index of its last one."""
+    """Index of the window's last value."""
     mean: float
-    """Of the window."""
+    """Mean over the window."""
     slope: float
-    """Of the line of best fit through the window, from one value to the next."""
+    """Slope of the line of best fit through the window, from one value to the next."""
     steady: bool
 
     @property
     def range(self) -> tuple[float, float]:
-        """The lines that a steady window lies between: its mean, a tenth up and down."""
+        """The band that holds a steady window: its mean, plus and minus a tenth."""
         return (1 - RANGE / 2) * self.mean, (1 + RANGE / 2) * self.mean
 
     @property
     def fit(self) -> tuple[tuple[float, float], tuple[float, float]]:
-        """The two ends of the line of best fit: (place, value)."""
+        """The two ends of the line of best fit: (position, value)."""
         half = self.slope * (self.last - self.first) / 2
         return (self.places[self.first], self.mean - half), (self.places[self.last], self.mean + half)
 
 
 @dataclass(frozen=True)
 class Conclusions:
-    """All that a suite concludes from the positions of one plan."""
+    """Everything that a suite concludes from the positions of one plan."""
 
     findings: tuple[str, ...] = ()
-    """A sentence each, without a full stop."""
+    """One sentence each, without a full stop."""
     tables: tuple[TextTable, ...] = ()
-    """In the order in which they are read."""
+    """In reading order."""
     matrices: tuple[Matrix, ...] = ()
     convergences: tuple[Convergence, ...] = ()
     quantiles: tuple[float, ...] = QUANTILES
-    """Which quantiles of latency are judged besides the mean."""
+    """The quantiles of latency that are judged besides the mean."""

@@ -1,10 +1,10 @@
-"""One figure of one step, whoever measured it: a review, another tool, or a publication.
+"""One figure of one step, from a review, another tool's result, or a publication.
 
-What is compared, queried and exported comes from three places that know different amounts: a review has histograms and
-intervals, another tool's result perhaps only percentiles, and a publication a number in a table. ``Figure`` is what
-they have in common, so that nothing has to be invented to lay one beside another: what is not known is None.
+The three sources know different amounts: a review has histograms and intervals, another tool's result perhaps only
+percentiles, and a publication a number in a table. ``Figure`` holds what they share, so that comparisons, SQL and
+exports can treat them alike; unknown fields are None.
 
-Judges nothing and compares nothing. Figures of a review are ``stats.figures``'s, as charts have them.
+This module judges and compares nothing. ``stats.figures`` computes the figures of a review, as for charts.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ MEAN = "mean_ns"
 
 
 def quantile_metric(q: float) -> str:
-    """Return the name of a quantile's metric, a latency in nanoseconds.
+    """Return the metric of a latency quantile, in nanoseconds.
 
     >>> quantile_metric(0.999), quantile_metric(0.5)
     ('p99.9_ns', 'p50_ns')
@@ -36,7 +36,7 @@ def quantile_metric(q: float) -> str:
 
 
 def metric_text(metric: str) -> str:
-    """Return a metric as people read it.
+    """Return a metric's name for people.
 
     >>> metric_text("p99.9_ns"), metric_text("iops"), metric_text("rate_Bps")
     ('p99.9', 'IOPS', 'rate')
@@ -60,37 +60,37 @@ class Figure:
     """One figure of one step on one drive."""
 
     drive: str
-    """What it is called; nothing else that is compared has that name."""
+    """The drive's name, unique in a comparison."""
     position: PositionKey
     repeat: int
     """From 0."""
     judged: str
-    """What one of the requests is called, such as ``read``."""
+    """The noun for one of the requests, such as ``read``."""
     metric: str
     """``iops``, ``rate_Bps``, ``mean_ns``, or ``p50_ns`` and its like."""
     value: float
     """In the unit that ends the metric's name."""
     low: float | None = None
     high: float | None = None
-    """The 95 % interval within one run; None: not known."""
+    """The 95 % interval within one run; None: unknown."""
     supported: bool = True
-    """Whether the sample is large enough for a quantile; of a publication, that it says nothing else."""
+    """Whether the sample is large enough for a quantile; always True for publications."""
     long_enough: bool = True
-    """Whether the run is long enough for its dependence; where not, the interval is open and decides nothing."""
+    """Whether the run is long enough for its dependence; if not, the interval is open and decides nothing."""
     count: int = 0
-    """Samples behind a latency; 0: not told."""
+    """Samples behind a latency; 0: unknown."""
     source: str
-    """The review's directory, the file that was imported, or where it was published."""
+    """The review's directory, the imported file, or the publication."""
     pressed: bool = False
-    """Whether other jobs press at this one along the axis."""
+    """Whether load jobs run beside the measured job."""
     pressure_Bps: float = 0.0
-    """What these jobs moved."""
+    """The rate of the load jobs."""
     loop: str = ""
-    """Of a figure that DiskSpd measured above depth 1: by which of its asynchronous loops."""
+    """The asynchronous loop of DiskSpd that measured the figure, if above depth 1."""
 
     @property
     def estimate(self) -> Estimate:
-        """The same as ``stats`` has it, for its functions of two estimates."""
+        """The figure as an estimate, for functions of ``stats``."""
         return Estimate(
             self.value,
             self.low,
@@ -104,7 +104,7 @@ class Figure:
 
 
 def figures_of(result: SuiteResult) -> tuple[Figure, ...]:
-    """Return the figures of a suite's complete steps on a drive, step by step; rates, mean, and the usual quantiles."""
+    """Return rates, mean and the usual quantiles of each complete step of a suite on a drive."""
     return tuple(
         figure
         for position in result.positions
@@ -114,14 +114,14 @@ def figures_of(result: SuiteResult) -> tuple[Figure, ...]:
 
 
 def figures_of_all(results: Iterable[SuiteResult]) -> tuple[Figure, ...]:
-    """Return the figures of several suites and drives, one after the other."""
+    """Return the figures of several suites and drives."""
     return tuple(figure for result in results for figure in figures_of(result))
 
 
 def metrics_of(
     figures: StepFigures, quantiles: Iterable[float] = QUANTILES
 ) -> Iterator[tuple[str, Estimate]]:
-    """Yield each metric of a step, with its estimate: no latency where nothing completed."""
+    """Yield each metric of a step with its estimate; no latencies if nothing completed."""
     yield IOPS, figures.iops_estimate
     yield RATE, figures.rate_estimate
     if figures.mean is not None:
@@ -132,7 +132,7 @@ def metrics_of(
 
 
 def _loop(result: SuiteResult, run: Run) -> str:
-    """Name the loop of DiskSpd that measured the judged job of a step; empty: none of several did."""
+    """Return the loop of DiskSpd that ran a step's measured job; empty at depth 1, or if another tool ran it."""
     version = result.manifest.versions.get("diskspd", "")
     if not version:
         return ""

@@ -1,6 +1,6 @@
-"""One position on a suite's axis: its repeats, their figures together, and what it is called.
+"""One position on a suite's axis: its repeats, their pooled figures, and its name.
 
-``name_of`` is the one function that names a position in words.
+Every name of a position that people read comes from ``name_of``.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from iogauge.text import numbers
 
 
 def name_of(step: StepPlan, axis: Axis, *, series: bool = True, repeat: bool = False) -> str:
-    """Return what a step is called: its series, its own label or its position with its unit, and its repeat.
+    """Return a step's name: its series, its label or else its position with unit, and its repeat.
 
     >>> step = StepPlan(id="r", series="writes", at=1250, job_file="", seed=0, state_group="r", repeat=1)
     >>> name_of(step, Axis(name="", unit="MB/s")), name_of(step, Axis(name="", unit=""), series=False, repeat=True)
@@ -30,17 +30,17 @@ def name_of(step: StepPlan, axis: Axis, *, series: bool = True, repeat: bool = F
 
 @dataclass(frozen=True, kw_only=True)
 class PositionKey:
-    """Where a step stands: what has the same key in two reviews was the same procedure at the same load."""
+    """Identifies a position across reviews: steps with equal keys are the same procedure at the same load."""
 
     suite: str
     series: str
     label: str
-    """What it is called; empty: its position on the axis says it."""
+    """The step's own name; empty: its position on the axis names it."""
     at: float
     axis: str = ""
-    """What the suite varies."""
+    """Name of the suite's axis."""
     unit: str = ""
-    """Of the axis."""
+    """Unit of the axis."""
 
     @property
     def text(self) -> str:
@@ -50,7 +50,7 @@ class PositionKey:
 
 
 class Position:
-    """The repeats of one step, those that are complete together. ``runs`` are in the order of the repeats."""
+    """All repeats of one step; ``runs`` are the complete ones, in the order of the repeats."""
 
     def __init__(self, suite: SuitePlan, planned: Iterable[StepPlan], runs: Iterable[Run]) -> None:
         self.suite = suite
@@ -59,27 +59,27 @@ class Position:
 
     @property
     def plan(self) -> StepPlan:
-        """The first complete step, or the first that was planned."""
+        """The plan of the first complete repeat, or of the first repeat if none is complete."""
         return self.runs[0].plan if self.runs else self.planned[0]
 
     @property
     def series(self) -> str:
-        """Which of the suite's series it belongs to; empty: there is one."""
+        """Its series; empty if the suite has only one."""
         return self.plan.series
 
     @property
     def at(self) -> float:
-        """Where it is on the suite's axis."""
+        """Its position on the suite's axis."""
         return self.plan.at
 
     @property
     def name(self) -> str:
-        """What it is called in words."""
+        """Its name in words."""
         return name_of(self.plan, self.suite.axis)
 
     @property
     def key(self) -> PositionKey:
-        """What it has in common with the same position of another review."""
+        """The key that it shares with the same position of other reviews."""
         return PositionKey(
             suite=self.suite.suite,
             series=self.plan.series,
@@ -91,39 +91,39 @@ class Position:
 
     @property
     def by_repeat(self) -> tuple[tuple[StepPlan, Run | None], ...]:
-        """Each repeat as it was planned, and its run where that is complete."""
+        """The plan of each repeat, and its run if it is complete."""
         runs = {run.plan.id: run for run in self.runs}
         return tuple((step, runs.get(step.id)) for step in self.planned)
 
     @property
     def incomplete(self) -> int:
-        """How many of its repeats are not complete."""
+        """Number of repeats that are not complete."""
         return len(self.planned) - len(self.runs)
 
     @cached_property
     def figures(self) -> StepFigures:
-        """The figures of all complete runs together. Raises ValueError where there is none."""
+        """The pooled figures of all complete runs. Raises ValueError if there are none."""
         if not self.runs:
             raise ValueError(f"{self.name}: not measured yet")
         return pooled([run.figures for run in self.runs])
 
     @property
     def requested_Bps(self) -> int:
-        """The rate that the jobs which press were limited to; 0: none press, or without a limit."""
+        """The requested rate of the load jobs; 0: there are none, or they have no limit."""
         return self.runs[0].requested_Bps if self.runs else 0
 
     @property
     def achieved_Bps(self) -> float:
-        """What the jobs that press moved."""
+        """The achieved rate of the load jobs."""
         return self.figures.pressure_Bps
 
     @cached_property
     def warnings(self) -> tuple[Notice, ...]:
-        """What makes its figures mean less than they seem to, in any repeat."""
+        """Warnings about its figures, from all repeats."""
         return tuple(dict.fromkeys(warning for run in self.runs for warning in run.warnings))
 
     @property
     def stopped_by(self) -> tuple[str, ...]:
-        """What ended runs before their time, each once."""
+        """Reasons for which runs ended early, each once."""
         reasons = (run.stopped_by for run in self.runs)
         return tuple(dict.fromkeys(why for why in reasons if why))

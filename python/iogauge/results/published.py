@@ -1,13 +1,12 @@
-"""What was published of the load that a step puts on a drive: the figures to lay beside its own.
+"""Published figures of the same load as a step's.
 
-A row of ``catalog.published`` says a pattern, a block size, a share of reads, threads and depth. A step's job file says
-the same. Where all of it agrees, whichever suite the step is of, the row's figure and the step's are of the same load,
-on other drives and machines: no more is claimed. Rows about ratios, saturation, power, or a load that they do not tell
-in full ("up to") belong to no step; nor do rows that are only bounds or context.
+A row of ``catalog.published`` states a pattern, a block size, a share of reads, threads and depth; so does a step's job
+file. If all of these agree, row and step have the same load, on different drives and machines; nothing more is claimed.
+Rows about ratios, saturation or power match no step, nor do rows that state their load only in part ("up to"), and rows
+that are only bounds or context.
 
-Two readings. DiskSpd's "sequential" rows of Intel's guide carry ``-r``: they are random. And fio's published
-percentiles were clat, where a step's figures are lat: at depth 1 the difference is the submission, about a
-microsecond.
+Two caveats. The "sequential" DiskSpd rows of Intel's guide carry ``-r``, so they are random. fio's published
+percentiles were clat, while a step's figures are lat: at depth 1 they differ by the submission, about a microsecond.
 
 Source: the evaluations that the rows of ``published_points.csv`` name.
 """
@@ -28,7 +27,7 @@ from iogauge.schema import Direction, Job, StepPlan, SuitePlan
 from iogauge.text.numbers import block, counted
 
 PUBLISHED = "published"
-"""What the built-in review is called; ``published:NAME`` is that part of it whose drives' names have NAME in them."""
+"""Name of the built-in review of published figures; ``published:NAME`` selects drives with NAME in their names."""
 
 _SCALES = {"IOPS": 1.0, "MB/s": 1e6, "GB/s": 1e9, "us": 1e3}
 _METRICS = {"iops": IOPS, "throughput": RATE, "lat_mean": MEAN}
@@ -37,17 +36,17 @@ _RANDOM = ("rand", "rand_mix", "rand_single_thread")
 
 @dataclass(frozen=True)
 class Load:
-    """What a step asks of a drive, as far as publications tell it."""
+    """The load of a step, in the terms that publications state."""
 
     random: bool
     block_bytes: int
     read_percent: int
     threads: int
     depth: int
-    """Of each thread."""
+    """Depth of each thread."""
 
-    def is_of(self, point: Point) -> bool:
-        """Whether a published row is of this load."""
+    def matches(self, point: Point) -> bool:
+        """Return whether a published row has this load."""
         random = _is_random(point)
         if random is None or point.depth is None:
             return False
@@ -63,15 +62,15 @@ class Load:
 
 
 def load_of(step: StepPlan, plan: SuitePlan) -> Load | None:
-    """Return the load of a step; None where publications have no words for it.
+    """Return the load of a step; None if publications cannot state it.
 
-    That is: several jobs at once, a rate, block sizes that vary, requests that are not aligned, writes that are
-    flushed, or one direction of several that is judged.
+    These are steps with several jobs, a rate, pauses, varying block sizes, an offset, or flushed writes, and steps that
+    judge one direction of several.
     """
     try:
         jobs = workload.jobs_of(step).jobs
     except IogaugeError:
-        return None  # of a review that says of itself what this iogauge cannot read
+        return None  # A newer iogauge wrote the review, with options that this one cannot parse.
     if len(jobs) != 1 or jobs[0].name != plan.measured_job or step.direction is not None:
         return None
     job = jobs[0]
@@ -87,9 +86,9 @@ def load_of(step: StepPlan, plan: SuitePlan) -> Load | None:
 
 
 def published_rows(step: StepPlan, plan: SuitePlan) -> tuple[Figure, ...]:
-    """Return what was published of a step's load, of whichever drive: values without intervals, in the file's order.
+    """Return the published figures of a step's load, of all drives, in the file's order and without intervals.
 
-    ``drive`` is the published drive, with the machine and driver behind it where the source tells them.
+    ``drive`` is the published drive, with machine and driver if the source states them.
     """
     load = load_of(step, plan)
     if load is None:
@@ -113,13 +112,13 @@ def published_rows(step: StepPlan, plan: SuitePlan) -> tuple[Figure, ...]:
             source=point.source,
         )
         for point in _comparable()
-        if load.is_of(point)
+        if load.matches(point)
         for metric, value in (figure_of_point(point),)
     )
 
 
 def is_published(name: str) -> bool:
-    """Whether a review's name stands for the built-in one, or a part of it.
+    """Return whether a review's name stands for the published figures, or some of them.
 
     >>> is_published("published"), is_published("published:p4800x"), is_published("./published")
     (True, True, False)
@@ -127,10 +126,10 @@ def is_published(name: str) -> bool:
     return name.partition(":")[0] == PUBLISHED
 
 
-def parted(names: Iterable[str]) -> tuple[list[Path], list[str]]:
-    """Return the saved reviews among ``names``, and the names of published ones.
+def split_names(names: Iterable[str]) -> tuple[list[Path], list[str]]:
+    """Split names of reviews into paths of saved reviews and names of published ones.
 
-    >>> parted(["saved", "published:p4800x"])
+    >>> split_names(["saved", "published:p4800x"])
     ([PosixPath('saved')], ['published:p4800x'])
     """
     names = list(names)
@@ -138,25 +137,25 @@ def parted(names: Iterable[str]) -> tuple[list[Path], list[str]]:
 
 
 def named_drives(names: Iterable[str]) -> frozenset[str]:
-    """Return the published drives that ``names`` stand for, those among them that name published ones.
+    """Return the published drives that ``names`` select; names of saved reviews are ignored.
 
-    Raises IogaugeError where a part has no drive.
+    Raises IogaugeError: a name selects no drive.
     """
     drives: set[str] = set()
     for name in filter(is_published, names):
-        wanted = name.partition(":")[2].lower()
-        some = {drive for drive in published_drives() if wanted in drive.lower()}
-        if not some:
+        part = name.partition(":")[2].lower()
+        matches = {drive for drive in published_drives() if part in drive.lower()}
+        if not matches:
             raise IogaugeError(
-                f"{name}: no published drive has {wanted!r} in its name",
-                hint="iogauge list --published has them",
+                f"{name}: no published drive has {part!r} in its name",
+                hint="iogauge list --published shows all of them",
             )
-        drives |= some
+        drives |= matches
     return frozenset(drives)
 
 
 def source_text(source: str) -> str:
-    """Return the name of a row's source, without its own mark and the host's details.
+    """Return the name of a row's source, without its number and details.
 
     >>> source_text("S4 AnandTech's review of the P4800X (page 3)")
     "AnandTech's review of the P4800X"
@@ -165,7 +164,7 @@ def source_text(source: str) -> str:
 
 
 def load_text(load: Load) -> str:
-    """Return a load in a few words.
+    """Describe a load in a few words.
 
     >>> load_text(Load(random=True, block_bytes=4096, read_percent=70, threads=4, depth=4))
     '4 KiB random, 70 % reads, 4 threads at depth 4'
@@ -178,9 +177,9 @@ def load_text(load: Load) -> str:
 
 
 def load_of_point(point: Point) -> Load | None:
-    """Return the load that a row is of; None where it does not tell all of it.
+    """Return the load of a row; None if the row does not state all of it.
 
-    Where it tells no threads, their depth is that of all together, and is taken for one thread's.
+    A row without a number of threads states the depth of all threads together; it is treated as one thread's.
     """
     random = _is_random(point)
     if random is None or point.block_bytes is None or point.read_percent is None or point.depth is None:
@@ -189,19 +188,19 @@ def load_of_point(point: Point) -> Load | None:
 
 
 def figure_of_point(point: Point) -> tuple[str, float]:
-    """Return which metric a row of ``published_drives`` is, and its value in the metric's unit."""
+    """Return the metric of a row of ``published_drives``, and its value in the metric's unit."""
     metric = _metric(point)
     assert metric is not None, point
     return metric, point.value * _SCALES[point.unit]
 
 
 def drive_of(point: Point) -> str:
-    """Return what a row's drive is called here: by its host too, since one drive has rows of several."""
+    """Return the name of a row's drive with its host, since a drive may have rows from several hosts."""
     return f"{point.drive} ({point.host})" if point.host else f"{point.drive} (specified)"
 
 
 def drive_alone(name: str) -> str:
-    """Return the drive in what ``drive_of`` calls a row's, without its host.
+    """Return the drive's name without the host that ``drive_of`` adds.
 
     >>> drive_alone("Samsung 960 EVO 250GB (specified)")
     'Samsung 960 EVO 250GB'
@@ -210,7 +209,7 @@ def drive_alone(name: str) -> str:
 
 
 def published_drives() -> dict[str, tuple[Point, ...]]:
-    """Return the rows that can be laid beside a step, by drive.
+    """Return the rows that can match a step, by drive.
 
     >>> [point.value for point in published_drives()["Samsung 960 EVO 250GB (specified)"]]
     [14000.0, 50000.0, 330000.0, 300000.0]
@@ -222,7 +221,7 @@ def published_drives() -> dict[str, tuple[Point, ...]]:
 
 
 def _comparable() -> Iterator[Point]:
-    """Yield each row that tells a figure of a whole load."""
+    """Yield each row that states a figure and its complete load."""
     for point in points():
         if point.use == "fit" and point.unit in _SCALES and _metric(point) and load_of_point(point):
             yield point

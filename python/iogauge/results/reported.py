@@ -1,7 +1,7 @@
-"""What an imported review has beside its steps: figures without samples, to compare, as text and in reports.
+"""Figures of an imported review that its tool reported without samples: for comparisons, as text, and in reports.
 
-They have no intervals, since nothing is known that one could be made of; a quantile beyond what its number of I/Os
-supports is marked like ours.
+Without samples they have no intervals. A quantile that the number of I/Os does not support is marked like those of
+iogauge's own runs.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ HEAD = ["run", "job", "direction", "IOPS", "MB/s", "mean", *(f"p{100 * q:g}" for
 
 
 def summary_rows(figures: Sequence[SummaryFigure], *, drive: str, review: str) -> tuple[Figure, ...]:
-    """Return told figures as rows of one side, under the places that an imported run with samples would have."""
+    """Return summary figures as figures of one drive, at the positions of an imported run with samples."""
     return tuple(row for figure in figures for row in _rows(figure, _series(figure, figures), drive, review))
 
 
 def summary_record(figure: SummaryFigure) -> dict[str, Any]:
-    """Return a summary figure under the names of ``figures_table``, without the quantiles that it does not have."""
+    """Return a summary figure as a row of ``figures_table``, without the columns that it lacks."""
     quantiles = {quantile_metric(q): value for q, value in figure.quantiles_ns.items()}
     return {
         "plan": "imported",
@@ -53,7 +53,7 @@ def summary_record(figure: SummaryFigure) -> dict[str, Any]:
 
 
 def summary_lines(figures: Sequence[SummaryFigure]) -> Iterator[str]:
-    """Yield the figures as a table; nothing, where there are none."""
+    """Yield the lines of a table of the figures; none if there are no figures."""
     if not figures:
         return
     yield TITLE
@@ -62,10 +62,10 @@ def summary_lines(figures: Sequence[SummaryFigure]) -> Iterator[str]:
 
 
 def summary_table(path: Path, plans: Sequence[SuitePlan], plan: SuitePlan) -> TextTable | None:
-    """Return what of the figures told in a review at ``path`` belongs to one of its plans; ``None``: nothing.
+    """Return a table of the summary figures of the review at ``path`` that belong to ``plan``; None if there are none.
 
-    That is what is told of its job on its targets; the first plan has that too which is no plan's, so that none is
-    missing.
+    These are the figures of the plan's measured job on its targets. The first plan also gets the figures that belong to
+    no plan.
 
     Raises IogaugeError as ``read_summary`` does.
     """

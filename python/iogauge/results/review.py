@@ -1,4 +1,4 @@
-"""Saved reviews: what they tested, suite by suite, under labels that differ."""
+"""Load the results of saved reviews, suite by suite, each under a unique label."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ from iogauge.schema import SuitePlan, TargetFacts
 from iogauge.store import Review
 
 OnProgress = Callable[[int, int], None]
-"""Takes how many parts of a long piece of work are done, and of how many."""
+"""Takes the number of parts done, and the number of all parts."""
 
 
-def no_progress(_done: int, _whole: int) -> None:
-    """Show nothing."""
+def no_progress(_done: int, _total: int) -> None:
+    """Ignore progress."""
 
 
 Conclude = Callable[[SuiteResult], Conclusions]
-"""Says what a plan's suite concludes."""
+"""Returns the conclusions of a result's suite."""
 
 
-def nothing(_result: SuiteResult) -> Conclusions:
-    """Conclude nothing: what is shown then are the steps alone."""
+def no_conclusions(_result: SuiteResult) -> Conclusions:
+    """Conclude nothing, so that only steps are shown."""
     return Conclusions()
 
 
@@ -33,56 +33,56 @@ def load(
     directories: Sequence[Path],
     *,
     suites: Sequence[str] = (),
-    conclude: Conclude = nothing,
+    conclude: Conclude = no_conclusions,
     on_progress: OnProgress = no_progress,
 ) -> tuple[SuiteResult, ...]:
-    """Return what the reviews in ``directories`` tested, suite by suite, in the order in which they have them.
+    """Return the results of the reviews in ``directories``, suite by suite, in the reviews' order.
 
-    ``suites`` are the names of those to load; none: all. ``on_progress`` is told how many suites on drives are loaded.
+    ``suites`` are the names of the suites to load; none: all. ``on_progress`` gets the number of results loaded.
 
-    Raises IogaugeError where one is not a review, is damaged or newer, where none has one of the suites, or where the
-    units of a suite differ.
+    Raises IogaugeError: a directory is not a review, is damaged or written by a newer iogauge, no review has one of the
+    suites, or the axes of a suite differ.
     """
     reviews = [Review.open(directory) for directory in directories]
-    there = dict.fromkeys(plan.suite for review in reviews for plan in review.manifest.plans)
-    if unknown := set(suites) - set(there):
+    known = dict.fromkeys(plan.suite for review in reviews for plan in review.manifest.plans)
+    if unknown := set(suites) - set(known):
         raise IogaugeError(
-            f"none of these reviews has the suite {min(unknown)!r}", hint=f"they have: {', '.join(there)}"
+            f"none of these reviews has the suite {min(unknown)!r}", hint=f"they have: {', '.join(known)}"
         )
-    tested = [
+    plans = [
         (review, plan)
         for review in reviews
         for plan in review.manifest.plans
         if not suites or plan.suite in suites
     ]
     first: dict[str, tuple[Review, SuitePlan]] = {}
-    for review, plan in tested:
-        before, theirs = first.setdefault(plan.suite, (review, plan))
-        if theirs.axis != plan.axis:
+    for review, plan in plans:
+        first_review, first_plan = first.setdefault(plan.suite, (review, plan))
+        if first_plan.axis != plan.axis:
             raise IogaugeError(
-                f"{review.path} has {plan.suite} along {plan.axis.name}, {plan.axis.unit}, and {before.path} along "
-                f"{theirs.axis.name}, {theirs.axis.unit}: they have no axis in common",
-                hint="make one report for each",
+                f"the axes of {plan.suite} differ: {plan.axis.name}, {plan.axis.unit} in {review.path}, but "
+                f"{first_plan.axis.name}, {first_plan.axis.unit} in {first_review.path}",
+                hint="make a report for each review",
             )
     labels = _labels(reviews)
     results: list[SuiteResult] = []
     for suite in first:
-        for number, (review, plan) in enumerate((pair for pair in tested if pair[1].suite == suite), 1):
+        for number, (review, plan) in enumerate((pair for pair in plans if pair[1].suite == suite), 1):
             label = " + ".join(labels[review.path, path] for path in plan.targets)
             result = SuiteResult(review, plan, label=label, slug=f"{suite}-{number}", conclude=conclude)
             results.append(result)
-            on_progress(len(results), len(tested))
+            on_progress(len(results), len(plans))
     return tuple(results)
 
 
 def keep_computed(results: Iterable[SuiteResult]) -> None:
-    """Save what was computed of the results' steps in their reviews, so that the next reader need not compute again."""
+    """Save the computed figures in their reviews, so that the next reader need not compute them again."""
     for review in {id(result.review): result.review for result in results}.values():
         review.keep_computed()
 
 
 def _name(target: TargetFacts, *, machine: bool = False) -> str:
-    """Return what to call a target: the drive, and for a file the file on it. ``machine``: a model's machine too."""
+    """Return a target's name: the drive, a file's name with its drive, or a model, with its ``machine`` if wanted."""
     drive = target.model or target.device
     if target.kind == "block" and drive:
         return drive
@@ -93,23 +93,26 @@ def _name(target: TargetFacts, *, machine: bool = False) -> str:
 
 
 def _labels(reviews: Sequence[Review]) -> dict[tuple[Path, str], str]:
-    """Name each target of each review, by a model's machine and the review's directory too, where it takes that."""
-    tested = [(review.path, target) for review in reviews for target in review.manifest.targets]
+    """Return a unique label for each target of each review.
+
+    Models that share a name get their machines' names, further duplicates the review's directory, and the rest numbers.
+    """
+    targets = [(review.path, target) for review in reviews for target in review.manifest.targets]
     machines = {
         _name(target): {
-            other.modelled and other.modelled.machine for _, other in tested if _name(other) == _name(target)
+            other.modelled and other.modelled.machine for _, other in targets if _name(other) == _name(target)
         }
-        for _, target in tested
+        for _, target in targets
     }
-    names = [_name(target, machine=len(machines[_name(target)]) > 1) for _, target in tested]
+    names = [_name(target, machine=len(machines[_name(target)]) > 1) for _, target in targets]
     shared = Counter(names)
     labels = [
         f"{name} ({path.resolve().name})" if shared[name] > 1 else name
-        for name, (path, _) in zip(names, tested, strict=True)
+        for name, (path, _) in zip(names, targets, strict=True)
     ]
-    seen: Counter[str] = Counter()
-    for place, label in enumerate(labels):
-        seen[label] += 1
-        if seen[label] > 1:
-            labels[place] = f"{label} [{seen[label]}]"
-    return {(path, target.path): label for (path, target), label in zip(tested, labels, strict=True)}
+    uses: Counter[str] = Counter()
+    for index, label in enumerate(labels):
+        uses[label] += 1
+        if uses[label] > 1:
+            labels[index] = f"{label} [{uses[label]}]"
+    return {(path, target.path): label for (path, target), label in zip(targets, labels, strict=True)}

@@ -1,7 +1,7 @@
-"""One complete step of a saved review: what was planned, what was measured, and its figures, made when asked for.
+"""One complete step of a saved review: its plan, its record, and its figures.
 
-Records and figures are kept once they were made, since a report asks for them many times: reading a step's intervals
-and resampling them is nearly all that costs.
+Records and figures are read and computed on first use and then kept: a report needs them many times, and reading and
+resampling a step's intervals is nearly all of a report's cost.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ from iogauge.store.computed import Answers
 
 
 class _Facts(Model):
-    """What a run's record says, and whoever shows its figures needs."""
+    """Facts of a run beside its figures, cached so that its record need not be read."""
 
     warnings: tuple[Notice, ...]
-    left: str
-    """How its rate left its level, in words; empty: it did not."""
+    departure: str
+    """How its rate left its level, in words; empty: it kept its level."""
     directions: frozenset[Direction]
     requested_Bps: int
     stopped_by: str | None
@@ -35,7 +35,7 @@ _FACTS = TypeAdapter(_Facts)
 
 
 class Run:
-    """One complete step. Reading it raises IogaugeError where a file of it is damaged, as ``Review.record`` does."""
+    """One complete step. Reading it raises IogaugeError if one of its files is damaged, as ``Review.record`` does."""
 
     def __init__(self, review: Review, suite: SuitePlan, plan: StepPlan) -> None:
         self.plan = plan
@@ -45,20 +45,20 @@ class Run:
 
     @cached_property
     def record(self) -> RunRecord:
-        """All that was measured but its course over time."""
+        """The record of the run; ``intervals`` has its course over time."""
         return self._review.record(self.plan.id)
 
     def intervals(self) -> Iterator[Interval]:
-        """Yield its course over time, read anew."""
+        """Yield its intervals, read from the file at each call."""
         return self._review.intervals(self.plan.id)
 
     @property
     def figures(self) -> StepFigures:
-        """Its figures, of the direction that its plan judges."""
+        """The figures of the direction that its plan judges."""
         return self.figures_of(self.plan.direction)
 
     def figures_of(self, direction: Direction | None) -> StepFigures:
-        """Return the figures of the judged job's requests of one direction; None: of all.
+        """Return the figures of the measured job's requests in one direction; None: in all directions.
 
         Raises IogaugeError as ``step_figures`` does.
         """
@@ -77,7 +77,7 @@ class Run:
         return self._figures[direction]
 
     def _answers(self, question: str) -> Answers:
-        """Return what is known of the run; the jobs and the latency that its suite judges are part of the question."""
+        """Return the run's cached answers for a question about the suite's jobs and kind of latency."""
         suite = self._suite
         return self._review.computed(code()).answers(
             self.plan.id, f"{question}, {suite.measured_job}, {suite.load_jobs}, {suite.kind}"
@@ -88,7 +88,7 @@ class Run:
         def facts() -> _Facts:
             return _Facts(
                 warnings=self.record.warnings,
-                left=str(left_level(self.figures.moments) or ""),
+                departure=str(left_level(self.figures.moments) or ""),
                 directions=self._directions(),
                 requested_Bps=self._requested_Bps(),
                 stopped_by=self.record.result.stopped_by,
@@ -98,22 +98,22 @@ class Run:
 
     @cached_property
     def warnings(self) -> tuple[Notice, ...]:
-        """What makes its figures mean less than they seem to."""
-        return of_step(self._facts.warnings, self.plan, left=self._facts.left or None)
+        """Warnings about its figures."""
+        return of_step(self._facts.warnings, self.plan, left=self._facts.departure or None)
 
     @property
     def directions(self) -> frozenset[Direction]:
-        """Which directions the judged job issues."""
+        """The directions of the measured job's requests."""
         return self._facts.directions
 
     @property
     def requested_Bps(self) -> int:
-        """The rate that the jobs which press were limited to, all their clones together; 0: none, or no limit."""
+        """The requested rate of all load jobs and their clones; 0: there are none, or they have no limit."""
         return self._facts.requested_Bps
 
     @property
     def stopped_by(self) -> str | None:
-        """What ended it before its time; None: nothing did."""
+        """Why the run ended early; None: it did not."""
         return self._facts.stopped_by
 
     def _directions(self) -> frozenset[Direction]:

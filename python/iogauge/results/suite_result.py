@@ -1,7 +1,7 @@
-"""What one suite of a saved review showed on its target: positions with their figures, and what follows from them.
+"""The result of one suite of a saved review: positions with their figures, and the suite's conclusions.
 
-A suite judges this object, and reports, comparisons and tables show the same one. Everything is read when it is asked
-for, in any order. An incomplete review is shown as far as it got.
+Suites judge this object; reports, comparisons and tables show it. It reads everything on first use. Of an incomplete
+review it has the complete steps.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ _SHOWN = (0.5, 0.99, 0.999)
 
 
 class SuiteResult:
-    """One suite of a review on what it tested.
+    """One suite of a review on its target.
 
-    ``label`` names what it tested, ``slug`` is a name for links and files: both differ from those of everything else
-    that is shown with it. ``conclude`` says what follows from its positions.
+    ``label`` names the target for people, ``slug`` names the result in links and files; both are unique among results
+    that are shown together. ``conclude`` returns the suite's conclusions.
     """
 
     def __init__(
@@ -51,17 +51,17 @@ class SuiteResult:
 
     @property
     def manifest(self) -> Manifest:
-        """What was planned, on which targets."""
+        """The review's manifest."""
         return self.review.manifest
 
     @property
     def target(self) -> TargetFacts:
-        """What it tested; the first, where the suite takes several together."""
+        """The target; the first one if the suite runs on several at once."""
         return self.manifest.target(self.plan.targets[0])
 
     @cached_property
     def planned(self) -> tuple[Position, ...]:
-        """All positions that are to be judged, measured or not, series by series in the order of the axis."""
+        """All judged positions, measured or not, by series and in the order of the axis."""
         steps = self.plan.steps
         series = list(dict.fromkeys(step.series for step in steps))
         axis = list(dict.fromkeys(step.at for step in steps))
@@ -80,7 +80,7 @@ class SuiteResult:
 
     @cached_property
     def positions(self) -> tuple[Position, ...]:
-        """The positions that were measured, in one repeat at least."""
+        """The positions with at least one complete repeat."""
         return tuple(position for position in self.planned if position.runs)
 
     def __iter__(self) -> Iterator[Position]:
@@ -93,12 +93,12 @@ class SuiteResult:
 
     @cached_property
     def missing(self) -> tuple[StepPlan, ...]:
-        """The steps that were planned and are not complete."""
+        """The planned steps that are not complete."""
         return tuple(step for step in self.plan.steps if not self.review.has(step.id))
 
     @cached_property
     def conclusions(self) -> Conclusions:
-        """What the suite concludes from all positions together."""
+        """The suite's conclusions from all positions."""
         return self._conclude(self)
 
     def by_series(self) -> dict[str, tuple[Position, ...]]:
@@ -110,9 +110,9 @@ class SuiteResult:
 
     @property
     def growth(self) -> Ratio | None:
-        """How many times the reader's mean latency grew from the least pressed position to the most pressed one.
+        """The measured job's mean latency under the highest load rate, as a multiple of that under the lowest.
 
-        None where there are not two in which the reader completed something, or more than one series.
+        None if the measured job completed requests in fewer than two positions, or if there are several series.
         """
         means = [
             (position.achieved_Bps, mean)
@@ -121,31 +121,31 @@ class SuiteResult:
         ]
         if len(means) < 2 or len(self.by_series()) > 1:
             return None
-        (_, least), (_, most) = (choose(means, key=lambda pair: pair[0]) for choose in (min, max))
-        return ratio(most, least)
+        (_, lowest), (_, highest) = (choose(means, key=lambda pair: pair[0]) for choose in (min, max))
+        return ratio(highest, lowest)
 
     def anchor(self, step: StepPlan) -> str:
-        """Return the name of a step's row, for links to it."""
+        """Return the anchor of a step's row in a page."""
         return f"{self.slug}-{step.id}"
 
     def name_of(self, step: StepPlan) -> str:
-        """Return what a step is called in words, without its series."""
+        """Return a step's name without its series."""
         return name_of(step, self.plan.axis, series=False)
 
     @property
     def along_pressure(self) -> bool:
-        """Whether what presses grows along the axis, and nothing else changes."""
+        """Whether the steps differ only in the rate of the load jobs."""
         return bool(self.plan.load_jobs) and len({position.series for position in self.planned}) <= 1
 
     @property
     def repeated(self) -> bool:
-        """Whether any position was to be measured more than once."""
+        """Whether any position has several repeats."""
         return any(len(position.planned) > 1 for position in self.planned)
 
     @property
     def taken_as_independent(self) -> bool:
-        """Whether any step was too short to see how its latencies cluster: its intervals are then too narrow."""
-        # Of several runs the interval is that of the runs, whatever clusters within them.
+        """Whether any step was too short to show how latencies cluster, so that its intervals are too narrow."""
+        # The interval of several runs follows from their differences, not from clusters within a run.
         return any(
             figures.mean and not figures.mean.dependence
             for figures in (position.figures for position in self.positions)
@@ -154,21 +154,21 @@ class SuiteResult:
 
     @property
     def may_miss(self) -> str:
-        """How rare a stall the shortest step can miss; empty where none is short."""
+        """A sentence about the stalls that the shortest step can miss; empty if no step is short."""
         return numbers.may_miss(run.figures.duration_s for run in self.runs)
 
     @property
     def reported(self) -> bool:
-        """Whether another program reported latencies without their samples: these have no intervals."""
+        """Whether another tool reported latencies without samples; these have no intervals."""
         return any(position.figures.reported for position in self.positions)
 
     @property
     def device_timed(self) -> bool:
-        """Whether the kernel counted how long the device took: of a drive model it counts nothing."""
+        """Whether the kernel measured the device's time, which it does not for drive models."""
         return any(run.figures.device_mean_ns is not None for run in self.runs)
 
     def _repr_html_(self) -> str:
-        """Return what a notebook shows: findings, then a row for each position."""
+        """Return the HTML for a notebook: findings, then a row for each position."""
         rate = ("achieved", "IOPS") if self.plan.load_jobs else ("IOPS", "MB/s")
         head = (self.plan.axis.name or "step", *rate, "mean", *(f"p{100 * q:.12g}" for q in _SHOWN))
         title = html.heading(f"{self.plan.title}: {', '.join(self.plan.targets)}")

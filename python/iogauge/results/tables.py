@@ -1,14 +1,12 @@
-"""The figures of reviews as one flat table: what is asked for in SQL, and what is written for other programs.
+"""The figures of reviews as one flat table, for SQL and for export to other programs.
 
-One row for each complete step, and for each direction of what its suite judges: where that is one, ``direction`` names
-it; a mix has a row of all its requests, ``all``, and one for each direction. Latencies are in nanoseconds, with the
-95 % interval of a single run beside each. ``supported`` is the highest quantile that the sample supports; what is above
-it is given, and means little.
+Each complete step has a row for each direction that its suite judges. ``direction`` names the direction; a mix has a
+row ``all`` for all its requests, and one for each direction. Latencies are in nanoseconds, each with the 95 % interval
+of a single run. ``supported`` is the highest quantile that the sample supports; higher quantiles are there, but mean
+little.
 
-The columns from ``pattern`` to ``depth`` are the load, where a step has one that publications have words for. They are
-what joins a review with the built-in one, ``published``, whose rows are one for each published drive and load.
-
-Reads the store; a review that is damaged is an error.
+The columns from ``pattern`` to ``depth`` state the load, if a step has one that publications can state. They join a
+review with the built-in review ``published``, which has a row for each published drive and load.
 """
 
 from __future__ import annotations
@@ -65,9 +63,10 @@ _FIGURES: list[pa.Field[Any]] = [
     pa.field("errors", pa.int64()),
 ]
 FIGURES = pa.schema(_FIGURES)
-"""Units end the names; ``position`` is in the column ``unit``; ``plan`` is the key of a suite's plan in its review.
+"""Names end with their units; the unit of ``position`` is in the column ``unit``.
 
-It names a file of each that is exported, and is never null: what has no plan has the name of where it is from.
+``plan`` is the key of a suite's plan in its review. Exports name a file by it, so it is never null: rows without a plan
+have the name of their source.
 """
 
 _MOMENTS: list[pa.Field[Any]] = [
@@ -82,25 +81,25 @@ _MOMENTS: list[pa.Field[Any]] = [
     pa.field("pressure_Bps", pa.float64()),
 ]
 MOMENTS = pa.schema(_MOMENTS)
-"""Each step over time, ramp left out; latencies are empty where nothing completed."""
+"""Each step over time, without its ramp; latencies are null if nothing completed."""
 
 
 def figures_table(paths: Iterable[Path], *, published: Iterable[str] = ()) -> pa.Table:
-    """Return the figures of reviews, step by step, and of the ``published`` ones of these names.
+    """Return the figures of saved reviews, and of the published reviews named by ``published``.
 
     Raises IogaugeError as ``Review.open`` and its readers do, and as ``named_drives`` does.
     """
     rows: list[dict[str, Any]] = []
     for path in paths:
         review = Review.open(path)
-        rows += [*_rows(review), *_told(path)]
+        rows += [*_rows(review), *_summary_rows(path)]
         review.keep_computed()
     rows += _published(named_drives(published))
     return pa.Table.from_pylist(rows, schema=FIGURES)
 
 
 def moments_table(paths: Iterable[Path]) -> pa.Table:
-    """Return what was judged of each step over time, a row for each of its intervals. Raises as ``figures_table``."""
+    """Return the measured job of each step over time, a row for each interval. Raises as ``figures_table``."""
     names = [name for name in MOMENTS.names if name not in ("review", "step", "target", "suite")]
     rows = [
         {
@@ -131,14 +130,14 @@ def _rows(review: Review) -> Iterator[dict[str, Any]]:
             (direction,) = run.directions
         yield _row(review, plan, run.plan, run.figures_of(direction), direction)
         if direction is None:
-            for one in sorted(run.directions):
-                figures = run.figures_of(one)
+            for part in sorted(run.directions):
+                figures = run.figures_of(part)
                 if figures.ios:
-                    yield _row(review, plan, run.plan, figures, one)
+                    yield _row(review, plan, run.plan, figures, part)
 
 
-def _told(path: Path) -> Iterator[dict[str, Any]]:
-    """Yield what an imported review has without samples; quantiles that are no column are left out."""
+def _summary_rows(path: Path) -> Iterator[dict[str, Any]]:
+    """Yield a row for each summary figure of an imported review, without quantiles that have no column."""
     for figure in read_summary(path):
         yield {
             "review": str(path),
@@ -147,7 +146,7 @@ def _told(path: Path) -> Iterator[dict[str, Any]]:
 
 
 def _published(drives: Collection[str]) -> Iterator[dict[str, Any]]:
-    """Yield a row for each load of each published drive: what it does not tell is empty."""
+    """Yield a row for each load of each published drive; columns that the source does not state are null."""
     for drive, points in published_drives().items():
         if drive not in drives:
             continue

@@ -1,4 +1,4 @@
-"""The warnings of reviews and their steps, those with one remedy together."""
+"""The warnings of reviews and their steps, grouped by remedy."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ from iogauge.schema import Code, Notice, StepPlan
 from iogauge.text import numbers
 
 FEW = 4
-"""So many steps are named one by one."""
+"""Up to this many steps are named; more are counted."""
 
 
 @dataclass(frozen=True)
-class Warned:
-    """One remedy, and the messages that call for it, each with the steps it was given for; empty: the whole review."""
+class WarningGroup:
+    """One remedy, and its messages, each with the names of its steps; empty: the whole review."""
 
     remedy: str
     messages: tuple[tuple[str, str], ...]
 
 
-def warnings(drives: Sequence[SuiteResult]) -> tuple[Warned, ...]:
-    """Return the warnings of one thing's reviews and steps, those with one remedy together, the reviews' first."""
+def warnings(drives: Sequence[SuiteResult]) -> tuple[WarningGroup, ...]:
+    """Return the warnings of results' reviews and steps, grouped by remedy; the reviews' come first."""
     entries: list[tuple[Notice, SuiteResult, StepPlan | None]] = [
         (warning, drive, None) for drive in drives for warning in drive.manifest.warnings
     ]
@@ -39,13 +39,13 @@ def warnings(drives: Sequence[SuiteResult]) -> tuple[Warned, ...]:
         if step:
             suites.setdefault(drive.plan.title, []).append(drive.name_of(step))
     return tuple(
-        Warned(hint, tuple((message, _steps(suites)) for message, suites in messages.items()))
+        WarningGroup(hint, tuple((message, _steps(suites)) for message, suites in messages.items()))
         for (_, hint), messages in groups.items()
     )
 
 
 def _steps(suites: dict[str, list[str]]) -> str:
-    """Return some steps of each suite in words: by name where they are few."""
+    """Return a text of each suite's steps: names if they are few, else a count."""
     lines = []
     for title, steps in suites.items():
         names = list(dict.fromkeys(steps))

@@ -66,7 +66,7 @@ def test_all_of_a_load_has_to_agree(
         **{**vars(points()[0]), "host": "linux", "threads": threads, "depth": depth}
     )
     assert isinstance(point, Point)
-    assert load.is_of(point) is meets
+    assert load.matches(point) is meets
 
 
 @pytest.mark.parametrize("suite", ["write-pressure", "tenants", "burst-credit"])

@@ -21,11 +21,11 @@ def query(reviews: Sequence[StrPath], sql: str) -> pa.Table:
     Raises IogaugeError where there is no such review, or the statement fails.
     """
     from iogauge.report.query_functions import FUNCTIONS
-    from iogauge.results.published import parted
+    from iogauge.results.published import split_names
     from iogauge.results.tables import figures_table
     from iogauge.store.query import query as ask
 
-    paths, published = parted(fspath(review) for review in reviews)
+    paths, published = split_names(fspath(review) for review in reviews)
     views = {"figures": partial(figures_table, published=published)}
     return ask(paths, sql, views=views, functions=FUNCTIONS)
 
@@ -34,10 +34,10 @@ def export_tables(reviews: Sequence[StrPath]) -> tuple[pa.Table, dict[str, pa.Ta
     """Return the figures of saved reviews, and by file name a table for each plan and one of intervals of time."""
     import pyarrow.compute as pc
 
-    from iogauge.results.published import parted
+    from iogauge.results.published import split_names
     from iogauge.results.tables import figures_table, moments_table
 
-    paths, published = parted(fspath(review) for review in reviews)
+    paths, published = split_names(fspath(review) for review in reviews)
     figures = figures_table(paths, published=published)
     tables = {
         f"{key}.csv": figures.filter(pc.equal(figures["plan"], key)) for key in figures["plan"].unique()
