@@ -23,7 +23,7 @@ from iogauge.schema import Interval, RunRecord
 from iogauge.store.review import load_manifest
 from iogauge.workload import parse
 from iogauge.workload.diskspd.arguments import Command, read
-from iogauge.workload.patterns import file_text
+from iogauge.workload.options.patterns import file_text
 
 WAYS = ("read", "write", "trim", "sync")
 LATENCIES = ("lat_ns", "clat_ns")

@@ -42,7 +42,7 @@ from iogauge.stats.selection import Selection
 from iogauge.suites.suite import Pace, StepTemplate, Suite, SuiteRequest
 from iogauge.text import numbers
 from iogauge.workload.numbers import SECOND
-from iogauge.workload.patterns import file_text
+from iogauge.workload.options.patterns import file_text
 
 JOB = "load"
 TOGETHER = "all together"

@@ -37,7 +37,7 @@ from iogauge.stats.quantiles import Estimate
 from iogauge.suites.suite import StepTemplate, Suite, SuiteRequest
 from iogauge.target.layers import Layer
 from iogauge.text import numbers
-from iogauge.workload.patterns import file_text
+from iogauge.workload.options.patterns import file_text
 
 JOB = "load"
 DEPTHS = (1, 32)

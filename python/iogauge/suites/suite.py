@@ -34,7 +34,7 @@ from iogauge.store import Review
 from iogauge.target.layers import Layer
 from iogauge.target.media import media_of
 from iogauge.workload.numbers import SECOND, size_text
-from iogauge.workload.patterns import file_text
+from iogauge.workload.options.patterns import file_text
 
 __all__ = ["Ahead", "Axis", "Pace", "StepTemplate", "Suite", "SuiteRequest"]
 

@@ -22,12 +22,12 @@ from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 
 from iogauge.schema import JobFile, StepPlan
-from iogauge.workload import arguments as _arguments
-from iogauge.workload import ini
-from iogauge.workload.arguments import job_files
-from iogauge.workload.jobfile import Builder
 from iogauge.workload.options.table import BY_NAME, OPTIONS
 from iogauge.workload.paths import driven_paths, paths
+from iogauge.workload.reading import arguments as _arguments
+from iogauge.workload.reading import ini
+from iogauge.workload.reading.arguments import job_files
+from iogauge.workload.reading.builder import Builder
 from iogauge.workload.write import to_command, to_fio
 
 __all__ = [

@@ -11,10 +11,10 @@ from collections.abc import Callable
 
 from iogauge.errors import IogaugeError
 from iogauge.schema import Job, JobFile
-from iogauge.workload.ini import LONGEST_NAME
 from iogauge.workload.options.kinds import one_line, plain
 from iogauge.workload.options.table import OPTIONS
 from iogauge.workload.problem import BadValue, shown
+from iogauge.workload.reading.ini import LONGEST_NAME
 
 
 def to_fio(jobs: JobFile | Job) -> str:

@@ -11,9 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from iogauge.errors import IogaugeError
-from iogauge.workload import ini, load, parse
+from iogauge.workload import load, parse
 from iogauge.workload.problem import BadValue
-from iogauge.workload.substitute import KEYWORDS, substitute
+from iogauge.workload.reading import ini
+from iogauge.workload.reading.substitute import KEYWORDS, substitute
 
 
 def lines(text: str) -> list[tuple[str, list[str]]]:

@@ -18,8 +18,7 @@ from iogauge.schema import (
     UniformDistribution,
     ZipfDistribution,
 )
-from iogauge.workload import patterns
-from iogauge.workload.options import kinds
+from iogauge.workload.options import kinds, patterns
 from iogauge.workload.problem import BadValue
 
 NUMBERS = kinds.directions(kinds.count(1, unit="bytes"))

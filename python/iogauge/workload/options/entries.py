@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import Any
 
 from iogauge.schema import Amount, EngineKind, Job, PerDirection
-from iogauge.workload import patterns
+from iogauge.workload.options import patterns
 from iogauge.workload.options.kinds import (
     AMOUNT,
     CPU_MASK,
@@ -26,7 +26,7 @@ from iogauge.workload.options.kinds import (
     whole_percent,
 )
 from iogauge.workload.options.option import Category, Option
-from iogauge.workload.partial_job import PartialJob
+from iogauge.workload.options.partial_job import PartialJob
 
 FILES_ORDER = 1
 """File names are read after the directory that they are in."""

@@ -9,7 +9,7 @@ from typing import Any
 
 from iogauge.schema import EngineKind, Job
 from iogauge.workload.options.kinds import Kind
-from iogauge.workload.partial_job import PartialJob
+from iogauge.workload.options.partial_job import PartialJob
 
 
 class Category(StrEnum):

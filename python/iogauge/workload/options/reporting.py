@@ -8,7 +8,7 @@ from __future__ import annotations
 from iogauge.workload.options.entries import entry, never
 from iogauge.workload.options.kinds import FLAG, LOG, PERCENTILE_LIST, SWITCH, choice, milliseconds
 from iogauge.workload.options.option import Category, Option
-from iogauge.workload.partial_job import PartialJob
+from iogauge.workload.options.partial_job import PartialJob
 
 
 def _store_gtod_reduce(partial: PartialJob, value: bool) -> None:

@@ -9,9 +9,8 @@ Source: fio 3.33's options.c for types, ranges, defaults and order, engines/*.c 
 from __future__ import annotations
 
 from iogauge.schema import ContinueOnError, EngineKind, SyncMode
-from iogauge.workload import patterns
 from iogauge.workload.numbers import LARGEST, SECOND, US
-from iogauge.workload.options import entries
+from iogauge.workload.options import entries, patterns
 from iogauge.workload.options.entries import engine_option, entry, per_direction, whole_or_part
 from iogauge.workload.options.kinds import (
     CPU_LIST,

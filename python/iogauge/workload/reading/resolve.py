@@ -14,7 +14,7 @@ from pydantic import ValidationError
 
 from iogauge.errors import IogaugeError
 from iogauge.schema import BlockSize, Job, PerDirection, Rw, UniformDistribution
-from iogauge.workload.partial_job import PartialJob
+from iogauge.workload.options.partial_job import PartialJob
 from iogauge.workload.problem import Place
 
 _PER_DIRECTION = {

@@ -16,9 +16,9 @@ from pathlib import Path
 
 from iogauge.errors import IogaugeError
 from iogauge.schema import JobFile
-from iogauge.workload.ini import LARGEST_BYTES, Section, read_text, sections
-from iogauge.workload.jobfile import Builder, ParsedOption
 from iogauge.workload.problem import Place
+from iogauge.workload.reading.builder import Builder, ParsedOption
+from iogauge.workload.reading.ini import LARGEST_BYTES, Section, read_text, sections
 
 _MOST = 10_000
 """The most arguments of a command line."""

@@ -11,14 +11,14 @@ from typing import Any
 
 from iogauge.errors import IogaugeError
 from iogauge.schema import Job, JobFile
-from iogauge.workload.ini import Line, Section
 from iogauge.workload.options import known
 from iogauge.workload.options.option import Option
+from iogauge.workload.options.partial_job import PartialJob
 from iogauge.workload.options.table import BY_NAME, MOST_JOBS
-from iogauge.workload.partial_job import PartialJob
 from iogauge.workload.problem import BadValue, Place, shown
-from iogauge.workload.resolve import resolve
-from iogauge.workload.substitute import substitute
+from iogauge.workload.reading.ini import Line, Section
+from iogauge.workload.reading.resolve import resolve
+from iogauge.workload.reading.substitute import substitute
 from iogauge.workload.suggest import closest
 
 
