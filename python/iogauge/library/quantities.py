@@ -23,7 +23,7 @@ def time_ns(value: float | str, *, name: str) -> int:
         raise UsageError(f"{name} {value}: {error}", hint=error.hint) from None
     if not duration:
         raise UsageError(
-            f"{name} {value}: must be longer than 0", hint="write for instance 90, 1m30s or 500ms"
+            f"{name} {value}: must be longer than 0", hint="write a time such as 90, 1m30s or 500ms"
         )
     return duration
 

@@ -1,15 +1,15 @@
-"""fio job files and command lines, read into ``schema.JobFile`` and written back.
+"""Reads fio job files and command lines into ``schema.JobFile``, and writes them back.
 
 >>> job_file = parse("[reader]\\nrw=randread\\nbs=8k\\nsize=1g\\n", source="example")
 >>> job_file.jobs[0].rw, job_file.jobs[0].bs.read.minimum_bytes
 (<Rw.RANDREAD: 'randread'>, 8192)
 
-Meanings and defaults are those of fio's code, where it and its manual disagree. An option that fio knows and iogauge
-does not is refused by name; no option is ever ignored. Every problem is an ``IogaugeError`` with the place, the
-section, the option and a hint.
+Where fio's code and manual disagree about a meaning or a default, the code counts. An option that only fio supports is
+refused by name; no option is ever ignored. Every problem is an ``IogaugeError`` with the place, the section, the option
+and a hint.
 
-One table, ``OPTIONS``, defines every option: names, kind of value, default, help. What this package does not do: it
-opens no target, looks at no device, and runs nothing.
+One table, ``OPTIONS``, defines every option: its names, kind of value, default and help. This package opens no target
+and runs nothing.
 
 Source: fio 3.33's HOWTO and code.
 """
@@ -59,9 +59,9 @@ def parse(
     environ: Mapping[str, str] = os.environ,
     only: Collection[str] = (),
 ) -> JobFile:
-    """Read the text of a job file. ``source`` names it in errors; ``include`` looks in ``base``.
+    """Read the text of a job file. ``source`` names it in errors; ``base`` is where ``include`` looks for files.
 
-    ``only`` names the jobs to read; empty: all of them. Raises ``IogaugeError``.
+    ``only`` names the jobs to read; empty: all. Raises ``IogaugeError``.
     """
     builder = Builder(source=source, only=only)
     builder.file(ini.sections(text, source=source, base=base, only=only), environ=environ)
@@ -69,7 +69,7 @@ def parse(
 
 
 def jobs_of(step: StepPlan) -> JobFile:
-    """Parse the job file of a planned step, once however often it is needed. Raises ``IogaugeError``."""
+    """Parse the job file of a planned step; the result is cached. Raises ``IogaugeError``."""
     return _planned_jobs(step.job_file, step.id)
 
 
@@ -83,7 +83,7 @@ def from_arguments(
 ) -> JobFile:
     """Read a command line: jobs as ``--name=x --rw=randread …``, and job files. Raises ``IogaugeError``.
 
-    ``only`` names the jobs to read, as fio's --section does; empty: all of them.
+    ``only`` names the jobs to read, as fio's --section does; empty: all.
 
     >>> jobs = from_arguments(["--bs=8k", "--name=a", "--rw=write", "--name", "b", "--iodepth=4", "--ioengine=null"])
     >>> [(job.name, job.bs.read.minimum_bytes, job.iodepth) for job in jobs.jobs]

@@ -1,4 +1,4 @@
-"""Lists the clones of a file's jobs in the order of their numbers, with their stages, groups and reported rows.
+"""Lists the clones of the jobs of a job file in order, with the stage, group and reported row of each.
 
 Source: fio 3.33's stonewall, new_group, numjobs and group_reporting.
 """
@@ -18,17 +18,17 @@ class Clone:
     job: int
     """Index of its job in the file."""
     number: int
-    """Which of its job's clones it is, from 0."""
+    """Its number among the clones of its job, from 0."""
     stage: int
     group: int
     row: int
     """The reported row that it belongs to."""
     first: bool
-    """Whether it is the first of its row, after which fio names the row's logs."""
+    """Whether it is the first clone of its row; fio names the row's logs after the first."""
 
 
 def clones(job_file: JobFile) -> Iterator[Clone]:
-    """Yield every clone of every job.
+    """Yield every clone of every job, in the order of the file.
 
     >>> from iogauge.workload import parse
     >>> jobs = parse("[a]\\nnumjobs=2\\ngroup_reporting\\nsize=1m\\n[b]\\nstonewall\\nsize=1m\\n", source="example")

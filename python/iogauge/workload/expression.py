@@ -1,10 +1,10 @@
-"""Arithmetic in option values: ``size=(8*16m)`` and ``size=8*$pagesize``.
+"""Evaluates arithmetic in option values: ``size=(8*16m)`` and ``size=8*$pagesize``.
 
-fio evaluates values in parentheses where it was built with its expression parser, and hands values that contain
-``$ncpus`` and friends to bc. Both are done here, with fio's precedence: a suffix multiplies the whole product
-before it, so ``2*3k`` is ``(2*3)k``. Whole numbers divide as whole numbers, as in both.
+fio evaluates values in parentheses if it was built with its expression parser, and passes values with keywords such as
+``$ncpus`` to bc. Both are evaluated here, with fio's precedence: a suffix multiplies the whole product before it, so
+``2*3k`` is ``(2*3)k``. The quotient of integers is an integer, as in both.
 
-Source: fio exp/expression-parser.y and .l. Not taken over: numbers that overflow 32 bits silently.
+Source: fio exp/expression-parser.y and .l. Unlike there, numbers do not overflow 32 bits silently.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ Number = int | Fraction
 
 
 class Evaluated(NamedTuple):
-    """The value of an expression, and whether any suffix gave it a unit."""
+    """The value of an expression, and whether it has a suffix."""
 
     value: Number
     has_unit: bool
@@ -37,8 +37,8 @@ class Evaluated(NamedTuple):
 def evaluate(text: str, suffixes: Mapping[str, int], *, minus: bool = False) -> Evaluated:
     """Return the value of ``text``.
 
-    ``suffixes`` maps lower-case suffixes to what they multiply by. Subtraction is refused unless ``minus``: fio
-    cuts option values at a minus sign before it looks at parentheses. Raises ``BadValue``.
+    ``suffixes`` maps lower-case suffixes to their factors. Subtraction is refused unless ``minus``: fio cuts option
+    values at a minus sign before it looks at parentheses. Raises ``BadValue``.
 
     >>> evaluate("(2*4k)", {"k": 1024}).value
     8192
@@ -53,7 +53,7 @@ class _Parser:
 
     def __init__(self, text: str, suffixes: Mapping[str, int], *, minus: bool) -> None:
         if len(text) > _LONGEST:
-            raise BadValue(f"the expression is longer than {_LONGEST} characters", hint="write the number")
+            raise BadValue(f"has an expression longer than {_LONGEST} characters", hint="write the number")
         self._tokens = _tokens(text)
         self._at = 0
         self._depth = 0
@@ -65,7 +65,7 @@ class _Parser:
         value = self._expression(0)
         if self._at < len(self._tokens):
             raise BadValue(
-                f"'{self._tokens[self._at]}' does not belong in the expression", hint="write the number"
+                f"has an unexpected '{self._tokens[self._at]}' in its expression", hint="write the number"
             )
         return Evaluated(value, self._has_unit)
 
@@ -75,14 +75,14 @@ class _Parser:
     def _take(self) -> str:
         token = self._peek()
         if not token:
-            raise BadValue("the expression ends too early", hint="close its parentheses and complete it")
+            raise BadValue("has an incomplete expression", hint="complete it, and close its parentheses")
         self._at += 1
         return token
 
     def _expression(self, minimum: int) -> Number:
         self._depth += 1
         if self._depth > _DEEPEST:
-            raise BadValue("the expression is nested too deeply", hint="write the number")
+            raise BadValue("has an expression that is nested too deeply", hint="write the number")
         value = self._operand()
         while token := self._peek():
             if token.isalpha():
@@ -96,7 +96,7 @@ class _Parser:
             self._take()
             if token == "-" and not self._minus:
                 raise BadValue(
-                    "has a subtraction, and fio cuts values at a minus sign", hint="write the number it gives"
+                    "has a subtraction, and fio cuts values at a minus sign", hint="write the result"
                 )
             # The power operator groups to the right, all others to the left.
             right = self._expression(precedence if token == "^" else precedence + 1)
@@ -111,17 +111,17 @@ class _Parser:
         if token == "(":
             value = self._expression(0)
             if self._take() != ")":
-                raise BadValue("a parenthesis is not closed", hint="add ')'")
+                raise BadValue("has an open parenthesis", hint="add ')'")
             return value
         if token[0].isdigit() or token[0] == ".":
             return _checked(_number(token))
-        raise BadValue(f"'{token}' stands where a number should", hint="write the number")
+        raise BadValue(f"has '{token}' in place of a number", hint="write the number")
 
     def _suffix(self, token: str) -> int:
         factor = self._suffixes.get(token.lower())
         if factor is None:
             known = ", ".join(self._suffixes) or "none"
-            raise BadValue(f"'{token}' is not a suffix here", hint=f"suffixes here: {known}")
+            raise BadValue(f"'{token}' is not a suffix of this option", hint=f"suffixes: {known}")
         self._has_unit = True
         return factor
 
@@ -133,7 +133,7 @@ def _tokens(text: str) -> list[str]:
     while at < len(text):
         match = _TOKEN.match(text, at)
         if match is None:
-            raise BadValue(f"'{text[at]}' does not belong in an expression", hint="write the number")
+            raise BadValue(f"has an unexpected '{text[at]}' in its expression", hint="write the number")
         tokens.append(match.group().strip())
         at = match.end()
     return tokens
@@ -147,9 +147,9 @@ def _number(token: str) -> Number:
 
 def _checked(value: Number) -> Number:
     if not -_LARGEST <= value <= _LARGEST:
-        raise BadValue("the expression's value is too large", hint="the largest is 2^63 - 1")
+        raise BadValue("has an expression whose value is too large", hint="the largest value is 2^63 - 1")
     if isinstance(value, Fraction) and value.denominator > _LARGEST:
-        raise BadValue("the expression's value has too many digits", hint="write the number")
+        raise BadValue("has an expression whose value has too many digits", hint="write the number")
     return value
 
 
@@ -162,7 +162,7 @@ def _apply(operator: str, left: Number, right: Number) -> Number:
     if operator == "*":
         return left * right
     if operator in "/%" and right == 0:
-        raise BadValue("the expression divides by zero", hint="write the number")
+        raise BadValue("divides by zero", hint="write the number")
     if operator == "/":
         return _toward_zero(Fraction(left) / right) if integers else Fraction(left) / right
     if not (isinstance(left, int) and isinstance(right, int)):
@@ -170,7 +170,7 @@ def _apply(operator: str, left: Number, right: Number) -> Number:
     if operator == "%":
         return left - right * _toward_zero(Fraction(left, right))
     if not 0 <= right <= 63:
-        raise BadValue("the exponent is out of range", hint="exponents go from 0 to 63")
+        raise BadValue("has an exponent out of range", hint="use an exponent from 0 to 63")
     power: int = left**right
     return power
 

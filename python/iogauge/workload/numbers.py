@@ -1,10 +1,11 @@
-"""Numbers, sizes and times as fio writes them, and back.
+"""Reads and writes numbers, sizes and times in fio's notation.
 
-With the default ``kb_base=1024``, ``k`` and ``kb`` mean 1024 and ``kib`` means 1000: reversed, kept by fio for the
-sake of old job files. ``ki`` and ``mi`` are 1024 and 2**20, as fio's code has it (its manual says otherwise).
-fio reads the start of a malformed number and ignores the rest. Where such a text has only one meaning it is taken
-as it is written: ``runtime=1m30s`` (fio: one microsecond), ``runtime=0.5s`` (fio: no limit), ``bs=2*1024`` (fio: two
-bytes). Others are refused (``size=1.5g``, one byte to fio; ``runtime=10sec``), with what to write instead.
+With the default ``kb_base=1024``, ``k`` and ``kb`` mean 1024 and ``kib`` means 1000. fio keeps this reversal for old
+job files. ``ki`` and ``mi`` are 1024 and 2**20, as in fio's code (its manual says otherwise).
+
+fio reads the start of a malformed number and ignores the rest. If such a text has only one plausible meaning, that
+meaning is used: ``runtime=1m30s`` (fio: one microsecond), ``runtime=0.5s`` (fio: no limit), ``bs=2*1024`` (fio: two
+bytes). Others are refused (``size=1.5g``, one byte to fio; ``runtime=10sec``), and the hint says what to write.
 
 Source: fio 3.33's parse.c.
 """
@@ -21,7 +22,7 @@ from iogauge.workload.problem import BadValue
 
 LARGEST: Final = 2**63 - 1
 US: Final = 1_000
-"""Nanoseconds in a microsecond; all of fio's times are whole microseconds."""
+"""Nanoseconds in a microsecond. All of fio's times are whole microseconds."""
 SECOND: Final = 1_000_000_000
 HOUR: Final = 3_600 * SECOND
 KIB: Final = 1 << 10
@@ -29,7 +30,7 @@ MIB: Final = 1 << 20
 
 _LONGEST = 64
 _NUMBER = re.compile(r"([-+]?)(0[xX][0-9a-fA-F]+|[0-9]+)([a-zA-Z]*)", re.ASCII)
-# Possessive, since the parts of a time could be told apart in exponentially many ways.
+# Possessive quantifiers: with backtracking, a text can be split into parts in exponentially many ways.
 _TIME = re.compile(r"(?:[0-9]++(?:\.[0-9]++)?[a-zA-Z]*+)++", re.ASCII)
 _TIME_PART = re.compile(r"([0-9]+(?:\.[0-9]+)?)([a-zA-Z]*)", re.ASCII)
 _POWERS = "kmgtp"
@@ -43,7 +44,7 @@ _TIME_UNITS = {
     "h": HOUR,
     "d": 86_400 * SECOND,
 }
-_MEANT = {
+_MISWRITTEN_UNITS = {
     "sec": "s", "secs": "s", "second": "s", "seconds": "s",
     "min": "m", "mins": "m", "minute": "m", "minutes": "m",
     "hr": "h", "hrs": "h", "hour": "h", "hours": "h", "day": "d", "days": "d",
@@ -51,7 +52,7 @@ _MEANT = {
 
 
 def byte_suffixes(kb_base: int) -> dict[str, int]:
-    """Return every suffix of a plain number, in lower case, with what it multiplies by.
+    """Return the factor of every suffix of a number, by the suffix in lower case.
 
     >>> byte_suffixes(1024)["kib"], byte_suffixes(1024)["ki"], byte_suffixes(1000)["kib"]
     (1000, 1024, 1024)
@@ -67,7 +68,7 @@ def byte_suffixes(kb_base: int) -> dict[str, int]:
 def integer(
     text: str, *, minimum: int = 0, maximum: int = LARGEST, kb_base: int = 1024, unit: str = ""
 ) -> int:
-    """Read a whole number with fio's suffixes; ``unit`` only words the error. Raises ``BadValue``.
+    """Read a whole number with fio's suffixes; ``unit`` appears only in errors. Raises ``BadValue``.
 
     >>> integer("4k"), integer("1MiB"), integer("0x10"), integer("(2*4)k"), integer("2*1024")
     (4096, 1000000, 16, 8192, 2048)
@@ -96,7 +97,8 @@ def duration_ns(text: str, *, default_unit_ns: int, maximum_ns: int = LARGEST) -
         total_ns = _whole(value * (1 if has_unit else default_unit_ns))
         if total_ns % default_unit_ns:
             raise BadValue(
-                "fio drops the fraction of a second in an expression", hint="write the time in ms or us"
+                "is an expression with a fraction of a second, which fio drops",
+                hint="write the time in ms or us, without an expression",
             )
         return in_range(total_ns, minimum=0, maximum=maximum_ns, unit="ns")
     value_ns = _time_ns(text, default_unit_ns=default_unit_ns)
@@ -110,26 +112,28 @@ def _time_ns(text: str, *, default_unit_ns: int) -> int:
     if text[:2].lower() == "0x":
         raise BadValue("is a hexadecimal time", hint="write it in decimal")
     if len(text) > _LONGEST or not _TIME.fullmatch(text.removeprefix("+")):
-        raise BadValue("is not a time", hint="write for instance 90, 1m30s or 500ms")
+        raise BadValue("is not a time", hint="write a time such as 90, 1m30s or 500ms")
     parts = [(Fraction(number), unit.lower()) for number, unit in _TIME_PART.findall(text)]
     units_ns = [_unit_ns(unit, default_unit_ns if len(parts) == 1 else None) for _, unit in parts]
     if any(larger <= smaller for larger, smaller in pairwise(units_ns)):
-        raise BadValue("does not go from larger units to smaller ones", hint="write for instance 1m30s")
+        raise BadValue("has its units in the wrong order", hint="write larger units first, such as 1m30s")
     value_ns = sum(number * unit_ns for (number, _), unit_ns in zip(parts, units_ns, strict=True))
     if value_ns % US:
-        raise BadValue("fio's times are whole microseconds", hint="round the time to microseconds")
+        raise BadValue("is not a whole number of microseconds", hint="round the time to microseconds")
     return int(value_ns)
 
 
 def _unit_ns(unit: str, default_ns: int | None) -> int:
-    """Return how long a unit is, and ``default_ns`` where there is none."""
-    if not unit and default_ns is None:
-        raise BadValue("has a number without its unit", hint="write for instance 1m30s")
-    if unit and unit not in _TIME_UNITS:
-        meant = _MEANT.get(unit)
-        hint = f"write '{meant}'" if meant else "units: us, ms, s, m (minutes), h, d"
+    """Return the length of a unit; of no unit, ``default_ns``."""
+    if not unit:
+        if default_ns is None:
+            raise BadValue("has a number without a unit", hint="give every number its unit, such as 1m30s")
+        return default_ns
+    if unit not in _TIME_UNITS:
+        suggestion = _MISWRITTEN_UNITS.get(unit)
+        hint = f"write '{suggestion}'" if suggestion else "units: us, ms, s, m (minutes), h, d"
         raise BadValue(f"'{unit}' is not a unit of time", hint=hint)
-    return _TIME_UNITS[unit] if unit else default_ns or 0
+    return _TIME_UNITS[unit]
 
 
 def _is_expression(text: str) -> bool:
@@ -137,16 +141,13 @@ def _is_expression(text: str) -> bool:
 
 
 def in_range(value: int, *, minimum: int, maximum: int, unit: str = "") -> int:
-    """Return ``value`` unless it lies outside [minimum, maximum]: then raise ``BadValue``."""
+    """Return ``value`` if it lies in [minimum, maximum]; otherwise raise ``BadValue``."""
     tail = f" {unit}" if unit else ""
+    hint = f"use a value from {minimum} to {maximum}{tail}"
     if value < minimum:
-        raise BadValue(
-            f"must be at least {minimum}{tail}", hint=f"use a value from {minimum} to {maximum}{tail}"
-        )
+        raise BadValue(f"must be at least {minimum}{tail}", hint=hint)
     if value > maximum:
-        raise BadValue(
-            f"must be at most {maximum}{tail}", hint=f"use a value from {minimum} to {maximum}{tail}"
-        )
+        raise BadValue(f"must be at most {maximum}{tail}", hint=hint)
     return value
 
 
@@ -169,7 +170,7 @@ def duration_text(value_ns: int) -> str:
     ('60s', '1500us', '0')
     """
     if value_ns % US:
-        raise BadValue("fio's times are whole microseconds", hint="round the time to microseconds")
+        raise BadValue("is not a whole number of microseconds", hint="round the time to microseconds")
     for name in ("s", "ms"):
         if value_ns and value_ns % _TIME_UNITS[name] == 0:
             return f"{value_ns // _TIME_UNITS[name]}{name}"

@@ -1,7 +1,7 @@
-"""Names the files that a job's clone uses if the job names none.
+"""Names the files that the clones of a job use.
 
-fio names a file after the job, the clone and the number of the file; but a job that is named like a block device
-uses that device.
+If a job names no file, fio names one after the job, the clone and the number of the file. A job that has the name of a
+block device uses that device instead.
 
 Source: fio init.c (add_job, make_filename).
 """
@@ -29,7 +29,7 @@ def paths(job: Job, clone: int) -> tuple[str, ...]:
 
 
 def driven_paths(jobs: JobFile) -> list[str]:
-    """Return every path that the jobs of a file drive, each once. The null engine drives none."""
+    """Return every path that the jobs of a file drive, without duplicates. The null engine drives none."""
     driven = [job for job in jobs.jobs if job.ioengine is not EngineKind.NULL]
     return list(
         dict.fromkeys(path for job in driven for clone in range(job.numjobs) for path in paths(job, clone))

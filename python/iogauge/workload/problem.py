@@ -1,7 +1,7 @@
 """Errors in job files, with the place of the mistake.
 
-Readers of values know no files and lines: they raise ``BadValue`` with a reason and a remedy. Their callers know the
-``Place`` and turn it into an ``IogaugeError``. This package raises nothing else.
+The functions that read values do not know the file and the line: they raise ``BadValue`` with a reason and a remedy.
+Their callers know the ``Place`` and turn a ``BadValue`` into an ``IogaugeError``. This package raises nothing else.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ _SHOWN = 80
 """Characters of the user's text that an error repeats."""
 
 
-class BadValue(Exception):  # noqa: N818 (a finding about a value, not a failure of ours)
+class BadValue(Exception):  # noqa: N818 (it describes a user's value, not a failure of the program)
     """A value that an option cannot have. ``str()`` is the reason; ``hint`` the remedy."""
 
     def __init__(self, reason: str, *, hint: str | None = None) -> None:
@@ -24,13 +24,13 @@ class BadValue(Exception):  # noqa: N818 (a finding about a value, not a failure
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where a line of a job stands: ``job.fio:12`` or ``argument 3``, and the section it belongs to."""
+    """The place of a line of a job: ``job.fio:12`` or ``argument 3``, and the line's section."""
 
     where: str
     section: str | None = None
 
     def error(self, text: str, reason: str, *, hint: str | None = None) -> IogaugeError:
-        """Return the error for ``text``, the option as the user wrote it, or empty where no option is at fault.
+        """Return the error for ``text``: the option as the user wrote it, or empty if no option is at fault.
 
         >>> str(Place("job.fio:12", "reader").error("iodepth=0", "must be at least 1"))
         'job.fio:12: [reader] iodepth=0: must be at least 1'
@@ -42,7 +42,7 @@ class Place:
 
 
 def shown(text: str) -> str:
-    """Return ``text`` fit for one line of an error: shortened, and without control characters.
+    """Return ``text`` for one line of an error: shortened, with control characters escaped.
 
     >>> shown("a" * 100)[-4:], shown("tab\\there")
     ('aaa…', 'tab\\\\there')

@@ -9,7 +9,7 @@ _LONGEST = 64
 
 
 def closest(word: str, known: Iterable[str]) -> str | None:
-    """Return the word of ``known`` most like ``word``, or None where none is near.
+    """Return the word of ``known`` that is most similar to ``word``; None if none is similar.
 
     >>> closest("iodepht", ["iodepth", "ioengine"])
     'iodepth'

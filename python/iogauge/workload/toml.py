@@ -1,4 +1,4 @@
-"""Reads a user's TOML with limits on size and nesting, so that a bad file costs no minutes and gives no traceback."""
+"""Reads a user's TOML with limits on size and nesting, so that no file takes minutes or ends in a traceback."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from iogauge.errors import IogaugeError
 
 LARGEST_BYTES = 4 << 20
 _MOST_PARTS = 64
-"""Of a dotted key: what reads one takes the square of their number."""
+"""The most parts of a dotted key: the time to read a key grows with the square of their number."""
 
 
 def load_toml(path: Path, *, missing: str = "check the path") -> dict[str, Any]:
-    """Return what a TOML file says; ``missing`` is the hint where there is none.
+    """Return the content of a TOML file; ``missing`` is the hint if there is no such file.
 
-    Raises IogaugeError: it cannot be read, is too large or nested too deep, or is not TOML.
+    Raises ``IogaugeError`` if the file cannot be read, is too large, is nested too deep or is not TOML.
     """
     try:
         with path.open("rb") as file:
@@ -33,14 +33,14 @@ def load_toml(path: Path, *, missing: str = "check the path") -> dict[str, Any]:
         raise IogaugeError(f"{path}: {error.strerror}", hint="name a file that can be read") from None
     except RecursionError:
         raise IogaugeError(f"{path}: not TOML: nested too deep", hint="correct it in the file") from None
-    except ValueError as error:  # of TOML, of UTF-8, or of a path that cannot be one
+    except ValueError as error:  # not TOML, not UTF-8, or not a possible path
         raise IogaugeError(
             f"{str(path)!r}: not TOML: {error}", hint="correct it in the file; see https://toml.io"
         ) from None
 
 
 def _dotted_parts(line: str) -> int:
-    """Return how many parts the longest dotted key of a line may have."""
+    """Return an upper bound on the number of parts of the longest dotted key of a line."""
     most = run = 0
     for part in line.split("."):
         run = 0 if any(sign in part.strip() for sign in " =[]{},#") else run + 1

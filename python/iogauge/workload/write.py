@@ -1,8 +1,8 @@
-"""Jobs written as a job file (what the report shows, what suites store, what fio can run) or as a command line.
+"""Writes jobs as a job file or as a command line.
 
-Only what differs from fio's defaults is written, apart from rw, bs and ioengine, which every reader looks for.
-Reading the text gives the same jobs again. Where a job says what cannot be written (a fraction of a percent; in a job
-file, a file name with ``;``), an error says so.
+Reports show the job file, suites store it, and fio can run it. It has only the options that differ from fio's defaults,
+and always rw, bs and ioengine, which every reader looks for. Parsing the text gives the same jobs. A job with a value
+that cannot be written (a fraction of a percent; in a job file, a file name with ``;``) is an error.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ def to_fio(jobs: JobFile | Job) -> str:
 
 
 def to_command(jobs: JobFile) -> list[str]:
-    """Return the options of a command line that means the same, for iogauge as for fio. Raises ``IogaugeError``.
+    """Return the jobs as options of a command line, for iogauge or fio. Raises ``IogaugeError``.
 
     >>> to_command(JobFile(jobs=(Job(name="a;b", rw="randread"),), source="x", options=({},)))
     ['--name=a;b', '--rw=randread', '--bs=4k', '--ioengine=psync']
@@ -46,7 +46,7 @@ def to_command(jobs: JobFile) -> list[str]:
 
 
 def lines(job: Job) -> list[str]:
-    """Return a job's options, each as ``name=value`` or as a bare name. Raises ``IogaugeError``."""
+    """Return the options of a job, each as ``name=value`` or as a bare name. Raises ``IogaugeError``."""
     written = []
     for option in OPTIONS:
         try:
@@ -72,7 +72,7 @@ def _section(job: Job) -> str:
 def _section_name(name: str) -> str:
     if len(name) > LONGEST_NAME:
         raise IogaugeError(
-            f"the job name '{shown(name)}' is longer than {LONGEST_NAME} characters", hint="shorten it"
+            f"the job name '{shown(name)}' is longer than {LONGEST_NAME} characters", hint="shorten the name"
         )
     return _name(name, allowed=plain)
 
@@ -83,5 +83,5 @@ def _name(name: str, *, allowed: Callable[[str], str] = one_line) -> str:
     except BadValue as problem:
         raise IogaugeError(f"the job name '{shown(name)}': {problem}", hint=problem.hint) from None
     if not name or name.startswith("global"):
-        raise IogaugeError(f"the job name '{shown(name)}' cannot name a job", hint="choose another name")
+        raise IogaugeError(f"'{shown(name)}' cannot name a job", hint="choose another name")
     return name

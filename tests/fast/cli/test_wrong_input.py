@@ -26,8 +26,8 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     ("arguments", "code", "message"),
     [
         (("run", "missing.fio"), 1, "missing.fio: No such file or directory"),
-        (("run", "directory"), 1, "directory: is not a file"),
-        (("run", "binary"), 1, "binary: is not text in UTF-8"),
+        (("run", "directory"), 1, "directory: not a file"),
+        (("run", "binary"), 1, "binary: not UTF-8 text"),
         (("run", "empty"), 1, "empty: there is no job"),
         (("run",), 2, "no job to run"),
         (("run", *NULL, "--fail-if=nonsense"), 1, "--fail-if 'nonsense': not a figure"),

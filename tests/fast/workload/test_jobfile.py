@@ -196,18 +196,18 @@ def test_the_published_write_pressure_job() -> None:
 
 
 UNSUPPORTED = {
-    "verify=md5": "verify is known to fio and not supported",
-    "nice=1": "nice is known to fio and not supported",
-    "nrfiles=4": "nrfiles is known",
-    "filesize=1g": "filesize is known",
-    "zonemode=zbd": "zonemode is known",
-    "cmdprio_percentage=10": "cmdprio_percentage is known",
-    "threads=1": "threads is known",
-    "verify": "verify is known",
-    "pool=${NOT_SET}": "pool is known",
-    "ioengine=mmap": "the engine mmap is known to fio and not supported",
-    "ioengine=io_uring_cmd": "the engine io_uring_cmd is known",
-    "random_distribution=zoned_abs:50/1g:50/2g": "'zoned_abs' is known to fio and not supported",
+    "verify=md5": "fio's verify is supported only as verify=",
+    "nice=1": "fio's nice is not supported",
+    "nrfiles=4": "fio's nrfiles is supported only as nrfiles=",
+    "filesize=1g": "fio's filesize is not supported",
+    "zonemode=zbd": "fio's zonemode is supported only as zonemode=",
+    "cmdprio_percentage=10": "fio's cmdprio_percentage is not supported",
+    "threads=1": "fio's threads is not supported",
+    "verify": "fio's verify is supported only as verify=",
+    "pool=${NOT_SET}": "fio's pool is not supported",
+    "ioengine=mmap": "fio's engine mmap is not supported",
+    "ioengine=io_uring_cmd": "fio's engine io_uring_cmd is not supported",
+    "random_distribution=zoned_abs:50/1g:50/2g": "fio's 'zoned_abs' is not supported",
     "size=4z": "zoned devices are not supported",
     "output=x": "fio's command line",
     "continue_on_error=verify": "is about fio's verify, which is not supported",
@@ -297,7 +297,7 @@ def test_a_depth_that_the_engine_cannot_keep_is_no_error() -> None:
 
 def test_a_section_renamed_needs_a_file_name() -> None:
     assert job("name=other\nfilename=/x").name == "other"
-    assert "name its files after [j]" in str(refusal("[j]\nname=other\n"))
+    assert "names them after [j]" in str(refusal("[j]\nname=other\n"))
 
 
 @pytest.mark.parametrize("text", ["", "\n; nothing\n", "[global]\nbs=4k\n"])

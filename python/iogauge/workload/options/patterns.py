@@ -177,9 +177,7 @@ SPLITS = Kind(
 def _read_distribution(text: str, _: int) -> PerDirection[Distribution]:
     word, colon, rest = text.partition(":")
     if word in ("zoned_abs", "sequence"):
-        raise BadValue(
-            f"'{word}' is known to fio and not supported", hint="use zoned, zipf, pareto or normal"
-        )
+        raise BadValue(f"fio's '{word}' is not supported", hint="use zoned, zipf, pareto or normal")
     readers: dict[str, Callable[[str | None], PerDirection[Distribution]]] = {
         "random": _uniform,
         "zipf": _zipf,

@@ -1,1 +1,1 @@
-"""Reads job files and command lines: from lines of text to validated jobs."""
+"""Reads job files and command lines: turns their lines into validated jobs."""

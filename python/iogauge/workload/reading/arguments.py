@@ -1,9 +1,9 @@
-"""Jobs from a command line, with fio's option names.
+"""Reads jobs from a command line, with fio's option names.
 
-``--name=x`` begins a job; what stands before the first one holds for all of them, and for the first job file; a
-``--name`` that begins with ``global`` goes on with such defaults. Options need no particular order. An option that
-needs a value takes it after ``=`` or as the next argument. Everything else is a job file, read after the jobs of
-the command line, wherever it stands. Variables are left to the shell. Not taken over: shortened option names.
+``--name=x`` begins a job. Options before the first job are defaults for all jobs and for the first job file; a
+``--name`` that begins with ``global`` adds more defaults. The order of options does not matter. An option that needs a
+value takes it after ``=`` or as the next argument. Every other argument is a job file; job files are read after the
+jobs of the command line. The shell replaces variables. Unlike in fio, option names cannot be shortened.
 
 Source: fio init.c (parse_cmd_line).
 """
@@ -24,7 +24,7 @@ _MOST = 10_000
 """The most arguments of a command line."""
 
 SOURCE = "command line"
-"""What a job file from a command line is called."""
+"""The name of a command line as the source of jobs."""
 
 
 def job_file(arguments: Sequence[str], *, environ: Mapping[str, str], only: Collection[str] = ()) -> JobFile:
@@ -83,7 +83,7 @@ def _sorted(arguments: Sequence[str]) -> tuple[list[ParsedOption], list[str]]:
 
 
 def _add_jobs(builder: Builder, options: Sequence[ParsedOption]) -> None:
-    """Split the options at every --name, and add each part as a job or as defaults."""
+    """Split the options at every ``--name``, and add each part as a job or as defaults."""
     starts = [index for index, option in enumerate(options) if option.name == "name"]
     ends = [*starts, len(options)]
     builder.defaults(options[: ends[0]])

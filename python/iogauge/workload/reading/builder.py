@@ -1,6 +1,6 @@
-"""Builds a job file from sections: finds the option of each line, and applies [global] sections to later ones.
+"""Builds a ``JobFile`` from sections: reads the option of each line, and applies [global] sections to later jobs.
 
-``Builder`` takes the sections of a file and the jobs of a command line, one after the other.
+``Builder`` takes the jobs of a command line and the sections of files, one after the other.
 """
 
 from __future__ import annotations
@@ -59,17 +59,17 @@ class Builder:
         self._options: list[dict[str, str]] = []
 
     def forget_defaults(self) -> None:
-        """Begin another file: what [global] sections said so far no longer holds."""
+        """Begin another file: forget the defaults of earlier [global] sections."""
         self._defaults = PartialJob()
 
     def file(
         self, sections: Iterable[Section], *, environ: Mapping[str, str], stonewall: bool = False
     ) -> None:
-        """Add the sections of a file. ``stonewall`` makes its first job wait for all jobs before it."""
+        """Add the sections of a file. ``stonewall`` makes its first job wait for all earlier jobs."""
         for section in sections:
             if not section.is_global and self._passes_over(section.name):
                 continue
-            options = [take_apart(_replaced(line, environ)) for line in section.lines]
+            options = [take_apart(_with_variables(line, environ)) for line in section.lines]
             if section.is_global:
                 self.defaults(options)
             else:
@@ -90,7 +90,7 @@ class Builder:
         stonewall: bool = False,
         from_file: bool = False,
     ) -> None:
-        """Add a job. In a file its name is the section's, and names its files."""
+        """Add a job. ``from_file``: ``name`` is that of a section, after which fio names the files of the job."""
         if self._passes_over(name):
             return
         partial = self._defaults.child()
@@ -103,7 +103,7 @@ class Builder:
             where, text = partial.places["name"]
             raise where.error(
                 text,
-                f"fio would still name its files after [{shown(name)}]",
+                f"does not rename the files: fio still names them after [{shown(name)}]",
                 hint="rename the section, or add filename",
             )
         job = resolve(partial, name=name, place=place)
@@ -118,14 +118,14 @@ class Builder:
         return bool(self._only) and name not in self._only
 
     def finish(self) -> JobFile:
-        """Return the job file. Raises ``IogaugeError`` if it has no job, or no job of a name in ``only``."""
+        """Return the job file. Raises ``IogaugeError`` if it has no jobs, or lacks a job that ``only`` names."""
         for name in sorted(self._only.difference(self._names)):
-            jobs = ", ".join(f"'{shown(one)}'" for one in dict.fromkeys(self._names)) or "none"
+            jobs = ", ".join(f"'{shown(job)}'" for job in dict.fromkeys(self._names)) or "none"
             raise IogaugeError(f"{self._source}: there is no job '{shown(name)}'", hint=f"its jobs: {jobs}")
         if not self._jobs:
             raise IogaugeError(f"{self._source}: there is no job", hint="add a section such as [job]")
         if any(job.exitall for job in self._jobs):
-            # fio keeps exitall for the whole process, whichever job gives it.
+            # In fio the exitall of one job holds for all jobs of the process.
             self._jobs = [job.model_copy(update={"exitall": True}) for job in self._jobs]
         return JobFile(
             jobs=tuple(self._jobs),
@@ -136,7 +136,7 @@ class Builder:
 
 
 def _in_effect(partial: PartialJob) -> dict[str, str]:
-    """Return the options of a job, without those for an engine that it does not use."""
+    """Return the options of a job, without those of engines that it does not use."""
     engine_values = partial.engine_values.get(partial.engine, {})
     return {
         name: value
@@ -145,12 +145,12 @@ def _in_effect(partial: PartialJob) -> dict[str, str]:
     }
 
 
-def _replaced(line: Line, environ: Mapping[str, str]) -> Line:
+def _with_variables(line: Line, environ: Mapping[str, str]) -> Line:
     try:
         return Line(substitute(line.text, environ), line.place)
     except BadValue as problem:
         if take_apart(line).name in known.ALL:
-            return line  # The option is refused by name later, which tells more than its unset variable.
+            return line  # The option is refused by name later; that error says more than the unset variable.
         raise line.place.error(line.text, str(problem), hint=problem.hint) from None
 
 
@@ -166,9 +166,7 @@ def _apply(partial: PartialJob, options: Iterable[ParsedOption]) -> None:
 def _read(partial: PartialJob, option: ParsedOption) -> None:
     definition = option.definition
     if option.value is not None and option.value[:1].isspace():
-        raise BadValue(
-            "has a blank after '=', which fio takes for part of the value", hint="write it without blanks"
-        )
+        raise BadValue("has a blank after '=', which fio reads as part of the value", hint="remove the blank")
     if definition is None:
         _read_unsupported(partial, option)
         return
@@ -177,7 +175,7 @@ def _read(partial: PartialJob, option: ParsedOption) -> None:
     if definition.engines and partial.engine not in definition.engines:
         engines = " or ".join(sorted(definition.engines))
         raise BadValue(
-            f"belongs to ioengine={engines}, and this section has {partial.engine}",
+            f"is an option of ioengine={engines}, but this section has ioengine={partial.engine}",
             hint=f"set ioengine={engines} in the same section, or remove the option",
         )
     definition.store(partial, _value(definition, option, partial.kb_base))
@@ -200,13 +198,13 @@ def _read_unsupported(partial: PartialJob, option: ParsedOption) -> None:
         return
     if option.name in known.ALL:
         accepted = known.AT_DEFAULT.get(option.name)
-        default = f" other than as {option.name}={min(accepted)}" if accepted else ""
+        support = f"supported only as {option.name}={min(accepted)}" if accepted else "not supported"
         raise BadValue(
-            f"{option.name} is known to fio and not supported{default}",
+            f"fio's {option.name} is {support}",
             hint=known.HINTS.get(option.name, "remove the option, or run the job with fio"),
         )
     if option.name in known.COMMANDS:
-        raise BadValue("is an option of fio's command line, not of a job", hint="see: iogauge run --help")
+        raise BadValue("is an option of fio's command line, not of a job", hint="see 'iogauge run --help'")
     near = closest(option.name, [*BY_NAME, *known.ALL])
     raise BadValue(
         "is not an option",
@@ -218,6 +216,6 @@ def _refuse_engine(text: str) -> None:
     name = text.partition(":")[0]
     if name in known.ENGINES:
         raise BadValue(
-            f"the engine {name} is known to fio and not supported",
+            f"fio's engine {name} is not supported",
             hint=known.ENGINE_HINTS.get(name, "engines: io_uring, libaio, pvsync2, psync, null"),
         )

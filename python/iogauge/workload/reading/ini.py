@@ -1,9 +1,9 @@
-"""The lines of a job file: sections, comments and included files. What the lines mean is not known here.
+"""Splits a job file into sections and lines, removes comments and reads included files. It does not interpret options.
 
-Lines are those of fio: a section begins with ``[name]``; everything after a ``;`` or ``#`` is a comment, wherever it
-stands; ``include FILE`` reads FILE's lines in its place, looking first in the working directory and then beside
-the file that includes it. Included files hold no sections. Sizes and depths are bounded, and a file that includes
-itself is an error.
+The syntax is fio's. A section begins with ``[name]``. A ``;`` or ``#`` anywhere in a line begins a comment.
+``include FILE`` is replaced with the lines of FILE, which is looked for in the working directory and then in the
+directory of the including file. An included file has no sections and cannot include itself. Sizes and the depth of
+inclusion are bounded.
 
 Source: fio init.c (__parse_jobs_ini), parse.c (strip_blank_end).
 """
@@ -18,20 +18,20 @@ from iogauge.errors import IogaugeError
 from iogauge.workload.problem import Place, shown
 
 LARGEST_BYTES = 1 << 20
-"""Of one job file or included file."""
+"""The largest job file or included file."""
 _LONGEST_LINE = 8_192
 _DEEPEST = 16
 _MOST_LINES = 20_000
-"""Of a job file with everything it includes."""
+"""The most lines of a job file with all its included files."""
 _MOST_FILES = 256
-"""Included by one job file."""
+"""The most files that one job file includes."""
 _GLOBAL = "global"
 LONGEST_NAME = 255
 
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """One option line, without comment and outer blanks."""
+    """One option line, without its comment and outer blanks."""
 
     text: str
     place: Place
@@ -39,7 +39,7 @@ class Line:
 
 @dataclass(slots=True)
 class Section:
-    """A section and its lines in order. As in fio, every name that begins with ``global`` is a global section."""
+    """A section and its lines in order. As in fio, a section whose name begins with ``global`` is a global section."""
 
     name: str
     place: Place
@@ -47,35 +47,38 @@ class Section:
 
     @property
     def is_global(self) -> bool:
-        """Whether it gives defaults for the sections after it."""
+        """Whether the section gives defaults for the sections after it."""
         return self.name.startswith(_GLOBAL)
 
 
 def read_text(path: Path, *, pipe: bool = True) -> str:
-    """Return a job file's text, or raise with the reason and a remedy. ``pipe``: it may come through one."""
+    """Return the text of a job file. ``pipe`` allows a named pipe. Raises ``IogaugeError``."""
     try:
         if path.exists() and not path.is_file() and not (pipe and path.is_fifo()):
-            raise IogaugeError(f"{path}: is not a file", hint="give the path of a job file")
+            raise IogaugeError(f"{path}: not a file", hint="give the path of a job file")
         with path.open("rb") as file:
             raw = file.read(LARGEST_BYTES + 1)
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or str(error)
         raise IogaugeError(f"{shown(str(path))}: {reason}", hint="check the path of the job file") from None
     if len(raw) > LARGEST_BYTES:
-        raise IogaugeError(f"{path}: is larger than {LARGEST_BYTES} bytes", hint="is it a job file?")
+        raise _too_large(str(path))
     try:
         return raw.decode()
     except UnicodeDecodeError:
-        raise IogaugeError(f"{path}: is not text in UTF-8", hint="is it a job file?") from None
+        raise IogaugeError(f"{path}: not UTF-8 text", hint="check that it is a job file") from None
+
+
+def _too_large(source: str) -> IogaugeError:
+    return IogaugeError(f"{source}: larger than {LARGEST_BYTES} bytes", hint="check that it is a job file")
 
 
 def sections(text: str, *, source: str, base: Path | None, only: Collection[str] = ()) -> list[Section]:
     """Return the sections of a job file's text.
 
-    ``source`` names the text in errors; files it includes are looked for in the working directory and in ``base``.
-    ``only`` names the jobs to read, where it names any: the sections of others have no lines, and include nothing.
-    Raises ``IogaugeError`` for an option outside of a section, a section in an included file, and whatever is not a
-    line of a job file.
+    ``source`` names the text in errors. Included files are looked for in the working directory and in ``base``.
+    ``only`` names the jobs to read; empty: all. The sections of other jobs are returned without lines, and their
+    ``include`` lines are skipped. Raises ``IogaugeError`` if the text is not a job file.
 
     >>> [s.name for s in sections("[global]\\nbs=4k ; small\\n[reader]\\n", source="a.fio", base=None)]
     ['global', 'reader']
@@ -83,13 +86,13 @@ def sections(text: str, *, source: str, base: Path | None, only: Collection[str]
     return _Reader(only).sections(text, source, base)
 
 
-def passed_over(section: Section, only: Collection[str]) -> bool:
-    """Return whether ``only``, the names of the jobs to read, leaves a section out; as in fio, it is not read then."""
+def _is_skipped(section: Section, only: Collection[str]) -> bool:
+    """Return whether ``only`` excludes a section. As in fio, its lines are not read then."""
     return bool(only) and not section.is_global and section.name not in only
 
 
 class _Reader:
-    """One job file being read, with everything it includes counted against the limits."""
+    """Reads one job file, and counts its included files and all lines against the limits."""
 
     def __init__(self, only: Collection[str]) -> None:
         self._only = only
@@ -103,10 +106,8 @@ class _Reader:
                 name = _name(line)
                 parsed.append(Section(name, Place(line.place.where, name)))
             elif not parsed:
-                raise line.place.error(
-                    line.text, "stands before the first section", hint="put [global] above it"
-                )
-            elif not passed_over(parsed[-1], self._only):
+                raise line.place.error(line.text, "is not in a section", hint="add a line [global] above it")
+            elif not _is_skipped(parsed[-1], self._only):
                 here = Line(line.text, Place(line.place.where, parsed[-1].name))
                 parsed[-1].lines.extend(self._included(here, base, ()))
         return parsed
@@ -117,13 +118,11 @@ class _Reader:
         if words[0] != "include":
             self._lines_left -= 1
             if self._lines_left < 0:
-                raise line.place.error(
-                    "", f"there are more than {_MOST_LINES} lines", hint="split the job file"
-                )
+                raise line.place.error("", f"the job file has more than {_MOST_LINES} lines", hint="split it")
             yield line
             return
         if len(words) == 1:
-            raise line.place.error(line.text, "names no file", hint="write: include FILE")
+            raise line.place.error(line.text, "names no file", hint="write include FILE")
         path = _find(words[1], base)
         resolved = _resolved(path)
         if resolved in chain:
@@ -133,7 +132,7 @@ class _Reader:
         self._files_left -= 1
         if len(chain) >= _DEEPEST or self._files_left < 0:
             raise line.place.error(
-                line.text, "too many files are included, or too deep", hint="include fewer"
+                line.text, "too many files are included, or too deeply", hint="include fewer files"
             )
         try:
             text = read_text(path, pipe=False)
@@ -142,7 +141,7 @@ class _Reader:
         for inner in _lines(text, str(path)):
             if inner.text.startswith("["):
                 raise inner.place.error(
-                    inner.text, "an included file cannot hold sections", hint="move it to the job file"
+                    inner.text, "an included file cannot have sections", hint="move it to the job file"
                 )
             here = Line(inner.text, Place(inner.place.where, line.place.section))
             yield from self._included(here, path.parent, (*chain, resolved))
@@ -150,17 +149,19 @@ class _Reader:
 
 def _lines(text: str, source: str) -> Iterator[Line]:
     if len(text) > LARGEST_BYTES:
-        raise IogaugeError(f"{source}: is larger than {LARGEST_BYTES} bytes", hint="is it a job file?")
-    # Only the line feed ends a line in fio; str.splitlines knows more.
+        raise _too_large(source)
+    # In fio only a line feed ends a line; str.splitlines splits at other characters, too.
     for number, raw in enumerate(text.split("\n"), start=1):
         place = Place(f"{source}:{number}")
         if len(raw) > _LONGEST_LINE:
             raise place.error(
-                "", f"the line is longer than {_LONGEST_LINE} characters", hint="is it a job file?"
+                "",
+                f"the line is longer than {_LONGEST_LINE} characters",
+                hint="check that this is a job file",
             )
         line = _without_comment(raw).strip()
         if "\0" in line:
-            raise place.error("", "the line holds a NUL byte", hint="is it a job file?")
+            raise place.error("", "the line has a NUL byte", hint="check that this is a job file")
         if line:
             yield Line(line, place)
 
@@ -172,10 +173,10 @@ def _without_comment(line: str) -> str:
 def _name(line: Line) -> str:
     name = line.text[1:-1]
     if not line.text.endswith("]") or not name:
-        raise line.place.error(line.text, "is not a section", hint="write a name in brackets: [name]")
+        raise line.place.error(line.text, "is not a section", hint="write the name in brackets: [name]")
     if len(name) > LONGEST_NAME:
         raise line.place.error(
-            line.text, f"the name is longer than {LONGEST_NAME} characters", hint="shorten it"
+            line.text, f"the name is longer than {LONGEST_NAME} characters", hint="shorten the name"
         )
     return name
 

@@ -1,7 +1,7 @@
 """Resolves a partial job to a job: applies the rules for options that depend on each other.
 
-The rules are fio's adjustments and refusals. Where fio only prints a note and then runs something else than requested
-(time_based without runtime), this module refuses.
+The rules are fio's adjustments and refusals. In cases where fio prints a note and then runs something else than
+requested (time_based without runtime), the job is refused.
 
 Source: fio init.c (fixup_options), options.c callbacks.
 """
@@ -114,9 +114,9 @@ class _Resolver:
     def _rates(self) -> None:
         rate, iops, least = (self._get(field) for field in ("rate_Bps", "rate_iops", "rate_min_Bps"))
         if any(_three(rate)) and any(_three(iops)):
-            raise self._error("rate_iops", "excludes rate in the same job", "keep one of rate and rate_iops")
-        for one, minimum in zip(_three(rate), _three(least), strict=True):
-            if one and minimum > one:
+            raise self._error("rate_iops", "cannot be combined with rate", "keep one of rate and rate_iops")
+        for maximum, minimum in zip(_three(rate), _three(least), strict=True):
+            if maximum and minimum > maximum:
                 raise self._error("rate_min", "is above rate", "lower rate_min, or raise rate")
 
     def _randomness(self) -> None:
@@ -125,9 +125,10 @@ class _Resolver:
         rw: Rw = self._get("rw")
         alignment = _three(self._get("ba"))
         smallest = [size.minimum_bytes for size in _three(self._values["bs"])]
-        odd = any(ba not in (0, size) for ba, size in zip(alignment, smallest, strict=True))
-        skewed = any(one != UniformDistribution() for one in _three(self._get("random_distribution")))
-        if skewed or (odd and rw.random):
+        unaligned = any(ba not in (0, size) for ba, size in zip(alignment, smallest, strict=True))
+        distributions = _three(self._get("random_distribution"))
+        skewed = any(distribution != UniformDistribution() for distribution in distributions)
+        if skewed or (unaligned and rw.random):
             self._values["norandommap"] = True
 
     def _buffers(self) -> None:
@@ -139,10 +140,10 @@ class _Resolver:
 
     def _sizes(self) -> None:
         size = self._get("size")
-        smallest = min(one.minimum_bytes for one in _three(self._values["bs"]))
+        smallest = min(block.minimum_bytes for block in _three(self._values["bs"]))
         if size is not None and size.percent is None and size.size_bytes < smallest:
             raise self._error(
-                "size", f"is less than the smallest block size, {smallest}", "raise size, or lower bs"
+                "size", f"is smaller than the smallest block size, {smallest}", "raise size, or lower bs"
             )
 
     def _engine(self) -> None:

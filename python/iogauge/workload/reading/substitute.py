@@ -1,8 +1,8 @@
-"""``${NAME}`` from the environment, and fio's keywords ``$ncpus``, ``$pagesize`` and ``$mb_memory``.
+"""Replaces ``${NAME}`` from the environment, and fio's keywords ``$ncpus``, ``$pagesize`` and ``$mb_memory``.
 
-Both are replaced in the lines of a job file, not on a command line, where the shell has done it. A value in which a
-keyword stood may be arithmetic: ``size=8*$pagesize``. fio puts nothing where a variable is not set; here that is
-an error, since ``/dev/${DISK}`` without the disk names something else.
+Both are replaced in the lines of a job file. On a command line the shell has replaced variables already. A value with a
+keyword may be arithmetic: ``size=8*$pagesize``. fio replaces an unset variable with nothing; here it is an error, since
+``/dev/${DISK}`` without the disk is another path.
 
 Source: fio options.c (fio_option_dup_subs, fio_keyword_replace, bc_calc).
 """
@@ -33,11 +33,11 @@ def _cpus() -> int:
 
 
 KEYWORDS: dict[str, Callable[[], int]] = {"$pagesize": _page_size, "$mb_memory": _memory_mib, "$ncpus": _cpus}
-"""What each keyword stands for."""
+"""The function that returns the value of each keyword."""
 
 
 def substitute(line: str, environ: Mapping[str, str]) -> str:
-    """Return a job file's line with variables and keywords replaced. Raises ``BadValue``.
+    """Return a line of a job file with its variables and keywords replaced. Raises ``BadValue``.
 
     >>> substitute("filename=/dev/${DISK}", {"DISK": "sdx"})
     'filename=/dev/sdx'
@@ -46,7 +46,7 @@ def substitute(line: str, environ: Mapping[str, str]) -> str:
         return line
     line = "".join(_variables_replaced(line, environ))
     if len(line) > _LONGEST or "\n" in line or "\0" in line:
-        raise BadValue("is not one line of text once its variables are replaced", hint="check the variables")
+        raise BadValue("is not one line of text after its variables are replaced", hint="check the variables")
     replaced = line
     for keyword, value in KEYWORDS.items():
         if keyword in replaced:
