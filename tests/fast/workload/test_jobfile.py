@@ -210,7 +210,7 @@ UNSUPPORTED = {
     "random_distribution=zoned_abs:50/1g:50/2g": "fio's 'zoned_abs' is not supported",
     "size=4z": "zoned devices are not supported",
     "output=x": "fio's command line",
-    "continue_on_error=verify": "is about fio's verify, which is not supported",
+    "continue_on_error=verify": "needs fio's verify, which is not supported",
 }
 
 

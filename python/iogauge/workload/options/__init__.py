@@ -1,1 +1,1 @@
-"""The options of fio that jobs may have: one table of them, and how each value is read and written."""
+"""Defines the options of a job: one table of them, and how the value of each is read and written."""

@@ -1,7 +1,7 @@
-"""How entries of the options' table are made: the common shapes, and the few options that are special.
+"""Builds the entries of the table of options: functions for the common forms, and the few special options.
 
-Most options fill one field of ``schema.Job`` with what their kind reads, and are written where the field differs
-from its default. The others say here how they are stored and what a job file needs to say for a given job.
+Most options fill one field of ``schema.Job`` with the value that their kind reads, and are written if the field differs
+from its default. The other options define here how they are stored and written.
 """
 
 from __future__ import annotations
@@ -29,9 +29,9 @@ from iogauge.workload.options.option import Category, Option
 from iogauge.workload.options.partial_job import PartialJob
 
 FILES_ORDER = 1
-"""File names are read after the directory that they are in."""
+"""File names are read after their directory."""
 ENGINE_ORDER = 2
-"""Options of an engine are read once the engine is known."""
+"""Options of an engine are read after the engine."""
 
 _AllThree = tuple[Any, Any, Any]
 
@@ -52,7 +52,7 @@ def entry(
     aliases: tuple[str, ...] = (),
     always: bool = False,
 ) -> Option:
-    """Return an option that fills ``field`` (its own name where not given); ``always`` writes even a default."""
+    """Return an option that fills ``field``, by default that of its own name; ``always`` writes even a default."""
     key = field or name
 
     def store(partial: PartialJob, value: Any) -> None:
@@ -83,7 +83,7 @@ def engine_option(
     help: str,  # noqa: A002
     *engines: EngineKind,
 ) -> Option:
-    """Return an option that only ``engines`` know. It is kept with the engine of the section that gives it."""
+    """Return an option that only ``engines`` have. Its value is stored for the engine of its section."""
 
     def store(partial: PartialJob, value: Any) -> None:
         partial.engine_values.setdefault(partial.engine, {})[name] = value
@@ -117,7 +117,7 @@ def per_direction(
     field: str | None = None,
     aliases: tuple[str, ...] = (),
 ) -> Option:
-    """Return an option with a number for each direction, where zero means that none was given."""
+    """Return an option with a number for each direction; zero means that a direction has none."""
     key = field or name
 
     def text(job: Job) -> str | None:
@@ -142,7 +142,7 @@ def _percentage_random_text(job: Job) -> str | None:
     value = job.percentage_random
     if value == default_of("percentage_random"):
         return None
-    return join_directions((value.read, value.write, value.trim), lambda one: str(whole_percent(one)))
+    return join_directions((value.read, value.write, value.trim), lambda share: str(whole_percent(share)))
 
 
 PERCENTAGE_RANDOM = Option(
@@ -150,7 +150,7 @@ PERCENTAGE_RANDOM = Option(
     category=Category.PATTERN,
     kind=directions(count(0, 100, unit="%")),
     default="100",
-    help="Share of random I/Os in a random pattern; the others continue where the last one ended.",
+    help="Share of random I/Os in a random pattern; each of the others continues at the end of the I/O before it.",
     store=lambda partial, value: partial.store_directions("percentage_random", value, 100),
     text=_percentage_random_text,
 )
@@ -164,11 +164,11 @@ def whole_or_part(
     optional: bool,
     aliases: tuple[str, ...] = (),
 ) -> Option:
-    """Return an option of bytes or a percentage; where ``optional``, zero means that it was not given, as in fio."""
+    """Return an option of bytes or a percentage. ``optional``: zero stands for no value, as in fio."""
 
     def store(partial: PartialJob, value: Amount) -> None:
-        nothing = not value.size_bytes and not value.percent
-        partial.values[name] = (None if optional else Amount()) if nothing else value
+        is_zero = not value.size_bytes and not value.percent
+        partial.values[name] = (None if optional else Amount()) if is_zero else value
 
     def text(job: Job) -> str | None:
         value = getattr(job, name)
@@ -187,7 +187,7 @@ def whole_or_part(
 
 
 def never(_: Job) -> None:
-    """Say nothing: another option says it."""
+    """Write nothing: another option expresses the value."""
 
 
 def _store_rw(partial: PartialJob, value: tuple[Any, int]) -> None:
@@ -200,17 +200,17 @@ RW = Option(
     category=Category.PATTERN,
     kind=patterns.RW,
     default="read",
-    help="What the I/Os do and in which order. `:n` on a random pattern: n I/Os in sequence from each random "
-    "offset; on a sequential one: bytes skipped after each I/O, backwards where negative.",
+    help="Direction and order of the I/Os. `:n` after a random pattern is the number of sequential I/Os from each "
+    "random offset; after a sequential one, the bytes skipped after each I/O (negative: backwards).",
     store=_store_rw,
     text=lambda job: patterns.RW.write((job.rw, job.rw_sequence)),
 )
 
 
 def _sizes_where(job: Job, choose: Callable[[Any], bool]) -> _AllThree | None:
-    """Return the block sizes of the directions that ``choose`` picks, or None where it picks none."""
-    picked = [size if choose(size) else None for size in (job.bs.read, job.bs.write, job.bs.trim)]
-    return None if picked == [None, None, None] else (picked[0], picked[1], picked[2])
+    """Return the block sizes that ``choose`` accepts, with None for the other directions; None if it accepts none."""
+    sizes = [size if choose(size) else None for size in (job.bs.read, job.bs.write, job.bs.trim)]
+    return None if sizes == [None, None, None] else (sizes[0], sizes[1], sizes[2])
 
 
 def _fixed_text(job: Job) -> str | None:
@@ -235,7 +235,7 @@ BLOCK_SIZES = (
         category=Category.PATTERN,
         kind=directions(count(1, patterns.LARGEST_BLOCK, unit="bytes")),
         default="4096",
-        help="Bytes moved by each I/O. A range or a split wins over it.",
+        help="Bytes moved by each I/O. bsrange or bssplit wins over it.",
         store=lambda partial, value: partial.store_bs(value),
         text=_fixed_text,
     ),
@@ -245,7 +245,7 @@ BLOCK_SIZES = (
         category=Category.PATTERN,
         kind=patterns.RANGES,
         default="none",
-        help="Block sizes drawn from a range, in multiples of its lower end.",
+        help="Draw block sizes from a range, in multiples of its lower end.",
         store=lambda partial, value: partial.store_shape(value, split=False),
         text=_range_text,
     ),
@@ -254,7 +254,7 @@ BLOCK_SIZES = (
         category=Category.PATTERN,
         kind=patterns.SPLITS,
         default="none",
-        help="Block sizes with their shares of the I/Os. Sizes without a share divide the rest equally.",
+        help="Draw block sizes by their shares of the I/Os. Sizes without a share divide the rest equally.",
         store=lambda partial, value: partial.store_shape(value, split=True),
         text=_split_text,
     ),
@@ -288,7 +288,7 @@ MIX = (
         category=Category.PATTERN,
         kind=PERCENT,
         default="50",
-        help="Share of writes in a mixed pattern. Of rwmixread and rwmixwrite the last one given counts.",
+        help="Share of writes in a mixed pattern. The last of rwmixread and rwmixwrite counts.",
         store=_store_mix(False),
         text=never,
     ),
@@ -299,8 +299,8 @@ FILENAME = Option(
     category=Category.TARGET,
     kind=patterns.FILES,
     default="JOB.CLONE.0 in directory",
-    help="Files, devices or drive models (model:NAME), separated by ':' (another colon in a name is written `\\:`). A "
-    "job uses those of [global] and its own. Without it, a job that is named like a block device uses that device.",
+    help="Files, devices or drive models (model:NAME), separated by ':' (write a colon in a name as `\\:`). A job uses "
+    "those of [global] and its own. Without this option, a job that has the name of a block device uses that device.",
     store=lambda partial, value: partial.add_files(value),
     text=lambda job: patterns.FILES.write(job.filenames) if job.filenames else None,
     order=FILES_ORDER,
@@ -311,7 +311,7 @@ DIRECTORY = Option(
     category=Category.TARGET,
     kind=patterns.DIRECTORY,
     default="the working directory",
-    help="Where files are; put before every file name that is given after it.",
+    help="Directory of the files; put before every file name after this option.",
     store=lambda partial, value: partial.values.update(directory=value),
     text=lambda job: patterns.DIRECTORY.write(job.directory) if job.directory and not job.filenames else None,
 )
@@ -321,7 +321,7 @@ NAME = Option(
     category=Category.JOB,
     kind=TEXT,
     default="the section's name",
-    help="The job's name. On a command line it begins a job; in [global] it is a label without effect.",
+    help="Name of the job. On a command line it begins a job; in [global] it has no effect.",
     store=lambda partial, value: partial.values.update(name=value),
     text=never,
 )
@@ -336,7 +336,7 @@ KB_BASE = Option(
     category=Category.JOB,
     kind=choice({"1024": 1024, "1000": 1000}),
     default="1024",
-    help="What k means in the lines that follow: with 1024, k is 1024 and kib is 1000; with 1000, the reverse.",
+    help="Meaning of k in the whole section: with 1024, k is 1024 and kib is 1000; with 1000, the reverse.",
     store=_store_kb_base,
     text=never,
     order=-1,
@@ -347,7 +347,7 @@ BUFFERED = Option(
     category=Category.DURABILITY,
     kind=SWITCH,
     default="1",
-    help="The opposite of direct; of the two the last one given counts.",
+    help="The opposite of direct; the last of the two counts.",
     store=lambda partial, value: partial.values.update(direct=not value),
     text=never,
 )
@@ -357,7 +357,7 @@ CPUMASK = Option(
     category=Category.CPU,
     kind=CPU_MASK,
     default="none",
-    help="cpus_allowed as a bit mask; of the two the last one given counts.",
+    help="cpus_allowed as a bit mask; the last of the two counts.",
     store=lambda partial, value: partial.values.update(cpus_allowed=value),
     text=never,
 )

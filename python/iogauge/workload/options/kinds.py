@@ -1,7 +1,7 @@
-"""Kinds of option values: each reads fio's text into a value and writes it back.
+"""Defines the kinds of option values. Each kind reads fio's text into a value and writes the value back.
 
-A kind knows its syntax in words (for the reference page), how to read, how to write, and what a bare flag means
-where fio allows one. Reading raises ``BadValue``; ``write(read(text))`` means what ``text`` meant.
+A kind has its syntax in words (for the reference page), a reader, a writer and, if fio allows a bare flag, the value of
+one. Readers raise ``BadValue``. ``write(read(text))`` has the same meaning as ``text``.
 """
 
 from __future__ import annotations
@@ -20,27 +20,27 @@ from iogauge.workload.suggest import closest
 T = TypeVar("T")
 
 Directions = tuple[T | None, T | None, T | None]
-"""Values given for reads, writes and trims; None where the text left one as it was."""
+"""Values for reads, writes and trims; None: the direction keeps its earlier value."""
 
 MODEL = "model:"
-"""Before the name of a target that is a drive model."""
+"""The prefix of a target that is a drive model."""
 CPUS = 1_024
 """CPU numbers are below this, as in fio and in a plain cpu_set_t."""
 PERCENTILES = 20
-"""How many percentiles fio takes."""
+"""The most percentiles that fio takes."""
 
 _BREAKS = ("\n", "\r", "\0")
-_MEANT_OTHERWISE = (";", "#", "$")
-"""What a line of a job file means as something else."""
+_SPECIAL = (";", "#", "$")
+"""Characters that have another meaning in a line of a job file."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Kind(Generic[T]):
-    """One kind of value. ``bare`` is what the option means without a value; None: it needs one."""
+    """One kind of value. ``bare`` is the value of an option without '='; None: the option needs a value."""
 
     syntax: str
     read: Callable[[str, int], T]
-    """From the text after '=' and the kb_base in effect."""
+    """Reads the text after '=', with the kb_base in effect."""
     write: Callable[[T], str]
     bare: T | None = None
 
@@ -56,7 +56,7 @@ def count(minimum: int = 0, maximum: int = 2**32 - 1, *, unit: str = "") -> Kind
 
 def _read_switch(text: str, _: int) -> bool:
     if text not in ("0", "1"):
-        raise BadValue("must be 0 or 1", hint="write 0 for no, 1 for yes")
+        raise BadValue("must be 0 or 1", hint="write 0 for off, 1 for on")
     return text == "1"
 
 
@@ -65,24 +65,24 @@ def _write_switch(value: bool) -> str:
 
 
 SWITCH = Kind(syntax="0|1", read=_read_switch, write=_write_switch)
-"""fio's boolean, which needs a value."""
+"""A boolean that needs a value."""
 
 FLAG = Kind(syntax="[0|1]", read=_read_switch, write=_write_switch, bare=True)
-"""A switch whose bare name means 1."""
+"""A boolean that is 1 without a value."""
 
 
 def _read_on(text: str, kb_base: int) -> bool:
     if not _read_switch(text, kb_base):
-        raise BadValue("cannot be switched off: fio takes any value as yes", hint="remove the option")
+        raise BadValue("cannot be switched off: in fio any value switches it on", hint="remove the option")
     return True
 
 
 ONE_WAY_FLAG = Kind(syntax="[1]", read=_read_on, write=_write_switch, bare=True)
-"""A flag that fio switches on whatever its value."""
+"""A flag that any value switches on in fio."""
 
 
 def duration(default_unit_ns: int) -> Kind[int]:
-    """Return the kind of times, in nanoseconds, whose plain numbers count ``default_unit_ns``."""
+    """Return the kind of times, in nanoseconds. The unit of plain numbers is ``default_unit_ns``."""
 
     def read(text: str, _: int) -> int:
         return numbers.duration_ns(text, default_unit_ns=default_unit_ns)
@@ -92,7 +92,7 @@ def duration(default_unit_ns: int) -> Kind[int]:
 
 
 def milliseconds() -> Kind[int]:
-    """Return the kind of plain numbers of milliseconds, kept in nanoseconds. fio gives them no time units."""
+    """Return the kind of whole milliseconds without a unit, in nanoseconds."""
     unit = 1_000 * numbers.US
 
     def read(text: str, kb_base: int) -> int:
@@ -100,7 +100,7 @@ def milliseconds() -> Kind[int]:
 
     def write(value: int) -> str:
         if value % unit:
-            raise BadValue("fio takes whole milliseconds here", hint="round the time to milliseconds")
+            raise BadValue("is not a whole number of milliseconds", hint="round the time to milliseconds")
         return str(value // unit)
 
     return Kind(syntax="number (ms)", read=read, write=write)
@@ -113,14 +113,14 @@ def _read_delay(text: str, kb_base: int) -> tuple[int, int]:
         value = single.read(low, kb_base)
         return value, value
     if low[-1:].lower() in ("s", "m", "h", "d") and low[-2:].lower() not in ("us", "ms"):
-        # fio compares a one-letter unit with the rest of the text, finds a difference, and takes microseconds.
+        # fio does not recognize a one-letter unit that other text follows, and assumes microseconds.
         raise BadValue(
-            f"fio takes '{low}' before a dash for microseconds",
+            f"has '{low}' before a dash, which fio reads as microseconds",
             hint="write plain seconds or ms, such as 5-10",
         )
     ends = single.read(low, kb_base), single.read(high, kb_base)
     if ends[0] > ends[1]:
-        raise BadValue("the range ends before it begins", hint="write the shorter time first")
+        raise BadValue("is a range with the longer time first", hint="write the shorter time first")
     return ends
 
 
@@ -129,7 +129,7 @@ def _write_delay(value: tuple[int, int]) -> str:
     if low == high:
         return numbers.duration_text(low)
     if low % numbers.US:
-        raise BadValue("fio's times are whole microseconds", hint="round the time to microseconds")
+        raise BadValue("is not a whole number of microseconds", hint="round the time to microseconds")
     return f"{low // numbers.US}us-{numbers.duration_text(high)}"
 
 
@@ -138,9 +138,9 @@ DELAY = Kind(syntax="time or time-time (plain: seconds)", read=_read_delay, writ
 
 
 def choice(values: Mapping[str, T], *, refused: Mapping[str, str] = MappingProxyType({})) -> Kind[T]:
-    """Return the kind of words; ``values`` maps each to its meaning, the first of equals being how it is written.
+    """Return the kind of words. ``values`` maps each word to its value; of words with one value, the first is written.
 
-    ``refused`` are words of fio's that are not supported, each with the reason.
+    ``refused`` maps fio's words that are not supported to the reason.
     """
     written: dict[Any, str] = {}
     for word, value in values.items():
@@ -153,13 +153,13 @@ def choice(values: Mapping[str, T], *, refused: Mapping[str, str] = MappingProxy
             raise BadValue(refused[text], hint=f"one of: {', '.join(values)}")
         near = closest(text, values)
         hint = f"did you mean '{near}'?" if near else f"one of: {', '.join(values)}"
-        raise BadValue("is not one of its values", hint=hint)
+        raise BadValue("is not a value of this option", hint=hint)
 
     return Kind(syntax="|".join(values), read=read, write=lambda value: written[value])
 
 
 def split_directions(text: str, read: Callable[[str], T]) -> Directions[T]:
-    """Read ``all``, ``read,others`` or ``read,write,trim``; an empty place leaves its direction as it was.
+    """Read ``all``, ``read,others`` or ``read,write,trim``. A direction without a value keeps its earlier one.
 
     >>> split_directions(",62500", int)
     (None, 62500, 62500)
@@ -168,7 +168,7 @@ def split_directions(text: str, read: Callable[[str], T]) -> Directions[T]:
     """
     parts = text.split(",")
     if len(parts) > 3:
-        raise BadValue("has more than three values", hint="values are for reads, writes and trims")
+        raise BadValue("has more than three values", hint="give values for reads, writes and trims")
     if not any(parts):
         raise BadValue("needs a value", hint="write one after '='")
     values = [read(part) if part else None for part in parts]
@@ -180,7 +180,7 @@ def split_directions(text: str, read: Callable[[str], T]) -> Directions[T]:
 
 
 def join_directions(values: Directions[T], write: Callable[[T], str]) -> str:
-    """Write what ``split_directions`` reads.
+    """Write values as ``split_directions`` reads them.
 
     >>> join_directions((None, 62500, 62500), str), join_directions((8, None, None), str)
     (',62500', '8,')
@@ -192,13 +192,13 @@ def join_directions(values: Directions[T], write: Callable[[T], str]) -> str:
 
 
 def directions(inner: Kind[int]) -> Kind[Directions[int]]:
-    """Return the kind ``a``, ``a,b`` or ``a,b,c``: one value for all, read and the others, or each of the three."""
+    """Return the kind ``a``, ``a,b`` or ``a,b,c``: for all directions, for reads and the others, or for each."""
 
     def read(text: str, kb_base: int) -> Directions[int]:
         if not text.startswith("(") and (":" in text or "-" in text[1:]):
-            # fio would take these for separators as well, which is hardly ever what was meant.
+            # fio reads these as separators, too, which is hardly ever intended.
             raise BadValue(
-                "separates its values by ':' or '-'", hint="separate reads, writes and trims by ','"
+                "separates its values with ':' or '-'", hint="separate reads, writes and trims with ','"
             )
         return split_directions(text, lambda part: inner.read(part, kb_base))
 
@@ -211,7 +211,7 @@ def directions(inner: Kind[int]) -> Kind[Directions[int]]:
 def _read_amount(text: str, kb_base: int) -> Amount:
     if text.endswith("z"):
         raise BadValue(
-            "counts zones ('z'), and zoned devices are not supported", hint="write bytes or a percentage"
+            "counts zones ('z'), but zoned devices are not supported", hint="write bytes or a percentage"
         )
     if text.endswith("%"):
         return Amount(percent=numbers.integer(text[:-1], maximum=100, unit="%"))
@@ -233,9 +233,9 @@ def _read_percent(text: str, kb_base: int) -> float:
 
 
 def whole_percent(value: float) -> int:
-    """Return ``value`` as the whole number that fio takes, or raise ``BadValue``."""
+    """Return ``value`` as an integer; raise ``BadValue`` if it has a fraction, which fio cannot read."""
     if value != int(value):
-        raise BadValue("fio takes whole percentages", hint="round the percentage")
+        raise BadValue("is not a whole percentage", hint="round the percentage")
     return int(value)
 
 
@@ -244,7 +244,7 @@ PERCENT = Kind(syntax="percentage (whole)", read=_read_percent, write=lambda val
 
 
 def decimal(text: str) -> float:
-    """Read a plain decimal number, finite and without exponent, or raise ``BadValue``.
+    """Read a decimal number without sign and exponent, or raise ``BadValue``.
 
     >>> decimal("99.95")
     99.95
@@ -256,23 +256,26 @@ def decimal(text: str) -> float:
 
 
 def decimal_text(value: float) -> str:
-    """Write a finite number so that ``decimal`` reads it back exactly, where 32 characters allow.
+    """Write a number without sign and exponent, or raise ``BadValue``. ``decimal`` reads it back exactly, if it has up
+    to 32 characters.
 
     >>> decimal_text(99.9999999), decimal_text(50.0)
     ('99.9999999', '50')
     """
     text = repr(value)
     if not math.isfinite(value) or value < 0 or "e" in text:
-        raise BadValue("fio needs a plain decimal number", hint="round the number")
+        raise BadValue("is not a plain decimal number", hint="round the number")
     return text.removesuffix(".0")
 
 
 def _read_percentiles(text: str, _: int) -> tuple[float, ...]:
     values = sorted(decimal(part) for part in text.split(":")[: PERCENTILES + 1])
     if len(values) > PERCENTILES:
-        raise BadValue(f"has more than {PERCENTILES} percentiles", hint="fio takes no more in one job")
+        raise BadValue(
+            f"has more than {PERCENTILES} percentiles", hint=f"list at most {PERCENTILES}, as in fio"
+        )
     if not all(0 < value <= 100 for value in values):
-        raise BadValue("has a percentile outside of (0, 100]", hint="fio ends the list at a zero")
+        raise BadValue("has a percentile outside of (0, 100]", hint="list percentiles above 0 and up to 100")
     return tuple(values)
 
 
@@ -291,7 +294,7 @@ def _read_cpus(text: str, _: int) -> tuple[int, ...]:
         low = numbers.integer(first, maximum=CPUS - 1)
         high = numbers.integer(last, maximum=CPUS - 1) if dash else low
         if low > high:
-            raise BadValue(f"'{part[:32]}' ends before it begins", hint="write the lower CPU first")
+            raise BadValue(f"'{part[:32]}' has the higher CPU first", hint="write the lower CPU first")
         mask |= (2 << high) - (1 << low)
     return _cpus_of(mask)
 
@@ -327,18 +330,18 @@ CPU_MASK = Kind(
 
 
 def one_line(text: str) -> str:
-    """Return ``text`` if an option can have it as its value; otherwise raise ``BadValue``."""
+    """Return ``text`` if it can be the value of an option; otherwise raise ``BadValue``."""
     if text != text.strip() or any(mark in text for mark in _BREAKS):
         raise BadValue(
-            "an option cannot hold this text", hint="leave out line breaks, and blanks at the ends"
+            "has line breaks, or blanks at an end, which an option cannot have", hint="remove them"
         )
     return text
 
 
 def plain(text: str) -> str:
-    """Return ``text`` if a line of a job file can hold it as it is; otherwise raise ``BadValue``."""
-    if any(mark in text for mark in _MEANT_OTHERWISE):
-        raise BadValue("a job file cannot hold this text", hint="leave out ';', '#' and '$'")
+    """Return ``text`` if it can be part of a line of a job file unchanged; otherwise raise ``BadValue``."""
+    if any(mark in text for mark in _SPECIAL):
+        raise BadValue("has ';', '#' or '$', which a job file cannot have in a value", hint="remove them")
     return one_line(text)
 
 
@@ -352,4 +355,4 @@ TEXT = Kind(syntax="text", read=_read_text, write=one_line)
 """Text up to the end of the line or the first ';' or '#'."""
 
 LOG = Kind(syntax="[prefix]", read=_read_text, write=one_line, bare="")
-"""The prefix of a log's name; bare: the job's name."""
+"""The prefix of the names of log files; without a value, the job's name."""

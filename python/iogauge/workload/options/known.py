@@ -1,7 +1,7 @@
-"""What fio knows and iogauge does not do: refused by name, never taken for a misspelling, never ignored.
+"""Lists the options and engines that only fio supports, so that each is refused by name and never ignored.
 
-Only names are listed, as facts of fio's interface. ``AT_DEFAULT`` holds the few that real job files spell out at
-fio's own default: such a line changes nothing, so it is accepted at exactly that value.
+Only names are listed, as facts of fio's interface. Real job files set a few of these options to fio's default, which
+changes nothing; ``AT_DEFAULT`` lists them, and they are accepted at that value.
 
 Source: option tables of fio (options.c, engines/*.c, init.c) up to version 3.42.
 """
@@ -61,51 +61,52 @@ AT_DEFAULT: Final[Mapping[str, frozenset[str]]] = {
         "zonemode": "none",
     }.items()
 }
-"""Options accepted at the values given here, which are what fio does without them. ``do_verify`` decides nothing
-without ``verify``; ``softrandommap`` nothing where there is memory for the map; which generator of fio's draws the
-random numbers is of no meaning for another's."""
+"""Options that are accepted at these values, which have the same effect as fio's default.
+
+``do_verify`` has no effect without ``verify``, and ``softrandommap`` none if there is memory for the map. The choice
+between fio's generators of random numbers means nothing for another generator."""
 
 HINTS: Final[Mapping[str, str]] = {
-    "allow_mounted_write": "give iogauge --destroy with the serial number or path of what may be overwritten",
+    "allow_mounted_write": "use iogauge's --destroy with the serial number or path of the target",
     "bs_unaligned": "list the sizes with bssplit, in multiples of the smallest",
-    "buffer_compress_chunk": "leave it out: the default is all there is",
-    "buffer_pattern": "leave it out, or use zero_buffers",
-    "clocksource": "leave it out: the fastest clock that passes its check is used",
-    "create_on_open": "leave it out: files are laid out before the jobs begin",
+    "buffer_compress_chunk": "remove it: only the default size is supported",
+    "buffer_pattern": "remove it, or use zero_buffers",
+    "clocksource": "remove it: the fastest clock that passes its check is used",
+    "create_on_open": "remove it: files are laid out before the jobs begin",
     "end_fsync": "use fsync, fdatasync or sync",
     "exec_postrun": "run the command after iogauge",
     "exec_prerun": "run the command before iogauge",
-    "fallocate": "leave it out: files are laid out in full before the jobs begin",
-    "file_service_type": "give each file a job of its own",
+    "fallocate": "remove it: files are laid out in full before the jobs begin",
+    "file_service_type": "use one job per file",
     "filename_format": "name the files with filename",
-    "filesize": "give size",
-    "fill_device": "give size, or size=100%",
+    "filesize": "use size",
+    "fill_device": "use size, such as size=100%",
     "fsync_on_close": "use fsync, fdatasync or sync",
-    "io_submit_mode": "leave it out: a rate is kept to its schedule without draining the queue",
+    "io_submit_mode": "remove it: a rate keeps its schedule without draining the queue",
     "ioscheduler": "set it in /sys/block before the run",
-    "latency_target": "sweep iodepth or rate_iops instead, one run each",
+    "latency_target": "sweep iodepth or rate_iops instead, with a run for each value",
     "max_latency": "read the maximum from the result, or use --fail-if",
     "nice": "start iogauge with nice",
     "nr_files": "name the files with filename",
     "nrfiles": "name the files with filename",
-    "numa_cpu_nodes": "give the node's CPUs with cpus_allowed",
-    "numa_mem_policy": "give cpus_allowed: memory is taken where the worker runs",
-    "overwrite": "leave it out: files are laid out before the jobs begin",
+    "numa_cpu_nodes": "list the CPUs of the node with cpus_allowed",
+    "numa_mem_policy": "use cpus_allowed: memory is allocated where the worker runs",
+    "overwrite": "remove it: files are laid out before the jobs begin",
     "prio": "start iogauge with ionice",
     "prioclass": "start iogauge with ionice",
-    "ramp_size": "give ramp_time",
-    "random_generator": "leave it out: the random map already gives every block once",
-    "rate_iops_min": "give rate_min in bytes a second",
+    "ramp_size": "use ramp_time",
+    "random_generator": "remove it: the random map already visits every block once",
+    "rate_iops_min": "use rate_min, in bytes a second",
     "softrandommap": "use norandommap=1",
-    "steadystate": "set runtime, and read the intervals of the result",
+    "steadystate": "use runtime, and read the intervals of the result",
     "thinkcycles": "use thinktime with thinktime_spin",
-    "threads": "use thread or numjobs: fio knows this name from a built-in profile and ignores it in a job",
+    "threads": "use thread or numjobs: this is an option of a built-in profile, which fio ignores in a job",
     "unlink": "remove the files after the run",
-    "verify": "leave it out: iogauge measures and does not check data",
+    "verify": "remove it: iogauge does not check data",
     "wait_for": "use stonewall",
-    "zonemode": "zoned devices are not supported",
+    "zonemode": "remove it, or use fio: zoned devices are not supported",
 }
-"""What to do instead, where there is something."""
+"""What to do instead, for options that have an alternative."""
 
 ENGINES: Final = _words(
     """
@@ -184,7 +185,7 @@ COMMANDS: Final = _words(
     terse-version trigger trigger-file trigger-remote trigger-timeout version warnings-fatal
     """
 )
-"""Options of fio's command line that are about fio, not about a job."""
+"""Options of fio's command line that do not belong to a job."""
 
 PROFILE_OPTIONS: Final = _words(
     """
@@ -192,7 +193,7 @@ PROFILE_OPTIONS: Final = _words(
     threads-per-queue
     """
 )
-"""Options of fio's built-in profiles, which fio also takes in job files, where they do nothing."""
+"""Options of fio's built-in profiles. fio also accepts them in job files, where they have no effect."""
 
 ALL: Final = OPTIONS | ENGINE_OPTIONS | PROFILE_OPTIONS
-"""Every name that may stand in a job file and is not supported."""
+"""Every option that fio accepts in a job file and iogauge does not support."""

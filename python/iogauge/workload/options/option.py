@@ -1,4 +1,4 @@
-"""The definition of an option, in one place, so that reading, writing and the manual cannot differ."""
+"""Defines what an option is. Reading, writing and documentation use the same definition, so they cannot differ."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from iogauge.workload.options.partial_job import PartialJob
 
 
 class Category(StrEnum):
-    """The chapters of the options' manual."""
+    """A chapter of the reference of options."""
 
     JOB = "Job"
     TARGET = "Target"
@@ -32,9 +32,9 @@ class Category(StrEnum):
 class Option:
     """One of fio's options, as far as iogauge supports it.
 
-    ``default`` is fio's default, in words or in the option's syntax. ``store`` puts a value that ``kind`` read into a
-    partial job. ``text`` returns the value that a job file needs for a ``Job``, or None if the default says the same.
-    ``order`` is fio's: within a section, options of a lower order are read first.
+    ``default`` is fio's default, in words or in the option's syntax. ``store`` stores a value that ``kind`` read in a
+    partial job. ``text`` returns the option's value in the job file of a ``Job``, or None if the job has the default.
+    Within a section, options of a lower ``order`` are read first, as in fio.
     """
 
     name: str
@@ -46,5 +46,5 @@ class Option:
     text: Callable[[Job], str | None]
     aliases: tuple[str, ...] = ()
     engines: frozenset[EngineKind] = frozenset()
-    """The engines that know this option; empty: it belongs to no engine."""
+    """The engines that have this option; empty: all."""
     order: int = 0

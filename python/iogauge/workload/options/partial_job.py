@@ -1,9 +1,9 @@
-"""A job while its lines are being read: the values so far, and the lines that set them.
+"""Holds a job while its lines are read: the values so far, and the lines that set them.
 
-fio starts every section from a copy of what the [global] sections before it built up. Three things accumulate or
-outlive a line in ways of their own, and are kept apart here: file names (a section adds to those of [global], each
-under the directory in effect when it was named), block sizes (a range or a split wins over ``bs``), and options of
-an I/O engine (a section inherits them only where it uses the same engine).
+As in fio, every section starts from a copy of the values of the [global] sections before it. Three kinds of options
+have rules of their own. File names accumulate: a section adds to those of [global], and each name is in the directory
+that was in effect at its line. A range or a split of block sizes wins over ``bs``. A section inherits options of an
+engine only if it uses the same engine.
 
 Source: fio init.c (get_new_job, fixup_options), options.c, filesetup.c (add_file).
 """
@@ -20,8 +20,6 @@ from iogauge.workload.problem import BadValue, Place
 MOST_FILES = 1_024
 """The most files of one job."""
 
-Three = list[Any]
-
 
 @dataclass(slots=True)
 class PartialJob:
@@ -29,18 +27,19 @@ class PartialJob:
 
     values: dict[str, Any] = field(default_factory=dict)
     engine_values: dict[EngineKind, dict[str, Any]] = field(default_factory=dict)
-    """Options of an engine, by the engine of the section that gave them."""
-    bs: Three = field(default_factory=lambda: [4096, 4096, 4096])
+    """Options of an engine, by the engine in effect at their line."""
+    bs: list[int] = field(default_factory=lambda: [4096, 4096, 4096])
+    """Fixed block sizes of reads, writes and trims."""
     shaped: list[BlockSize | None] = field(default_factory=lambda: [None, None, None])
-    """Block sizes that bsrange or bssplit gave."""
+    """Block sizes from bsrange or bssplit, in the same order."""
     kb_base: int = 1024
     options: dict[str, str] = field(default_factory=dict)
     """The lines in effect: canonical name to the value as written; empty for a bare flag."""
     places: dict[str, tuple[Place, str]] = field(default_factory=dict)
-    """Where each of ``options`` was written, and its whole text, for errors that involve several options."""
+    """The place and the whole text of each line in ``options``, for errors that involve several options."""
 
     def child(self) -> PartialJob:
-        """Return the start of a section: a copy that later lines change without changing this."""
+        """Return a copy for a section; changes to it do not change this."""
         return PartialJob(
             values={
                 key: list(value) if isinstance(value, list) else value for key, value in self.values.items()
@@ -68,14 +67,14 @@ class PartialJob:
         self.places[name] = (place, text)
 
     def store_directions(self, key: str, directions: Directions[Any], default: Any) -> None:
-        """Set the given directions of ``key`` and leave the others as they were."""
+        """Set the directions of ``key`` that have a value; the others keep theirs."""
         values = self.values.setdefault(key, [default, default, default])
         for index, value in enumerate(directions):
             if value is not None:
                 values[index] = value
 
     def store_bs(self, sizes: Directions[int]) -> None:
-        """Set fixed block sizes. As in fio, a range or a split wins over them, whichever comes first."""
+        """Set fixed block sizes. As in fio, a range or a split wins over them, in either order."""
         self.bs = [old if new is None else new for old, new in zip(self.bs, sizes, strict=True)]
 
     def store_shape(self, shapes: Directions[BlockSize], *, split: bool) -> None:
@@ -83,13 +82,13 @@ class PartialJob:
         for index, value in enumerate(shapes):
             if value is None:
                 continue
-            before = self.shaped[index]
-            if not split and before is not None and before.split:
+            earlier = self.shaped[index]
+            if not split and earlier is not None and earlier.split:
                 raise BadValue("contradicts the bssplit before it", hint="remove one of them")
             self.shaped[index] = value
 
     def add_files(self, names: tuple[str, ...]) -> None:
-        """Add file names, each under the directory in effect; a model is in none."""
+        """Add file names, each in the directory in effect. A model has no directory."""
         directory = self.values.get("directory", "")
         prefix = f"{directory}/" if directory else ""
         files = (
@@ -98,6 +97,6 @@ class PartialJob:
         )
         if len(files) > MOST_FILES:
             raise BadValue(
-                f"makes more than {MOST_FILES} files of one job", hint="give the files to several jobs"
+                f"gives the job more than {MOST_FILES} files", hint="distribute the files over several jobs"
             )
         self.values["filenames"] = files

@@ -1,7 +1,7 @@
-"""Values with an inner structure of their own: rw, block-size ranges and splits, random distributions, file names.
+"""Defines the kinds of structured values: rw, block-size ranges and splits, random distributions, file names.
 
-fio keeps shares as whole percentages. A share left out takes an equal part of what is missing; the rest of that
-division goes where fio's generator puts it: to the largest share.
+fio keeps shares as whole percentages. Entries without a share divide the rest equally. As in fio's generator, the
+remainder of that division goes to the largest share.
 
 Source: fio options.c (bssplit_ddir, zone_split_ddir, str_rw_cb, get_next_str), io_u.c (get_next_buflen).
 """
@@ -39,7 +39,7 @@ from iogauge.workload.problem import BadValue
 from iogauge.workload.suggest import closest
 
 LARGEST_BLOCK = 0x7FFF_F000
-"""The most that Linux moves in one request."""
+"""The most bytes that Linux moves in one request."""
 _SPLITS = 64
 _ZONES = 256
 _ZIPF_THETA = 1.1
@@ -54,7 +54,7 @@ def _read_rw(text: str, kb_base: int) -> tuple[Rw, int]:
     if word not in known:
         near = closest(word, known)
         hint = f"did you mean '{near}'?" if near else f"one of: {', '.join(known)}"
-        raise BadValue("is not a pattern of I/O", hint=hint)
+        raise BadValue("is not an I/O pattern", hint=hint)
     rw = known[word]
     if not colon:
         return rw, 0
@@ -64,15 +64,15 @@ def _read_rw(text: str, kb_base: int) -> tuple[Rw, int]:
 
 
 def _random_sequence(rw: Rw, text: str, kb_base: int) -> tuple[Rw, int]:
-    """Return what ``randread:n`` issues: n I/Os in sequence from each offset that is drawn.
+    """Read the n of a pattern such as ``randread:n``: the number of sequential I/Os from each random offset.
 
-    As in fio 3.33, which counts them down in 32 bits: with 0, or nothing, the count never ends and no offset is drawn;
-    below 0 it is 2**32 more.
+    fio 3.33 counts down from n in 32 bits. If n is 0 or missing, the count never ends, so all I/Os are sequential. If n
+    is negative, 2**32 is added to it.
     """
     count = numbers.integer(text or "0", minimum=-(2**31), maximum=2**32 - 1, kb_base=kb_base)
     if count == 0:
-        in_order = rw.removeprefix("rand")
-        return Rw.READWRITE if in_order == "rw" else Rw(in_order), 0
+        sequential = rw.removeprefix("rand")
+        return Rw.READWRITE if sequential == "rw" else Rw(sequential), 0
     return rw, 0 if count == 1 else count % 2**32
 
 
@@ -82,18 +82,18 @@ def _write_rw(value: tuple[Rw, int]) -> str:
 
 
 RW = Kind(syntax="pattern[:n]", read=_read_rw, write=_write_rw)
-"""A pattern, and the I/Os in sequence from each random offset or the bytes skipped after each sequential one."""
+"""A pattern and its number n: sequential I/Os from each random offset, or bytes skipped after each sequential I/O."""
 
 
 def _read_ranges(text: str, kb_base: int) -> Directions[BlockSize]:
-    def one(part: str) -> BlockSize:
+    def read_range(part: str) -> BlockSize:
         low, dash, high = part.partition("-") if "-" in part else part.partition(":")
         if not dash:
             raise BadValue("is not a range", hint="write a range such as 4k-64k, or use bs")
         ends = sorted(_block(end, kb_base) for end in (low, high))
         return BlockSize(minimum_bytes=ends[0], maximum_bytes=ends[1])
 
-    return split_directions(text, one)
+    return split_directions(text, read_range)
 
 
 def _block(text: str, kb_base: int) -> int:
@@ -119,13 +119,13 @@ def _read_splits(text: str, kb_base: int) -> Directions[BlockSize]:
 def _split(text: str, kb_base: int) -> BlockSize:
     entries = text.split(":", _SPLITS + 1)
     if len(entries) > _SPLITS:
-        raise BadValue(f"has more than {_SPLITS} block sizes", hint="fio takes no more")
+        raise BadValue(f"has more than {_SPLITS} block sizes", hint=f"use at most {_SPLITS}, as in fio")
     sizes: list[int] = []
     percentages: list[int | None] = []
     for entry in entries:
         block, _, percent = entry.partition("/")
         sizes.append(_block(block, kb_base))
-        # fio takes a share of zero for one that was not given.
+        # fio treats a share of zero as a missing share.
         percentages.append(numbers.integer(percent, maximum=100, unit="%") or None if percent else None)
     low, high = min(sizes), max(sizes)
     if low == high:
@@ -133,7 +133,7 @@ def _split(text: str, kb_base: int) -> BlockSize:
     for size in sizes:
         if size % low:
             raise BadValue(
-                f"{size} is not a multiple of the smallest size, and fio rounds it down",
+                f"has a size of {size}, which fio rounds down to a multiple of the smallest size",
                 hint=f"use multiples of {numbers.size_text(low)}",
             )
     shares = _filled(percentages, "block sizes")
@@ -148,12 +148,12 @@ def _split(text: str, kb_base: int) -> BlockSize:
 
 
 def _filled(percentages: list[int | None], what: str) -> list[int]:
-    """Return shares with the missing ones filled in, or raise where they cannot add up to 100."""
+    """Return the shares with equal values for the missing ones; raise ``BadValue`` if they cannot add up to 100."""
     total = sum(percent for percent in percentages if percent is not None)
     missing = percentages.count(None)
     if total > 100 or (total < 100 and not missing):
         raise BadValue(
-            f"the shares of its {what} add up to {total} %, not 100", hint="make them add up to 100"
+            f"has shares of {what} that add up to {total} %, not 100", hint="make them add up to 100"
         )
     return [(100 - total) // missing if percent is None else percent for percent in percentages]
 
@@ -171,7 +171,7 @@ SPLITS = Kind(
     read=_read_splits,
     write=lambda values: join_directions(values, _write_split),
 )
-"""bssplit: block sizes and the shares of I/Os that have them."""
+"""bssplit: block sizes and their shares of the I/Os."""
 
 
 def _read_distribution(text: str, _: int) -> PerDirection[Distribution]:
@@ -194,57 +194,57 @@ def _read_distribution(text: str, _: int) -> PerDirection[Distribution]:
     return readers[word](rest if colon else None)
 
 
-def _everywhere(value: Distribution) -> PerDirection[Distribution]:
-    return PerDirection[Distribution].same(value)
-
-
 def _uniform(rest: str | None) -> PerDirection[Distribution]:
     if rest is not None:
         raise BadValue("'random' takes no parameter", hint="write random_distribution=random")
-    return _everywhere(UniformDistribution())
+    return PerDirection[Distribution].same(UniformDistribution())
 
 
 def _parameters(rest: str | None, default: float) -> tuple[float, float | None]:
-    """Return shape and center of ``shape[:center]``."""
+    """Return shape and center of ``shape[:center]``; ``default`` is the shape if there are no parameters."""
     if rest is None:
         return default, None
     if "/" in rest:
-        raise BadValue("separates its centre by '/', which fio ignores", hint="write it after ':'")
-    shape, colon, center = rest.partition(":")
-    where = decimal(center) if colon else None
-    if where is not None and where > 1:
-        raise BadValue("its centre lies outside of [0, 1]", hint="0 is the start of the region, 1 its end")
-    return decimal(shape), where
+        raise BadValue("has its centre after '/', which fio ignores", hint="write the centre after ':'")
+    shape, colon, text = rest.partition(":")
+    center = decimal(text) if colon else None
+    if center is not None and center > 1:
+        raise BadValue(
+            "has its centre outside of [0, 1]", hint="0 is the start of the region, and 1 is its end"
+        )
+    return decimal(shape), center
 
 
 def _zipf(rest: str | None) -> PerDirection[Distribution]:
     theta, center = _parameters(rest, _ZIPF_THETA)
     if theta <= 0 or theta == 1:
         raise BadValue("zipf's theta must be above 0 and not 1", hint="write a theta such as 1.2")
-    return _everywhere(ZipfDistribution(theta=theta, center=center))
+    return PerDirection[Distribution].same(ZipfDistribution(theta=theta, center=center))
 
 
 def _pareto(rest: str | None) -> PerDirection[Distribution]:
     h, center = _parameters(rest, _PARETO_H)
     if not 0 < h < 1:
         raise BadValue("pareto's h must lie between 0 and 1", hint="write an h such as 0.2")
-    return _everywhere(ParetoDistribution(h=h, center=center))
+    return PerDirection[Distribution].same(ParetoDistribution(h=h, center=center))
 
 
 def _normal(rest: str | None) -> PerDirection[Distribution]:
     deviation, center = _parameters(rest, 0.0)
     if not 0 <= deviation < 100:
-        raise BadValue("the deviation must be from 0 to below 100 %", hint="write a deviation such as 10")
-    return _everywhere(NormalDistribution(deviation_percent=deviation, center=center))
+        raise BadValue(
+            "normal's deviation must be from 0 to below 100 %", hint="write a deviation such as 10"
+        )
+    return PerDirection[Distribution].same(NormalDistribution(deviation_percent=deviation, center=center))
 
 
 def _zoned(rest: str | None) -> PerDirection[Distribution]:
     if not rest:
-        raise BadValue("zoned needs its zones", hint="write access/size percentages: zoned:50/5:30/15:20/80")
+        raise BadValue("has no zones", hint="write access/size percentages: zoned:50/5:30/15:20/80")
     read, write, trim = split_directions(rest, _zones)
     if read is None or write is None or trim is None:
         raise BadValue(
-            "leaves a direction without zones", hint="write zones for all, or for each of the three"
+            "has a direction without zones", hint="write zones for all directions, or for each of the three"
         )
     return PerDirection[Distribution](read=read, write=write, trim=trim)
 
@@ -252,7 +252,7 @@ def _zoned(rest: str | None) -> PerDirection[Distribution]:
 def _zones(text: str) -> ZonedDistribution:
     entries = text.split(":", _ZONES + 1)
     if len(entries) > _ZONES:
-        raise BadValue(f"has more than {_ZONES} zones", hint="fio takes no more")
+        raise BadValue(f"has more than {_ZONES} zones", hint=f"use at most {_ZONES}, as in fio")
     access: list[int] = []
     percentages: list[int | None] = []
     for entry in entries:
@@ -260,10 +260,14 @@ def _zones(text: str) -> ZonedDistribution:
         access.append(numbers.integer(first, maximum=100, unit="%"))
         percentages.append(numbers.integer(size, maximum=100, unit="%") or None if size else None)
     if sum(access) != 100:
-        raise BadValue(f"its accesses add up to {sum(access)} %, not 100", hint="make them add up to 100")
+        raise BadValue(
+            f"has accesses that add up to {sum(access)} %, not 100", hint="make them add up to 100"
+        )
     sizes = _filled(percentages, "zones")
     if sum(sizes) != 100:
-        raise BadValue("the sizes of its zones do not divide evenly", hint="write each zone's size")
+        raise BadValue(
+            "has zones without a size that cannot share the rest equally", hint="write the size of each zone"
+        )
     return ZonedDistribution(
         zones=tuple(Zone(access_percent=a, size_percent=s) for a, s in zip(access, sizes, strict=True))
     )
@@ -275,7 +279,9 @@ def _write_distribution(value: PerDirection[Distribution]) -> str:
             return "zoned:" + join_directions((read, write, trim), _zones_text)
         case (read, write, trim) if read == write == trim and not isinstance(read, ZonedDistribution):
             return _one_distribution(read)
-    raise BadValue("fio has one distribution for all directions", hint="use the same in each of them")
+    raise BadValue(
+        "differs between directions, which fio cannot express", hint="use one distribution for all"
+    )
 
 
 def _zones_text(value: ZonedDistribution) -> str:
@@ -315,7 +321,7 @@ def _read_files(text: str, _: int) -> Files:
         elif current.endswith("\\"):
             current = current[:-1] + ":"
         elif f"{current}:" == MODEL:
-            # The target model:NAME is one word; a file called model, with others after it, is ./model.
+            # model:NAME is one target. A file named model that other files follow is written ./model.
             current += ":"
         elif current:
             names.append(current)
@@ -330,13 +336,13 @@ def _read_files(text: str, _: int) -> Files:
 def _write_files(names: Files) -> str:
     for name in names:
         if name.endswith("\\") or not name:
-            raise BadValue("an option cannot hold this path", hint="rename the file")
+            raise BadValue("has a path that is empty or ends with a backslash", hint="rename the file")
         one_line(name)
     return ":".join(file_text(name) for name in names)
 
 
 def file_text(name: str) -> str:
-    """Return one path or model as a job file has it.
+    """Write one path or model as a job file needs it, with colons escaped.
 
     >>> print(file_text("/dev/disk/by-path/pci-0000:01:00.0"), file_text("model:p4800x"))
     /dev/disk/by-path/pci-0000\\:01\\:00.0 model:p4800x
@@ -346,7 +352,7 @@ def file_text(name: str) -> str:
 
 
 FILES = Kind(syntax="path[:path…]", read=_read_files, write=_write_files)
-"""Paths and models; a colon inside one is written ``\\:``, but for that of ``model:NAME``."""
+"""Paths and models. A colon in a path is written ``\\:``; the colon of ``model:NAME`` is not escaped."""
 
 
 def _read_directory(text: str, _: int) -> str:
@@ -354,9 +360,9 @@ def _read_directory(text: str, _: int) -> str:
         raise BadValue("needs a value", hint="write a directory after '='")
     names = _read_files(text, 0)
     if len(names) > 1:
-        raise BadValue("names several directories", hint="use one directory a job, or name the files")
+        raise BadValue("names several directories", hint="use one directory per job, or name the files")
     return names[0]
 
 
 DIRECTORY = Kind(syntax="path", read=_read_directory, write=lambda name: _write_files((name,)))
-"""One directory; fio's list of them is not supported."""
+"""One directory; fio's list of directories is not supported."""

@@ -1,6 +1,6 @@
-"""The options of the report: percentiles, disabled latencies, unified directions, logs.
+"""Defines the options of the report: percentiles, disabled latencies, unified directions, logs.
 
-Source: fio 3.33's options.c, and its files and JSON for what each option changes.
+Source: fio 3.33's options.c; its log files and JSON, for the effect of each option.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ GTOD_REDUCE = Option(
     category=Category.REPORT,
     kind=SWITCH,
     default="0",
-    help="Leave all latencies out: disable_lat, disable_clat, disable_slat and disable_bw_measurement, and no "
-    "percentiles. 0 changes nothing. Requests are timed all the same, and --fail-if judges them.",
+    help="Report no latencies: disable_lat, disable_clat, disable_slat and disable_bw_measurement, and no "
+    "percentiles. 0 changes nothing. Requests are still timed, and --fail-if still judges them.",
     store=_store_gtod_reduce,
     text=never,
 )
@@ -44,28 +44,28 @@ PERCENTILES = (
         Category.REPORT,
         SWITCH,
         "1",
-        "Report percentiles of completion latency: in JSON, and as a column of the table.",
+        "Report percentiles of completion latency, in JSON and as a column of the table.",
     ),
     entry(
         "slat_percentiles",
         Category.REPORT,
         SWITCH,
         "0",
-        "Report percentiles of submission latency, where the engine has one: in JSON, and as a column of the table.",
+        "Report percentiles of submission latency, if the engine has one, in JSON and as a column of the table.",
     ),
     entry(
         "lat_percentiles",
         Category.REPORT,
         SWITCH,
         "0",
-        "Report percentiles of latency from start to done in JSON. The table always has them.",
+        "Report percentiles of lat, from start to done, in JSON. The table always has them.",
     ),
 )
 
 LEFT_OUT = (
     GTOD_REDUCE,
     *(
-        entry(f"disable_{name}", Category.REPORT, SWITCH, "0", f"Leave {name} out of tables, JSON and logs.")
+        entry(f"disable_{name}", Category.REPORT, SWITCH, "0", f"Omit {name} from tables, JSON and logs.")
         for name in ("lat", "clat", "slat")
     ),
     entry(
@@ -73,8 +73,8 @@ LEFT_OUT = (
         Category.REPORT,
         SWITCH,
         "0",
-        "Leave the log of every request's bandwidth empty, as fio does. Without clat and slat, that of I/Os too. Logs "
-        "of averages and figures in JSON stay.",
+        "Leave the bandwidth log of single I/Os empty, as fio does; with disable_clat and disable_slat, the IOPS log, "
+        "too. Logs of averages and figures in JSON do not change.",
         aliases=("disable_bw",),
     ),
 )
@@ -85,7 +85,7 @@ UNIFIED = (
         Category.REPORT,
         choice({word: word for word in ("none", "mixed", "both")} | {"0": "none", "1": "mixed", "2": "both"}),
         "none",
-        "Report reads, writes and trims as one, called mixed: instead of each (`mixed`), or beside each (`both`).",
+        "Report reads, writes and trims together as mixed: instead of each direction (`mixed`) or besides (`both`).",
     ),
 )
 
@@ -96,7 +96,7 @@ LOGS = (
         Category.REPORT,
         LOG,
         "none",
-        "Write logs of latency: lat, clat, and slat where the engine has one.",
+        "Write logs of latency: lat, clat and, if the engine has one, slat.",
     ),
     entry("write_iops_log", Category.REPORT, LOG, "none", "Write a log of I/Os a second."),
     entry(
@@ -111,14 +111,14 @@ LOGS = (
         Category.REPORT,
         SWITCH,
         "1",
-        "Number the files of logs by worker. With 0, jobs whose logs have one prefix share one file, which each run "
-        "begins anew (fio adds to it).",
+        "Number the log files by worker. With 0, jobs whose logs have the same prefix share one file, which each run "
+        "overwrites (fio appends to it).",
     ),
     entry(
         "log_avg_msec",
         Category.REPORT,
         milliseconds(),
-        "0: every I/O",
+        "0 (every I/O)",
         "Averaging window of write_bw_log, write_lat_log and write_iops_log. No effect without one of them.",
         field="log_avg_ns",
     ),
@@ -127,10 +127,10 @@ LOGS = (
         Category.REPORT,
         milliseconds(),
         "0",
-        "Window of write_hist_log. No effect without it.",
+        "Time between the histograms of write_hist_log. No effect without it.",
         field="log_hist_ns",
     ),
 )
 
 REPORT = (*PERCENTILES, *LEFT_OUT, *UNIFIED, *LOGS)
-"""All of them, in the order of the manual."""
+"""All options of the report, in the order of the reference."""

@@ -1,7 +1,7 @@
-"""The one table of the options that iogauge understands, with fio's names, meanings and defaults.
+"""Defines the table of all supported options, with fio's names, meanings and defaults.
 
-Reading job files and command lines, writing them, and docs/options.md all come from here. An option that fio knows
-and this table does not is refused by name (``known.py``).
+Reading and writing of job files and command lines, and docs/options.md, use this table. Options that only fio supports
+are refused by name (``known.py``).
 
 Source: fio 3.33's options.c for types, ranges, defaults and order, engines/*.c for engine options.
 """
@@ -29,16 +29,20 @@ from iogauge.workload.options.option import Category, Option
 from iogauge.workload.options.reporting import REPORT
 
 DEEPEST = 32_768
-"""Entries of the largest ring that Linux makes."""
+"""The most entries of an io_uring ring on Linux."""
 MOST_JOBS = 4_096
-"""As many jobs as fio runs."""
+"""The most jobs that fio runs."""
 
 _JOB = (
     entries.NAME,
-    entry("description", Category.JOB, TEXT, "none", "Text about the job, kept with its results."),
+    entry("description", Category.JOB, TEXT, "none", "Text about the job, stored with its results."),
     entries.KB_BASE,
     entry(
-        "numjobs", Category.JOB, count(1, MOST_JOBS), "1", "Number of clones of the job that run in parallel."
+        "numjobs",
+        Category.JOB,
+        count(1, MOST_JOBS),
+        "1",
+        "Number of clones of the job, which run in parallel.",
     ),
     entry("thread", Category.JOB, FLAG, "0", "Accepted: workers are always threads."),
     entry(
@@ -46,7 +50,7 @@ _JOB = (
         Category.JOB,
         FLAG,
         "0",
-        "Begin only when all jobs before this one have ended. Also begins a new group.",
+        "Start after all earlier jobs have ended. Also begins a new group.",
         aliases=("wait_for_previous",),
     ),
     entry("new_group", Category.JOB, FLAG, "0", "Begin a new group of jobs for group_reporting."),
@@ -55,7 +59,7 @@ _JOB = (
         Category.JOB,
         ONE_WAY_FLAG,
         "0",
-        "End all jobs of the group when one ends. As in fio, one job's exitall holds for every job.",
+        "End all jobs of the group when one ends. As in fio, the exitall of one job holds for all jobs.",
     ),
     entry(
         "continue_on_error",
@@ -63,10 +67,10 @@ _JOB = (
         choice(
             {e.value: e for e in ContinueOnError if e is not ContinueOnError.VERIFY}
             | {"0": ContinueOnError.NONE, "1": ContinueOnError.ALL},
-            refused={"verify": "is about fio's verify, which is not supported: no data is checked"},
+            refused={"verify": "needs fio's verify, which is not supported: data is not checked"},
         ),
         "none",
-        "I/Os whose failure is counted and does not end the job.",
+        "Failed I/Os that are counted and do not end the job.",
     ),
 )
 
@@ -80,7 +84,7 @@ _PATTERN = (
         Category.PATTERN,
         count(1, patterns.LARGEST_BLOCK, unit="bytes"),
         "the smallest block size",
-        "Alignment of random offsets. One that differs from the smallest block size turns the random map off.",
+        "Alignment of random offsets. A value other than the smallest block size turns the random map off.",
         aliases=("blockalign",),
     ),
     *entries.MIX,
@@ -90,8 +94,8 @@ _PATTERN = (
         Category.PATTERN,
         patterns.DISTRIBUTION,
         "random",
-        "How random offsets are spread. Parameters may be followed by `:centre`, from 0 to 1. "
-        "All but random turn the random map off.",
+        "Distribution of random offsets. A parameter may be followed by `:centre`, from 0 to 1. "
+        "All distributions but random turn the random map off.",
     ),
     entry(
         "norandommap",
@@ -105,8 +109,8 @@ _PATTERN = (
         Category.PATTERN,
         SWITCH,
         "1",
-        "Use the same random numbers in every run, or in every run with the same `--seed` where one is given; and in "
-        "every loop over a random map.",
+        "Use the same random numbers in every run (with `--seed`, in every run with the same seed) and in every loop "
+        "over a random map.",
         aliases=("allrandrepeat",),
     ),
     entry(
@@ -114,7 +118,7 @@ _PATTERN = (
         Category.PATTERN,
         count(0, LARGEST),
         "chosen and recorded",
-        "Seed of the job's random numbers, whatever `--seed` says. Turns randrepeat off.",
+        "Seed of the job's random numbers; wins over `--seed`. Turns randrepeat off.",
     ),
 )
 
@@ -125,14 +129,22 @@ _SIZE = (
     whole_or_part(
         "io_size",
         "size",
-        "Bytes that the job moves before it ends, whatever the size of its region.",
+        "Bytes that the job moves before it ends, independent of the size of its region.",
         optional=True,
         aliases=("io_limit",),
     ),
-    whole_or_part("offset", "0", "Where the region begins.", optional=False, aliases=("fileoffset",)),
-    whole_or_part("offset_increment", "0", "Added to offset for each clone of the job.", optional=False),
-    entry("number_ios", Category.SIZE, count(0, LARGEST), "0: no limit", "I/Os after which the job ends."),
-    entry("loops", Category.SIZE, count(), "1", "How many times the job runs over its region."),
+    whole_or_part("offset", "0", "Start of the region.", optional=False, aliases=("fileoffset",)),
+    whole_or_part(
+        "offset_increment", "0", "Distance between the starts of the clones' regions.", optional=False
+    ),
+    entry(
+        "number_ios",
+        Category.SIZE,
+        count(0, LARGEST),
+        "0 (no limit)",
+        "Number of I/Os after which the job ends.",
+    ),
+    entry("loops", Category.SIZE, count(), "1", "Number of times that the job runs over its region."),
 )
 
 _TIME = (
@@ -140,7 +152,7 @@ _TIME = (
         "runtime",
         Category.TIME,
         duration(SECOND),
-        "0: no limit",
+        "0 (no limit)",
         "Time after which the job ends.",
         field="runtime_ns",
         aliases=("timeout",),
@@ -150,14 +162,14 @@ _TIME = (
         Category.TIME,
         FLAG,
         "0",
-        "Repeat the region until runtime is over. Needs runtime.",
+        "Repeat the region until the runtime is over. Needs runtime.",
     ),
     entry(
         "ramp_time",
         Category.TIME,
         duration(SECOND),
         "0",
-        "Run this long before measuring, in addition to runtime.",
+        "Time that the job runs before it is measured, in addition to runtime.",
         field="ramp_time_ns",
     ),
     entry(
@@ -165,7 +177,7 @@ _TIME = (
         Category.TIME,
         DELAY,
         "0",
-        "Begin the job this much later; a range draws a time for each clone.",
+        "Delay before the job starts. With a range, a delay is drawn for each clone.",
         field="startdelay_ns",
     ),
 )
@@ -180,7 +192,7 @@ _DEPTH = (
             | {"sync": EngineKind.PSYNC}
         ),
         "psync",
-        "How I/Os reach the target. `sync` is psync: fio's makes one more call, a seek, before an I/O elsewhere.",
+        "How I/Os reach the target. `sync` is psync; fio's own sync also seeks before an I/O at another offset.",
         always=True,
     ),
     entry("iodepth", Category.DEPTH, count(1, DEEPEST), "1", "Most I/Os in flight."),
@@ -189,7 +201,7 @@ _DEPTH = (
         Category.DEPTH,
         count(0, DEEPEST),
         "1",
-        "Most I/Os that one call submits; 0 means iodepth.",
+        "Most I/Os that one call submits; 0: iodepth.",
         aliases=("iodepth_batch_submit",),
     ),
     entry(
@@ -197,7 +209,7 @@ _DEPTH = (
         Category.DEPTH,
         count(0, DEEPEST),
         "1",
-        "Completions to wait for when the queue is full.",
+        "Number of completions to wait for when the queue is full.",
         aliases=("iodepth_batch_complete",),
     ),
     entry(
@@ -205,20 +217,20 @@ _DEPTH = (
         Category.DEPTH,
         count(0, DEEPEST),
         "the minimum, at least 1",
-        "Most completions taken at a time.",
+        "Most completions that are taken at one time.",
     ),
     entry(
         "iodepth_low",
         Category.DEPTH,
         count(0, DEEPEST),
         "iodepth",
-        "Fill the queue again only when it has drained to this.",
+        "Refill the queue only after it has drained to this depth.",
     ),
     engine_option(
         "hipri",
         FLAG,
         "0",
-        "Poll for completions. With pvsync2, Linux no longer polls since 5.19.",
+        "Poll for completions. Linux 5.19 and newer do not poll with pvsync2.",
         EngineKind.IO_URING,
         EngineKind.PVSYNC2,
     ),
@@ -226,14 +238,12 @@ _DEPTH = (
     engine_option(
         "registerfiles", FLAG, "0", "Register the files with the kernel once.", EngineKind.IO_URING
     ),
-    engine_option(
-        "sqthread_poll", FLAG, "0", "Let a thread of the kernel submit (SQPOLL).", EngineKind.IO_URING
-    ),
+    engine_option("sqthread_poll", FLAG, "0", "Submit by a kernel thread (SQPOLL).", EngineKind.IO_URING),
     engine_option(
         "sqthread_poll_cpu",
         count(0, CPUS - 1),
         "any",
-        "CPU of that thread. Needs sqthread_poll.",
+        "CPU of the kernel thread. Needs sqthread_poll.",
         EngineKind.IO_URING,
     ),
 )
@@ -244,7 +254,7 @@ _RATE = (
         Category.RATE,
         count(0, LARGEST, unit="bytes/s"),
         "none",
-        "Bytes a second that the job issues. Excludes rate_iops.",
+        "Bytes a second that the job issues. Cannot be combined with rate_iops.",
         field="rate_Bps",
     ),
     per_direction(
@@ -255,7 +265,7 @@ _RATE = (
         Category.RATE,
         count(0, LARGEST, unit="bytes/s"),
         "none",
-        "End the job if it falls below this rate.",
+        "End the job if its rate falls below this.",
         field="rate_min_Bps",
         aliases=("ratemin",),
     ),
@@ -264,7 +274,7 @@ _RATE = (
         Category.RATE,
         choice({"linear": "linear", "poisson": "poisson"}),
         "linear",
-        "Equal gaps between the I/Os of a rate, or the random gaps of a Poisson process.",
+        "Gaps between the I/Os of a rate: equal, or random as in a Poisson process.",
     ),
     entry("thinktime", Category.RATE, duration(US), "0", "Pause between I/Os.", field="thinktime_ns"),
     entry(
@@ -272,10 +282,12 @@ _RATE = (
         Category.RATE,
         duration(US),
         "0",
-        "How much of thinktime, from its start, keeps the CPU busy; at most all of it.",
+        "First part of thinktime, in which the worker keeps the CPU busy; at most thinktime.",
         field="thinktime_spin_ns",
     ),
-    entry("thinktime_blocks", Category.RATE, count(1), "1", "I/Os between two pauses of thinktime."),
+    entry(
+        "thinktime_blocks", Category.RATE, count(1), "1", "Number of I/Os between two pauses of thinktime."
+    ),
 )
 
 _BUFFERS = (
@@ -293,7 +305,7 @@ _BUFFERS = (
         Category.BUFFERS,
         PERCENT,
         "0",
-        "How far what is written compresses. Switches refill_buffers on; 100 means zero_buffers.",
+        "How far the written data can be compressed. Switches refill_buffers on; 100 means zero_buffers.",
         field="buffer_compress_percent",
     ),
     entries.DEDUPE,
@@ -307,7 +319,7 @@ _CPU = (
         Category.CPU,
         choice({"shared": "shared", "split": "split"}),
         "shared",
-        "Whether clones share the CPUs or take one each.",
+        "Whether clones share all CPUs or each clone gets one.",
     ),
 )
 
@@ -326,10 +338,16 @@ _DURABILITY = (
         Category.DURABILITY,
         choice({s.value: s for s in SyncMode} | {"0": SyncMode.NONE, "1": SyncMode.SYNC}),
         "none",
-        "Have every write reach the medium: `sync` with metadata (O_SYNC), `dsync` without (O_DSYNC).",
+        "Make every write reach the medium: `sync` with metadata (O_SYNC), `dsync` without (O_DSYNC).",
     ),
-    entry("fsync", Category.DURABILITY, count(), "0: never", "Writes between two calls of fsync."),
-    entry("fdatasync", Category.DURABILITY, count(), "0: never", "Writes between two calls of fdatasync."),
+    entry("fsync", Category.DURABILITY, count(), "0 (never)", "Number of writes between two calls of fsync."),
+    entry(
+        "fdatasync",
+        Category.DURABILITY,
+        count(),
+        "0 (never)",
+        "Number of writes between two calls of fdatasync.",
+    ),
 )
 
 OPTIONS: tuple[Option, ...] = (
@@ -338,4 +356,4 @@ OPTIONS: tuple[Option, ...] = (
 """Every supported option, by chapter."""
 
 BY_NAME: dict[str, Option] = {name: option for option in OPTIONS for name in (option.name, *option.aliases)}
-"""Every supported option by its name and by its other names."""
+"""Every supported option by its name and its aliases."""

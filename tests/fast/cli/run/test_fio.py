@@ -141,7 +141,7 @@ def test_a_command_says_what_no_job_file_can(runner: Runner, capsys) -> None:  #
     shown = shlex.split(capsys.readouterr().out)[2:]
     assert from_arguments(shown).jobs == from_arguments(words).jobs
     assert run(*words, "--parse-only") == status.ERROR
-    assert "[[x]] description: a job file cannot hold this text" in capsys.readouterr().err
+    assert "[[x]] description: has ';', '#' or '$', which a job file cannot have" in capsys.readouterr().err
 
 
 def test_progress_is_left_out_and_messages_stay(runner: Runner, capsys) -> None:  # noqa: F811
