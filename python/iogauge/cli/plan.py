@@ -197,7 +197,7 @@ def _write(made: Plan, program: Program, output: Path) -> None:
         streams.show(f"{output / name}\n")
     for note, count in Counter(note for notes in written.notes.values() for note in notes).items():
         streams.say(f"note: {program.called} {note} ({numbers.counted(count, 'step')})")
-    for reason, hint, ids in reasons(written.unsaid):
+    for reason, hint, ids in reasons(written.impossible):
         streams.say(f"warning: {numbers.counted(len(ids), 'step')} left out, from {ids[0]} on: {reason}")
         if hint:
             streams.say(f"   hint: {hint}")
@@ -218,7 +218,7 @@ def _write(made: Plan, program: Program, output: Path) -> None:
         f"next: run {output / script} where the target is, then, with its results in {output}: "
         f"iogauge import {numbers.argument(output)} --output REVIEW"
     )
-    if written.unsaid:
+    if written.impossible:
         raise typer.Exit(status.ERROR)
 
 

@@ -18,7 +18,7 @@ from iogauge.text import html, numbers
 
 if TYPE_CHECKING:
     from iogauge.reviews.estimate import Following, ReviewCost, StepCost
-    from iogauge.workload.scripts import Written
+    from iogauge.workload.scripts import ScriptFiles
 
 Program = Literal["fio", "diskspd"]
 """Who runs the steps in iogauge's place."""
@@ -128,7 +128,7 @@ class Plan:
         """Whether a rate or an amount limits all that is written."""
         return self.cost.bounded
 
-    def write(self, directory: StrPath) -> tuple[Written, int]:
+    def write(self, directory: StrPath) -> tuple[ScriptFiles, int]:
         """Write the steps as files of ``program``, with a script that runs them all, into a new directory.
 
         Returns what was written and left out, and how many steps are written later, once those before them ran.

@@ -42,7 +42,7 @@ from iogauge.store.outputs import Claims, Existing
 from iogauge.store.review import load_manifest, manifest_bytes
 from iogauge.suites.suite import Suite
 from iogauge.workload.diskspd.powershell import diskspd_script
-from iogauge.workload.scripts import Step, Written, fio_files
+from iogauge.workload.scripts import ScriptFiles, Step, fio_files
 
 PLAN = "plan.json"
 SCRIPTS: dict[Program, str] = {"fio": "run.sh", "diskspd": "run.ps1"}
@@ -74,7 +74,7 @@ class ImportedReview:
 
 def export_steps(
     directory: Path, manifest: Manifest, program: Program, suites: Callable[[str], Suite]
-) -> tuple[Written, int]:
+) -> tuple[ScriptFiles, int]:
     """Write the known steps of a review as files of another program, with the plan.
 
     Returns what was written, and how many known steps are held back until others are complete. ``suites`` returns a
@@ -211,7 +211,7 @@ def _write(
     *,
     existing: Existing,
     say: Callable[[str], None] = lambda _: None,
-) -> Written:
+) -> ScriptFiles:
     steps = [
         Step(
             step.id,

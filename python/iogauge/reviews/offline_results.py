@@ -20,12 +20,12 @@ from iogauge.schema import Direction, Interval, Job, JobFile, RunRecord, Tally
 from iogauge.store.imported import ImportedFigures, ImportedRow, ImportedStep, read_foreign
 from iogauge.workload.diskspd import jobs as diskspd_jobs
 from iogauge.workload.diskspd import powershell
-from iogauge.workload.diskspd.commands import UNSAID, Process
+from iogauge.workload.diskspd.commands import NOT_NEEDED, Process
 from iogauge.workload.options.table import OPTIONS
 
 Program = Literal["fio", "diskspd"]
 
-_MAY_DIFFER = UNSAID | {"filename", "directory"}
+_MAY_DIFFER = NOT_NEEDED | {"filename", "directory"}
 """Options that may differ from the plan: those that only concern reports, and the name of the target, which can be
 another on another machine."""
 _UNREPORTED = frozenset({

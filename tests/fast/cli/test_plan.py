@@ -254,7 +254,7 @@ def test_names_of_windows_mean_nothing_here(name: str, kind: str, path: str, tmp
         (("/dev/nothing", "--as=fio", "--output=jobs"), "is not on this machine, so its size is not known"),
         (("C:\\t.dat", "--suite=mixed", "--as=diskspd", "--output=jobs"), "is not on this machine"),
         (("#1", "#1", "--size=1g", "--suite=mixed", "--as=diskspd", "--output=jobs"), "is named twice"),
-        (("x", "--suite=pts-write-saturation", "--as=diskspd", "--output=jobs"), "ends with its time alone"),
+        (("x", "--suite=pts-write-saturation", "--as=diskspd", "--output=jobs"), "ends only by time"),
         (("model:p4800x", "--suite=mixed", "--as=fio", "--output=jobs"), "drives a model"),
         (("x", "--suite=none"), "there is no suite 'none'"),
         (("--suite=mixed",), "name a TARGET"),

@@ -32,10 +32,10 @@ CANNOT = {
     "commit-latency": r"fdatasync=1 has no counterpart",
     "stack-overhead": r"ioengine=null: DiskSpd needs a target",
     "pts-composite": r"bssplit=\S+ has no counterpart",
-    "pts-write-saturation": r"DiskSpd ends with its time alone",
+    "pts-write-saturation": r"DiskSpd ends only by time",
 }
 """What DiskSpd has no words for, of everything that suites ask for."""
-FILLS = r"ends with what it writes, .* over a given size"
+FILLS = r"ends with its bytes, .* over a known size"
 """Nor for filling a drive that is used whole, and whose size no job gives."""
 
 
@@ -71,13 +71,13 @@ def test_every_suite_is_carried_but_for_what_has_no_words(
     written, held = export_steps(tmp_path / "jobs", made, program, suite_of)
     assert held == 0
     if program == "fio":
-        assert written.unsaid == {}
+        assert written.impossible == {}
         assert set(written.files) == {"run.sh", *(f"{step.id}.fio" for step in steps)}
-    for reason, hint, _ in reasons(written.unsaid):
+    for reason, hint, _ in reasons(written.impossible):
         assert any(re.search(each, reason) for each in allowed), reason
         assert hint
     if program == "diskspd" and suite in CANNOT:
-        assert written.unsaid
+        assert written.impossible
     kept = load_manifest(tmp_path / "jobs" / PLAN)
     assert kept.plans == made.plans
     assert {target.model for target in kept.targets} == {None}, (

@@ -10,7 +10,7 @@ from iogauge.suites import SUITES
 from iogauge.suites.suite import SuiteRequest
 from iogauge.workload import OPTIONS, parse
 from iogauge.workload.diskspd.arguments import read
-from iogauge.workload.diskspd.commands import _SAID, UNSAID, as_diskspd, stages
+from iogauge.workload.diskspd.commands import _EXPRESSED, NOT_NEEDED, as_diskspd, stages
 from iogauge.workload.diskspd.jobs import job_file
 from tests import builders
 
@@ -62,7 +62,7 @@ def test_there_and_back(line: str) -> None:
         ("percentage_random=0", "percentage_random"),
         ("random_distribution=zipf:1.1", "random_distribution=zipf"),
         ("time_based=0", "runtime"),
-        ("time_based=0\nruntime=0", "passes of one thread, in order"),
+        ("time_based=0\nruntime=0", "one sequential thread over a known size"),
         ("startdelay=1-2", "startdelay"),
         ("size=50%", "size, offset"),
         ("filename=u.dat", "several files"),
@@ -104,7 +104,7 @@ def test_different_jobs_at_the_same_time_are_processes() -> None:
 
 def test_jobs_that_begin_apart_are_refused() -> None:
     both = PLAIN + PLAIN.replace("[a]", "[b]").replace("direct=1", "startdelay=1")
-    with pytest.raises(IogaugeError, match="begin or end apart"):
+    with pytest.raises(IogaugeError, match="begin or end at different times"):
         as_diskspd(jobs(both))
 
 
@@ -125,9 +125,13 @@ def test_what_is_reported_in_rows_of_its_own_is_a_process_of_its_own() -> None:
         (
             "rw=read\nnumjobs=2\noffset_increment=1m\nsize=1m",
             "-T1m -f2m",
-            "lets a thread go on into the next one's",
+            "lets a thread continue into the part",
         ),
-        ("rw=write\ntime_based=0\nruntime=0\nsize=1m\nloops=2", "-d10 ", "again and again until all is done"),
+        (
+            "rw=write\ntime_based=0\nruntime=0\nsize=1m\nloops=2",
+            "-d10 ",
+            "passes of 10 s until all bytes are written",
+        ),
         ("rw=read\ntime_based=0\nruntime=0\nnumber_ios=1", "-d1 ", "reads for a second"),
         ("rate=123456", "-g123 ", "is limited to 123000 bytes a second instead of 123456"),
     ],
@@ -141,8 +145,8 @@ def test_what_diskspd_does_in_its_own_way_is_said(lines: str, said: str, note: s
 
 def test_every_option_is_said_or_refused_or_about_the_report() -> None:
     names = {option.name for option in OPTIONS}
-    assert not _SAID & UNSAID
-    assert names >= _SAID | UNSAID
+    assert not _EXPRESSED & NOT_NEEDED
+    assert names >= _EXPRESSED | NOT_NEEDED
 
 
 @pytest.mark.parametrize("name", ["queue-depth", "mixed"])

@@ -116,7 +116,7 @@ def test_steps_that_share_a_state_begin_again_together(
     done = run(grouped)
     assert done.returncode == 0, done.stderr
     assert (grouped / "ran").read_text().split() == again
-    assert ("is run again, since" in done.stderr) == (len(again) > len(gone))
+    assert ("runs again, because" in done.stderr) == (len(again) > len(gone))
 
 
 def test_a_failed_step_ends_those_that_need_its_state_alone(grouped: Path) -> None:
@@ -124,7 +124,7 @@ def test_a_failed_step_ends_those_that_need_its_state_alone(grouped: Path) -> No
     failed = run(grouped)
     assert failed.returncode == 1
     assert (grouped / "ran").read_text().split() == ["one.fio", "two.fio", "other.fio"]
-    assert "last: is left out, since a step whose state it needs failed\n" in failed.stderr
+    assert "last: skipped, because an earlier step of its state group failed\n" in failed.stderr
     assert failed.stderr.endswith("failed: two\n")
     (grouped / "fail-two.fio").unlink()
     (grouped / "ran").unlink()
@@ -150,7 +150,7 @@ def test_what_was_there_is_destroyed_by_consent_alone_which_is_kept(step: Step, 
     (folder / "t.dat").write_bytes(b"")  # empty, so that there is nothing to purge
     refused = run(folder)
     assert refused.returncode == 2
-    assert refused.stderr.startswith("t.dat: is there, and these steps destroy what it holds: add --destroy")
+    assert refused.stderr.startswith("t.dat: exists, and these steps destroy its content; add --destroy")
     assert not (folder / "ran").exists()
     assert run(folder, "--force").returncode == 2
     assert run(folder).returncode == 2, "a call that was refused is no consent"
@@ -170,7 +170,7 @@ def test_what_was_not_there_is_destroyed_without_a_word(folder: Path) -> None:
     (folder / "t.dat").unlink()
     write(folder, [Step("two", WRITES.replace("t.dat", "it's here"))])
     (folder / "it's here").touch()
-    assert "it's here: is there" in run(folder).stderr
+    assert "it's here: exists" in run(folder).stderr
 
 
 def test_what_is_only_read_is_not_asked_about(folder: Path) -> None:
@@ -308,7 +308,9 @@ def test_diskspds_script_knows_what_is_lost_and_which_steps_share_a_state() -> N
         ("last", "one", "true"),
     ]
     # Nothing is made or run before it is known what may be lost, and a refusal ends all.
-    assert script.index("exit 2") < script.index("': is made'") < script.index("try { Invoke-Stage $these }")
+    assert (
+        script.index("exit 2") < script.index("': is created'") < script.index("try { Invoke-Stage $stage }")
+    )
     purged = diskspd_script([Step("one", STEP, purge=("t.dat",))]).files["run.ps1"]
     assert "Lost = $false" in purged, "DiskSpd purges nothing"
 
@@ -316,8 +318,8 @@ def test_diskspds_script_knows_what_is_lost_and_which_steps_share_a_state() -> N
 def test_a_step_that_cannot_be_said_is_left_out_and_the_others_are_there() -> None:
     written = diskspd_script([Step("one", STEP), Step("two", STEP + "fsync=1\n")])
     assert [name for name, _ in runs_of(written.files["run.ps1"])] == ["one.xml"]
-    assert list(written.unsaid) == ["two"]
-    assert "fsync=1 has no counterpart" in str(written.unsaid["two"])
+    assert list(written.impossible) == ["two"]
+    assert "fsync=1 has no counterpart" in str(written.impossible["two"])
     assert "# Left out: two: [a] fsync=1" in written.files["run.ps1"]
 
 

@@ -1,1 +1,1 @@
-"""DiskSpd's command lines: read as jobs, and written from jobs."""
+"""Reads DiskSpd's command lines as jobs, and writes jobs as DiskSpd's command lines and PowerShell scripts."""

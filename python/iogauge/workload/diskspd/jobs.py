@@ -1,11 +1,11 @@
-"""Turns a DiskSpd command into fio jobs, so that iogauge runs what DiskSpd would run.
+"""Turns a DiskSpd command into fio jobs, so that iogauge issues the same load.
 
-One section for each target, whose clones are the target's threads; with -F one section for all of them. DiskSpd's
-random offsets are drawn without a map, its requests submitted one by one and taken up to sixteen at a time, and its
-warm-up comes before the measured time. A single request in flight is a synchronous call there, and psync here; more
-are completions of a port there, and libaio here, or io_uring where the cache is in use, since libaio would block.
+Each target becomes a job, and its threads the clones of the job; with -F one job has all targets. DiskSpd draws random
+offsets without a map, submits requests one by one, takes up to sixteen completions at a time, and warms up before the
+measured time. With one request in flight DiskSpd makes synchronous calls, which become psync. With more it uses a
+completion port, which becomes libaio, or io_uring if the cache is in use, since libaio would block there.
 
-What differs is returned as notes, to be said: docs/diskspd.md has them all.
+``notes_of`` returns the differences, which the user is shown; docs/diskspd.md lists all.
 
 Source: DiskSpd 2.2 (IORequestGenerator.cpp, ThroughputMeter.cpp).
 """
@@ -38,7 +38,7 @@ TAKEN_AT_ONCE = 16
 
 
 def jobs_of(command: Command) -> tuple[Job, ...]:
-    """Return the jobs of a command, one for each target, or for each thread where threads begin apart."""
+    """Return the jobs of a command: one for each target, or with -T one for each thread."""
     if command.total_threads:
         threads, groups = command.total_threads, [command.targets]
     else:
@@ -59,20 +59,20 @@ def jobs_of(command: Command) -> tuple[Job, ...]:
 
 
 def notes_of(command: Command) -> tuple[str, ...]:
-    """Return sentences about what a command does differently here than in DiskSpd."""
+    """Return sentences about what the jobs of a command do differently from DiskSpd."""
     notes = list(command.notes)
     if command.write_percent and command.content == "pattern":
         notes.append(
-            "what is written is random data, where DiskSpd without -Z writes the bytes 0 to 255 over and over"
+            "the written data is random; without -Z, DiskSpd writes the bytes 0 to 255 over and over"
         )
     if command.thread_stride_bytes:
         notes.append(
-            "a thread that has reached the end begins again where it began, not at the target's start (-T)"
+            "a thread that reaches the end of the target continues at its own start, not at the target's (-T)"
         )
     if command.unpinned:
-        notes.append("where there are CPUs enough, each worker has one of its own, also with -n")
+        notes.append("each worker gets a CPU of its own if there are enough, also with -n")
     if 0 < command.random_percent < 100 and 0 < command.write_percent < 100:
-        notes.append("reads and writes mix within a sequential run, too (-rs)")
+        notes.append("reads and writes also mix within a sequential part (-rs)")
     return tuple(notes)
 
 
@@ -112,7 +112,7 @@ def _rw(command: Command) -> Rw:
 
 
 def queueing_of(depth: int, *, unbuffered: bool) -> dict[str, Any]:
-    """Return how a thread of DiskSpd keeps so many requests in flight, as options of a job.
+    """Return the options of a job that queues as a thread of DiskSpd does at this depth.
 
     >>> queueing_of(1, unbuffered=True)["ioengine"].value, queueing_of(4, unbuffered=True)["iodepth_batch"]
     ('psync', 1)
@@ -145,7 +145,7 @@ def _offsets(command: Command) -> dict[str, Any]:
 
 
 def _pace(command: Command) -> dict[str, Any]:
-    """Limits and pauses. A limit is for reads and writes together: each direction has its share of it."""
+    """Return the limits and pauses. DiskSpd limits reads and writes together; here each direction gets its share."""
     values: dict[str, Any] = {}
     for field, limit in (("rate_Bps", command.rate_Bpms * 1000), ("rate_iops", command.rate_iops)):
         writes = limit * command.write_percent // 100
@@ -160,13 +160,13 @@ def _pace(command: Command) -> dict[str, Any]:
 
 
 def _region(command: Command, *, skipped: int, files: int) -> dict[str, Any]:
-    """Where in each of ``files`` targets a section works; a size is of all of them together."""
+    """Return the offset and the size of a job with ``files`` targets. The size is that of all targets together."""
     begin = command.base_bytes + skipped
     end = command.end_bytes or command.create_bytes
     if end and end < begin:
         raise IogaugeError(
-            f"diskspd: the load begins at {begin} bytes and ends at {end}",
-            hint="lower -B or -T, or give a larger -f or -c",
+            f"diskspd: the load begins at {begin} bytes, after its end at {end}",
+            hint="lower -B or -T, or raise -f or -c",
         )
     size = Amount(size_bytes=(end - begin) * files) if end else None
     return {"offset": Amount(size_bytes=begin), "size": size}

@@ -1,10 +1,9 @@
-"""Writes steps as a PowerShell script that runs them in order with DiskSpd, and keeps the XML of each process.
+"""Writes the PowerShell script that runs steps in order with DiskSpd, and saves the XML of each process.
 
-A step has a process for each of its concurrent loads, and its stages follow each other. A single process writes
-``STEP.xml``; of several the first writes ``STEP+1.xml``. The script first creates the files that steps use, with
-DiskSpd's -c. DiskSpd cannot purge: the script says when a purge is due, and continues. ``scripts`` describes how steps
-share a drive's state, how failures are handled, and how consent to destroy data is given. This module runs and writes
-nothing itself.
+The stages of a step run one after the other, and each concurrent load of a stage is a process. A step of one process
+writes ``STEP.xml``; otherwise the first process writes ``STEP+1.xml``. The script first creates the files of the steps,
+with DiskSpd's -c. DiskSpd cannot purge: the script warns when a purge is due, and continues. ``scripts`` describes
+state groups, failures and the consent to destroy data. This module returns texts: it runs nothing and writes no file.
 
 Source: DiskSpd 2.2 (-Rxml), PowerShell's manual (Start-Process, quoting).
 """
@@ -19,46 +18,45 @@ from iogauge.errors import IogaugeError
 from iogauge.schema import JobFile
 from iogauge.workload.diskspd.arguments import Command
 from iogauge.workload.diskspd.commands import Process, is_drive, stages
-from iogauge.workload.scripts import Step, Written, grouped, read, some
+from iogauge.workload.scripts import ScriptFiles, Step, parsed_steps, require_any, state_groups
 
 _QUOTES = re.compile("['\u2018\u2019\u201a\u201b]")
-"""Every character that PowerShell takes for a single quote."""
+"""The characters that PowerShell treats as a single quote."""
 _PART = re.compile(r"^(NOTES|TARGET|TARGETS|FILES|RUNS)\n", re.MULTILINE)
 
 
-def diskspd_script(steps: Iterable[Step]) -> Written:
-    """Return the PowerShell script with which DiskSpd runs the steps, by its name.
+def diskspd_script(steps: Iterable[Step]) -> ScriptFiles:
+    """Return ``run.ps1``, the PowerShell script that runs the steps with DiskSpd.
 
-    Where all steps drive one target, the script's ``-Target`` puts another in its place, since a drive has another
-    name on Windows; where its path is one of Linux, it has to. Raises ``IogaugeError`` where DiskSpd can run no step
-    at all, or an id cannot name a file.
+    A drive has another name on Windows. If all steps drive one target, the script's ``-Target`` replaces it; for a path
+    of Linux this parameter is mandatory. Raises ``IogaugeError`` if DiskSpd can run no step, or if an id cannot name a
+    file.
 
     >>> text = "[a]\\nfilename=t.dat\\nrw=read\\nruntime=1\\ntime_based\\n"
-    >>> diskspd_script([Step("one", text), Step("two", text + "fsync=1\\n")]).unsaid["two"].hint
-    'leave it out, or use fio'
+    >>> diskspd_script([Step("one", text), Step("two", text + "fsync=1\\n")]).impossible["two"].hint
+    'remove it, or use fio'
     """
     planned: list[tuple[Step, tuple[tuple[Process, ...], ...]]] = []
-    unsaid: dict[str, IogaugeError] = {}
-    for step, jobs in read(steps):
+    impossible: dict[str, IogaugeError] = {}
+    for step, jobs in parsed_steps(steps):
         try:
             planned.append((step, stages(jobs)))
         except IogaugeError as error:
-            unsaid[step.id] = error
-    some(planned, unsaid)
+            impossible[step.id] = error
+    require_any(planned, impossible)
     commands = [process.command for _, step_stages in planned for stage in step_stages for process in stage]
     targets = list(dict.fromkeys(target for command in commands for target in command.targets))
     only = targets[0] if len(targets) == 1 else None
-    chosen = ""
+    parameter = ""
     if only is not None:
-        # A path of Linux is none there: it has to be said.
-        chosen = "    [Parameter(Mandatory = $true)][string]$Target,\n"
-        if not only.startswith("/"):
-            chosen = f"    [string]$Target = {_single(only)},\n"
+        parameter = f"    [string]$Target = {_single(only)},\n"
+        if only.startswith("/"):  # a path of Linux, which means nothing on Windows
+            parameter = "    [Parameter(Mandatory = $true)][string]$Target,\n"
     notes = {
         step.id: tuple(
             dict.fromkeys(
                 [
-                    *_purged(step),
+                    *_purge_notes(step),
                     *(note for stage in step_stages for process in stage for note in process.notes),
                 ]
             )
@@ -66,20 +64,25 @@ def diskspd_script(steps: Iterable[Step]) -> Written:
         for step, step_stages in planned
     }
     parts = {
-        "NOTES": "".join(f"# {line}\n" for line in _said(notes, unsaid)),
-        "TARGET": chosen,
+        "NOTES": "".join(f"# {line}\n" for line in _note_lines(notes, impossible)),
+        "TARGET": parameter,
         "TARGETS": "".join(f"{line}\n" for line in _targets(commands, only)),
         "FILES": "".join(f"{line}\n" for line in _files(commands, only)),
         "RUNS": "".join(f"{line}\n" for line in _runs(planned, only)),
     }
     text = _PART.sub(lambda part: parts[part[1]], _POWERSHELL)
-    return Written(
-        files={"run.ps1": text}, unsaid=unsaid, notes={name: said for name, said in notes.items() if said}
+    return ScriptFiles(
+        files={"run.ps1": text},
+        impossible=impossible,
+        notes={step_id: step_notes for step_id, step_notes in notes.items() if step_notes},
     )
 
 
 def results(step_id: str, jobs: JobFile) -> tuple[tuple[tuple[str, Process], ...], ...]:
-    """Return the name of each process's result, stage by stage. Raises ``IogaugeError`` where it cannot be said."""
+    """Return the file name of each process's result, stage by stage.
+
+    Raises ``IogaugeError`` if DiskSpd cannot run the jobs.
+    """
     return _named(step_id, stages(jobs))
 
 
@@ -87,7 +90,7 @@ def _named(
     step_id: str, step_stages: tuple[tuple[Process, ...], ...]
 ) -> tuple[tuple[tuple[str, Process], ...], ...]:
     many = sum(map(len, step_stages)) > 1
-    # No step's name has a '+', so that none is taken for another's.
+    # No id of a step has a '+', so the names of different steps cannot be equal.
     numbers = iter(range(1, sum(map(len, step_stages)) + 1))
     return tuple(
         tuple((f"{step_id}+{next(numbers)}.xml" if many else f"{step_id}.xml", process) for process in stage)
@@ -95,30 +98,30 @@ def _named(
     )
 
 
-def _purged(step: Step) -> Iterator[str]:
+def _purge_notes(step: Step) -> Iterator[str]:
     if step.purge:
-        yield f"does not purge {', '.join(step.purge)} before: that is left to whoever runs it"
+        yield f"does not purge {', '.join(step.purge)} before the step: purge it yourself"
 
 
-def _said(notes: dict[str, tuple[str, ...]], unsaid: dict[str, IogaugeError]) -> Iterator[str]:
-    """Yield every difference and every omission once, with the steps that it concerns."""
-    about: dict[str, list[str]] = {}
-    for step_id, said in notes.items():
-        for note in said:
-            about.setdefault(note, []).append(step_id)
-    for note, ids in about.items():
+def _note_lines(notes: dict[str, tuple[str, ...]], impossible: dict[str, IogaugeError]) -> Iterator[str]:
+    """Yield a comment for every note, with the ids of its steps, and for every step that is left out."""
+    ids_by_note: dict[str, list[str]] = {}
+    for step_id, step_notes in notes.items():
+        for note in step_notes:
+            ids_by_note.setdefault(note, []).append(step_id)
+    for note, ids in ids_by_note.items():
         yield f"DiskSpd {_line(note)}: {', '.join(ids)}"
-    for error in unsaid.values():
+    for error in impossible.values():
         yield f"Left out: {_line(str(error))}"
 
 
 def _line(text: str) -> str:
-    """Return a text that cannot end a comment."""
+    """Return a text as one line, so that it stays in its comment."""
     return " ".join(text.split())
 
 
 def _targets(commands: Iterable[Command], only: str | None) -> Iterator[str]:
-    """Yield each target that commands drive, with whether what it holds is lost."""
+    """Yield a line for each target; it says whether the commands destroy the target's content."""
     lost: dict[str, bool] = {}
     for command in commands:
         for target in command.targets:
@@ -132,7 +135,7 @@ def _path(target: str, only: str | None) -> str:
 
 
 def _files(commands: Iterable[Command], only: str | None) -> Iterator[str]:
-    """Yield each file that commands drive, with the size that all of them need."""
+    """Yield a line for each file, with the largest size that a command needs."""
     sizes: dict[str, int] = {}
     for command in commands:
         for target in command.targets:
@@ -143,8 +146,9 @@ def _files(commands: Iterable[Command], only: str | None) -> Iterator[str]:
 
 
 def _runs(planned: Sequence[tuple[Step, tuple[tuple[Process, ...], ...]]], only: str | None) -> Iterator[str]:
+    """Yield a line for each process; those of one stage have the same number in ``Together``."""
     together = 0
-    groups = grouped(step for step, _ in planned)
+    groups = state_groups(step for step, _ in planned)
     for step, step_stages in planned:
         for number, stage in enumerate(_named(step.id, step_stages)):
             together += 1
@@ -168,7 +172,7 @@ def _runs(planned: Sequence[tuple[Step, tuple[tuple[Process, ...], ...]]], only:
 
 
 def _words(command: Command, step: Step, only: str | None) -> str:
-    # Files are made before all steps: two processes would make one at the same time.
+    # The script creates files before all steps; otherwise two processes could create one file at the same time.
     interval_ms = max(step.interval_ns // 10**6, 1)
     words = replace(command, create_bytes=0, interval_ms=interval_ms).arguments(xml=True)
     if only is not None:
@@ -177,7 +181,7 @@ def _words(command: Command, step: Step, only: str | None) -> str:
 
 
 def _single(text: str) -> str:
-    """Quote for PowerShell: nothing is replaced between single quotes, which are doubled.
+    """Return a text in single quotes for PowerShell, which replaces nothing between them; quotes inside are doubled.
 
     >>> print(_single("it's"))
     'it''s'
@@ -186,9 +190,10 @@ def _single(text: str) -> str:
 
 
 _POWERSHELL = """\
-# Runs every step with DiskSpd, in order, and keeps the XML of each process. Run it again to go on.
-# One that fails is named at the end. Steps that write destroy what their targets hold. What was there before the first
-# call is only destroyed after a call with -Destroy, which is kept in destroy.allowed, as is what was not there.
+# Runs every step with DiskSpd, in order, and saves the XML of each process. Run it again to continue: steps that have a
+# result are skipped. Failed steps are listed at the end. Steps that write to a target destroy its content. Targets that
+# exist before the first call need -Destroy. destroy.allowed lists the targets that may be destroyed: those, and the
+# files that did not exist.
 NOTES
 param(
 TARGET
@@ -200,7 +205,7 @@ $ErrorActionPreference = 'Stop'
 if (-not $Output) { $Output = $PSScriptRoot }
 $program = Get-Command -Name $DiskSpd -CommandType Application -ErrorAction SilentlyContinue | Select-Object -First 1
 if (-not $program) {
-    Write-Error 'diskspd.exe was not found: put it in the path, or name it by -DiskSpd'
+    Write-Error 'diskspd.exe was not found: put it in PATH, or give its path with -DiskSpd'
     exit 1
 }
 $targets = @(
@@ -213,7 +218,7 @@ $runs = @(
 RUNS
 )
 function Get-Bytes([string]$Path) {
-    # What a whole result says that was moved; nothing, where it is not whole.
+    # Returns the bytes that a result counts, and $null if the result is missing or incomplete.
     if (-not (Test-Path -LiteralPath $Path)) { return $null }
     try {
         $span = ([xml](Get-Content -LiteralPath $Path -Raw)).Results.TimeSpan
@@ -225,37 +230,38 @@ function Get-Bytes([string]$Path) {
     catch { return $null }
 }
 function Start-DiskSpd($Words, [string]$Path) {
-    # Start-Process quotes nothing by itself.
+    # Start-Process does not quote arguments.
     $quoted = $Words | ForEach-Object { if ($_ -match '\\s') { '"' + $_ + '"' } else { $_ } }
     $process = Start-Process -FilePath $program.Source -ArgumentList $quoted -RedirectStandardOutput $Path `
         -NoNewWindow -PassThru
-    $null = $process.Handle  # without it there is no exit code later
+    $null = $process.Handle  # keeps the handle, without which the exit code is lost
     return $process
 }
 function Wait-DiskSpd($Process, [string]$Path, [string]$Name) {
     $Process.WaitForExit()
     $bytes = Get-Bytes $Path
     if ($Process.ExitCode -ne 0 -or $null -eq $bytes) {
-        throw ($Name + ': DiskSpd failed; what it said is in ' + $Path)
+        throw ($Name + ': DiskSpd failed; its output is in ' + $Path)
     }
     return $bytes
 }
-function Test-There([string]$Path) {
-    # A drive is there, whether it has a path or not.
+function Test-Exists([string]$Path) {
+    # Test-Path does not know drives, so every drive counts as existing.
     return $Path.StartsWith('#') -or $Path.StartsWith('\\\\.\\') -or $Path -match '^[A-Za-z]:$' `
         -or (Test-Path -LiteralPath $Path)
 }
 function Test-Large($File) {
-    $there = Get-Item -LiteralPath $File.Path -ErrorAction SilentlyContinue
-    return $there -and $there.Length -ge $File.Bytes
+    $item = Get-Item -LiteralPath $File.Path -ErrorAction SilentlyContinue
+    return $item -and $item.Length -ge $File.Bytes
 }
 function Reset-Group([string]$Name) {
-    # Steps of which each needs the state that those before it left. Where one is missing they all begin again, unless
-    # it is the next of those that follow from what was measured.
+    # Removes results of a state group whose steps have to run again. Each step needs the state that those before it
+    # left, so if one has no result, all run again. But steps with Follows were planned from results of the group: if
+    # only the last of them have no result, these continue the group.
     $all = @($runs | Where-Object { $_.Group -eq $Name })
     $gap = $false
     $again = $false
-    $begun = @()
+    $stale = @()
     foreach ($id in @($all | ForEach-Object { $_.Step } | Select-Object -Unique)) {
         $parts = @($all | Where-Object { $_.Step -eq $id })
         $missing = @($parts | Where-Object { $null -eq (Get-Bytes (Join-Path $Output $_.Result)) })
@@ -265,24 +271,24 @@ function Reset-Group([string]$Name) {
         }
         $gap = $true
         if (-not $parts[0].Follows) { $again = $true }
-        $begun += $parts
+        $stale += $parts
     }
-    if ($again) { $begun = $all }
-    foreach ($each in $begun) {
-        $path = Join-Path $Output $each.Result
+    if ($again) { $stale = $all }
+    foreach ($run in $stale) {
+        $path = Join-Path $Output $run.Result
         if (Test-Path -LiteralPath $path -PathType Leaf) {
-            Write-Host ($each.Result + ': is run again, since what shares its drive''s state has no result')
+            Write-Host ($run.Result + ': runs again, because a step of its state group has no result')
             Remove-Item -LiteralPath $path
         }
     }
 }
-function Invoke-Stage($These) {
-    $step = $These[0]
-    foreach ($each in $These) {
-        $result = Join-Path $Output $each.Result
+function Invoke-Stage($Stage) {
+    $step = $Stage[0]
+    foreach ($run in $Stage) {
+        $result = Join-Path $Output $run.Result
         if (Test-Path -LiteralPath $result -PathType Container) { throw ($result + ': is a directory') }
     }
-    if ($step.Purge) { Write-Warning ($step.Step + ': is to begin with a purge of ' + $step.Purge + '; none was made') }
+    if ($step.Purge) { Write-Warning ($step.Step + ': needs a purge of ' + $step.Purge + ', which DiskSpd cannot do') }
     if ($step.Delay) { Start-Sleep -Seconds $step.Delay }
     if ($step.Loops) {
         $part = (Join-Path $Output $step.Result) + '.part'
@@ -291,78 +297,78 @@ function Invoke-Stage($These) {
             while ($at + $step.Block -le $step.End) {
                 $words = @("-B$at") + @($step.Arguments | Where-Object { $_ -cnotlike '-B*' })
                 $bytes = Wait-DiskSpd (Start-DiskSpd $words $part) $part $step.Step
-                if ($bytes -le 0) { throw ($step.Step + ': nothing was moved in a pass') }
+                if ($bytes -le 0) { throw ($step.Step + ': a pass moved no data') }
                 $at += $bytes
             }
         }
     }
     else {
-        # What runs at the same time is measured at the same time, or again.
-        $under = @($These | ForEach-Object {
+        # If one process fails, all processes of the stage run again: their results must be of the same time.
+        $started = @($Stage | ForEach-Object {
             $part = (Join-Path $Output $_.Result) + '.part'
             @{ Process = (Start-DiskSpd $_.Arguments $part); Part = $part }
         })
-        # None is left running beside the next step where another failed.
-        foreach ($each in $under) { $each.Process.WaitForExit() }
-        foreach ($each in $under) { $null = Wait-DiskSpd $each.Process $each.Part $step.Step }
+        # Wait for all before the first failure is reported, so that none runs beside the next step.
+        foreach ($run in $started) { $run.Process.WaitForExit() }
+        foreach ($run in $started) { $null = Wait-DiskSpd $run.Process $run.Part $step.Step }
     }
-    foreach ($each in $These) {
-        $result = Join-Path $Output $each.Result
+    foreach ($run in $Stage) {
+        $result = Join-Path $Output $run.Result
         Move-Item -LiteralPath ($result + '.part') -Destination $result -Force
     }
 }
-$kept = Join-Path $Output 'destroy.allowed'
-$allowed = @(if (Test-Path -LiteralPath $kept) { Get-Content -LiteralPath $kept -Encoding UTF8 })
+$consent = Join-Path $Output 'destroy.allowed'
+$allowed = @(if (Test-Path -LiteralPath $consent) { Get-Content -LiteralPath $consent -Encoding UTF8 })
 $new = @()
 $refused = @()
-foreach ($each in $targets) {
-    if ($allowed -contains $each.Path) { continue }
-    # A file that is too small is made anew.
-    $small = @($files | Where-Object { $_.Path -eq $each.Path -and -not (Test-Large $_) })
-    if (-not (Test-There $each.Path)) { $new += $each.Path }
-    elseif (-not $each.Lost -and $small.Count -eq 0) { continue }
-    elseif ($Destroy) { $new += $each.Path }
-    else { $refused += $each.Path }
+foreach ($item in $targets) {
+    if ($allowed -contains $item.Path) { continue }
+    # DiskSpd creates a file again that is too small.
+    $small = @($files | Where-Object { $_.Path -eq $item.Path -and -not (Test-Large $_) })
+    if (-not (Test-Exists $item.Path)) { $new += $item.Path }
+    elseif (-not $item.Lost -and $small.Count -eq 0) { continue }
+    elseif ($Destroy) { $new += $item.Path }
+    else { $refused += $item.Path }
 }
 if ($refused.Count) {
     foreach ($path in $refused) {
         [Console]::Error.WriteLine($path + `
-            ': is there, and these steps destroy what it holds: add -Destroy where that may be lost')
+            ': exists, and these steps destroy its content; add -Destroy to allow that')
     }
     exit 2
 }
-if ($new.Count) { Add-Content -LiteralPath $kept -Value $new -Encoding UTF8 }
+if ($new.Count) { Add-Content -LiteralPath $consent -Value $new -Encoding UTF8 }
 foreach ($file in $files) {
     if (Test-Large $file) { continue }
-    Write-Host ($file.Path + ': is made')
-    $said = Join-Path $Output 'made.part'
+    Write-Host ($file.Path + ': is created')
+    $part = Join-Path $Output 'made.part'
     $words = @('-c' + $file.Bytes; '-b64k'; '-d1'; '-W0'; '-o1'; '-t1'; '-w0'; '-Rxml'; $file.Path)
-    $null = Wait-DiskSpd (Start-DiskSpd $words $said) $said $file.Path
-    Remove-Item -LiteralPath $said
+    $null = Wait-DiskSpd (Start-DiskSpd $words $part) $part $file.Path
+    Remove-Item -LiteralPath $part
 }
-$looked = @()
+$checked = @()
 $failed = @()
 $ended = @()
 foreach ($number in ($runs | ForEach-Object { $_.Together } | Select-Object -Unique)) {
-    $these = @($runs | Where-Object { $_.Together -eq $number })
-    $step = $these[0]
-    if ($looked -notcontains $step.Group) {
-        $looked += $step.Group
+    $stage = @($runs | Where-Object { $_.Together -eq $number })
+    $step = $stage[0]
+    if ($checked -notcontains $step.Group) {
+        $checked += $step.Group
         Reset-Group $step.Group
     }
     if ($ended -contains $step.Group) {
         if ($failed -notcontains $step.Step) {
-            Write-Warning ($step.Step + ': is left out, since a step whose state it needs failed')
+            Write-Warning ($step.Step + ': skipped, because an earlier step of its state group failed')
         }
         continue
     }
-    $missing = @($these | Where-Object { $null -eq (Get-Bytes (Join-Path $Output $_.Result)) })
+    $missing = @($stage | Where-Object { $null -eq (Get-Bytes (Join-Path $Output $_.Result)) })
     if ($missing.Count -eq 0) {
         Write-Host ($step.Step + ': done before')
         continue
     }
     Write-Host $step.Step
-    try { Invoke-Stage $these }
+    try { Invoke-Stage $stage }
     catch {
         Write-Warning $_.Exception.Message
         $failed += $step.Step

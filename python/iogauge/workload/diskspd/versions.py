@@ -1,7 +1,7 @@
-"""Which versions of DiskSpd measure alike.
+"""Says which versions of DiskSpd measure with the same method.
 
-DiskSpd 2.2 changed how a thread keeps several requests in flight: its results above depth 1 and those of older versions
-are not of one method. At depth 1 it waits for each call, as it always did.
+DiskSpd 2.2 changed how a thread keeps several requests in flight, so above depth 1 its results and those of older
+versions cannot be compared. At depth 1 all versions wait for each call.
 
 Source: DiskSpd 2.2 (IORequestGenerator.cpp).
 """
@@ -18,7 +18,7 @@ NOT_COMPARABLE = (
 
 
 def loop_of(version: str, depth: int) -> str:
-    """Name the asynchronous loop that a result was measured by; empty at depth 1, or where the version is not known.
+    """Name the asynchronous loop that measured a result; empty at depth 1 and for an unknown version.
 
     >>> loop_of("2.2.0", 4), loop_of("2.0.21a", 4), loop_of("2.2.0", 1), loop_of("", 4)
     ('2.2', 'before 2.2', '', '')
