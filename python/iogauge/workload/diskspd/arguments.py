@@ -1,9 +1,9 @@
-"""DiskSpd's command line: read into a ``Command``, and written back.
+"""Reads a command line of DiskSpd into a ``Command``, and writes it back.
 
-Every value means what it means to DiskSpd's own parser. That parser is stricter than its help in places (``-w`` needs
-its number) and laxer in others (it reads ``-d60s`` as sixty); a value that it would read only in part is refused here.
+Every value has the meaning that DiskSpd's parser gives it. That parser is stricter than its help in places (``-w``
+needs its number) and laxer in others (it reads ``-d60s`` as sixty). Values that it reads only in part are refused here.
 Options that change the issued I/O and cannot work on Linux are refused by name. Options that only concern Windows or
-the output are accepted, and ``notes`` says so.
+the output are accepted, with a note in ``notes``.
 
 ``jobs.py`` turns a command into fio jobs, and ``commands.py`` turns jobs into commands.
 
@@ -22,7 +22,7 @@ from iogauge.workload.options.kinds import MODEL
 from iogauge.workload.problem import BadValue, Place, shown
 
 Content = Literal["pattern", "zero", "random", "buffer"]
-"""What is written: the bytes 0 to 255 over and over, zeroes, random data for every write, or for one buffer."""
+"""The written data: the bytes 0 to 255 over and over, zeroes, random data for every write, or one random buffer."""
 
 _SIZE: Final = re.compile(r"([0-9]{1,18})([kmgtb]?)", re.IGNORECASE)
 _POWERS: Final = {"": 0, "k": 1, "m": 2, "g": 3, "t": 4}
@@ -32,7 +32,7 @@ _DRIVE: Final = re.compile(r"[A-Za-z]:")
 
 @dataclass(frozen=True, kw_only=True)
 class Command:
-    """One command line of DiskSpd; the defaults are DiskSpd's. Written here as the option that sets each."""
+    """One command line of DiskSpd, with DiskSpd's defaults. The comment of a field names the option that sets it."""
 
     targets: tuple[str, ...] = ()
     block_bytes: int = 64 * 1024
@@ -41,57 +41,59 @@ class Command:
     warmup_s: int = 5
     """-W."""
     cooldown_s: int = 0
-    """-C: goes on after the measured time."""
+    """-C: time that the load continues after the measured time."""
     threads: int = 1
     """-t, for each target. At least 1."""
     total_threads: int = 0
-    """-F, for all targets together; 0: ``threads`` for each."""
+    """-F: threads for all targets together; 0: ``threads`` for each."""
     outstanding: int = 2
-    """-o, for each target of each thread. At least 1."""
+    """-o: requests in flight for each target of each thread. At least 1."""
     thread_outstanding: int = 0
-    """-O, for all targets of a thread; 0: ``outstanding`` for each."""
+    """-O: requests in flight for all targets of a thread; 0: ``outstanding`` for each."""
     write_percent: int = 0
     random_percent: int = 0
-    """-r (100) and -rs: how many of the requests begin at a random offset; 0: sequential."""
+    """-r (100) and -rs: share of the requests with a random offset; 0: sequential."""
     align_bytes: int = 0
-    """-r and -s: what random offsets are multiples of, or the step of a sequence; 0: the block size."""
+    """-r: alignment of random offsets; -s: distance between sequential requests; 0: the block size."""
     interlocked: bool = False
-    """-si: all threads of a target go on with one sequence."""
+    """-si: all threads of a target share one sequence."""
     thread_stride_bytes: int = 0
-    """-T: how far apart the sequences of a target's threads begin."""
+    """-T: distance between the starts of the sequences of a target's threads."""
     zones: tuple[tuple[int, int], ...] = ()
-    """-rdpct: percent of the requests, percent of the target; what is left goes to the rest."""
+    """-rdpct: percent of the requests and percent of the target; the remaining requests go to the rest."""
     unbuffered: bool = False
-    """-Su: around the cache."""
+    """-Su: bypass the cache."""
     write_through: bool = False
-    """-Sw. Both: -Sh."""
+    """-Sw: write through. -Sh sets both."""
     base_bytes: int = 0
+    """-B."""
     end_bytes: int = 0
-    """-f, and the end of -B: no request goes beyond; 0: the target's end."""
+    """-f, or the end of -B: the end of the last possible request; 0: the target's end."""
     create_bytes: int = 0
-    """-c; 0: the target is there."""
+    """-c; 0: the target exists."""
     rate_Bpms: int = 0
-    """-g, for each target of each thread, bytes a millisecond; 0: no limit."""
+    """-g: bytes a millisecond for each target of each thread; 0: no limit."""
     rate_iops: int = 0
-    """-g with i."""
+    """-g with i: requests a second for each target of each thread; 0: no limit."""
     burst: int = 0
-    """-i: requests of all threads of a target together between two pauses; 0: no pauses."""
+    """-i: requests between two pauses, of all threads of a target together; 0: no pauses."""
     think_ms: int = 0
+    """-j: length of a pause."""
     seed: int | None = 0
-    """-z; None: by the clock."""
+    """-z; None: taken from the clock."""
     content: Content = "pattern"
     buffer_bytes: int = 0
     """-Z with a size."""
     cpus: tuple[int, ...] = ()
-    """-a, in order: threads take them in turn. Empty: all."""
+    """-a: threads take these CPUs in turn. Empty: all."""
     unpinned: bool = False
-    """-n."""
+    """-n: do not pin threads to CPUs."""
     latency: bool = False
-    """-L: latencies are printed. They are always measured here."""
+    """-L: print latencies. iogauge always does."""
     interval_ms: int = 0
     """-D; 0: not given."""
     notes: tuple[str, ...] = ()
-    """Sentences about options that have no effect here."""
+    """Sentences about options that have no effect in iogauge."""
 
     def arguments(self, *, xml: bool = False) -> tuple[str, ...]:
         """Return the command line, without the program's name; ``xml`` asks for XML on stdout.
@@ -142,7 +144,7 @@ class Command:
 
 
 def command_line(words: Iterable[str]) -> str:
-    """Return words as one line for a shell of Windows, in double quotes where they have blanks.
+    """Return words as one line for a shell of Windows. Words with blanks are put in double quotes.
 
     >>> print(command_line(["-b4k", "D:\\\\my disk.dat"]))
     -b4k "D:\\my disk.dat"
@@ -159,8 +161,8 @@ def _size(value: int) -> str:
 def read(arguments: Sequence[str], *, windows: bool = False) -> Command:
     """Read a command line, with or without the program's name. Raises ``IogaugeError``.
 
-    ``windows`` means that the command was run on Windows and will not run here. Then targets may be Windows names
-    (``#1`` becomes the path that it stands for), and any output format is accepted.
+    ``windows`` means that the command ran on Windows and will not run here. Its targets may have Windows names (``#1``
+    becomes the path of that drive), and any output format is accepted.
 
     >>> command = read("-d600 -b4k -w30 -r -o4 -t8 -h -L t.dat".split())
     >>> command.block_bytes, command.unbuffered, command.write_through, command.warmup_s
@@ -169,44 +171,44 @@ def read(arguments: Sequence[str], *, windows: bool = False) -> Command:
     words = list(arguments)
     if words and re.fullmatch(r"(?:.*[\\/])?diskspd(?:\.exe)?", words[0], re.IGNORECASE):
         words = words[1:]
-    reading = _Reading(windows=windows)
+    parser = _Parser(windows=windows)
     first = next((at for at, word in enumerate(words) if not word.startswith("-")), len(words))
     options, targets = words[:first], words[first:]
-    # Sizes may be written in blocks, wherever the block size stands.
+    # Sizes can be given in blocks before -b gives the block size, so -b is read first.
     word = ""
     try:
         for word in sorted(options, key=lambda option: not option.startswith("-b")):
-            reading.option(word)
+            parser.option(word)
         for word in targets:
-            reading.target(word)
+            parser.target(word)
         word = ""
-        return reading.command()
+        return parser.command()
     except BadValue as problem:
         raise Place("diskspd").error(word, str(problem), hint=problem.hint) from None
 
 
 _REFUSED: Final = {
     "X": ("reads a profile from a file", "write its values as options"),
-    "e": ("traces by ETW, which is Windows' own", "leave it out"),
-    "y": ("waits for events of Windows, or sets them", "leave it out"),
+    "e": ("traces by ETW, which only Windows has", "remove it"),
+    "y": ("waits for events of Windows, or sets them", "remove it"),
     "p": (
-        "begins several requests at the same offset, which no worker here does",
-        "leave it out, or use -o1 with more threads",
+        "starts several requests at the same offset, which is not supported",
+        "remove it, or use -o1 with more threads",
     ),
-    "l": ("asks for large pages, which buffers here do not use", "leave it out"),
-    "I": ("sets a priority, which is not supported", "leave it out, or set it around iogauge with ionice"),
-    "N": ("flushes mapped memory, which is not supported", "leave it out"),
-    ":": ("switches an experiment of DiskSpd's on", "leave it out"),
+    "l": ("requests large pages, which are not supported", "remove it"),
+    "I": ("sets an I/O priority, which is not supported", "remove it, or start iogauge with ionice"),
+    "N": ("flushes mapped memory, which is not supported", "remove it"),
+    ":": ("switches on an experiment of DiskSpd", "remove it"),
 }
 _NOTED: Final = {
-    "P": "progress is shown on stderr, not as dots after so many I/Os (-P)",
+    "P": "progress is shown on stderr, not as a dot after a number of I/Os (-P)",
     "v": "the results are the same with -v",
-    "x": "how completions are taken is the engine's: -x has no meaning here",
+    "x": "-x has no effect: the engine determines how completions are taken",
 }
 
 
-class _Reading:
-    """A command line while it is being read. Raises ``BadValue``."""
+class _Parser:
+    """Reads the options and targets of one command line. Its methods raise ``BadValue``."""
 
     def __init__(self, *, windows: bool) -> None:
         self.windows = windows
@@ -227,7 +229,7 @@ class _Reading:
             self.values[field] = _whole(rest, minimum=minimum)
         elif letter in _ALONE:
             if rest:
-                raise BadValue("takes no value", hint="write the letter alone")
+                raise BadValue("takes no value", hint="write only the letter")
             _ALONE[letter](self)
         elif letter in _SIZES:
             self.values[_SIZES[letter]] = self.size(rest, minimum=1)
@@ -235,14 +237,15 @@ class _Reading:
             _OWN[letter](self, rest)
         else:
             raise BadValue(
-                "is not an option of DiskSpd", hint="options come before targets, in one word each: -b4k"
+                "is not an option of DiskSpd",
+                hint="write options before targets, each as one word such as -b4k",
             )
 
     def size(self, text: str, *, minimum: int = 0) -> int:
         match = _SIZE.fullmatch(text)
         if match is None:
             raise BadValue(
-                "needs a size", hint="write bytes, or K, M, G, T (powers of 1024), or b for blocks"
+                "needs a size", hint="write bytes, or a number with K, M, G, T (powers of 1024) or b (blocks)"
             )
         suffix = match[2].lower()
         unit = (
@@ -250,24 +253,24 @@ class _Reading:
         )
         value = int(match[1]) * unit
         if not minimum <= value <= _LARGEST:
-            raise BadValue(f"must be from {minimum} to {_LARGEST} bytes", hint="write another size")
+            raise BadValue(f"must be from {minimum} to {_LARGEST} bytes", hint="use another size")
         return int(value)
 
     def target(self, word: str) -> None:
         if word.startswith("-"):
-            raise BadValue("stands after a target", hint="DiskSpd takes options before targets only")
+            raise BadValue("is an option after a target", hint="write all options before the targets")
         if self.windows:
             self.targets.append(rf"\\.\PhysicalDrive{word[1:]}" if word.startswith("#") else word)
             return
         if word.startswith("#") or _DRIVE.fullmatch(word):
             raise BadValue(
-                "is a drive by Windows' name",
-                hint="name the device instead, such as /dev/nvme0n1, or model:p4800x",
+                "is a Windows name of a drive",
+                hint="name a device such as /dev/nvme0n1, or a model such as model:p4800x",
             )
         if word.startswith("*"):
-            raise BadValue("stands for a target of an XML profile", hint="name a file or a device")
+            raise BadValue("is a placeholder of an XML profile", hint="name a file or a device")
         if "\\" in word or (_DRIVE.match(word) and not word.startswith(MODEL)):
-            raise BadValue("is a path of Windows", hint="name a file or a device of this machine")
+            raise BadValue("is a Windows path", hint="name a file or a device of this machine")
         self.targets.append(word)
 
     def bounds(self, rest: str) -> None:
@@ -278,13 +281,13 @@ class _Reading:
 
     def end(self, rest: str) -> None:
         if rest and not set(rest) - set("rst"):
-            self.notes.append("hints to Windows' cache (-fr, -fs, -ft) have no meaning here")
+            self.notes.append("hints to the cache of Windows (-fr, -fs, -ft) have no effect")
             return
         self._end(self.size(rest, minimum=1))
 
     def _end(self, value: int) -> None:
         if "end_bytes" in self.values:
-            raise BadValue("gives the end a second time", hint="keep one of -f and -B with a length")
+            raise BadValue("sets the end a second time", hint="keep one of -f and -B with a length")
         self.values["end_bytes"] = value
 
     def rate(self, rest: str) -> None:
@@ -304,19 +307,23 @@ class _Reading:
     def zones(self, rest: str) -> None:
         if not rest.startswith("pct"):
             raise BadValue(
-                "is not a distribution that is supported", hint="write -rdpct with percentages of the target"
+                "is not a supported distribution", hint="write -rdpct with percentages of the target"
             )
         zones = []
         for pair in rest[3:].split(":"):
             requests, slash, target = pair.partition("/")
             if not slash:
                 raise BadValue(
-                    "needs its zones", hint="write -rdpct90/10:5/20: I/Os, and what part of the target"
+                    "needs zones",
+                    hint="write percentages of the I/Os and of the target, such as -rdpct90/10:5/20",
                 )
             zones.append((_whole(requests, maximum=100), _whole(target, minimum=1, maximum=100)))
         ios, covered = (sum(column) for column in zip(*zones, strict=True))
         if ios > 100 or covered > 100 or (covered == 100 and ios < 100):
-            raise BadValue("does not add up to 100 %", hint="let both columns add up to at most 100")
+            raise BadValue(
+                "has percentages that cannot add up to 100",
+                hint="let the I/Os and the parts of the target each add up to at most 100",
+            )
         self.values["zones"] = tuple(zones)
 
     def sequential(self, rest: str) -> None:
@@ -324,19 +331,21 @@ class _Reading:
         stride = rest.removeprefix("i")
         self.values["align_bytes"] = self.size(stride) if stride else 0
         if stride and self.values["align_bytes"] < self.values.get("block_bytes", Command.block_bytes):
-            raise BadValue("makes requests overlap, which no worker here does", hint="let it be -b or more")
+            raise BadValue(
+                "makes requests overlap, which is not supported", hint="use at least the size of -b"
+            )
 
     def caching(self, rest: str) -> None:
         for flag in rest or "u":
             if flag in "mr":
-                what = "mapped memory" if flag == "m" else "caches of remote file systems"
-                raise BadValue(f"is about {what}, which is not supported", hint="use -Su, -Sw or -Sh")
+                use = "uses mapped memory" if flag == "m" else "concerns caches of remote file systems"
+                raise BadValue(f"{use}, which is not supported", hint="use -Su, -Sw or -Sh")
             if flag not in "bhuw":
-                raise BadValue("is not a way of caching", hint="use -Sb, -Su, -Sw or -Sh")
+                raise BadValue("is not a mode of caching", hint="use -Sb, -Su, -Sw or -Sh")
             modes = {"cache"} if flag in "bu" else {"through"} if flag == "w" else {"cache", "through"}
             if modes & self.seen:
                 raise BadValue(
-                    "contradicts, or repeats, what was said before", hint="say it once: -Sh, or -Suw"
+                    "repeats or contradicts an earlier mode of caching", hint="use one of -Su, -Sw and -Sh"
                 )
             self.seen |= modes
             self.values |= {"unbuffered": True} if flag in "uh" else {}
@@ -344,7 +353,10 @@ class _Reading:
 
     def content(self, rest: str) -> None:
         if "," in rest:
-            raise BadValue("takes what is written from a file", hint="use -Zr, or -Z with a size alone")
+            raise BadValue(
+                "reads the data to write from a file, which is not supported",
+                hint="use -Zr, or -Z with a size",
+            )
         self.values["content"] = {"": "zero", "r": "random"}.get(rest, "buffer")
         if self.values["content"] == "buffer":
             self.values["buffer_bytes"] = self.size(rest, minimum=1)
@@ -354,7 +366,7 @@ class _Reading:
             return
         words = rest.split(",")
         if words[0].startswith("g") and (words.pop(0) != "g0" or not words):
-            raise BadValue("names a group of processors", hint="Linux has none: name CPUs, such as -a0,1")
+            raise BadValue("names a processor group, which Linux lacks", hint="name CPUs, such as -a0,1")
         cpus = [*self.values.get("cpus", ()), *(_whole(word, maximum=1023) for word in words)]
         if len(set(cpus)) < len(cpus):
             raise BadValue("names a CPU twice", hint="name each CPU once")
@@ -366,10 +378,11 @@ class _Reading:
     def interval(self, rest: str) -> None:
         self.values["interval_ms"] = _whole(rest, minimum=1) if rest else 1000
 
-    def form(self, rest: str) -> None:
+    def output_format(self, rest: str) -> None:
         if rest != "text" and not self.windows:
             raise BadValue(
-                "is not printed here", hint="use --output-format=json, or --parse-only for the jobs alone"
+                "is not a supported output format",
+                hint="use --output-format=json, or --parse-only to see only the jobs",
             )
 
     def writes(self, rest: str) -> None:
@@ -381,12 +394,17 @@ class _Reading:
             if wrong:
                 raise BadValue(reason, hint=hint)
         if command.cooldown_s:
-            return replace(command, notes=(*command.notes, "nothing is issued after the measured time (-C)"))
+            return replace(
+                command, notes=(*command.notes, "no requests are issued after the measured time (-C)")
+            )
         return command
 
 
 def _contradictions(command: Command, seen: set[str]) -> tuple[tuple[bool, str, str], ...]:
-    """Return checks for combinations that DiskSpd refuses or that workers here cannot do, with reasons and hints."""
+    """Return whether each refused combination occurs, with reason and hint.
+
+    DiskSpd refuses some of the combinations itself; iogauge cannot run the others.
+    """
     random, several = bool(command.random_percent), command.threads > 1 or command.total_threads > 1
     end = command.end_bytes or command.create_bytes
     return (
@@ -396,47 +414,52 @@ def _contradictions(command: Command, seen: set[str]) -> tuple[tuple[bool, str, 
         (bool(command.thread_outstanding) and "F" not in seen, "-O needs -F", "use -o, or add -F"),
         (
             bool(command.total_threads) and len(command.targets) > 1 and not command.thread_outstanding,
-            "-F keeps -o requests on every target from each thread, which no worker here does",
-            "use -t, or -O in place of -o",
+            "-F with -o keeps a number of requests in flight on every target, which is not supported",
+            "use -t, or -O instead of -o",
         ),
         (
             bool(command.thread_outstanding and (command.rate_Bpms or command.rate_iops or command.think_ms)),
             "-g and -j cannot be used with -O",
             "use -t and -o",
         ),
-        ("x" in seen and "g" in seen, "-g cannot be used with -x", "leave -x out"),
+        ("x" in seen and "g" in seen, "-g cannot be used with -x", "remove -x"),
         ("n" in seen and "a" in seen, "-n and -a cannot be used together", "keep one of them"),
-        (bool(command.burst) != bool(command.think_ms), "-i and -j need each other", "give both, or none"),
+        (bool(command.burst) != bool(command.think_ms), "-i and -j need each other", "use both, or neither"),
         (
             0 < command.burst < command.threads * (not command.total_threads) + command.total_threads,
-            "-i leaves some threads no request, since threads share it",
-            "let -i be a multiple of the threads",
+            "-i is shared by all threads and leaves some without a request",
+            "use a multiple of the number of threads",
         ),
         ("s" in seen and "r" in seen, "-s conflicts with -r", "keep one of them"),
-        (random and "T" in seen, "-T conflicts with -r", "leave it out"),
-        ("T" in seen and not several, "-T has no effect with one thread", "leave it out, or add -t"),
-        ("T" in seen and bool(command.total_threads), "-T is supported with -t only", "use -t"),
+        (random and "T" in seen, "-T conflicts with -r", "remove -T"),
+        ("T" in seen and not several, "-T has no effect with one thread", "remove -T, or add -t"),
+        ("T" in seen and bool(command.total_threads), "-T is supported only with -t", "use -t"),
         (command.interlocked and "T" in seen, "-si conflicts with -T", "keep one of them"),
         (
             command.interlocked and several,
-            "-si lets threads share one sequence, which workers here cannot",
-            "use one thread with a greater -o, or -s with -T",
+            "-si makes threads share one sequence, which is not supported",
+            "use one thread with a larger -o, or -s with -T",
         ),
         (bool(command.zones) and not random, "-rd needs random requests", "add -r"),
         (
             0 < command.buffer_bytes < command.block_bytes,
             "-Z is smaller than a block",
-            "let it be -b or more",
+            "use at least the size of -b",
         ),
-        (0 < end <= command.base_bytes, "-B begins where -f ends", "lower -B, or raise -f"),
+        (
+            0 < end <= command.base_bytes,
+            "-B begins at or after the end (-f or -c)",
+            "lower -B, or raise -f or -c",
+        ),
     )
 
 
 def _whole(text: str, *, minimum: int = 0, maximum: int = 2**31 - 1) -> int:
     if not (text.isascii() and text.isdigit() and len(text) <= 12 and minimum <= int(text) <= maximum):
-        said = f"'{shown(text)}' is not" if text else "needs"
+        verb = f"'{shown(text)}' is not" if text else "needs"
         raise BadValue(
-            f"{said} a whole number from {minimum} to {maximum}", hint="write it right after the letter"
+            f"{verb} a whole number from {minimum} to {maximum}",
+            hint="write the number directly after the letter",
         )
     return int(text)
 
@@ -446,25 +469,25 @@ _PLAIN: Final = {
     "F": ("total_threads", 1), "o": ("outstanding", 1), "O": ("thread_outstanding", 1), "i": ("burst", 1),
     "j": ("think_ms", 1),
 }  # fmt: skip
-"""Letters with a whole number: its field, and the least it may be."""
+"""Letters with a whole number: the field, and the smallest value."""
 
-_ALONE: Final[dict[str, Callable[[_Reading], None]]] = {
-    "L": lambda reading: reading.values.update(latency=True),
-    "n": lambda reading: reading.values.update(unpinned=True),
-    "h": lambda reading: reading.caching("h"),
+_ALONE: Final[dict[str, Callable[[_Parser], None]]] = {
+    "L": lambda parser: parser.values.update(latency=True),
+    "n": lambda parser: parser.values.update(unpinned=True),
+    "h": lambda parser: parser.caching("h"),
 }
-_OWN: Final[dict[str, Callable[[_Reading, str], None]]] = {
-    "a": _Reading.affinity,
-    "B": _Reading.bounds,
-    "D": _Reading.interval,
-    "f": _Reading.end,
-    "g": _Reading.rate,
-    "r": _Reading.random,
-    "R": _Reading.form,
-    "s": _Reading.sequential,
-    "S": _Reading.caching,
-    "w": _Reading.writes,
-    "z": _Reading.seed,
-    "Z": _Reading.content,
+_OWN: Final[dict[str, Callable[[_Parser, str], None]]] = {
+    "a": _Parser.affinity,
+    "B": _Parser.bounds,
+    "D": _Parser.interval,
+    "f": _Parser.end,
+    "g": _Parser.rate,
+    "r": _Parser.random,
+    "R": _Parser.output_format,
+    "s": _Parser.sequential,
+    "S": _Parser.caching,
+    "w": _Parser.writes,
+    "z": _Parser.seed,
+    "Z": _Parser.content,
 }
 _SIZES: Final = {"b": "block_bytes", "c": "create_bytes", "T": "thread_stride_bytes"}
