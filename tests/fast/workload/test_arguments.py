@@ -22,33 +22,33 @@ def refusal(*arguments: str) -> IogaugeError:
     return caught.value
 
 
-def test_options_before_the_first_name_hold_for_all() -> None:
+def test_options_before_the_first_job_are_defaults_for_all() -> None:
     assert names_and_sizes("--bs=8k", "--name=a", "--name=b", "--bs=16k", "--name=c") == [
         ("a", 8192, False), ("b", 16384, False), ("c", 8192, False),
     ]  # fmt: skip
 
 
-def test_a_global_name_goes_on_with_defaults() -> None:
+def test_a_global_name_adds_defaults() -> None:
     assert names_and_sizes("--name=a", "--name=global", "--bs=8k", "--name=b") == [
         ("a", 4096, False),
         ("b", 8192, False),
     ]
 
 
-def test_values_may_be_the_next_argument() -> None:
+def test_a_value_can_be_the_next_argument() -> None:
     job = from_arguments(["-name", "a", "--rw", "randwrite", "-bs", "8k", "--thread", "--size", "1m"]).jobs[0]
     assert (job.rw, job.bs.write.minimum_bytes, job.thread) == ("randwrite", 8192, True)
 
 
-def test_the_engine_may_come_after_its_options() -> None:
+def test_the_engine_can_come_after_its_options() -> None:
     assert from_arguments(["--name=a", "--hipri", "--ioengine=io_uring"]).jobs[0].hipri
 
 
-def test_the_shell_has_done_the_substitution() -> None:
+def test_variables_are_left_to_the_shell() -> None:
     assert "numjobs=$ncpus" in str(refusal("--name=a", "--numjobs=$ncpus"))
 
 
-def test_job_files_come_after_and_wait_for_each_other(tmp_path: Path) -> None:
+def test_job_files_come_after_the_jobs_and_wait_for_each_other(tmp_path: Path) -> None:
     first, second = tmp_path / "1.fio", tmp_path / "2.fio"
     first.write_text("[global]\ndirect=1\n[f1]\n[f2]\n")
     second.write_text("[global]\nrw=write\n[s1]\n[s2]\n")
@@ -67,7 +67,7 @@ def test_a_job_file_alone_is_the_source(tmp_path: Path) -> None:
     assert from_arguments(["--", str(path)]).jobs == from_arguments([str(path)]).jobs
 
 
-def test_what_is_in_effect_is_kept() -> None:
+def test_options_in_effect_are_stored() -> None:
     jobs = from_arguments(["--bs=8k", "--name=a", "--rw", "read", "--thread"])
     assert jobs.options == ({"bs": "8k", "rw": "read", "thread": ""},)
     assert jobs.global_options == {"bs": "8k"}

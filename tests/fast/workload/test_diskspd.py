@@ -1,4 +1,4 @@
-"""DiskSpd's command lines: what they mean to DiskSpd's own parser, what they become here, and what is refused."""
+"""DiskSpd's command lines: their meaning to DiskSpd's parser, the jobs they become, and refused ones."""
 
 from __future__ import annotations
 
@@ -28,22 +28,26 @@ def job(line: str) -> Job:
 
 
 def test_defaults_are_diskspds() -> None:
-    one = job("t.dat")
-    assert (one.bs.read.minimum_bytes, one.iodepth, one.numjobs, one.rw) == (65536, 2, 1, Rw.READ)
-    assert (one.runtime_ns, one.ramp_time_ns, one.time_based) == (10 * SECOND_NS, 5 * SECOND_NS, True)
-    assert (one.direct, one.sync, one.randrepeat) == (False, SyncMode.NONE, True)
-    assert one.size is None
+    parsed = job("t.dat")
+    assert (parsed.bs.read.minimum_bytes, parsed.iodepth, parsed.numjobs, parsed.rw) == (65536, 2, 1, Rw.READ)
+    assert (parsed.runtime_ns, parsed.ramp_time_ns, parsed.time_based) == (
+        10 * SECOND_NS,
+        5 * SECOND_NS,
+        True,
+    )
+    assert (parsed.direct, parsed.sync, parsed.randrepeat) == (False, SyncMode.NONE, True)
+    assert parsed.size is None
 
 
 def test_the_published_specification_run() -> None:
-    """Intel's evaluation guide for the P4800X, but for its target."""
-    one = job("diskspd.exe -d600 -b4k -w30 -r -o4 -t8 -h -L t.dat")
-    assert (one.rw, one.rwmix_read_percent) == (Rw.RANDRW, 70)
-    assert (one.iodepth, one.numjobs, one.ioengine) == (4, 8, EngineKind.LIBAIO)
-    assert (one.direct, one.sync) == (True, SyncMode.DSYNC)
-    assert (one.norandommap, one.group_reporting) == (True, False)
-    assert (one.iodepth_batch, one.iodepth_batch_complete_max) == (1, 4)
-    assert one.runtime_ns == 600 * SECOND_NS
+    """The run of Intel's evaluation guide for the P4800X, on another target."""
+    parsed = job("diskspd.exe -d600 -b4k -w30 -r -o4 -t8 -h -L t.dat")
+    assert (parsed.rw, parsed.rwmix_read_percent) == (Rw.RANDRW, 70)
+    assert (parsed.iodepth, parsed.numjobs, parsed.ioengine) == (4, 8, EngineKind.LIBAIO)
+    assert (parsed.direct, parsed.sync) == (True, SyncMode.DSYNC)
+    assert (parsed.norandommap, parsed.group_reporting) == (True, False)
+    assert (parsed.iodepth_batch, parsed.iodepth_batch_complete_max) == (1, 4)
+    assert parsed.runtime_ns == 600 * SECOND_NS
 
 
 @pytest.mark.parametrize(
@@ -63,8 +67,8 @@ def test_the_published_specification_run() -> None:
     ],
 )
 def test_caching(options: str, direct: bool, sync: str) -> None:
-    one = job(f"{options} t.dat")
-    assert (one.direct, one.sync.value) == (direct, sync)
+    parsed = job(f"{options} t.dat")
+    assert (parsed.direct, parsed.sync.value) == (direct, sync)
 
 
 @pytest.mark.parametrize(
@@ -77,7 +81,7 @@ def test_caching(options: str, direct: bool, sync: str) -> None:
         ("-F2 -O9 -h", "libaio"),
     ],
 )
-def test_one_in_flight_is_a_synchronous_call(options: str, engine: str) -> None:
+def test_the_depth_and_the_cache_choose_the_engine(options: str, engine: str) -> None:
     assert job(f"{options} t.dat").ioengine.value == engine
 
 
@@ -113,18 +117,23 @@ def test_one_in_flight_is_a_synchronous_call(options: str, engine: str) -> None:
         ("-o3 -o5", "outstanding", 5),
     ],
 )
-def test_each_option(options: str, field: str, value: object) -> None:
+def test_an_option_sets_its_field(options: str, field: str, value: object) -> None:
     assert getattr(command(f"{options} t.dat"), field) == value
 
 
 def test_random_offsets() -> None:
-    one = job("-b4k -r512 -rs30 -rdpct90/10:0/10:5/20 t.dat")
-    assert (one.rw, one.ba.read, one.percentage_random.read, one.norandommap) == (Rw.RANDREAD, 512, 30, True)
+    parsed = job("-b4k -r512 -rs30 -rdpct90/10:0/10:5/20 t.dat")
+    assert (parsed.rw, parsed.ba.read, parsed.percentage_random.read, parsed.norandommap) == (
+        Rw.RANDREAD,
+        512,
+        30,
+        True,
+    )
     zones = [Zone(access_percent=a, size_percent=s) for a, s in ((90, 10), (0, 10), (5, 20), (5, 60))]
-    assert one.random_distribution.read == ZonedDistribution(zones=tuple(zones))
+    assert parsed.random_distribution.read == ZonedDistribution(zones=tuple(zones))
 
 
-def test_what_a_distribution_leaves_untouched_stays_so() -> None:
+def test_the_rest_of_a_distribution_can_have_no_requests() -> None:
     zones = job("-r -rdpct100/25 t.dat").random_distribution.read
     assert isinstance(zones, ZonedDistribution)
     assert zones.zones[-1] == Zone(access_percent=0, size_percent=75)
@@ -140,13 +149,13 @@ def test_sequences_of_threads() -> None:
 
 
 def test_regions() -> None:
-    one = job("-B1m -f3m -c8m t.dat")
-    assert (one.offset, one.size) == (Amount(size_bytes=1 << 20), Amount(size_bytes=2 << 20))
+    parsed = job("-B1m -f3m -c8m t.dat")
+    assert (parsed.offset, parsed.size) == (Amount(size_bytes=1 << 20), Amount(size_bytes=2 << 20))
 
 
 def test_limits_and_pauses() -> None:
-    one = job("-g100 -w30 -r t.dat")
-    assert (one.rate_Bps.read, one.rate_Bps.write) == (70_000, 30_000)
+    parsed = job("-g100 -w30 -r t.dat")
+    assert (parsed.rate_Bps.read, parsed.rate_Bps.write) == (70_000, 30_000)
     assert job("-g200i t.dat").rate_iops.read == 200
     assert job("-g200i -w100 t.dat").rate_iops.write == 200
     paused = job("-i8 -j5 -t2 t.dat")
@@ -155,7 +164,7 @@ def test_limits_and_pauses() -> None:
 
 def test_targets_and_threads() -> None:
     sections = jobs("-t3 -o4 a b")
-    assert [(one.name, one.filenames, one.numjobs) for one in sections] == [
+    assert [(job.name, job.filenames, job.numjobs) for job in sections] == [
         ("diskspd-1", ("a",), 3),
         ("diskspd-2", ("b",), 3),
     ]
@@ -173,8 +182,8 @@ def test_contents_and_seeds() -> None:
 
 
 def test_cpus() -> None:
-    one = job("-a2,0 -t2 t.dat")
-    assert (one.cpus_allowed, one.cpus_allowed_policy) == ((0, 2), "split")
+    parsed = job("-a2,0 -t2 t.dat")
+    assert (parsed.cpus_allowed, parsed.cpus_allowed_policy) == ((0, 2), "split")
 
 
 @pytest.mark.parametrize(
@@ -192,13 +201,13 @@ def test_cpus() -> None:
         ("-w10 -rs10 -Z", "(-rs)"),
     ],
 )
-def test_what_has_no_meaning_here_is_said(options: str, said: str) -> None:
+def test_options_without_effect_get_a_note(options: str, said: str) -> None:
     (note,) = notes_of(command(f"{options} t.dat"))
     assert said in note
 
 
 @pytest.mark.parametrize("options", ["", "-L", "-D500", "-w10 -Z", "-w10 -Zr", "-Rtext"])
-def test_what_is_done_needs_no_word(options: str) -> None:
+def test_options_with_the_same_effect_get_no_note(options: str) -> None:
     assert notes_of(command(f"{options} t.dat")) == ()
 
 
@@ -257,22 +266,22 @@ def test_what_is_done_needs_no_word(options: str) -> None:
         ("-I1 t.dat", "priority"),
     ],
 )
-def test_what_cannot_be_done_is_refused_with_a_hint(line: str, reason: str) -> None:
+def test_unsupported_commands_are_refused_with_a_hint(line: str, reason: str) -> None:
     with pytest.raises(IogaugeError, match="diskspd") as caught:
         command(line)
     assert reason in str(caught.value)
     assert caught.value.hint
 
 
-def test_values_beyond_a_job_are_refused_by_its_option() -> None:
+def test_values_out_of_range_for_a_job_are_refused_by_its_option() -> None:
     with pytest.raises(IogaugeError, match="iodepth"):
         job("-o99999 t.dat")
 
 
-def test_a_command_of_windows_can_be_read_where_it_is_not_to_be_run() -> None:
-    one = read(["-b4k", "-Rxml", "#1", "D:", r"C:\a.dat"], windows=True)
-    assert one.targets == (r"\\.\PhysicalDrive1", "D:", r"C:\a.dat")
-    assert jobs_of(one)[0].filenames == (r"\\.\PhysicalDrive1",)
+def test_a_command_that_ran_on_windows_can_be_read() -> None:
+    parsed = read(["-b4k", "-Rxml", "#1", "D:", r"C:\a.dat"], windows=True)
+    assert parsed.targets == (r"\\.\PhysicalDrive1", "D:", r"C:\a.dat")
+    assert jobs_of(parsed)[0].filenames == (r"\\.\PhysicalDrive1",)
 
 
 SIZES = st.integers(1, 64).map(lambda blocks: blocks * 4096)
@@ -315,9 +324,9 @@ def commands(draw: st.DrawFn) -> Command:
 
 
 @given(commands())
-def test_what_is_written_reads_back(one: Command) -> None:
-    assert read(one.arguments()) == one
-    assert job_file(one, source="diskspd").jobs
+def test_a_written_command_reads_back(parsed: Command) -> None:
+    assert read(parsed.arguments()) == parsed
+    assert job_file(parsed, source="diskspd").jobs
 
 
 @given(st.lists(st.text(alphabet="-bdrstwoFOSZgaD0123456789k,/:ui.\\ \0é", max_size=8), max_size=5))

@@ -1,4 +1,4 @@
-"""Jobs as DiskSpd's command lines: said as they are, or refused by the option that cannot be said."""
+"""Jobs as DiskSpd's command lines, or refused by the option that has no counterpart."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def test_jobs_that_differ_in_their_targets_are_one_command() -> None:
         "-b4k -d5 -W0 -o2 -t1 -w0 -r -B1m -f8m -g70i -L -D1000 /dev/sdx",
     ],
 )
-def test_there_and_back(line: str) -> None:
+def test_a_command_survives_the_conversion_to_jobs(line: str) -> None:
     ((process,),) = stages(job_file(read(line.split()), source="diskspd"), apart=False)
     assert " ".join(process.command.arguments()) == line
 
@@ -81,7 +81,7 @@ def test_there_and_back(line: str) -> None:
         ("rw=randrw\nrate_iops=100,900", "ratio of rwmixread"),
     ],
 )
-def test_what_cannot_be_said_is_refused_by_its_option(line: str, reason: str) -> None:
+def test_options_without_counterpart_are_refused_by_name(line: str, reason: str) -> None:
     with pytest.raises(IogaugeError, match=r"job\.fio: \[a\]") as caught:
         as_diskspd(jobs(f"{PLAIN}{line}\n"))
     assert reason in str(caught.value)
@@ -93,7 +93,7 @@ def test_a_model_is_refused() -> None:
         as_diskspd(jobs(PLAIN.replace("t.dat", "model:ram")))
 
 
-def test_different_jobs_at_the_same_time_are_processes() -> None:
+def test_concurrent_jobs_that_differ_are_processes() -> None:
     both = PLAIN + PLAIN.replace("[a]", "[b]").replace("randread", "randwrite")
     assert [line.split(" -S")[0] for line in as_diskspd(jobs(both))] == [
         "diskspd -b4k -d60 -W1 -o1 -t1 -w0 -r",
@@ -102,13 +102,13 @@ def test_different_jobs_at_the_same_time_are_processes() -> None:
     assert all(" -C1 " in line for line in as_diskspd(jobs(both)))
 
 
-def test_jobs_that_begin_apart_are_refused() -> None:
+def test_concurrent_jobs_that_begin_at_different_times_are_refused() -> None:
     both = PLAIN + PLAIN.replace("[a]", "[b]").replace("direct=1", "startdelay=1")
     with pytest.raises(IogaugeError, match="begin or end at different times"):
         as_diskspd(jobs(both))
 
 
-def test_what_is_reported_in_rows_of_its_own_is_a_process_of_its_own() -> None:
+def test_every_reported_row_has_its_own_process() -> None:
     both = PLAIN + PLAIN.replace("[a]", "[b]").replace("t.dat", "u.dat")
     ((together,),) = stages(jobs(both), apart=False)
     (apart,) = stages(jobs(both))
@@ -136,21 +136,21 @@ def test_what_is_reported_in_rows_of_its_own_is_a_process_of_its_own() -> None:
         ("rate=123456", "-g123 ", "is limited to 123000 bytes a second instead of 123456"),
     ],
 )
-def test_what_diskspd_does_in_its_own_way_is_said(lines: str, said: str, note: str) -> None:
+def test_differences_of_diskspd_get_a_note(lines: str, said: str, note: str) -> None:
     ((process,),) = stages(jobs(f"{PLAIN}{lines}\n"))
     assert said in " ".join(process.command.arguments())
     assert len(process.notes) == 1
     assert note in process.notes[0]
 
 
-def test_every_option_is_said_or_refused_or_about_the_report() -> None:
+def test_expressed_and_unneeded_options_are_disjoint() -> None:
     names = {option.name for option in OPTIONS}
     assert not _EXPRESSED & NOT_NEEDED
     assert names >= _EXPRESSED | NOT_NEEDED
 
 
 @pytest.mark.parametrize("name", ["queue-depth", "mixed"])
-def test_steps_of_a_single_load_can_be_said(name: str) -> None:
+def test_steps_of_a_single_load_are_commands(name: str) -> None:
     target = builders.target("/dev/nvme0n1", kind="block")
     plan = SUITES[name].plan(SuiteRequest(targets=(target,), pace="standard"))
     assert plan.steps

@@ -1,4 +1,4 @@
-"""No option is accepted without effect: each changes the plan of a run, or something else that can be seen of it."""
+"""No option is accepted without effect: each changes the plan of a run, its results, its table or its logs."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ PLAN: dict[str, tuple[str, str]] = {
     "group_reporting": (f"{NULL} numjobs=2", "group_reporting"),
     "new_group": (f"{NULL} group_reporting", "new_group"),
 }  # fmt: skip
-"""What changes the plan: what the job says already, and the line that is added to the second of two jobs."""
+"""Options that change the plan: the lines of both jobs, and the line that is added to the second."""
 
 JSON: dict[str, tuple[str, str]] = {
     "description": (NULL, "description=text"),
@@ -101,7 +101,7 @@ JSON: dict[str, tuple[str, str]] = {
     "disable_slat": (NULL, "disable_slat=1"),
     "unified_rw_reporting": (MIXED, "unified_rw_reporting=1"),
 }
-"""What changes the results as JSON."""
+"""Options that change the results as JSON."""
 
 TABLE = {
     name: JSON[name]
@@ -110,7 +110,7 @@ TABLE = {
         "unified_rw_reporting",
     )
 }  # fmt: skip
-"""What changes the table. It has lat's percentiles whatever is asked for."""
+"""Options that change the table. It always has the percentiles of lat."""
 
 LOGS: dict[str, tuple[str, str]] = {
     "write_bw_log": (NULL, "write_bw_log"),
@@ -122,14 +122,14 @@ LOGS: dict[str, tuple[str, str]] = {
     "log_avg_msec": (f"{NULL} write_bw_log", "log_avg_msec=100"),
     "log_hist_msec": (f"{NULL} write_hist_log log_hist_msec=100", "log_hist_msec=200"),
 }
-"""What changes which logs there are, or their lines."""
+"""Options that change the logs or their lines."""
 
 NONE = {"thread": "Accepted: workers are always threads."}
-"""What changes nothing, and says so."""
+"""Options without effect, and their help text."""
 
 
 def jobs(common: str, line: str = "") -> JobFile:
-    """Two jobs, the second with one line more."""
+    """Return two jobs, the second with one more line."""
     lines = "\n".join(common.split())
     return parse(f"[first]\n{lines}\n[second]\n{lines}\n" + "\n".join(line.split()), source="t", environ={})
 
@@ -148,7 +148,7 @@ def planned(job_file: JobFile) -> RunPlan:
 
 
 def reported(job_file: JobFile) -> tuple[Any, str]:
-    """The second job's results, as JSON and as a table."""
+    """Return the results as JSON and as a table."""
     reads = builders.tally({50_000: 20_000})
     slat = {Kind.SLAT: builders.histogram({700: 20_000})}
     reads = reads.model_copy(update={"histograms": reads.histograms | slat})
@@ -162,7 +162,7 @@ def reported(job_file: JobFile) -> tuple[Any, str]:
 
 
 def logged(job_file: JobFile, directory: Path) -> dict[str, str]:
-    """The logs of a second in which the second job completed something, by name."""
+    """Return the logs of a second in which the second job completed I/Os, by name."""
     directory.mkdir()
     claimed = fio_logs.claim(job_file, Claims(), directory=directory)
     logs = fio_logs.FioLogs(job_file, claimed)
@@ -176,13 +176,13 @@ def logged(job_file: JobFile, directory: Path) -> dict[str, str]:
 
 
 @pytest.mark.parametrize("name", PLAN)
-def test_it_changes_the_plan(name: str) -> None:
+def test_an_option_changes_the_plan(name: str) -> None:
     common, line = PLAN[name]
     assert planned(jobs(common)) != planned(jobs(common, line))
 
 
 @pytest.mark.parametrize("name", JSON)
-def test_it_changes_the_results(name: str) -> None:
+def test_an_option_changes_the_results(name: str) -> None:
     common, line = JSON[name]
     before, after = reported(jobs(common))[0], reported(jobs(common, line))[0]
     assert before != after
@@ -190,24 +190,24 @@ def test_it_changes_the_results(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", TABLE)
-def test_it_changes_the_table(name: str) -> None:
+def test_an_option_changes_the_table(name: str) -> None:
     common, line = TABLE[name]
     assert reported(jobs(common))[1] != reported(jobs(common, line))[1]
 
 
 @pytest.mark.parametrize("name", LOGS)
-def test_it_changes_the_logs(name: str, tmp_path: Path) -> None:
+def test_an_option_changes_the_logs(name: str, tmp_path: Path) -> None:
     common, line = LOGS[name]
     assert logged(jobs(common), tmp_path / "before") != logged(jobs(common, line), tmp_path / "after")
 
 
-def test_every_option_has_an_effect_or_says_that_it_has_none() -> None:
+def test_every_option_has_an_effect_or_a_help_text_that_denies_one() -> None:
     seen = [*PLAN, *JSON, *LOGS, *NONE]
     assert len(seen) == len(set(seen))
     assert set(seen) == {option.name for option in OPTIONS}
     assert {option.name: option.help for option in OPTIONS if option.name in NONE} == NONE
 
 
-def test_what_is_changed_is_what_is_named() -> None:
+def test_every_line_sets_the_option_of_its_key() -> None:
     for name, (_, line) in (PLAN | JSON | LOGS).items():
         assert line.split()[0].partition("=")[0] == name

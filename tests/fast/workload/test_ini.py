@@ -22,7 +22,7 @@ def lines(text: str) -> list[tuple[str, list[str]]]:
     return [(section.name, [line.text for line in section.lines]) for section in sections]
 
 
-def test_comments_stand_anywhere() -> None:
+def test_comments_can_begin_anywhere() -> None:
     text = "; first\n# second\n[a] ; of a\n  bs=4k ; size\n\trw=read# how\n;\n\n[b c]\nname=x;y\n"
     assert lines(text) == [("a", ["bs=4k", "rw=read"]), ("b c", ["name=x"])]
 
@@ -31,7 +31,7 @@ def test_line_ends_of_other_systems() -> None:
     assert lines("[a]\r\nbs=4k\r\n") == [("a", ["bs=4k"])]
 
 
-def test_every_line_knows_its_place() -> None:
+def test_sections_and_lines_have_their_place() -> None:
     section = ini.sections("\n[a]\n\nbs=4k\n", source="t.fio", base=None)[0]
     assert (section.place.where, section.lines[0].place.where) == ("t.fio:2", "t.fio:4")
 
@@ -43,19 +43,19 @@ def test_every_line_knows_its_place() -> None:
      ("[a]\ninclude\n", "t.fio:2"), ("[a]\ninclude no/such\n", "t.fio:2"), ("include x\n", "t.fio:1"),
      ("[a]\ninclude \x7f/\n", "t.fio:2")],
 )  # fmt: skip
-def test_what_is_no_job_file(text: str, where: str) -> None:
+def test_malformed_job_files_are_refused_with_their_place(text: str, where: str) -> None:
     with pytest.raises(IogaugeError) as caught:
         lines(text)
     assert str(caught.value).startswith(where)
     assert caught.value.hint
 
 
-def test_global_sections_are_those_that_begin_so() -> None:
+def test_a_name_that_begins_with_global_is_a_global_section() -> None:
     sections = ini.sections("[global]\n[global2]\n[Global]\n", source="t", base=None)
     assert [section.is_global for section in sections] == [True, True, False]
 
 
-def test_included_lines_take_their_line_and_name_their_own_place(tmp_path: Path) -> None:
+def test_included_lines_replace_the_include_and_have_their_own_place(tmp_path: Path) -> None:
     (tmp_path / "sub").mkdir()
     (tmp_path / "sub/one.inc").write_text("bs=8k\ninclude two.inc\n")
     (tmp_path / "sub/two.inc").write_text("iodepth=0\n")
@@ -116,7 +116,7 @@ def test_sizes_are_bounded(tmp_path: Path) -> None:
         parse("[a]\ninclude many.inc\ninclude many.inc\n", source="t", base=tmp_path)
 
 
-def test_files_that_cannot_be_read(tmp_path: Path) -> None:
+def test_unreadable_files_are_refused_with_a_hint(tmp_path: Path) -> None:
     (tmp_path / "binary.fio").write_bytes(b"[a]\n\xff\xfe\n")
     for path in (
         tmp_path / "missing.fio",
@@ -150,14 +150,14 @@ def test_variables_and_keywords() -> None:
         substitute("filename=/dev/${NONE}", environ)
 
 
-def test_a_variable_cannot_bring_in_lines() -> None:
+def test_a_variable_cannot_add_lines() -> None:
     with pytest.raises(BadValue):
         substitute("x=${A}", {"A": "1\nrw=write"})
     with pytest.raises(BadValue):
         substitute("x=${A}", {"A": "y" * 10_000})
 
 
-def test_keywords_are_computed_with(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_arithmetic_with_keywords_is_evaluated(monkeypatch: pytest.MonkeyPatch) -> None:
     for keyword, value in {"$pagesize": 4096, "$mb_memory": 1000, "$ncpus": 6}.items():
         monkeypatch.setitem(KEYWORDS, keyword, lambda value=value: value)
     assert {text: substitute(text, {}) for text in (
@@ -168,7 +168,7 @@ def test_keywords_are_computed_with(monkeypatch: pytest.MonkeyPatch) -> None:
     }  # fmt: skip
 
 
-def test_keywords_tell_what_the_machine_has() -> None:
+def test_keywords_have_the_values_of_the_machine() -> None:
     assert all(value() > 0 for value in KEYWORDS.values())
 
 

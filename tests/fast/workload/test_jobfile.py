@@ -1,4 +1,4 @@
-"""What sections mean together: [global], inheritance, options that touch each other, and every kind of refusal."""
+"""The meaning of sections: [global], inheritance, options that depend on each other, and every kind of refusal."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def test_an_empty_section_has_fios_defaults() -> None:
     assert job("") == Job(name="j")
 
 
-def test_globals_hold_for_later_jobs_and_add_up() -> None:
+def test_global_sections_apply_to_later_jobs_and_accumulate() -> None:
     one, two = jobs("[global]\nbs=8k\ndirect=1\n[one]\n[global]\nbs=16k\n[two]\ndirect=0\n")
     assert (one.bs.read.minimum_bytes, one.direct) == (8192, True)
     assert (two.bs.read.minimum_bytes, two.direct) == (16384, False)
@@ -44,7 +44,7 @@ def test_jobs_do_not_change_what_later_jobs_inherit() -> None:
     assert two.bs.write.minimum_bytes == 4096
 
 
-def test_file_names_add_up_each_under_its_directory() -> None:
+def test_file_names_accumulate_each_in_its_directory() -> None:
     text = "[global]\ndirectory=/a\nfilename=x\n[one]\nfilename=y:z\ndirectory=/b\n[two]\n[three]\ndirectory=/c\n"
     one, two, three = jobs(text)
     assert one.filenames == ("/a/x", "/b/y", "/b/z")
@@ -52,12 +52,12 @@ def test_file_names_add_up_each_under_its_directory() -> None:
     assert one.directory == three.directory == ""
 
 
-def test_a_model_is_in_no_directory() -> None:
+def test_a_model_has_no_directory() -> None:
     (one,) = jobs("[one]\ndirectory=/a\nfilename=x:model:p4800x:y\n")
     assert one.filenames == ("/a/x", "model:p4800x", "/a/y")
 
 
-def test_files_of_jobs_that_name_none() -> None:
+def test_jobs_without_filename_have_default_files() -> None:
     named = job("directory=/mnt")
     assert paths(named, 0) == ("/mnt/j.0.0",)
     assert paths(job(""), 3) == ("j.3.0",)
@@ -75,7 +75,7 @@ def test_a_job_named_like_a_block_device_uses_it(monkeypatch: pytest.MonkeyPatch
     assert paths(Job(name="/dev/other"), 1) == ("/dev/other.1.0",)
 
 
-def test_engine_options_of_globals_hold_for_the_same_engine_only() -> None:
+def test_engine_options_are_inherited_only_by_the_same_engine() -> None:
     text = "[global]\nfixedbufs\nioengine=io_uring\nhipri\n[a]\n[b]\nioengine=libaio\n[c]\nioengine=pvsync2\n"
     file = parse(text, source="t", environ={})
     assert [(one.hipri, one.fixedbufs) for one in file.jobs] == [(True, True), (False, False), (False, False)]
@@ -84,7 +84,7 @@ def test_engine_options_of_globals_hold_for_the_same_engine_only() -> None:
     ]  # fmt: skip
 
 
-def test_options_in_effect_are_kept_as_written() -> None:
+def test_options_in_effect_are_stored_as_written() -> None:
     text = "[global]\nname=label\nblocksize=8k\nrw=read\n[a]\nrw=randread ; c\ntime_based\nruntime=1m\ngtod_reduce=0\n"
     file = parse(text, source="t", environ={})
     assert file.options == (
@@ -110,7 +110,7 @@ def test_block_sizes_range_and_split_win_over_bs() -> None:
     assert len(split.bs.trim.split) == 2
 
 
-def test_depths_are_bounded_by_the_depth() -> None:
+def test_low_and_batch_depths_are_limited_by_iodepth() -> None:
     text = "ioengine=libaio\niodepth=16\niodepth_low={}\niodepth_batch={}"
     assert (job(text.format(4, 8)).iodepth_low, job(text.format(4, 8)).iodepth_batch) == (4, 8)
     assert (job(text.format(0, 0)).iodepth_low, job(text.format(0, 0)).iodepth_batch) == (None, 16)
@@ -138,14 +138,14 @@ def test_sizes() -> None:
     assert job("size=0\nio_size=0%\noffset=0%") == Job(name="j")
 
 
-def test_what_switches_the_random_map_off() -> None:
+def test_distributions_and_unaligned_offsets_turn_the_random_map_off() -> None:
     assert job("rw=randread\nrandom_distribution=zipf").norandommap
     assert job("rw=randread\nba=8k").norandommap
     assert not job("rw=randread\nba=4k").norandommap
     assert not job("rw=read\nba=8k").norandommap
 
 
-def test_a_seed_ends_repeating() -> None:
+def test_randseed_turns_randrepeat_off() -> None:
     assert (job("").randrepeat, job("randseed=7").randrepeat, job("allrandrepeat=0").randrepeat) == (
         True,
         False,
@@ -161,7 +161,7 @@ def test_buffers() -> None:
     assert (zeroed.zero_buffers, zeroed.buffer_compress_percent, zeroed.refill_buffers) == (True, 0, False)
 
 
-def test_words() -> None:
+def test_aliases_and_words_have_their_meaning() -> None:
     assert job("sync=1").sync == job("sync=sync").sync == SyncMode.SYNC
     assert job("sync=0").sync == SyncMode.NONE
     assert job("continue_on_error=1").continue_on_error == ContinueOnError.ALL
@@ -215,13 +215,13 @@ UNSUPPORTED = {
 
 
 @pytest.mark.parametrize("line", UNSUPPORTED)
-def test_what_fio_knows_is_refused_by_name(line: str) -> None:
+def test_unsupported_options_of_fio_are_refused_by_name(line: str) -> None:
     error = refusal(f"[j]\n{line}\n")
     assert UNSUPPORTED[line] in str(error)
     assert str(error).startswith("t.fio:2: [j] ")
 
 
-def test_what_fio_does_anyway_is_accepted() -> None:
+def test_unsupported_options_are_accepted_at_the_default_of_fio() -> None:
     lines = "gtod_reduce=0\ndisable_lat=0\nverify=0\nnrfiles=1\nfallocate=native\nunified_rw_reporting=none"
     assert job(lines) == Job(name="j")
 
@@ -233,7 +233,7 @@ def test_a_range_or_a_split_wins_over_block_sizes_that_come_after_it() -> None:
     assert (mixed.read, mixed.write.maximum_bytes) == (job("bssplit=4k/50:8k/50").bs.read, 65536)
 
 
-def test_reducing_time_stamps_leaves_out_all_latencies() -> None:
+def test_gtod_reduce_disables_all_latencies() -> None:
     reduced = job("gtod_reduce=1")
     left_out = {name for name, value in reduced if value is True} - {
         name for name, value in job("") if value is True
@@ -244,7 +244,7 @@ def test_reducing_time_stamps_leaves_out_all_latencies() -> None:
     assert job("gtod_reduce=1\nclat_percentiles=1\ndisable_lat=0").disable_lat is False
 
 
-def test_time_stamps_that_are_not_reduced_leave_other_options_alone() -> None:
+def test_gtod_reduce_0_changes_no_option() -> None:
     for lines in ("", "gtod_reduce=1", "disable_clat=1", "clat_percentiles=0", "lat_percentiles=1"):
         assert job(f"{lines}\ngtod_reduce=0") == job(lines)
 
@@ -291,11 +291,11 @@ def test_an_error_of_global_options_names_the_section_that_they_break() -> None:
 
 
 def test_a_depth_that_the_engine_cannot_keep_is_no_error() -> None:
-    """As in fio, which notes it and keeps one I/O in flight; so does the plan (``execution.planning``)."""
+    """fio prints a note and keeps one I/O in flight; so does the plan (``execution.planning``)."""
     assert job("ioengine=psync\niodepth=8").iodepth == 8
 
 
-def test_a_section_renamed_needs_a_file_name() -> None:
+def test_a_renamed_section_needs_a_filename() -> None:
     assert job("name=other\nfilename=/x").name == "other"
     assert "names them after [j]" in str(refusal("[j]\nname=other\n"))
 

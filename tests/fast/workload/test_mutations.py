@@ -1,4 +1,4 @@
-"""Broken job files by the thousand: each gives jobs or an error with a hint, quickly, and nothing else."""
+"""Thousands of broken job files: each quickly gives jobs or an error with a hint."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from iogauge.workload.options import known
 
 ROOT = Path(__file__).resolve().parents[3]
 SLOWEST_S = 1.0
-"""CPU time of one file. A pattern that backtracks, or an expression that explodes, takes far longer."""
+"""CPU time of one file. A regular expression that backtracks, or a huge power, takes far longer."""
 
 WORDS = (
     *sorted(BY_NAME), *sorted(known.ALL), "[global]", "[", "]", "[x]", "include ", "${", "${HOME}", "$ncpus",
@@ -40,7 +40,7 @@ def seeds() -> list[str]:
 
 
 def arguments(text: str) -> list[str]:
-    """Return a job file's lines as a command line would have them."""
+    """Return the lines of a job file as a command line."""
     lines = [line for line in text.split("\n") if line and not line.startswith(";")]
     return [f"--name={line[1:-1]}" if line.startswith("[") else f"--{line}" for line in lines]
 
@@ -107,7 +107,7 @@ def test_mutants_give_jobs_or_errors_with_a_hint(mutants: int) -> None:
     assert min(jobs, refused) > mutants // 50, "the mutants are too tame or too wild to test anything"
 
 
-def test_jobs_of_mutants_can_be_written_or_say_why() -> None:
+def test_jobs_of_mutants_are_written_or_refused() -> None:
     chance = random.Random(375)
     originals = seeds()
     written = 0

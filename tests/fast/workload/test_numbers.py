@@ -1,4 +1,4 @@
-"""Numbers, times and expressions: fio's readings as a table, and properties that hold for all of them."""
+"""Numbers, times and expressions: fio's readings as a table, and properties of all of them."""
 
 from __future__ import annotations
 
@@ -106,7 +106,7 @@ def test_malformed_times_are_refused_with_a_hint(text: str) -> None:
     assert caught.value.hint
 
 
-def test_the_hint_names_the_unit_that_was_meant() -> None:
+def test_the_hint_names_the_intended_unit() -> None:
     for text, meant in {"10sec": "s", "2min": "m", "1hour": "h", "3days": "d"}.items():
         with pytest.raises(BadValue) as caught:
             duration_ns(text, default_unit_ns=SECOND)
@@ -142,14 +142,14 @@ def test_times_below_a_microsecond_cannot_be_written(value_ns: int) -> None:
 
 
 @given(st.integers(0, 1000), st.sampled_from(sorted(byte_suffixes(1024))), st.sampled_from([1024, 1000]))
-def test_suffixes_multiply_whatever_their_case(number: int, suffix: str, kb_base: int) -> None:
+def test_suffixes_multiply_in_either_case(number: int, suffix: str, kb_base: int) -> None:
     expected = number * byte_suffixes(kb_base)[suffix]
     assert integer(f"{number}{suffix}", kb_base=kb_base) == expected
     assert integer(f"{number}{suffix.upper()}", kb_base=kb_base) == expected
 
 
 def outcome(read: Callable[[str], object], text: str) -> object:
-    """Return the value, or the finding that there is none."""
+    """Return the value, or the ``BadValue``."""
     try:
         return read(text)
     except BadValue as problem:

@@ -1,4 +1,4 @@
-"""The table of options: complete, consistent, and what the manual and the examples are made of."""
+"""The table of options is complete and consistent, and agrees with the reference and the examples."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from iogauge.workload.options.reference import page
 
 ROOT = Path(__file__).resolve().parents[3]
 
-ISSUE = """
+REQUIRED = """
     filename rw bs bssplit bsrange ba iodepth iodepth_batch iodepth_batch_complete_min
     iodepth_batch_complete_max iodepth_low numjobs thread size io_size offset offset_increment runtime
     time_based ramp_time startdelay loops number_ios stonewall group_reporting new_group exitall rwmixread
@@ -24,7 +24,7 @@ ISSUE = """
     log_hist_msec direct sync fsync fdatasync ioengine hipri fixedbufs registerfiles sqthread_poll
     continue_on_error
 """
-"""What the project set out to support."""
+"""Options that have to be supported."""
 ALIASES = """
     readwrite blocksize blocksize_range blockalign iodepth_batch_submit iodepth_batch_complete io_limit fileoffset
     timeout ratemin wait_for_previous allrandrepeat
@@ -32,18 +32,18 @@ ALIASES = """
 """fio's other names of the supported options."""
 
 
-def test_everything_asked_for_is_there() -> None:
-    assert set(ISSUE.split()) | set(ALIASES.split()) <= BY_NAME.keys()
+def test_every_required_option_is_supported() -> None:
+    assert set(REQUIRED.split()) | set(ALIASES.split()) <= BY_NAME.keys()
 
 
-def test_names_are_unique_and_either_supported_or_not() -> None:
+def test_names_are_unique_and_not_also_unsupported() -> None:
     names = [name for option in OPTIONS for name in (option.name, *option.aliases)]
     assert len(names) == len(set(names))
     assert not BY_NAME.keys() & (known.ALL | known.COMMANDS)
     assert not {engine.value for engine in EngineKind} & known.ENGINES
 
 
-def test_what_is_known_is_known_under_its_name() -> None:
+def test_defaults_and_hints_belong_to_unsupported_names() -> None:
     assert known.AT_DEFAULT.keys() | known.HINTS.keys() <= known.ALL
     assert known.ENGINE_HINTS.keys() <= known.ENGINES
 
@@ -131,19 +131,19 @@ def test_every_field_of_a_job_can_be_set() -> None:
     assert Job.model_fields.keys() - changed == {"name"}
 
 
-def test_the_manual_is_current() -> None:
+def test_the_reference_is_current() -> None:
     path = ROOT / "docs/options.md"
     assert path.read_text() == page(), "write iogauge.workload.options.reference.page() to docs/options.md"
 
 
-def test_the_manual_names_every_option_and_every_default() -> None:
+def test_the_reference_has_every_name_and_every_default() -> None:
     text = page()
     assert all(f"`{name}`" in text for name in BY_NAME)
     assert all(option.help.endswith(".") and option.default and option.kind.syntax for option in OPTIONS)
 
 
 @pytest.mark.parametrize("path", sorted((ROOT / "examples").glob("*.fio")), ids=lambda path: path.name)
-def test_examples_are_read_and_explained(path: Path) -> None:
+def test_examples_can_be_parsed_and_begin_with_a_comment(path: Path) -> None:
     assert load(path, environ={"TARGET": "/dev/nvme0n1"}).jobs
     assert path.read_text().startswith("; ")
 

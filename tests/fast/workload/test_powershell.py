@@ -1,4 +1,4 @@
-"""The script that DiskSpd's steps are run by, as a parser that is not ours reads PowerShell."""
+"""The script that runs steps with DiskSpd, parsed by an independent parser of PowerShell."""
 
 from __future__ import annotations
 
@@ -17,8 +17,12 @@ from iogauge.workload.diskspd.powershell import diskspd_script
 from iogauge.workload.scripts import Step
 
 PARSER = Parser(Language(tree_sitter_powershell.language()))
-UNSAID = {"commit-latency": "syncs", "tenants": "random arrivals", "pts-write-saturation": "ends by bytes"}
-"""Suites of which DiskSpd can run no step, or not all."""
+INCOMPLETE = {
+    "commit-latency": "syncs",
+    "tenants": "random arrivals",
+    "pts-write-saturation": "ends by bytes",
+}
+"""Suites with steps that DiskSpd cannot run."""
 
 
 def nodes(script: str) -> Iterator[Node]:
@@ -29,8 +33,8 @@ def nodes(script: str) -> Iterator[Node]:
         waiting += node.children
 
 
-def wrong(script: str) -> list[tuple[int, str]]:
-    """What the parser could not read: the line, from 1, and the text."""
+def syntax_errors(script: str) -> list[tuple[int, str]]:
+    """Return the line, from 1, and the text of everything that the parser cannot read."""
     return [
         (node.start_point.row + 1, (node.text or b"").decode()[:80])
         for node in nodes(script)
@@ -39,7 +43,7 @@ def wrong(script: str) -> list[tuple[int, str]]:
 
 
 @pytest.mark.parametrize("suite", SUITES)
-def test_the_script_of_a_suite_can_be_read(
+def test_the_script_of_a_suite_can_be_parsed(
     suite: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -47,37 +51,37 @@ def test_the_script_of_a_suite_can_be_read(
     sized = [*targets, "--size=64m", "--suite", suite]
     status = main(["plan", *sized, "--as=diskspd", "--output=out"])
     script = Path("out/run.ps1")
-    assert script.exists() or (status == 1 and suite in UNSAID)
+    assert script.exists() or (status == 1 and suite in INCOMPLETE)
     if script.exists():
-        assert wrong(script.read_text()) == []
+        assert syntax_errors(script.read_text()) == []
 
 
 @pytest.mark.parametrize(
     ("is_", "becomes"),
     [("foreach ($file in $files) {", "foreach ($file in $files {"), ("$targets = @(", "$targets = @{(")],
 )
-def test_a_script_that_is_wrong_is_seen(is_: str, becomes: str) -> None:
+def test_a_syntax_error_is_detected(is_: str, becomes: str) -> None:
     script = diskspd_script(
         [Step("one", "[a]\nfilename=a.bin\nrw=randread\nnorandommap\nruntime=1\ntime_based\n")]
     )
     (text,) = script.files.values()
-    assert wrong(text) == []
+    assert syntax_errors(text) == []
     assert is_ in text
-    assert wrong(text.replace(is_, becomes, 1))
+    assert syntax_errors(text.replace(is_, becomes, 1))
 
 
 @settings(max_examples=25)
 @given(name=st.text(st.characters(blacklist_categories=("Cs", "Cc")), min_size=1, max_size=12))
-def test_whatever_targets_are_called_the_script_is_the_same(name: str) -> None:
-    """Two of them, since the name of one alone is a parameter. No name is anything but text between quotes."""
-    # What DiskSpd itself takes for something else is refused.
+def test_names_of_targets_do_not_change_the_script(name: str) -> None:
+    """A name stays text between quotes. There are two targets, since the name of a single one is a parameter."""
+    # Names with these characters mean something else to DiskSpd, and are refused.
     path = "x" + "".join(character for character in name if character not in ':\\/,#;="')
 
     def shape(called: str) -> list[str]:
         job = "[a]\nfilename={}\nrw=randread\nnorandommap\nruntime=1\ntime_based\n"
         steps = [Step("one", job.format(called)), Step("two", job.format("other.bin"))]
         (text,) = diskspd_script(steps).files.values()
-        assert wrong(text) == []
+        assert syntax_errors(text) == []
         return [node.type for node in nodes(text)]
 
     assert shape(f"{path}.bin") == shape("plain.bin")

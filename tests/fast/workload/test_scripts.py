@@ -1,4 +1,4 @@
-"""Scripts that run steps with fio and DiskSpd: in order, resumable, and quoted so that a name stays a name."""
+"""Scripts that run steps with fio and DiskSpd: in order, resumable, and with every name quoted."""
 
 from __future__ import annotations
 
@@ -26,20 +26,20 @@ for argument; do
 done
 if [ -e "fail-$last" ]; then exit 1; fi
 """
-"""Stands for fio: notes what it ran, writes its output, and fails where it is told to."""
+"""A stand-in for fio: logs the job files that it ran, writes its output, and fails if a file fail-JOBFILE exists."""
 
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    place = tmp_path / "a b"
-    place.mkdir()
+    steps_folder = tmp_path / "a b"
+    steps_folder.mkdir()
     programs = tmp_path / "bin"
     programs.mkdir()
     (programs / "fio").write_text(STUB)
     (programs / "fio").chmod(0o755)
     for name, text in fio_files([Step(name, STEP) for name in ("one", "two.2", "three")]).files.items():
-        (place / name).write_text(text)
-    return place
+        (steps_folder / name).write_text(text)
+    return steps_folder
 
 
 def run(folder: Path, *options: str, path: str | None = None) -> subprocess.CompletedProcess[str]:
@@ -50,13 +50,13 @@ def run(folder: Path, *options: str, path: str | None = None) -> subprocess.Comp
     )
 
 
-def test_fio_runs_every_step_in_order_and_keeps_its_results(folder: Path) -> None:
+def test_fio_runs_every_step_in_order_and_saves_its_results(folder: Path) -> None:
     assert run(folder).returncode == 0
     assert (folder / "ran").read_text().split() == ["one.fio", "two.2.fio", "three.fio"]
     assert sorted(path.name for path in folder.glob("*.json*")) == ["one.json", "three.json", "two.2.json"]
 
 
-def test_a_step_that_failed_is_named_and_run_again_and_the_others_are_run_once(folder: Path) -> None:
+def test_a_failed_step_is_listed_and_runs_again_but_no_other_does(folder: Path) -> None:
     (folder / "fail-two.2.fio").touch()
     failed = run(folder)
     assert failed.returncode == 1
@@ -84,7 +84,7 @@ def write(folder: Path, steps: list[Step]) -> None:
 
 @pytest.fixture
 def grouped(folder: Path) -> Path:
-    """Three steps of one state, of which the last follows from what was measured, and one beside them."""
+    """Three steps of one state group, the last of which follows from results, and one step of its own."""
     steps = [Step(name, STEP, state_group="state of one") for name in ("one", "two")]
     steps += [Step("last", STEP, state_group="state of one", follows=True), Step("other", STEP)]
     write(folder, steps)
@@ -105,9 +105,7 @@ ALL = ["one.fio", "two.fio", "last.fio", "other.fio"]
         ([], []),
     ],
 )
-def test_steps_that_share_a_state_begin_again_together(
-    gone: list[str], again: list[str], grouped: Path
-) -> None:
+def test_steps_of_a_state_group_run_again_together(gone: list[str], again: list[str], grouped: Path) -> None:
     assert run(grouped).returncode == 0
     assert (grouped / "ran").read_text().split() == ALL
     (grouped / "ran").write_text("")
@@ -119,7 +117,7 @@ def test_steps_that_share_a_state_begin_again_together(
     assert ("runs again, because" in done.stderr) == (len(again) > len(gone))
 
 
-def test_a_failed_step_ends_those_that_need_its_state_alone(grouped: Path) -> None:
+def test_a_failed_step_ends_only_its_state_group(grouped: Path) -> None:
     (grouped / "fail-two.fio").touch()
     failed = run(grouped)
     assert failed.returncode == 1
@@ -145,7 +143,7 @@ WRITES = STEP.replace("randread", "randwrite")
 
 
 @pytest.mark.parametrize("step", [Step("one", WRITES), Step("one", STEP, purge=("t.dat",))])
-def test_what_was_there_is_destroyed_by_consent_alone_which_is_kept(step: Step, folder: Path) -> None:
+def test_existing_content_is_destroyed_only_with_consent_which_is_stored(step: Step, folder: Path) -> None:
     write(folder, [Step("zero", STEP), step])
     (folder / "t.dat").write_bytes(b"")  # empty, so that there is nothing to purge
     refused = run(folder)
@@ -153,7 +151,7 @@ def test_what_was_there_is_destroyed_by_consent_alone_which_is_kept(step: Step, 
     assert refused.stderr.startswith("t.dat: exists, and these steps destroy its content; add --destroy")
     assert not (folder / "ran").exists()
     assert run(folder, "--force").returncode == 2
-    assert run(folder).returncode == 2, "a call that was refused is no consent"
+    assert run(folder).returncode == 2, "a refused call gives no consent"
     (folder / "fail-one.fio").touch()
     assert run(folder, "--destroy").returncode == 1
     (folder / "fail-one.fio").unlink()
@@ -161,7 +159,7 @@ def test_what_was_there_is_destroyed_by_consent_alone_which_is_kept(step: Step, 
     assert (folder / "ran").read_text().split() == ["zero.fio", "one.fio", "one.fio"]
 
 
-def test_what_was_not_there_is_destroyed_without_a_word(folder: Path) -> None:
+def test_targets_that_did_not_exist_need_no_consent(folder: Path) -> None:
     write(folder, [Step("zero", STEP)])
     assert run(folder).returncode == 0
     (folder / "t.dat").write_bytes(b"fio made it, to be read")
@@ -173,13 +171,13 @@ def test_what_was_not_there_is_destroyed_without_a_word(folder: Path) -> None:
     assert "it's here: exists" in run(folder).stderr
 
 
-def test_what_is_only_read_is_not_asked_about(folder: Path) -> None:
+def test_targets_that_are_only_read_need_no_consent(folder: Path) -> None:
     (folder / "t.dat").write_bytes(b"x")
     assert run(folder).returncode == 0
     assert not (folder / "destroy.allowed").exists()
 
 
-def test_a_device_is_not_taken_for_new_because_it_is_not_there_yet(folder: Path) -> None:
+def test_a_missing_device_does_not_count_as_new(folder: Path) -> None:
     write(folder, [Step("one", WRITES.replace("t.dat", "/dev/no-such-drive"))])
     assert run(folder).returncode == 0
     assert not (folder / "destroy.allowed").exists()
@@ -187,7 +185,7 @@ def test_a_device_is_not_taken_for_new_because_it_is_not_there_yet(folder: Path)
     assert run(folder).returncode == 2
 
 
-def test_fio_that_is_not_there_is_said(folder: Path, tmp_path: Path) -> None:
+def test_missing_fio_is_an_error(folder: Path, tmp_path: Path) -> None:
     (tmp_path / "empty").mkdir()
     (tmp_path / "empty" / "dirname").symlink_to("/usr/bin/dirname")
     done = run(folder, path=str(tmp_path / "empty"))
@@ -195,7 +193,7 @@ def test_fio_that_is_not_there_is_said(folder: Path, tmp_path: Path) -> None:
     assert done.stderr == "fio was not found: install it, or put it in PATH\n"
 
 
-def test_fios_job_file_is_the_step_and_percentiles_of_lat_are_the_script_s() -> None:
+def test_the_job_file_is_that_of_the_step_and_the_script_adds_percentiles_of_lat() -> None:
     files = fio_files([Step("one", STEP)]).files
     text = files["one.fio"]
     assert parse(text, source="fio").jobs == parse(STEP, source="step").jobs
@@ -215,11 +213,11 @@ def test_fios_job_file_is_the_step_and_percentiles_of_lat_are_the_script_s() -> 
         (Step("one", STEP + "numjobs=64\ngroup_reporting\n"), "1000ms"),
     ],
 )
-def test_fio_reports_as_often_as_its_result_stays_small(step: Step, expected: str) -> None:
+def test_the_interval_of_reports_keeps_the_result_small(step: Step, expected: str) -> None:
     assert f"\nrun one one {expected}\n" in fio_files([step]).files["run.sh"]
 
 
-def test_what_is_to_be_purged_is_before_its_step_alone(tmp_path: Path, folder: Path) -> None:
+def test_a_purge_comes_only_before_its_step(tmp_path: Path, folder: Path) -> None:
     target = tmp_path / "it's.bin"
     target.write_bytes(b"x" * (1 << 20))
     steps = [Step("one", STEP, state_group="g"), Step("two", STEP, purge=(str(target),), state_group="g")]
@@ -254,7 +252,7 @@ def test_the_steps_of_diskspd() -> None:
     assert "Get-Bytes (Join-Path $Output $_.Result)" in script
 
 
-def test_loads_beside_each_other_are_processes_and_stages_follow_each_other() -> None:
+def test_concurrent_loads_are_processes_and_stages_run_in_order() -> None:
     text = (
         "[global]\nfilename=t.dat\nsize=1g\nnorandommap\nruntime=1500ms\ntime_based\ngroup_reporting\n"
         "[alone]\nrw=randread\n"
@@ -285,7 +283,7 @@ def test_loads_beside_each_other_are_processes_and_stages_follow_each_other() ->
     ]
 
 
-def test_what_writes_all_is_run_pass_by_pass_and_a_purge_is_said() -> None:
+def test_a_job_that_ends_with_its_bytes_runs_in_passes_and_a_purge_gets_a_note() -> None:
     fill = (
         "[fill]\nfilename=C\\:\nrw=write\nbs=128k\nsize=1g\noffset=1m\nloops=2\nioengine=libaio\niodepth=32\n"
     )
@@ -297,7 +295,7 @@ def test_what_writes_all_is_run_pass_by_pass_and_a_purge_is_said() -> None:
     assert "Path = " not in script.split("$files = @(")[1].split(")")[0], "a drive is not made"
 
 
-def test_diskspds_script_knows_what_is_lost_and_which_steps_share_a_state() -> None:
+def test_the_script_of_diskspd_has_destroyed_targets_and_state_groups() -> None:
     steps = [Step("one", STEP, state_group="state of one"), Step("two", STEP + "size=1g\n")]
     steps.append(Step("last", WRITES.replace("t.dat", "u.dat"), state_group="state of one", follows=True))
     script = diskspd_script(steps).files["run.ps1"]
@@ -307,7 +305,7 @@ def test_diskspds_script_knows_what_is_lost_and_which_steps_share_a_state() -> N
         ("two", "two", "false"),
         ("last", "one", "true"),
     ]
-    # Nothing is made or run before it is known what may be lost, and a refusal ends all.
+    # The script creates and runs nothing before it knows what may be destroyed, and a refusal ends it.
     assert (
         script.index("exit 2") < script.index("': is created'") < script.index("try { Invoke-Stage $stage }")
     )
@@ -315,7 +313,7 @@ def test_diskspds_script_knows_what_is_lost_and_which_steps_share_a_state() -> N
     assert "Lost = $false" in purged, "DiskSpd purges nothing"
 
 
-def test_a_step_that_cannot_be_said_is_left_out_and_the_others_are_there() -> None:
+def test_an_impossible_step_is_left_out() -> None:
     written = diskspd_script([Step("one", STEP), Step("two", STEP + "fsync=1\n")])
     assert [name for name, _ in runs_of(written.files["run.ps1"])] == ["one.xml"]
     assert list(written.impossible) == ["two"]
@@ -323,13 +321,13 @@ def test_a_step_that_cannot_be_said_is_left_out_and_the_others_are_there() -> No
     assert "# Left out: two: [a] fsync=1" in written.files["run.ps1"]
 
 
-def test_a_path_of_linux_has_to_be_replaced() -> None:
+def test_a_path_of_linux_makes_target_mandatory() -> None:
     script = diskspd_script([Step("one", STEP.replace("t.dat", "/dev/nvme0n1"))]).files["run.ps1"]
     assert "[Parameter(Mandatory = $true)][string]$Target,\n" in script
     assert "/dev/nvme0n1" not in script
 
 
-def test_several_targets_are_written_as_they_are() -> None:
+def test_several_targets_keep_their_names() -> None:
     steps = [Step("one", STEP), Step("two", STEP.replace("t.dat", "it's $x.dat"))]
     script = diskspd_script(steps).files["run.ps1"]
     assert "$Target" not in script
@@ -337,7 +335,7 @@ def test_several_targets_are_written_as_they_are() -> None:
     assert "'-Rxml', 'it''s $x.dat')" in script
 
 
-def test_what_a_step_is_called_is_not_taken_for_a_part_of_the_script() -> None:
+def test_the_id_of_a_step_does_not_replace_a_part_of_the_script() -> None:
     script = diskspd_script([Step("RUNS", STEP.replace("t.dat", "FILES"))]).files["run.ps1"]
     assert script.count("Step = 'RUNS'") == 1
     assert "[string]$Target = 'FILES'" in script
@@ -356,7 +354,7 @@ def test_what_a_step_is_called_is_not_taken_for_a_part_of_the_script() -> None:
         ([("one", STEP.replace("t.dat", "model:ram"))], "drives a model"),
     ],
 )
-def test_what_cannot_be_run_is_refused(steps: list[tuple[str, str]], reason: str) -> None:
+def test_steps_that_no_program_can_run_are_refused(steps: list[tuple[str, str]], reason: str) -> None:
     for files in (fio_files, diskspd_script):
         with pytest.raises(IogaugeError, match=re.escape(reason)):
             files([Step(name, text) for name, text in steps])
@@ -370,10 +368,10 @@ QUOTES = "'\u2018\u2019\u201a\u201b"
         alphabet=st.sampled_from(["'", "\u2019", "\u201b", "$", "`", '"', "a", " ", ")", "\n"]), max_size=20
     )
 )
-def test_between_quotes_of_powershell_a_text_is_itself(text: str) -> None:
+def test_powershell_reads_a_quoted_text_unchanged(text: str) -> None:
     quoted = _single(text)
     assert quoted[0] == quoted[-1] == "'"
-    # As PowerShell reads it: any two quotes in a row are the first of them, and a single one would be the end.
+    # PowerShell reads two quotes in a row as the first of them, and a single one as the end.
     inner, read, at = quoted[1:-1], "", 0
     while at < len(inner):
         if inner[at] in QUOTES:

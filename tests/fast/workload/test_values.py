@@ -42,7 +42,7 @@ def test_directions(text: str) -> None:
 
 
 @pytest.mark.parametrize("text", ["", ",", ",,", "1,2,3,4", "4k-8k", "4k:8k", "a", "0", "1,0"])
-def test_directions_refuse(text: str) -> None:
+def test_malformed_directions_are_refused(text: str) -> None:
     with pytest.raises(BadValue):
         read(NUMBERS, text)
 
@@ -66,7 +66,7 @@ def test_patterns_of_io(text: str) -> None:
 @pytest.mark.parametrize(
     "text", ["", "READ", "reed", "read:", "randread:-2049m", "randread:4g", "read:x", "read,write"]
 )
-def test_patterns_of_io_refuse(text: str) -> None:
+def test_malformed_patterns_are_refused(text: str) -> None:
     with pytest.raises(BadValue):
         read(patterns.RW, text)
 
@@ -107,7 +107,7 @@ def test_splits_by_direction() -> None:
     ["", ",", "4k/50:8k/30", "4k/60:8k/60", "4k/101:8k", "4k/1.5:8k", "4k/50/2:8k/50", "4k/50:", "x/50:8k",
      "4k/50:6k/50", "0/50:4k/50", ":".join(f"{n}k/1" for n in range(1, 70)), "4k/-5:8k"],
 )  # fmt: skip
-def test_splits_refuse(text: str) -> None:
+def test_malformed_splits_are_refused(text: str) -> None:
     with pytest.raises(BadValue):
         read(patterns.SPLITS, text)
 
@@ -120,7 +120,7 @@ def test_ranges() -> None:
             read(patterns.RANGES, text)
 
 
-def everywhere(value: Any) -> Any:
+def in_all_directions(value: Any) -> Any:
     return PerDirection[Any](read=value, write=value, trim=value)
 
 
@@ -139,7 +139,7 @@ DISTRIBUTIONS = {
 @pytest.mark.parametrize("text", DISTRIBUTIONS)
 def test_distributions(text: str) -> None:
     value = read(patterns.DISTRIBUTION, text)
-    assert value.model_dump() == everywhere(DISTRIBUTIONS[text]).model_dump()
+    assert value.model_dump() == in_all_directions(DISTRIBUTIONS[text]).model_dump()
     assert read(patterns.DISTRIBUTION, patterns.DISTRIBUTION.write(value)) == value
 
 
@@ -148,10 +148,10 @@ def test_distributions(text: str) -> None:
 )
 def test_zones(text: str) -> None:
     value = read(patterns.DISTRIBUTION, text)
-    for one in (value.read, value.write, value.trim):
+    for distribution in (value.read, value.write, value.trim):
         assert (
-            sum(zone.access_percent for zone in one.zones)
-            == sum(zone.size_percent for zone in one.zones)
+            sum(zone.access_percent for zone in distribution.zones)
+            == sum(zone.size_percent for zone in distribution.zones)
             == 100
         )
     assert read(patterns.DISTRIBUTION, patterns.DISTRIBUTION.write(value)) == value
@@ -164,7 +164,7 @@ def test_zones(text: str) -> None:
      "zoned:50/20:50/20", "zoned:40/:30/:30/", "zoned:x/50:50/50", "zoned:100/100,", "zoned_abs:60/20g:40/100g",
      "sequence:2,0,1"],
 )  # fmt: skip
-def test_distributions_refuse(text: str) -> None:
+def test_malformed_distributions_are_refused(text: str) -> None:
     with pytest.raises(BadValue) as caught:
         read(patterns.DISTRIBUTION, text)
     assert caught.value.hint
@@ -190,9 +190,9 @@ def test_files(text: str) -> None:
     )
 )
 def test_files_survive_writing(names: list[str]) -> None:
-    assume_readable = tuple(name for name in names if "\\:" not in name)
-    if assume_readable:
-        assert read(patterns.FILES, patterns.FILES.write(assume_readable)) == assume_readable
+    readable_names = tuple(name for name in names if "\\:" not in name)
+    if readable_names:
+        assert read(patterns.FILES, patterns.FILES.write(readable_names)) == readable_names
 
 
 def test_cpus() -> None:

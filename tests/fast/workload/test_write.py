@@ -1,4 +1,4 @@
-"""What is written is read again as the same jobs."""
+"""Written jobs are read back as the same jobs."""
 
 from __future__ import annotations
 
@@ -29,15 +29,15 @@ AMOUNT = st.one_of(
 )
 
 
-def directions(one: st.SearchStrategy[str]) -> st.SearchStrategy[str]:
+def directions(value: st.SearchStrategy[str]) -> st.SearchStrategy[str]:
     return st.one_of(
-        one,
-        st.tuples(one, one).map(",".join),
-        st.tuples(one, one, one).map(",".join),
-        one.map(lambda text: f",{text}"),
-        one.map(lambda text: f"{text},"),
-        one.map(lambda text: f",,{text}"),
-        one.map(lambda text: f",{text},"),
+        value,
+        st.tuples(value, value).map(",".join),
+        st.tuples(value, value, value).map(",".join),
+        value.map(lambda text: f",{text}"),
+        value.map(lambda text: f"{text},"),
+        value.map(lambda text: f",,{text}"),
+        value.map(lambda text: f",{text},"),
     )
 
 
@@ -82,8 +82,8 @@ VALUES: dict[str, st.SearchStrategy[str]] = {
     "disable_bw_measurement": SWITCH, "unified_rw_reporting": words("none", "mixed", "both", "0", "1", "2"),
     "per_job_logs": SWITCH, "log_avg_msec": COUNT, "log_hist_msec": COUNT,
 }  # fmt: skip
-"""Readable values of all options but those below, which exclude or need others."""
-APART = {
+"""Valid values of all options but the special ones, which exclude or need others."""
+SPECIAL = {
     "name",
     "ioengine",
     "kb_base",
@@ -105,12 +105,12 @@ EXTRA = st.sampled_from([
 ])  # fmt: skip
 
 
-def test_every_option_takes_part() -> None:
-    assert VALUES.keys() | APART == {option.name for option in OPTIONS}
+def test_every_option_has_values_or_is_special() -> None:
+    assert VALUES.keys() | SPECIAL == {option.name for option in OPTIONS}
 
 
 @given(st.lists(st.tuples(LINES, EXTRA), min_size=1, max_size=3))
-def test_reading_what_was_written_gives_the_same_jobs(
+def test_written_jobs_read_back(
     sections: list[tuple[dict[str, str], list[str]]],
 ) -> None:
     text = ""
@@ -160,7 +160,7 @@ UNWRITABLE = {
 
 
 @pytest.mark.parametrize("job", UNWRITABLE.values(), ids=UNWRITABLE)
-def test_what_no_job_file_can_say_is_an_error(job: Job) -> None:
+def test_unwritable_jobs_are_errors(job: Job) -> None:
     with pytest.raises(IogaugeError) as caught:
         to_fio(job)
     assert caught.value.hint
