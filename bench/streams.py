@@ -16,8 +16,7 @@ from numpy.typing import NDArray
 from scipy.optimize import brentq
 from scipy.special import ndtr, ndtri
 
-from iogauge.stats.encoding import Layout
-from iogauge.stats.histogram import Histogram
+from iogauge.stats.histogram import Histogram, Layout
 
 RATE_IOPS = 1000
 MEDIAN_NS = 80e3

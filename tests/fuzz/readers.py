@@ -20,7 +20,7 @@ from iogauge.errors import IogaugeError
 from iogauge.execution.modelled import check_model
 from iogauge.reviews.imported_run import run_record
 from iogauge.schema import SCHEMA_VERSION, Direction, Interval, JobFile, Manifest, RunRecord, SuitePlan
-from iogauge.stats.encoding import decode
+from iogauge.stats.histogram import decode
 from iogauge.store import Review
 from iogauge.store.imported import ImportedStep, fio_logs, read_foreign
 from iogauge.store.review import load_manifest, manifest_bytes

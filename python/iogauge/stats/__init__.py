@@ -1,1 +1,1 @@
-"""Pure functions from measured arrays to figures and their intervals: nothing here reads a file or prints."""
+"""Pure functions from measured arrays to figures with intervals. They read no file and print nothing."""

@@ -1,23 +1,21 @@
-"""Two sides compared over repeats: how many times one figure is the other, how sure that is, and whether it matters.
+"""Compare two sides over repeats: the ratio of their figures, its interval, and whether it matters.
 
-The plan behind it is one of randomised complete blocks: every block runs all sides once, in random order, so that what
-drifts from block to block (temperature, wear, the machine) falls out of each block's own ratio. Of these log ratios no
-shape is assumed but that they would lie symmetrically about zero if nothing differed:
+The design is one of randomised complete blocks: every block runs all sides once, in random order, so that drift between
+blocks (temperature, wear, the machine) cancels in each block's ratio. The only assumption about the log ratios is that
+they would be symmetric about zero if nothing differed:
 
-- the test flips their signs: every way of swapping the two sides within blocks was as likely, and the p value is the
-  share of ways that give a mean as far from zero. With n blocks no p is below 2 / 2^n, so that six are the fewest that
-  can find anything (``FEWEST_BLOCKS``). A test that has only 2^n answers rejects less often than its level says: at
-  0.05, six blocks do in 3.1 % of the cases in which nothing differs, and from eight on nearly 5 %;
-- the effect is the Hodges-Lehmann estimate, the median of all pairs' means, and its interval holds those effects that
-  the signed-rank test would not reject. Below six blocks there is no such 95 % interval, below five no 90 % one. From
-  two blocks to five, the 95 % interval is Student's, of the mean log ratio: it takes log ratios for normal, and is
-  marked. It is there to be read, and decides nothing;
+- the test flips their signs. Every way of swapping the two sides within blocks was equally likely, and the p value is
+  the share of ways that give a mean as far from zero. With n blocks no p is below 2 / 2^n, so six blocks are the fewest
+  that can find a difference (``FEWEST_BLOCKS``). A test with only 2^n outcomes rejects less often than its level: at
+  0.05, with no difference, six blocks reject in 3.1 % of the cases, and eight or more in nearly 5 %;
+- the effect is the Hodges-Lehmann estimate, the median of all pairs' means. Its interval holds the effects that the
+  signed-rank test does not reject. A 95 % interval needs six blocks, a 90 % interval five. From two to five blocks, the
+  95 % interval is Student's, of the mean log ratio. It assumes normal log ratios and is marked; no verdict uses it.
 
-Not having found a difference is no finding. Only where the whole 90 % interval lies within a margin that was chosen
-before, is it said that nothing differs by more than that (two one-sided signed-rank tests at 5 %).
+Failing to find a difference shows nothing. Two sides are called alike only where the whole 90 % interval lies within a
+margin that was chosen beforehand (two one-sided signed-rank tests at 5 %).
 
-Does not run anything, does not correct for being several (``family.py``), and does not compare single runs: that is
-``figures.ratio``, whose intervals are theirs.
+``family.py`` corrects for several comparisons. ``figures.ratio`` compares single runs, by their own intervals.
 Source: E. Pitman, "Significance tests which may be applied to samples from any populations" (1937); J. Hodges and
 E. Lehmann, "Estimates of location based on rank tests" (1963); D. Schuirmann on two one-sided tests (1987).
 """
@@ -36,23 +34,23 @@ from scipy.special import nctdtr, stdtrit
 from iogauge.stats.quantiles import LEVEL
 
 ALPHA = 1 - LEVEL
-"""How often a comparison, or a family of them, may find a difference where there is none."""
+"""Chance that a comparison, or a family of them, finds a difference where there is none."""
 
 FEWEST_BLOCKS = 6
-"""With fewer, the sign-flip test cannot find anything at its level: 2 / 2^5 is more than 0.05."""
+"""With fewer, the sign-flip test cannot reach its level: 2 / 2^5 is more than 0.05."""
 
 EXACT_BLOCKS = 16
-"""Up to so many blocks, every way of flipping signs is counted: 65,536. Beyond, as many are drawn."""
+"""Up to this many blocks, all ways of flipping signs are counted (65,536). With more blocks, as many are drawn."""
 
 POWER = 0.8
-"""How likely a difference of the expected size is to be found by the number of blocks that is advised."""
+"""Chance that the advised number of blocks finds a difference of the expected size."""
 
 MARGIN = 0.05
-"""Differences of up to 5 % are taken as none, where nothing else is said."""
+"""Default margin: differences of up to 5 % do not matter."""
 
 
 class Verdict(StrEnum):
-    """What a comparison says."""
+    """The outcome of a comparison."""
 
     DIFFERS = "differs"
     ALIKE = "no difference beyond the margin"
@@ -61,15 +59,14 @@ class Verdict(StrEnum):
 
 @dataclass(frozen=True)
 class Comparison:
-    """How many times B is A, over blocks that ran both.
+    """The ratio B / A, over blocks that ran both.
 
-    ``ratio`` is the estimate; ``low`` and ``high`` bound its 95 % interval, ``inner_low`` and ``inner_high`` the 90 %
-    one, which the margin is held against; ``None`` where there are too few blocks. ``p`` is of the sign-flip test,
-    ``p_alike`` of the two one-sided tests against the margin; both are this comparison's own. ``p_corrected`` allows
-    for all comparisons of its family, ``p_alike_corrected`` is of the claim that it is under, among all claims
-    (``family.py``); for one that is alone they are the same as these.
-    ``margin`` is a fraction: 0.05 stands for ratios from 1/1.05 to 1.05. ``by_t``: the 95 % interval is Student's,
-    since there are too few blocks for ranks.
+    ``ratio`` is the estimate. ``low`` and ``high`` bound its 95 % interval, ``inner_low`` and ``inner_high`` the 90 %
+    interval, which is compared with the margin; ``None`` where there are too few blocks. ``p`` is that of the sign-flip
+    test, ``p_alike`` that of the two one-sided tests against the margin, both without correction. ``p_corrected``
+    allows for all comparisons of the family; ``p_alike_corrected`` is that of this comparison's claim, among all claims
+    (``family.py``). For a single comparison they equal ``p`` and ``p_alike``. ``margin`` is a fraction: 0.05 stands for
+    ratios from 1/1.05 to 1.05. ``by_t`` is true where the 95 % interval is Student's, for want of blocks.
     """
 
     blocks: int
@@ -87,7 +84,7 @@ class Comparison:
 
     @property
     def verdict(self) -> Verdict:
-        """What is found. A difference may be sure and yet lie within the margin: then it differs, by so little."""
+        """The outcome. A difference that is significant counts as one even if it lies within the margin."""
         if self.p_corrected <= ALPHA:
             return Verdict.DIFFERS
         return Verdict.ALIKE if self.p_alike_corrected <= ALPHA else Verdict.UNDECIDED
@@ -98,17 +95,17 @@ def compare(
 ) -> Comparison:
     """Compare a positive figure of two sides, block by block: ``before`` is A, ``after`` is B.
 
-    ``seed`` draws sign flips where there are more than ``EXACT_BLOCKS`` blocks. Raises ValueError where the sides have
-    not one figure a block each, where there is no block, or where a figure or the margin is not positive.
+    ``seed`` is for the sign flips that are drawn with more than ``EXACT_BLOCKS`` blocks. Raises ValueError where the
+    sides differ in length, where there is no block, or where a figure or the margin is not positive.
 
     >>> result = compare([100, 101, 99, 100, 102, 98, 100], [80, 82, 79, 81, 82, 78, 81])
     >>> print(f"{result.ratio:.3f} ({result.low:.3f} to {result.high:.3f}), p = {result.p:.4f}: {result.verdict}")
     0.804 (0.798 to 0.811), p = 0.0156: differs
     """
     if len(before) != len(after) or not before:
-        raise ValueError(f"a block holds both sides: {len(before)} of A, {len(after)} of B")
+        raise ValueError(f"both sides need the same blocks: A has {len(before)}, B has {len(after)}")
     if not all(value > 0 and math.isfinite(value) for value in (*before, *after, margin)):
-        raise ValueError("figures that are compared, and the margin, are positive")
+        raise ValueError("the figures of a comparison and its margin must be positive")
     logs = np.log(np.asarray(after, dtype=np.float64)) - np.log(np.asarray(before, dtype=np.float64))
     walsh = _walsh_averages(logs)
     low, high = _bounds(walsh, len(logs), ALPHA)
@@ -140,18 +137,18 @@ def sign_flip_p(logs: NDArray[np.float64], *, seed: int = 0) -> float:
     0.03125
     """
     signs = sign_flips(len(logs), seed=seed)
-    # Equal sums differ in their last bits by the order of adding.
+    # The order of adding changes the last bits of equal sums.
     return float(np.mean(np.abs(signs @ logs) >= abs(logs.sum()) - 1e-9 * np.abs(logs).sum()))
 
 
 def sign_flips(blocks: int, *, seed: int = 0) -> NDArray[np.float64]:
-    """Return ways of swapping the two sides within blocks, a row of signs each; the first is the one observed.
+    """Return ways of swapping the two sides within blocks: a row of signs each, the observed one first.
 
-    All of them, up to ``EXACT_BLOCKS`` blocks, but one for each two that are each other's opposite; otherwise as many
-    as there would be for these are drawn. What was observed is among them, so that no p is zero.
+    Up to ``EXACT_BLOCKS`` blocks these are all ways, except that opposite ways count once. With more blocks,
+    2 ** ``EXACT_BLOCKS`` ways are drawn. The observed way is included, so that no p is zero.
     """
     if blocks <= EXACT_BLOCKS:
-        # One sign may stay: flipping all of them gives the same distance from zero.
+        # The last sign stays: flipping all signs does not change the distance from zero.
         swapped = (np.arange(2 ** (blocks - 1))[:, None] >> np.arange(blocks)) & 1
         return np.where(swapped, -1.0, 1.0)
     drawn = np.random.default_rng(seed).choice([-1.0, 1.0], size=(2**EXACT_BLOCKS, blocks))
@@ -159,14 +156,13 @@ def sign_flips(blocks: int, *, seed: int = 0) -> NDArray[np.float64]:
 
 
 def blocks_needed(effect: float, variation: float, *, comparisons: int = 1, power: float = POWER) -> int:
-    """Return how many blocks find a difference with probability ``power``: to be said before a run.
+    """Return how many blocks find a difference with probability ``power``, for planning.
 
     ``effect`` is the expected difference as a fraction (0.05 for B = 1.05 A, or 0.95 A), ``variation`` the
-    coefficient of variation of one side between blocks, as a fraction; a ratio of two varies by the root of two
-    more. Normal log ratios and a t test at the level of a family of ``comparisons`` by Bonferroni are assumed: from
-    eight blocks on a single sign-flip test equals that closely, and a family whose figures vary together takes fewer
-    blocks than this. Raises ValueError where a fraction is not positive or
-    ``power`` not within 0 and 1.
+    coefficient of variation of one side between blocks, as a fraction; a ratio of two sides varies more, by the root
+    of two. The calculation assumes normal log ratios and a t test, with Bonferroni's correction for ``comparisons``.
+    From eight blocks on, a single sign-flip test is nearly as powerful, and a family of correlated figures needs fewer
+    blocks. Raises ValueError where a fraction is not positive or ``power`` is not between 0 and 1.
 
     >>> blocks_needed(0.05, 0.03), blocks_needed(0.05, 0.03, comparisons=6), blocks_needed(0.5, 0.01)
     (9, 13, 6)
@@ -181,7 +177,7 @@ def blocks_needed(effect: float, variation: float, *, comparisons: int = 1, powe
 
 
 def fewest_blocks_alike(claims: int = 1) -> int:
-    """Return the fewest blocks that can show that what one of several claims speaks of is alike, however alike it is.
+    """Return the fewest blocks that can prove one of several claims of equivalence.
 
     >>> fewest_blocks_alike(), fewest_blocks_alike(20)
     (5, 9)
@@ -192,13 +188,13 @@ def fewest_blocks_alike(claims: int = 1) -> int:
 def blocks_needed_alike(
     variation: float, *, margin: float = MARGIN, steps: int = 1, claims: int = 1, power: float = POWER
 ) -> int:
-    """Return how many blocks show with probability ``power`` that sides are alike which do not differ.
+    """Return how many blocks prove with probability ``power`` that two sides that do not differ are alike.
 
-    ``margin`` and ``variation`` are fractions, as for ``compare`` and ``blocks_needed``, and so is what is assumed. One
-    of ``claims`` (by Bonferroni) is to be proven, which each of its ``steps`` has to be, on both sides of the margin:
-    that it fails at any is taken to be as likely as all chances of failing together, and of so many blocks the
-    signed-rank test makes as much as a t test of 3 / pi of them (Pitman's efficiency). Raises ValueError where a
-    fraction is not positive or ``power`` not within 0 and 1.
+    ``margin`` and ``variation`` are fractions, as for ``compare`` and ``blocks_needed``, with the same assumptions. One
+    of ``claims`` is to be proven, with Bonferroni's correction. Each of its ``steps`` must be proven on both sides of
+    the margin; the chance of failing at any is taken as the sum of all. The signed-rank test is taken to be as powerful
+    as a t test of 3 / pi times the blocks (Pitman's efficiency). Raises ValueError where a fraction is not positive or
+    ``power`` is not between 0 and 1.
 
     >>> blocks_needed_alike(0.03), blocks_needed_alike(0.03, steps=9, claims=5)
     (9, 20)
@@ -216,18 +212,18 @@ def blocks_needed_alike(
 def _size(effect: float, variation: float, power: float) -> float:
     """Return an effect in standard deviations of a log ratio of two sides."""
     if not (effect > 0 and variation > 0 and 0 < power < 1):
-        raise ValueError("an expected effect and a variation are positive, a power lies within 0 and 1")
+        raise ValueError("the expected effect and the variation must be positive, the power between 0 and 1")
     return math.log1p(effect) / (math.sqrt(2) * math.sqrt(math.log1p(variation**2)))
 
 
 def _walsh_averages(logs: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the means of all pairs, each number with itself too, ascending."""
+    """Return the means of all pairs, ascending; a number also pairs with itself."""
     first, second = np.triu_indices(len(logs))
     return np.sort((logs[first] + logs[second]) / 2)
 
 
 def _student(logs: NDArray[np.float64]) -> tuple[float, float]:
-    """Return the 95 % interval of the ratio, for log ratios that are normal; there are two of them or more."""
+    """Return the 95 % interval of the ratio for two or more log ratios that are normal."""
     middle, count = float(logs.mean()), len(logs)
     reach = float(stdtrit(count - 1, 1 - ALPHA / 2)) * float(logs.std(ddof=1)) / math.sqrt(count)
     return math.exp(middle - reach), math.exp(middle + reach)
@@ -248,7 +244,7 @@ def _alike_p(walsh: NDArray[np.float64], blocks: int, reach: float) -> float:
 
 
 def _rank_shares(blocks: int) -> NDArray[np.float64]:
-    """Return how likely the signed-rank statistic is to be at most 0, 1, 2, ... where nothing differs."""
+    """Return the probabilities that the signed-rank statistic is at most 0, 1, 2, ... if nothing differs."""
     # How many subsets of the ranks 1..n have each sum.
     ways = np.zeros(blocks * (blocks + 1) // 2 + 1)
     ways[0] = 1

@@ -1,23 +1,23 @@
-"""Which course a rate took over the seconds of a step: one level, several levels, or a drift.
+"""The course of a rate over the seconds of a step: one level, several levels, or a drift.
 
-The three are models of the rate's logarithm, each with noise in which a second resembles the one before (AR(1)), and
-the one that explains the series best is taken:
+These are models of the rate's logarithm, each with noise in which a second resembles the one before (AR(1)). The model
+that explains the series best is chosen:
 
 - one level;
-- levels that begin at certain seconds: PELT finds the best ones for each of a row of penalties;
-- a drift: a line, a curve that levels off or sets in, or a line between two levels that takes ten seconds and more. It
-  may also follow on a change of level, as a line.
+- levels that begin at certain seconds: PELT finds the best ones for each of several penalties;
+- a drift: a line, a curve that levels off or sets in, or a line between two levels that takes ten seconds or more. A
+  line may also follow a change of level.
 
-Seconds are not independent, and a choice that takes them so finds something everywhere. So a model is judged by what it
-leaves unexplained once the likeness of neighbours is taken out, and by what its parameters cost. Their price is
-calibrated on stationary series: of steps of 60 and of 600 seconds whose neighbours correlate by up to 0.9, at most one
-in twenty is found to have left its level (``python -m bench coverage``).
+Seconds are not independent, and a choice that ignores this finds changes everywhere. So a model is judged by its
+residuals after the correlation of neighbours is removed, and by a price for its parameters. The prices are calibrated
+on stationary series: in steps of 60 and of 600 seconds whose neighbours correlate by up to 0.9, a change is found in at
+most one of twenty (``python -m bench coverage``).
 
-What lasts up to five seconds makes no level: ``steady.py`` counts stalls. Does not say why a rate changed.
+A change of up to five seconds is no level: ``steady.py`` counts stalls.
 
 Source: R. Killick, P. Fearnhead and I. Eckley, "Optimal detection of changepoints with a linear computational cost"
 (JASA 107, 2012), as in the ``ruptures`` package; R. Davis, T. Lee and G. Rodriguez-Yam, "Structural break estimation
-for nonstationary time series models" (JASA 101, 2006), for choosing by what an autoregression of each model leaves;
+for nonstationary time series models" (JASA 101, 2006), for choosing by the residuals of an autoregression;
 F. Hampel's identifier of outliers.
 """
 
@@ -33,36 +33,36 @@ import numpy as np
 from numpy.typing import NDArray
 
 LEAST_CHANGE = 0.05
-"""A change of level by less is none."""
+"""Smaller changes of level are ignored."""
 LEAST_DRIFT = 0.10
-"""A drift by less is no reason to call a step unsteady: SNIA's limit for the slope of its rounds."""
+"""A step with a smaller drift is steady: SNIA's limit for the slope of its rounds."""
 
 _REACH = 5
-"""Seconds on both sides by which a second is judged as an outlier; what lasts no longer makes no level."""
+"""Seconds on both sides that an outlier is compared with; a change that lasts no longer makes no level."""
 _OUTLYING = 5.0
 """Robust standard deviations beyond which a second is an outlier."""
 _PRICE_OF_SLOPE = 2.5
-"""What a line must gain in n log(unexplained sum of squares), times log n."""
+"""Price of a line: the reduction of n log(residual sum of squares) that it must reach, divided by log n."""
 _PRICE_OF_PLACE = 4.5
-"""The same of a level, and of a curve: where they begin is chosen too."""
+"""Price of a level or a curve, which is higher because its start is chosen too."""
 _LEAST_PRICED_S = 60
-"""Shorter series pay as if they had so many seconds: they hide how alike neighbours are."""
+"""Shorter series pay as if they had this many seconds, since they show too little correlation."""
 _HALVINGS = 12
-"""Penalties that are tried: the whole sum of squares, and so often half of the one before."""
+"""Number of penalties that are tried: the total sum of squares, and each half of the one before."""
 _MOST_CHANGES = 8
-"""Answers with more are not looked at: a rate that goes up and down so often has no levels."""
+"""Solutions with more changes are ignored: a rate that goes up and down so often has no levels."""
 _LEAST_NOISE = 1e-3
-"""Standard deviation of the logarithm that every rate is given: a generator's own rate has none, and then any
+"""Standard deviation that is added to the logarithm of every rate. A generator's own rate has no noise, and any
 difference would be a change."""
 _HIGHEST_CORRELATION = 0.99
 _MAD = 1.4826
-"""From the median absolute deviation of a normal distribution to its standard deviation."""
+"""Ratio of a normal distribution's standard deviation to its median absolute deviation."""
 
 _PARTS = 12
-"""A drift begins and ends at multiples of this part of a step."""
+"""A drift begins and ends at twelfths of a step."""
 _SHORTEST_DRIFT_S = 2 * _REACH
 _TIME_CONSTANTS = (0.1, 0.2, 0.5)
-"""Of exponential curves, as shares of the step's length."""
+"""Time constants of exponential curves, as shares of the step's length."""
 
 
 @dataclass(frozen=True)
@@ -75,18 +75,18 @@ class Drift:
 
     @property
     def change(self) -> float:
-        """By how much the rate changed, as a fraction of what it was: -0.12 stands for an end 12 % below the start."""
+        """Change of the rate as a fraction of its start: -0.12 for an end 12 % below the start."""
         return math.expm1(self.log_change)
 
     @property
     def present(self) -> bool:
-        """Whether it is large enough to matter."""
+        """Whether the drift is large enough to matter."""
         return abs(self.log_change) >= math.log1p(LEAST_DRIFT)
 
 
 @dataclass(frozen=True)
 class Course:
-    """``level_starts_s`` are the seconds at which levels after the first begin, ascending; ``drift`` is of the last."""
+    """The seconds at which levels after the first begin, ascending, and the drift of the last level."""
 
     level_starts_s: tuple[int, ...] = ()
     drift: Drift | None = None
@@ -111,19 +111,19 @@ def course(rates_iops: NDArray[np.float64]) -> Course:
 
 @dataclass(frozen=True)
 class _Model:
-    """A course and what it costs: what it leaves unexplained, and the price of its parameters."""
+    """A course and its cost: that of its residuals, plus the price of its parameters."""
 
     course: Course
     cost: float
 
 
 def _unit(count: int) -> float:
-    """Return what prices are multiples of, for a series of ``count`` seconds."""
+    """Return the unit of prices for a series of ``count`` seconds."""
     return math.log(max(count, _LEAST_PRICED_S))
 
 
 def _drifts(logs: NDArray[np.float64]) -> Iterator[_Model]:
-    """Yield a line, and the curve that explains most, over the whole series."""
+    """Yield a line and the best curve over the whole series."""
     count = len(logs)
     shapes, spans = _shapes(count)
     slopes, costs = _fitted(logs, shapes)
@@ -134,7 +134,7 @@ def _drifts(logs: NDArray[np.float64]) -> Iterator[_Model]:
 
 
 def _levels(logs: NDArray[np.float64]) -> Iterator[_Model]:
-    """Yield levels, the last of them with and without a slope."""
+    """Yield sequences of levels, each with and without a slope in the last level."""
     count = len(logs)
     for starts in _candidate_starts(logs):
         before = np.concatenate([part - part.mean() for part in np.split(logs[: starts[-1]], starts[:-1])])
@@ -150,11 +150,11 @@ def _levels(logs: NDArray[np.float64]) -> Iterator[_Model]:
 
 
 def _candidate_starts(logs: NDArray[np.float64]) -> list[tuple[int, ...]]:
-    """Return where levels may begin: PELT's answers, and these without their last changes."""
-    # Importing it takes a second, which nothing else should wait for.
+    """Return where levels may begin: PELT's solutions, and these without their last changes."""
+    # Imported here because it takes a second.
     from ruptures import KernelCPD  # type: ignore[import-untyped]
 
-    # With a linear kernel this is PELT for changes of the mean, in C.
+    # With a linear kernel, this is PELT for changes of the mean, in C.
     search = KernelCPD(kernel="linear", min_size=_REACH).fit(logs)
     most = max(len(logs) * float(np.var(logs)), _LEAST_NOISE**2)
     candidates: dict[tuple[int, ...], None] = {}
@@ -169,8 +169,10 @@ def _candidate_starts(logs: NDArray[np.float64]) -> list[tuple[int, ...]]:
 
 @lru_cache(maxsize=16)
 def _shapes(count: int) -> tuple[NDArray[np.float64], tuple[tuple[int, int], ...]]:
-    """Return how a rate may drift over ``count`` seconds, the line first: a shape in each row, of mean 0; not to be
-    written. Beside them the seconds from and to which each of them changes."""
+    """Return the shapes of drifts over ``count`` seconds, and the seconds from and to which each shape changes.
+
+    Shapes are the rows of a read-only array, each of mean 0; the first is the line.
+    """
     time = np.linspace(0.0, 1.0, count)
     edges = [round(part * count / _PARTS) for part in range(_PARTS + 1)]
     ramps = [
@@ -188,7 +190,7 @@ def _shapes(count: int) -> tuple[NDArray[np.float64], tuple[tuple[int, int], ...
             *(np.clip((np.arange(count) - start) / (end - start), 0.0, 1.0) for start, end in ramps),
         ]
     )
-    # As rises, so that a slope's sign is the change's.
+    # All shapes rise, so that the sign of a slope is that of the change.
     shapes *= np.sign(shapes[:, -1] - shapes[:, 0])[:, None]
     shapes -= shapes.mean(axis=1, keepdims=True)
     shapes.flags.writeable = False
@@ -198,9 +200,9 @@ def _shapes(count: int) -> tuple[NDArray[np.float64], tuple[tuple[int, int], ...
 def _fitted(
     logs: NDArray[np.float64], shapes: NDArray[np.float64], *, before: NDArray[np.float64] | None = None
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return the slope of each shape that fits best, and the whitened cost of what it leaves.
+    """Fit each shape by least squares; return the slopes, and the whitened cost of the residuals.
 
-    ``before`` is what seconds before these have left.
+    ``before`` are residuals of the seconds before ``logs``.
     """
     deviations = logs - logs.mean()
     slopes = np.einsum("ij,j->i", shapes, deviations) / np.einsum("ij,ij->i", shapes, shapes)
@@ -211,7 +213,7 @@ def _fitted(
 
 
 def _whitened_cost(rest: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return n log of the squares of each row, once each second's correlation with the last is taken out of it."""
+    """Return n log(sum of squares) of each row of residuals, after removing each second's correlation with the last."""
     count = rest.shape[1]
     squares = np.einsum("ij,ij->i", rest[:, :-1], rest[:, :-1])
     lag_product = np.einsum("ij,ij->i", rest[:, 1:], rest[:, :-1])
@@ -222,24 +224,24 @@ def _whitened_cost(rest: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def _logarithms(rates: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return logarithms of rates; of a second in which nothing completed, as if half an I/O had."""
+    """Return logarithms of rates; a second without completions counts as half an I/O."""
     return np.log(np.maximum(rates, 0.5))
 
 
 def _without_outliers(logs: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the series with every outlier in the place of its neighbours' median (Hampel's identifier)."""
+    """Replace every outlier by its neighbours' median (Hampel's identifier)."""
     padded = np.pad(logs, _REACH, constant_values=np.nan)
     around = np.lib.stride_tricks.sliding_window_view(padded, 2 * _REACH + 1)
     middle = np.nanmedian(around, axis=1)
     distance = np.abs(logs - middle)
     deviation = _MAD * np.nanmedian(np.abs(around - middle[:, None]), axis=1)
-    # Eleven seconds may lie close together by chance; the usual deviation of the whole series is a floor.
+    # Eleven seconds may lie close together by chance, so the median deviation of the whole series is a floor.
     limit = _OUTLYING * np.maximum(np.maximum(deviation, np.median(deviation)), _LEAST_NOISE)
     return np.where(distance > limit, middle, logs)
 
 
 def _that_matter(logs: NDArray[np.float64], places: Sequence[int]) -> tuple[int, ...]:
-    """Return the places where the level changes by enough to matter, the least change taken out first."""
+    """Return the places where the level changes by enough to matter; the least change is dropped first."""
     remaining = list(places)
     while remaining:
         ends = [0, *remaining, len(logs)]

@@ -1,24 +1,26 @@
-"""What neighbouring intervals of a run have in common: how to resample them, and how unsure their mean is.
+"""Autocorrelation between the intervals of a run: how to resample them, and the standard error of their mean.
 
-Latencies cluster: thousands of slow requests may be one event, and a slow second is followed by another. Whoever takes
-requests, or even seconds, as independent is far too sure. Here are the two textbook ways around that. The stationary
-bootstrap draws blocks of neighbours, of lengths that are random themselves, and chooses their mean length from the
-series. Its percentiles fall short on the few dozen seconds that a step lasts: blocks cut what they join, and a
-percentile knows nothing of degrees of freedom. So the variance is estimated from the lowest frequencies of the series,
-which have a t distribution with as many degrees of freedom as there are frequencies, and the bootstrap says what they
-cannot: how skewed the error is. The lowest frequencies of a minute are not low where one second is much like the next;
-an autoregression of the series, whose correlation is taken at the top of its interval where one is shown at all, says
-by how much the variance is higher at frequency zero. Where that raises the error at these frequencies more than
-threefold (root mean square), the interval is left open.
+Latencies cluster: thousands of slow requests may be one event, and a slow second is often followed by another. An
+interval that treats requests, or even seconds, as independent is far too narrow. Two textbook methods correct that.
 
-Does not know histograms or requests: a series is one number for each interval, equally spaced. The ``arch`` package has
-the bootstrap too; importing it takes longer than all the arithmetic of a review, so it is what the tests compare with.
+The stationary bootstrap draws blocks of neighbours, of random lengths, and chooses the mean length from the series. Its
+percentiles are too narrow for a step of a few dozen seconds: blocks break correlations at their ends, and percentiles
+ignore degrees of freedom. So the bootstrap supplies the skewness of the error only.
+
+The variance comes from the lowest frequencies of the series, which have a t distribution with as many degrees of
+freedom as there are frequencies. If one second is much like the next, the lowest frequencies of a minute are not low
+enough. An autoregression of the series estimates by how much the variance is higher at frequency zero. Its correlation
+is taken at the upper end of its interval, if the series shows any. If that raises the error at these frequencies more
+than threefold (root mean square), the interval is left open.
+
+A series is one number for each interval, equally spaced. The ``arch`` package has the bootstrap too, and the tests
+compare with it; importing it takes longer than all the arithmetic of a review.
 
 Source: D. Politis and J. Romano, "The stationary bootstrap" (JASA 89, 1994); D. Politis and H. White, "Automatic
 block-length selection for the dependent bootstrap" (Econometric Reviews 23, 2004; corrected 28, 2009); E. Lazarus,
 D. Lewis, J. Stock and M. Watson, "HAR inference: recommendations for practice" (JBES 36, 2018); D. Andrews and
 J. Monahan, "An improved heteroskedasticity and autocorrelation consistent covariance matrix estimator" (Econometrica
-60, 1992), for an autoregression before the frequencies are looked at; F. Marriott and J. Pope, "Bias in the estimation
+60, 1992), for an autoregression before the frequencies are used; F. Marriott and J. Pope, "Bias in the estimation
 of autocorrelations" (Biometrika 41, 1954).
 """
 
@@ -34,34 +36,34 @@ from numpy.typing import NDArray
 RESAMPLES = 1000
 
 FREQUENCIES = 0.25
-"""Frequencies taken for the long-run variance, times n^(2/3). The paper advises 0.4, the best trade of width for
-coverage; fewer keep more coverage where neighbouring seconds correlate by 0.7, for intervals that are a sixth wider of
-60 seconds and 3 % wider of 600."""
+"""Frequencies used for the long-run variance, as a multiple of n^(2/3). The paper advises 0.4, the best trade of width
+for coverage. Fewer keep more coverage where neighbouring seconds correlate by 0.7, and make intervals a sixth wider for
+60 seconds and 3 % wider for 600."""
 
 FEWEST_FREQUENCIES = 2
-"""With one, a t interval is 12.7 standard errors wide and says nothing."""
+"""With one, a t interval is 12.7 standard errors wide."""
 
 BOUND_ERRORS = 1.645
-"""Standard errors from an estimate to its one-sided 95 % bound. A correlation below so many is taken as 0: at most one
-independent series in twenty exceeds it, and a bound alone would be high wherever there are few intervals. Above, the
-correlation and the share of a series that lasts are taken at their upper bounds."""
+"""Standard errors from an estimate to its one-sided 95 % bound. A smaller correlation counts as 0: at most one
+independent series in twenty exceeds it, and its upper bound would be high wherever there are few intervals. Larger
+correlations, and the share of the variance that is not noise, are taken at their upper bounds."""
 HIGHEST_CORRELATION = 0.999
-"""Of neighbours; a random walk would have 1, and no mean."""
+"""Limit for neighbours; a random walk would have 1, and no mean."""
 LEAST_NOISE = 1e-3
-"""Standard deviation, as a share of its level, that every number is given where it is asked what neighbours have in
-common: what hardly varies is known well enough, whatever the order in which it does."""
+"""Standard deviation, as a share of the level, that is added to every series before correlations are estimated. A
+series that hardly varies is known well enough in any order."""
 MOST_LAGS = 5
-"""Autocorrelations that are looked at for how much of a series lasts from interval to interval."""
+"""Autocorrelations that the share of the variance which is not noise is estimated from."""
 MOST_RAISED = 3.0
-"""A series is too short for its dependence where the low frequencies that it has show less than a third of the error:
-60 numbers from a correlation of 0.95 on (as a bound), 600 from 0.98 on."""
+"""A series is too short for its dependence if its low frequencies show less than a third of the error: 60 numbers from
+a correlation of 0.95 on (as a bound), 600 from 0.98 on."""
 
 
 def block_length(series: NDArray[np.float64]) -> float:
-    """Return the mean length of blocks, in intervals, that suits a series of at least ten numbers.
+    """Return the best mean length of blocks, in intervals, for a series of at least ten numbers.
 
-    It is the one that makes the bootstrapped variance of the mean least wrong, estimated from the autocorrelations up
-    to where they vanish; at least the cube root of the series' length, since a short series hides what it has.
+    It minimises the error of the bootstrapped variance of the mean, estimated from the autocorrelations up to where
+    they vanish. It is at least the cube root of the series' length, since a short series shows too little correlation.
 
     >>> fast_and_slow = np.repeat([1.0, 2.0, 1.0, 2.0], 16)
     >>> round(block_length(fast_and_slow), 1), round(block_length(np.ones(64)), 1)
@@ -96,10 +98,10 @@ def block_length(series: NDArray[np.float64]) -> float:
 def stationary_weights(
     count: int, length: int, *, seed: int, resamples: int = RESAMPLES
 ) -> NDArray[np.float64]:
-    """Return how often each of ``count`` intervals is drawn: an array of ``resamples`` x ``count``, not to be written.
+    """Return how often each of ``count`` intervals is drawn: a read-only array of ``resamples`` x ``count``.
 
-    Blocks begin anywhere, have geometric lengths of mean ``length`` (in intervals, at least 1) and go on at the
-    series' start where they pass its end.
+    Blocks begin anywhere, have geometric lengths of mean ``length`` (in intervals, at least 1) and wrap around at the
+    end of the series.
 
     >>> stationary_weights(12, 3, seed=0, resamples=5).sum(axis=1).tolist()
     [12.0, 12.0, 12.0, 12.0, 12.0]
@@ -109,8 +111,8 @@ def stationary_weights(
     begins[:, 0] = True
     row, place = np.nonzero(begins)
     lengths = np.diff(row * count + place, append=resamples * count)
-    # How many blocks cover each place of the series written twice: those begun before less those ended. Counting
-    # blocks, not draws, is what makes this fast.
+    # How many blocks cover each place, of the series written twice: blocks begun before, less blocks ended. Counting
+    # blocks is much faster than counting draws.
     starts = 2 * count * row + random.integers(0, count, size=len(row))
     size = 2 * count * resamples
     edges = np.bincount(starts, minlength=size) - np.bincount(starts + lengths, minlength=size)
@@ -124,7 +126,7 @@ def stationary_weights(
 class LongRun:
     """The standard error of a series' sum, in the series' unit, and the degrees of freedom of its t distribution.
 
-    ``long_enough`` is false where neighbours are so alike that the series is too short to say how unsure its sum is.
+    ``long_enough`` is false where neighbours correlate so strongly that the series is too short for its standard error.
     """
 
     error: float
@@ -133,16 +135,16 @@ class LongRun:
 
 
 def long_run(series: NDArray[np.float64], *, level: float = 0.0, correlation: float = 0.0) -> LongRun:
-    """Return how unsure the sum of an autocorrelated series is.
+    """Return the standard error of the sum of an autocorrelated series.
 
-    It takes the mean square of the series' lowest cosines: each is orthogonal to the mean and, of a stationary series,
-    has the long-run variance, so their number is that of the degrees of freedom. That holds where the spectrum is flat
-    up to there. Where neighbours correlate strongly it falls, and each square is raised by as much as the spectrum of
-    an autoregressive series with noise on top falls.
+    It is the mean square of the series' lowest cosine coefficients. Each is orthogonal to the mean and, if the series
+    is stationary, has the long-run variance, so there is one degree of freedom for each. That holds if the spectrum is
+    flat up to there. Where neighbours correlate strongly the spectrum falls, and each square is raised by as much as
+    the spectrum of an autoregressive series plus white noise falls.
 
-    ``level`` is that of the numbers, where the series has been freed of it and differences can be too small to matter.
-    ``correlation`` is how much neighbours may correlate in other series of the same run: few requests beyond a quantile
-    hide, as noise, that they come and go with the run's level.
+    ``level`` is the level that was subtracted from the series, if any; differences that are tiny beside it do not
+    count. ``correlation`` is a bound of the correlation from other series of the same run: with few requests beyond a
+    quantile, noise hides that they follow the run's level.
 
     >>> scattered, together = np.tile([1.0, -1.0], 50), np.repeat([1.0, -1.0], 50)
     >>> round(long_run(scattered).error), long_run(scattered).long_enough, long_run(together).long_enough
@@ -161,9 +163,7 @@ def long_run(series: NDArray[np.float64], *, level: float = 0.0, correlation: fl
 
 
 def correlation_bound(series: NDArray[np.float64], *, level: float = 0.0) -> float:
-    """Return how much neighbours in a series may correlate: the upper bound of a one-sided interval.
-
-    It is 0 of a series that does not show that they correlate at all.
+    """Return the upper bound of a one-sided interval of the correlation of neighbours; 0 if the series shows none.
 
     >>> correlation_bound(np.tile([1.0, -1.0], 50)), round(correlation_bound(np.repeat([1.0, -1.0], 50)), 2)
     (0.0, 1.0)
@@ -178,9 +178,9 @@ def correlation_bound(series: NDArray[np.float64], *, level: float = 0.0) -> flo
 
 
 def _autocorrelations(series: NDArray[np.float64], lags: int, level: float) -> NDArray[np.float64]:
-    """Return a series' autocorrelations at the first lags; 0 of one that does not vary.
+    """Return a series' autocorrelations at the first lags, corrected for bias; 0 if it does not vary.
 
-    A short series shows less of them than there is; what it hides on average is added (Marriott and Pope).
+    A short series shows too little; the mean bias is added (Marriott and Pope).
     """
     shown = _shown_autocorrelations(series, lags, level)
     if not shown.any():
@@ -190,7 +190,7 @@ def _autocorrelations(series: NDArray[np.float64], lags: int, level: float) -> N
 
 
 def _shown_autocorrelations(series: NDArray[np.float64], lags: int, level: float) -> NDArray[np.float64]:
-    """Return the autocorrelations that a series itself has at the first lags; 0 of one that does not vary."""
+    """Return a series' sample autocorrelations at the first lags; 0 if it does not vary."""
     deviations = series - series.mean()
     squares = float(deviations @ deviations) + len(series) * (LEAST_NOISE * level) ** 2
     if not squares > 0:
@@ -203,9 +203,9 @@ def _spectrum_ratio(
 ) -> NDArray[np.float64]:
     """Return how many times higher a series' spectrum is at zero than at each of its lowest cosines.
 
-    The series is taken for an autoregressive one of ``correlation`` with white noise on top. How much of its variance
-    is not noise is what its first autocorrelations show, at the top of its interval: beside a correlation that is
-    itself an upper bound, they would show too little.
+    The model is an autoregression of ``correlation`` plus white noise. Its first autocorrelations show which share of
+    the variance is not noise. That share is taken at the upper end of its interval: ``correlation`` is itself an upper
+    bound, and beside it the estimate would be too small.
     """
     count = len(series)
     if not correlation > 0:

@@ -1,10 +1,10 @@
-"""Which place on an axis has the most or the least, and which places cannot be told from it.
+"""Find the extreme of an axis, and the positions that cannot be told from it.
 
-A figure of a run that is too short for its dependence has an open interval. It decides nothing: it takes no part here,
-and ``undecided`` names its place, so that a finding can say so. A figure that has no interval for another reason (a run
-of a few intervals, a summary of another program) takes part by its value, and is no tie of any other.
+A figure of a run that is too short for its dependence has an open interval. It is left out here, and ``undecided``
+lists its position, so that a finding can name it. A figure without an interval for another reason (a run of few
+intervals, a summary by another program) takes part by its value, and ties with no other.
 
-The extremes are chosen by value, and no interval allows for that choice. Does not know what the figures are of.
+The extremes are chosen by value, and no interval allows for that choice.
 """
 
 from __future__ import annotations
@@ -16,34 +16,34 @@ from iogauge.stats.figures import Ratio, ratio
 from iogauge.stats.quantiles import Estimate
 
 SATURATED = 0.95
-"""A place on an axis is enough where its rate has this share of the most."""
+"""A position saturates the drive where its rate is at least this share of the highest."""
 
 
 def decided(estimates: Mapping[float, Estimate]) -> dict[float, Estimate]:
-    """Return the figures of runs that are long enough for their dependence, those of no more than 0 left out."""
+    """Return the positive figures of runs that are long enough for their dependence."""
     return {
-        place: estimate
-        for place, estimate in estimates.items()
+        position: estimate
+        for position, estimate in estimates.items()
         if estimate.long_enough and estimate.value > 0
     }
 
 
 def undecided(estimates: Mapping[float, Estimate]) -> tuple[float, ...]:
-    """Return the places, in order, whose run is too short for its dependence."""
-    return tuple(sorted(place for place, estimate in estimates.items() if not estimate.long_enough))
+    """Return the positions, in order, of runs that are too short for their dependence."""
+    return tuple(sorted(position for position, estimate in estimates.items() if not estimate.long_enough))
 
 
-def ties(estimates: Mapping[float, Estimate], place: float) -> tuple[float, ...]:
-    """Return the places whose figure cannot be told from that at ``place``, itself among them, in order.
+def ties(estimates: Mapping[float, Estimate], position: float) -> tuple[float, ...]:
+    """Return the positions, in order, whose figure cannot be told from that at ``position``, with ``position`` itself.
 
     >>> def figure(value):
     ...     return Estimate(value, value - 5, value + 5, supported=True, needed=0, count=100, dependence=True)
     >>> ties({1: figure(50), 2: figure(98), 4: figure(97), 8: figure(100)}, 8)
     (2, 4, 8)
     """
-    tied = {place}
+    tied = {position}
     for other, estimate in decided(estimates).items():
-        share = ratio(estimate, estimates[place])
+        share = ratio(estimate, estimates[position])
         if share.low is not None and share.high is not None and share.low <= 1 <= share.high:
             tied.add(other)
     return tuple(sorted(tied))
@@ -51,36 +51,36 @@ def ties(estimates: Mapping[float, Estimate], place: float) -> tuple[float, ...]
 
 def all_tied(estimates: Mapping[float, Estimate]) -> bool:
     """Return whether no two decided figures can be told from each other."""
-    places = decided(estimates)
-    return all(len(ties(places, place)) == len(places) for place in places)
+    positions = decided(estimates)
+    return all(len(ties(positions, position)) == len(positions) for position in positions)
 
 
 def knee(rates: Mapping[float, float]) -> float | None:
-    """Return the least place whose rate has ``SATURATED`` of the most; ``None`` where fewer than two have any.
+    """Return the least position whose rate is ``SATURATED`` of the highest; ``None`` with fewer than two rates above 0.
 
     >>> knee({1: 100.0, 2: 190.0, 4: 240.0, 8: 250.0}), knee({1: 100.0})
     (4, None)
     """
-    positive = {place: rate for place, rate in rates.items() if rate > 0}
+    positive = {position: rate for position, rate in rates.items() if rate > 0}
     if len(positive) < 2:
         return None
     most = max(positive.values())
-    return min(place for place, rate in positive.items() if rate >= SATURATED * most)
+    return min(position for position, rate in positive.items() if rate >= SATURATED * most)
 
 
 @dataclass(frozen=True)
 class Saturation:
-    """The most of an axis, and the least place that reaches ``SATURATED`` of it."""
+    """The highest rate on an axis, and the least position that reaches ``SATURATED`` of it."""
 
     most: Estimate
     most_at: float
     least_at: float
     share: Ratio
-    """Of the most, what the least place reaches."""
+    """The rate at ``least_at`` relative to the highest."""
 
 
 def saturation(rates: Mapping[float, Estimate]) -> Saturation | None:
-    """Return where rates stop growing, by the knee rule; ``None`` where fewer than two are decided.
+    """Return where rates stop growing, by the rule of ``knee``; ``None`` with fewer than two decided rates.
 
     >>> def rate(value):
     ...     return Estimate(value, value - 5, value + 5, supported=True, needed=0, count=100, dependence=True)
@@ -89,8 +89,8 @@ def saturation(rates: Mapping[float, Estimate]) -> Saturation | None:
     (8, 2, 0.98)
     """
     known = decided(rates)
-    least_at = knee({place: rate.value for place, rate in known.items()})
+    least_at = knee({position: rate.value for position, rate in known.items()})
     if least_at is None:
         return None
-    most_at = max(known, key=lambda place: known[place].value)
+    most_at = max(known, key=lambda position: known[position].value)
     return Saturation(known[most_at], most_at, least_at, ratio(known[least_at], known[most_at]))

@@ -1,30 +1,28 @@
-"""Comparisons that share one level: the chance that any of a named family is a false finding stays at it.
+"""Families of comparisons: the chance that any comparison of a family is a false finding stays at one level.
 
 A review has dozens of figures, all measured in the same blocks. Holm's correction multiplies the smallest p by their
-number, as though nothing were known of how they hang together; since no sign-flip p is below 2 / 2^n, 140 figures would
-take 13 blocks before any difference among them could be found, however large. Here Holm's steps are kept, from the
-clearest comparison on, and the bound is replaced by what the flips themselves say: a block's sides are swapped in all
-figures at once, and each comparison is held against the clearest that such a swap shows among those left. Where nothing
-differs in some of the figures, swapping their sides changes nothing about them together, so that the level holds
-whichever these are. Six blocks are then enough for a family of any size, and what is lost by its size is little. A
-comparison of fewer blocks cannot be found by any test, takes no part, and keeps its own p.
+number, since it knows nothing of how they correlate. No sign-flip p is below 2 / 2^n, so 140 figures would need 13
+blocks before any difference could be found, however large. Here Holm's steps are kept, from the clearest comparison on,
+but the sign flips replace its bound. Each flip swaps the sides of a block in all figures at once, and each comparison
+is held against the clearest one that a flip produces among those left. If some figures do not differ, swapping their
+sides leaves their joint distribution as it is, so the level holds whichever figures these are. Six blocks then suffice
+for a family of any size, and a larger family costs little power. No test can find a difference with fewer blocks; such
+a comparison takes no part and keeps its own p.
 
-How clear a comparison is, is Student's tail probability of its log ratios, over the blocks that it has: this only puts
-comparisons of different blocks on one scale, and no shape is assumed for it.
+The measure of clearness is Student's tail probability of the log ratios. It only puts comparisons with different
+numbers of blocks on one scale; no distribution is assumed.
 
-Being alike within a margin has no such swaps. For that, claims have Holm's correction, as a family of their own. A
-claim says of several comparisons that each is alike. It is right only if each is, so that each is tested by itself and
-the claim's p is the largest of theirs, with no correction for how many they are. Once it is proven, each of its
-comparisons is, at no further risk: the chance that any comparison is falsely called alike is that of any false claim,
-``ALPHA``. No claim has a p below 1 / 2^n, so that k claims take log2(k / ``ALPHA``) blocks before any can be proven.
+Equivalence within a margin allows no such swaps. Claims of equivalence get Holm's correction, as a family of their own.
+One claim covers several comparisons, and is right only if each of them is alike. So its p is the largest of theirs,
+without a correction for their number. Once a claim is proven, so is each of its comparisons: the chance that any
+comparison is falsely called alike is that of any false claim, ``ALPHA``. No claim has a p below 1 / 2^n, so k claims
+need log2(k / ``ALPHA``) blocks before any can be proven.
 
-So there are two kinds of claims, that some differ and that some are alike. Each kind has its own chance of a false one,
-5 %, and both together have at most 10 %.
+Differences and equivalence each have a 5 % chance of a false finding; together they have at most 10 %.
 
-Does not choose families: that is ``comparison/pairwise.py``'s. Source: P. Westfall and S. Young, "Resampling-Based
-Multiple Testing" (1993), the step-down procedure of the smallest p; S. Holm, "A simple sequentially rejective
-multiple test procedure" (1979); R. Berger, "Multiparameter hypothesis testing and acceptance sampling" (1982), on
-claims about all.
+Families are chosen in ``comparison/pairwise.py``. Source: P. Westfall and S. Young, "Resampling-Based Multiple Testing"
+(1993), the step-down procedure of the smallest p; S. Holm, "A simple sequentially rejective multiple test procedure"
+(1979); R. Berger, "Multiparameter hypothesis testing and acceptance sampling" (1982), on claims about all.
 """
 
 from __future__ import annotations
@@ -39,14 +37,14 @@ from scipy.special import stdtr
 from iogauge.stats.comparison import FEWEST_BLOCKS, MARGIN, Comparison, compare, sign_flips
 
 Blocks = Mapping[int, float]
-"""A positive figure of one side, by the number of its block."""
+"""Positive figures of one side, by block number."""
 
 _AT_ONCE = 4096
-"""So many ways of swapping are held against a family at a time, which bounds memory."""
+"""Flips that are evaluated at a time, to bound memory."""
 _ROUNDING = 1e-6
-"""Equal sums differ in their last bits, and tails that are made of them by more."""
+"""Relative tolerance of tails: equal sums differ in their last bits, and their tails by more."""
 _CLEAREST = 1 - 1e-9
-"""Log ratios that are all the same have no spread, and their t no bound: from here on it does not grow."""
+"""Cap that keeps t finite where all log ratios are equal."""
 
 
 def compare_family(
@@ -56,11 +54,11 @@ def compare_family(
     margin: float = MARGIN,
     seed: int = 0,
 ) -> dict[str, Comparison]:
-    """Compare several pairs of sides (A, B) by name, each as ``compare`` does, and correct them for being several.
+    """Compare several pairs of sides (A, B) by name, each as ``compare`` does, and correct p for their number.
 
-    What has the same block number was measured in the same block, also in different pairs. ``claims`` names the claim
-    of being alike that each pair is under; without them, each is one by itself. Raises ValueError where the two sides
-    of a pair have different blocks, and as ``compare`` does; KeyError where ``claims`` lacks a pair.
+    Figures with one block number were measured in one block, also across pairs. ``claims`` maps each pair to its claim
+    of equivalence; by default each pair has its own. Raises ValueError where the two sides of a pair have different
+    blocks, and as ``compare`` does; KeyError where ``claims`` lacks a pair.
 
     >>> slow = {block: 10.0 for block in range(6)}
     >>> fast, like = dict(enumerate([8.0, 7, 8, 9, 8, 8])), dict(enumerate([11.0, 9, 10, 9, 11, 10]))
@@ -74,7 +72,9 @@ def compare_family(
     comparisons = {}
     for name, (before, after) in pairs.items():
         if before.keys() != after.keys():
-            raise ValueError(f"{name}: a block holds both sides: {sorted(before)} of A, {sorted(after)} of B")
+            raise ValueError(
+                f"{name}: both sides need the same blocks: A has {sorted(before)}, B has {sorted(after)}"
+            )
         numbers = sorted(before)
         comparisons[name] = compare(
             [before[number] for number in numbers],
@@ -95,7 +95,7 @@ def compare_family(
 
 
 def _claimed(members: Iterable[tuple[str, float]]) -> dict[str, float]:
-    """Return the corrected p of each claim; ``members`` are comparisons, each by its claim and its own p."""
+    """Return the corrected p of each claim; ``members`` are the claim and the p of each comparison."""
     largest: dict[str, float] = {}
     for claim, p in members:
         largest[claim] = max(largest.get(claim, 0.0), p)
@@ -103,7 +103,7 @@ def _claimed(members: Iterable[tuple[str, float]]) -> dict[str, float]:
 
 
 def holm(p_values: Sequence[float]) -> list[float]:
-    """Return p values corrected for being several, in their own order.
+    """Return Holm's corrected p values, in the order given.
 
     >>> holm([0.01, 0.04, 0.03])
     [0.03, 0.06, 0.06]
@@ -117,9 +117,10 @@ def holm(p_values: Sequence[float]) -> list[float]:
 
 
 def step_down(logs: NDArray[np.float64], *, seed: int = 0) -> list[float]:
-    """Return the corrected p of each comparison: ``logs`` has a row of log ratios for each, NaN for a block it lacks.
+    """Return the corrected p of each comparison.
 
-    Each has two blocks or more. Source: Westfall and Young (1993), algorithm 2.8.
+    ``logs`` has a row of log ratios for each comparison, a column for each block, and NaN where a block is missing.
+    Each row needs two blocks. Source: Westfall and Young (1993), algorithm 2.8.
 
     >>> step_down(np.array([[0.1, 0.12, 0.11, 0.1, 0.12, 0.1], [0.1, -0.1, 0.2, -0.2, 0.3, -0.3]]))
     [0.03125, 1.0]
@@ -130,7 +131,7 @@ def step_down(logs: NDArray[np.float64], *, seed: int = 0) -> list[float]:
     as_clear = np.zeros(len(logs))
     for some in np.array_split(signs, max(len(signs) // _AT_ONCE, 1)):
         tails = _tails(some, logs)[:, order]
-        # The clearest among a comparison and those that are less clear than it was.
+        # The smallest tail among a comparison and those that were observed to be less clear.
         clearest = np.minimum.accumulate(tails[:, ::-1], axis=1)[:, ::-1]
         as_clear += np.sum(clearest <= observed[order] * (1 + _ROUNDING), axis=0)
     corrected = np.empty(len(logs))
@@ -149,10 +150,10 @@ def _log_ratios(pairs: Sequence[tuple[Blocks, Blocks]]) -> NDArray[np.float64]:
 
 
 def _tails(signs: NDArray[np.float64], logs: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return Student's two-sided tail of each comparison (column) for each way of swapping (row)."""
+    """Return Student's two-sided tail of each comparison (column) for each flip (row)."""
     blocks = np.sum(~np.isnan(logs), axis=1)
     known = np.nan_to_num(logs)
-    # Flips leave the sum of squares as it is, so that t follows from the sum alone.
+    # Flips do not change the sum of squares, so t follows from the sum alone.
     total = blocks * np.sum(known**2, axis=1)
     share = np.minimum((signs @ known.T) ** 2 / np.where(total > 0, total, 1.0), _CLEAREST)
     t = np.sqrt((blocks - 1) * share / (1 - share))

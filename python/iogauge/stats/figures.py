@@ -1,11 +1,11 @@
-"""The figures of one step: what its reader waited, what pressed at it, and both over time.
+"""The figures of one step: the latency of its measured job, the rate of its load jobs, and both over time.
 
 A suite's verdict and the report's charts call the same function on the same stored run, so that they cannot differ.
 Ramp time is left out. Rates are over the measured time of each reported row.
 
-What another program told without its samples has no interval here, and is None where that program did not say it.
+Figures that another program reported without samples have no interval; those it did not report are None.
 
-Does not know a suite, an axis or a drive. Source: Intel's note on write pressure (only the reader is analysed).
+Source: Intel's note on write pressure (only the measured job is analysed).
 """
 
 from __future__ import annotations
@@ -18,9 +18,8 @@ from typing import Protocol
 
 from iogauge.schema import Direction, Interval, Kind, ReportedLatency, RowResult, RunRecord
 from iogauge.stats.histogram import Histogram, needed
-from iogauge.stats.moments import Moment, moments
+from iogauge.stats.moments import Moment, moments, rate_estimate
 from iogauge.stats.quantiles import Estimate, Latencies, Sample
-from iogauge.stats.rates import rate_estimate
 from iogauge.stats.selection import Selection, latencies
 
 QUANTILES = (0.5, 0.99, 0.999, 0.9999)
@@ -28,7 +27,7 @@ QUANTILES = (0.5, 0.99, 0.999, 0.9999)
 
 
 class Course(Protocol):
-    """How a step went over time, and what that says of its rates."""
+    """A step over time, and its rates with the intervals that follow."""
 
     @property
     def moments(self) -> tuple[Moment, ...]:
@@ -36,19 +35,19 @@ class Course(Protocol):
         ...
 
     def iops(self) -> Estimate:
-        """Return the reader's completions per second."""
+        """Return the completions of the measured job per second."""
         ...
 
     def pressure(self) -> Estimate:
-        """Return the bytes per second of the jobs that press; its requests are not counted."""
+        """Return the bytes per second of the load jobs; ``count`` is 0."""
         ...
 
 
 @dataclass(frozen=True)
 class StepFigures:
-    """What one step measured. Estimates are ``None`` where the reader completed nothing.
+    """The figures of one step. Estimates are ``None`` where the measured job completed nothing.
 
-    Whatever takes the step's intervals is computed once it is read, and then kept.
+    Figures that need the step's intervals are computed on first use, then kept.
     """
 
     kind: Kind
@@ -56,12 +55,12 @@ class StepFigures:
     ios: int
     iops: float
     rate_Bps: float
-    """Of the reader alone."""
+    """Bytes per second of the measured job alone."""
     latencies: Latencies
-    """The reader's."""
+    """Those of the measured job."""
     course: Course
     max_ns: float | None
-    """The largest latency; ``None`` where it is not known, or nothing completed."""
+    """The largest latency; ``None`` where nothing completed or it is unknown."""
     pressure_Bps: float
     errors: int
     flagged: int
@@ -69,12 +68,12 @@ class StepFigures:
     in_flight: int
     loop_gap_max_ns: int
     device_mean_ns: float | None
-    """Mean time of a read in block layer and device, by the kernel's own count, ramp included; ``None`` where it keeps
-    none."""
+    """Mean time of a read in block layer and device, as the kernel counts it, with the ramp; ``None`` where the kernel
+    keeps no count."""
     reported: bool = False
-    """Whether another program told of its latencies without their samples: there are no intervals and no histogram."""
+    """Whether another program reported the latencies without samples, so that there is no histogram and no interval."""
     runs: int = 1
-    """How many runs of the step these are of: see ``pooled.py``."""
+    """Number of runs of the step: see ``pooled.py``."""
 
     @property
     def moments(self) -> tuple[Moment, ...]:
@@ -83,12 +82,12 @@ class StepFigures:
 
     @property
     def histogram(self) -> Histogram:
-        """The reader's latencies, all together."""
+        """All latencies of the measured job."""
         return self.latencies.histogram
 
     @cached_property
     def mean(self) -> Estimate | None:
-        """The mean latency; ``None`` where the reader completed nothing."""
+        """The mean latency; ``None`` where the measured job completed nothing."""
         return self.latencies.mean()
 
     @cached_property
@@ -96,24 +95,24 @@ class StepFigures:
         return {}
 
     def quantile(self, q: float) -> Estimate | None:
-        """Return the ``q``-quantile of the latency, 0 < q < 1; ``None`` where the reader completed nothing."""
+        """Return the ``q``-quantile of the latency, 0 < q < 1; ``None`` where the measured job completed nothing."""
         if q not in self._quantiles:
             self._quantiles[q] = self.latencies.quantile(q)
         return self._quantiles[q]
 
     @cached_property
     def iops_estimate(self) -> Estimate:
-        """``iops`` with its interval: of several runs by how they differ, of one by how it went over time."""
+        """``iops`` with its interval: for several runs by how they differ, for one run by its course over time."""
         return self.course.iops()
 
     @cached_property
     def pressure_estimate(self) -> Estimate:
-        """``pressure_Bps`` with its interval, as ``iops_estimate`` has it; its requests are not counted."""
+        """``pressure_Bps`` with an interval like that of ``iops_estimate``; ``count`` is 0."""
         return self.course.pressure()
 
     @property
     def rate_estimate(self) -> Estimate:
-        """``rate_Bps`` with its interval: bytes are not kept by moment, and go as requests do."""
+        """``rate_Bps`` with the relative interval of ``iops``: moments hold requests, not bytes."""
         iops = self.iops_estimate
         bytes_per_io = self.rate_Bps / self.iops if self.iops else 0.0
         low, high = (None if bound is None else bound * bytes_per_io for bound in (iops.low, iops.high))
@@ -132,11 +131,11 @@ def step_figures(
     """Return the figures of one step.
 
     ``measured_job`` names the job whose latency counts, ``load_jobs`` the jobs that load the drive beside it; a run may
-    have none of these. ``kind`` is the latency taken; where the recorder left it out because it equals lat,
-    lat is. ``direction``: of the reader's requests, only these count. ``intervals`` are iterated once, when a figure
+    have no load jobs. ``kind`` is the latency to analyse; the recorder leaves out kinds that equal lat, and then lat is
+    used. ``direction`` restricts the measured job's requests. ``intervals`` are iterated once, when a figure first
     needs them: a mean, a quantile, or the course over time.
 
-    Raises IogaugeError where the run has no reader, or reports it in one row with others of its direction.
+    Raises IogaugeError where the run has no measured job, or reports it in one row with others of its direction.
     """
     read = Selection.of(record, measured_job, direction=direction)
     pressed_on = any(job.name == load_jobs for job in record.jobs.jobs)
@@ -177,10 +176,10 @@ def step_figures(
 
 
 class RunCourse:
-    """The course of one run, read once it is needed.
+    """The course of one run, read on first use.
 
-    ``read`` returns the moments and the reader's latencies in each; ``iops`` and ``pressure_Bps`` are the rates of the
-    whole run.
+    ``read`` returns the moments and the measured job's latencies in each. ``iops`` and ``pressure_Bps`` are the rates
+    of the whole run.
     """
 
     def __init__(
@@ -207,23 +206,23 @@ class RunCourse:
 
     @property
     def histograms(self) -> list[Histogram]:
-        """The reader's latencies in each of the moments."""
+        """The measured job's latencies in each moment."""
         return self._both[1]
 
     def iops(self) -> Estimate:
-        """Return the run's rate, with the interval by how it went over time."""
+        """Return the run's rate, with the interval from its course over time."""
         return rate_estimate(self._iops, [moment.iops for moment in self.moments], count=self._ios)
 
     def pressure(self) -> Estimate:
-        """Return what the jobs that press moved, in bytes per second, with the interval by how that went over time."""
+        """Return the load jobs' bytes per second, with the interval from their course over time."""
         return rate_estimate(self._pressure_Bps, [moment.pressure_Bps for moment in self.moments], count=0)
 
 
 def _reported_latency(record: RunRecord, read: Selection, kind: Kind) -> ReportedLatency | None:
-    """Return what another program told of the reader's latency; ``None`` where that is not of one row alone.
+    """Return the measured job's latency as another program reported it; ``None`` unless exactly one row reports it.
 
-    Percentiles of several rows or directions do not make those of all of them together. Where lat alone was told, it
-    stands for the response, as ``selection`` has it.
+    Percentiles of several rows or directions cannot be combined. If only lat was reported, it stands for the response,
+    as in ``selection.py``.
     """
     mine = [latency for latency in record.reported if (latency.stage, latency.row) in read.rows]
     mine = [latency for latency in mine if latency.kind is kind] or [
@@ -237,7 +236,7 @@ def _reported_latency(record: RunRecord, read: Selection, kind: Kind) -> Reporte
 
 @dataclass(frozen=True)
 class _Reported:
-    """Latencies that another program reported without their samples: nothing is known to make an interval of."""
+    """Latencies that another program reported without samples, so that there are no intervals."""
 
     reported: ReportedLatency
 
@@ -273,7 +272,7 @@ def _device_mean(record: RunRecord) -> float | None:
 
 @dataclass(frozen=True)
 class Ratio:
-    """How many times one figure is another, with the 95 % interval; ``None`` where a bound is missing."""
+    """The ratio of two figures, with the 95 % interval; ``None`` where a bound is missing."""
 
     value: float
     low: float | None
@@ -283,8 +282,8 @@ class Ratio:
 def ratio(after: Estimate, before: Estimate) -> Ratio:
     """Return ``after / before`` of two independent samples.
 
-    The interval recovers variances from the two intervals' own widths, on the scale of logarithms (MOVER: Zou and
-    Donner, Statistics in Medicine 27, 2008), so it needs no shape of distribution and may be lopsided.
+    The interval recovers variances from the widths of the two intervals, on a logarithmic scale (MOVER: Zou and Donner,
+    Statistics in Medicine 27, 2008). It assumes no distribution and may be lopsided.
 
     >>> def figure(low, value, high):
     ...     return Estimate(value, low, high, supported=True, needed=0, count=100, dependence=True)
@@ -310,7 +309,7 @@ def ratio(after: Estimate, before: Estimate) -> Ratio:
 
 @dataclass(frozen=True)
 class Difference:
-    """By how much one figure exceeds another, with the 95 % interval; ``None`` where a bound is missing."""
+    """The difference of two figures, with the 95 % interval; ``None`` where a bound is missing."""
 
     value: float
     low: float | None
@@ -318,7 +317,7 @@ class Difference:
 
 
 def difference(after: Estimate, before: Estimate) -> Difference:
-    """Return ``after - before`` of two independent samples, with an interval by MOVER, as ``ratio`` has it.
+    """Return ``after - before`` of two independent samples, with an interval by MOVER, as in ``ratio``.
 
     >>> def figure(low, value, high):
     ...     return Estimate(value, low, high, supported=True, needed=0, count=100, dependence=True)
@@ -337,7 +336,7 @@ def difference(after: Estimate, before: Estimate) -> Difference:
 
 
 def total(estimates: Sequence[Estimate]) -> Estimate:
-    """Return the sum of figures of independent samples, with an interval by MOVER, as ``ratio`` has it.
+    """Return the sum of figures of independent samples, with an interval by MOVER, as in ``ratio``.
 
     >>> def figure(low, value, high):
     ...     return Estimate(value, low, high, supported=True, needed=0, count=100, dependence=True)

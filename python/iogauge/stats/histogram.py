@@ -1,39 +1,124 @@
-"""Latency histograms: decoded from what the recorder wrote, merged exactly, asked for quantiles.
+"""Latency histograms: decode what the recorder wrote, merge exactly, read quantiles.
 
-Percentiles are never averaged; histograms are merged and asked again. A quantile errs by at most the width of a
-bucket (under 0.1 % of the value at three significant digits), and ``bounds`` of a rank says by how much. Mean,
-minimum and maximum are exact where the recorder kept them beside the buckets (schema ``Exact``), and merging
-keeps them so; otherwise they are the buckets' too.
+Percentiles are never averaged: histograms are merged, and the quantile is read from the merged one. A quantile errs by
+at most the width of its bucket (under 0.1 % of the value at three significant digits); ``bounds`` returns that bucket.
+Mean, minimum and maximum are exact where the recorder stored them beside the buckets (schema ``Exact``), also after
+merging; otherwise they come from the buckets.
 
-Does not judge what a sample supports beyond the plain rule; intervals are in ``quantiles.py``.
-Source: ranks as HdrHistogram's own implementations count them.
+The ``hdrhistogram`` package decodes in C. Nothing here encodes: the recorder does, in Rust. Intervals are in
+``quantiles.py``.
+
+Source: HdrHistogram V2 compressed encoding, cookie 0x1c849304; ranks as HdrHistogram's own implementations count them.
 """
 
 from __future__ import annotations
 
+import base64
 import math
+import struct
+import zlib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property, lru_cache
+from typing import NamedTuple
 
 import numpy as np
+from hdrh.codec import (  # type: ignore[import-untyped]
+    HdrCookieException,
+    HdrHistogramSettingsException,
+    HdrLengthException,
+)
+from hdrh.histogram import HdrHistogram  # type: ignore[import-untyped]
 from numpy.typing import NDArray
 
+from iogauge.errors import IogaugeError
 from iogauge.schema import Exact
-from iogauge.stats.encoding import Layout, decode
 
 EXCEEDANCES = 10
-"""A quantile is supported where at least so many samples are expected beyond it."""
+"""Samples expected beyond a quantile that the sample supports, at least."""
+
+
+_UNREADABLE = (
+    HdrCookieException,
+    HdrHistogramSettingsException,
+    HdrLengthException,
+    zlib.error,
+    struct.error,
+    ValueError,
+    IndexError,
+    OverflowError,
+    MemoryError,
+)
+
+
+class Layout(NamedTuple):
+    """How values map to buckets: the base-two logarithms of the unit and of half the number of sub-buckets."""
+
+    unit_magnitude: int
+    half_magnitude: int
+
+    @classmethod
+    def of(cls, *, lowest: int, digits: int) -> Layout:
+        """Return the layout for a lowest discernible value and a number of significant digits.
+
+        >>> Layout.of(lowest=1, digits=3)
+        Layout(unit_magnitude=0, half_magnitude=10)
+        """
+        return cls(lowest.bit_length() - 1, (2 * 10**digits - 1).bit_length() - 1)
+
+    def bounds(self, index: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Return the lowest and the highest value of each bucket, both inclusive, by the bucket's index.
+
+        >>> Layout.of(lowest=1, digits=3).bounds(np.array([2047, 2048]))
+        (array([2047, 2048]), array([2047, 2049]))
+        """
+        half = np.int64(1 << self.half_magnitude)
+        bucket = np.maximum((index >> self.half_magnitude) - 1, 0)
+        sub = np.where(index < 2 * half, index, (index & (half - 1)) + half)
+        lowest = sub << (bucket + self.unit_magnitude)
+        return lowest, lowest + self._width(bucket) - 1
+
+    def bounds_of(self, value: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Return the lowest and the highest value of the bucket that each value falls into, both inclusive."""
+        magnitude = np.frexp(np.maximum(value, 1).astype(np.float64))[1].astype(np.int64)
+        bucket = np.maximum(magnitude - (self.unit_magnitude + self.half_magnitude + 1), 0)
+        width = self._width(bucket)
+        lowest = value - value % width
+        return lowest, lowest + width - 1
+
+    def _width(self, bucket: NDArray[np.int64]) -> NDArray[np.int64]:
+        return np.left_shift(np.int64(1), bucket + self.unit_magnitude)
+
+
+def decode(data: bytes) -> tuple[Layout, NDArray[np.int64], NDArray[np.int64]]:
+    """Return the layout, the indices of the buckets that are not empty (ascending), and their counts.
+
+    Raises IogaugeError where the bytes are not a complete V2 compressed histogram.
+    """
+    try:
+        decoded = HdrHistogram.decode(base64.b64encode(data))
+        counts = np.frombuffer(decoded.counts, dtype=np.int64)
+        layout = Layout.of(lowest=decoded.lowest_trackable_value, digits=decoded.significant_figures)
+    except _UNREADABLE as error:
+        raise IogaugeError(
+            f"a stored histogram cannot be read: {error or type(error).__name__}",
+            hint="the file is damaged or was not written by iogauge; measure the step again",
+        ) from error
+    # The histogram and its encoder refer to each other. Breaking the cycle frees 130 KiB now rather than at the next
+    # garbage collection, which matters for a run of many intervals.
+    decoded.encoder = None
+    index = np.flatnonzero(counts)
+    return layout, index, counts[index]
 
 
 @dataclass(frozen=True, eq=False)
 class Histogram:
-    """Counts of latencies, in nanoseconds, by bucket; only buckets that are not empty are held.
+    """Counts of latencies, in nanoseconds, by bucket, without empty buckets.
 
-    ``lowest`` and ``values`` are the first and the last nanosecond of each bucket, ascending; ``counts`` how many
-    samples fell between them. All three are int64 arrays of one length, zero for an empty histogram. ``exact`` is
-    what the buckets cannot say, where it is known.
+    ``lowest`` and ``values`` are the first and the last nanosecond of each bucket, ascending; ``counts`` are the
+    samples between them. All three are int64 arrays of one length, zero for an empty histogram. ``exact`` has the
+    exact sum, minimum and maximum where they are known.
     """
 
     lowest: NDArray[np.int64]
@@ -53,9 +138,9 @@ class Histogram:
 
     @classmethod
     def decode(cls, data: bytes, exact: Exact | None = None) -> Histogram:
-        """Return the histogram held in ``data``, an HdrHistogram V2 compressed encoding, and in ``exact``.
+        """Return the histogram encoded in ``data``, with its exact figures.
 
-        Raises IogaugeError where it is not one.
+        Raises IogaugeError as the function ``decode`` does.
         """
         layout, index, counts = decode(data)
         return cls(*layout.bounds(index), counts, exact)
@@ -74,7 +159,7 @@ class Histogram:
 
     @classmethod
     def merge(cls, histograms: Iterable[Histogram]) -> Histogram:
-        """Return all samples of ``histograms`` in one: counts of equal buckets add up, nothing is lost.
+        """Return one histogram of all samples: counts of equal buckets add up.
 
         >>> Histogram.merge([Histogram.of([5, 7]), Histogram.of([7])]).counts.tolist()
         [1, 2]
@@ -89,40 +174,40 @@ class Histogram:
         np.add.at(counts, place, np.concatenate([part.counts for part in parts]))
         lowest = np.empty(len(values), dtype=np.int64)
         lowest[place] = np.concatenate([part.lowest for part in parts])
-        return cls(lowest, values, counts, _together([part.exact for part in parts]))
+        return cls(lowest, values, counts, _merged_exact([part.exact for part in parts]))
 
     @cached_property
     def count(self) -> int:
-        """How many samples."""
+        """Number of samples."""
         return int(self.counts.sum())
 
     @cached_property
     def cumulative(self) -> NDArray[np.int64]:
-        """How many samples lie in each bucket or below it."""
+        """Number of samples in each bucket or below it."""
         return np.cumsum(self.counts)
 
     @property
     def midpoints(self) -> NDArray[np.float64]:
-        """The middle of each bucket, in nanoseconds: what stands for its samples in a mean."""
+        """The middle of each bucket, in nanoseconds, which stands for its samples in a mean."""
         return (self.lowest + self.values) / 2
 
     @property
     def min(self) -> int:
-        """The least sample, or else the first nanosecond of its bucket; 0 where there is none."""
+        """The least sample, or the first nanosecond of its bucket where that is all we know; 0 without samples."""
         if not len(self.lowest):
             return 0
         return int(self.lowest[0]) if self.exact is None else self.exact.min_ns
 
     @property
     def max(self) -> int:
-        """The greatest sample, or else the last nanosecond of its bucket; 0 where there is none."""
+        """The greatest sample, or the last nanosecond of its bucket where that is all we know; 0 without samples."""
         if not len(self.values):
             return 0
         return int(self.values[-1]) if self.exact is None else self.exact.max_ns
 
     @cached_property
     def mean(self) -> float:
-        """Mean in nanoseconds, from midpoints where it is not known exactly; NaN where there is no sample."""
+        """Mean in nanoseconds, from midpoints where it is not known exactly; NaN without samples."""
         if not self.count:
             return math.nan
         if self.exact is not None:
@@ -139,7 +224,7 @@ class Histogram:
     def quantile(self, q: float) -> int:
         """Return the ``q``-quantile in nanoseconds: the last value of the bucket of rank ceil(q n), up to the maximum.
 
-        Raises ValueError where ``q`` is outside [0, 1] or there is no sample.
+        Raises ValueError where ``q`` is outside [0, 1], and for an empty histogram.
 
         >>> Histogram.of(range(1, 101)).quantile(0.99)
         99
@@ -151,7 +236,7 @@ class Histogram:
     def bounds(self, rank: int) -> tuple[int, int]:
         """Return the first and last nanosecond of the bucket of the ``rank``-th least sample, counted from 1.
 
-        Ranks beyond the ends stand for the first and the last sample. Raises ValueError where there is none.
+        Ranks beyond the ends stand for the first and the last sample. Raises ValueError for an empty histogram.
         """
         if not self.count:
             raise ValueError("an empty histogram has no quantiles")
@@ -160,7 +245,7 @@ class Histogram:
         return max(int(self.lowest[place]), self.min), min(int(self.values[place]), self.max)
 
     def supports(self, q: float) -> bool:
-        """Return whether the sample supports the ``q``-quantile: ten samples or more beyond it.
+        """Return whether ten samples or more are expected beyond the ``q``-quantile.
 
         >>> Histogram.of(range(1000)).supports(0.99), Histogram.of(range(999)).supports(0.99)
         (True, False)
@@ -169,7 +254,7 @@ class Histogram:
 
 
 def all_but_one(histograms: Sequence[Histogram]) -> list[Histogram]:
-    """Return, in the place of each histogram, all others merged.
+    """Return, for each histogram, all others merged.
 
     >>> [rest.count for rest in all_but_one([Histogram.of([5, 7]), Histogram.of([7]), Histogram.empty()])]
     [1, 2, 3]
@@ -180,7 +265,7 @@ def all_but_one(histograms: Sequence[Histogram]) -> list[Histogram]:
 
 
 def needed(q: float) -> int:
-    """Return how many samples support the ``q``-quantile: the least n with n (1 - q) >= 10.
+    """Return how many samples the ``q``-quantile needs: the least n with n (1 - q) >= 10.
 
     >>> needed(0.9999)
     100000
@@ -190,8 +275,8 @@ def needed(q: float) -> int:
     return math.ceil(EXCEEDANCES / (1 - _fraction(q)))
 
 
-def _together(parts: Sequence[Exact | None]) -> Exact | None:
-    """Return what is exactly known of all parts together: nothing, where it is not of each."""
+def _merged_exact(parts: Sequence[Exact | None]) -> Exact | None:
+    """Merge exact figures; ``None`` where a part has none."""
     known = [part for part in parts if part is not None]
     if len(known) < len(parts):
         return None
@@ -205,12 +290,12 @@ def _together(parts: Sequence[Exact | None]) -> Exact | None:
 
 @lru_cache(maxsize=64)
 def _fraction(q: float) -> Fraction:
-    """Return the fraction that was meant: 0.07 * 100 is 7.000000000000001 in floating point, yet its rank is 7."""
+    """Return ``q`` as the decimal fraction that was written: 0.07 * 100 is 7.000000000000001 in floating point."""
     return Fraction(str(float(q)))
 
 
 def supported_up_to(count: int) -> str:
-    """Return the highest quantile of the usual ones that ``count`` samples support.
+    """Return the name of the highest usual quantile that ``count`` samples support.
 
     >>> supported_up_to(10_000), supported_up_to(19)
     ('p99.9', 'none')

@@ -1,32 +1,42 @@
-"""A step over time: one moment for each interval, zeros included.
+"""A step over time: one moment for each interval, zeros included, and the interval of a rate that follows from them.
 
-The slice in which a job ends, and the one that a ramp cuts, can be far shorter than the others; a rate over a
-millisecond says nothing. A slice of less than half the usual length is joined to its neighbour: every request keeps
-its place in some moment, and none stands for a blink.
+The slice in which a job ends, and the slice that a ramp cuts, can be far shorter than the others, and a rate over a
+millisecond means little. So a slice of less than half the usual length is joined to its neighbour. Every request stays
+in some moment.
+
+A count over a known time has no sampling error. The uncertain part is how the drive would have done at another time,
+and the differences between intervals show that. Intervals are not independent either, so the standard error is that of
+the long-run variance, and the interval is made on a logarithmic scale, as that of a mean latency is.
+
+Source: of the interval, as in ``dependence.py``.
 """
 
 from __future__ import annotations
 
+import math
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.special import stdtrit
 
 from iogauge.schema import Interval, Kind
+from iogauge.stats.dependence import long_run
 from iogauge.stats.histogram import Histogram
+from iogauge.stats.quantiles import FEWEST_BLOCKS, TAIL, Estimate, open_estimate
 from iogauge.stats.selection import Selection, latencies
 
 SHORT = 0.5
-"""Share of the interval's length below which a slice is joined to the one before it, or else after it."""
+"""A slice below this share of the interval's length is joined to the one before it, or to the one after it."""
 
 LEVELS = 20
-"""Into how many levels, of equal width on a logarithmic axis, a decade of latencies is divided."""
+"""Latency levels per decade, of equal width on a logarithmic axis."""
 
 
 @dataclass(frozen=True)
 class Moment:
-    """One interval of a step. Latencies are in nanoseconds, ``None`` where the reader completed nothing."""
+    """One interval of a step. Latencies are in nanoseconds, ``None`` where the measured job completed nothing."""
 
     start_s: float
     end_s: float
@@ -37,25 +47,25 @@ class Moment:
     pressure_bytes: int
     flagged: int
     levels: tuple[tuple[int, int], ...] = ()
-    """How its latencies are spread: (level, how many), ascending; level n begins at 10 ** (n / LEVELS) ns."""
+    """Latencies as (level, count), ascending; level n begins at 10 ** (n / LEVELS) ns."""
 
     @property
     def iops(self) -> float:
-        """The reader's completions per second."""
+        """Completions of the measured job per second."""
         return self.ios / (self.end_s - self.start_s)
 
     @property
     def pressure_Bps(self) -> float:
-        """Bytes per second of the jobs that press."""
+        """Bytes per second of the load jobs."""
         return self.pressure_bytes / (self.end_s - self.start_s)
 
 
 def moments(
     intervals: Iterable[Interval], *, reader: Selection, pressure: Selection, kind: Kind, interval_ns: int
 ) -> tuple[tuple[Moment, ...], list[Histogram]]:
-    """Return the moments in order, and the reader's latencies in each. The ramp is left out.
+    """Return the moments in order, and the latencies of the measured job in each. The ramp is left out.
 
-    Parts of one interval, of several rows or cut by the end of a ramp, are one moment.
+    One moment holds all parts of an interval: those of several rows, and those that the end of a ramp cuts.
     """
     course, histograms = [], []
     for parts in _slices(intervals, reader, pressure, interval_ns):
@@ -79,8 +89,40 @@ def moments(
     return tuple(course), histograms
 
 
+def rate_estimate(value: float, per_interval: Sequence[float], *, count: int) -> Estimate:
+    """Return a run's rate with its interval, in the unit of ``value``.
+
+    ``per_interval`` is the same rate in each of the run's intervals, of equal length and in order. With fewer than
+    ``FEWEST_BLOCKS`` of them there are no bounds. ``count`` is the number of I/Os.
+
+    >>> steady = rate_estimate(100.0, [99.0, 101.0] * 10, count=2000)
+    >>> round(steady.low, 1), round(steady.high, 1)
+    (99.8, 100.2)
+    >>> rate_estimate(100.0, [99.0, 101.0], count=200).low is None
+    True
+    """
+    series = np.asarray(per_interval, dtype=np.float64)
+    if len(series) < FEWEST_BLOCKS or value <= 0:
+        return Estimate(value, None, None, supported=True, needed=0, count=count, dependence=False)
+    long = long_run(series, level=value)
+    if not long.long_enough:
+        return open_estimate(value, count=count)
+    error = long.error / len(series) / value
+    reach = math.exp(-float(stdtrit(long.degrees, TAIL)) * error)
+    return Estimate(
+        value,
+        value / reach,
+        value * reach,
+        supported=True,
+        needed=0,
+        count=count,
+        dependence=True,
+        log_error=error,
+    )
+
+
 def _levels(taken: Histogram) -> tuple[tuple[int, int], ...]:
-    """Count latencies by level: far fewer than the buckets of a histogram, so that a whole run can be drawn."""
+    """Count latencies by level. Levels are far fewer than buckets, so that a chart can show the whole run."""
     level = np.floor(LEVELS * np.log10(np.maximum(taken.midpoints, 1))).astype(np.int64)
     levels, place = np.unique(level, return_inverse=True)
     counts = np.zeros(len(levels), dtype=np.int64)
@@ -91,7 +133,7 @@ def _levels(taken: Histogram) -> tuple[tuple[int, int], ...]:
 def _slices(
     intervals: Iterable[Interval], reader: Selection, pressure: Selection, interval_ns: int
 ) -> list[list[Interval]]:
-    """Put together what belongs to one moment of the reader's stages."""
+    """Group the intervals of the measured job's stages by moment."""
     stages = {stage for stage, _ in reader.rows}
     rows = reader.rows | pressure.rows
     parts: dict[tuple[int, int], list[Interval]] = defaultdict(list)

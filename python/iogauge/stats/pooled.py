@@ -1,7 +1,7 @@
-"""Several runs of the same step as one: histograms merged, rates averaged, and intervals from how the runs differ.
+"""Several runs of one step, pooled: histograms are merged, rates averaged, and intervals come from how the runs differ.
 
-Runs are the replicate (``repeats.py``), so the interval of every figure is that of its spread from run to run: what
-happens within one run says nothing of the next. Counts add up; what is measured over time stays with its run.
+Runs are the replicates (``repeats.py``): one run does not show how the next will differ. So the interval of every
+figure comes from its spread from run to run. Counts add up. Moments stay with their run.
 
 Source: docs/statistics.md, "Repeats".
 """
@@ -20,10 +20,10 @@ from iogauge.stats.repeats import Variation, repeated, variation
 
 
 def pooled(runs: Sequence[StepFigures]) -> StepFigures:
-    """Return the figures of one step that was run several times; of one run, its own.
+    """Return the figures of a step that was run several times; a single run's are returned as they are.
 
-    A run in which the reader completed nothing leaves the estimates of all of them without an interval: there is no
-    logarithm of what it waited. Quantiles that were told without samples do not make those of all runs.
+    If the measured job completed nothing in one run, the pooled estimates have no interval, since a latency of zero has
+    no logarithm. Quantiles that were reported without samples cannot be pooled.
     """
     first, *others = runs
     if not others:
@@ -51,7 +51,7 @@ def pooled(runs: Sequence[StepFigures]) -> StepFigures:
 
 @dataclass(frozen=True)
 class _Pooled:
-    """The latencies of several runs, merged, with intervals from how the runs differ."""
+    """The merged latencies of several runs, with intervals from how the runs differ."""
 
     runs: tuple[StepFigures, ...]
 
@@ -66,7 +66,7 @@ class _Pooled:
 
     def mean(self) -> Estimate | None:
         if not self.histogram.count:
-            return _mean_told(self.runs)
+            return _mean_reported(self.runs)
         return _estimate([run.mean for run in self.runs], merged=self.histogram.mean)
 
     def quantile(self, q: float) -> Estimate | None:
@@ -82,7 +82,7 @@ class _Pooled:
 
 @dataclass(frozen=True)
 class _PooledCourse:
-    """The courses of several runs, one after the other; intervals are those of how the runs differ."""
+    """The courses of several runs, one after the other, with intervals from how the runs differ."""
 
     runs: tuple[StepFigures, ...]
 
@@ -98,9 +98,10 @@ class _PooledCourse:
 
 
 def variations(runs: Sequence[StepFigures], quantiles: Iterable[float]) -> dict[str, Variation]:
-    """Return how much each figure of a step varies from run to run, by its name; empty for a single run.
+    """Return how much each figure of a step varies from run to run, by name; empty for a single run.
 
-    Names are ``iops``, ``mean`` and ``p50``, ``p99``, ...: those that every run has, quantiles only where supported.
+    Names are ``iops``, ``mean`` and ``p50``, ``p99``, .... A figure is left out where a run lacks it or its sample does
+    not support it.
     """
     by_name: dict[str, Variation | None] = {}
     if all(run.iops > 0 for run in runs):
@@ -117,7 +118,7 @@ def variations(runs: Sequence[StepFigures], quantiles: Iterable[float]) -> dict[
 
 
 def figure_name(q: float | None) -> str:
-    """Return what ``variations`` calls a quantile; ``None`` stands for the mean.
+    """Return the name of a quantile in ``variations``; ``None`` stands for the mean.
 
     >>> figure_name(0.5), figure_name(0.9999), figure_name(None)
     ('p50', 'p99.99', 'mean')
@@ -126,12 +127,12 @@ def figure_name(q: float | None) -> str:
 
 
 def _rate(values: Sequence[float]) -> float:
-    """Return the geometric mean of rates, or, where a run had none, the arithmetic one."""
+    """Return the geometric mean of rates, or the arithmetic mean where one of them is 0."""
     return repeated(values).value if all(value > 0 for value in values) else _mean(values)
 
 
 def _rate_of_runs(values: Sequence[float], *, count: int) -> Estimate:
-    """Return a rate of several runs; where one had none, there is no interval."""
+    """Return the pooled rate of several runs, without an interval where one of them is 0."""
     spread = repeated(values) if all(value > 0 for value in values) else None
     low, high = (spread.low, spread.high) if spread else (None, None)
     return Estimate(_rate(values), low, high, supported=True, needed=0, count=count, dependence=True)
@@ -144,9 +145,9 @@ def _estimate(
     others: Sequence[float] | None = None,
     q: float | None = None,
 ) -> Estimate:
-    """Return one estimate for those of all runs; ``q`` is the quantile that it is, None where it is the mean.
+    """Return one estimate for those of all runs: of the ``q``-quantile, or of the mean where ``q`` is ``None``.
 
-    ``merged`` is the figure of all runs merged, ``others`` that of all but one, as ``repeated`` takes them.
+    ``merged`` and ``others`` are as for ``repeated``.
     """
     known = [estimate for estimate in estimates if estimate is not None]
     count = sum(estimate.count for estimate in known)
@@ -165,8 +166,8 @@ def _estimate(
     )
 
 
-def _mean_told(runs: Sequence[StepFigures]) -> Estimate | None:
-    """Return the mean of all requests of runs that were told without samples; their quantiles cannot be had."""
+def _mean_reported(runs: Sequence[StepFigures]) -> Estimate | None:
+    """Return the mean over all requests of runs that were reported without samples."""
     known = [run.mean for run in runs if run.mean is not None]
     if len(known) < len(runs):
         return None

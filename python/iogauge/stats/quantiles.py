@@ -1,19 +1,19 @@
 """Means and quantiles with their 95 % intervals, and whether the sample supports them.
 
-Three intervals are made, and the widest bound of each side is shown. One takes every request as independent: for a
-quantile, the order statistics at binomial ranks, widened by their buckets; for a mean, the normal one. Latencies
-cluster, so the two others take the run's intervals (seconds, mostly) for what they have in common. Both rest on the
-long-run variance and its t distribution. One takes the shape of the error from theory: of the mean's logarithm, or of
-the binomial share of as many independent requests as all of them are worth. The other takes its skewness from a
-stationary bootstrap, and undoes it. Below ``FEWEST_BLOCKS`` intervals neither can be had, and ``Estimate.dependence``
-says that it is missing.
+There are three intervals, and the estimate takes the widest bound on each side. The first treats every request as
+independent: for a quantile, the order statistics at binomial ranks, widened by their buckets; for a mean, the normal
+interval. Latencies cluster, so the other two use the correlation between the run's intervals (mostly seconds). Both
+rest on the long-run variance and its t distribution. The second takes the shape of the error from theory: that of the
+mean's logarithm, or that of a binomial share of the effective number of requests. The third takes the skewness of the
+error from a stationary bootstrap, and corrects for it. Both need ``FEWEST_BLOCKS`` intervals;
+``Estimate.dependence`` is false where there are fewer.
 
-Does not compare runs: repeats are the replicate there, not requests (``repeats.py``).
+Runs are compared in ``repeats.py``, where the replicate is the run, not the request.
 Source: for the clustered quantile E. Korn and B. Graubard, "Confidence intervals for proportions with small expected
 number of positive counts estimated from survey data" (Survey Methodology 24, 1998), and R. Woodruff, "Confidence
 intervals for medians and other position measures" (JASA 47, 1952); C. Francisco and W. Fuller, "Quantile estimation
-with a complex survey design" (Annals of Statistics 19, 1991), for asking each value whether it could be the quantile;
-the rest as in ``dependence.py`` and ``skewness.py``.
+with a complex survey design" (Annals of Statistics 19, 1991), for testing each value as the quantile; the rest as in
+``dependence.py`` and ``skewness.py``.
 """
 
 from __future__ import annotations
@@ -38,16 +38,16 @@ LEVEL = 0.95
 TAIL = (1 - LEVEL) / 2
 
 FEWEST_BLOCKS = 10
-"""Intervals with samples that are needed to say anything of dependence in time."""
+"""Intervals with samples that an estimate of dependence in time needs."""
 
 
 @dataclass(frozen=True)
 class Estimate:
-    """One figure of a sample, in nanoseconds, and how sure it is.
+    """One figure of a sample, in nanoseconds, with its interval.
 
-    ``low`` and ``high`` bound the 95 % interval; ``None`` stands for no bound on that side. ``supported`` is
-    false where fewer than ten samples are expected beyond the quantile; ``needed`` is how many would support it
-    (0 for a mean). ``dependence`` tells whether clustering in time widened the interval or could have.
+    ``low`` and ``high`` bound the 95 % interval; ``None`` leaves that side open. ``supported`` is false where fewer
+    than ten samples are expected beyond the quantile; ``needed`` is the number of samples that would support it (0 for
+    a mean). ``dependence`` is whether the interval allows for clustering in time.
     """
 
     value: float
@@ -58,34 +58,34 @@ class Estimate:
     count: int
     dependence: bool
     log_error: float | None = None
-    """Standard error of the natural logarithm of ``value``; ``None`` where there is none. The interval is wider than
-    1.96 of it, since it is itself known from few intervals."""
+    """Standard error of the natural logarithm of ``value``, if known. The interval is wider than 1.96 standard errors,
+    since the error itself is estimated from few intervals."""
     long_enough: bool = True
-    """Whether the run is long enough for its dependence: where it is not, both sides of the interval are open."""
+    """Whether the run is long enough for its dependence. If not, both sides of the interval are open."""
 
 
 class Latencies(Protocol):
-    """The latencies of a step, of which any figure can be had at any time: a run's sample, or that of several runs."""
+    """The latencies of a step: a run's sample, or that of several runs."""
 
     @property
     def histogram(self) -> Histogram:
-        """All of them; empty where there are none, or where they are not known one by one."""
+        """All latencies; empty where nothing completed, or where only summary figures are known."""
         ...
 
     def mean(self) -> Estimate | None:
-        """Return the mean; ``None`` where nothing completed, or it is not known."""
+        """Return the mean; ``None`` where nothing completed or the mean is unknown."""
         ...
 
     def quantile(self, q: float) -> Estimate | None:
-        """Return the ``q``-quantile, 0 < q < 1; ``None`` where nothing completed, or it is not known."""
+        """Return the ``q``-quantile, 0 < q < 1; ``None`` where nothing completed or the quantile is unknown."""
         ...
 
 
 class Sample:
-    """A run's latencies: the whole, and its intervals for what they say of dependence in time.
+    """A run's latencies: merged, and by interval, which shows their dependence in time.
 
-    ``intervals`` are the histograms of consecutive slices of equal length, in order; empty ones belong to it. A
-    function that returns them is called once, when the first figure is computed.
+    ``intervals`` are the histograms of consecutive slices of equal length, in order, with empty ones. They may be given
+    as a function, which is called once, when the first figure is computed.
     """
 
     def __init__(
@@ -105,7 +105,7 @@ class Sample:
 
     @cached_property
     def dependence(self) -> bool:
-        """Whether there are enough intervals with samples to tell how latencies cluster in time."""
+        """Whether there are enough intervals with samples to estimate how latencies cluster in time."""
         return sum(1 for interval in self._intervals if interval.count) >= FEWEST_BLOCKS
 
     @cached_property
@@ -127,8 +127,8 @@ class Sample:
             long = self._course.mean_error()
             if not long.long_enough:
                 return open_estimate(value, count=count)
-            # On the scale of logarithms: a run with few stalls has a low mean and a small variance, so the mean
-            # that it was drawn from lies farther above than below.
+            # On a logarithmic scale: a run with few stalls has a low mean and a small variance, so the true mean is
+            # more likely to be far above than far below.
             t = -float(stdtrit(long.degrees, TAIL))
             reach, skew = t * long.error / value, self._course.mean_skewness()
             low = min(low, value * math.exp(-reach), value - long.error * skewed(t, skew))
@@ -145,17 +145,17 @@ class Sample:
             return None
         value = self.histogram.quantile(q)
         low, high = binomial_interval(self.histogram, q)
-        worth = float(count)
+        effective = float(count)
         if self._course is not None:
             long = self._course.share_error(value)
             if not long.long_enough:
                 return open_estimate(
                     float(value), count=count, needed=needed(q), supported=self.histogram.supports(q)
                 )
-            worth = _worth(count, q, long.error)
+            effective = _effective_count(count, q, long.error)
             t = -float(stdtrit(long.degrees, TAIL))
             bottom, top = _clustered_interval(
-                self.histogram, q, worth=_worth(count, q, long.error * t / -float(ndtri(TAIL)))
+                self.histogram, q, effective=_effective_count(count, q, long.error * t / -float(ndtri(TAIL)))
             )
             first, last = self._course.quantile_bounds(q, value, t=t)
             low = None if low is None or bottom is None else min(low, bottom, first)
@@ -168,20 +168,21 @@ class Sample:
             needed(q),
             count,
             self.dependence,
-            _log_error(self.histogram, q, worth=worth),
+            _log_error(self.histogram, q, effective=effective),
         )
 
 
 def open_estimate(value: float, *, count: int, needed: int = 0, supported: bool = True) -> Estimate:
-    """Return a figure of a run that is too short for its dependence: both sides of its interval are open."""
+    """Return the estimate of a run that is too short for its dependence, with an open interval."""
     return Estimate(value, None, None, supported, needed, count, dependence=True, long_enough=False)
 
 
 def binomial_interval(histogram: Histogram, q: float) -> tuple[float | None, float | None]:
-    """Return the bounds of the ``q``-quantile's interval in nanoseconds; ``None`` where the sample has no such rank.
+    """Return the bounds of the ``q``-quantile's interval in nanoseconds, for independent requests.
 
     The number of samples at or below the true quantile is binomial(n, q), so the order statistics at its outer
-    percentiles enclose the quantile, whatever the distribution. Each bound is the outer edge of its bucket.
+    percentiles enclose the quantile, whatever the distribution. Each bound is the outer edge of its bucket, or ``None``
+    where its rank is outside the sample.
 
     >>> binomial_interval(Histogram.of(range(1, 1001)), 0.5)
     (469.0, 532.0)
@@ -199,7 +200,7 @@ def binomial_interval(histogram: Histogram, q: float) -> tuple[float | None, flo
 def binomial_rank(level: float, count: int, q: float) -> int:
     """Return the ``level``-quantile of binomial(count, q): the least k with P(X <= k) >= level, for 0 < q < 1.
 
-    ``scipy.stats`` has it too, and takes a second to import.
+    ``scipy.stats`` has it too, but takes a second to import.
 
     >>> binomial_rank(0.025, 1000, 0.5), binomial_rank(0.975, 1000, 0.5)
     (469, 531)
@@ -207,19 +208,21 @@ def binomial_rank(level: float, count: int, q: float) -> int:
     return _first(0, count, lambda k: bool(betainc(count - k, k + 1, 1 - q) >= level))
 
 
-def _worth(count: int, q: float, error: float) -> float:
-    """Return how many independent requests know the share below the ``q``-quantile as well as ``error`` says."""
+def _effective_count(count: int, q: float, error: float) -> float:
+    """Return how many independent requests would give the share below the ``q``-quantile the standard error ``error``."""
     return min(q * (1 - q) / error**2, count) if error else count
 
 
-def _clustered_interval(histogram: Histogram, q: float, *, worth: float) -> tuple[float | None, float | None]:
-    """Return the bounds of the ``q``-quantile where all requests are worth ``worth`` independent ones.
+def _clustered_interval(
+    histogram: Histogram, q: float, *, effective: float
+) -> tuple[float | None, float | None]:
+    """Return the bounds of the ``q``-quantile for ``effective`` independent requests.
 
-    The exact binomial interval of the share beyond the quantile, for a number that need not be whole, and the ranks
-    of its ends. A side is open where less than one independent request would be expected beyond it.
+    They are the ranks at the ends of the exact binomial interval of the share beyond the quantile; ``effective`` need
+    not be a whole number. A side is open where less than one independent request is expected beyond it.
     """
     count = histogram.count
-    beyond, within = worth * (1 - q), worth * q
+    beyond, within = effective * (1 - q), effective * q
     low = high = None
     if within >= 1:
         most = float(betaincinv(beyond + 1, within, 1 - TAIL))
@@ -231,9 +234,12 @@ def _clustered_interval(histogram: Histogram, q: float, *, worth: float) -> tupl
     return low, high
 
 
-def _log_error(histogram: Histogram, q: float, *, worth: float) -> float | None:
-    """Return the standard error of the quantile's logarithm: half of what lies within one of its rank (Woodruff)."""
-    error = math.sqrt(q * (1 - q) / worth)
+def _log_error(histogram: Histogram, q: float, *, effective: float) -> float | None:
+    """Return the standard error of the quantile's logarithm.
+
+    It is half the distance between the quantiles one standard error of the rank below and above (Woodruff).
+    """
+    error = math.sqrt(q * (1 - q) / effective)
     low, high = (
         histogram.bounds(math.ceil(min(max(at, 0.0), 1.0) * histogram.count)) for at in (q - error, q + error)
     )
@@ -241,7 +247,7 @@ def _log_error(histogram: Histogram, q: float, *, worth: float) -> float | None:
 
 
 class _Course:
-    """A run's intervals as a table, and what their order says."""
+    """A run's intervals as a table, and the errors that follow from their order."""
 
     def __init__(self, intervals: Sequence[Histogram], seed: int) -> None:
         merged = Histogram.merge(intervals)
@@ -269,19 +275,20 @@ class _Course:
         return self._error(self._from_share(value))
 
     def quantile_bounds(self, q: float, value: int, *, t: float) -> tuple[float, float]:
-        """Return the outer edges of the buckets that could hold the ``q``-quantile; ``value`` is the sample's own.
+        """Return the outer edges of the buckets that could hold the ``q``-quantile; ``value`` is the sample's quantile.
 
-        A bucket could where the shares of requests below it and up to it agree with ``q`` within ``t`` errors, their
-        skewness removed. Both are asked at each bucket anew: farther out fewer requests are left, perhaps of one event.
+        A bucket could hold it where the shares of requests below the bucket and up to it agree with ``q`` within ``t``
+        standard errors, after their skewness is removed. Error and skewness are computed for each bucket anew: farther
+        out, fewer requests are left, perhaps of a single event.
         """
         weights = self._weights(self._from_share(value))
         drawn = _drawn(weights, self.counts)
         total = float(self.counts.sum())
 
         def statistic(place: int) -> float:
-            """By how many errors the share up to a bucket differs from ``q``."""
+            """Return by how many standard errors the share up to a bucket differs from ``q``."""
             up_to = self.cumulative[place]
-            # Ranks are whole, and q times a count is not exact: the tolerance is between the two.
+            # Ranks are whole numbers, but q times a count is not exact in floating point.
             off = (float(up_to.sum()) - q * total + 1e-6) / total
             error = self.share_error(int(self.values[place])).error
             if not error:
@@ -302,7 +309,7 @@ class _Course:
 
     @cached_property
     def _correlation(self) -> float:
-        """How much neighbours may correlate in their mean, and in their share of requests up to the median."""
+        """An upper bound of how neighbours correlate, in their mean and in their share of requests up to the median."""
         total = self.cumulative.sum(axis=1)
         middle = int(self.values[np.searchsorted(total, total[-1] / 2)])
         return max(
@@ -312,25 +319,25 @@ class _Course:
 
     @cached_property
     def _from_mean(self) -> NDArray[np.float64]:
-        """By how much each interval's sum differs from what the mean gives its requests."""
+        """Each interval's sum of latencies, less the run's mean times the interval's requests."""
         difference: NDArray[np.float64] = self.sums - self.sums.sum() / self.counts.sum() * self.counts
         return difference
 
     def _from_share(self, value: int) -> NDArray[np.float64]:
-        """By how much each interval's requests up to ``value`` differ from what the run's share gives it."""
+        """Return each interval's requests up to ``value``, less the run's share of them times the interval's requests."""
         up_to = self.cumulative[min(int(np.searchsorted(self.values, value)), len(self.values) - 1)]
         difference: NDArray[np.float64] = up_to - up_to.sum() / self.counts.sum() * self.counts
         return difference
 
     def _weights(self, series: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return how often resampled runs hold each interval, in blocks that suit ``series``."""
+        """Return how often each resampled run draws each interval, in blocks of a length that suits ``series``."""
         drawn = stationary_weights(len(series), round(block_length(series)), seed=self.seed)
         filled: NDArray[np.float64] = drawn[_drawn(drawn, self.counts) > 0]
         return filled
 
 
 def _first(low: int, high: int, holds: Callable[[int], bool]) -> int:
-    """Return the first place from ``low`` on at which ``holds`` is true, by halving; ``high`` where none before is."""
+    """Return the first place from ``low`` on where ``holds`` is true, by bisection; ``high`` if there is none before."""
     while low < high:
         middle = (low + high) // 2
         if holds(middle):
@@ -341,9 +348,9 @@ def _first(low: int, high: int, holds: Callable[[int], bool]) -> int:
 
 
 def _drawn(weights: NDArray[np.float64], per_interval: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return what each resampled run holds in all of a quantity that intervals have.
+    """Return the sum of a quantity of the intervals in each resampled run.
 
-    Not by ``@``: for so little, the threads of a BLAS cost more than they give, and on a busy machine a hundred times.
+    Not by ``@``: arrays this small lose more to the threads of a BLAS than they gain, a hundredfold on a busy machine.
     """
     held: NDArray[np.float64] = np.einsum("ij,j->i", weights, per_interval)
     return held

@@ -1,21 +1,21 @@
-"""Figures of repeats: one number for several runs of the same step, its 95 % interval, and where its variance lies.
+"""Figures of repeats: one number for several runs of a step, its 95 % interval, and the sources of its variance.
 
-Runs are the replicate: what differs from one to the next (placement, temperature, what the drive did before) cannot be
-seen within any of them, however long it is. So an interval comes from the spread of the runs alone, as a t interval on
-logarithms: figures of latency and rate are positive, and what moves them multiplies.
+Runs are the replicates: a single run, however long, does not show what differs between runs (placement, temperature,
+the drive's history). So an interval comes from the spread of the runs alone, as a t interval on logarithms: latencies
+and rates are positive, and disturbances multiply them.
 
-What is shown of a quantile is that of the merged histograms, since percentiles are never averaged, while the geometric
-mean of the runs' own quantiles estimates something else: the merged tail is that of the worse runs. So the interval
-stands around the merged value, and its error is the larger of two: that of the runs' own logarithms, and that of the
-jackknife, which leaves out one run after another and sees how the merged value moves. Where runs differ by 5 %, it
-holds the quantile of all possible runs in 94 of 100 cases; where they differ by 20 %, a few runs do not show the tail
-that many would have, and it holds p99.9 in 90 of 100.
+The quantile of several runs is that of their merged histograms, since percentiles are never averaged. It is not what
+the geometric mean of the runs' quantiles estimates: the merged tail is that of the worse runs. So the interval lies
+around the merged value. Its error is the larger of two: that of the runs' own logarithms, and that of the jackknife,
+which leaves out one run after another and observes the merged value. Where runs differ by 5 %, the interval holds the
+quantile of all possible runs in 94 of 100 cases. Where they differ by 20 %, a few runs do not show the tail of many,
+and it holds p99.9 in 90 of 100.
 
-The published alternative, a hierarchical bootstrap (of runs, then of blocks within them), is not taken: with n runs its
-spread is too small by the root of (n - 1) / n, and its percentiles know nothing of degrees of freedom.
+The published alternative, a hierarchical bootstrap (of runs, then of blocks within them), is not used: with n runs its
+spread is too small by the root of (n - 1) / n, and its percentiles ignore degrees of freedom.
 ``python -m bench coverage`` shows both side by side.
 
-Does not merge histograms, and does not compare two sides (``comparison.py``).
+Two sides are compared in ``comparison.py``.
 Source: the t interval and the one-way random effects model of any textbook; R. Jain, "The Art of Computer Systems
 Performance Analysis" (1991), for geometric means of replicates; R. Miller, "The jackknife - a review" (Biometrika 61,
 1974).
@@ -35,9 +35,10 @@ from iogauge.stats.quantiles import TAIL
 
 @dataclass(frozen=True)
 class Repeated:
-    """One figure of several runs together, in the unit of theirs.
+    """One figure for several runs, in their unit.
 
-    ``low`` and ``high`` bound the 95 % interval; both are ``None`` for a single run, which cannot say how runs differ.
+    ``low`` and ``high`` bound the 95 % interval; both are ``None`` for a single run, which does not show how runs
+    differ.
     """
 
     value: float
@@ -48,13 +49,12 @@ class Repeated:
 
 @dataclass(frozen=True)
 class Variation:
-    """How much a figure varies from run to run, and how much of that single runs would show too.
+    """How much a figure varies from run to run, and how much of that arises within runs.
 
     ``coefficient`` is the coefficient of variation between the runs' figures, as a fraction. ``within`` and ``between``
-    are standard deviations of the natural logarithm (for small ones, fractions too): of one run's figure by what
-    happens within it, and of what the runs have of their own. ``share`` is the part of the variance that lies between
-    runs, in [0, 1], ``None`` where nothing varies. Where a run does not say how sure its figure is, all three are
-    ``None``.
+    are standard deviations of the natural logarithm (fractions too, where they are small), within a run and between
+    runs. ``share`` is the part of the variance that lies between runs, in [0, 1]; ``None`` where nothing varies. All
+    three are ``None`` where a run's figure has no standard error.
     """
 
     runs: int
@@ -67,11 +67,11 @@ class Variation:
 def repeated(
     values: Sequence[float], *, merged: float | None = None, others: Sequence[float] | None = None
 ) -> Repeated:
-    """Return one figure for the same figure of each run: rates in IOPS, latencies in nanoseconds, or any other.
+    """Combine the figures of several runs into one, in any unit.
 
-    Without ``merged`` the value is the geometric mean; ``merged`` is the figure of all histograms merged, and stands in
-    its place. ``others`` are then the figures of all runs but one merged, one left out after the other. Raises
-    ValueError where there are no values, one is not positive, or the two lists are not of one length.
+    The value is ``merged``, the figure of all histograms merged, or else the geometric mean. ``others`` are the figures
+    of all runs but one merged, leaving out one run after the other. Raises ValueError where there are no values, one is
+    not positive, or the two lists differ in length.
 
     >>> spread = repeated([100.0, 110.0, 121.0])
     >>> round(spread.value, 6), round(spread.low, 2), round(spread.high, 2), spread.runs
@@ -85,23 +85,23 @@ def repeated(
     if value <= 0:
         raise ValueError(f"a merged figure of {value} is not positive")
     if others is not None and len(others) != len(logs):
-        raise ValueError(f"{len(others)} figures of all runs but one of {len(logs)} runs")
+        raise ValueError(f"{len(others)} leave-one-out figures for {len(logs)} runs")
     if len(logs) < 2:
         return Repeated(value, None, None, len(logs))
     spread = float(np.std(logs, ddof=1))
     if others is not None:
-        # The jackknife's pseudo-values spread n - 1 times as much as the figures they are made of.
+        # The jackknife's pseudo-values spread n - 1 times as much as the leave-one-out figures.
         spread = max(spread, (len(logs) - 1) * float(np.std(_logarithms(others), ddof=1)))
     reach = math.exp(-float(stdtrit(len(logs) - 1, TAIL)) * spread / math.sqrt(len(logs)))
     return Repeated(value, value / reach, value * reach, len(logs))
 
 
 def variation(values: Sequence[float], log_errors: Sequence[float | None]) -> Variation | None:
-    """Return where the variance of a figure lies, given each run's value and the standard error of its logarithm.
+    """Split the variance of a figure, given each run's value and the standard error of its logarithm.
 
     ``None`` for a single run. The variance between runs is that of the logarithms less the mean of the runs' own
-    variances, and never below 0. Raises ValueError where the two do not belong together, where there are no values, or
-    where one is not positive.
+    variances, and never below 0. Raises ValueError where there are no values, one is not positive, or the two lists
+    differ in length.
 
     >>> spread = variation([100.0, 104.0, 96.0, 101.0], [0.01, 0.02, 0.01, 0.02])
     >>> round(spread.coefficient, 4), round(spread.between, 4), round(spread.share, 2)
@@ -109,7 +109,7 @@ def variation(values: Sequence[float], log_errors: Sequence[float | None]) -> Va
     """
     logs = _logarithms(values)
     if len(log_errors) != len(logs):
-        raise ValueError(f"{len(log_errors)} errors of {len(logs)} values")
+        raise ValueError(f"{len(log_errors)} errors for {len(logs)} values")
     if len(logs) < 2:
         return None
     coefficient = float(np.std(values, ddof=1) / np.mean(values))
@@ -124,7 +124,7 @@ def variation(values: Sequence[float], log_errors: Sequence[float | None]) -> Va
 
 def _logarithms(values: Sequence[float]) -> list[float]:
     if not values:
-        raise ValueError("no run has no figure")
+        raise ValueError("no runs, so there is no figure")
     if not all(value > 0 and math.isfinite(value) for value in values):
-        raise ValueError("figures of repeats are positive; of what completed nothing there is no repeat")
+        raise ValueError("figures of repeats must be positive and finite")
     return [math.log(value) for value in values]

@@ -1,6 +1,6 @@
-"""Which part of a run a job is: the reported rows it was merged into, and the directions it issues there.
+"""The part of a run that belongs to one job: the rows that report it, and the directions that it issues.
 
-A group can report several jobs in one row; they stay apart as long as each direction belongs to one of them.
+A group can report several jobs in one row. They can be told apart if each direction belongs to one job only.
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ from iogauge.stats.histogram import Histogram
 
 @dataclass(frozen=True)
 class Selection:
-    """Rows by (stage, row), and the directions that count in them."""
+    """Rows as (stage, row), and the directions that count in them."""
 
     rows: frozenset[tuple[int, int]] = frozenset()
     directions: frozenset[Direction] = frozenset()
 
     @classmethod
     def of(cls, record: RunRecord, name: str, *, direction: Direction | None = None) -> Selection:
-        """Return what job ``name`` is of a run: all that its pattern issues, or one direction, which may be its syncs.
+        """Select job ``name`` of a run: all that its pattern issues, or one direction, which may be its syncs.
 
         Raises IogaugeError where the run has no such job, or reports it in one row with others of its direction.
         """
@@ -45,7 +45,7 @@ class Selection:
         return cls(rows, directions)
 
     def tallies(self, holders: Iterable[RowResult | Interval]) -> list[Tally]:
-        """Return what counts of rows or of intervals."""
+        """Return the selected tallies of rows or of intervals."""
         return [
             tally
             for holder in holders
@@ -56,7 +56,7 @@ class Selection:
 
 
 def directions_issued(jobs: Iterable[Job]) -> dict[str, frozenset[Direction]]:
-    """Return what the jobs of each name issue, all sections of that name together."""
+    """Return the directions that jobs issue, by job name; sections of one name are united."""
     issued: dict[str, frozenset[Direction]] = {}
     for job in jobs:
         issued[job.name] = issued.get(job.name, frozenset()) | job.rw.directions
@@ -66,7 +66,10 @@ def directions_issued(jobs: Iterable[Job]) -> dict[str, frozenset[Direction]]:
 def counted(
     issued: Mapping[str, frozenset[Direction]], name: str, *, direction: Direction | None
 ) -> frozenset[Direction]:
-    """Return which directions of a job count: all that it issues, or one, which may be its syncs; none of no job."""
+    """Return the directions of a job that count: all that it issues, or the given one, which may be its syncs.
+
+    Empty where there is no such job.
+    """
     directions = issued.get(name, frozenset())
     return frozenset({direction}) if direction and directions else directions
 
@@ -78,9 +81,10 @@ def mixed_with(
     *,
     direction: Direction | None,
 ) -> str | None:
-    """Return a job that cannot be told from job ``name`` in its rows: it issues a direction that counts there.
+    """Return another job that issues a direction of job ``name`` in the same rows, so that the two cannot be told
+    apart.
 
-    ``in_rows`` are the names of all jobs that are reported in these rows.
+    ``in_rows`` are the names of all jobs that these rows report.
     """
     directions = counted(issued, name, direction=direction)
     others = dict.fromkeys(other for other in in_rows if other != name)
@@ -88,12 +92,12 @@ def mixed_with(
 
 
 def latencies(tallies: Iterable[Tally], kind: Kind) -> Histogram:
-    """Return one kind of latency of all tallies together."""
+    """Return one kind of latency, merged over all tallies."""
     return Histogram.merge(_histogram(tally, kind) for tally in tallies)
 
 
 def _histogram(tally: Tally, kind: Kind) -> Histogram:
-    """Return the histogram of a kind, or ``lat``'s where the recorder left the kind out as equal to it."""
+    """Return the histogram of a kind. The recorder leaves out kinds that equal ``lat``; then it is ``lat``'s."""
     if kind not in tally.histograms and kind in (Kind.RESPONSE, Kind.CLAT):
         kind = Kind.LAT
     data = tally.histograms.get(kind)

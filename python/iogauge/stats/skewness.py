@@ -1,12 +1,10 @@
-"""What skewness does to a t interval, and how to undo it.
+"""Correct t intervals for skewness.
 
-A run with few stalls has a low mean and a small variance, one with many has both high: the two go together wherever
-latencies are skewed. A t interval that takes them as unrelated ends too early above, where the truth of the run with
-few stalls lies. Hall's transformation makes a skewed t statistic nearly symmetric; turned around, it makes symmetric
-bounds as lopsided as they must be. Unlike a correction by a polynomial of lower degree it rises everywhere, so that no
-statistic stands for two confidences.
-
-Does not resample, and changes no variance and no degrees of freedom.
+A run with few stalls has a low mean and a small variance; a run with many has a high mean and a large variance. So mean
+and variance are correlated wherever latencies are skewed. A t interval assumes that they are not, and its upper bound
+is too low. Hall's transformation makes a skewed t statistic nearly symmetric; its inverse makes symmetric bounds as
+lopsided as the skewness requires. Unlike a polynomial of lower degree it is monotone, so that each statistic has one
+confidence.
 Source: P. Hall, "On the removal of skewness by transformation" (Journal of the Royal Statistical Society B 54, 1992).
 """
 
@@ -16,11 +14,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 NONE = 1e-6
-"""Skewness below which there is none to remove, and the way back would only lose digits."""
+"""Smaller skewness is ignored: the inverse would only lose digits."""
 
 
 def skewness(values: NDArray[np.float64]) -> float:
-    """Return the skewness of an array of numbers, which has no unit; 0 where they are all the same.
+    """Return the skewness of an array of numbers, without unit; 0 where they are all equal.
 
     >>> round(skewness(np.array([0.0, 0.0, 0.0, 1.0])), 3), skewness(np.ones(4))
     (1.155, 0.0)
@@ -32,10 +30,10 @@ def skewness(values: NDArray[np.float64]) -> float:
 
 
 def skewness_of_share(resampled: float, *, share: float, error: float) -> float:
-    """Return how skewed a share of requests, in (0, 1), is whose standard error is ``error``.
+    """Return the skewness of a share of requests, in (0, 1), with the standard error ``error``.
 
-    ``resampled`` is the skewness that resampled runs show, and of few events they show too little. Rare events of one
-    size make a share as skewed as the binomial one of the same error, and unequal ones more: the larger of the two.
+    It is the larger of two. ``resampled`` is the skewness of resampled runs, which is too small where events are few.
+    The other is that of a binomial share with the same error: rare events of equal size have it, unequal ones more.
 
     >>> round(skewness_of_share(0.4, share=0.001, error=0.0007), 3), skewness_of_share(0.4, share=0.5, error=0.1)
     (0.699, 0.4)
@@ -45,7 +43,7 @@ def skewness_of_share(resampled: float, *, share: float, error: float) -> float:
 
 
 def straightened(statistic: float, skew: float) -> float:
-    """Return what a t statistic would be without skewness, ``skew`` being that of the estimate in its numerator.
+    """Remove the skewness from a t statistic; ``skew`` is that of the estimate in its numerator.
 
     >>> straightened(2.0, 0.0), round(straightened(2.0, 0.3), 2), round(straightened(-2.0, 0.3), 2)
     (2.0, 2.48, -1.58)
@@ -54,7 +52,7 @@ def straightened(statistic: float, skew: float) -> float:
 
 
 def skewed(statistic: float, skew: float) -> float:
-    """Return the t statistic that ``straightened`` would make into ``statistic``.
+    """Add the skewness to a symmetric t statistic: the inverse of ``straightened``.
 
     >>> round(skewed(2.0, 0.3), 2), round(skewed(-2.0, 0.3), 2)
     (1.66, -2.73)

@@ -1,15 +1,14 @@
-"""Whether a step held its rate: SNIA's rule for rounds, and the course of its rate second by second.
+"""Whether a step held its rate: SNIA's rule for rounds, and the course of the rate second by second.
 
-Two questions, and a step is steady where both are answered well:
+A step is steady if it passes two tests:
 
 - SNIA's: do the last five rounds lie within 20 % of their mean, and their line within 10 %? It was made for rounds of
-  minutes, sees no change that a round averages out, and takes any noise below a tenth as steady;
-- did the rate stay at one level, jump to another at a certain second, or drift? ``course.py`` chooses between them.
+  minutes. It misses changes that a round averages out, and takes any noise below a tenth as steady;
+- did the rate stay at one level, rather than jump to another or drift? ``course.py`` decides.
 
-A second without completions is a stall and counts: its logarithm is taken of half an I/O. What lasts up to five seconds
-is counted as a stall or burst by itself and does not make a level; what lasts longer does.
+A second without completions is a stall. In the course it counts as half an I/O, since zero has no logarithm. Stalls and
+bursts of up to five seconds do not make a level; longer ones do.
 
-Does not say why a step left its level; temperature and cache are for the reader to look at.
 Source: SNIA PTS 2.0.2 (2020), steady state; the rest as in ``course.py``.
 """
 
@@ -25,24 +24,24 @@ from iogauge.stats.moments import Moment
 from iogauge.text.numbers import figure, percent
 
 ROUNDS = 5
-"""SNIA's window: the last rounds that are looked at."""
+"""SNIA's window: the number of last rounds that the rule looks at."""
 RANGE = 0.20
-"""SNIA: greatest less least round, as a share of their mean, at most."""
+"""SNIA: the limit of the greatest less the least round, as a share of their mean."""
 SLOPE = 0.10
-"""SNIA: what the line through the rounds rises or falls within the window, as a share of their mean, at most."""
+"""SNIA: the limit of the rise or fall of the line through the rounds within the window, as a share of their mean."""
 
 FEWEST_SECONDS = 20
-"""Seconds that a step must have for anything to be said."""
+"""Shorter steps get no verdict."""
 LONG_ENOUGH_S = 60
-"""Seconds of a step from which it is asked whether it stayed at its level."""
+"""Shorter steps are not tested for leaving their level."""
 
 
 @dataclass(frozen=True)
 class Rounds:
-    """SNIA's verdict on the last five rounds of a tracking variable, with the numbers that it stands on.
+    """SNIA's verdict on the last five rounds of a tracking variable, with its numbers.
 
-    ``range_share`` and ``slope_share`` are the two criteria's left sides, as shares of the mean. The line that a
-    convergence plot draws is ``intercept + slope * k`` at the rounds k = 0 to 4, in the variable's unit.
+    ``range_share`` and ``slope_share`` are compared with the two limits, as shares of the mean. The line of a
+    convergence plot is ``intercept + slope * k`` at the rounds k = 0 to 4, in the variable's unit.
     """
 
     mean: float
@@ -60,7 +59,7 @@ class Rounds:
 
 
 def last_rounds(values: Sequence[float]) -> Rounds | None:
-    """Return SNIA's verdict on the last five of ``values``; ``None`` where there are fewer, or where their mean is 0.
+    """Return SNIA's verdict on the last five of ``values``; ``None`` where there are fewer or their mean is 0.
 
     >>> rounds = last_rounds([900, 400, 104, 100, 102, 98, 96])
     >>> rounds.steady, rounds.range_share, round(rounds.slope_share, 3), round(rounds.slope, 3)
@@ -81,7 +80,7 @@ def last_rounds(values: Sequence[float]) -> Rounds | None:
         slope,
         mean - slope * (ROUNDS - 1) / 2,
         (greatest - least) / mean,
-        # Multiplied out as the specification has it, so that a value on the limit is within it.
+        # In the specification's order of operations, so that a value on the limit is within it.
         abs(slope) * (ROUNDS - 1) / mean,
     )
 
@@ -97,9 +96,9 @@ class Stretch:
 
 @dataclass(frozen=True)
 class Steadiness:
-    """How a step's rate went. ``stretches`` are its levels in order; ``drift`` and ``rounds`` are of the last one.
+    """The course of a step's rate: its levels in order, and the drift and the rounds of the last level.
 
-    ``rounds`` takes fifths of the last stretch as rounds. ``stalled_s`` counts seconds in which nothing completed.
+    The rounds are fifths of the last level. ``stalled_s`` counts seconds in which nothing completed.
     """
 
     stretches: tuple[Stretch, ...]
@@ -109,38 +108,38 @@ class Steadiness:
 
     @property
     def left(self) -> tuple[Stretch, Stretch] | None:
-        """The level that the step left last, and the one it left it for; ``None`` where it had one only."""
+        """The last two levels; ``None`` where the step stayed at one."""
         return (self.stretches[-2], self.stretches[-1]) if len(self.stretches) > 1 else None
 
     @property
     def drifts(self) -> bool:
-        """Whether its last level drifts by so much that it matters."""
+        """Whether the last level drifts by enough to matter."""
         return self.drift is not None and self.drift.present
 
     def __str__(self) -> str:
         last = self.stretches[-1]
-        said = []
+        clauses = []
         if self.left is not None:
             before = self.left[0]
-            said.append(
+            clauses.append(
                 f"left its level at second {last.start_s}: from {figure(before.rate_iops)}"
                 f" to {figure(last.rate_iops)} IOPS"
             )
         if self.drift is not None and self.drifts:
             way = "fell" if self.drift.change < 0 else "rose"
             span = drift_span(self.drift.start_s, self.drift.end_s, last.end_s)
-            said.append(f"its rate {way} gradually by {percent(abs(self.drift.change))}{span}")
+            clauses.append(f"its rate {way} gradually by {percent(abs(self.drift.change))}{span}")
         elif self.rounds is None or not self.rounds.steady:
-            said.append("its rate does not meet SNIA's steady state")
-        if not said:
-            said.append(f"steady at {figure(last.rate_iops)} IOPS")
+            clauses.append("its rate does not meet SNIA's steady state")
+        if not clauses:
+            clauses.append(f"steady at {figure(last.rate_iops)} IOPS")
         if self.stalled_s:
-            said.append(f"nothing completed in {self.stalled_s} of {last.end_s} seconds")
-        return "; ".join(said)
+            clauses.append(f"nothing completed in {self.stalled_s} of {last.end_s} seconds")
+        return "; ".join(clauses)
 
 
 def drift_span(start_s: float, end_s: float, step_s: float) -> str:
-    """Return from when to when a drift lasted, as far as that is not the whole step of ``step_s`` seconds.
+    """Return in words when a drift lasted; empty for the whole step of ``step_s`` seconds.
 
     >>> drift_span(20, 40, 60), drift_span(20, 60, 60), drift_span(0, 60, 60)
     (' between seconds 20 and 40', ' from second 20 on', '')
@@ -151,10 +150,9 @@ def drift_span(start_s: float, end_s: float, step_s: float) -> str:
 
 
 def steadiness(rates_iops: Sequence[float]) -> Steadiness | None:
-    """Return how the rate of a step went, given I/Os per second for each of its seconds, zeros included.
+    """Judge the rate of a step, given I/Os per second for each of its seconds, zeros included.
 
-    ``None`` for fewer than ``FEWEST_SECONDS``, and where nothing completed at all. Raises ValueError for a negative
-    rate.
+    ``None`` for fewer than ``FEWEST_SECONDS``, and where nothing completed. Raises ValueError for a negative rate.
 
     >>> throttled = [500_000 + 900 * (second % 7) for second in range(40)] + [310_000] * 30
     >>> print(steadiness(throttled))
@@ -164,7 +162,7 @@ def steadiness(rates_iops: Sequence[float]) -> Steadiness | None:
     """
     rates = np.asarray(rates_iops, dtype=np.float64)
     if len(rates) and not rates.min() >= 0:
-        raise ValueError("a rate is not negative")
+        raise ValueError("a rate cannot be negative")
     if len(rates) < FEWEST_SECONDS or not rates.any():
         return None
     rate_course = course(rates)
@@ -179,9 +177,9 @@ def steadiness(rates_iops: Sequence[float]) -> Steadiness | None:
 
 
 def left_level(moments: Sequence[Moment]) -> Steadiness | None:
-    """Return how the rate of a long step left its level, at once or gradually: heat, a full cache, a spent budget.
+    """Return the course of a long step that left its level, abruptly or gradually, as through heat or a full cache.
 
-    ``None`` where it did not, or there are fewer than ``LONG_ENOUGH_S`` whole seconds to tell from.
+    ``None`` where it did not, or where there are fewer than ``LONG_ENOUGH_S`` whole seconds.
     """
     seconds = [moment.iops for moment in moments if 0.99 < moment.end_s - moment.start_s < 1.01]
     if len(seconds) < LONG_ENOUGH_S:

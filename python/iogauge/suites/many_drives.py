@@ -34,9 +34,8 @@ from iogauge.results.position import Position
 from iogauge.results.suite_result import SuiteResult
 from iogauge.schema import Axis, Interval, Kind, RunRecord, StepPlan, SuitePlan
 from iogauge.stats.figures import Ratio, ratio, total
-from iogauge.stats.moments import moments
+from iogauge.stats.moments import moments, rate_estimate
 from iogauge.stats.quantiles import Estimate
-from iogauge.stats.rates import rate_estimate
 from iogauge.stats.repeats import repeated
 from iogauge.stats.selection import Selection
 from iogauge.suites.suite import Pace, StepTemplate, Suite, SuiteRequest

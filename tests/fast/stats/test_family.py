@@ -160,7 +160,7 @@ def test_blocks_are_known_by_their_numbers() -> None:
     found = compare_family({"whole": (before, after), "lacks": lacks})
     assert found["lacks"].blocks == 7
     assert found["lacks"].ratio == compare([*lacks[0].values()], [*lacks[1].values()]).ratio
-    with pytest.raises(ValueError, match="a block holds both sides"):
+    with pytest.raises(ValueError, match="both sides need the same blocks"):
         compare_family({"other": (before, lacks[1])})
 
 

@@ -9,8 +9,8 @@ import pytest
 from scipy.stats import binom
 
 from iogauge.stats.histogram import Histogram
+from iogauge.stats.moments import rate_estimate
 from iogauge.stats.quantiles import FEWEST_BLOCKS, LEVEL, Estimate, Sample, binomial_interval, binomial_rank
-from iogauge.stats.rates import rate_estimate
 
 
 @pytest.mark.parametrize(("count", "q"), [(100, 0.5), (1000, 0.5), (1000, 0.99), (2000, 0.9), (1009, 0.25)])

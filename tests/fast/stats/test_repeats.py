@@ -63,7 +63,7 @@ def test_the_error_of_a_merged_value_is_the_jackknifes_where_that_is_larger(
 
 
 def test_every_run_is_left_out_once() -> None:
-    with pytest.raises(ValueError, match="3 figures of all runs but one of 2 runs"):
+    with pytest.raises(ValueError, match="3 leave-one-out figures for 2 runs"):
         repeated([1.0, 2.0], merged=1.5, others=[1.0, 2.0, 3.0])
     with pytest.raises(ValueError, match="positive"):
         repeated([1.0, 2.0], merged=1.5, others=[1.0, 0.0])
