@@ -209,7 +209,7 @@ def binomial_rank(level: float, count: int, q: float) -> int:
 
 
 def _effective_count(count: int, q: float, error: float) -> float:
-    """Return how many independent requests would give the share below the ``q``-quantile the standard error ``error``."""
+    """Return the number of independent requests for which the share below the ``q``-quantile has ``error``."""
     return min(q * (1 - q) / error**2, count) if error else count
 
 
@@ -324,7 +324,7 @@ class _Course:
         return difference
 
     def _from_share(self, value: int) -> NDArray[np.float64]:
-        """Return each interval's requests up to ``value``, less the run's share of them times the interval's requests."""
+        """Return each interval's requests up to ``value``, less the run's share of them times its requests."""
         up_to = self.cumulative[min(int(np.searchsorted(self.values, value)), len(self.values) - 1)]
         difference: NDArray[np.float64] = up_to - up_to.sum() / self.counts.sum() * self.counts
         return difference
@@ -337,7 +337,7 @@ class _Course:
 
 
 def _first(low: int, high: int, holds: Callable[[int], bool]) -> int:
-    """Return the first place from ``low`` on where ``holds`` is true, by bisection; ``high`` if there is none before."""
+    """Return the first place from ``low`` on where ``holds`` is true, by bisection; ``high`` if there is none."""
     while low < high:
         middle = (low + high) // 2
         if holds(middle):
