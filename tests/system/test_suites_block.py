@@ -110,7 +110,7 @@ def test_a_review_that_goes_on_sees_what_others_wrote_to_the_device(
         os.fsync(device.fileno())
     messages = resumed()
     assert (
-        "since the review was last saved 1.049 MB were written to it: its state is prepared again" in messages
+        "since the review was last saved, 1.049 MB were written to it: it is preconditioned again" in messages
     )
     assert messages.count(": purged: ") == 1
     assert "purged" not in resumed()

@@ -1,1 +1,1 @@
-"""Running a review: plan, order, estimate, run, resume, lengthen, or import what another program ran."""
+"""Plans, estimates, runs and resumes reviews, lengthens their steps, and imports the results of other programs."""

@@ -4,7 +4,7 @@ The estimate uses the plan and the facts of the targets. It opens no target and 
 
 - Writes: a job's rate or amount bounds them; a job that ends with its target is bounded by the target's size. Without
   either, the link of its drive bounds them; if the link is unknown, the fastest link of today's drives does. The output
-  then says that it is the link's bound, since a drive writes far less.
+  then names the link as the bound, since a drive writes far less.
 - Steps that follow from a search or from other steps: their suite bounds them, from the fewest to the most.
 - Steps that may run again for longer count with that length.
 - A job without a runtime takes "at least" the time that its amount takes.
@@ -137,10 +137,10 @@ class ReviewCost:
         return any(step.writes for step in self.on(path))
 
     def given_back(self, path: str) -> str:
-        """Describe how a target's content is discarded; empty: it is not."""
+        """Describe how a target's content is discarded; empty if it is not."""
         if any(step.step.purge for step in self.on(path)):
-            return "all content is given back (purge)"
-        return "content is given back (trims)" if any(step.trims for step in self.on(path)) else ""
+            return "all content is discarded (purge)"
+        return "content is discarded (trims)" if any(step.trims for step in self.on(path)) else ""
 
 
 def cost_of_step(

@@ -1,8 +1,8 @@
-"""Makes a review of results of fio or DiskSpd, so that it can be listed, shown, compared and queried like any other.
+"""Saves results of fio or DiskSpd as a review, to be listed, shown, compared and queried like any other.
 
 A run whose file has histograms of its latencies becomes a step with a record, once for every job, since a plan judges
-one job. A run with percentiles alone becomes reported figures (``store.reported``). What the files do not say stays
-unknown: the machine, the drive behind a path, and its state.
+one job. A run with percentiles alone becomes reported figures (``store.reported``). The
+machine, the drive behind a path and its state stay unknown, because the files do not report them.
 
 This module reads no files and runs nothing: ``store.imported`` reads the files.
 """
@@ -41,7 +41,7 @@ UNKNOWN = "not known"
 UNKNOWN_MACHINE = MachineFacts(
     hostname=UNKNOWN, kernel=UNKNOWN, cpu=UNKNOWN, cpus=1, cpus_allowed=1, memory_bytes=1, virtualised=None
 )
-"""The machine on which another program ran: its results do not describe it."""
+"""The machine on which another program ran, which its results do not describe."""
 
 
 class Run(NamedTuple):
@@ -71,13 +71,13 @@ def save_imported(
     seen: Counter[str] = Counter()
     for number, (step, names) in enumerate(zip(steps, jobs, strict=True), 1):
         seen.update(names)
-        # A comparison matches jobs of two imports by their names, whatever their files are called.
+        # A comparison matches the jobs of two imports by their names, not by those of their files.
         runs = {job: Run(step.label if often[job] > 1 else job, seen[job]) for job in names}
         warnings += [f"{step.source}: {warning}" for warning in step.warnings]
         try:
             record = run_record(step)
         except IogaugeError as error:
-            warnings.append(f"{error}; its figures are kept as they are")
+            warnings.append(f"{error}; its figures are kept without intervals")
             reported += _reported(step, runs)
             continue
         for job, run in runs.items():
@@ -114,14 +114,14 @@ def save_imported(
                         writer.interval(interval)
                     writer.finish(record)
         except BaseException:
-            # On Ctrl-C too: half an import cannot be continued, and would block the next one.
+            # After Ctrl-C too: half an import cannot be continued, and would block the next one.
             _remove(directory, there=there)
             raise
     return review, tuple(warnings)
 
 
 def _remove(directory: Path, *, there: bool) -> None:
-    """Remove a review, and its directory unless it was ``there`` before. Ignore errors: one is already on its way."""
+    """Remove a review, and its directory unless it was ``there`` before; ignore errors, as one is being raised."""
     with contextlib.suppress(OSError):
         for entry in directory.iterdir():
             remove_tree(entry) if entry.is_dir() else entry.unlink()
@@ -181,7 +181,7 @@ def _step(job: str, step: ImportedStep, run: Run, number: str) -> StepPlan:
 
 
 def _text(jobs: JobFile | None) -> str:
-    """Return the jobs as the text of a job file, with the options that the result reports."""
+    """Return a job file's text with the options that the result reports."""
     if jobs is None:
         return ""
     return "\n".join(

@@ -1,12 +1,13 @@
-"""Makes the record of a run by another program, so that it is judged and shown like a run of iogauge.
+"""Makes a record of a run by another program, to be judged and shown like a run of iogauge.
 
 ``run_record`` uses a result alone. The jobs are those that it reports, and it needs histograms, which json+ has.
 ``planned_record`` is for a step that iogauge planned and fio or DiskSpd ran. The jobs are the plan's, and a latency
 without a histogram is kept as reported figures.
 
-The record's plan is the one that iogauge makes of the jobs; its result has the counts of the program. What the program
-does not report stays empty: CPUs, queue depths, device statistics, requests in flight. A region whose size no job gives
-is as large as the amount that was moved in it. The workers are the program's rows, with the CPU time of all threads.
+The record's plan is the one that iogauge makes of the jobs; its result has the counts of the program. Figures that the
+program does not report stay empty: CPUs, queue depths, device statistics, requests in flight. A region whose size no
+job gives is as large as the amount that was moved in it. The workers are the program's rows, with the CPU time of all
+threads.
 
 Source: fio 3.33 (its JSON), DiskSpd 2.2 (its XML), and schema.RunRecord.
 """
@@ -47,7 +48,7 @@ def run_record(step: ImportedStep) -> RunRecord:
     if step.jobs is None:
         reason = "; ".join(step.warnings) or "the file does not say which jobs ran"
         raise IogaugeError(
-            f"{step.source}: cannot be judged: {reason}", hint="its figures can be compared as they are"
+            f"{step.source}: cannot be judged: {reason}", hint="its figures can still be compared"
         )
     for row in step.rows:
         for direction, figures in row.figures.items():
@@ -81,7 +82,7 @@ def planned_record(
         seed: of the step.
         source: the file of the rows, for messages.
         version: of the program.
-        started_at: UTC, ISO 8601; None: not known.
+        started_at: UTC, ISO 8601; None if not known.
 
     Raises IogaugeError if the rows are not those of the jobs.
     """
@@ -90,8 +91,8 @@ def planned_record(
     planned, reported = [first for first, *_ in names.values()], [row.name for row in rows]
     if planned != reported:
         raise IogaugeError(
-            f"{source}: reports {', '.join(reported) or 'nothing'}, where the step's rows are {', '.join(planned)}",
-            hint="it is of another job file than the step's: remove it, and run the step again",
+            f"{source}: reports {', '.join(reported) or 'nothing'}, but the step's rows are {', '.join(planned)}",
+            hint="the file is a result of another job file: remove it, and run the step again",
         )
     places = list(names)
     record = _record(jobs, plan, rows, places, version=version, started_at=started_at)
@@ -190,7 +191,7 @@ def _plan(jobs: JobFile, rows: Iterable[ImportedRow], intervals: Iterable[Interv
         )
         for need in needs(jobs)
     }
-    # Programs end their intervals a little late: the median is the length.
+    # Programs end their intervals a little late, so the median is taken as the length.
     lengths = [interval.end_ns - interval.start_ns for interval in intervals]
     return make_plan(
         jobs,
@@ -214,8 +215,8 @@ def _places(jobs: JobFile, rows: Iterable[ImportedRow]) -> list[tuple[int, int]]
         place = next(iter(free.get(row.section, ())), None)
         if place is None:
             raise IogaugeError(
-                f"fio reported {row.name} in more rows than its options make",
-                hint="its figures can be compared as they are",
+                f"fio reported more rows of {row.name} than its options make",
+                hint="its figures can still be compared",
             )
         del free[row.section][place]
         places.append(place)

@@ -1,6 +1,6 @@
 """Refuses planned steps that could not be judged, before any of them runs.
 
-A suite judges one job of a step, by the row in which a run reports it. Jobs that share a row (``group_reporting``)
+A suite judges one job of a step by the row that reports it. Jobs that share a row (``group_reporting``)
 differ only by their directions: ``stats.selection`` reads a run by the same rule.
 """
 
@@ -16,9 +16,9 @@ from iogauge.workload.clones import clones
 
 
 def check_judgeable(steps: Iterable[StepPlan], *, measured_job: str, load_jobs: str | None) -> None:
-    """Refuse steps that lack the measured job, or whose rows would mix its figures with another job's.
+    """Raise IogaugeError for a step without the measured job, or whose rows would mix its figures with another job's.
 
-    ``measured_job`` names the measured job, ``load_jobs`` those that load the drive beside it. Raises IogaugeError.
+    ``measured_job`` names the measured job, ``load_jobs`` the jobs that load the drive meanwhile.
     """
     for step in steps:
         if not step.judged:
@@ -39,7 +39,7 @@ def check_judgeable(steps: Iterable[StepPlan], *, measured_job: str, load_jobs: 
 
 
 def _mixed_with(name: str, job_file: JobFile, direction: Direction | None) -> str | None:
-    """Return a job whose figures would be mixed with those of job ``name`` in its rows; None: there is none."""
+    """Return a job whose figures would be mixed with those of job ``name``; None if there is none."""
     rows: dict[int, dict[str, None]] = {}
     for clone in clones(job_file):
         rows.setdefault(clone.row, {})[job_file.jobs[clone.job].name] = None

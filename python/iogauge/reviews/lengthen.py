@@ -1,7 +1,7 @@
 """Lengthens steps that completed too few requests for the requested quantile.
 
-A step's first run shows its rate, and the rate shows how long it must run. It runs again, at most ``CAP`` times as long
-as planned, so that a far quantile on a slow drive does not take all night; a step that is still too short is marked.
+The rate of a step's first run shows how long the step must run. The step runs again, at most ``CAP`` times as long as
+planned, so that a far quantile on a slow drive does not take all night. A step that is still too short is marked.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ SPARE = 1.1
 def longer(plan: SuitePlan, step: StepPlan, record: RunRecord, *, q: float) -> StepPlan | None:
     """Return a longer step that supports the ``q``-quantile, or comes as near to it as ``CAP`` allows.
 
-    None: the step keeps its length. It supports the quantile, it completed nothing, it was lengthened before, or
-    ``kept`` gives the reason.
+    None if the step keeps its length: it supports the quantile, completed nothing, was lengthened before, or ``kept``
+    gives the reason.
     """
     count = _count(plan, step, record)
     if step.longer > 1 or kept(step, plan.steps) or not 0 < count < needed(q):
@@ -41,39 +41,36 @@ def stretched(step: StepPlan, times: int) -> StepPlan:
 
 
 def kept(step: StepPlan, steps: Iterable[StepPlan]) -> str | None:
-    """Return why a step keeps its length whatever its sample; None: it can be lengthened.
-
-    ``steps`` are all of its plan.
-    """
+    """Return why a step cannot be lengthened; None if it can. ``steps`` are all steps of its plan."""
     if not step.judged:
-        return "it only brings the drive into a state"
+        return "it only preconditions the drive"
     if step.purge:
         return "it begins with a purge"
     if sum(other.state_group == step.state_group for other in steps) > 1:
         return "the drive's state depends on the steps before it"
     if not all(job.runtime_ns for job in workload.jobs_of(step).jobs):
-        return "a job of it ends with what it moves"
+        return "one of its jobs ends after an amount, not after a time"
     return None
 
 
 def shortfall(plan: SuitePlan, step: StepPlan, record: RunRecord, *, q: float) -> str | None:
-    """Explain why a complete step does not support the ``q``-quantile; None: it does, or it is not judged."""
+    """Return why a complete step does not support the ``q``-quantile; None if it does, or is not judged."""
     if plan.prepares or not step.judged:
         return None
     count = _count(plan, step, record)
     if count >= needed(q):
         return None
     if step.longer > 1:
-        why = f"it was run {step.longer} times as long, " + (
-            "and no step becomes longer" if step.longer == CAP else "and its rate fell"
+        why = f"it ran {step.longer} times as long, " + (
+            "which is the limit" if step.longer == CAP else "but its rate fell"
         )
     else:
-        why = f"it was not run longer: {kept(step, plan.steps) or 'nothing completed'}"
-    return f"p{q * 100:.12g} takes {needed(q):,} requests, and it completed {count:,}; {why}"
+        why = f"it was not lengthened: {kept(step, plan.steps) or 'nothing completed'}"
+    return f"p{q * 100:.12g} needs {needed(q):,} requests, and the step completed {count:,}; {why}"
 
 
 def _count(plan: SuitePlan, step: StepPlan, record: RunRecord) -> int:
-    """Count the requests of a step that are judged."""
+    """Return the number of a step's judged requests."""
     return step_figures(
         record,
         (),

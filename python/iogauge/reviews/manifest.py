@@ -51,16 +51,16 @@ def new_manifest(
     """Plan a review that begins now, as far as it can be planned before its searches.
 
     Args:
-        suites: in the order in which they run; the preconditioning for ``state`` comes before them.
-        targets: a suite runs on one after the other, or on all at once if it takes them together.
-        seed: the seed of every step derives from it. At least 0.
+        suites: in the order in which they run, after the preconditioning for ``state``.
+        targets: a suite runs on one after the other, or on all at once if its class says so.
+        seed: at least 0; the seed of every step derives from it.
         until_supported: lengthen steps to support this quantile; None: keep the planned lengths.
         size_bytes: how much of every target to use; None: the suite's default. Positive.
         runtime_ns: measured part of a step; None: the suite's default. Positive.
         states: the states of targets that are known, by path.
         layers: returns the block devices around a target, for a suite that compares them.
 
-    Raises IogaugeError where a planned job file is invalid, such as with a size below a block.
+    Raises IogaugeError if a planned job file is invalid, for example with a size below a block.
     """
     plans: list[SuitePlan] = []
     for suite in [*([] if state == "as-is" else [Precondition()]), *suites]:
@@ -68,7 +68,7 @@ def new_manifest(
         for place, group in enumerate(groups):
             if len(group) < suite.FEWEST_TARGETS:
                 raise IogaugeError(
-                    f"{suite.NAME} takes {suite.FEWEST_TARGETS} targets at least, together",
+                    f"{suite.NAME} needs at least {suite.FEWEST_TARGETS} targets at once",
                     hint="name them all in one command: iogauge review TARGET TARGET ...",
                 )
             request = SuiteRequest(
@@ -106,7 +106,7 @@ def new_manifest(
 def _repeated(plan: SuitePlan, plans: Sequence[SuitePlan]) -> bool:
     """Return whether a plan runs in every repeat. Preconditioning does only if what comes after it writes.
 
-    A suite whose steps are not known yet searches with writes, and goes on with them.
+    A suite whose steps are not known yet searches with writes, and its steps write too.
     """
     if not plan.prepares:
         return True
@@ -121,13 +121,13 @@ def _writes(step: StepPlan) -> bool:
 
 
 def _check(plan: SuitePlan) -> None:
-    """Refuse a plan whose job files would run on other files than its targets. Nothing is created before."""
+    """Refuse a plan whose job files would run on other files than its targets, before anything is created."""
     for step in (*plan.steps, *([plan.search] if plan.search else [])):
         for job in workload.jobs_of(step).jobs:
             if strange := set(job.filenames) - {*plan.targets, *plan.compared_with}:
                 raise IogaugeError(
-                    f"{', '.join(plan.targets)}: a job file gives some of these characters another meaning, "
-                    f"and would run on {', '.join(sorted(strange))}",
+                    f"{', '.join(plan.targets)}: some of these characters have another meaning in a job file, "
+                    f"which would run on {', '.join(sorted(strange))}",
                     hint="name the target by a symbolic link of letters and digits",
                 )
 
@@ -151,8 +151,8 @@ def check_same_target(manifest: Manifest, target: TargetFacts) -> None:
         enough = used is not None and target.size_bytes >= used
         if then is not None and now is not None and then != now and not (name == "size" and enough):
             raise IogaugeError(
-                f"{target.path}: this review was begun on another target: {name} {then}, now {now}",
-                hint="put the first one back, or begin a new review",
+                f"{target.path}: this review began on another target: {name} {then}, now {now}",
+                hint="restore the first target, or begin a new review",
             )
 
 
@@ -168,7 +168,7 @@ def _parameters(target: TargetFacts) -> str | None:
 
 
 def differences(manifest: Manifest, machine: MachineFacts) -> Iterator[str]:
-    """Yield what changed about the machine since the review began, a sentence each."""
+    """Yield a sentence for each change of the machine since the review began."""
     for name, then, now in (
         ("host", manifest.machine.hostname, machine.hostname),
         ("kernel", manifest.machine.kernel, machine.kernel),
@@ -177,7 +177,7 @@ def differences(manifest: Manifest, machine: MachineFacts) -> Iterator[str]:
         ("iogauge", manifest.versions.get("iogauge"), versions().get("iogauge")),
     ):
         if then != now:
-            yield f"{name} was {then} when this review was begun, and is {now} now: steps may not compare"
+            yield f"{name} was {then} when this review began, and is {now} now: its steps may not be comparable"
 
 
 def versions() -> dict[str, str]:

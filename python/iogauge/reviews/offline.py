@@ -6,9 +6,9 @@ review as ``runner`` runs any other, except that it reads the result of a step i
 refines searches and plans the steps that follow from measured ones. Steps without a result are then written into the
 directory, and the same script runs them.
 
-A state group that may go on in rounds ends the script: the steps after it are exported once the group is complete, so
-that nothing else touches the drive between two of its rounds. This module runs nothing and looks at no target: all
-that is known of the machine is what the results say.
+A state group that may go on in rounds ends the script. The steps after it are exported once the group is complete, so
+that nothing else touches the drive between two of its rounds. This module runs nothing and looks at no target; only the
+results describe the machine.
 """
 
 from __future__ import annotations
@@ -63,13 +63,13 @@ class ImportedReview:
     held: int
     """How many steps are exported later, once the state groups before them are complete."""
     depend: tuple[str, ...]
-    """Ids of steps whose result counts only once the steps before them have theirs."""
+    """Ids of steps whose results count only once the steps before them have results."""
     impossible: dict[str, IogaugeError]
     """Why the program cannot run a step, by its id."""
     damaged: tuple[IogaugeError, ...]
     """The errors of damaged results."""
     warnings: tuple[str, ...]
-    """What limits the meaning of the figures, without repetition."""
+    """The limits of the figures, without repetition."""
 
 
 def export_steps(
@@ -77,14 +77,14 @@ def export_steps(
 ) -> tuple[ScriptFiles, int]:
     """Write the known steps of a review as files of another program, with the plan.
 
-    Returns what was written, and how many known steps are held back until others are complete. ``suites`` returns a
+    Returns the files, and the number of known steps that are held back until others are complete. ``suites`` returns a
     suite by its name.
 
     Raises IogaugeError if the directory cannot be written or holds another plan, or if the program can run no step.
     """
     if (directory / PLAN).exists():
         raise IogaugeError(
-            f"{directory}: holds a plan already, and perhaps results of it",
+            f"{directory}: has a plan already, and perhaps results",
             hint="choose another directory, or remove that one",
         )
     unknown = {
@@ -103,15 +103,15 @@ def exported_plan(directory: Path) -> tuple[Manifest, Program]:
     """Return the plan of an exported directory, and the program it is for. Raises IogaugeError if it has none."""
     if not (directory / PLAN).is_file():
         raise IogaugeError(
-            f"{directory}: holds no {PLAN}: no directory that 'iogauge plan --as' wrote",
-            hint="name results of fio or DiskSpd, or such a directory",
+            f"{directory}: has no {PLAN}, so 'iogauge plan --as' did not write it",
+            hint="name results of fio or DiskSpd, or a directory that it wrote",
         )
     manifest = load_manifest(directory / PLAN)
     programs = [program for program, script in SCRIPTS.items() if (directory / script).is_file()]
     if not programs:
         raise IogaugeError(
-            f"{directory}: holds neither of {', '.join(SCRIPTS.values())}",
-            hint="copy back all of what 'iogauge plan --as' wrote",
+            f"{directory}: has no script ({' or '.join(SCRIPTS.values())})",
+            hint="copy back all files that 'iogauge plan --as' wrote",
         )
     return manifest, programs[0]
 
@@ -135,7 +135,7 @@ def import_results(
     review = Review.open(output) if (output / MANIFEST).is_file() else Review.create(output, manifest)
     if review.manifest.id != manifest.id:
         raise IogaugeError(
-            f"{output}: is another review than the one planned in {directory}", hint="choose another --output"
+            f"{output}: is not the review that is planned in {directory}", hint="choose another --output"
         )
     results = _Results(directory, program, review)
     with review.lock():
@@ -156,7 +156,7 @@ def import_results(
             continue
         (depend if all(path.is_file() for path in paths) else missing).append(step.id)
     if missing:
-        # Files that were copied there and back look foreign: the plan says that they are iogauge's.
+        # Files that were copied there and back look foreign, but the plan shows that they are iogauge's.
         _write(directory, review.manifest, program, due, existing=Existing.REPLACE, say=say)
     return ImportedReview(
         review=review,
@@ -239,13 +239,13 @@ def _write(
 
 
 def _holds(path: Path, content: bytes) -> bool:
-    """Return whether a file has this content already. If so, it is iogauge's, even if it was copied."""
+    """Return whether a file has this content. If so, it is iogauge's, even if it was copied."""
     with explained("read", path):
         return path.is_file() and path.read_bytes() == content
 
 
 def _known(target: TargetFacts) -> TargetFacts:
-    """Return the facts that the plan depends on; the others are of this machine, and another one runs the steps."""
+    """Return the facts that the plan depends on, without those of this machine: another machine runs the steps."""
     return TargetFacts(
         path=target.path,
         kind=target.kind,
@@ -311,8 +311,8 @@ class _Results:
         if datetime.fromisoformat(offline_run.started_at) < began:
             first = _results_of(self.directory, group[0], self.program)[0]
             raise IogaugeError(
-                f"{path}: was run before {before[-1]}, whose state of the drive it needs",
-                hint=f"remove {first}, and run the script: it runs all again that share this state",
+                f"{path}: ran before {before[-1]}, but needs the drive in the state that this step leaves",
+                hint=f"remove {first}, and run the script: it runs all steps again that share this state",
             )
 
 
@@ -339,7 +339,7 @@ def _search(review: Review, results: _Results) -> None:
 
 
 def _mark(review: Review, results: _Results) -> None:
-    """Note in every plan which program measured it, and the warnings of its steps, after the notes it has."""
+    """Add to the notes of every plan the program that measured it, and the warnings of its steps."""
     if not results.of_step:
         return
     manifest = review.manifest
@@ -354,7 +354,7 @@ def _marked(plan: SuitePlan, results: _Results) -> SuitePlan:
         return plan
     warnings = dict.fromkeys(text for step_id in ids for text in results.of_step[step_id])
     if results.program == "diskspd" and any(step.purge for step in plan.steps if step.id in ids):
-        warnings["DiskSpd purges nothing: whether the target was purged before is not known"] = None
+        warnings["DiskSpd does not purge: whether the target was purged before is not known"] = None
     notes = dict.fromkeys(
         (*plan.notes, measured_by(results.program, results.version), *map(_sentence, warnings))
     )
@@ -370,7 +370,7 @@ def _sentence(text: str) -> str:
 
 
 def _purged(path: str, *, destroy: Collection[str], on_message: Callable[[str], None]) -> None:
-    """Do nothing: the script purged the target, or told its user to."""
+    """Do nothing: the script purged the target, or asked its user to."""
     del path, destroy, on_message
 
 
@@ -394,7 +394,7 @@ class _Unwatched:
 
 
 def reasons(impossible: dict[str, IogaugeError]) -> list[tuple[str, str | None, Sequence[str]]]:
-    """Return every reason why steps cannot run once, with its hint and the ids of its steps."""
+    """Return each reason why steps cannot run, with its hint and the ids of its steps."""
     ids_by_reason: dict[tuple[str, str | None], list[str]] = {}
     for step_id, error in impossible.items():
         ids_by_reason.setdefault((str(error).removeprefix(f"{step_id}: "), error.hint), []).append(step_id)

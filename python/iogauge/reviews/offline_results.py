@@ -26,8 +26,8 @@ from iogauge.workload.options.table import OPTIONS
 Program = Literal["fio", "diskspd"]
 
 _MAY_DIFFER = NOT_NEEDED | {"filename", "directory"}
-"""Options that may differ from the plan: those that only concern reports, and the name of the target, which can be
-another on another machine."""
+"""Options that may differ from the plan: those that only concern reports, and the target, whose name depends on the
+machine."""
 _UNREPORTED = frozenset({
     "refill_buffers", "zero_buffers", "scramble_buffers", "randrepeat", "randseed", "cpus_allowed",
     "cpus_allowed_policy", "ioengine",
@@ -46,9 +46,9 @@ class OfflineRun:
     version: str
     """Of the program."""
     warnings: tuple[str, ...]
-    """What limits the meaning of its figures, a sentence each."""
+    """The limits of its figures, a sentence each."""
     started_at: str | None
-    """UTC, ISO 8601; None: its files do not say."""
+    """UTC, ISO 8601; None if its files do not report it."""
 
 
 def result_paths(directory: Path, step_id: str, jobs: JobFile, program: Program) -> tuple[Path, ...]:
@@ -105,11 +105,13 @@ def read_offline_run(paths: Sequence[Path], jobs: JobFile, program: Program, *, 
 
 def _one(path: Path, program: Program) -> ImportedStep:
     if not path.is_file():
-        raise IogaugeError(f"{path}: is not there", hint="run the script again: it runs what has no result")
+        raise IogaugeError(
+            f"{path}: does not exist", hint="run the script again: it runs the steps without a result"
+        )
     runs = read_foreign(path)
     if len(runs) != 1 or runs[0].tool != program:
         raise IogaugeError(
-            f"{path}: is not one run of {program}'s", hint="remove it, and run the script again"
+            f"{path}: is not the result of one {program} run", hint="remove it, and run the script again"
         )
     return runs[0]
 
@@ -119,7 +121,7 @@ def _require_same(path: Path, planned: Job, actual: Job, *, besides: frozenset[s
     for option in OPTIONS:
         if option.name not in besides and option.text(planned) != option.text(actual):
             raise IogaugeError(
-                f"{path}: is of another run than the step [{planned.name}]: it ran with another {option.name}",
+                f"{path}: is not a result of the step [{planned.name}]: it ran with another {option.name}",
                 hint="remove it, and run the script again",
             )
 
@@ -128,13 +130,13 @@ def _other_target(planned: Job, actual: Job) -> Iterator[str]:
     """Yield a warning if the target had another name than planned."""
     ours, theirs = (", ".join(job.filenames) for job in (planned, actual))
     if ours and theirs and ours != theirs:
-        yield f"it ran on {theirs}, where {ours} was planned"
+        yield f"it ran on {theirs} instead of {ours}"
 
 
 def _summed(
     jobs: JobFile, processes: Sequence[Process], steps: Sequence[ImportedStep]
 ) -> tuple[tuple[ImportedRow, ...], tuple[Interval, ...]]:
-    """Return the rows of the plan, each summed over the processes that issued its jobs."""
+    """Return the rows of the plan with their intervals, summed over the processes that issued their jobs."""
     rows: list[ImportedRow] = []
     intervals: list[Interval] = []
     taken: set[int] = set()

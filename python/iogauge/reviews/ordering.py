@@ -1,8 +1,8 @@
 """Names the steps of a review, derives their seeds, repeats them, and orders them.
 
-A suite plans one repeat of itself on its targets and knows nothing else. This module names its steps after their plan,
-repeats them, and derives their seeds from the review's seed. So the same review seed gives the same steps, whatever
-interrupts the review, and no two steps share a seed.
+A suite plans one repeat on its targets and knows nothing of the review. This module names the suite's steps after their
+plan, repeats them, and derives their seeds from the review's seed. So the same seed gives the same steps even if the
+review is interrupted, and no two steps share a seed.
 
 Repeats are randomised complete blocks: a repeat runs every suite on every target once, in its own order, so that drift
 (temperature, wear, neighbours) does not fall on one of them alone. Preconditioning comes first in its block. A review
@@ -32,29 +32,27 @@ def seed_of(seed: int, name: str) -> int:
 
 
 def distinct(steps: Sequence[StepPlan]) -> None:
-    """Refuse steps of which two could not be told apart.
+    """Refuse steps if two of them cannot be distinguished.
 
-    Raises IogaugeError: two have the same id, or, of one repeat, the same series, label and place on the axis.
+    Raises IogaugeError if two have the same id, or the same series, label and position in one repeat.
     """
     ids = Counter(step.id for step in steps)
     places = Counter((step.series, step.label, step.at, step.repeat) for step in steps if step.judged)
     if twice := [name for name, count in ids.items() if count > 1]:
-        raise IogaugeError(
-            f"two steps are called {twice[0]}", hint="give each step of the suite an id of its own"
-        )
+        raise IogaugeError(f"two steps are called {twice[0]}", hint="give each step of the suite its own id")
     if same := [place for place, count in places.items() if count > 1]:
         series, label, at, _ = same[0]
         called = ", ".join(filter(None, (series, label, f"at {at:g}")))
         raise IogaugeError(
-            f"two steps stand at the same place ({called}) and would be taken for repeats of one",
-            hint="give each step a label or a series of its own",
+            f"two steps have the same position ({called}), and would count as repeats of one step",
+            hint="give each step its own label or series",
         )
 
 
 def check_steps(plan: SuitePlan, new: Sequence[StepPlan]) -> None:
     """Check the steps that are added to a plan, before any of them runs.
 
-    Raises IogaugeError: two could not be told apart, or one could not be judged.
+    Raises IogaugeError if two cannot be distinguished, or one cannot be judged.
     """
     distinct((*plan.steps, *new))
     check_judgeable(new, measured_job=plan.measured_job, load_jobs=plan.load_jobs)

@@ -5,7 +5,7 @@ step, preconditioning included. A target keeps the state that a review brought i
 to it. If something did between two runs of the review, the target is preconditioned again before the rest of the
 block; if the review has no preconditioning, a warning says so.
 
-A killed step also wrote. The message names it, since what was written can be its own, another program's, or both.
+A killed step wrote too. The message names it, since the step, another program or both may have done the writing.
 This module runs nothing and looks at no target: its caller passes ``fingerprint``.
 """
 
@@ -39,9 +39,8 @@ def restart_groups(review: Review, suites: Callable[[str], Suite], say: Callable
     """Discard the complete steps of every incomplete state group, and the steps that followed from them."""
     for plan in review.manifest.plans:
         in_order = sorted(plan.steps, key=lambda step: step.state_group)
-        following: dict[
-            int, set[str]
-        ] = {}  # groups with more steps to come, by repeat; changes once a step is discarded
+        # The groups with more steps to come, by repeat. Discarding a step makes them outdated.
+        following: dict[int, set[str]] = {}
         for group, members in groupby(in_order, key=lambda step: step.state_group):
             steps = list(members)
             if len(steps) == 1:
@@ -55,7 +54,7 @@ def restart_groups(review: Review, suites: Callable[[str], Suite], say: Callable
                 if group not in following[repeat]:
                     continue
             if complete:
-                say(f"{group}: was interrupted, and starts again from its first step")
+                say(f"{group}: was interrupted and starts again from its first step")
             # From the last to the first: after a kill in between, the group still counts as interrupted.
             for step_id in reversed(complete):
                 review.discard(step_id)
@@ -89,8 +88,8 @@ def check_targets(
 ) -> None:
     """Discard the preconditioning of every target that was written to since the review left it, or warn of the write.
 
-    ``fingerprint`` records what shows whether anything wrote to a target; None: nothing would. ``killed`` is the step
-    that was running when the review was killed.
+    ``fingerprint`` returns what later shows whether anything wrote to a target; None if nothing can. ``killed`` is the
+    step that was running when the review was killed.
     """
     for path, then in review.manifest.fingerprint_after.items():
         now = fingerprint(review.manifest.target(path))
@@ -100,13 +99,13 @@ def check_targets(
         if now and killed and path in killed.targets and _unentered(then, now):
             what = f"{what} ({killed.step}, which was running when this review was killed, may have done it)"
         if prepared := _prepared(review, path):
-            say(f"{path}: since the review was last saved {what}: its state is prepared again")
+            say(f"{path}: since the review was last saved, {what}: it is preconditioned again")
             _discard_preconditioning(review, prepared)
         else:
             notice = warning(Code.WRITTEN_MEANWHILE, path=path, what=what)
             manifest = review.manifest
             warnings = dict.fromkeys((*manifest.warnings, notice))
-            # Count from here on: after another kill, this write must not be reported twice.
+            # The new fingerprint keeps this write from being reported again after another kill.
             left = {**manifest.fingerprint_after, path: now}
             review.save_manifest(
                 manifest.model_copy(update={"warnings": tuple(warnings), "fingerprint_after": left})
@@ -123,7 +122,7 @@ class RunningStep:
 
 
 def running_step(manifest: Manifest) -> RunningStep | None:
-    """Return the step that was running when a review was killed; ``None``: it was not killed in one."""
+    """Return the step that was running when a review was killed; None if none was."""
     for plan in manifest.plans:
         searched = (plan.search,) if plan.search else ()
         if any(step.id == manifest.running_step for step in (*plan.steps, *searched)):
@@ -132,12 +131,12 @@ def running_step(manifest: Manifest) -> RunningStep | None:
 
 
 def _unentered(then: WriteFingerprint, now: WriteFingerprint) -> bool:
-    """Return whether something wrote without an entry in the ledger, as a killed step does."""
+    """Return whether something wrote to the target without an entry in the ledger, as a killed step does."""
     return now.entries == then.entries and (now.boot == then.boot or now.modified_ns != then.modified_ns)
 
 
 def written_between(then: WriteFingerprint, now: WriteFingerprint) -> str | None:
-    """Describe what was written to a target between two fingerprints of it; None: they show no write.
+    """Describe what was written to a target between two fingerprints; None if they show no write.
 
     Counters restart with the machine, so two boots cannot be compared; the text then says so.
 
@@ -146,7 +145,7 @@ def written_between(then: WriteFingerprint, now: WriteFingerprint) -> str | None
     >>> written_between(then, then.model_copy(update={"written_bytes": 1004096}))
     '1.000 MB were written to it'
     >>> written_between(then, then.model_copy(update={"boot": "b", "written_bytes": 0}))
-    'the machine was started anew, and what was written to it before is not known'
+    'the machine was restarted, and earlier writes to it are not known'
     """
     if now.entries > then.entries:
         runs = numbers.counted(now.entries - then.entries, "run")
@@ -154,18 +153,18 @@ def written_between(then: WriteFingerprint, now: WriteFingerprint) -> str | None
     if then.modified_ns != now.modified_ns:
         return "the file was written to"
     if then.boot != now.boot:
-        return "the machine was started anew, and what was written to it before is not known"
+        return "the machine was restarted, and earlier writes to it are not known"
     if then.written_bytes is None or now.written_bytes is None:
         return None
     if (written := now.written_bytes - then.written_bytes) != 0:
         return f"{numbers.size(abs(written))} were written to it"
-    return "content of it was given back (trims)" if now.trims != then.trims else None
+    return "some of its content was discarded (trims)" if now.trims != then.trims else None
 
 
 def _prepared(review: Review, path: str) -> tuple[SuitePlan, int] | None:
-    """Return the plan that preconditioned a target for its next step, and the repeat that it did so for.
+    """Return the plan that preconditioned a target for its next step, and the repeat in which it did.
 
-    None: no plan did, or it will run anyway.
+    None if no plan did, or if it will run anyway.
     """
     plans = [plan for plan in review.manifest.plans if path in plan.targets]
     for repeat, plan in order(review.manifest):

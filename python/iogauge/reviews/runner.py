@@ -3,7 +3,7 @@
 To resume a review is to run it again. Complete steps are kept; a step that was interrupted runs again with the same
 seed. ``resume`` first discards what an interruption made invalid.
 
-A failed step is noted, and runs again when the review is resumed. Steps that do not depend on it still run.
+A failed step is reported, and runs again when the review is resumed. Steps that do not depend on it still run.
 
 The caller passes ``execute``, which makes a run. This module does no I/O itself, prints nothing, and knows no suite.
 """
@@ -40,7 +40,7 @@ from iogauge.suites.suite import Suite, SuiteRequest
 
 
 class Execute(Protocol):
-    """The part of ``execution.execute`` that is used here."""
+    """Runs a job file; ``execution.execute`` is one."""
 
     def __call__(
         self,
@@ -58,7 +58,7 @@ class Execute(Protocol):
 
 
 class Purge(Protocol):
-    """The part of ``execution.purge`` that is used here."""
+    """Purges a target; ``execution.purge`` is one."""
 
     def __call__(self, path: str, *, destroy: Collection[str], on_message: Callable[[str], None]) -> None:
         """Discard all content of a target."""
@@ -84,7 +84,7 @@ class Watcher(Protocol):
 
 
 class Interrupted(Exception):  # noqa: N818 (what the user did, not a failure)
-    """Ctrl-C ended a run. Its results are kept under ``stopped/``; complete steps are unchanged."""
+    """Ctrl-C ended a run. Its results are kept in ``stopped/``; complete steps are unchanged."""
 
 
 @dataclass(frozen=True)
@@ -110,11 +110,11 @@ def run_review(
     Args:
         review: a new review, or one that was interrupted.
         suites: returns a suite by its name.
-        execute: runs a job file; its result says when it was stopped by Ctrl-C.
+        execute: runs a job file; its result says if Ctrl-C stopped it.
         watcher: shows steps, intervals and messages.
         destroy: serial numbers or paths whose content may be lost.
-        purge: discards all content of a target; needed where a step begins with a purge.
-        fingerprint: records what later shows whether anything wrote to a target; None: nothing would.
+        purge: discards all content of a target; needed if a step begins with a purge.
+        fingerprint: returns what later shows whether anything wrote to a target; None if nothing can.
 
     Returns:
         The steps that failed. The rest of their state groups did not run; all other steps did.
@@ -141,7 +141,7 @@ def run_review(
 
 
 def remaining(review: Review, suites: Callable[[str], Suite]) -> int:
-    """Return how many steps are still to be run, as far as is known: searches and interrupted state groups included.
+    """Return how many known steps are still to be run, with searches and interrupted state groups.
 
     A kill can come between a run and the planning of the steps that follow from it. Those steps count as one.
     """
@@ -175,9 +175,9 @@ class _Run:
     ahead: Ahead
     failed: list[Failed] = field(default_factory=list)
     failed_groups: set[str] = field(default_factory=set)
-    """State groups of which a step failed: the drive is not in the state that their later steps need."""
+    """State groups with a failed step: the drive is not in the state that their later steps need."""
     reported: set[tuple[str, str | None]] = field(default_factory=set)
-    """Keys of plans, with each reason for which steps stay too short that was shown already."""
+    """The reasons for steps that stay too short that were shown already, each with the key of its plan."""
 
     def search(self, plan: SuitePlan) -> None:
         """Run a plan's search and plan the steps that follow from it, unless the plan has steps already."""
@@ -220,7 +220,7 @@ class _Run:
             self.ahead.add(follow)
 
     def _lengthen(self, key: str, step: StepPlan) -> None:
-        """Run a step again for longer, where its sample does not support the requested quantile."""
+        """Run a step again for longer if its sample does not support the requested quantile."""
         plan = self._plan(key)
         stretched = _too_short(self.review, plan, step)
         if stretched is None:
@@ -234,7 +234,7 @@ class _Run:
         )
 
     def _note_short(self, key: str, step_id: str) -> None:
-        """Save in the plan why a step does not support the requested quantile; show each reason once a plan."""
+        """Save in the plan why a step does not support the requested quantile; show each reason once per plan."""
         q = self.review.manifest.until_supported
         if q is None or not self.review.has(step_id):
             return
@@ -253,7 +253,7 @@ class _Run:
                 self.reported.add((key, reason))
 
     def _unprepared(self, plan: SuitePlan, repeat: int) -> bool:
-        """Return whether preconditioning of the plan's targets before a repeat did not complete."""
+        """Return whether the preconditioning of a plan's targets for a repeat is incomplete."""
         preconditioning = [
             other
             for other in self.review.manifest.plans
@@ -273,7 +273,7 @@ class _Run:
         self.review.save_manifest(with_plan(self.review.manifest, plan))
 
     def _run(self, plan: SuitePlan, step: StepPlan, label: str) -> None:
-        """Run one step; save it and the state in which it leaves its targets."""
+        """Run one step, and save it with the fingerprints of its targets."""
         manifest = self.review.manifest
         if any(self.fingerprint(manifest.target(path)) for path in plan.targets):
             self.review.save_manifest(manifest.model_copy(update={"running_step": step.id}))
@@ -283,7 +283,7 @@ class _Run:
             self._leave(plan)
 
     def _leave(self, plan: SuitePlan) -> None:
-        """Save the state in which a plan's targets are left, so that a resumed review sees whether it changed."""
+        """Save the fingerprints of a plan's targets, so that a resumed review sees whether anything wrote to them."""
         manifest = self.review.manifest
         fingerprints = {
             path: fingerprint
@@ -291,7 +291,7 @@ class _Run:
             if (fingerprint := self.fingerprint(manifest.target(path)))
         }
         if fingerprints or manifest.running_step:
-            # If this cannot be saved, a resumed review takes the targets as written to.
+            # If they cannot be saved, a resumed review assumes that something wrote to the targets.
             with contextlib.suppress(IogaugeError):
                 left = {**manifest.fingerprint_after, **fingerprints}
                 self.review.save_manifest(
@@ -370,13 +370,13 @@ def _searches(review: Review) -> Iterator[StepPlan]:
 
 
 def _missing(review: Review) -> Iterator[StepPlan]:
-    """Yield the steps that are still to be run, searches whose plans have no steps yet included."""
+    """Yield the steps that are still to be run, with the searches whose plans have no steps yet."""
     yield from _searches(review)
     yield from (step for step in review.manifest.steps if not review.has(step.id))
 
 
 def _shared_warnings(review: Review) -> tuple[Notice, ...]:
-    """Return the review's own warnings, and those that every step gave: they are about the review too."""
+    """Return the review's own warnings, and the warnings that all steps share: they concern the review too."""
     first, *others = [review.record(step.id).warnings for step in review.manifest.steps]
     shared = (warning for warning in first if all(warning in warnings for warnings in others))
     own = (warning for warning in review.manifest.warnings if warning.code is Code.WRITTEN_MEANWHILE)
@@ -384,6 +384,6 @@ def _shared_warnings(review: Review) -> tuple[Notice, ...]:
 
 
 def _problem(record: RunRecord) -> str | None:
-    """Return why a run ended early; None: it did not."""
+    """Return why a run ended early; None if it did not."""
     failed = {f"{worker.name}: {worker.error}" for worker in record.result.workers if worker.error}
     return record.result.error or "; ".join(sorted(failed)) or record.result.stopped_by

@@ -26,7 +26,7 @@ def saved(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Path:
     assert main(["import", *(str(SAMPLES / name) for name in names), f"--output={place}"]) == 0
     out, err = capsys.readouterr()
     assert out == f"{place}\n"
-    assert "its figures are kept as they are" in err
+    assert "its figures are kept without intervals" in err
     return place
 
 

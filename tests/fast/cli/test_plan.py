@@ -349,8 +349,8 @@ def test_what_is_not_bounded_is_unknown() -> None:
 @pytest.mark.parametrize(
     ("job", "purge", "lost"),
     [
-        ("rw=read\nnumber_ios=1\n", True, "all content is given back (purge)"),
-        ("rw=trim\nruntime=1\ntime_based=1\n", False, "content is given back (trims)"),
+        ("rw=read\nnumber_ios=1\n", True, "all content is discarded (purge)"),
+        ("rw=trim\nruntime=1\ntime_based=1\n", False, "content is discarded (trims)"),
     ],
 )
 def test_what_only_gives_content_back_is_announced_and_asked_about(

@@ -53,14 +53,14 @@ PREPARES = builders.step("fill", job_file=COUNTED, state_group="g", judged=False
     ("step", "others", "why"),
     [
         (builders.step("a", job_file=TIMED), (), None),
-        (PREPARES, (), "it only brings the drive into a state"),
+        (PREPARES, (), "it only preconditions the drive"),
         (builders.step("a", job_file=TIMED, purge=True), (), "it begins with a purge"),
         (
             builders.step("a", job_file=TIMED, state_group="g"),
             (PREPARES,),
             "the drive's state depends on the steps before it",
         ),
-        (builders.step("a", job_file=COUNTED), (), "a job of it ends with what it moves"),
+        (builders.step("a", job_file=COUNTED), (), "one of its jobs ends after an amount, not after a time"),
     ],
 )
 def test_what_keeps_a_step_is_said(step: StepPlan, others: tuple[StepPlan, ...], why: str | None) -> None:
@@ -69,17 +69,17 @@ def test_what_keeps_a_step_is_said(step: StepPlan, others: tuple[StepPlan, ...],
     record = completed(step, 1_000)
     assert (longer(plan, step, record, q=Q) is None) == (why is not None)
     if step.judged and why:
-        said = f"p99.9 takes 10,000 requests, and it completed 1,000; it was not run longer: {why}"
+        said = f"p99.9 needs 10,000 requests, and the step completed 1,000; it was not lengthened: {why}"
         assert shortfall(plan, step, record, q=Q) == said
 
 
 @pytest.mark.parametrize(
     ("times", "reads", "says"),
     [
-        (CAP, 9_999, "it was run 20 times as long, and no step becomes longer"),
-        (3, 9_999, "it was run 3 times as long, and its rate fell"),
+        (CAP, 9_999, "it ran 20 times as long, which is the limit"),
+        (3, 9_999, "it ran 3 times as long, but its rate fell"),
         (3, 10_000, None),
-        (1, 0, "it was not run longer: nothing completed"),
+        (1, 0, "it was not lengthened: nothing completed"),
     ],
 )
 def test_what_is_still_short_is_said(times: int, reads: int, says: str | None) -> None:
@@ -123,7 +123,7 @@ def test_a_review_says_it_when_it_happens_and_keeps_it(tmp_path: Path) -> None:
 
     assert run_review(review, lambda _: suite, execute=run, watcher=watcher) == ()
     (said,) = watcher.said
-    assert said.startswith(f"{suite.TITLE}, 70 %: p99.9 takes 10,000 requests, and it completed 200; ")
+    assert said.startswith(f"{suite.TITLE}, 70 %: p99.9 needs 10,000 requests, and the step completed 200; ")
     (short,) = [position for position in concluded(review) if position.warnings]
     assert [(step.code, step.message in said) for step in short.warnings] == [(Code.UNSUPPORTED, True)]
     assert said.endswith(next(step.short for step in review.manifest.steps if step.short))

@@ -119,9 +119,7 @@ def test_steps_are_made_longer_until_a_quantile_is_supported(capsys: pytest.Capt
     assert main(["review", "model:p4800x", *asked[:-1], "--until-supported=0.99999999", "--output=far"]) == 0
     assert {step.longer for step in Review.open(Path("far")).manifest.steps} == {20}
     said = capsys.readouterr().err
-    assert (
-        said.count("it was run 20 times as long, and no step becomes longer") == 11 + 1
-    )  # the warning, once for all
+    assert said.count("it ran 20 times as long, which is the limit") == 11 + 1  # the warning, once for all
     assert main(["review", "--resume", "far"]) == 0  # and no step once more
     assert {step.longer for step in Review.open(Path("far")).manifest.steps} == {20}
 
@@ -190,8 +188,8 @@ def test_a_review_does_not_go_on_with_other_parameters(
     capsys.readouterr()
     assert main(["review", "--resume", "saved"]) == 1
     error, hint = capsys.readouterr().err.splitlines()
-    assert "this review was begun on another target: parameters " in error
-    assert hint == "hint: put the first one back, or begin a new review"
+    assert "this review began on another target: parameters " in error
+    assert hint == "hint: restore the first target, or begin a new review"
 
 
 def test_a_review_goes_on_where_only_words_changed() -> None:

@@ -442,7 +442,7 @@ def test_a_plan_is_claimed_like_any_output(jobs: Path, tmp_path: Path) -> None:
         ('"size": "16m"', '"size": "16m", "offset": "4k"', "it ran with another offset"),
         ('"size": "16m"', '"size": "16m", "fsync": "1"', "it ran with another fsync"),
         ('"size": "16m"', '"size": "16m", "random_distribution": "zipf:1.2"', "another random_distribution"),
-        ('"jobname": "mix"', '"jobname": "other"', "reports other, where the step's rows are mix"),
+        ('"jobname": "mix"', '"jobname": "other"', "reports other, but the step's rows are mix"),
     ],
 )
 def test_a_bad_result_is_named_and_the_others_are_saved(
@@ -472,17 +472,17 @@ def test_directories_that_do_not_fit_are_refused(
     other = [*("plan", "/tmp/carried.bin", "--suite=mixed", "--size=16m", "--as=fio")]
     capsys.readouterr()
     assert main([*other, f"--output={jobs}"]) == 1
-    assert "holds a plan already" in capsys.readouterr().err
+    assert "has a plan already" in capsys.readouterr().err
     assert main([*other, "--seed=2", f"--output={tmp_path}/other"]) == 0
     assert main(["import", f"{tmp_path}/other", f"--output={saved}"]) == 1
-    assert "is another review than the one planned" in capsys.readouterr().err
+    assert "is not the review that is planned" in capsys.readouterr().err
     (tmp_path / "empty").mkdir()
     assert main(["import", f"{tmp_path}/empty", f"--output={tmp_path}/new"]) == 1
-    assert "holds no plan.json" in capsys.readouterr().err
+    assert "has no plan.json" in capsys.readouterr().err
     assert main(["import", str(jobs), str(jobs), f"--output={tmp_path}/new"]) == 2
     (jobs / "run.sh").unlink()
     assert main(["import", str(jobs), f"--output={tmp_path}/new"]) == 1
-    assert "holds neither of run.sh, run.ps1" in capsys.readouterr().err
+    assert "has no script (run.sh or run.ps1)" in capsys.readouterr().err
     assert main(["review", "--resume", str(saved)]) == 2
     assert "its steps are run by fio" in capsys.readouterr().err
 
@@ -494,7 +494,7 @@ def test_a_result_of_another_target_is_taken_and_said(
         result.write_text(re.sub(r'"filename": "[^"]*"', '"filename": "/dev/sdx"', result.read_text()))
     capsys.readouterr()
     assert main(["import", str(jobs), f"--output={tmp_path}/saved"]) == 0
-    said = "it ran on /dev/sdx, where /tmp/carried.bin was planned"
+    said = "it ran on /dev/sdx instead of /tmp/carried.bin"
     assert capsys.readouterr().err.count(f"warning: {said}\n") == 1
     assert any(said in note for note in Review.open(tmp_path / "saved").manifest.plans[0].notes)
 
@@ -539,6 +539,9 @@ def test_a_result_that_is_older_than_the_state_it_needs_is_refused(
     capsys.readouterr()
     assert main(["import", str(jobs), f"--output={saved}"]) == 1
     err = capsys.readouterr().err
-    assert f"{third.id}.json: was run before {second.id}, whose state of the drive it needs" in err
+    assert (
+        f"{third.id}.json: ran before {second.id}, but needs the drive in the state that this step leaves"
+        in err
+    )
     assert f"hint: remove {jobs}/{first.id}.json, and run the script" in err
     assert Review.open(saved).completed() == (first.id, second.id)

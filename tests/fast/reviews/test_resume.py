@@ -145,7 +145,7 @@ def test_a_target_that_others_wrote_to_is_prepared_again(
     later.written_bytes = drive.written_bytes + written_bytes
     go(Review.open(review.path), suite, later)
     assert later.ran == expected
-    said = f"{FLASH.path}: since the review was last saved 1.000 MB were written to it: its state is prepared again"
+    said = f"{FLASH.path}: since the review was last saved, 1.000 MB were written to it: it is preconditioned again"
     assert later.said == ([said] if written_bytes else [])
     whole = Review.open(review.path)
     assert set(whole.completed()) == {step.id for step in whole.manifest.steps}
@@ -241,7 +241,7 @@ MAY_HAVE = "two.at-3, which was running when this review was killed, may have do
         ({"entries": 1, "entered_bytes": 10**6}, "1 run of iogauge wrote 1.000 MB to it"),
         (
             {"boot": "two"},
-            "the machine was started anew, and what was written to it before is not known",
+            "the machine was restarted, and earlier writes to it are not known",
         ),
         ({"boot": "two", "modified_ns": 5}, f"the file was written to ({MAY_HAVE})"),
     ],
@@ -321,7 +321,7 @@ def test_a_review_of_a_file_knows_whether_anything_wrote_to_it(
     shown, said = resumed(tmp_path / "as-is", capsys)
     assert said.count("between two parts") == 1  # what was found once stays, and nothing is added
     shown, said = resumed(tmp_path / "fresh", capsys)
-    assert "its state is prepared again" in said
+    assert "it is preconditioned again" in said
     assert "purged: " in said
     assert "written_meanwhile" not in codes(shown)
     shown, said = resumed(tmp_path / "fresh", capsys)

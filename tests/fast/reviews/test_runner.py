@@ -517,7 +517,7 @@ def test_the_jobs_that_run_are_those_of_the_plan(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("changed", "says"),
-    [({"id": "one"}, "two steps are called one"), ({"id": "two"}, "at the same place")],
+    [({"id": "one"}, "two steps are called one"), ({"id": "two"}, "have the same position")],
 )
 def test_steps_that_would_be_taken_for_one_are_refused(changed: dict[str, str], says: str) -> None:
     class Twice(Rounds):

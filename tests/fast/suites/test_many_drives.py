@@ -121,5 +121,5 @@ def test_drives_behind_one_machine_add_up(tmp_path: Path, capsys: pytest.Capture
 
 def test_one_drive_is_too_few(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["review", "model:ram", "--suite=many-drives", f"--output={tmp_path}/r"]) == 1
-    assert "many-drives takes 2 targets at least, together\nhint: " in capsys.readouterr().err
+    assert "many-drives needs at least 2 targets at once\nhint: " in capsys.readouterr().err
     assert not (tmp_path / "r").exists()
