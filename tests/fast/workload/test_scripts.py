@@ -15,7 +15,7 @@ from iogauge.errors import IogaugeError
 from iogauge.workload import parse
 from iogauge.workload.diskspd.powershell import _single, diskspd_script, results
 from iogauge.workload.scripts import Step, fio_files
-from tests.carried import runs_of
+from tests.offline_programs import runs_of
 
 STEP = "[a]\nfilename=t.dat\nrw=randread\nnorandommap\nruntime=60\ntime_based\n"
 STUB = """#!/bin/sh

@@ -20,7 +20,7 @@ from iogauge.suites import SUITES
 from iogauge.suites.suite import SuiteRequest
 from iogauge.workload.scripts import Step, fio_files
 from tests import builders
-from tests.carried import last_report
+from tests.offline_programs import last_report
 
 pytestmark = pytest.mark.skipif(shutil.which("fio") is None, reason="needs fio")
 

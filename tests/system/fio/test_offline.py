@@ -1,8 +1,7 @@
 """A review whose steps fio runs: exported, run by fio, imported, with the steps that follow. Its figures are fio's.
 
-Here every number that fio gave has to come back. That its intervals are a native review's is asked where luck has no
-part in it, of the same requests in virtual time: tests/fast/reviews/test_offline.py. Needs fio, and neither root nor a
-device.
+Every number that fio reports has to be imported. tests/fast/reviews/test_offline_fio.py compares the intervals with
+those of a native review, with the same requests in virtual time. Needs fio, but neither root nor a device.
 """
 
 from __future__ import annotations
@@ -19,7 +18,7 @@ from iogauge.schema import Kind
 from iogauge.stats.figures import step_figures
 from iogauge.store import Review
 from iogauge.suites import SUITES
-from tests.carried import last_report
+from tests.offline_programs import last_report
 from tests.reviews import concluded
 from tests.suite_runs import cut_down
 

@@ -1,8 +1,8 @@
-"""Other programs' part in carrying a review: what fio and DiskSpd would have left in its directory.
+"""Doubles for fio and DiskSpd, which run an exported review's steps: the results that each would leave.
 
-fio's results come from the same steps on a drive model, written as fio writes: cumulative reports, the final one last.
-So a native review of that model has had the very same requests. DiskSpd's results are XML with figures that follow from
-the command line, so that it is known what has to come back.
+fio's results come from the same steps on a drive model, in fio's format: cumulative reports, the final one last. So a
+native review of that model has the very same requests. DiskSpd's results are XML whose figures follow from the command
+line, so that the imported figures are known.
 """
 
 from __future__ import annotations
@@ -20,19 +20,23 @@ from iogauge.report.run.interval_stats import IntervalStats
 from iogauge.reviews.offline import PLAN
 from iogauge.reviews.ordering import in_order
 from iogauge.schema import Interval, RunRecord
+from iogauge.stats.figures import StepFigures, step_figures
+from iogauge.store import Review
 from iogauge.store.review import load_manifest
 from iogauge.workload import parse
 from iogauge.workload.diskspd.arguments import Command, read
 from iogauge.workload.options.patterns import file_text
 
+MODEL = "model:p4800x"
+"""The drive model on which fio's steps run."""
 WAYS = ("read", "write", "trim", "sync")
 LATENCIES = ("lat_ns", "clat_ns")
 
 
-def run_as_fio(directory: Path, path: str, model: str, *, intervals: bool = True) -> list[str]:
-    """Run what has no result, on a drive model in the place of ``path``; return the ids of the steps.
+def run_as_fio(directory: Path, path: str, *, intervals: bool = True) -> list[str]:
+    """Run the steps without a result on ``MODEL`` instead of ``path``; return their ids.
 
-    Without ``intervals`` there is the final report alone, as of a fio that was not asked for more.
+    Without ``intervals`` a result is the final report alone, as fio writes it by default.
     """
     ran = []
     planned = [step for _, steps in in_order(load_manifest(directory / PLAN)) for step in steps]
@@ -40,12 +44,12 @@ def run_as_fio(directory: Path, path: str, model: str, *, intervals: bool = True
         result, job = directory / f"{step.id}.json", directory / f"{step.id}.fio"
         if result.exists() or not job.exists():
             continue
-        # The script gives fio this on its command line.
-        text = "[global]\nlat_percentiles=1\n" + job.read_text().replace(file_text(path), model)
+        # The script sets this option on fio's command line.
+        text = "[global]\nlat_percentiles=1\n" + job.read_text().replace(file_text(path), MODEL)
         jobs = parse(text, source=step.id)
-        heard: list[Interval] = []
-        record = execute(jobs, seed=step.seed, interval_ns=step.interval_ns, on_interval=heard.append)
-        before = [each for each in heard if intervals and not each.ramp]
+        seen: list[Interval] = []
+        record = execute(jobs, seed=step.seed, interval_ns=step.interval_ns, on_interval=seen.append)
+        before = [interval for interval in seen if intervals and not interval.ramp]
         reports = [*_reports(record, before), _report(record)]
         result.write_text("\n".join(json.dumps(report, indent=1) for report in reports))
         ran.append(step.id)
@@ -57,13 +61,14 @@ def _report(record: RunRecord) -> dict[str, Any]:
 
 
 def _reports(record: RunRecord, intervals: Sequence[Interval]) -> Iterator[dict[str, Any]]:
-    """Yield the reports before the final one: after each interval, all that was counted so far."""
+    """Yield the reports before the final one: after each interval, the totals so far."""
     sofar: dict[tuple[int, int], dict[str, Any]] = {}
     begun: dict[int, int] = {}
-    for index in sorted({(each.stage, each.index) for each in intervals}):
-        for each in (each for each in intervals if (each.stage, each.index) == index):
-            begun.setdefault(each.stage, each.start_ns)
-            _add(sofar, record, each, begun[each.stage])
+    for index in sorted({(interval.stage, interval.index) for interval in intervals}):
+        for interval in intervals:
+            if (interval.stage, interval.index) == index:
+                begun.setdefault(interval.stage, interval.start_ns)
+                _add(sofar, record, interval, begun[interval.stage])
         rows = [(row.stage, row.row) for row in record.result.rows]
         yield {
             "fio version": "fio-test",
@@ -78,7 +83,7 @@ def _add(
     sofar: dict[tuple[int, int], dict[str, Any]], record: RunRecord, interval: Interval, begun_ns: int
 ) -> None:
     row = next(
-        each for each in record.result.rows if (each.stage, each.row) == (interval.stage, interval.row)
+        other for other in record.result.rows if (other.stage, other.row) == (interval.stage, interval.row)
     )
     only = row.model_copy(
         update={"tallies": interval.tallies, "start_ns": interval.start_ns, "end_ns": interval.end_ns}
@@ -104,6 +109,23 @@ def last_report(path: Path) -> dict[str, dict[str, Any]]:
     return {job["jobname"]: job for job in document["jobs"]}
 
 
+def judged_figures(review: Review) -> dict[tuple[str, str, float], StepFigures]:
+    """Return the figures of a review's judged steps, by suite, step and position."""
+    return {
+        (plan.suite, step.id, step.at): step_figures(
+            review.record(step.id),
+            review.intervals(step.id),
+            measured_job=plan.measured_job,
+            load_jobs=plan.load_jobs,
+            kind=plan.kind,
+            direction=step.direction,
+        )
+        for plan in review.manifest.plans
+        for step in plan.steps
+        if step.judged
+    }
+
+
 # --- DiskSpd -----------------------------------------------------------------------------------------------
 
 QUANTILES = (*range(1, 100), 99.9, 99.99, 99.999, 99.9999, 99.99999, 99.999999, 99.9999999)
@@ -116,33 +138,38 @@ def _tenth(_: Command) -> float:
 
 def runs_of(script: str) -> list[tuple[str, Command]]:
     """Return the results that a script of PowerShell leaves, and their command lines."""
-    found = []
+    runs = []
     for line in re.findall(r"^    @\{ Step = .*$", script, re.MULTILINE):
         fields = dict(re.findall(r"(\w+) = ('(?:[^']|'')*'|\d+|@\(.*?\))(?:;| \})", line))
         words = [word.replace("''", "'") for word in re.findall(r"'((?:[^']|'')*)'", fields["Arguments"])]
         if "$Target" in fields["Arguments"]:
-            words.append("C:\\given.dat")
-        found.append((fields["Result"].strip("'"), read(words, windows=True)))
-    return found
+            words.append("C:\\drive.dat")
+        runs.append((fields["Result"].strip("'"), read(words, windows=True)))
+    return runs
 
 
 def run_as_diskspd(directory: Path, *, iops: Rate, latency_ms: Rate = _tenth) -> list[str]:
-    """Write what DiskSpd would of each command without a result; return the names of the results.
+    """Write DiskSpd's result of each command that has none; return the names of the results.
 
-    A process does ``iops`` of its command, in each interval the same; the p-th percentile is p times ``latency_ms``
-    of it.
+    A process has the ``iops`` of its command in every interval, and its p-th percentile is p times ``latency_ms``.
     """
     ran = []
     for name, command in runs_of((directory / "run.ps1").read_text()):
         if not (directory / name).exists():
-            told = diskspd_xml(command, iops=iops(command), latency_ms=latency_ms(command))
-            (directory / name).write_text(told)
+            xml = diskspd_xml(command, iops=iops(command), latency_ms=latency_ms(command))
+            (directory / name).write_text(xml)
             ran.append(name)
     return ran
 
 
+def limited_iops(command: Command) -> float:
+    """Return the rate of a drive that achieves a command's limit, or 20,000 a thread if there is none."""
+    limit = command.rate_iops or command.rate_Bpms * 1000 / command.block_bytes
+    return (limit or 20_000) * command.threads
+
+
 def diskspd_xml(command: Command, *, iops: float, latency_ms: float) -> str:
-    """Return DiskSpd's XML of a run that did as many I/Os a second, shared out by the command's ratio."""
+    """Return DiskSpd's XML of a run with a number of I/Os a second, divided by the command's ratio."""
     ways = {"Read": 100 - command.write_percent, "Write": command.write_percent}
     rates = {way: round(iops * share / 100) for way, share in ways.items()}
     bits = [
@@ -193,9 +220,11 @@ def _profile(command: Command) -> str:
     limit = command.rate_iops or command.rate_Bpms
     unit = ' unit="IOPS"' if command.rate_iops else ""
     one = "".join(f"<{name}>{value}</{name}>" for name, value in target.items())
-    each = "".join(
+    targets = "".join(
         f"<Target><Path>{escape(path)}</Path>{one}<Throughput{unit}>{limit}</Throughput></Target>"
         for path in command.targets
     )
     head = "".join(f"<{name}>{value}</{name}>" for name, value in span.items())
-    return f"<Profile><TimeSpans><TimeSpan>{head}<Targets>{each}</Targets></TimeSpan></TimeSpans></Profile>"
+    return (
+        f"<Profile><TimeSpans><TimeSpan>{head}<Targets>{targets}</Targets></TimeSpan></TimeSpans></Profile>"
+    )
