@@ -18,7 +18,7 @@ from iogauge.schema import Axis, Manifest, StepPlan, SuitePlan
 from iogauge.store import Review
 from iogauge.suites.suite import StepTemplate, Suite, SuiteRequest
 from tests import builders
-from tests.fast.reviews.test_runner import Watching
+from tests.runner_doubles import Watching
 
 STEPS = 1000
 
