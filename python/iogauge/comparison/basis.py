@@ -29,7 +29,7 @@ def _basis(suite: SuiteComparison) -> Iterator[str]:
         )
     a, b = suite.before.repeats, suite.after.repeats
     if a != b:
-        yield f"A has {numbers.counted(a, 'repeat')} of each step and B has {b}: only those of both are compared"
+        yield f"A has {numbers.counted(a, 'repeat')} of each step and B has {b}: only common repeats are compared"
     if suite.left_out:
         fewer = ", or has fewer than two of the same repeats" if suite.blocks > 1 else ""
         yield f"{numbers.counted(suite.left_out, 'step')} left out: the other side lacks the step{fewer}"

@@ -143,8 +143,8 @@ def _no_difference(suite: SuiteComparison, figures: Sequence[FigurePair]) -> Sta
     if suite.blocks > 1:
         return Statement(_undecided(suite, figures), (figures[0],))
     if not any(pair.long_enough for pair in figures):
-        text = f"no difference in {metric} is established: the runs are too short for how their seconds correlate"
-        return Statement(text, (figures[0],))
+        reason = "neighbouring seconds correlate too strongly for runs this short"
+        return Statement(f"no difference in {metric} is established: {reason}", (figures[0],))
     if not any(pair.bounded for pair in figures):
         greatest = _greatest(figures)
         return Statement(difference_text(suite, greatest), (greatest,))

@@ -173,7 +173,7 @@ def test_two_repeats_show_an_interval_that_is_marked_and_decides_nothing() -> No
 def test_more_repeats_on_one_side_are_not_taken_and_that_is_said() -> None:
     suite = sides(repeated((1, 2), 1.0, blocks=8), repeated((1, 2), 2.0, blocks=6))
     assert suite.blocks == 6
-    assert "A has 8 repeats of each step and B has 6: only those of both are compared" in "; ".join(
+    assert "A has 8 repeats of each step and B has 6: only common repeats are compared" in "; ".join(
         basis(suite)
     )
     alone = sides(repeated((1,), 1.0, blocks=1), repeated((1,), 2.0, blocks=6))
@@ -364,7 +364,7 @@ def test_an_interval_that_is_open_decides_nothing() -> None:
     suite = sides([open_row(100)], [open_row(400)])
     assert not at(suite, 1).clear
     assert findings(suite) == (
-        "no difference in mean is established: the runs are too short for how their seconds correlate",
+        "no difference in mean is established: neighbouring seconds correlate too strongly for runs this short",
     )
     shown = text.text(Differences((suite,)))
     assert "? 4" in shown

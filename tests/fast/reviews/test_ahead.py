@@ -24,7 +24,7 @@ STEPS = 1000
 
 
 class ManySteps(Suite):
-    """A suite of many steps, each of its own load."""
+    """A suite of many steps with different loads."""
 
     NAME = "many-steps"
     TITLE = "Many steps"

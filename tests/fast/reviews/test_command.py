@@ -39,7 +39,7 @@ class Engine(ModuleType):
         return execute
 
     def purge(self, *_: Any, **__: Any) -> None:
-        """Never asked for."""
+        """Refuse: no step of the suite begins with a purge."""
         raise AssertionError
 
     def execute(
@@ -76,8 +76,8 @@ def engine(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Engine:
 
 def review(*arguments: str, target: str = "drive.bin") -> int:
     """Run the command on a small file."""
-    asked = ["--suite", "write-pressure", "--size", "1m", "--output", "saved", "--seed", "7"]
-    return main(["review", target, *asked, *arguments])
+    options = ["--suite", "write-pressure", "--size", "1m", "--output", "saved", "--seed", "7"]
+    return main(["review", target, *options, *arguments])
 
 
 def test_prints_a_table_and_what_to_do_next(engine: Engine, capsys: pytest.CaptureFixture[str]) -> None:
@@ -105,20 +105,20 @@ def test_prints_a_table_and_what_to_do_next(engine: Engine, capsys: pytest.Captu
 def test_prints_json_alone(engine: Engine, capsys: pytest.CaptureFixture[str]) -> None:
     assert review("--json") == 0
     shown = json.loads(capsys.readouterr().out)
-    (found,) = shown["plans"]
-    assert [step["at"] for step in found["steps"]] == [0, 100, 200, 300, 400, 500, 600, 700]
-    assert found["missing"] == []
+    (plan,) = shown["plans"]
+    assert [step["at"] for step in plan["steps"]] == [0, 100, 200, 300, 400, 500, 600, 700]
+    assert plan["missing"] == []
     assert shown["seed"] == 7
-    top = found["steps"][-1]
+    top = plan["steps"][-1]
     assert top["requested_Bps"] == 700_000_000
     assert top["achieved_Bps"] == pytest.approx(700e6, rel=1e-3)
     assert top["quantiles_ns"]["0.5"]["value"] == pytest.approx(780_000, rel=1e-3)
     assert top["quantiles_ns"]["0.9999"]["supported"] is False
-    assert found["growth"]["value"] == pytest.approx(780 / 80, rel=1e-2)
+    assert plan["growth"]["value"] == pytest.approx(780 / 80, rel=1e-2)
     assert len(engine.runs) == 9
 
 
-def test_the_manifest_says_what_was_asked(engine: Engine) -> None:
+def test_the_manifest_has_the_options(engine: Engine) -> None:
     assert review("--pace", "full", "--runtime", "2") == 0
     manifest = Review.open(Path("saved")).manifest
     assert (manifest.seed, manifest.pace) == (7, "full")
@@ -147,9 +147,9 @@ def test_each_kind_of_warning_is_printed_once(engine: Engine, capsys: pytest.Cap
     assert err.count("warning: ") == 2
     assert "warning: this machine is virtual\n   hint: remedy of virtual_machine\n" in err
     assert "warning: at 100 MB/s, and 6 other steps: stalled 12500000 times\n" in err
-    found = json.loads(out)
-    assert [each["code"] for each in found["warnings"]] == ["virtual_machine"]
-    (plan,) = found["plans"]
+    shown = json.loads(out)
+    assert [warning["code"] for warning in shown["warnings"]] == ["virtual_machine"]
+    (plan,) = shown["plans"]
     assert [len(step["warnings"]) for step in plan["steps"]] == [1, *[2] * 7]
 
 
@@ -231,7 +231,7 @@ def test_a_condition_chooses_the_exit_status(
         (["review", "nowhere/drive.bin", "--size", "1m"], 1, "no directory"),
     ],
 )
-def test_what_cannot_be_done_is_said_before_anything_is_measured(
+def test_invalid_commands_are_refused_before_anything_is_measured(
     engine: Engine, capsys: pytest.CaptureFixture[str], arguments: list[str], exits: int, says: str
 ) -> None:
     assert main(arguments) == exits

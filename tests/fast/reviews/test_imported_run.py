@@ -1,4 +1,4 @@
-"""fio's json+ as a record of a run: judged and shown by what judges and shows our own."""
+"""A record of a run made of fio's json+: judged and shown like a run of iogauge."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ FIO = json.loads((SAMPLES / "fio-plus.json").read_text())
 
 
 def step(name: str = "fio-plus.json") -> ImportedStep:
-    (found,) = read_foreign(SAMPLES / name)
-    return found
+    (result,) = read_foreign(SAMPLES / name)
+    return result
 
 
 def test_its_figures_are_those_of_fio() -> None:
@@ -35,9 +35,9 @@ def test_its_figures_are_those_of_fio() -> None:
     assert figures.mean is not None
     assert figures.mean.value == pytest.approx(reads["lat_ns"]["mean"], rel=1e-6)
     for q, key in ((0.5, "50.000000"), (0.99, "99.000000")):
-        found = figures.quantile(q)
-        assert found is not None
-        assert found.value == pytest.approx(reads["lat_ns"]["percentile"][key], rel=1e-3)
+        quantile = figures.quantile(q)
+        assert quantile is not None
+        assert quantile.value == pytest.approx(reads["lat_ns"]["percentile"][key], rel=1e-3)
 
 
 def test_it_is_a_record_like_any_other() -> None:
@@ -48,12 +48,12 @@ def test_it_is_a_record_like_any_other() -> None:
     shown = table.render(record, stats)
     assert "reader: randread, 4 KiB, libaio, direct, iodepth 4" in shown
     written = json.loads(jsonplus.render(record, stats, plus=True))
-    ours, theirs = (each["jobs"][0]["read"]["lat_ns"] for each in (written, FIO))
+    ours, theirs = (document["jobs"][0]["read"]["lat_ns"] for document in (written, FIO))
     assert (ours["N"], ours["min"], ours["max"]) == (theirs["N"], theirs["min"], theirs["max"])
     assert sum(ours["bins"].values()) == theirs["N"]
 
 
-def test_what_fio_does_not_tell_is_empty() -> None:
+def test_figures_that_fio_does_not_report_are_empty() -> None:
     record = run_record(step())
     assert (record.device_stats, record.ceiling, record.result.in_flight) == ((), None, ())
     (target,) = record.targets
@@ -69,7 +69,7 @@ def test_percentiles_alone_cannot_be_judged() -> None:
     assert "json+" in str(caught.value.hint)
 
 
-def test_jobs_that_are_not_known_cannot_be_judged() -> None:
+def test_unknown_jobs_cannot_be_judged() -> None:
     with pytest.raises(IogaugeError, match="verify is not supported"):
         run_record(replace(step(), jobs=None, warnings=("verify is not supported",)))
 
@@ -86,7 +86,7 @@ def test_clones_reported_apart_have_rows_of_their_own(tmp_path: Path) -> None:
     document["jobs"] *= 2
     path = tmp_path / "two.json"
     path.write_text(json.dumps(document))
-    (found,) = read_foreign(path)
-    record = run_record(found)
+    (result,) = read_foreign(path)
+    record = run_record(result)
     assert [row.row for row in record.result.rows] == [0, 1]
     assert sum(row.tallies[Direction.READ].ios for row in record.result.rows) == 600

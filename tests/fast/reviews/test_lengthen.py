@@ -1,4 +1,4 @@
-"""Steps that are made longer for a quantile: which are, how far, and that those which are not say why."""
+"""Lengthening steps for a quantile: which steps, by how much, and why others keep their length."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from tests.suite_runs import Quiet
 TIMED = "[reader]\nrw=randread\nruntime=10\nramp_time=1\ntime_based=1\n"
 COUNTED = "[reader]\nrw=randread\nnumber_ios=100\n"
 Q = 0.999
-"""Takes 10,000 requests."""
+"""Needs 10,000 requests."""
 
 
 def plan_of(*steps: StepPlan) -> SuitePlan:
@@ -37,13 +37,13 @@ def completed(step: StepPlan, reads: int) -> RunRecord:
 
 
 @pytest.mark.parametrize(("reads", "times"), [(10_000, None), (9_999, 2), (1_000, 11), (3, CAP), (0, None)])
-def test_a_step_becomes_as_long_as_its_sample_asks_for(reads: int, times: int | None) -> None:
+def test_a_step_becomes_as_long_as_its_sample_requires(reads: int, times: int | None) -> None:
     step = builders.step("a", job_file=TIMED)
-    found = longer(plan_of(step), step, completed(step, reads), q=Q)
-    assert (found and found.longer) == times
-    if found:
-        (job,) = workload.parse(found.job_file, source="a").jobs
-        assert (job.runtime_ns, job.ramp_time_ns) == (10**10 * found.longer, 10**9)
+    again = longer(plan_of(step), step, completed(step, reads), q=Q)
+    assert (again and again.longer) == times
+    if again:
+        (job,) = workload.parse(again.job_file, source="a").jobs
+        assert (job.runtime_ns, job.ramp_time_ns) == (10**10 * again.longer, 10**9)
 
 
 PREPARES = builders.step("fill", job_file=COUNTED, state_group="g", judged=False)
@@ -63,7 +63,9 @@ PREPARES = builders.step("fill", job_file=COUNTED, state_group="g", judged=False
         (builders.step("a", job_file=COUNTED), (), "one of its jobs ends after an amount, not after a time"),
     ],
 )
-def test_what_keeps_a_step_is_said(step: StepPlan, others: tuple[StepPlan, ...], why: str | None) -> None:
+def test_a_step_that_keeps_its_length_has_a_reason(
+    step: StepPlan, others: tuple[StepPlan, ...], why: str | None
+) -> None:
     plan = plan_of(step, *others)
     assert kept(step, plan.steps) == why
     record = completed(step, 1_000)
@@ -82,27 +84,27 @@ def test_what_keeps_a_step_is_said(step: StepPlan, others: tuple[StepPlan, ...],
         (1, 0, "it was not lengthened: nothing completed"),
     ],
 )
-def test_what_is_still_short_is_said(times: int, reads: int, says: str | None) -> None:
+def test_a_step_that_is_still_short_has_a_reason(times: int, reads: int, says: str | None) -> None:
     step = stretched(builders.step("a", job_file=TIMED), times)
     plan = plan_of(step)
-    found = shortfall(plan, step, completed(step, reads), q=Q)
-    assert (found is None) == (says is None)
-    assert found is None or found.endswith(f"; {says}")
-    # What only prepares a drive is asked for nothing.
+    reason = shortfall(plan, step, completed(step, reads), q=Q)
+    assert (reason is None) == (says is None)
+    assert reason is None or reason.endswith(f"; {says}")
+    # Preconditioning needs no quantile.
     prepares = plan.model_copy(update={"prepares": True})
     assert shortfall(prepares, step, completed(step, reads), q=Q) is None
 
 
-def test_syncs_count_where_they_are_judged() -> None:
+def test_syncs_count_if_they_are_judged() -> None:
     step = builders.step("a", job_file=f"{TIMED}fdatasync=10\n", direction=Direction.SYNC)
     rows = {Direction.READ: builders.tally({80_000: 10_000}), Direction.SYNC: builders.tally({80_000: 1_000})}
     record = builders.record([builders.row("reader", rows)], jobs=workload.parse(step.job_file, source="a"))
-    found = longer(plan_of(step), step, record, q=Q)
-    assert found is not None
-    assert found.longer == 11
+    again = longer(plan_of(step), step, record, q=Q)
+    assert again is not None
+    assert again.longer == 11
 
 
-def test_a_review_says_it_when_it_happens_and_keeps_it(tmp_path: Path) -> None:
+def test_a_review_reports_a_short_step_once_and_saves_the_reason(tmp_path: Path) -> None:
     suite = SUITES["mixed"]
     manifest = new_manifest(
         [suite],
@@ -128,7 +130,7 @@ def test_a_review_says_it_when_it_happens_and_keeps_it(tmp_path: Path) -> None:
     assert [(step.code, step.message in said) for step in short.warnings] == [(Code.UNSUPPORTED, True)]
     assert said.endswith(next(step.short for step in review.manifest.steps if step.short))
     assert any(
-        said.endswith(message) for each in warnings(load([review.path])) for message, _ in each.messages
+        said.endswith(message) for warning in warnings(load([review.path])) for message, _ in warning.messages
     )
     again = Quiet()
     assert run_review(review, lambda _: suite, execute=run, watcher=again) == ()

@@ -1,4 +1,4 @@
-"""Reviews of drive models: they repeat by seed, survive a kill, and are not gone on with on another model."""
+"""Reviews of drive models: a seed repeats them, a kill loses nothing, and another model cannot resume them."""
 
 from __future__ import annotations
 
@@ -42,20 +42,20 @@ def arguments(output: str, *more: str, target: str = "model:p4800x", seed: int =
 
 
 def figures(review: str) -> dict[str, bytes]:
-    """What a review measured: its Parquet files by their names."""
-    found = {str(path.relative_to(review)): path.read_bytes() for path in Path(review).rglob("*.parquet")}
-    assert len(found) > 10
-    return found
+    """Return a review's Parquet files by name."""
+    files = {str(path.relative_to(review)): path.read_bytes() for path in Path(review).rglob("*.parquet")}
+    assert len(files) > 10
+    return files
 
 
-def test_one_seed_gives_one_review_and_another_another() -> None:
+def test_equal_seeds_give_equal_reviews() -> None:
     for output, seed in (("one", 7), ("same", 7), ("other", 8)):
         assert main(arguments(output, seed=seed)) == 0
     assert figures("one") == figures("same")
     assert figures("one") != figures("other")
 
 
-def test_what_it_says_of_itself(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_review_names_its_model(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(arguments("saved")) == 0
     out, err = capsys.readouterr()
     assert out.startswith("Write pressure (quick): model:p4800x, 9 of 9 steps\n")
@@ -70,7 +70,7 @@ def test_what_it_says_of_itself(capsys: pytest.CaptureFixture[str]) -> None:
     assert manifest.ceiling is None
 
 
-def test_without_output_it_is_named_after_the_model(folder: Path) -> None:
+def test_the_default_output_is_named_after_the_model(folder: Path) -> None:
     assert main([part for part in arguments("x") if not part.startswith("--output")]) == 0
     (directory,) = folder.iterdir()
     assert directory.name.startswith("iogauge-p4800x-375g-")
@@ -94,29 +94,31 @@ main(sys.argv[1:])
 
 
 def test_a_killed_review_is_resumed_to_the_byte() -> None:
-    assert main(arguments("whole")) == 0
+    assert main(arguments("complete")) == 0
     command = [sys.executable, "-c", KILLED_AFTER_FOUR_RUNS, *arguments("killed")]
     assert subprocess.run(command, check=False, stderr=subprocess.DEVNULL).returncode == -signal.SIGKILL
     killed = Review.open(Path("killed"))
     assert 0 < len(killed.completed()) < len(killed.manifest.steps)
     assert main(["review", "--resume", "killed"]) == 0
-    assert figures("killed") == figures("whole")
+    assert figures("killed") == figures("complete")
 
 
 def test_steps_are_made_longer_until_a_quantile_is_supported(capsys: pytest.CaptureFixture[str]) -> None:
     assert (
         main(["review", "model:p4800x", "--suite=mixed", "--runtime=20ms", "--seed=7", "--output=plain"]) == 0
     )
-    asked = ["--suite=mixed", "--runtime=20ms", "--seed=7", "--until-supported=0.9999"]
-    assert main(["review", "model:p4800x", *asked, "--output=longer"]) == 0
+    options = ["--suite=mixed", "--runtime=20ms", "--seed=7", "--until-supported=0.9999"]
+    assert main(["review", "model:p4800x", *options, "--output=longer"]) == 0
     plain, longer = Review.open(Path("plain")), Review.open(Path("longer"))
     for short, step in zip(plain.manifest.steps, longer.manifest.steps, strict=True):
         (before,), (after,) = (review.record(short.id).result.rows for review in (plain, longer))
         ios = [sum(tally.ios for tally in row.tallies.values()) for row in (before, after)]
         assert ios[0] < 100_000 <= ios[1] < 2 * 100_000
         assert step.longer == math.ceil(1.1 * 100_000 / ios[0])
-    # One that cannot be reached is marked, and the step no more than 20 times as long.
-    assert main(["review", "model:p4800x", *asked[:-1], "--until-supported=0.99999999", "--output=far"]) == 0
+    # A quantile that cannot be reached is marked, and its steps are at most 20 times as long.
+    assert (
+        main(["review", "model:p4800x", *options[:-1], "--until-supported=0.99999999", "--output=far"]) == 0
+    )
     assert {step.longer for step in Review.open(Path("far")).manifest.steps} == {20}
     said = capsys.readouterr().err
     assert said.count("it ran 20 times as long, which is the limit") == 11 + 1  # the warning, once for all
@@ -125,40 +127,40 @@ def test_steps_are_made_longer_until_a_quantile_is_supported(capsys: pytest.Capt
 
 
 def started(arguments: list[str]) -> subprocess.Popen[bytes]:
-    """A process of the command line, which says nothing."""
+    """Start a process of the command line without output."""
     command = [sys.executable, "-m", "iogauge", *arguments]
     return subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
 
 
-def whole() -> int:
-    """How many steps of the killed review are complete."""
+def completed() -> int:
+    """Return how many steps of the killed review are complete."""
     return len(list(Path("killed").glob("steps/*/SHA256SUMS")))
 
 
 @pytest.mark.slow
 def test_the_default_set_killed_twenty_times_comes_to_the_same_bytes() -> None:
-    asked = ["review", "model:p4800x", "--runtime=20ms", "--repeats=2", "--seed=7"]
-    assert main([*asked, "--output=whole"]) == 0
+    command = ["review", "model:p4800x", "--runtime=20ms", "--repeats=2", "--seed=7"]
+    assert main([*command, "--output=complete"]) == 0
     begun, chance = Path("killed/manifest.json"), random.Random(7)
     for _ in range(20):
-        arguments = ["review", "--resume", "killed"] if begun.exists() else [*asked, "--output=killed"]
+        arguments = ["review", "--resume", "killed"] if begun.exists() else [*command, "--output=killed"]
         # Every third before it can have completed anything; the others after so few steps that none is the last.
-        further = whole() + chance.randrange(5) if chance.random() < 0.7 else None
+        further = completed() + chance.randrange(5) if chance.random() < 0.7 else None
         with started(arguments) as process:
             if further is None:
                 time.sleep(chance.uniform(0.1, 1))
-            while further is not None and whole() < further and process.poll() is None:
+            while further is not None and completed() < further and process.poll() is None:
                 time.sleep(0.002)
             time.sleep(chance.uniform(0, 0.05))
             assert process.poll() is None
             process.send_signal(signal.SIGKILL)
-    assert whole() > 20
+    assert completed() > 20
     assert main(["review", "--resume", "killed"]) == 0
-    assert figures("killed") == figures("whole")
+    assert figures("killed") == figures("complete")
 
 
 def half_done(output: str, target: str) -> None:
-    """Leave a review of which the last steps are missing."""
+    """Make a review without its last steps."""
     assert main(arguments(output, target=target)) == 0
     review = Review.open(Path(output))
     with review.lock():
@@ -166,7 +168,7 @@ def half_done(output: str, target: str) -> None:
             review.discard(step.id)
 
 
-def test_a_review_goes_on_from_another_directory() -> None:
+def test_a_review_is_resumed_from_another_directory() -> None:
     Path("mine.toml").write_text(catalog.to_toml(catalog.drive("p4800x")))
     half_done("saved", "model:./mine.toml")
     Path("elsewhere").mkdir()
@@ -175,7 +177,7 @@ def test_a_review_goes_on_from_another_directory() -> None:
 
 
 @pytest.mark.parametrize("changed", ["drive.toml", "machine.toml"])
-def test_a_review_does_not_go_on_with_other_parameters(
+def test_a_model_with_other_parameters_cannot_resume_a_review(
     changed: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     Path("drive.toml").write_text(catalog.to_toml(catalog.drive("p4800x")))
@@ -192,7 +194,7 @@ def test_a_review_does_not_go_on_with_other_parameters(
     assert hint == "hint: restore the first target, or begin a new review"
 
 
-def test_a_review_goes_on_where_only_words_changed() -> None:
+def test_a_model_with_other_notes_resumes_a_review() -> None:
     path = Path("mine.toml")
     path.write_text(catalog.to_toml(catalog.drive("p4800x")))
     half_done("saved", "model:./mine.toml")
@@ -216,7 +218,7 @@ def test_a_report_tells_one_model_behind_two_machines_apart() -> None:
     ]
 
 
-def test_a_report_says_what_was_simulated_and_claims_no_kernel_s_figures() -> None:
+def test_a_report_names_the_model_and_has_no_figures_of_the_kernel() -> None:
     assert main(arguments("saved")) == 0
     assert main(["report", "saved"]) == 0
     page = Path("saved/report.html").read_text()

@@ -1,4 +1,4 @@
-"""What a review that goes on takes back: its targets' state, where somebody wrote to them, and where blocks did."""
+"""Resuming a review: a target is preconditioned again if anything wrote to it, or if a block changed it."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ FLASH = builders.target(
 
 
 class Two(Suite):
-    """Two steps that do the same."""
+    """A suite of two equal steps."""
 
     NAME = "two"
     TITLE = "Two"
@@ -58,7 +58,7 @@ class Two(Suite):
 
 
 class Drive(Quiet):
-    """Stands in for a drive and whoever writes to it: notes what runs, and is interrupted where told to."""
+    """A double for a drive and its writers: records the steps, and is interrupted at one of them."""
 
     def __init__(self, *, interrupted_at: str = "") -> None:
         super().__init__()
@@ -76,7 +76,7 @@ class Drive(Quiet):
         return builders.record(rows, jobs=job_file, stopped_by=stopped)
 
     def fingerprint(self, _: TargetFacts) -> WriteFingerprint:
-        """What was written so far."""
+        """Return the bytes written so far."""
         seen = WriteFingerprint(boot="one", written_bytes=self.written_bytes, trims=0)
         return seen.model_copy(update=self.others)
 
@@ -118,7 +118,7 @@ SECOND = [PURGE, "precondition.purge.r2", "two.at-1.r2", "two.at-2.r2"]
 @pytest.mark.parametrize(
     ("rw", "again"), [("randread", ["two.at-1.r2", "two.at-2.r2"]), ("randrw", SECOND), ("randtrim", SECOND)]
 )
-def test_each_block_begins_from_the_state_where_the_one_before_changed_it(
+def test_a_block_is_preconditioned_if_the_block_before_changed_the_drive(
     tmp_path: Path, rw: str, again: list[str]
 ) -> None:
     review, drive = begun(tmp_path / "r", Two(rw)), Drive()
@@ -133,7 +133,7 @@ def test_each_block_begins_from_the_state_where_the_one_before_changed_it(
         (10**6, [PURGE, "precondition.purge.r2", "two.at-2.r2"]),
     ],
 )
-def test_a_target_that_others_wrote_to_is_prepared_again(
+def test_a_target_that_others_wrote_to_is_preconditioned_again(
     tmp_path: Path, written_bytes: int, expected: list[str]
 ) -> None:
     suite = Two("randwrite")
@@ -147,13 +147,13 @@ def test_a_target_that_others_wrote_to_is_prepared_again(
     assert later.ran == expected
     said = f"{FLASH.path}: since the review was last saved, 1.000 MB were written to it: it is preconditioned again"
     assert later.said == ([said] if written_bytes else [])
-    whole = Review.open(review.path)
-    assert set(whole.completed()) == {step.id for step in whole.manifest.steps}
-    assert whole.record("two.at-1.r2") == kept
-    assert whole.manifest.warnings == ()
+    complete = Review.open(review.path)
+    assert set(complete.completed()) == {step.id for step in complete.manifest.steps}
+    assert complete.record("two.at-1.r2") == kept
+    assert complete.manifest.warnings == ()
 
 
-def test_where_nothing_prepares_it_the_review_says_so_for_good(tmp_path: Path) -> None:
+def test_without_preconditioning_the_review_keeps_a_warning(tmp_path: Path) -> None:
     suite = Two("randwrite")
     review, drive = begun(tmp_path / "r", suite, state="as-is"), Drive(interrupted_at="two.at-2")
     with pytest.raises(Interrupted):
@@ -165,17 +165,15 @@ def test_where_nothing_prepares_it_the_review_says_so_for_good(tmp_path: Path) -
 
 
 class Killed(BaseException):
-    """Stands in for SIGKILL: nothing is saved after it."""
+    """A double for SIGKILL: nothing is saved after it."""
 
 
-def test_what_a_killed_step_wrote_is_said_to_be_its_own(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_writes_of_a_killed_step_are_assigned_to_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     suite, drive = Two("randwrite"), Drive()
     review = begun(tmp_path / "r", suite, state="as-is", repeats=1)
 
     def killed_at(place: str) -> None:
-        """Let the review be killed as it saves its second step, or what it knows once that is saved."""
+        """Kill the review while it saves a step, or the fingerprints after it."""
 
         def kill(self: Any, *_: Any) -> None:
             raise Killed
@@ -207,14 +205,14 @@ def test_what_a_killed_step_wrote_is_said_to_be_its_own(
         "when this review was killed, may have done it): the drive's state may differ "
         "between them"
     )
-    # Twice, and no more is told the second time than came since the first.
+    # The second message covers only the writes since the first.
     assert drive.said == [own, own]
     (warning,) = Review.open(review.path).manifest.warnings
     assert warning.message == own
 
 
 class Growing(Two):
-    """A third step follows from the two, and shares their drive's state."""
+    """A third step follows from the two, in the same state group."""
 
     def plan(self, request: SuiteRequest) -> SuitePlan:
         """Both, in one group."""
@@ -237,7 +235,7 @@ MAY_HAVE = "two.at-3, which was running when this review was killed, may have do
     ("others", "expected"),
     [
         ({}, f"4.096 kB were written to it ({MAY_HAVE})"),
-        # Neither a run that entered the ledger nor what came before another boot is a killed step's.
+        # A killed step enters nothing in the ledger, and writes before a restart cannot be assigned to it.
         ({"entries": 1, "entered_bytes": 10**6}, "1 run of iogauge wrote 1.000 MB to it"),
         (
             {"boot": "two"},
@@ -246,7 +244,7 @@ MAY_HAVE = "two.at-3, which was running when this review was killed, may have do
         ({"boot": "two", "modified_ns": 5}, f"the file was written to ({MAY_HAVE})"),
     ],
 )
-def test_a_killed_step_is_named_where_it_may_have_written(
+def test_a_killed_step_is_named_if_it_may_have_written(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, others: dict[str, Any], expected: str
 ) -> None:
     suite, drive = Growing("randwrite"), Drive()
@@ -271,11 +269,12 @@ def test_a_killed_step_is_named_where_it_may_have_written(
     drive.said.clear()
     go(Review.open(review.path), suite, drive)
     assert any(
-        f"between two parts of this review {expected}: the drive's state may" in each for each in drive.said
+        f"between two parts of this review {expected}: the drive's state may" in message
+        for message in drive.said
     )
 
 
-def test_what_an_interrupted_preparation_left_is_prepared_once(tmp_path: Path) -> None:
+def test_an_interrupted_preconditioning_runs_once_more(tmp_path: Path) -> None:
     suite = Two("randwrite")
     review, drive = begun(tmp_path / "r", suite), Drive(interrupted_at="precondition.purge")
     with pytest.raises(Interrupted):
@@ -289,7 +288,7 @@ def test_what_an_interrupted_preparation_left_is_prepared_once(tmp_path: Path) -
 
 
 def resumed(review: Path, capsys: pytest.CaptureFixture[str]) -> tuple[dict[str, Any], str]:
-    """Lose the last step of a review, and let it go on: what it shows, and what it said."""
+    """Discard the last step of a review and resume it; return its JSON and its messages."""
     saved = Review.open(review)
     saved.discard(saved.manifest.plans[-1].steps[-1].id)
     capsys.readouterr()
@@ -312,29 +311,29 @@ def test_a_review_of_a_file_knows_whether_anything_wrote_to_it(
         assert (
             main(["review", str(file), *arguments, f"--state={state}", f"--output={tmp_path / state}"]) == 0
         )
-    # Of the first review the second one wrote to the file; of the second nobody did.
+    # The second review wrote to the file of the first; nothing wrote after the second.
     shown, said = resumed(tmp_path / "as-is", capsys)
     assert "written_meanwhile" in codes(shown)
     assert "runs of iogauge wrote" in said
     assert main(["show", str(tmp_path / "as-is")]) == 0
     assert "between two parts of this review" in capsys.readouterr().err
     shown, said = resumed(tmp_path / "as-is", capsys)
-    assert said.count("between two parts") == 1  # what was found once stays, and nothing is added
+    assert said.count("between two parts") == 1  # the warning stays, and none is added
     shown, said = resumed(tmp_path / "fresh", capsys)
     assert "it is preconditioned again" in said
     assert "purged: " in said
     assert "written_meanwhile" not in codes(shown)
     shown, said = resumed(tmp_path / "fresh", capsys)
-    assert "prepared again" not in said
+    assert "preconditioned again" not in said
     with file.open("r+b") as opened:
         opened.write(b"x")
-    assert main(["review", "--resume", str(tmp_path / "fresh")]) == 0  # nothing is left to be run
+    assert main(["review", "--resume", str(tmp_path / "fresh")]) == 0  # no step is missing
 
 
-# --- Traces --------------------------------------------------------------------------------------------------
+# --- Fingerprints --------------------------------------------------------------------------------------------------
 
 
-def test_a_device_s_trace_is_of_its_counters_and_its_boot(tmp_path: Path) -> None:
+def test_a_device_s_fingerprint_has_its_counters_and_its_boot(tmp_path: Path) -> None:
     device = tmp_path / "sys" / "class" / "block" / "sda"
     device.mkdir(parents=True)
     (device / "stat").write_text("100 1 2000 30 200 2 4000 60 0 70 90 5 0 500 6 7 8\n")
